@@ -1,0 +1,97 @@
+"""Arguments that several verbs share, and ``--set name=value`` turned into a method."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.errors import PlanError
+from sfumato.releases.method import Method, method_class
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV or Parquet file, or a quoted glob of them.")]
+SchemaPath = Annotated[str, typer.Option("--schema", "-s", help="The table's public schema (TOML).")]
+Delimiter = Annotated[str | None, typer.Option(help="Field delimiter of a CSV file; a comma unless said.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
+MethodName = Annotated[str, typer.Option("--method", "-m", help="How to release; 'sfumato methods' lists them.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="A parameter of the method, such as columns=age,sex. Repeat columns for several tables, or give JSON.",
+    ),
+]
+Epsilon = Annotated[str | None, typer.Option(help="Privacy budget of this release, such as 1 or 0.5.")]
+Delta = Annotated[str | None, typer.Option(help="Delta of this release, for noise=gaussian, such as 1e-6.")]
+LedgerUrl = Annotated[str | None, typer.Option("--ledger", "-l", help="Ledger file, or a postgresql:// URL.")]
+Rows = Annotated[int | None, typer.Option(help="Rows of a synthetic table; the noisy total unless said.")]
+Seed = Annotated[int | None, typer.Option(help="Repeatable run for tests: everything is stamped 'not for release'.")]
+
+NUMBERS = ("epsilon", "delta")
+
+
+def build_method(name: str, settings: Sequence[str], epsilon: str | None, delta: str | None) -> Method:
+    """Return the method that the command line describes; all wrong settings are reported at once."""
+    cls = method_class(name)
+    fields = {f.name: f for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
+    values = read_settings(settings)
+    values |= {key: value for key, value in (("epsilon", epsilon), ("delta", delta)) if value is not None}
+    problems = [f"{name} has no parameter {key!r}; it has {', '.join(fields)}" for key in values if key not in fields]
+    problems += [
+        f"{name} needs {key}: {_how_to_give(key)}"
+        for key, parameter in fields.items()
+        if parameter.default is dataclasses.MISSING and key not in values
+    ]
+    if problems:
+        raise PlanError(f"cannot build the method {name!r}", problems, f"see 'sfumato methods {name}'")
+    return cls(**{key: _shape(key, value) for key, value in values.items()})
+
+
+def _how_to_give(key: str) -> str:
+    return f"add --{key} 1" if key in NUMBERS else f"add --set {key}=..."
+
+
+def read_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """Read ``name=value`` pairs; a name given several times collects a list.
+
+    >>> read_settings(["columns=age,sex", "columns=age"])
+    {'columns': [['age', 'sex'], ['age']]}
+    """
+    collected: dict[str, list[Any]] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            raise PlanError(f"--set {setting!r} is not of the form name=value", next_step="write --set columns=age,sex")
+        collected.setdefault(key.strip(), []).append(_read_value(key.strip(), value.strip()))
+    return {key: values[0] if len(values) == 1 else values for key, values in collected.items()}
+
+
+def _read_value(key: str, value: str) -> Any:
+    if value[:1] in "[{" and value:
+        try:
+            return json.loads(value)
+        except json.JSONDecodeError as error:
+            raise PlanError(
+                f"--set {key}: {value!r} is not valid JSON", next_step='write [["age"], ["age", "sex"]]'
+            ) from error
+    if key in ("columns", "pairs", "shares") and value not in ("all", "none"):
+        return [part.strip() for part in value.split(",")]
+    return {"true": True, "false": False}.get(value.lower(), value)
+
+
+def _shape(key: str, value: Any) -> Any:
+    """Pairs given as one flat list are one pair."""
+    if key == "pairs" and isinstance(value, list) and value and isinstance(value[0], str):
+        return [value]
+    return value
+
+
+def stages_as_rows(stages: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return plan stages as rows for the terminal."""
+    return [
+        [str(s["name"]), f"{s['cells']:,}", str(s["noise"]), f"{s['scale']:.4g}", str(s["share"]), str(s["epsilon"])]
+        for s in stages
+    ]

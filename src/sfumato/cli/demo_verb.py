@@ -1,0 +1,106 @@
+"""``sfumato demo``: the whole way of a release on made-up households."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.arguments import AsJson, Seed
+from sfumato.cli.console import Voice
+from sfumato.cli.release_verbs import release_document, show_plan
+from sfumato.errors import BundleError
+from sfumato.example import ROWS, codebook, write_households
+from sfumato.privacy.ledger import Ledger
+from sfumato.releases.contingency import Contingency
+from sfumato.releases.histogram import Histogram
+from sfumato.releases.marginals import Marginals
+from sfumato.releases.method import Method
+from sfumato.releases.release import plan as plan_release
+from sfumato.releases.release import release as run_release
+from sfumato.schema import Schema
+from sfumato.table import read
+
+MARK = ".sfumato-demo"
+RELEASES: dict[str, Method] = {
+    "age-histogram": Histogram("age", epsilon=0.5),
+    "contingency": Contingency(
+        [["region"], ["sex"], ["age", "sex"], ["region", "education"], ["region", "sex", "education"]], epsilon=1.5
+    ),
+    "synthetic": Marginals(epsilon=2),
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(demo)
+
+
+def demo(
+    out: Annotated[str, typer.Option("--out", "-o", help="Folder for everything the demo makes.")] = "demo-out",
+    rows: Annotated[int, typer.Option(help="Number of households.")] = ROWS,
+    seed: Seed = None,
+    json: AsJson = False,
+) -> None:
+    """Make 20,000 households and release them: histogram, cross tables, and a synthetic table, under one budget."""
+    voice, folder = Voice(json), _fresh_folder(Path(out))
+    data = write_households(folder / "households.csv", rows)
+    voice.say(f"1. made {rows:,} households, all invented: {data}")
+    schema = _schema(voice, data, folder)
+    ledger = Ledger(folder / "ledger.db")
+    ledger.open_table(schema.name, epsilon=4, delta=0, adjacency=schema.adjacency)
+    voice.say("3. opened a ledger for table 'households' with a cap of epsilon 4")
+    bundles = _release_all(voice, data, schema, ledger, folder, seed)
+    voice.say("")
+    voice.say(f"ledger: {folder / 'ledger.db'} ({'holds' if ledger.verify() else 'DAMAGED'}); spent "
+              f"{ledger.account(schema.name).spent_epsilon} of 4")  # fmt: skip
+    for name in bundles:
+        voice.say(f"open {folder / name / 'report.html'}", style="bold")
+    voice.document(
+        {"folder": str(folder), "releases": bundles, "account": ledger.account(schema.name).model_dump(mode="json")}
+    )
+
+
+def _fresh_folder(folder: Path) -> Path:
+    """Return an empty folder; only what an earlier demo made is cleared away."""
+    if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
+        raise BundleError(f"{folder} exists and is not an earlier demo's", next_step="choose another folder with --out")
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / MARK).touch()
+    except OSError as error:
+        raise BundleError(f"cannot write {folder}: {error.strerror}", next_step="choose another --out") from error
+    return folder
+
+
+def _schema(voice: Voice, data: Path, folder: Path) -> Schema:
+    """Draft from the rows, then put the public code book in its place: what a custodian does by hand."""
+    draft = Schema.draft(data, name="households")
+    draft.save(folder / "households.draft.toml")
+    confirmed = codebook().confirm()
+    confirmed.save(folder / "households.toml")
+    voice.say(f"2. drafted a schema ({len(draft.columns)} columns), replaced what the rows had taught it by the public "
+              f"code book, and confirmed it: {folder / 'households.toml'}")  # fmt: skip
+    return confirmed
+
+
+def _release_all(
+    voice: Voice, data: Path, schema: Schema, ledger: Ledger, folder: Path, seed: int | None
+) -> dict[str, object]:
+    bundles: dict[str, object] = {}
+    for step, (name, method) in enumerate(RELEASES.items(), start=4):
+        voice.say("")
+        voice.say(f"{step}. {method.summary}", style="bold cyan")
+        with voice.counting(f"releasing {name}") as progress:
+            table = read(data, schema, progress=progress)
+            planned = plan_release(table, method, None, ledger, seed)
+            made = run_release(table, method, None, ledger, seed)
+            bundle = made.save(folder / name, folder / f"{name}.private.html", table)
+        show_plan(voice, planned)
+        voice.say(made.guarantee.statement().splitlines()[0], style="green")
+        voice.say(f"bundle: {bundle}   custodian's copy: {folder / f'{name}.private.html'}")
+        bundles[name] = release_document(made, bundle)
+    return bundles

@@ -1,0 +1,197 @@
+"""``sfumato plan | release | verify | methods``."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.cli.arguments import (
+    AsJson,
+    Data,
+    Delimiter,
+    Delta,
+    Epsilon,
+    LedgerUrl,
+    MethodName,
+    Rows,
+    SchemaPath,
+    Seed,
+    Settings,
+    build_method,
+    stages_as_rows,
+)  # fmt: skip
+from sfumato.cli.console import EXIT_ERROR, Voice
+from sfumato.releases.method import methods as all_methods
+from sfumato.releases.plan import Plan
+from sfumato.releases.release import Release, describe_cost
+from sfumato.releases.release import plan as plan_release
+from sfumato.releases.release import release as run_release
+from sfumato.schema import Schema
+from sfumato.table import read
+
+Out = Annotated[str, typer.Option("--out", "-o", help="Folder for the bundle; it must not exist or be empty.")]
+PrivateReport = Annotated[
+    str | None,
+    typer.Option(
+        "--private-report", help="Also write the custodian's copy, with true values, to this file. Never publish it."
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs to the command line."""
+    app.command()(plan)
+    app.command()(release)
+    app.command()(verify)
+    app.command("methods")(list_methods)
+
+
+def plan(
+    schema: SchemaPath,
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="Not read: a plan needs the schema only.")
+    ] = None,
+    method: MethodName = "contingency",
+    settings: Settings = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rows: Rows = None,
+    ledger: LedgerUrl = None,
+    json: AsJson = False,
+) -> None:
+    """Show what a release would cost and need, without touching the data or spending anything."""
+    voice = Voice(json)
+    facts = Schema.load(schema)
+    made = plan_release(facts, build_method(method, settings or [], epsilon, delta), rows, ledger)
+    show_plan(voice, made)
+    voice.document(made.model_dump(mode="json"))
+
+
+def show_plan(voice: Voice, made: Plan) -> None:
+    """Print a plan for people: cost by stage, adjacency, cells, memory."""
+    headers = ("table", "cells", "noise", "scale", "share", "epsilon")
+    shown = [stage.model_dump() for stage in made.stages]
+    hidden = len(shown) - 12
+    voice.table(f"Plan: {made.method} of table {made.table!r}", headers, stages_as_rows(shown[:12]))
+    if hidden > 0:
+        voice.say(f"  ... and {hidden} more tables")
+    voice.say(f"cost:      {describe_cost(made)} (one {made.unit})")
+    voice.say(f"cells:     {made.cells:,} in {len(made.stages)} table{'s' if len(made.stages) > 1 else ''}")
+    voice.say(f"memory:    about {max(made.memory_bytes / 1e6, 0.1):,.1f} MB")
+    if made.left_before is not None:
+        voice.say(f"budget:    {made.left_before} left before, {made.left_after} after")
+    for note in made.notes:
+        voice.say(f"note:      {note}", style="yellow")
+
+
+def release(
+    data: Data,
+    schema: SchemaPath,
+    out: Out,
+    method: MethodName = "contingency",
+    settings: Settings = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    ledger: LedgerUrl = None,
+    rows: Rows = None,
+    seed: Seed = None,
+    delimiter: Delimiter = None,
+    private_report: PrivateReport = None,
+    json: AsJson = False,
+) -> None:
+    """Release a table and write the bundle: data, schema, release.json, report.html and the script that repeats it.
+
+    The budget is checked and recorded before any noise is drawn. When anything is wrong, nothing is written and nothing
+    is spent.
+    """
+    from sfumato.report.bundle import prepare_output
+
+    voice = Voice(json)
+    wanted = build_method(method, settings or [], epsilon, delta)
+    facts = Schema.load(schema)
+    prepare_output(out, private_report)
+    with voice.counting(f"releasing {method}") as progress:
+        table = read(data, facts, delimiter, progress)
+        made = run_release(table, wanted, rows, ledger, seed)
+        bundle = made.save(out, private_report, table if private_report else None)
+    show_release(voice, made, bundle)
+    if private_report:
+        voice.say(f"custodian's copy (confidential): {private_report}", style="yellow")
+    voice.document(release_document(made, bundle))
+
+
+def show_release(voice: Voice, made: Release, bundle: Path) -> None:
+    """Print what was released, what is promised and where it lies."""
+    show_plan(voice, made.plan)
+    voice.panel("What is promised", made.guarantee.statement(), "yellow" if made.stamp else "green")
+    for name, value in made.statistics.items():
+        voice.say(
+            f"{name.replace('_', ' ')}: {value:.4f}"
+            if isinstance(value, float)
+            else f"{name.replace('_', ' ')}: {value}"
+        )
+    if made.account is not None:
+        voice.say(f"left in the ledger: epsilon {made.account.left_epsilon} of {made.account.cap_epsilon}")
+    voice.say(f"bundle: {bundle}", style="bold")
+    voice.say(f"report: {bundle / 'report.html'}", style="bold")
+
+
+def release_document(made: Release, bundle: Path) -> dict[str, Any]:
+    """Return the JSON answer of a release."""
+    return {
+        "bundle": str(bundle),
+        "report": str(bundle / "report.html"),
+        "guarantee": made.guarantee.model_dump(mode="json"),
+        "statement": made.guarantee.statement(),
+        "events": [event.model_dump(mode="json") for event in made.events],
+        "statistics": dict(made.statistics),
+        "stamp": made.stamp,
+        "account": made.account.model_dump(mode="json") if made.account else None,
+    }
+
+
+def verify(
+    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="Folder of a release bundle.")],
+    ledger: LedgerUrl = None,
+    json: AsJson = False,
+) -> None:
+    """Check a bundle: hashes, schema, events, guarantee, and its record in a ledger when one is given."""
+    from sfumato.report.verify import verify_bundle
+
+    voice = Voice(json)
+    result = verify_bundle(bundle, ledger)
+    voice.document(result.model_dump(mode="json"))
+    for problem in result.problems:
+        voice.say(f"  - {problem}", style="red")
+    voice.say(f"{bundle}: {'verified' if result.ok else f'{len(result.problems)} problems'}", style="bold")
+    if not result.ok:
+        raise typer.Exit(EXIT_ERROR)
+
+
+def list_methods(
+    name: Annotated[str | None, typer.Argument(metavar="[METHOD]", help="Explain one method in full.")] = None,
+    json: AsJson = False,
+) -> None:
+    """List the methods, or explain one: what it releases, what it promises, its parameters."""
+    from sfumato.releases.method import method_class
+
+    voice = Voice(json)
+    if name is not None:
+        method_class(name)
+    chosen = {key: info for key, info in all_methods().items() if name in (None, key)}
+    rows = [
+        [i.name, i.summary, "formal" if i.formal else "exposure", _parameters(i.parameters)] for i in chosen.values()
+    ]
+    voice.table("Methods", ("method", "what it releases", "guarantee", "parameters"), rows)
+    for info in chosen.values():
+        if name is not None:
+            voice.say(inspect.cleandoc(info.cls.__doc__ or ""))
+    keys = ("name", "summary", "formal", "makes_rows", "parameters")
+    voice.document([{key: getattr(info, key) for key in keys} for info in chosen.values()])
+
+
+def _parameters(parameters: Any) -> str:
+    return ", ".join(key if default == "required" else f"{key}={default}" for key, default in parameters.items())

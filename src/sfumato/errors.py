@@ -1,0 +1,81 @@
+"""Every error a user can meet, each with a name and a next step.
+
+An error speaks about the user's table: what was found, what is needed and what to do next. Where several
+things are wrong they are all listed at once. The CLI prints the message without a traceback and exits with 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class SfumatoError(Exception):
+    """Base of all named errors: one headline, any number of problems, one next step.
+
+    >>> print(TableError("2 problems in table 'people'", ["age: 3 values outside 0 to 110"], "mend the table"))
+    2 problems in table 'people'
+      - age: 3 values outside 0 to 110
+    Next step: mend the table
+    """
+
+    def __init__(self, headline: str, problems: Sequence[str] = (), next_step: str = "") -> None:
+        self.headline = headline
+        self.problems = tuple(problems)
+        self.next_step = next_step
+        lines = [headline, *(f"  - {problem}" for problem in self.problems)]
+        if next_step:
+            lines.append(f"Next step: {next_step}")
+        super().__init__("\n".join(lines))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the error in the form that ``--json`` prints."""
+        return {
+            "error": type(self).__name__,
+            "message": self.headline,
+            "problems": list(self.problems),
+            "next_step": self.next_step,
+        }
+
+
+class SchemaError(SfumatoError):
+    """The schema is malformed, contradictory, or does not name what is asked of it."""
+
+
+class DraftSchemaError(SchemaError):
+    """A method with a formal guarantee met a schema whose facts were proposed from private data."""
+
+
+class RuleError(SchemaError):
+    """A rule between columns cannot be read or names unknown columns."""
+
+
+class TableError(SfumatoError):
+    """The table cannot be read, or its values do not fit the schema."""
+
+
+class PlanError(SfumatoError):
+    """A method's parameters are wrong, or what it needs does not fit this machine."""
+
+
+class AccountingError(SfumatoError):
+    """Events cannot be composed: an unknown event, or formal and informal kinds mixed."""
+
+
+class BudgetExceeded(SfumatoError):
+    """The release would cost more than the cap leaves. Nothing was spent."""
+
+
+class LedgerError(SfumatoError):
+    """The ledger cannot be opened, or the table has no account in it."""
+
+
+class LedgerTampered(LedgerError):
+    """The ledger's hash chain does not hold: a row was changed, removed or added by hand."""
+
+
+class BundleError(SfumatoError):
+    """A bundle cannot be written, or does not verify."""
+
+
+class MissingExtra(SfumatoError):
+    """An optional dependency is not installed."""

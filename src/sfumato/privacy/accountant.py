@@ -1,0 +1,112 @@
+"""Accountants read events and return guarantees. They never guess and never mix kinds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from sfumato.errors import AccountingError
+from sfumato.privacy import losses as losses  # registers the kinds that this package emits
+from sfumato.privacy.event import Event, kind_of
+from sfumato.privacy.exact import Number, exact, round_down, text
+from sfumato.privacy.guarantee import Guarantee
+
+ASSUMPTION_FIXED = "the parameters of all releases were fixed before the first of them was seen"
+
+
+def basic(events: Sequence[Event]) -> tuple[Fraction, Fraction]:
+    """Return the exact sums of epsilon and delta.
+
+    Theorem (basic composition, also as a filter): the sums bound the whole even when each release and its
+    parameters are chosen after seeing all earlier ones.
+    """
+    costs = [event.cost for event in events]
+    return sum((c[0] for c in costs), Fraction(0)), sum((c[1] for c in costs), Fraction(0))
+
+
+def compose(events: Sequence[Event], delta: Number = 0) -> Guarantee:
+    """Return the guarantee of all events together.
+
+    With ``delta`` 0 and pure events this is the exact sum. Otherwise the privacy loss distributions are convolved
+    (dp-accounting) and read off at ``delta``; the smaller of that and of the exact sums is returned.
+    """
+    _same_table(events)
+    epsilon, sum_of_deltas = basic(events)
+    target = exact(delta, "delta")
+    assumptions: tuple[str, ...] = ()
+    if target > 0:
+        tight = tight_epsilon(events, target)
+        if tight < epsilon or sum_of_deltas > target:
+            epsilon, sum_of_deltas, assumptions = tight, target, (ASSUMPTION_FIXED,)
+    elif sum_of_deltas > 0:
+        target = sum_of_deltas
+    return guarantee_of(events, epsilon, target if sum_of_deltas else Fraction(0), assumptions)
+
+
+def tight_epsilon(events: Sequence[Event], delta: Number) -> Fraction:
+    """Return epsilon at ``delta`` by convolving privacy loss distributions (dp-accounting, pessimistic)."""
+    losses_of = [_self_composed(event, times) for event, times in _alike(events).items()]
+    if not losses_of:
+        return Fraction(0)
+    joint = reduce(lambda a, b: a.compose(b), losses_of)
+    return exact(float(joint.get_epsilon_for_delta(round_down(exact(delta, "delta")))))
+
+
+def _alike(events: Sequence[Event]) -> Counter[Event]:
+    """Count events with the same mechanism: only what decides the loss is kept, so that they merge."""
+    bare = (e.model_copy(update={"method": "", "note": "", "table": "", "parts": _anonymous(e)}) for e in events)
+    return Counter(bare)
+
+
+def _anonymous(event: Event) -> tuple[Any, ...]:
+    return tuple(part.model_copy(update={"stage": "", "cells": 0}) for part in event.parts)
+
+
+def _self_composed(event: Event, times: int) -> Any:
+    loss = kind_of(event.kind).loss
+    if loss is None:
+        raise AccountingError(
+            f"event {event.kind!r} has no privacy loss distribution: it is an exposure",
+            next_step="compose formal events only",
+        )
+    return losses.repeated(loss(event), times)
+
+
+def _same_table(events: Sequence[Event]) -> None:
+    if not events:
+        raise AccountingError("no events to compose", next_step="give at least one event")
+    kinds = {event.is_formal for event in events}
+    if len(kinds) > 1:
+        raise AccountingError(
+            "formal releases and exposures cannot be composed into one guarantee",
+            next_step="compose the formal events; show the exposures beside them",
+        )
+    for what in ("adjacency", "unit", "table"):
+        found = sorted({getattr(event, what) for event in events})
+        if len(found) > 1:
+            raise AccountingError(
+                f"events of different {what} cannot be composed: {', '.join(found)}",
+                next_step="compose the events of one table under one adjacency",
+            )
+
+
+def guarantee_of(events: Sequence[Event], epsilon: Fraction, delta: Fraction, assumptions: tuple[str, ...] = (),
+                 ) -> Guarantee:  # fmt: skip
+    """Return the guarantee of formal events for totals that an accountant computed."""
+    first = events[0]
+    kinds = {kind_of(event.kind).guarantee for event in events}
+    kind: Any = "approximate" if delta else (kinds.pop() if len(kinds) == 1 else "pure")
+    seeded = any(event.randomness == "seeded" for event in events)
+    return Guarantee(
+        kind="pure" if kind == "approximate" and not delta else kind,
+        epsilon=text(epsilon),
+        delta=text(delta),
+        adjacency=first.adjacency,
+        unit=first.unit,
+        table=first.table,
+        randomness="seeded" if seeded else "secure",
+        assumptions=assumptions,
+    )

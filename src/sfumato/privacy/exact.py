@@ -1,0 +1,61 @@
+"""Budgets are exact fractions: fifty spends of 0.1 make 5, not 4.999999999999998."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from sfumato.errors import PlanError
+
+Number = int | float | str | Fraction
+
+
+def exact(value: Number, what: str = "epsilon") -> Fraction:
+    """Read a number as its shortest decimal says, so that ``0.1`` is one tenth.
+
+    >>> sum([exact(0.1)] * 50) == 5
+    True
+    >>> exact("1/3") * 3
+    Fraction(1, 1)
+    """
+    try:
+        return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
+    except (ValueError, TypeError, OverflowError, ZeroDivisionError) as error:
+        raise PlanError(f"{what} must be a finite number, found {value!r}", next_step=f"give {what} as 0.5") from error
+
+
+def positive(value: Number, what: str = "epsilon") -> Fraction:
+    """Read a number that must be above 0."""
+    number = exact(value, what)
+    if number <= 0:
+        raise PlanError(f"{what} must be above 0, found {value}", next_step=f"give {what} a value such as 1.0")
+    return number
+
+
+def round_up(value: Fraction) -> float:
+    """Return the smallest float that is not below the fraction: noise scales may only grow by rounding."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def round_down(value: Fraction) -> float:
+    """Return the largest float that is not above the fraction: budgets may only shrink by rounding."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+
+
+def text(value: Fraction) -> str:
+    """Write a fraction so that :func:`exact` reads it back unchanged, as a decimal where that is exact.
+
+    >>> text(Fraction(1, 10)), text(Fraction(1, 3))
+    ('0.1', '1/3')
+    """
+    decimal = repr(float(value))
+    if Fraction(decimal) != value:
+        return f"{value.numerator}/{value.denominator}"
+    return decimal.removesuffix(".0")
+
+
+def show(value: Fraction) -> str:
+    """Write a fraction for people: at most six significant digits."""
+    return f"{float(value):.6g}"

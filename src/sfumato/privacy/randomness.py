@@ -1,0 +1,42 @@
+"""Where randomness comes from: the operating system by default, a seed only for runs that are never released."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+STAMP = "not for release"
+
+
+@dataclass(frozen=True)
+class Randomness:
+    """Secure randomness, or a seeded generator whose every output is stamped "not for release".
+
+    >>> Randomness.of(None).mode, Randomness.of(7).mode
+    ('secure', 'seeded')
+    """
+
+    seed: int | None = None
+
+    @classmethod
+    def of(cls, seed: int | None) -> Randomness:
+        """Return secure randomness for ``None`` and a repeatable stream for a seed."""
+        return cls(seed)
+
+    @property
+    def mode(self) -> Literal["secure", "seeded"]:
+        """How the noise was drawn, as recorded in events and bundles."""
+        return "secure" if self.seed is None else "seeded"
+
+    @cached_property
+    def generator(self) -> np.random.Generator:
+        """A NumPy generator for post-processing, seeded by the operating system unless a seed was given."""
+        return np.random.default_rng(self.seed)
+
+    @property
+    def stamp(self) -> str | None:
+        """The stamp on every artefact of a seeded run."""
+        return None if self.seed is None else f"{STAMP} (seed {self.seed})"

@@ -1,0 +1,1 @@
+"""Methods that release counts and tables, and the way every release goes."""

@@ -1,0 +1,77 @@
+"""Contingency tables: noisy counts of every cell of one or several column sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from sfumato.privacy.exact import Number
+from sfumato.privacy.randomness import Randomness
+from sfumato.releases.measurement import Measurement, Noise, column_sets, measure
+from sfumato.releases.method import Output
+from sfumato.releases.plan import Plan
+from sfumato.schema import Schema
+from sfumato.table.frames import cell_table
+
+if TYPE_CHECKING:
+    from sfumato.table import Table
+
+
+@dataclass(frozen=True)
+class Contingency:
+    """Noisy counts of every cell, empty cells included. Proof: :mod:`sfumato.releases.measurement`.
+
+    ``columns`` is one list of names, or a list of such lists; several tables share epsilon by ``shares`` (equal ones
+    unless stated). Counts are unbiased and may be negative; ``nonnegative=True`` clamps them, which is free but adds
+    bias to cells that are nearly empty.
+
+    >>> Contingency(columns=["age", "sex"], epsilon=1.0).sets
+    (('age', 'sex'),)
+    """
+
+    columns: Sequence[str] | Sequence[Sequence[str]]
+    epsilon: Number
+    delta: Number = 0
+    noise: Noise = "laplace"
+    shares: Sequence[Number] | None = None
+    nonnegative: bool = False
+
+    name: ClassVar[str] = "contingency"
+    summary: ClassVar[str] = "noisy counts of every cell of one or several cross tables"
+    formal: ClassVar[bool] = True
+    makes_rows: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        self.measurement()
+
+    @property
+    def sets(self) -> tuple[tuple[str, ...], ...]:
+        """The column sets to be released."""
+        return column_sets(self.columns)
+
+    def measurement(self) -> Measurement:
+        """Return what will be measured."""
+        shares = None if self.shares is None else tuple(self.shares)
+        return Measurement(self.name, self.sets, self.epsilon, self.delta, self.noise, shares)
+
+    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
+        """Return cost and needs, or raise PlanError with every problem."""
+        plan = self.measurement().plan(schema, randomness)
+        note = ("rows has no meaning for this method and is ignored",) if rows is not None else ()
+        return plan.model_copy(update={"notes": plan.notes + note})
+
+    def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
+        """Count, add noise, and lay the cells out as rows."""
+        noisy = measure(table.marginals(self.sets), plan, self.sets, randomness)
+        if self.nonnegative:
+            noisy = {names: np.maximum(counts, 0) for names, counts in noisy.items()}
+        tables = {names: cell_table([table.schema[n] for n in names], counts) for names, counts in noisy.items()}
+        return Output(tables, single=len(self.sets) == 1 and isinstance(next(iter(self.columns)), str))
+
+    @classmethod
+    def example(cls, schema: Schema) -> Contingency:
+        """Return a small instance that fits a schema."""
+        return cls(columns=list(schema.releasable[:2]), epsilon=1.0)

@@ -1,0 +1,100 @@
+"""What a method is, and the registry: adding a method touches its module, one line here, a test and a docs page."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+from sfumato.errors import PlanError
+from sfumato.privacy.randomness import Randomness
+from sfumato.releases.plan import Plan
+from sfumato.schema import Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sfumato.table import Table
+
+ColumnSet = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a method hands back: Arrow tables, and statistics that are free post-processing of them."""
+
+    tables: Mapping[ColumnSet, pa.Table]
+    single: bool
+    statistics: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Method(Protocol):
+    """A frozen description of how to release. ``plan`` sees the schema only; ``run`` sees the table."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    formal: ClassVar[bool]
+    makes_rows: ClassVar[bool]
+
+    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
+        """Return cost and needs, or raise PlanError with every problem."""
+        ...
+
+    def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
+        """Touch the data. Called only after the plan's events are recorded."""
+        ...
+
+    @classmethod
+    def example(cls, schema: Schema) -> Method:
+        """Return a small instance that fits a schema: the conformance suite and the help text run it."""
+        ...
+
+
+REGISTRY: dict[str, str] = {
+    "histogram": "sfumato.releases.histogram:Histogram",
+    "contingency": "sfumato.releases.contingency:Contingency",
+    "marginals": "sfumato.releases.marginals:Marginals",
+}
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """One entry of the registry, as ``sfumato methods`` shows it."""
+
+    name: str
+    summary: str
+    formal: bool
+    makes_rows: bool
+    parameters: Mapping[str, str]
+    cls: type[Method]
+
+
+def method_class(name: str) -> type[Method]:
+    """Return a method's class by its registered name."""
+    if name not in REGISTRY:
+        raise PlanError(f"there is no method {name!r}", next_step=f"use one of: {', '.join(REGISTRY)}")
+    module, attribute = REGISTRY[name].split(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def methods() -> dict[str, MethodInfo]:
+    """Return every registered method with its parameters."""
+    return {name: _info(method_class(name)) for name in REGISTRY}
+
+
+def _info(cls: type[Method]) -> MethodInfo:
+    parameters = {f.name: _default(f) for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
+    return MethodInfo(cls.name, cls.summary, cls.formal, cls.makes_rows, parameters, cls)
+
+
+def _default(parameter: Any) -> str:
+    return "required" if parameter.default is dataclasses.MISSING else repr(parameter.default)
+
+
+def parameters_of(method: Method) -> dict[str, Any]:
+    """Return a method's parameters as plain values, in the order of its fields."""
+    return {f.name: getattr(method, f.name) for f in dataclasses.fields(method)}  # pyright: ignore[reportArgumentType]

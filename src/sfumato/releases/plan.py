@@ -1,0 +1,114 @@
+"""Plans: what a release would cost and need, computed from public facts alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from sfumato.columns import Column
+from sfumato.errors import PlanError
+from sfumato.privacy.event import Event
+from sfumato.schema import Schema
+
+MEMORY_VARIABLE = "SFUMATO_MEMORY"
+MEMORY_SHARE = 0.5
+"""Share of the machine's memory that a release may plan for when SFUMATO_MEMORY does not say."""
+BYTES_PER_COUNT = 48
+"""True count, noisy count, the engine's batch of counts, and the released column."""
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+class Stage(BaseModel):
+    """One table that will be measured, with its share of the cost."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    cells: int
+    noise: str
+    scale: float
+    epsilon: str
+    share: str
+
+
+class Plan(BaseModel):
+    """What a release would do: cost by stage, adjacency, cells, memory. Made without touching the data."""
+
+    model_config = ConfigDict(frozen=True)
+
+    method: str
+    table: str
+    adjacency: Literal["add-remove", "replace"]
+    unit: str
+    epsilon: str | None
+    delta: str
+    stages: tuple[Stage, ...]
+    events: tuple[Event, ...]
+    cells: int
+    memory_bytes: int
+    rows: int | None = None
+    notes: tuple[str, ...] = ()
+    left_before: str | None = None
+    left_after: str | None = None
+
+
+def unit_of(schema: Schema) -> str:
+    """Return what one neighbouring change adds, removes or replaces."""
+    if schema.person is None:
+        return "row"
+    return f"person (at most {schema.rows_per_person} row{'s' if schema.rows_per_person > 1 else ''})"
+
+
+def memory_limit() -> int:
+    """Return how many bytes a release may use: SFUMATO_MEMORY (such as 4GB), or half of the machine's memory."""
+    text = os.environ.get(MEMORY_VARIABLE, "").strip().upper()
+    if not text:
+        return int(MEMORY_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    number = text.rstrip("KMGTB")
+    try:
+        return int(float(number) * UNITS[text[len(number) :]])
+    except (KeyError, ValueError) as error:
+        raise PlanError(
+            f"{MEMORY_VARIABLE}={text!r} is not an amount of memory", next_step="write for example 4GB"
+        ) from error
+
+
+def frame_bytes(columns: Iterable[Column]) -> int:
+    """Return the bytes of one released cell: counts, and a label in every column."""
+    lengths = (max(len(str(label)) for label in column.labels) for column in columns)
+    return BYTES_PER_COUNT + sum(8 + length for length in lengths)
+
+
+def table_memory(schema: Schema, sets: Sequence[tuple[str, ...]]) -> int:
+    """Return the bytes that counting and releasing these tables needs."""
+    total = 0
+    for names in sets:
+        columns = [schema[name] for name in names]
+        total += cells_of(schema, names) * frame_bytes(columns)
+    return total
+
+
+def cells_of(schema: Schema, names: Iterable[str]) -> int:
+    """Return the number of cells of one contingency table, as an exact integer."""
+    cells = 1
+    for size in schema.shape(names):
+        cells *= size
+    return cells
+
+
+def refuse_beyond_memory(schema: Schema, sets: Sequence[tuple[str, ...]]) -> None:
+    """Refuse tables that do not fit into memory, with the numbers that say why."""
+    needed, limit = table_memory(schema, sets), memory_limit()
+    if needed <= limit:
+        return
+    largest = sorted(sets, key=lambda names: -cells_of(schema, names))[:3]
+    raise PlanError(
+        f"{sum(cells_of(schema, names) for names in sets):,} cells need about {needed / 1e9:,.1f} GB, "
+        f"the limit is {limit / 1e9:,.1f} GB",
+        [f"{' x '.join(names)}: {' x '.join(str(n) for n in schema.shape(names))} = {cells_of(schema, names):,} cells"
+         for names in largest],
+        f"use fewer columns or coarser public edges, or raise {MEMORY_VARIABLE} (for example 16GB)",
+    )  # fmt: skip

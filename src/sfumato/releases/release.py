@@ -1,0 +1,150 @@
+"""The way of a release: plan, check the budget, check the table, record the spend, then touch the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import PlanError
+from sfumato.privacy.accountant import basic, guarantee_of
+from sfumato.privacy.event import Event, kind_of
+from sfumato.privacy.exact import show, text
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.ledger import Account, Entry, Ledger
+from sfumato.privacy.randomness import Randomness
+from sfumato.releases.method import Method
+from sfumato.releases.plan import Plan
+from sfumato.schema import Schema
+from sfumato.table.frames import Tables, to_frame
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sfumato.table import Table
+
+
+@dataclass(frozen=True)
+class Release:
+    """What came out: data in the kind of frame that came in, the guarantee, the events and how to save them."""
+
+    method: Method
+    schema: Schema
+    plan: Plan
+    guarantee: Guarantee
+    events: tuple[Event, ...]
+    tables: Mapping[tuple[str, ...], pa.Table]
+    single: bool
+    frame_kind: str
+    randomness: Randomness
+    statistics: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    notes: tuple[str, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    account: Account | None = None
+
+    @cached_property
+    def data(self) -> Any:
+        """The released frame, or a mapping of frames for several tables."""
+        frames = {names: to_frame(table, self.frame_kind, self.stamp) for names, table in self.tables.items()}
+        return next(iter(frames.values())) if self.single else Tables(frames)
+
+    @property
+    def stamp(self) -> str | None:
+        """ "not for release" on every artefact of a seeded run."""
+        return self.randomness.stamp
+
+    def save(self, directory: str | Path, private_report: str | Path | None = None, table: Table | None = None) -> Path:
+        """Write the bundle (data, schema, release.json, report, script) and return its folder.
+
+        ``private_report`` with ``table`` also writes the custodian's copy, which shows true values: keep it apart.
+        """
+        from sfumato.report.bundle import save_bundle
+
+        return save_bundle(self, directory, private_report=private_report, table=table)
+
+
+def plan(subject: Table | Schema, method: Method, rows: int | None = None, ledger: Ledger | str | Path | None = None,
+         seed: int | None = None) -> Plan:  # fmt: skip
+    """Return what a release would cost and need, from the schema alone; with a ledger, also what would be left."""
+    schema = subject if isinstance(subject, Schema) else subject.schema
+    _refuse_non_method(method)
+    if method.formal:
+        schema.require_confirmed()
+    made = method.plan(schema, rows, Randomness.of(seed).mode)
+    if ledger is None:
+        return made
+    account = _as_ledger(ledger).check(schema.name, made.events)
+    return made.model_copy(update=_balance(account, made))
+
+
+def _balance(account: Account, made: Plan) -> dict[str, str]:
+    from sfumato.privacy.exact import exact
+
+    left = exact(account.left_epsilon)
+    cost = basic(made.events)[0] if made.epsilon is not None else exact(0)
+    return {"left_before": text(left), "left_after": text(left - cost)}
+
+
+def release(table: Table, method: Method, rows: int | None = None, ledger: Ledger | str | Path | None = None,
+            seed: int | None = None) -> Release:  # fmt: skip
+    """Release a table by a method. Nothing is spent and nothing is drawn when anything is wrong.
+
+    Order: plan (schema only), ledger check (pure), table check, record in one transaction, then count and draw noise.
+    A crash after recording loses budget, never privacy.
+    """
+    randomness = Randomness.of(_sound_seed(seed))
+    book = None if ledger is None else _as_ledger(ledger)
+    made = plan(table, method, rows, book, seed)
+    table.require_valid()
+    entries = book.spend(table.schema.name, made.events) if book is not None else ()
+    output = method.run(table, made, randomness, rows)
+    account = book.account(table.schema.name) if book is not None else None
+    return Release(
+        method=method, schema=table.schema, plan=made, guarantee=_guarantee(table.schema, made, book is not None),
+        events=made.events, tables=output.tables, single=output.single, frame_kind=table.frame_kind,
+        randomness=randomness, statistics=output.statistics, notes=(*made.notes, *output.notes), entries=entries,
+        account=account,
+    )  # fmt: skip
+
+
+def _sound_seed(seed: int | None) -> int | None:
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PlanError(
+            f"seed must be a whole number of at least 0, found {seed!r}", next_step="leave it out for a release"
+        )
+    return seed
+
+
+def _refuse_non_method(method: Any) -> None:
+    if not isinstance(method, Method) or isinstance(method, type):
+        raise PlanError(
+            f"{method!r} is not a method",
+            next_step="give an instance, for example Contingency(columns=['age'], epsilon=1.0)",
+        )
+
+
+def _as_ledger(ledger: Ledger | str | Path) -> Ledger:
+    return ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+
+
+def _guarantee(schema: Schema, made: Plan, recorded: bool) -> Guarantee:
+    if all(kind_of(event.kind).formal for event in made.events):
+        composed = guarantee_of(made.events, *basic(made.events))
+    else:
+        first = made.events[0]
+        kind: Any = kind_of(first.kind).guarantee
+        composed = Guarantee(kind=kind, adjacency=first.adjacency, unit=first.unit, table=first.table,
+                             randomness=first.randomness)  # fmt: skip
+    return composed.model_copy(update={"rows": schema.rows, "recorded": recorded})
+
+
+def describe_cost(made: Plan) -> str:
+    """Return the cost in a few words: epsilon, delta and adjacency."""
+    from sfumato.privacy.exact import exact
+
+    if made.epsilon is None:
+        return "an exposure: no formal guarantee"
+    delta = f", delta {float(exact(made.delta)):.3g}" if exact(made.delta) else ""
+    return f"epsilon {show(exact(made.epsilon))}{delta} under {made.adjacency}"

@@ -1,0 +1,135 @@
+"""A tree of columns fitted to noisy one- and two-way tables: post-processing only.
+
+Noisy tables are projected onto non-negative tables with the noisy total; edges are weighted by an unbiased
+estimate of the squared distance from independence (the noise's own contribution is subtracted), so that large
+noisy tables do not look dependent by noise alone; a maximum spanning tree keeps the strongest edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+RAKING_ROUNDS = 30
+
+
+def project(counts: NDArray[np.int64] | Array, total: float) -> Array:
+    """Return the nearest (least squares) non-negative table with the given total.
+
+    >>> project(np.array([3.0, -1.0]), 2.0).tolist()
+    [2.0, 0.0]
+    """
+    flat = np.asarray(counts, dtype=float).ravel()
+    descending = np.sort(flat)[::-1]
+    excess = (np.cumsum(descending) - total) / np.arange(1, flat.size + 1)
+    last = int(np.flatnonzero(descending - excess > 0)[-1]) if np.any(descending - excess > 0) else 0
+    return np.maximum(flat - excess[last], 0.0).reshape(np.shape(counts))
+
+
+def rake(table: Array, rows: Array, columns: Array) -> Array:
+    """Scale a two-way table to given margins (iterative proportional fitting)."""
+    fitted = table + 1e-12 * table.sum() / table.size + 1e-300
+    for _ in range(RAKING_ROUNDS):
+        fitted *= (rows / np.maximum(fitted.sum(axis=1), 1e-300))[:, None]
+        fitted *= columns / np.maximum(fitted.sum(axis=0), 1e-300)
+    return fitted
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A child column drawn from its parent by a conditional table."""
+
+    parent: str
+    child: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    """Shares of each column and conditional tables along the edges, in drawing order."""
+
+    shares: Mapping[str, Array]
+    edges: tuple[Edge, ...]
+    conditionals: Mapping[tuple[str, str], Array]
+
+    def draw(self, rows: int, generator: np.random.Generator) -> dict[str, NDArray[np.int64]]:
+        """Return codes of ``rows`` independent rows."""
+        parents = {edge.child: edge.parent for edge in self.edges}
+        codes: dict[str, NDArray[np.int64]] = {}
+        for name in [*(n for n in self.shares if n not in parents), *(e.child for e in self.edges)]:
+            parent = parents.get(name)
+            table = self.shares[name][None, :] if parent is None else self.conditionals[parent, name]
+            given = np.zeros(rows, dtype=np.int64) if parent is None else codes[parent]
+            codes[name] = _draw_given(table, given, generator)
+        return codes
+
+
+def _draw_given(table: Array, given: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+    """Inverse transform for all rows at once: row r of the table occupies the interval [r, r + 1)."""
+    cumulative = np.cumsum(table, axis=1)
+    cumulative /= np.maximum(cumulative[:, -1:], 1e-300)
+    cumulative[:, -1] = 1.0
+    ladder = (cumulative + np.arange(len(table))[:, None]).ravel()
+    place = np.searchsorted(ladder, given + generator.random(len(given)), side="right")
+    return np.minimum(place - given * table.shape[1], table.shape[1] - 1)
+
+
+def fit_tree(ones: Mapping[str, NDArray[np.int64]], pairs: Mapping[tuple[str, str], NDArray[np.int64]],
+             variance: Mapping[tuple[str, str], float], total: float) -> TreeModel:  # fmt: skip
+    """Fit a tree to noisy one-way and two-way tables."""
+    margins = {name: project(counts, total) for name, counts in ones.items()}
+    weights = {key: _dependence(table, margins, key, variance[key], total) for key, table in pairs.items()}
+    edges = _oriented(list(ones), _spanning_tree(list(ones), weights))
+    conditionals: dict[tuple[str, str], Array] = {}
+    for edge in edges:
+        key = (edge.parent, edge.child)
+        table = pairs[key] if key in pairs else pairs[edge.child, edge.parent].T
+        conditionals[key] = rake(project(table, total), margins[edge.parent], margins[edge.child])
+    return TreeModel({n: m / max(m.sum(), 1e-300) for n, m in margins.items()}, edges, conditionals)
+
+
+def _dependence(table: NDArray[np.int64], margins: Mapping[str, Array], key: tuple[str, str], variance: float,
+                total: float) -> float:  # fmt: skip
+    independent = np.outer(margins[key[0]], margins[key[1]]) / max(total, 1.0)
+    square = float(((table - independent) ** 2).sum()) - table.size * variance
+    return max(square, 0.0) / max(total, 1.0) ** 2
+
+
+def _spanning_tree(names: Sequence[str], weights: Mapping[tuple[str, str], float]) -> list[Edge]:
+    group = {name: name for name in names}
+
+    def root(name: str) -> str:
+        while group[name] != name:
+            name = group[name]
+        return name
+
+    chosen: list[Edge] = []
+    for (a, b), weight in sorted(weights.items(), key=lambda item: -item[1]):
+        if weight > 0 and root(a) != root(b):
+            group[root(a)] = root(b)
+            chosen.append(Edge(a, b, weight))
+    return chosen
+
+
+def _oriented(names: Sequence[str], edges: Sequence[Edge]) -> tuple[Edge, ...]:
+    """Point every edge away from the first column of its component, parents before children."""
+    neighbours: dict[str, list[Edge]] = {name: [] for name in names}
+    for edge in edges:
+        neighbours[edge.parent].append(edge)
+        neighbours[edge.child].append(Edge(edge.child, edge.parent, edge.weight))
+    seen: set[str] = set()
+    ordered: list[Edge] = []
+    for start in names:
+        queue = [] if start in seen else [start]
+        while queue:
+            here = queue.pop(0)
+            seen.add(here)
+            fresh = [edge for edge in neighbours[here] if edge.child not in seen]
+            ordered += fresh
+            queue += [edge.child for edge in fresh]
+            seen.update(edge.child for edge in fresh)
+    return tuple(ordered)

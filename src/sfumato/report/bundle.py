@@ -1,0 +1,269 @@
+"""A release on disk: written beside its place and moved there whole, so that no partial bundle ever exists."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from sfumato.errors import BundleError, SfumatoError
+from sfumato.report.document import FileRecord, ReleaseDocument, ReleasedTable
+from sfumato.report.script import reproduction_script
+
+if TYPE_CHECKING:
+    from sfumato.releases.release import Release
+    from sfumato.table import Table
+
+DOCUMENT = "release.json"
+SCHEMA = "schema.toml"
+REPORT = "report.html"
+SCRIPT = "reproduce.py"
+WARNING = "NOT-FOR-RELEASE.txt"
+TABLES = "tables"
+METADATA = "sfumato."
+"""Prefix of the key-value metadata of Parquet files."""
+LONGEST_STEM = 100
+NEW_FOLDER = "give a folder that does not exist yet, for example --out release-1"
+AGAIN = "nothing more is spent by saving again: call release.save() with another folder"
+
+
+def prepare_output(directory: str | Path, private_report: str | Path | None = None) -> None:
+    """Refuse an output folder that cannot take a bundle; leaves nothing behind. Call it before anything is spent."""
+    target = Path(directory).absolute()
+    with _named_failure(target, NEW_FOLDER):
+        _refuse_occupied(target)
+        _refuse_read_only(target if target.exists() else target.parent)
+        _refuse_unmovable(target)
+        if private_report is not None:
+            _refuse_private_place(Path(private_report).absolute(), target)
+        with _workshop(target, keep_parents=False) as folder:
+            (folder / "probe").write_bytes(b"sfumato")
+
+
+def save_bundle(release: Release, directory: str | Path, private_report: str | Path | None = None,
+                table: Table | None = None) -> Path:  # fmt: skip
+    """Write a release as a bundle and return its folder.
+
+    ``private_report`` writes the custodian's copy, which sets true values beside the released ones, to a path outside
+    the bundle; it needs the private ``table``.
+    """
+    target = Path(directory).absolute()
+    if private_report is not None and table is None:
+        raise BundleError(
+            "the custodian's copy shows true values and needs the private table",
+            next_step="call release.save(directory, private_report=path, table=table)",
+        )
+    prepare_output(target, private_report)
+    with _named_failure(target, AGAIN), _workshop(target, keep_parents=True) as folder:
+        document = write_bundle(release, folder)
+        if private_report is None or table is None:
+            folder.rename(target)
+        else:
+            _publish_with_private(release, document, folder, target, Path(private_report).absolute(), table)
+    return target
+
+
+def write_bundle(release: Release, folder: Path) -> ReleaseDocument:
+    """Write all files of a bundle into an empty folder and return its document."""
+    from sfumato.report.html import public_page
+
+    metadata = parquet_metadata(release)
+    tables = [_write_table(folder, *item, metadata) for item in _placed(release)]
+    (folder / SCHEMA).write_text(release.schema.to_toml(), encoding="utf-8")
+    if release.stamp:
+        (folder / WARNING).write_text(_warning(release.stamp), encoding="utf-8")
+    document = ReleaseDocument.from_release(release, tables=tables)
+    (folder / SCRIPT).write_text(reproduction_script(document), encoding="utf-8")
+    page = public_page(document.with_files(file_records(folder)), release.schema, release.tables)
+    (folder / REPORT).write_text(page, encoding="utf-8")
+    document = document.with_files(file_records(folder))
+    (folder / DOCUMENT).write_text(document.to_json(), encoding="utf-8")
+    _settle(folder)
+    return document
+
+
+def parquet_metadata(release: Release) -> dict[str, str]:
+    """Return what every Parquet file says about itself, so that it can travel alone."""
+    from sfumato import __version__
+
+    facts = {"version": __version__, "guarantee": release.guarantee.statement().splitlines()[0]}
+    stamp = {"stamp": release.stamp} if release.stamp else {}
+    return {f"{METADATA}{key}": value for key, value in {**facts, **stamp}.items()}
+
+
+def file_records(folder: Path) -> dict[str, FileRecord]:
+    """Return hash and size of every file in a folder except the document itself, by relative path."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / DOCUMENT)
+    return {path.relative_to(folder).as_posix(): file_record(path) for path in paths}
+
+
+def file_record(path: Path) -> FileRecord:
+    """Return hash and size of one file."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+    return FileRecord(sha256=digest.hexdigest(), bytes=path.stat().st_size)
+
+
+def file_stems(sets: list[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+    """Return a safe and unique file name for each column set, whatever its columns are called.
+
+    >>> file_stems([("age", "sex"), ("net income",), ("net/income",)])
+    {('age', 'sex'): 'age--sex', ('net income',): 'net_income', ('net/income',): 'net_income-2'}
+    """
+    stems: dict[tuple[str, ...], str] = {}
+    taken: set[str] = set()
+    for names in sets:
+        slug = "--".join(re.sub(r"[^\w.-]+", "_", name).strip("._-") or "column" for name in names)[:LONGEST_STEM]
+        # file systems that ignore case must not fold two tables into one
+        candidates = (slug if i == 1 else f"{slug}-{i}" for i in range(1, len(sets) + 2))
+        stems[names] = next(stem for stem in candidates if stem.casefold() not in taken)
+        taken.add(stems[names].casefold())
+    return stems
+
+
+def _placed(release: Release) -> Iterator[tuple[tuple[str, ...], str, pa.Table, bool]]:
+    makes_rows = release.method.makes_rows
+    if release.single:
+        names, table = next(iter(release.tables.items()))
+        yield tuple(table.column_names) if makes_rows else names, "data", table, makes_rows
+        return
+    stems = file_stems(list(release.tables))
+    for names, table in release.tables.items():
+        yield names, f"{TABLES}/{stems[names]}", table, makes_rows
+
+
+def _write_table(folder: Path, columns: tuple[str, ...], stem: str, table: pa.Table, makes_rows: bool,
+                 metadata: Mapping[str, str]) -> ReleasedTable:  # fmt: skip
+    (folder / stem).parent.mkdir(exist_ok=True)
+    parquet, csv = f"{stem}.parquet", f"{stem}.csv"
+    pq.write_table(table.replace_schema_metadata(dict(metadata)), folder / parquet)
+    pa_csv.write_csv(table, folder / csv)
+    kind = "rows" if makes_rows else "counts"
+    return ReleasedTable(columns=columns, kind=kind, rows=table.num_rows, parquet=parquet, csv=csv)
+
+
+def _warning(stamp: str) -> str:
+    return (
+        f"{stamp.upper()}\n\nThe noise in these files came from a fixed seed. Anyone who knows the seed can remove the\n"
+        "noise and read the private counts. Use them for tests only, and release a run without a seed.\n"
+    )
+
+
+def _publish_with_private(release: Release, document: ReleaseDocument, folder: Path, target: Path, private: Path,
+                          table: Table) -> None:  # fmt: skip
+    from sfumato.report.html import private_page
+
+    page = private_page(document, release.schema, release.tables, table)
+    private.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(private, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(page)
+        folder.rename(target)
+    except BaseException:
+        private.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _workshop(target: Path, keep_parents: bool) -> Iterator[Path]:
+    """Make a folder beside the target; whatever is still in it at the end is removed."""
+    absent = [parent for parent in target.parents if not parent.exists()]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    folder = target.parent / f".{target.name[:60]}.{secrets.token_hex(4)}.partial"
+    try:
+        folder.mkdir()
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if not (keep_parents and target.exists()):
+            _remove_empty(absent)
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    for folder in folders:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+
+
+@contextmanager
+def _named_failure(target: Path, next_step: str) -> Iterator[None]:
+    try:
+        yield
+    except SfumatoError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BundleError(f"cannot write the bundle {str(target)!r}: {reason}", next_step=next_step) from error
+    except Exception as error:
+        raise BundleError(f"cannot write the bundle {str(target)!r}: {error}", next_step=next_step) from error
+
+
+def _settle(folder: Path) -> None:
+    """Bring every file to the disk before the rename: the budget is spent, so the release must survive a crash."""
+    for path in (*folder.rglob("*"), folder):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _refuse_occupied(target: Path) -> None:
+    if target.is_symlink() and not target.exists():
+        raise BundleError(f"{str(target)!r} is a link to nowhere", next_step=NEW_FOLDER)
+    blocking = next((p for p in (target, *target.parents) if p.exists() and not p.is_dir()), None)
+    if blocking is not None:
+        raise BundleError(f"{str(blocking)!r} is a file, so no folder can be made there", next_step=NEW_FOLDER)
+    if target.is_dir() and os.access(target, os.R_OK) and any(target.iterdir()):
+        raise BundleError(f"the folder {str(target)!r} is not empty, and a bundle is never overwritten",
+                          next_step=NEW_FOLDER)  # fmt: skip
+
+
+def _refuse_read_only(folder: Path) -> None:
+    """Look at the mode as well: the superuser may write where the mode says that nobody should."""
+    standing = next(p for p in (folder, *folder.parents) if p.exists())
+    if not standing.is_dir():
+        raise BundleError(f"{str(standing)!r} is a file, not a folder", next_step=NEW_FOLDER)
+    if standing.stat().st_mode & 0o222 == 0 or not os.access(standing, os.W_OK | os.X_OK):
+        raise BundleError(
+            f"the folder {str(standing)!r} is read-only",
+            next_step="give a folder that you may write to, or change its permissions",
+        )
+
+
+def _refuse_unmovable(target: Path) -> None:
+    """An existing folder is replaced by the finished bundle, which some folders cannot be."""
+    if not target.exists():
+        return
+    if target.is_symlink() or target.is_mount() or target.resolve() == Path.cwd():
+        raise BundleError(
+            f"{str(target)!r} is a link, a mount point or the current folder: the bundle cannot take its place",
+            next_step=f"give a folder inside it, for example --out {target.name or 'bundle'}/release-1",
+        )
+    _refuse_read_only(target.parent)
+
+
+def _refuse_private_place(private: Path, target: Path) -> None:
+    if private.resolve().is_relative_to(target.resolve()):
+        raise BundleError(
+            "the custodian's copy must not lie inside the bundle: it holds confidential values",
+            next_step="give --private-report a path outside the bundle",
+        )
+    if private.exists():
+        raise BundleError(f"{str(private)!r} exists already", next_step="give --private-report a new path")
+    if target.resolve().is_relative_to(private.resolve()):
+        raise BundleError(f"{str(private)!r} is a folder above the bundle", next_step="give --private-report a file")
+    _refuse_read_only(private.parent)

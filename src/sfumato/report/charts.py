@@ -1,0 +1,191 @@
+"""How a chart looks: one place for colours, axes and marks. Specifications only; nothing here touches a network.
+
+Colours are CSS variables on the page, so that one chart serves light, dark and print; ``PAPER`` has the same
+colours as plain values for pictures outside a page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.columns import Column
+
+Spec = dict[str, Any]
+Numbers = NDArray[Any]
+
+FEW_LABELS = 14
+"""An axis of at most this many labels is drawn as horizontal bars, where long labels can be read."""
+SHORT_LABEL = 5
+BAR_HEIGHT = 22
+PLOT_HEIGHT = 260
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of a chart by what they mean."""
+
+    ink: str
+    muted: str
+    grid: str
+    accent: str
+    noise: str
+    truth: str
+
+
+PAGE = Palette("var(--ink)", "var(--muted)", "var(--line)", "var(--accent)", "var(--ink)", "var(--truth)")
+PAPER = Palette("#1d2430", "#5b6573", "#e1e5ea", "#3b6fb6", "#1d2430", "#b3400e")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A column as a chart shows it: a title and its labels in code order, the missing level last."""
+
+    title: str
+    labels: tuple[str, ...]
+    ordered: bool
+    missing: bool = False
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the labels are too long to stand side by side."""
+        return max((len(label) for label in self.labels), default=0) > SHORT_LABEL
+
+
+def axis_of(column: Column) -> Axis:
+    """Return a column's axis.
+
+    >>> axis_of(Column("sex", "category", values=("f", "m"), missing=True)).labels
+    ('f', 'm', 'missing')
+    """
+    title = f"{column.name} ({column.unit})" if column.unit else column.name
+    missing = "missing" if "missing" not in column.labels else "(missing)"
+    labels = tuple(missing if label is None else _label(label) for label in column.labels)
+    return Axis(title, labels, column.is_ordered or column.kind == "ordinal", column.missing)
+
+
+def _label(label: Any) -> str:
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def config(palette: Palette = PAGE) -> Spec:
+    """Return the settings that all charts share."""
+    words = {"labelColor": palette.muted, "titleColor": palette.ink, "titleFontWeight": 600}
+    return {
+        "background": "transparent",
+        "font": FONT,
+        "aria": False,  # the page gives each chart one label; thousands of labelled cells help nobody
+        "view": {"stroke": None},
+        "axis": {**words, "labelFontSize": 11, "titleFontSize": 12, "titlePadding": 8, "gridColor": palette.grid,
+                 "domainColor": palette.grid, "tickColor": palette.grid, "labelLimit": 150},
+        "legend": {**words, "labelFontSize": 11, "titleFontSize": 11, "orient": "top", "symbolType": "square"},
+    }  # fmt: skip
+
+
+def bars(axis: Axis, counts: Numbers, half_width: float = 0.0, truth: Numbers | None = None,
+         palette: Palette = PAGE) -> Spec:  # fmt: skip
+    """Return bars of released counts, lines where 95 % of the noise lies, and diamonds at true counts if given."""
+    rows = _bar_rows(axis, counts, half_width, truth)
+    across = len(axis.labels) <= FEW_LABELS or (not axis.ordered and axis.is_long)
+    draw = _Bars(alt.Chart(alt.InlineData(values=rows)), axis, across)
+    hints = _tooltip({"x": axis.title, "n": "released", "t": "true (confidential)"}, rows)
+    layers = [draw.mark("bar", "n", tooltip=hints, color=palette.accent)]
+    if half_width > 0:
+        thin = 1.2 if len(rows) <= 40 else 0.7
+        layers.append(draw.mark("rule", "lo", "hi", color=palette.noise, strokeWidth=thin, opacity=0.75))
+    if truth is not None:
+        size = 50 if len(rows) <= 40 else 22
+        layers.append(draw.mark("point", "t", tooltip=hints, shape="diamond", filled=True, size=size, opacity=1,
+                                color=palette.truth))  # fmt: skip
+    return _finished(alt.layer(*layers), BAR_HEIGHT * len(rows) if across else PLOT_HEIGHT)
+
+
+@dataclass(frozen=True)
+class _Bars:
+    """Marks along one label axis, lying or standing."""
+
+    base: Any
+    axis: Axis
+    across: bool
+
+    def mark(self, kind: str, start: str, end: str | None = None, tooltip: Any = None, **look: Any) -> Any:
+        place, along = ("y", "x") if self.across else ("x", "y")
+        measure = (alt.X if self.across else alt.Y)(f"{start}:Q", title="count")
+        channels: dict[str, Any] = {place: _label_channel(place, "x", self.axis), along: measure}
+        if end is not None:
+            channels[f"{along}2"] = (alt.X2 if self.across else alt.Y2)(f"{end}:Q")
+        if tooltip is not None:
+            channels["tooltip"] = tooltip
+        return getattr(self.base, f"mark_{kind}")(**look).encode(**channels)
+
+
+def heat(across: Axis, down: Axis, counts: Numbers, top: float, truth: Numbers | None = None, legend: bool = True,
+         palette: Palette = PAGE) -> Spec:  # fmt: skip
+    """Return a heat map: the more of the accent colour, the larger the count; ``top`` is the count at full colour."""
+    rows = [
+        {"x": x, "y": y, "n": int(counts[j, i])} | ({} if truth is None else {"t": int(truth[j, i])})
+        for j, y in enumerate(down.labels)
+        for i, x in enumerate(across.labels)
+    ]
+    key = alt.Legend(title="count", values=_nice_steps(top)) if legend else None
+    shade = alt.FillOpacity("n:Q", scale=alt.Scale(domain=[0, max(top, 1)], range=[0.04, 1], clamp=True), legend=key)
+    names = {"x": across.title, "y": down.title, "n": "count", "t": "true (confidential)"}
+    chart = alt.Chart(alt.InlineData(values=rows)).mark_rect(fill=palette.accent).encode(
+        x=_label_channel("x", "x", across), y=_label_channel("y", "y", down), fillOpacity=shade,
+        tooltip=_tooltip(names, rows),
+    )  # fmt: skip
+    return _finished(chart, max(12, 24 - len(down.labels) // 3) * len(down.labels))
+
+
+def _bar_rows(axis: Axis, counts: Numbers, half_width: float, truth: Numbers | None) -> list[Spec]:
+    rows: list[Spec] = [{"x": label, "n": int(count)} for label, count in zip(axis.labels, counts, strict=True)]
+    for index, row in enumerate(rows):
+        if half_width > 0:
+            row |= {"lo": round(row["n"] - half_width, 2), "hi": round(row["n"] + half_width, 2)}
+        if truth is not None:
+            row["t"] = int(truth[index])
+    return rows
+
+
+def _label_channel(channel: str, field: str, axis: Axis) -> Any:
+    tilt = -40 if channel == "x" and axis.is_long else 0
+    look = alt.Axis(title=axis.title, labelAngle=tilt, labelOverlap="greedy", ticks=False, domain=channel == "x")
+    # the labels come in code order, the missing level last; sorting them again would undo that
+    return (alt.X if channel == "x" else alt.Y)(f"{field}:O", sort=None, axis=look)
+
+
+def _tooltip(names: dict[str, str], rows: Sequence[Spec]) -> list[Any]:
+    present = rows[0] if rows else {}
+    return [alt.Tooltip(f"{field}:{_type(present[field])}", title=title) for field, title in names.items()
+            if field in present]  # fmt: skip
+
+
+def _type(value: Any) -> str:
+    return "N" if isinstance(value, str) else "Q"
+
+
+def _nice_steps(top: float) -> list[float]:
+    step = 10 ** math.floor(math.log10(max(top, 1)))
+    while max(top, 1) / step < 3 and step > 1:
+        step /= 2
+    return [step * i for i in range(int(max(top, 1) // step) + 1)][:6]
+
+
+def _finished(chart: Any, height: int) -> Spec:
+    sized = chart.properties(width="container", height=height, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
+    spec: Spec = sized.to_dict(context={"pre_transform": False})
+    for key in ("$schema", "config"):
+        spec.pop(key, None)
+    return spec
+
+
+def static_spec(spec: Spec, width: int = 640) -> Spec:
+    """Return a chart for pictures outside a page: fixed width, and the settings inside."""
+    return {**spec, "width": width, "config": config(PAPER), "background": "white"}

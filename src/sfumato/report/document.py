@@ -1,0 +1,223 @@
+"""release.json: everything about a release that may be public, in one typed document that seals itself."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import importlib.metadata
+import json
+import math
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+import sfumato
+from sfumato.privacy.event import Event
+from sfumato.privacy.exact import text
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.ledger_models import Account, Entry
+from sfumato.releases.method import parameters_of
+from sfumato.releases.plan import Stage
+from sfumato.schema import Schema
+
+if TYPE_CHECKING:
+    from sfumato.releases.release import Release
+
+FORMAT = 1
+UNRECORDED = "The cost of this release was not recorded: no ledger was given, so no cap protects the table."
+DISTRIBUTIONS = ("opendp", "dp-accounting", "duckdb", "numpy", "pyarrow")
+
+
+class Record(BaseModel):
+    """A frozen part of the document; an unknown field is refused, so that nothing hides in it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FileRecord(Record):
+    """One file of the bundle."""
+
+    sha256: str
+    bytes: int
+
+
+class ReleasedTable(Record):
+    """One released table, and the files that hold it."""
+
+    columns: tuple[str, ...]
+    kind: Literal["counts", "rows"]
+    rows: int
+    """Lines of the released table: cells of a count table, or synthetic rows."""
+    parquet: str
+    csv: str
+
+
+class MethodRecord(Record):
+    """The method that made the release; its parameters are public."""
+
+    name: str
+    summary: str
+    formal: bool
+    makes_rows: bool
+    module: str
+    class_name: str
+    parameters: dict[str, Any]
+    rows: int | None = None
+
+
+class RandomnessRecord(Record):
+    """Where the noise came from; a seeded run carries its stamp."""
+
+    mode: Literal["secure", "seeded"]
+    seed: int | None = None
+    stamp: str | None = None
+
+
+class RecordedEntry(Record):
+    """Place and hash of one event in the ledger."""
+
+    sequence: int
+    hash: str
+
+
+class RecordedCost(Record):
+    """Where the ledger holds the cost of this release, and how the account stood after it."""
+
+    entries: tuple[RecordedEntry, ...]
+    head: str
+    composition: str
+    cap_epsilon: str
+    cap_delta: str
+    spent_epsilon: str
+    spent_delta: str
+    left_epsilon: str
+    left_delta: str
+    exposures: int = 0
+
+    @classmethod
+    def of(cls, entries: tuple[Entry, ...], account: Account) -> RecordedCost:
+        """Return the public side of ledger entries and of the account's balance."""
+        balance = account.model_dump(include=set(cls.model_fields) - {"entries", "head"})
+        places = tuple(RecordedEntry(sequence=entry.sequence, hash=entry.hash) for entry in entries)
+        return cls(entries=places, head=entries[-1].hash, **balance)
+
+
+class ReleaseDocument(Record):
+    """The content of release.json. It holds nothing that depends on the private rows except through the release."""
+
+    format: Literal[1] = FORMAT
+    created_at: str
+    table: str
+    method: MethodRecord
+    adjacency: Literal["add-remove", "replace"]
+    unit: str
+    guarantee: Guarantee
+    statement: str
+    events: tuple[Event, ...]
+    stages: tuple[Stage, ...]
+    statistics: dict[str, Any] = Field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    randomness: RandomnessRecord
+    recorded: RecordedCost | None = None
+    recorded_note: str = ""
+    tables: tuple[ReleasedTable, ...] = ()
+    versions: dict[str, str] = Field(default_factory=dict)
+    files: dict[str, FileRecord] = Field(default_factory=dict)
+    seal: str = ""
+    """SHA-256 of this document without the seal: a slip of the pen shows even where no other check looks."""
+
+    @field_validator("files")
+    @classmethod
+    def _inside_the_bundle(cls, files: dict[str, FileRecord]) -> dict[str, FileRecord]:
+        outside = [path for path in files if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts]
+        if outside:
+            raise ValueError(f"files outside the bundle: {', '.join(outside)}")
+        return files
+
+    @classmethod
+    def from_release(cls, release: Release, files: Mapping[str, FileRecord] | None = None,
+                     tables: Iterable[ReleasedTable] = ()) -> ReleaseDocument:  # fmt: skip
+        """Return the sealed document of a release."""
+        recorded = RecordedCost.of(release.entries, release.account) if release.entries and release.account else None
+        return cls(
+            created_at=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+            table=release.schema.name, method=_method(release), adjacency=release.schema.adjacency,
+            unit=release.plan.unit, guarantee=release.guarantee, statement=release.guarantee.statement(),
+            events=release.events, stages=release.plan.stages, statistics=plain(dict(release.statistics)),
+            notes=release.notes, randomness=_randomness(release), recorded=recorded,
+            recorded_note="" if recorded else UNRECORDED, tables=tuple(tables), versions=versions(),
+            files=dict(files or {}),
+        ).sealed()  # fmt: skip
+
+    def with_files(self, files: Mapping[str, FileRecord]) -> ReleaseDocument:
+        """Return the document with the hashes of the bundle's files."""
+        return self.model_copy(update={"files": dict(files)}).sealed()
+
+    def sealed(self) -> ReleaseDocument:
+        """Return the document with the seal that its content has."""
+        bare = self.model_copy(update={"seal": ""})
+        return self.model_copy(update={"seal": hashlib.sha256(bare.to_json().encode()).hexdigest()})
+
+    def to_json(self) -> str:
+        """Return canonical JSON: sorted keys, two spaces, UTF-8, one newline at the end."""
+        body = self.model_dump(mode="json")
+        return json.dumps(body, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, data: str) -> ReleaseDocument:
+        """Read a document back; unknown fields and other formats are refused."""
+        return cls.model_validate_json(data)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON holds it; exact fractions become text that reads back unchanged.
+
+    >>> plain({"epsilon": Fraction(1, 3), "columns": ("age", "sex")})
+    {'epsilon': '1/3', 'columns': ['age', 'sex']}
+    """
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, Fraction):
+        return text(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(item) for item in cast("Iterable[Any]", value)]
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def released_schema(schema: Schema, names: Iterable[str]) -> Schema:
+    """Return the schema of released rows: only their columns and rules, nothing clamped, no private row count."""
+    kept = set(names)
+    columns = tuple(replace(column, outside="refuse") for column in schema if column.name in kept)
+    rules = tuple(rule for rule in schema.rules if set(rule.columns) <= kept)
+    return replace(schema, columns=columns, rules=rules, adjacency="add-remove", rows=None, person=None,
+                   rows_per_person=1)  # fmt: skip
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of everything that shaped the numbers."""
+    own = {"python": platform.python_version(), "sfumato": sfumato.__version__}
+    return own | {name: importlib.metadata.version(name) for name in DISTRIBUTIONS}
+
+
+def _method(release: Release) -> MethodRecord:
+    cls = type(release.method)
+    return MethodRecord(
+        name=release.method.name, summary=release.method.summary, formal=release.method.formal,
+        makes_rows=release.method.makes_rows, module=cls.__module__, class_name=cls.__name__,
+        parameters=plain(parameters_of(release.method)), rows=release.plan.rows,
+    )  # fmt: skip
+
+
+def _randomness(release: Release) -> RandomnessRecord:
+    source = release.randomness
+    return RandomnessRecord(mode=source.mode, seed=source.seed, stamp=source.stamp)

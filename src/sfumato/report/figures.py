@@ -1,0 +1,297 @@
+"""Which charts a release gets: from released counts to figures with captions, values and a word on what was left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.report.charts import Axis, Spec, axis_of, bars, heat
+from sfumato.report.document import ReleaseDocument
+from sfumato.schema import Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Counts = NDArray[np.int64]
+ColumnSet = tuple[str, ...]
+MOST_CELLS = 5000
+"""Cells that one figure draws; larger tables are shown column by column."""
+MOST_BARS = 160
+MOST_LEVELS = 40
+MOST_PANELS = 12
+MOST_FIGURES = 24
+MOST_COLUMNS = 12
+"""Columns of a synthetic table that get a histogram."""
+MOST_PAIRS = 3
+MOST_VALUES = 150
+"""Lines of the table of values under a figure."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart, with a title where a figure has several and words for those who cannot see it."""
+
+    title: str
+    label: str
+    spec: Spec
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Charts of one released table and the values behind them."""
+
+    title: str
+    notes: tuple[str, ...]
+    panels: tuple[Panel, ...]
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The public law of the noise on one table."""
+
+    kind: str
+    scale: float
+
+    def half_width(self, cells: int = 1) -> float:
+        """Return how far 95 % of the noise on a sum of cells lies from 0.
+
+        >>> round(Spread("discrete-laplace", 2.0).half_width(), 2), Spread("discrete-gaussian", 2.0).half_width()
+        (5.99, 3.92)
+        """
+        if self.kind.endswith("laplace") and cells == 1:
+            return self.scale * math.log(20)
+        deviation = self.scale * (math.sqrt(2) if self.kind.endswith("laplace") else 1.0)
+        return 1.96 * deviation * math.sqrt(cells)
+
+
+@dataclass(frozen=True)
+class View:
+    """Counts of a column set as they are drawn; ``half_width`` 0 means that no band is known."""
+
+    names: ColumnSet
+    axes: tuple[Axis, ...]
+    counts: Counts
+    half_width: float = 0.0
+    truth: Counts | None = None
+    notes: tuple[str, ...] = ()
+
+
+def spreads(document: ReleaseDocument) -> dict[str, Spread]:
+    """Return the noise of each measured table by the name of its stage."""
+    return {part.stage: Spread(event.kind, part.scale) for event in document.events for part in event.parts}
+
+
+def count_figures(document: ReleaseDocument, schema: Schema, tables: Mapping[ColumnSet, pa.Table],
+                  truth: Mapping[ColumnSet, Counts] | None = None) -> list[Figure]:  # fmt: skip
+    """Return the figures of released count tables."""
+    noise = spreads(document)
+    figures: list[Figure] = []
+    for names, table in list(tables.items())[:MOST_FIGURES]:
+        counts = table.column(table.num_columns - 1).to_numpy().reshape(schema.shape(names))
+        true = None if truth is None else truth[names]
+        figures += _table_figures(schema, names, counts, noise.get(" x ".join(names)), true)
+    return figures
+
+
+def row_figures(document: ReleaseDocument, schema: Schema, counts: Mapping[ColumnSet, Counts],
+                truth: Mapping[ColumnSet, Counts] | None = None) -> list[Figure]:  # fmt: skip
+    """Return the figures of synthetic rows, from the marginals of those rows."""
+    noise = spreads(document)
+    figures: list[Figure] = []
+    for names, table in counts.items():
+        axes = tuple(axis_of(schema[name]) for name in names)
+        spread = noise.get(" x ".join(names))
+        band = _scaled(spread, int(table.sum()), document.statistics.get("noisy_total")) if len(names) == 1 else 0.0
+        true = None if truth is None else truth[names]
+        view = View(names, axes, table, band, true, (_row_note(band),) if band else ())
+        figures.append(one_way(view) if len(names) == 1 else two_way(view))
+    return figures
+
+
+def _scaled(spread: Spread | None, rows: int, total: Any) -> float:
+    """Return the band of a measured count, carried over to the number of rows that were drawn."""
+    if spread is None:
+        return 0.0
+    return spread.half_width() * (rows / total if isinstance(total, int | float) and total > 0 else 1.0)
+
+
+def _row_note(band: float) -> str:
+    return (
+        f"The lines show 95 % of the noise on the measured counts behind this column (± {say(band)}); drawing rows adds "
+        "chance of its own."
+    )
+
+
+def chart_sets(document: ReleaseDocument, schema: Schema, columns: Sequence[str]) -> list[ColumnSet]:
+    """Return the marginals of synthetic rows that are worth a chart: single columns, then pairs of the model's tree."""
+    singles: list[ColumnSet] = [(name,) for name in columns[:MOST_COLUMNS]]
+    edges = [tuple(edge) for edge in document.statistics.get("tree", [])]
+    pairs = [pair for pair in (*edges, *combinations(columns, 2)) if set(pair) <= set(columns)]
+    small = [pair for pair in dict.fromkeys(pairs) if math.prod(schema.shape(pair)) <= MOST_CELLS]
+    return [*singles, *small[:MOST_PAIRS]]
+
+
+def _table_figures(schema: Schema, names: ColumnSet, counts: Counts, spread: Spread | None, truth: Counts | None,
+                   ) -> list[Figure]:  # fmt: skip
+    axes = tuple(axis_of(schema[name]) for name in names)
+    width = spread.half_width() if spread else 0.0
+    view = View(names, axes, counts, width, truth)
+    if len(names) == 1:
+        return [one_way(replace(view, notes=(_noise_note(width),) if width else ()))]
+    if counts.size <= MOST_CELLS and len(names) == 2:
+        return [two_way(view)]
+    if counts.size <= MOST_CELLS and len(names) == 3 and min(counts.shape) <= MOST_PANELS:
+        return [three_way(view)]
+    return [_summed(view, axis, spread) for axis in range(len(names))]
+
+
+def _noise_note(width: float) -> str:
+    return f"The lines show where 95 % of the noise lies: ± {say(width)} around each count."
+
+
+def _summed(view: View, axis: int, spread: Spread | None) -> Figure:
+    """Return the one-way view of a table that is too large to draw cell by cell."""
+    others = tuple(i for i in range(view.counts.ndim) if i != axis)
+    cells = view.counts.size // view.counts.shape[axis]
+    width = spread.half_width(cells) if spread else 0.0
+    table = " x ".join(view.names)
+    note = (
+        f"The table {table} has {view.counts.size:,} cells, too many to draw: these are its counts summed over the other "
+        f"columns, so the noise of {cells:,} cells adds up (95 % within ± {say(width)}). The data files hold every cell."
+    )
+    truth = None if view.truth is None else view.truth.sum(axis=others)
+    summed = View((view.names[axis],), (view.axes[axis],), view.counts.sum(axis=others), width, truth, (note,))
+    return replace(one_way(summed), title=f"{view.names[axis]}, from {table}")
+
+
+def one_way(view: View) -> Figure:
+    """Return bars of one column, with the values behind them."""
+    shown = _fewer_bars(view)
+    title = view.names[0]
+    spec = bars(shown.axes[0], shown.counts, shown.half_width, shown.truth)
+    label = f"Bar chart of released counts by {title}, {len(shown.counts)} bars; the table below holds the values."
+    axis, truth = view.axes[0], view.truth
+    lines = [
+        (name, say(count), *(() if truth is None else (say(truth[i]),)))
+        for i, (name, count) in enumerate(zip(axis.labels, view.counts.tolist(), strict=True))
+    ]
+    header = (axis.title, "released count", *(() if truth is None else ("true count",)))
+    notes = (*shown.notes, *_truth_note(truth, "Diamonds"))
+    return Figure(title, notes, (Panel("", label, spec),), header, tuple(lines[:MOST_VALUES]), _over(lines))
+
+
+def _fewer_bars(view: View) -> View:
+    size = len(view.counts)
+    if size <= (MOST_BARS if view.axes[0].ordered else MOST_LEVELS):
+        return view
+    return _merged(view) if view.axes[0].ordered else _largest(view)
+
+
+def _largest(view: View) -> View:
+    kept = np.sort(np.argsort(-view.counts, kind="stable")[:MOST_LEVELS])
+    axis = replace(view.axes[0], labels=tuple(view.axes[0].labels[i] for i in kept))
+    note = f"Drawn are the {len(kept)} largest of {len(view.counts):,} released counts."
+    truth = None if view.truth is None else view.truth[kept]
+    return replace(view, axes=(axis,), counts=view.counts[kept], truth=truth, notes=(*view.notes, note))
+
+
+def _merged(view: View) -> View:
+    axis, size = view.axes[0], len(view.counts)
+    present = size - int(axis.missing)
+    step = -(-present // (MOST_BARS // 2))
+    starts = [*range(0, present, step), *([present] if axis.missing else [])]
+    names = tuple(_span(axis.labels[start:end]) for start, end in zip(starts, [*starts[1:], size], strict=True))
+    note = f"Drawn are sums of {step} neighbouring cells; the data files hold every cell."
+    truth = None if view.truth is None else np.add.reduceat(view.truth, starts)
+    return replace(view, axes=(replace(axis, labels=names),), counts=np.add.reduceat(view.counts, starts),
+                   half_width=view.half_width * math.sqrt(step), truth=truth, notes=(*view.notes, note))  # fmt: skip
+
+
+def _span(labels: Sequence[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
+
+
+def two_way(view: View) -> Figure:
+    """Return a heat map of two columns; beside it the true one in the custodian's copy."""
+    flat = _wide(view)
+    top = _top(flat)
+    panels = [_heat_panel(flat, flat.counts, top, "" if flat.truth is None else "released")]
+    if flat.truth is not None:
+        panels.append(_heat_panel(flat, flat.truth, top, "true (confidential)"))
+    return _cells_figure(view, tuple(panels), _heat_notes(view, top))
+
+
+def three_way(view: View) -> Figure:
+    """Return one heat map per level of the column with the fewest levels."""
+    split = int(np.argmin(view.counts.shape))
+    rest = tuple(i for i in range(3) if i != split)
+    top, panels = _top(view), list[Panel]()
+    for level, label in enumerate(view.axes[split].labels):
+        truth = None if view.truth is None else view.truth.take(level, axis=split)
+        part = View(tuple(view.names[i] for i in rest), tuple(view.axes[i] for i in rest),
+                    view.counts.take(level, axis=split), truth=truth)  # fmt: skip
+        flat, title = _wide(part), f"{view.axes[split].title}: {label}"
+        panels.append(_heat_panel(flat, flat.counts, top, title, legend=False))
+        if flat.truth is not None:
+            panels.append(_heat_panel(flat, flat.truth, top, f"{title}, true (confidential)", legend=False))
+    return _cells_figure(view, tuple(panels), _heat_notes(view, top))
+
+
+def _wide(view: View) -> View:
+    """Turn a two-way view so that the longer axis runs across."""
+    if view.counts.shape[1] >= view.counts.shape[0]:
+        return view
+    truth = None if view.truth is None else view.truth.T
+    return replace(view, names=view.names[::-1], axes=view.axes[::-1], counts=view.counts.T, truth=truth)
+
+
+def _top(view: View) -> float:
+    return float(max(view.counts.max(initial=1), 1 if view.truth is None else view.truth.max(initial=1)))
+
+
+def _heat_panel(view: View, counts: Counts, top: float, title: str, legend: bool = True) -> Panel:
+    label = f"Heat map of counts by {view.names[0]} and {view.names[1]}{f' ({title})' if title else ''}."
+    return Panel(title, label, heat(view.axes[1], view.axes[0], counts, top, legend=legend))
+
+
+def _heat_notes(view: View, top: float) -> tuple[str, ...]:
+    notes = [f"Full colour is a count of {say(top)}; counts below 0 are drawn like 0."]
+    if view.half_width:
+        notes.append(f"95 % of the noise lies within ± {say(view.half_width)} of each count.")
+    return tuple(notes)
+
+
+def _truth_note(truth: Counts | None, mark: str) -> tuple[str, ...]:
+    return () if truth is None else (f"{mark} are true counts: confidential.",)
+
+
+def _cells_figure(view: View, panels: tuple[Panel, ...], notes: tuple[str, ...]) -> Figure:
+    """Return a figure whose table of values lists the cells in the order of the data file."""
+    lines: list[tuple[str, ...]] = []
+    for place in np.ndindex(*view.counts.shape):
+        if len(lines) == MOST_VALUES:
+            break
+        labels = (axis.labels[i] for axis, i in zip(view.axes, place, strict=True))
+        true = () if view.truth is None else (say(view.truth[place]),)
+        lines.append((*labels, say(view.counts[place]), *true))
+    header = (*(axis.title for axis in view.axes), "released count", *(() if view.truth is None else ("true count",)))
+    left = view.counts.size - len(lines)
+    return Figure(" x ".join(view.names), (*view.notes, *notes), panels, header, tuple(lines), left)
+
+
+def _over(lines: Sequence[Any]) -> int:
+    return max(len(lines) - MOST_VALUES, 0)
+
+
+def say(number: float) -> str:
+    """Return a number for people: whole ones with thousands separators, others with three digits."""
+    return f"{number:,.0f}" if float(number).is_integer() or abs(number) >= 1000 else f"{number:.3g}"

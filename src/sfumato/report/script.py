@@ -1,0 +1,86 @@
+"""reproduce.py: the script that makes a release again from the private table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.report.document import ReleaseDocument
+
+WIDTH = 88
+SECURE = (
+    "The noise comes from the operating system, so every run differs: that is what protects the table. Compare\n"
+    "distributions and guarantees, not single counts."
+)
+SEEDED = (
+    "The noise comes from a fixed seed, so every run is the same and nothing of it is for release: whoever knows\n"
+    "the seed can take the noise away."
+)
+SCRIPT = '''\
+"""Make the release of table {table} again: same schema, same method, same parameters.
+
+    python reproduce.py DATA [--ledger LEDGER] [--out DIR] [--delimiter ";"]
+
+{noise}
+Every run touches the private table and costs {cost} again; give the ledger so that it is recorded.
+"""
+
+import argparse
+from pathlib import Path
+
+import sfumato
+from {module} import {class_name}
+
+METHOD = {method}
+ROWS = {rows}
+SEED = {seed}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Make this release again from the private table.")
+    parser.add_argument("data", help="the private table: CSV, Parquet, or a glob")
+    parser.add_argument("--ledger", help="path or URL of the ledger that records the cost")
+    parser.add_argument("--out", default="reproduced", help="folder for the new bundle")
+    parser.add_argument("--delimiter", help="delimiter of a CSV file, if it is not a comma")
+    options = parser.parse_args()
+    schema = Path(__file__).with_name("schema.toml")
+    try:
+        table = sfumato.read(options.data, schema, delimiter=options.delimiter)
+        release = sfumato.release(table, METHOD, rows=ROWS, ledger=options.ledger, seed=SEED)
+        folder = release.save(options.out)
+    except sfumato.errors.SfumatoError as error:
+        parser.exit(2, f"{{error}}\\n")
+    print(release.guarantee.statement())
+    print(f"The bundle is in {{folder}}")
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+
+def reproduction_script(document: ReleaseDocument) -> str:
+    """Return the text of reproduce.py; it needs schema.toml beside it and the path of the private table."""
+    method = document.method
+    return SCRIPT.format(
+        table=_in_docstring(document.table),
+        noise=SECURE if document.randomness.seed is None else SEEDED,
+        cost="its privacy budget" if document.guarantee.formal else "an exposure",
+        module=method.module,
+        class_name=method.class_name,
+        method=_call(method.class_name, method.parameters),
+        rows=method.rows if method.makes_rows else None,
+        seed=document.randomness.seed,
+    )
+
+
+def _in_docstring(name: str) -> str:
+    """Return a name that can neither end the docstring nor escape from it."""
+    return ascii(name).replace("\\", "\\\\").replace('"""', "'''")
+
+
+def _call(class_name: str, parameters: dict[str, Any]) -> str:
+    arguments = [f"{name}={value!r}" for name, value in parameters.items()]
+    one_line = f"{class_name}({', '.join(arguments)})"
+    if len(one_line) <= WIDTH:
+        return one_line
+    return f"{class_name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"

@@ -1,0 +1,78 @@
+"""The private table behind an engine: read lazily, encoded by the schema, counted where the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import TableError
+from sfumato.schema import Schema
+from sfumato.table.check import Violation, find_violations, require_columns
+from sfumato.table.sources import Source, open_source
+
+Progress = Callable[[int], None]
+"""Called with the number of rows counted so far."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Private rows behind an engine, with their public schema. Made by :func:`read`; nothing is loaded."""
+
+    schema: Schema
+    source: Source = field(repr=False)
+    progress: Progress | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def frame_kind(self) -> str:
+        """The kind of frame in which releases come back."""
+        return self.source.frame_kind
+
+    @cached_property
+    def violations(self) -> tuple[Violation, ...]:
+        """Every way in which the rows do not fit the schema, counted in one pass."""
+        return find_violations(self.source.engine, self.schema)
+
+    def check(self) -> tuple[Violation, ...]:
+        """Return all violations of the schema; empty when the table fits."""
+        return self.violations
+
+    def require_valid(self) -> None:
+        """Refuse a table that does not fit its schema, listing every violation with its count."""
+        if not self.violations:
+            return
+        count = len(self.violations)
+        raise TableError(
+            f"table {self.schema.name!r} does not fit its schema: {count} problem{'s' if count > 1 else ''}",
+            [str(violation) for violation in self.violations],
+            "mend the table, widen the schema by public knowledge, or set outside = 'clamp' for a column",
+        )
+
+    def marginals(self, sets: Iterable[Iterable[str]]) -> dict[tuple[str, ...], NDArray[np.int64]]:
+        """Count many column sets in as few passes as possible.
+
+        Returns one array per set, shaped by the columns' numbers of codes, in the order of the schema's labels.
+        These are true counts: nothing of them may leave without noise.
+        """
+        from sfumato.table.counting import count_marginals
+
+        wanted = [tuple([names] if isinstance(names, str) else names) for names in sets]
+        return count_marginals(self.source.engine, self.schema, wanted, self.progress)
+
+
+def read(
+    source: Any, schema: Schema | str | Path, delimiter: str | None = None, progress: Progress | None = None
+) -> Table:
+    """Read a table: CSV, Parquet, globs, pandas, polars, Arrow, DuckDB relations, Spark frames and Ibis tables.
+
+    Nothing is loaded; the columns of the schema must be there, others are ignored and never released.
+    """
+    facts = schema if isinstance(schema, Schema) else Schema.load(schema)
+    opened = open_source(source, delimiter)
+    require_columns(opened.engine, facts, facts.name)
+    return Table(facts, opened, progress)

@@ -1,0 +1,120 @@
+"""Does the table fit its schema? All violations at once, with counts, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.columns import Column
+from sfumato.errors import TableError
+from sfumato.schema import Schema
+from sfumato.table.engine import Engine
+from sfumato.table.sources import guess_delimiter
+from sfumato.table.values import outside, typed, unreadable
+
+EXAMPLES = 3
+ROWS = "rows"
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One way in which the table does not fit the schema."""
+
+    column: str
+    problem: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.column}: {self.problem}"
+
+
+def require_columns(engine: Engine, schema: Schema, name: str) -> None:
+    """Refuse a table that lacks columns of the schema, naming them and the likely reason."""
+    found = list(engine.table.columns)
+    absent = [column for column in schema.names if column not in found]
+    if not absent:
+        return
+    step = f"the table has: {', '.join(found[:20])}; correct the schema or the table"
+    delimiter = guess_delimiter(found[0], schema.names) if len(found) == 1 else None
+    if delimiter:
+        step = f"the header reads {found[0]!r}: the delimiter is {delimiter!r}; say so with --delimiter '{delimiter}'"
+    raise TableError(
+        f"table {name!r} lacks {len(absent)} of the {len(schema.names)} columns of the schema",
+        [f"column {column!r} is not in the table" for column in absent],
+        step,
+    )
+
+
+def find_violations(engine: Engine, schema: Schema) -> tuple[Violation, ...]:
+    """Return every violation of the schema, counted by the engine in one aggregate query."""
+    counts = _count(engine, schema)
+    found = [v for column in schema for v in _column_violations(engine, column, counts)]
+    found += [
+        Violation("rule", f"{rule.check!r} is broken by {_times(n, 'row')}", n)
+        for index, rule in enumerate(schema.rules)
+        if (n := counts[f"rule_{index}"])
+    ]
+    if schema.rows is not None and counts[ROWS] != schema.rows:
+        problem = f"the schema says {schema.rows:,} rows (adjacency replace), the table has {counts[ROWS]:,}"
+        found.append(Violation("table", problem, abs(counts[ROWS] - schema.rows)))
+    return tuple(found)
+
+
+def typed_table(engine: Engine, schema: Schema) -> Any:
+    """Return the engine's table with the schema's columns in the schema's types."""
+    return engine.table.select(**{c.name: typed(engine.table[c.name], c) for c in schema})
+
+
+def _count(engine: Engine, schema: Schema) -> Mapping[str, int]:
+    raw = engine.table
+    values = {column.name: typed(raw[column.name], column) for column in schema}
+    measures: dict[str, Any] = {ROWS: raw.count()}
+    for index, column in enumerate(schema):
+        bad = unreadable(raw[column.name], column)
+        measures[f"unreadable_{index}"] = bad.sum()
+        measures[f"missing_{index}"] = (values[column.name].isnull() & ~bad).sum()
+        measures[f"outside_{index}"] = outside(values[column.name], column).sum()
+    columns = {column.name: column for column in schema}
+    for index, rule in enumerate(schema.rules):
+        measures[f"rule_{index}"] = rule.breaks(values, columns).sum()
+    row = engine.aggregate(raw.aggregate(**measures)).to_pylist()[0]
+    numbered = {column.name: index for index, column in enumerate(schema)}
+    by_name = {f"{what}_{name}": row[f"{what}_{i}"] for name, i in numbered.items()
+               for what in ("unreadable", "missing", "outside")}  # fmt: skip
+    rules = {f"rule_{i}": row[f"rule_{i}"] for i in range(len(schema.rules))}
+    return {key: int(value or 0) for key, value in {**by_name, **rules, ROWS: row[ROWS]}.items()}
+
+
+def _column_violations(engine: Engine, column: Column, counts: Mapping[str, int]) -> list[Violation]:
+    found: list[Violation] = []
+    name = column.name
+    if (n := counts[f"unreadable_{name}"]) and column.outside != "missing":
+        what = f"{_times(n, 'value')} cannot be read as {column.kind}{_examples(engine, column, readable=False)}"
+        found.append(Violation(name, what, n))
+    if (n := counts[f"outside_{name}"]) and column.outside == "refuse":
+        what = f"{_times(n, 'value')} outside {_domain(column)}{_examples(engine, column, readable=True)}"
+        found.append(Violation(name, what, n))
+    if (n := counts[f"missing_{name}"]) and not column.missing:
+        found.append(Violation(name, f"{_times(n, 'value')} missing, but missing = true is not in the schema", n))
+    return found
+
+
+def _times(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' if count != 1 else ''}"
+
+
+def _domain(column: Column) -> str:
+    if column.is_ordered and column.bounds:
+        return f"the bounds {column.bounds[0]} to {column.bounds[1]}"
+    listed = [repr(level) for level in column.levels]
+    return f"the values {', '.join(listed[:5])}{', ...' if len(listed) > 5 else ''}"
+
+
+def _examples(engine: Engine, column: Column, readable: bool) -> str:
+    """Return a few offending values: the custodian needs them, and this message never leaves with a release."""
+    raw = engine.table[column.name]
+    bad = outside(typed(raw, column), column) if readable else unreadable(raw, column)
+    rows = engine.table.filter(bad).select(value=raw.cast("string")).distinct().order_by("value").limit(EXAMPLES)
+    values = [repr(row["value"]) for row in engine.aggregate(rows).to_pylist()]
+    return f" (such as {', '.join(values)})" if values else ""

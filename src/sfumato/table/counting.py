@@ -1,0 +1,219 @@
+"""Counting many column sets: streamed through compiled loops here, or pushed down to where the rows are."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.errors import TableError
+from sfumato.schema import Schema
+from sfumato.table.cover import ColumnSet, cover, marginal
+from sfumato.table.engine import BATCH_ROWS, Engine
+from sfumato.table.values import code_expression, countable, kept_rows
+
+Counts = dict[ColumnSet, NDArray[np.int64]]
+LOCAL_LIMIT = 16_384
+"""Cells of a covering table in this process: small enough for the processor's cache."""
+REMOTE_LIMIT = 1_000_000
+"""Cells of a covering table on another engine: each costs a pass there, so they may be larger."""
+CELL = "cell"
+CHANGED = "run the release again; if it persists, the schema and the table disagree: sfumato schema check"
+
+
+def count_marginals(engine: Engine, schema: Schema, wanted: Sequence[ColumnSet],
+                    progress: Callable[[int], None] | None = None) -> Counts:  # fmt: skip
+    """Return the counts of every wanted column set."""
+    names = [name for name in schema.names if any(name in columns for columns in wanted)]
+    sizes = {name: schema[name].size for name in names}
+    chosen = cover(sizes, [c for c in wanted if c], LOCAL_LIMIT if engine.streams else REMOTE_LIMIT)
+    count = _count_streaming if engine.streams else _count_remotely
+    tables = count(engine, schema, names, chosen, progress) if names else {}
+    return {columns: _find(tables, columns) for columns in wanted}
+
+
+def _find(tables: Counts, wanted: ColumnSet) -> NDArray[np.int64]:
+    for names, table in tables.items():
+        if set(wanted) <= set(names):
+            return marginal(table, names, wanted)
+    raise TableError(f"no counts for {', '.join(wanted)}", next_step="name at least one column of the schema")
+
+
+@dataclass
+class _Layout:
+    """Where each covering table lies in one flat array of counts."""
+
+    shapes: list[tuple[int, ...]]
+    columns: NDArray[np.int64]
+    pointers: NDArray[np.int64]
+    strides: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], sets: Sequence[Sequence[int]]) -> _Layout:
+        shapes = [tuple(sizes[i] for i in members) for members in sets]
+        strides = [int(np.prod(shape[k + 1 :], dtype=np.int64)) for shape in shapes for k in range(len(shape))]
+        cells = [int(np.prod(shape, dtype=np.int64)) for shape in shapes]
+        return cls(
+            shapes,
+            np.array([i for members in sets for i in members], np.int64),
+            np.cumsum([0, *(len(members) for members in sets)]),
+            np.array(strides, np.int64),
+            np.cumsum([0, *cells]),
+        )
+
+
+@dataclass
+class _Worker:
+    """Encodes and counts batches into tables of its own."""
+
+    schema: Schema
+    names: Sequence[str]
+    layout: _Layout
+    outside: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        from sfumato.table.encode import ColumnEncoder, code_type
+
+        columns = [self.schema[name] for name in self.names]
+        dtype, bad = code_type(columns)
+        self.encoders = [ColumnEncoder(column, bad) for column in columns]
+        self.codes = np.zeros((len(columns), BATCH_ROWS), dtype)
+        self.counts = np.zeros(int(self.layout.offsets[-1]), np.int64)
+        self.outside = np.zeros(len(columns), np.int64)
+
+    def feed(self, batch: pa.RecordBatch) -> int:
+        for start in range(0, batch.num_rows, BATCH_ROWS):
+            self._feed_part(batch.slice(start, BATCH_ROWS))
+        return batch.num_rows
+
+    def _feed_part(self, batch: pa.RecordBatch) -> None:
+        rows = batch.num_rows
+        for position, encoder in enumerate(self.encoders):
+            codes = self.codes[position, :rows]
+            outside = encoder(batch.column(position), codes)
+            if outside:
+                # Counted and refused at the end; until then the cell number must stay inside the table.
+                self.outside[position] += outside
+                codes[codes == encoder.bad] = 0
+        self._count(rows)
+
+    def _count(self, rows: int) -> None:
+        from sfumato.table import kernel
+
+        plan = self.layout
+        if int(np.diff(plan.offsets).max()) < 2**31:
+            kernel.count_sets(self.codes, rows, plan.columns, plan.pointers, plan.strides, plan.offsets, self.counts)
+            return
+        for s in range(len(plan.shapes)):
+            part = slice(int(plan.pointers[s]), int(plan.pointers[s + 1]))
+            cells = self.counts[plan.offsets[s] : plan.offsets[s + 1]]
+            kernel.count_large_set(self.codes, rows, plan.columns[part], plan.strides[part], cells)
+
+
+def _count_streaming(engine: Engine, schema: Schema, names: Sequence[str], sets: Sequence[ColumnSet],
+                     progress: Callable[[int], None] | None) -> Counts:  # fmt: skip
+    position = {name: i for i, name in enumerate(names)}
+    layout = _Layout.of(schema.shape(names), [[position[name] for name in members] for members in sets])
+    units, workers = _units(engine, schema, names), []
+    workers = [_Worker(schema, names, layout) for _ in range(_worker_count(layout))]
+    _run_side_by_side(workers, units, progress)
+    _refuse_outside(names, sum(worker.outside for worker in workers))
+    counts = workers[0].counts
+    for worker in workers[1:]:
+        counts += worker.counts
+    bounds = layout.offsets
+    return {members: counts[bounds[s] : bounds[s + 1]].reshape(layout.shapes[s]) for s, members in enumerate(sets)}
+
+
+def _worker_count(layout: _Layout) -> int:
+    """Each worker holds all tables; when they are large, one worker saves the memory."""
+    return min(os.cpu_count() or 1, 8) if layout.offsets[-1] < 10_000_000 else 1
+
+
+Unit = Callable[[], Iterator[pa.RecordBatch]]
+
+
+def _units(engine: Engine, schema: Schema, names: Sequence[str]) -> Iterator[Unit]:
+    """Return pieces of work: row groups that workers read themselves, or batches of one stream."""
+    from sfumato.table.parquet import ParquetEngine
+
+    if isinstance(engine, ParquetEngine) and schema.person is None:
+        groups = engine.row_groups([schema[name] for name in names])
+        if groups is not None:
+            return iter(groups)
+    table = kept_rows(engine.table, schema)
+    expression = table.select(**{name: countable(table[name], schema[name]) for name in names})
+    return _batch_units(engine.batches(expression))
+
+
+def _batch_units(batches: Iterator[pa.RecordBatch]) -> Iterator[Unit]:
+    for batch in batches:
+        yield lambda batch=batch: iter([batch])
+
+
+def _run_side_by_side(
+    workers: Sequence[_Worker], units: Iterator[Unit], progress: Callable[[int], None] | None
+) -> None:
+    lock, failures, done = threading.Lock(), list[BaseException](), [0]
+
+    def take() -> Unit | None:
+        with lock:
+            return None if failures else next(units, None)
+
+    def work(worker: _Worker) -> None:
+        try:
+            while (unit := take()) is not None:
+                for batch in unit():
+                    rows = worker.feed(batch)
+                    if progress is not None:
+                        with lock:
+                            done[0] += rows
+                            progress(done[0])
+        except BaseException as error:  # noqa: BLE001  handed to the caller's thread, which raises it
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in workers[1:]]
+    for thread in threads:
+        thread.start()
+    work(workers[0])
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def _refuse_outside(names: Sequence[str], outside: Any) -> None:
+    bad = [f"{name}: {count:,} values outside the schema" for name, count in zip(names, outside, strict=True) if count]
+    if bad:
+        raise TableError("the table does not fit its schema (it may have changed while it was read)", bad, CHANGED)
+
+
+def _count_remotely(engine: Engine, schema: Schema, names: Sequence[str], sets: Sequence[ColumnSet],
+                    progress: Callable[[int], None] | None) -> Counts:  # fmt: skip
+    """Push GROUP BY down; the codes are computed first, because nested group keys are not portable."""
+    raw = kept_rows(engine.table, schema)
+    coded = raw.select(**{name: code_expression(raw[name], schema[name]) for name in names})
+    counts: Counts = {}
+    for members in sets:
+        answer = engine.aggregate(coded.group_by(list(members)).aggregate(**{CELL: coded.count()}))
+        counts[members] = _dense(answer, members, schema)
+        if progress is not None:
+            progress(int(counts[members].sum()))
+    return counts
+
+
+def _dense(answer: pa.Table, members: ColumnSet, schema: Schema) -> NDArray[np.int64]:
+    shape = schema.shape(members)
+    table = np.zeros(shape, np.int64)
+    codes = [answer.column(name).to_numpy().astype(np.int64) for name in members]
+    counts = answer.column(CELL).to_numpy().astype(np.int64)
+    _refuse_outside(members, [int(counts[column < 0].sum()) for column in codes])
+    table[tuple(codes)] = counts
+    return table

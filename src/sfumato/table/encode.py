@@ -1,0 +1,150 @@
+"""Arrow columns to codes: one encoder per column, built from public facts only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.columns import Column
+from sfumato.table import kernel
+
+SMALL_OUTSIDE = 255
+"""Code of values outside the domain when codes fit into one byte."""
+LONGEST_LOOKUP = 1 << 20
+GRID_PER_BIN = 4
+Encode = Callable[[pa.Array, NDArray[Any], int], None]
+
+
+def code_type(columns: list[Column]) -> tuple[Any, int]:
+    """Return the narrowest code type for the columns, and the code that stands for outside values."""
+    return (np.uint8, SMALL_OUTSIDE) if all(c.size < SMALL_OUTSIDE for c in columns) else (np.int32, -1)
+
+
+def can_encode(column: Column, kind: pa.DataType) -> bool:
+    """Whether an Arrow type needs no conversion by the engine first."""
+    if column.outside == "clamp":
+        return False
+    types = pa.types
+    if column.kind == "boolean":
+        return types.is_boolean(kind)
+    if column.kind == "date":
+        return types.is_date32(kind)
+    if column.is_ordered or column.has_integer_levels:
+        return types.is_integer(kind) or types.is_float64(kind) or types.is_float32(kind)
+    return is_text(kind)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type holds text, plain or as a dictionary."""
+    types = pa.types
+    value = kind.value_type if types.is_dictionary(kind) else kind
+    return types.is_string(value) or types.is_large_string(value) or types.is_string_view(value)
+
+
+class ColumnEncoder:
+    """Encodes Arrow arrays of one column; tells how many values lie outside the public domain."""
+
+    def __init__(self, column: Column, outside: int) -> None:
+        self.column = column
+        self.bad = outside
+        self.missing = column.present_size if column.missing else outside
+        self.outside = self.missing if column.outside == "missing" else outside
+        self.position = {level: code for code, level in enumerate(column.levels)} if not column.is_ordered else {}
+        self._lookup = self._whole_lookup()
+        self._guess = self._bin_guess()
+
+    def __call__(self, array: pa.Array, codes: NDArray[Any]) -> int:
+        """Fill ``codes`` and return the number of values outside the domain."""
+        if is_text(array.type):
+            self._encode_text(array, codes)
+        else:
+            numbers = array.cast(pa.int8()) if pa.types.is_boolean(array.type) else array
+            self._encode_numbers(_values(numbers), codes)
+            self._mark_missing(numbers, codes)
+        return int(kernel.tally(codes, self.bad))
+
+    def _encode_text(self, array: pa.Array, codes: NDArray[Any]) -> None:
+        encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        found = [self.position.get(value, self.outside) for value in encoded.dictionary.to_pylist()]
+        indices = encoded.indices
+        kernel.encode_lookup(_values(indices), 0, np.array([*found, self.bad], codes.dtype), self.bad, codes)
+        self._mark_missing(indices, codes)
+
+    def _encode_numbers(self, values: NDArray[Any], codes: NDArray[Any]) -> None:
+        if self._lookup is not None and values.dtype.kind in "iu":
+            low, table = self._lookup
+            kernel.encode_lookup(values, low, table.astype(codes.dtype), self.outside, codes)
+        elif self.column.is_ordered:
+            self._encode_bins(values.astype(np.float64, copy=False), codes)
+        else:
+            self._encode_listed(values.astype(np.float64, copy=False), codes)
+
+    def _encode_bins(self, values: NDArray[np.float64], codes: NDArray[Any]) -> None:
+        column = self.column
+        high = float(column.numeric_bounds[1])
+        if column.present_size <= kernel.FEW_BINS:
+            kernel.encode_few_bins(values, column.starts, high, self.outside, codes)
+        else:
+            guess, scale = self._guess
+            kernel.encode_many_bins(values, column.starts, high, guess, scale, self.outside, codes)
+        if column.is_discrete:
+            kernel.mark_fractions(values, self.outside, codes)
+        if np.isnan(values).any():
+            codes[np.isnan(values)] = self.missing
+
+    def _encode_listed(self, values: NDArray[np.float64], codes: NDArray[Any]) -> None:
+        levels = np.array(self.column.levels, dtype=np.float64)
+        order = np.argsort(levels)
+        place = np.minimum(np.searchsorted(levels[order], values), len(levels) - 1)
+        codes[:] = np.where(levels[order][place] == values, order[place], self.outside)
+        codes[np.isnan(values)] = self.missing
+
+    def _mark_missing(self, array: pa.Array, codes: NDArray[Any]) -> None:
+        validity = array.buffers()[0]
+        if array.null_count and validity is not None:
+            kernel.mark_missing(np.frombuffer(validity, np.uint8), array.offset, self.missing, codes)
+
+    def _whole_lookup(self) -> tuple[int, NDArray[np.int64]] | None:
+        """Return a table from whole numbers to codes, where the range is short enough for one."""
+        column = self.column
+        if column.is_discrete:
+            low, high = (int(bound) for bound in column.numeric_bounds)
+            whole = np.arange(low, high + 1) if high - low < LONGEST_LOOKUP else None
+            return None if whole is None else (low, np.searchsorted(column.starts, whole, "right") - 1)
+        if column.kind == "boolean":
+            return 0, np.arange(2)
+        if not column.is_ordered and column.has_integer_levels:
+            return self._level_lookup([int(level) for level in column.levels])
+        return None
+
+    def _level_lookup(self, levels: list[int]) -> tuple[int, NDArray[np.int64]] | None:
+        low, high = min(levels), max(levels)
+        if high - low >= LONGEST_LOOKUP:
+            return None
+        table = np.full(high - low + 1, self.outside)
+        table[np.array(levels) - low] = np.arange(len(levels))
+        return low, table
+
+    def _bin_guess(self) -> tuple[NDArray[np.int64], float]:
+        column = self.column
+        if not column.is_ordered or column.present_size <= kernel.FEW_BINS:
+            return np.zeros(1, np.int64), 0.0
+        low, high = column.numeric_bounds
+        cells = GRID_PER_BIN * column.present_size
+        width = max(high - low, 1e-300)
+        middles = low + (np.arange(cells) + 0.5) * width / cells
+        return np.searchsorted(column.starts, middles, "right") - 1, cells / width
+
+
+def _values(array: pa.Array) -> NDArray[Any]:
+    """View Arrow's numbers without copying; the values under nulls are arbitrary and are masked later."""
+    kinds = {pa.date32(): np.dtype(np.int32)}
+    dtype = kinds.get(array.type) or np.dtype(array.type.to_pandas_dtype())
+    data = array.buffers()[1]
+    if data is None:
+        return np.zeros(len(array), dtype)
+    return np.frombuffer(data, dtype)[array.offset : array.offset + len(array)]

@@ -1,0 +1,56 @@
+"""Parquet files on this machine: workers read row groups themselves, text as dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.columns import Column
+from sfumato.table.encode import can_encode, is_text
+from sfumato.table.engine import BATCH_ROWS, DuckDBEngine, engine_errors
+
+FEW_GROUPS = 4
+"""With fewer row groups than this, one reader with threads of its own keeps the workers busier."""
+
+
+@dataclass(frozen=True)
+class ParquetEngine(DuckDBEngine):
+    """A DuckDB engine over Parquet files that can also hand out row groups."""
+
+    paths: tuple[str, ...] = ()
+
+    @cached_property
+    def _metadata(self) -> list[Any]:
+        with engine_errors(self.paths[0]):
+            return [pq.read_metadata(path) for path in self.paths]
+
+    def row_groups(self, columns: Sequence[Column]) -> list[Callable[[], Iterator[pa.RecordBatch]]] | None:
+        """Return readers of the row groups, or None where the engine must convert the columns first."""
+        kinds = self._metadata[0].schema.to_arrow_schema()
+        same = all(m.schema.to_arrow_schema().equals(kinds) for m in self._metadata)
+        if not same or not all(can_encode(column, kinds.field(column.name).type) for column in columns):
+            return None
+        text = [column.name for column in columns if is_text(kinds.field(column.name).type)]
+        names = [column.name for column in columns]
+        groups = [(path, meta, g) for path, meta in zip(self.paths, self._metadata, strict=True)
+                  for g in range(meta.num_row_groups)]  # fmt: skip
+        if len(groups) < FEW_GROUPS:
+            return [
+                partial(_read, path, m, None, names, text) for path, m in zip(self.paths, self._metadata, strict=True)
+            ]
+        return [partial(_read, path, meta, [group], names, text) for path, meta, group in groups]
+
+
+def _read(path: str, metadata: Any, groups: list[int] | None, names: list[str], text: list[str],
+          ) -> Iterator[pa.RecordBatch]:  # fmt: skip
+    with engine_errors(path):
+        file = pq.ParquetFile(path, read_dictionary=text, metadata=metadata, pre_buffer=False)
+        batches = file.iter_batches(BATCH_ROWS, row_groups=groups, columns=names, use_threads=groups is None)
+        # iter_batches keeps the file's column order; the encoders are in the schema's.
+        for batch in batches:
+            yield batch.select(names)

@@ -1,0 +1,149 @@
+"""Engine expressions that read raw columns in the types of the schema.
+
+``typed`` is null where a value is missing or cannot be read; ``unreadable`` tells the two apart. Text sources (CSV)
+hold every value as text, so nothing is lost or rounded before the schema says what it should be.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.columns import Column
+from sfumato.schema import Schema
+
+TRUE_TEXTS = ("true", "t", "yes", "y", "1")
+FALSE_TEXTS = ("false", "f", "no", "n", "0")
+
+
+def typed(raw: Any, column: Column) -> Any:
+    """Return the raw column in the type of the schema; null where missing or unreadable."""
+    if column.kind == "boolean":
+        return _boolean(raw)
+    if column.kind == "date":
+        return _date(raw)
+    if column.is_ordered or column.has_integer_levels:
+        return _number(raw)
+    return raw if raw.type().is_string() else raw.cast("string")
+
+
+def _number(raw: Any) -> Any:
+    """Return integers as they are and everything else as 64-bit floats, without NaN."""
+    kind = raw.type()
+    if kind.is_integer():
+        return raw
+    number = raw.try_cast("float64") if kind.is_string() else raw.cast("float64")
+    return number.isnan().ifelse(None, number) if not kind.is_decimal() else number
+
+
+def _boolean(raw: Any) -> Any:
+    import ibis
+
+    kind = raw.type()
+    if kind.is_boolean():
+        return raw
+    if kind.is_numeric():
+        return ibis.cases((raw == 1, True), (raw == 0, False), else_=ibis.null("boolean"))
+    text = raw.cast("string").lower()
+    return ibis.cases((text.isin(TRUE_TEXTS), True), (text.isin(FALSE_TEXTS), False), else_=ibis.null("boolean"))
+
+
+def _date(raw: Any) -> Any:
+    kind = raw.type()
+    if kind.is_date():
+        return raw
+    return raw.date() if kind.is_timestamp() else raw.cast("string").try_cast("date")
+
+
+def unreadable(raw: Any, column: Column) -> Any:
+    """Return whether a value is there but is not of the kind that the schema says."""
+    value = typed(raw, column)
+    bad = raw.notnull() & value.isnull()
+    if raw.type().is_floating():
+        return bad & ~raw.isnan().fill_null(False)
+    if raw.type().is_string() and (column.is_ordered or column.has_integer_levels) and column.kind != "date":
+        return bad & ~raw.lower().strip().isin(["nan"])
+    return bad
+
+
+def outside(value: Any, column: Column) -> Any:
+    """Return whether a readable value lies outside the public domain; ``value`` is typed."""
+    if column.kind == "boolean":
+        return value.isnull() & value.notnull()
+    if not column.is_ordered:
+        return value.notin([float(v) if value.type().is_floating() else v for v in column.levels]).fill_null(False)
+    low, high = column.bounds or (None, None)
+    beyond = (value < low) | (value > high)
+    if column.kind == "integer" and value.type().is_floating():
+        beyond = beyond | (value != value.floor())
+    return beyond.fill_null(False)
+
+
+UNREADABLE_NUMBER = float("inf")
+UNREADABLE_DAY = -(10**9)
+UNREADABLE_FLAG = 2
+
+
+def countable(raw: Any, column: Column) -> Any:
+    """Return a column as the encoders want it; what cannot be read becomes a value outside every domain."""
+    import ibis
+
+    value = typed(raw, column)
+    if column.outside == "clamp" and column.bounds is not None:
+        value = value.clip(*column.bounds)
+    if not raw.type().is_string() or not (column.is_ordered or column.kind == "boolean" or column.has_integer_levels):
+        return value
+    bad = unreadable(raw, column)
+    if column.kind == "boolean":
+        return ibis.cases((bad, UNREADABLE_FLAG), (value, 1), (~value, 0))
+    if column.kind == "date":
+        return bad.ifelse(UNREADABLE_DAY, _day_number(value))
+    return bad.ifelse(UNREADABLE_NUMBER, value)
+
+
+def _day_number(value: Any) -> Any:
+    import ibis
+
+    return value.delta(ibis.date("1970-01-01"), unit="day")
+
+
+def code_expression(raw: Any, column: Column) -> Any:
+    """Return the code of each value as an engine expression; -1 where it lies outside the public domain."""
+    import ibis
+
+    value = typed(raw, column)
+    if column.outside == "clamp" and column.bounds is not None:
+        value = value.clip(*column.bounds)
+    missing = column.present_size if column.missing else -1
+    outside_code = missing if column.outside == "missing" else -1
+    bad = unreadable(raw, column) | outside(value, column)
+    return ibis.cases((bad, outside_code), (value.isnull(), missing), else_=_present_code(value, column)).cast("int64")
+
+
+def _present_code(value: Any, column: Column) -> Any:
+    import ibis
+
+    if column.kind == "boolean":
+        return value.ifelse(1, 0)
+    if not column.is_ordered:
+        return ibis.cases(*((value == level, code) for code, level in enumerate(column.levels)), else_=-1)
+    number = _day_number(value) if column.kind == "date" else value
+    if column.has_unit_bins:
+        return number.cast("int64") - int(column.numeric_bounds[0])
+    starts = [int(s) if column.is_discrete else float(s) for s in column.starts]
+    steps = ((number >= start, code) for code, start in reversed(list(enumerate(starts))))
+    return ibis.cases(*steps, else_=-1)
+
+
+def kept_rows(table: Any, schema: Schema) -> Any:
+    """Return the rows that count: all of them, or at most ``rows_per_person`` of each person.
+
+    Which of a person's rows are kept depends on that person's rows alone, so that one person changes at most that
+    many rows of what is counted.
+    """
+    import ibis
+
+    if schema.person is None:
+        return table
+    order = [table[name].cast("string") for name in schema.names]
+    numbered = table.mutate(_rank=ibis.row_number().over(group_by=table[schema.person], order_by=order))
+    return numbered.filter(numbered["_rank"] < schema.rows_per_person).drop("_rank")

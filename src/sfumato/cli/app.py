@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -55,6 +56,7 @@ def root(
     """Hold the options that stand before any verb."""
 
 
+@cache
 def _register() -> None:
     from sfumato.cli import demo_verb, ledger_verbs, release_verbs, schema_verbs
 

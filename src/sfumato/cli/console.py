@@ -42,12 +42,12 @@ class Voice:
             table.add_column(header, overflow="fold")
         for row in rows:
             table.add_row(*(escape(str(cell)) for cell in row))
-        self.out.print(table)
+        self.out.print(table, soft_wrap=False)
 
     def panel(self, title: str, text: str, style: str = "green") -> None:
         """Print a framed text for people; silent with JSON."""
         if not self.json:
-            self.out.print(Panel(escape(text), title=title, title_align="left", border_style=style))
+            self.out.print(Panel(escape(text), title=title, title_align="left", border_style=style), soft_wrap=False)
 
     def document(self, body: Mapping[str, Any] | Sequence[Any]) -> None:
         """Print the JSON document when JSON was asked for."""

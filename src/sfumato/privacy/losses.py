@@ -8,9 +8,9 @@ understate the cost: 100 releases at 0.1 compose to 4.7746 at delta 1e-6, not to
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -60,7 +60,7 @@ def _laplace_parts(event: Event) -> Any:
     """Each table is as bad as the worst mechanism of its own epsilon: scale and L1 sensitivity say which."""
     if not event.parts:
         return _stated(event)
-    groups = Counter(math.nextafter(part.sensitivity / part.scale, math.inf) for part in event.parts)
+    groups = Counter(round_up(part.sensitivity / Fraction(part.scale)) for part in event.parts)
     losses = [repeated(pure_or_approximate(epsilon, 0.0), times) for epsilon, times in groups.items()]
     return reduce(lambda a, b: a.compose(b), losses)
 

@@ -135,13 +135,13 @@ def heat(across: Axis, down: Axis, counts: Numbers, top: float, truth: Numbers |
         for i, x in enumerate(across.labels)
     ]
     key = alt.Legend(title="count", values=_nice_steps(top)) if legend else None
-    shade = alt.FillOpacity("n:Q", scale=alt.Scale(domain=[0, max(top, 1)], range=[0.04, 1], clamp=True), legend=key)
+    shade = alt.Opacity("n:Q", scale=alt.Scale(domain=[0, max(top, 1)], range=[0.04, 1], clamp=True), legend=key)
     names = {"x": across.title, "y": down.title, "n": "count", "t": "true (confidential)"}
     chart = alt.Chart(alt.InlineData(values=rows)).mark_rect(fill=palette.accent).encode(
-        x=_label_channel("x", "x", across), y=_label_channel("y", "y", down), fillOpacity=shade,
+        x=_label_channel("x", "x", across), y=_label_channel("y", "y", down), opacity=shade,
         tooltip=_tooltip(names, rows),
     )  # fmt: skip
-    return _finished(chart, max(12, 24 - len(down.labels) // 3) * len(down.labels))
+    return _finished(chart, max(12, min(34, 260 // len(down.labels))) * len(down.labels))
 
 
 def _bar_rows(axis: Axis, counts: Numbers, half_width: float, truth: Numbers | None) -> list[Spec]:
@@ -156,9 +156,21 @@ def _bar_rows(axis: Axis, counts: Numbers, half_width: float, truth: Numbers | N
 
 def _label_channel(channel: str, field: str, axis: Axis) -> Any:
     tilt = -40 if channel == "x" and axis.is_long else 0
-    look = alt.Axis(title=axis.title, labelAngle=tilt, labelOverlap="greedy", ticks=False, domain=channel == "x")
+    few = len(axis.labels) <= FEW_LABELS
+    shown = {} if few else {"values": _spaced(axis)}
+    look = alt.Axis(title=axis.title, labelAngle=tilt, labelOverlap=False if few else "greedy", ticks=False,
+                    domain=channel == "x", labelPadding=6, labelLimit=170 if tilt else 150, **shown)  # fmt: skip
     # the labels come in code order, the missing level last; sorting them again would undo that
     return (alt.X if channel == "x" else alt.Y)(f"{field}:O", sort=None, axis=look)
+
+
+def _spaced(axis: Axis) -> list[str]:
+    """Return evenly spaced labels, a round number of cells apart, and the missing level."""
+    if not axis.ordered:
+        return list(axis.labels)
+    present = axis.labels[:-1] if axis.missing else axis.labels
+    step = next(s for s in (1, 2, 5, 10, 20, 50, 100, len(present)) if len(present) / s <= FEW_LABELS)
+    return [*present[::step], *axis.labels[len(present) :]]
 
 
 def _tooltip(names: dict[str, str], rows: Sequence[Spec]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Which charts a release gets: from released counts to figures with captions, values and a word on what was left out."""
+"""Which charts a release gets: figures with captions, the values behind them, and a word on what is left out."""
 
 from __future__ import annotations
 
@@ -9,21 +9,17 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.report.charts import Axis, Spec, axis_of, bars, heat
+from sfumato.report.charts import Spec, axis_of, bars, heat
 from sfumato.report.document import ReleaseDocument
+from sfumato.report.views import MOST_LEVELS, ColumnSet, Counts, Spread, View, fewer_bars, say, spreads, top_of, wide
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Counts = NDArray[np.int64]
-ColumnSet = tuple[str, ...]
 MOST_CELLS = 5000
 """Cells that one figure draws; larger tables are shown column by column."""
-MOST_BARS = 160
-MOST_LEVELS = 40
 MOST_PANELS = 12
 MOST_FIGURES = 24
 MOST_COLUMNS = 12
@@ -52,42 +48,8 @@ class Figure:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left_out: int = 0
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The public law of the noise on one table."""
-
-    kind: str
-    scale: float
-
-    def half_width(self, cells: int = 1) -> float:
-        """Return how far 95 % of the noise on a sum of cells lies from 0.
-
-        >>> round(Spread("discrete-laplace", 2.0).half_width(), 2), Spread("discrete-gaussian", 2.0).half_width()
-        (5.99, 3.92)
-        """
-        if self.kind.endswith("laplace") and cells == 1:
-            return self.scale * math.log(20)
-        deviation = self.scale * (math.sqrt(2) if self.kind.endswith("laplace") else 1.0)
-        return 1.96 * deviation * math.sqrt(cells)
-
-
-@dataclass(frozen=True)
-class View:
-    """Counts of a column set as they are drawn; ``half_width`` 0 means that no band is known."""
-
-    names: ColumnSet
-    axes: tuple[Axis, ...]
-    counts: Counts
-    half_width: float = 0.0
-    truth: Counts | None = None
-    notes: tuple[str, ...] = ()
-
-
-def spreads(document: ReleaseDocument) -> dict[str, Spread]:
-    """Return the noise of each measured table by the name of its stage."""
-    return {part.stage: Spread(event.kind, part.scale) for event in document.events for part in event.parts}
+    narrow: bool = False
+    """Whether two such figures may stand side by side."""
 
 
 def count_figures(document: ReleaseDocument, schema: Schema, tables: Mapping[ColumnSet, pa.Table],
@@ -113,7 +75,8 @@ def row_figures(document: ReleaseDocument, schema: Schema, counts: Mapping[Colum
         band = _scaled(spread, int(table.sum()), document.statistics.get("noisy_total")) if len(names) == 1 else 0.0
         true = None if truth is None else truth[names]
         view = View(names, axes, table, band, true, (_row_note(band),) if band else ())
-        figures.append(one_way(view) if len(names) == 1 else two_way(view))
+        figure = one_way(view) if len(names) == 1 else two_way(view)
+        figures.append(replace(figure, narrow=len(names) == 1 and table.size <= MOST_LEVELS))
     return figures
 
 
@@ -175,7 +138,7 @@ def _summed(view: View, axis: int, spread: Spread | None) -> Figure:
 
 def one_way(view: View) -> Figure:
     """Return bars of one column, with the values behind them."""
-    shown = _fewer_bars(view)
+    shown = fewer_bars(view)
     title = view.names[0]
     spec = bars(shown.axes[0], shown.counts, shown.half_width, shown.truth)
     label = f"Bar chart of released counts by {title}, {len(shown.counts)} bars; the table below holds the values."
@@ -189,41 +152,10 @@ def one_way(view: View) -> Figure:
     return Figure(title, notes, (Panel("", label, spec),), header, tuple(lines[:MOST_VALUES]), _over(lines))
 
 
-def _fewer_bars(view: View) -> View:
-    size = len(view.counts)
-    if size <= (MOST_BARS if view.axes[0].ordered else MOST_LEVELS):
-        return view
-    return _merged(view) if view.axes[0].ordered else _largest(view)
-
-
-def _largest(view: View) -> View:
-    kept = np.sort(np.argsort(-view.counts, kind="stable")[:MOST_LEVELS])
-    axis = replace(view.axes[0], labels=tuple(view.axes[0].labels[i] for i in kept))
-    note = f"Drawn are the {len(kept)} largest of {len(view.counts):,} released counts."
-    truth = None if view.truth is None else view.truth[kept]
-    return replace(view, axes=(axis,), counts=view.counts[kept], truth=truth, notes=(*view.notes, note))
-
-
-def _merged(view: View) -> View:
-    axis, size = view.axes[0], len(view.counts)
-    present = size - int(axis.missing)
-    step = -(-present // (MOST_BARS // 2))
-    starts = [*range(0, present, step), *([present] if axis.missing else [])]
-    names = tuple(_span(axis.labels[start:end]) for start, end in zip(starts, [*starts[1:], size], strict=True))
-    note = f"Drawn are sums of {step} neighbouring cells; the data files hold every cell."
-    truth = None if view.truth is None else np.add.reduceat(view.truth, starts)
-    return replace(view, axes=(replace(axis, labels=names),), counts=np.add.reduceat(view.counts, starts),
-                   half_width=view.half_width * math.sqrt(step), truth=truth, notes=(*view.notes, note))  # fmt: skip
-
-
-def _span(labels: Sequence[str]) -> str:
-    return labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
-
-
 def two_way(view: View) -> Figure:
     """Return a heat map of two columns; beside it the true one in the custodian's copy."""
-    flat = _wide(view)
-    top = _top(flat)
+    flat = wide(view)
+    top = top_of(flat)
     panels = [_heat_panel(flat, flat.counts, top, "" if flat.truth is None else "released")]
     if flat.truth is not None:
         panels.append(_heat_panel(flat, flat.truth, top, "true (confidential)"))
@@ -234,28 +166,16 @@ def three_way(view: View) -> Figure:
     """Return one heat map per level of the column with the fewest levels."""
     split = int(np.argmin(view.counts.shape))
     rest = tuple(i for i in range(3) if i != split)
-    top, panels = _top(view), list[Panel]()
+    top, panels = top_of(view), list[Panel]()
     for level, label in enumerate(view.axes[split].labels):
         truth = None if view.truth is None else view.truth.take(level, axis=split)
         part = View(tuple(view.names[i] for i in rest), tuple(view.axes[i] for i in rest),
                     view.counts.take(level, axis=split), truth=truth)  # fmt: skip
-        flat, title = _wide(part), f"{view.axes[split].title}: {label}"
+        flat, title = wide(part), f"{view.axes[split].title}: {label}"
         panels.append(_heat_panel(flat, flat.counts, top, title, legend=False))
         if flat.truth is not None:
             panels.append(_heat_panel(flat, flat.truth, top, f"{title}, true (confidential)", legend=False))
     return _cells_figure(view, tuple(panels), _heat_notes(view, top))
-
-
-def _wide(view: View) -> View:
-    """Turn a two-way view so that the longer axis runs across."""
-    if view.counts.shape[1] >= view.counts.shape[0]:
-        return view
-    truth = None if view.truth is None else view.truth.T
-    return replace(view, names=view.names[::-1], axes=view.axes[::-1], counts=view.counts.T, truth=truth)
-
-
-def _top(view: View) -> float:
-    return float(max(view.counts.max(initial=1), 1 if view.truth is None else view.truth.max(initial=1)))
 
 
 def _heat_panel(view: View, counts: Counts, top: float, title: str, legend: bool = True) -> Panel:
@@ -290,8 +210,3 @@ def _cells_figure(view: View, panels: tuple[Panel, ...], notes: tuple[str, ...])
 
 def _over(lines: Sequence[Any]) -> int:
     return max(len(lines) - MOST_VALUES, 0)
-
-
-def say(number: float) -> str:
-    """Return a number for people: whole ones with thousands separators, others with three digits."""
-    return f"{number:,.0f}" if float(number).is_integer() or abs(number) >= 1000 else f"{number:.3g}"

@@ -29,6 +29,7 @@ from pathlib import Path
 
 import sfumato
 from {module} import {class_name}
+from sfumato.report.bundle import prepare_output
 
 METHOD = {method}
 ROWS = {rows}
@@ -44,6 +45,7 @@ def main() -> None:
     options = parser.parse_args()
     schema = Path(__file__).with_name("schema.toml")
     try:
+        prepare_output(options.out)  # refuse a bad folder before anything is spent
         table = sfumato.read(options.data, schema, delimiter=options.delimiter)
         release = sfumato.release(table, METHOD, rows=ROWS, ledger=options.ledger, seed=SEED)
         folder = release.save(options.out)

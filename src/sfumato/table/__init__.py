@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from sfumato.errors import TableError
 from sfumato.schema import Schema
 from sfumato.table.check import Violation, find_violations, require_columns
+from sfumato.table.counting import Progress, count_marginals
 from sfumato.table.sources import Source, open_source
-
-Progress = Callable[[int], None]
-"""Called with the number of rows counted so far."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +57,6 @@ class Table:
         Returns one array per set, shaped by the columns' numbers of codes, in the order of the schema's labels.
         These are true counts: nothing of them may leave without noise.
         """
-        from sfumato.table.counting import count_marginals
-
         wanted = [tuple([names] if isinstance(names, str) else names) for names in sets]
         return count_marginals(self.source.engine, self.schema, wanted, self.progress)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sfumato.columns import Column
 from sfumato.errors import TableError
 from sfumato.schema import Schema
+from sfumato.table.counting import all_inside
 from sfumato.table.engine import Engine
+from sfumato.table.parquet import ParquetEngine
 from sfumato.table.sources import guess_delimiter
 from sfumato.table.values import outside, typed, unreadable
 
@@ -47,9 +50,14 @@ def require_columns(engine: Engine, schema: Schema, name: str) -> None:
 
 
 def find_violations(engine: Engine, schema: Schema) -> tuple[Violation, ...]:
-    """Return every violation of the schema, counted by the engine in one aggregate query."""
-    counts = _count(engine, schema)
-    found = [v for column in schema for v in _column_violations(engine, column, counts)]
+    """Return every violation of the schema, counted by the engine.
+
+    Parquet files are first run through the encoders, several times faster than SQL; only when a value does not fit
+    are the columns looked at one by one.
+    """
+    quick = isinstance(engine, ParquetEngine) and schema.person is None and all_inside(engine, schema)
+    counts = _count(engine, schema, () if quick else schema.columns)
+    found = [v for i, column in enumerate(schema) for v in _column_violations(engine, column, i, counts)]
     found += [
         Violation("rule", f"{rule.check!r} is broken by {_times(n, 'row')}", n)
         for index, rule in enumerate(schema.rules)
@@ -61,41 +69,34 @@ def find_violations(engine: Engine, schema: Schema) -> tuple[Violation, ...]:
     return tuple(found)
 
 
-def typed_table(engine: Engine, schema: Schema) -> Any:
-    """Return the engine's table with the schema's columns in the schema's types."""
-    return engine.table.select(**{c.name: typed(engine.table[c.name], c) for c in schema})
-
-
-def _count(engine: Engine, schema: Schema) -> Mapping[str, int]:
+def _count(engine: Engine, schema: Schema, columns: Sequence[Column]) -> Counter[str]:
+    """Count rows, broken rules, and the misfits of the given columns in one aggregate query."""
     raw = engine.table
     values = {column.name: typed(raw[column.name], column) for column in schema}
     measures: dict[str, Any] = {ROWS: raw.count()}
-    for index, column in enumerate(schema):
+    for column in columns:
+        position = schema.names.index(column.name)
         bad = unreadable(raw[column.name], column)
-        measures[f"unreadable_{index}"] = bad.sum()
-        measures[f"missing_{index}"] = (values[column.name].isnull() & ~bad).sum()
-        measures[f"outside_{index}"] = outside(values[column.name], column).sum()
-    columns = {column.name: column for column in schema}
+        measures[f"unreadable_{position}"] = bad.sum()
+        measures[f"missing_{position}"] = (values[column.name].isnull() & ~bad).sum()
+        measures[f"outside_{position}"] = outside(values[column.name], column).sum()
+    by_name = {column.name: column for column in schema}
     for index, rule in enumerate(schema.rules):
-        measures[f"rule_{index}"] = rule.breaks(values, columns).sum()
+        measures[f"rule_{index}"] = rule.breaks(values, by_name).sum()
     row = engine.aggregate(raw.aggregate(**measures)).to_pylist()[0]
-    numbered = {column.name: index for index, column in enumerate(schema)}
-    by_name = {f"{what}_{name}": row[f"{what}_{i}"] for name, i in numbered.items()
-               for what in ("unreadable", "missing", "outside")}  # fmt: skip
-    rules = {f"rule_{i}": row[f"rule_{i}"] for i in range(len(schema.rules))}
-    return {key: int(value or 0) for key, value in {**by_name, **rules, ROWS: row[ROWS]}.items()}
+    return Counter({key: int(value or 0) for key, value in row.items()})
 
 
-def _column_violations(engine: Engine, column: Column, counts: Mapping[str, int]) -> list[Violation]:
+def _column_violations(engine: Engine, column: Column, position: int, counts: Mapping[str, int]) -> list[Violation]:
     found: list[Violation] = []
     name = column.name
-    if (n := counts[f"unreadable_{name}"]) and column.outside != "missing":
+    if (n := counts[f"unreadable_{position}"]) and column.outside != "missing":
         what = f"{_times(n, 'value')} cannot be read as {column.kind}{_examples(engine, column, readable=False)}"
         found.append(Violation(name, what, n))
-    if (n := counts[f"outside_{name}"]) and column.outside == "refuse":
+    if (n := counts[f"outside_{position}"]) and column.outside == "refuse":
         what = f"{_times(n, 'value')} outside {_domain(column)}{_examples(engine, column, readable=True)}"
         found.append(Violation(name, what, n))
-    if (n := counts[f"missing_{name}"]) and not column.missing:
+    if (n := counts[f"missing_{position}"]) and not column.missing:
         found.append(Violation(name, f"{_times(n, 'value')} missing, but missing = true is not in the schema", n))
     return found
 

@@ -19,6 +19,8 @@ from sfumato.table.engine import BATCH_ROWS, Engine
 from sfumato.table.values import code_expression, countable, kept_rows
 
 Counts = dict[ColumnSet, NDArray[np.int64]]
+Progress = Callable[[int], None]
+"""Called with the number of rows read so far."""
 LOCAL_LIMIT = 16_384
 """Cells of a covering table in this process: small enough for the processor's cache."""
 REMOTE_LIMIT = 1_000_000
@@ -28,7 +30,7 @@ CHANGED = "run the release again; if it persists, the schema and the table disag
 
 
 def count_marginals(engine: Engine, schema: Schema, wanted: Sequence[ColumnSet],
-                    progress: Callable[[int], None] | None = None) -> Counts:  # fmt: skip
+                    progress: Progress | None = None) -> Counts:  # fmt: skip
     """Return the counts of every wanted column set."""
     names = [name for name in schema.names if any(name in columns for columns in wanted)]
     sizes = {name: schema[name].size for name in names}
@@ -108,7 +110,7 @@ class _Worker:
         from sfumato.table import kernel
 
         plan = self.layout
-        if int(np.diff(plan.offsets).max()) < 2**31:
+        if int(np.diff(plan.offsets).max(initial=0)) < 2**31:
             kernel.count_sets(self.codes, rows, plan.columns, plan.pointers, plan.strides, plan.offsets, self.counts)
             return
         for s in range(len(plan.shapes)):
@@ -117,19 +119,25 @@ class _Worker:
             kernel.count_large_set(self.codes, rows, plan.columns[part], plan.strides[part], cells)
 
 
-def _count_streaming(engine: Engine, schema: Schema, names: Sequence[str], sets: Sequence[ColumnSet],
-                     progress: Callable[[int], None] | None) -> Counts:  # fmt: skip
+def _count_streaming(
+    engine: Engine, schema: Schema, names: Sequence[str], sets: Sequence[ColumnSet], progress: Progress | None
+) -> Counts:
     position = {name: i for i, name in enumerate(names)}
     layout = _Layout.of(schema.shape(names), [[position[name] for name in members] for members in sets])
-    units, workers = _units(engine, schema, names), []
-    workers = [_Worker(schema, names, layout) for _ in range(_worker_count(layout))]
-    _run_side_by_side(workers, units, progress)
+    workers = _run_side_by_side(schema, names, layout, _units(engine, schema, names), progress)
     _refuse_outside(names, sum(worker.outside for worker in workers))
     counts = workers[0].counts
     for worker in workers[1:]:
         counts += worker.counts
     bounds = layout.offsets
     return {members: counts[bounds[s] : bounds[s + 1]].reshape(layout.shapes[s]) for s, members in enumerate(sets)}
+
+
+def all_inside(engine: Engine, schema: Schema) -> bool:
+    """Whether every value of every column lies in its public domain: one streamed pass, nothing counted."""
+    layout = _Layout.of(schema.shape(schema.names), [])
+    workers = _run_side_by_side(schema, schema.names, layout, _units(engine, schema, schema.names), None)
+    return not any(worker.outside.any() for worker in workers)
 
 
 def _worker_count(layout: _Layout) -> int:
@@ -159,23 +167,27 @@ def _batch_units(batches: Iterator[pa.RecordBatch]) -> Iterator[Unit]:
 
 
 def _run_side_by_side(
-    workers: Sequence[_Worker], units: Iterator[Unit], progress: Callable[[int], None] | None
-) -> None:
+    schema: Schema, names: Sequence[str], layout: _Layout, units: Iterator[Unit], progress: Progress | None
+) -> list[_Worker]:
+    """Let workers take units until none is left; each keeps its own tables, so that only the queue is shared."""
+    workers = [_Worker(schema, names, layout) for _ in range(_worker_count(layout))]
     lock, failures, done = threading.Lock(), list[BaseException](), [0]
 
     def take() -> Unit | None:
         with lock:
             return None if failures else next(units, None)
 
+    def report(rows: int) -> None:
+        with lock:
+            done[0] += rows
+            if progress is not None:
+                progress(done[0])
+
     def work(worker: _Worker) -> None:
         try:
             while (unit := take()) is not None:
                 for batch in unit():
-                    rows = worker.feed(batch)
-                    if progress is not None:
-                        with lock:
-                            done[0] += rows
-                            progress(done[0])
+                    report(worker.feed(batch))
         except BaseException as error:  # noqa: BLE001  handed to the caller's thread, which raises it
             failures.append(error)
 
@@ -187,6 +199,7 @@ def _run_side_by_side(
         thread.join()
     if failures:
         raise failures[0]
+    return workers
 
 
 def _refuse_outside(names: Sequence[str], outside: Any) -> None:
@@ -196,7 +209,7 @@ def _refuse_outside(names: Sequence[str], outside: Any) -> None:
 
 
 def _count_remotely(engine: Engine, schema: Schema, names: Sequence[str], sets: Sequence[ColumnSet],
-                    progress: Callable[[int], None] | None) -> Counts:  # fmt: skip
+                    progress: Progress | None) -> Counts:  # fmt: skip
     """Push GROUP BY down; the codes are computed first, because nested group keys are not portable."""
     raw = kept_rows(engine.table, schema)
     coded = raw.select(**{name: code_expression(raw[name], schema[name]) for name in names})

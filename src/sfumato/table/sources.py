@@ -111,10 +111,8 @@ def _csv_query(paths: Sequence[str], names: Sequence[str], delimiter: str) -> st
 
     columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
     files = ", ".join(quoted(path) for path in paths)
-    return (
-        f"SELECT * FROM read_csv([{files}], auto_detect=false, header=true, delim={quoted(delimiter)}, "
-        f"quote='\"', escape='\"', columns={{{columns}}})"
-    )
+    options = f"auto_detect=false, header=true, delim={quoted(delimiter)}, quote='\"', escape='\"'"
+    return f"SELECT * FROM read_csv([{files}], {options}, columns={{{columns}}})"  # noqa: S608  all parts are quoted
 
 
 def _default_delimiter(path: str) -> str:

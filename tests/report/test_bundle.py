@@ -1,0 +1,471 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato
+from sfumato import Contingency, Histogram, Ledger, Marginals, Schema
+from sfumato.errors import BundleError
+from sfumato.report import bundle, html
+from sfumato.report.bundle import file_record, file_stems, prepare_output, save_bundle
+from sfumato.report.document import ReleaseDocument
+from sfumato.report.verify import verify_bundle
+
+METHODS = {
+    "histogram": Histogram("age", 1.0),
+    "several": Contingency([["sex"], ["age", "sex"], ["sex", "region", "insured"]], "1/3"),
+    "gaussian": Contingency(["hours", "sex"], 1.0, 1e-6, "gaussian"),
+    "marginals": Marginals(3.0, columns=["age", "sex", "hours", "status", "insured", "moved_in", "interviewed", "income"]),
+}
+ODD = Schema.parse("""
+[table]
+name = "odd"
+[columns.'net "income" / <b>']
+kind = "category"
+values = ["", "a,b", 'quo"te', "line\\nbreak", " NULL ", "missing", "ünï"]
+missing = true
+[columns.count]
+kind = "boolean"
+""")
+
+
+@pytest.fixture(scope="session")
+def table(frame, schema):
+    return sfumato.read(frame, schema)
+
+
+@pytest.fixture(scope="session", params=METHODS)
+def saved(request, table, tmp_path_factory):
+    """A bundle of each method, recorded in a ledger; tests must not change it."""
+    folder = tmp_path_factory.mktemp(request.param)
+    ledger = Ledger(folder / "ledger.db")
+    ledger.open_table("households", epsilon=10, delta=1e-5)
+    made = sfumato.release(table, METHODS[request.param], ledger=ledger, rows=300 if request.param == "marginals" else None)
+    return made, made.save(folder / "bundle"), ledger
+
+
+@pytest.fixture
+def copied(saved, tmp_path):
+    """The same bundle where a test may damage it."""
+    made, folder, ledger = saved
+    return made, Path(shutil.copytree(folder, tmp_path / "copy")), ledger
+
+
+def files_of(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def reseal(folder: Path, change=lambda body: None) -> None:
+    """Forge release.json: change it, then put right every hash and the seal, as a careful forger would."""
+    body = json.loads((folder / "release.json").read_text())
+    body["files"] = {path: file_record(folder / path).model_dump() for path in body["files"] if (folder / path).exists()}
+    change(body)
+    (folder / "release.json").write_text(ReleaseDocument.model_validate(body).sealed().to_json())
+
+
+def test_a_bundle_holds_what_was_released(saved, schema):
+    made, folder, ledger = saved
+    document = ReleaseDocument.from_json((folder / "release.json").read_text())
+    assert files_of(folder) == {*document.files, "release.json"}
+    assert {"schema.toml", "report.html", "reproduce.py"} < set(document.files)
+    assert Schema.load(folder / "schema.toml") == schema
+    assert document.events == made.events
+    assert document.guarantee == made.guarantee
+    assert document.statement == made.guarantee.statement()
+    assert document.recorded is not None
+    assert [entry.hash for entry in document.recorded.entries] == [entry.hash for entry in made.entries]
+    for listed, released in zip(document.tables, made.tables.values(), strict=True):
+        stored = pq.ParquetFile(folder / listed.parquet).read()
+        assert stored.equals(released)
+        assert stored.schema.metadata[b"sfumato.guarantee"].decode() == made.guarantee.statement().splitlines()[0]
+        assert b"sfumato.stamp" not in stored.schema.metadata
+        assert pa_csv.read_csv(folder / listed.csv).num_rows == released.num_rows
+    check = verify_bundle(folder, ledger)
+    assert check, check.problems
+    assert len(check.checks) >= 7
+
+
+def test_names_of_data_files(table, tmp_path):
+    one = sfumato.release(table, METHODS["histogram"]).save(tmp_path / "one")
+    assert {"data.parquet", "data.csv"} < files_of(one)
+    several = sfumato.release(table, METHODS["several"]).save(tmp_path / "several")
+    assert {"tables/sex.csv", "tables/age--sex.parquet", "tables/sex--region--insured.csv"} < files_of(several)
+
+
+def test_odd_names_and_values_survive(tmp_path):
+    name = ODD.names[0]
+    frame = pd.DataFrame({name: ["", "a,b", 'quo"te', "line\nbreak", None, "missing", " NULL "], "count": [True] * 7})
+    folder = sfumato.release(sfumato.read(frame, ODD), Contingency([[name], [name, "count"]], 50.0)).save(tmp_path / "odd")
+    assert {"tables/net_income_b.csv", "tables/net_income_b--count.parquet"} < files_of(folder)
+    assert verify_bundle(folder), verify_bundle(folder).problems
+    rows = sfumato.release(sfumato.read(frame, ODD), Marginals(50.0), rows=40).save(tmp_path / "rows")
+    assert verify_bundle(rows), verify_bundle(rows).problems
+
+
+@given(st.lists(st.lists(st.text(max_size=30), min_size=1, max_size=3).map(tuple), max_size=12, unique=True))
+@settings(max_examples=200, deadline=None)
+def test_file_names_are_safe_and_unique(sets):
+    stems = file_stems(sets)
+    assert len({stem.casefold() for stem in stems.values()}) == len(sets)
+    for stem in stems.values():
+        assert stem
+        assert not stem.startswith(".")
+        assert not re.search(r"[\s/\\:*?\"<>|\x00]", stem)
+        assert len(stem.encode()) < 240
+
+
+def test_a_flipped_byte_is_found_in_every_file(copied):
+    _, folder, _ = copied
+    for path in sorted(files_of(folder)):
+        file = folder / path
+        content = file.read_bytes()
+        for place in {0, len(content) // 3, len(content) - 1}:
+            file.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+            check = verify_bundle(folder)
+            assert not check
+            assert any(path in problem for problem in check.problems), (path, place, check.problems)
+        file.write_bytes(content)
+    assert verify_bundle(folder)
+
+
+def test_every_byte_of_the_document_counts(table, tmp_path):
+    folder = sfumato.release(table, METHODS["histogram"]).save(tmp_path / "b")
+    content = (folder / "release.json").read_bytes()
+    for place in range(0, len(content), 37):
+        (folder / "release.json").write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        assert not verify_bundle(folder), content[max(place - 30, 0) : place + 30]
+
+
+def test_an_added_and_a_removed_file_are_found(copied):
+    _, folder, _ = copied
+    (folder / ".hidden").write_text("x")
+    assert verify_bundle(folder).problems == (".hidden is not listed in release.json",)
+    (folder / ".hidden").unlink()
+    for path in sorted(files_of(folder) - {"release.json"}):
+        content = (folder / path).read_bytes()
+        (folder / path).unlink()
+        assert f"{path} is missing" in verify_bundle(folder).problems
+        (folder / path).write_bytes(content)
+    (folder / "schema.toml").rename(folder.parent / "elsewhere.toml")
+    (folder / "schema.toml").symlink_to(folder.parent / "elsewhere.toml")
+    assert "schema.toml is missing" in verify_bundle(folder).problems
+
+
+def test_a_smaller_epsilon_is_found_however_it_is_forged(copied):
+    made, folder, ledger = copied
+
+    def state(body):
+        body["guarantee"]["epsilon"] = "0.01"
+        body["statement"] = made.guarantee.model_copy(update={"epsilon": "0.01"}).statement()
+
+    def cost(body):
+        state(body)
+        body["events"][0]["epsilon"] = "0.01"
+
+    def noise(body):
+        cost(body)
+        for part in body["events"][0]["parts"]:
+            part["scale"] = part["scale"] * 10000
+
+    text = (folder / "release.json").read_text()
+    body = json.loads(text)
+    body["guarantee"]["epsilon"] = "0.01"
+    (folder / "release.json").write_text(json.dumps(body, sort_keys=True, indent=2, ensure_ascii=False) + "\n")
+    assert any("seal" in problem for problem in verify_bundle(folder).problems)
+    for forgery, sign in ((state, "events compose"), (cost, "too small for its epsilon"), (noise, "parameters do not lead")):
+        (folder / "release.json").write_text(text)
+        reseal(folder, forgery)
+        assert any(sign in problem for problem in verify_bundle(folder).problems), forgery
+    assert any("records another event" in problem for problem in verify_bundle(folder, ledger).problems)
+
+
+def test_unknown_events_and_other_tables_are_found(copied):
+    _, folder, _ = copied
+    reseal(folder, lambda body: body["events"][0].update(kind="magic"))
+    assert any("unknown event kind 'magic'" in problem for problem in verify_bundle(folder).problems)
+    reseal(folder, lambda body: body["events"][0].update(kind="discrete-laplace", table="others"))
+    assert any("same table" in problem for problem in verify_bundle(folder).problems)
+
+
+def test_data_outside_the_schema_are_found_though_hashes_match(table, schema, tmp_path):
+    folder = sfumato.release(table, METHODS["histogram"]).save(tmp_path / "counts")
+    data = pq.ParquetFile(folder / "data.parquet").read()
+    _rewrite(folder, data.slice(1))
+    problems = verify_bundle(folder).problems
+    assert any("exactly the 85 cells" in problem for problem in problems), problems
+    _rewrite(folder, data.set_column(0, "age", pa.array(np.arange(85) + 17)))
+    assert any("exactly the 85 cells" in problem for problem in verify_bundle(folder).problems)
+
+    folder = sfumato.release(table, METHODS["marginals"], rows=20).save(tmp_path / "rows")
+    data = pq.ParquetFile(folder / "data.parquet").read()
+    old = data.set_column(data.column_names.index("age"), "age", pa.array([101] + [50] * 19))
+    _rewrite(folder, old)
+    assert any("age: 1 value outside" in problem for problem in verify_bundle(folder).problems)
+    late = data.set_column(data.column_names.index("moved_in"), "moved_in", pa.array([pd.Timestamp("2024-12-31").date()] * 20))
+    early = late.set_column(
+        data.column_names.index("interviewed"), "interviewed", pa.array([pd.Timestamp("2024-01-01").date()] * 20)
+    )
+    _rewrite(folder, early)
+    assert any("'moved_in <= interviewed' is broken by 20 rows" in problem for problem in verify_bundle(folder).problems)
+    pa_csv.write_csv(data.slice(0, 19), folder / "data.csv")
+    reseal(folder)
+    assert any("do not hold the same values" in problem for problem in verify_bundle(folder).problems)
+
+
+def _rewrite(folder: Path, data: pa.Table) -> None:
+    kept = pq.read_schema(folder / "data.parquet").metadata
+    pq.write_table(data.replace_schema_metadata(kept), folder / "data.parquet")
+    pa_csv.write_csv(data, folder / "data.csv")
+    reseal(folder)
+
+
+def test_a_draft_schema_is_found(copied):
+    _, folder, _ = copied
+    text = (folder / "schema.toml").read_text()
+    (folder / "schema.toml").write_text(text.replace("[table]\n", "[table]\ndraft = true\n"))
+    reseal(folder)
+    assert any("is a draft" in problem for problem in verify_bundle(folder).problems)
+
+
+def test_a_ledger_that_does_not_hold_the_release_is_found(saved, tmp_path):
+    _, folder, ledger = saved
+    other = Ledger(tmp_path / "other.db")
+    other.open_table("households", epsilon=10, delta=1e-5)
+    assert any("is not the one that the bundle names" in problem for problem in verify_bundle(folder, other).problems)
+    empty = Ledger(tmp_path / "empty.db")
+    empty.open_table("somebody else", epsilon=1)
+    assert not verify_bundle(folder, empty)
+    assert verify_bundle(folder, ledger)
+
+
+def test_an_unrecorded_release_says_so(table, tmp_path):
+    folder = sfumato.release(table, METHODS["histogram"]).save(tmp_path / "b")
+    document = ReleaseDocument.from_json((folder / "release.json").read_text())
+    assert document.recorded is None
+    assert "not recorded" in document.recorded_note
+    assert verify_bundle(folder)
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.open_table("households", epsilon=1)
+    assert any("not recorded" in problem for problem in verify_bundle(folder, ledger).problems)
+
+
+def test_what_is_no_bundle_is_refused(tmp_path):
+    for path, word in ((tmp_path / "absent", "does not exist"), (tmp_path, "no release.json"), (Path(__file__), "is a file")):
+        with pytest.raises(BundleError, match=word):
+            verify_bundle(path)
+    (tmp_path / "release.json").write_bytes(b"\xff{}")
+    assert any("cannot be read" in problem for problem in verify_bundle(tmp_path).problems)
+    (tmp_path / "release.json").write_text("{}")
+    assert any("cannot be read" in problem for problem in verify_bundle(tmp_path).problems)
+
+
+def test_paths_that_leave_the_bundle_are_refused(copied):
+    _, folder, _ = copied
+    body = json.loads((folder / "release.json").read_text())
+    body["files"]["../../secret"] = {"sha256": "0" * 64, "bytes": 1}
+    (folder / "release.json").write_text(json.dumps(body))
+    assert any("outside the bundle" in problem for problem in verify_bundle(folder).problems)
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), pa.ArrowInvalid("broken"), KeyboardInterrupt()])
+@pytest.mark.parametrize("where", ["page", "parquet", "settle"])
+def test_no_partial_bundle_when_writing_fails(table, tmp_path, monkeypatch, error, where):
+    def fail(*_args, **_kwargs):
+        raise error
+
+    target = {"page": (html, "public_page"), "parquet": (bundle.pq, "write_table"), "settle": (bundle, "_settle")}[where]
+    monkeypatch.setattr(*target, fail)
+    made = sfumato.release(table, METHODS["histogram"])
+    with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else BundleError):
+        made.save(tmp_path / "new" / "deep" / "bundle")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_bundle_and_no_private_copy_when_the_last_step_fails(table, tmp_path, monkeypatch):
+    def fail(self, target):
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(Path, "rename", fail)
+    made = sfumato.release(table, METHODS["histogram"])
+    with pytest.raises(BundleError, match=r"cross-device") as caught:
+        made.save(tmp_path / "bundle", private_report=tmp_path / "private.html", table=table)
+    assert "release.save()" in caught.value.next_step
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["here", "here/new", "here/new/deep"])
+def test_a_read_only_folder_is_refused_before_anything_is_written(tmp_path, place):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here").chmod(0o555)
+    try:
+        with pytest.raises(BundleError, match="read-only") as caught:
+            prepare_output(tmp_path / place)
+        assert caught.value.next_step
+        assert list((tmp_path / "here").iterdir()) == []
+    finally:
+        (tmp_path / "here").chmod(0o755)
+
+
+def test_places_that_cannot_hold_a_bundle_are_refused(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "other").symlink_to(tmp_path / "empty")
+    for place, word in (("file", "is a file"), ("file/deep", "is a file"), ("full", "not empty"),
+                        ("link", "link to nowhere"), ("other", "is a link")):  # fmt: skip
+        with pytest.raises(BundleError, match=word):
+            prepare_output(tmp_path / place)
+    with pytest.raises(BundleError, match=r"cannot write|too long"):
+        prepare_output(tmp_path / ("x" * 300))
+    monkeypatch.chdir(tmp_path / "empty")
+    with pytest.raises(BundleError, match="current folder"):
+        prepare_output(".")
+
+
+def test_a_good_place_is_left_as_it_was(table, tmp_path):
+    prepare_output(tmp_path / "a" / "b" / "c")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "empty").mkdir()
+    prepare_output(tmp_path / "empty")
+    assert list(tmp_path.iterdir()) == [tmp_path / "empty"]
+    assert verify_bundle(sfumato.release(table, METHODS["histogram"]).save(tmp_path / "empty"))
+    assert verify_bundle(sfumato.release(table, METHODS["histogram"]).save(tmp_path / "a" / "b" / "c"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "empty"]
+
+
+def test_the_custodians_copy_lies_apart(table, tmp_path):
+    made = sfumato.release(table, METHODS["histogram"])
+    with pytest.raises(BundleError, match="must not lie inside"):
+        made.save(tmp_path / "b", private_report=tmp_path / "x" / ".." / "b" / "private.html", table=table)
+    with pytest.raises(BundleError, match="needs the private table"):
+        made.save(tmp_path / "b", private_report=tmp_path / "private.html")
+    with pytest.raises(BundleError, match="above the bundle"):
+        made.save(tmp_path / "b" / "c", private_report=tmp_path / "b", table=table)
+    assert list(tmp_path.iterdir()) == []
+    path = tmp_path / "desk" / "private.html"
+    folder = made.save(tmp_path / "b", private_report=path, table=table)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert verify_bundle(folder)
+    with pytest.raises(BundleError, match="exists already"):
+        made.save(tmp_path / "c", private_report=path, table=table)
+
+
+CANARY = Schema.parse("""
+[table]
+name = "canary"
+[columns.group]
+kind = "category"
+values = ["a", "b", "c"]
+[columns.age]
+kind = "integer"
+bounds = [0, 20]
+""")
+ROWS, IN_CELL, OFFSET = 7919, 4517, 3301
+
+
+def _canary_table(folder: Path):
+    """A table whose row count, one cell, one unlisted column and file name occur nowhere else."""
+    group = ["a"] * IN_CELL + ["b"] * OFFSET + ["c"] * (ROWS - IN_CELL - OFFSET)
+    rest = {"age": np.arange(ROWS) % 21, "note": ["xyzzy-secret"] * ROWS}
+    path = folder / "whereabouts-plugh.csv"
+    pd.DataFrame({"group": group, **rest}).to_csv(path, index=False)
+    return sfumato.read(path, CANARY)
+
+
+def _readable(folder: Path) -> str:
+    """All text and all Parquet values of a bundle; the chart library and the hashes hold any digits by chance."""
+    parts: list[str] = []
+    for path in sorted(folder.rglob("*")):
+        if path.suffix == ".parquet":
+            parts.append(pq.ParquetFile(path).read().to_pandas().to_csv())
+            parts.append(str(pq.read_schema(path).metadata))
+        elif path.is_file():
+            parts.append(re.sub(r'<script type="module">.*?</script>', "", path.read_text(), flags=re.DOTALL))
+    return re.sub(r"\b[0-9a-f]{64}\b", "", "\n".join(parts))
+
+
+@pytest.mark.parametrize("method", [Histogram("group", 1e-7), Contingency([["group"], ["group", "age"]], 1e-7),
+                                    Marginals(1e-7)])  # fmt: skip
+def test_the_public_bundle_holds_nothing_unreleased(method, tmp_path):
+    table = _canary_table(tmp_path)
+    ledger = Ledger(tmp_path / "plover.db")
+    ledger.open_table("canary", epsilon=1)
+    made = sfumato.release(table, method, rows=100, ledger=ledger)
+    folder = made.save(tmp_path / "public", private_report=tmp_path / "private.html", table=table)
+    public, private = _readable(folder), (tmp_path / "private.html").read_text()
+    for number in (ROWS, IN_CELL, OFFSET):
+        pattern = rf"(?<![\w.]){number}(?![\w])|(?<![\d,]){number:,}(?![\d,])"
+        assert not re.search(pattern, public), number
+        assert re.search(pattern, private), number
+    raw = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    for secret in (b"xyzzy-secret", b"plugh", b"plover", os.fsencode(tmp_path)):
+        assert secret not in raw
+
+
+@pytest.mark.parametrize("method", [METHODS["several"], METHODS["marginals"]])
+def test_a_seeded_run_is_stamped_everywhere(table, tmp_path, method):
+    made = sfumato.release(table, method, seed=7)
+    folder = made.save(tmp_path / "seeded")
+    stamp = "not for release (seed 7)"
+    document = ReleaseDocument.from_json((folder / "release.json").read_text())
+    assert (document.randomness.mode, document.randomness.stamp) == ("seeded", stamp)
+    assert stamp in (folder / "NOT-FOR-RELEASE.txt").read_text().lower()
+    assert "NOT FOR RELEASE" in (folder / "report.html").read_text()
+    assert stamp in (folder / "report.html").read_text()
+    for listed in document.tables:
+        assert pq.read_schema(folder / listed.parquet).metadata[b"sfumato.stamp"].decode() == stamp
+    assert verify_bundle(folder), verify_bundle(folder).problems
+    (folder / "NOT-FOR-RELEASE.txt").unlink()
+    reseal(folder, lambda body: body["files"].pop("NOT-FOR-RELEASE.txt", None))
+    assert any("missing from a seeded run" in problem for problem in verify_bundle(folder).problems)
+
+
+def test_a_washed_stamp_is_found(table, tmp_path):
+    folder = sfumato.release(table, METHODS["histogram"], seed=7).save(tmp_path / "seeded")
+    reseal(folder, lambda body: body["randomness"].update(mode="secure", seed=None, stamp=None))
+    problems = " ".join(verify_bundle(folder).problems)
+    assert "disagree" in problems
+    assert "NOT-FOR-RELEASE.txt is in a run without a seed" in problems
+    assert "data.parquet: its stamp" in problems
+
+
+@pytest.mark.parametrize("method", [METHODS["several"], METHODS["marginals"]])
+def test_the_script_makes_the_same_release_again(table, frame, tmp_path, method):
+    frame.to_csv(tmp_path / "rows.csv", index=False, sep=";")
+    first = sfumato.release(table, method, rows=200, seed=11).save(tmp_path / "first")
+    command = [sys.executable, str(first / "reproduce.py"), "rows.csv", "--delimiter", ";", "--out", "second"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "differential privacy with epsilon" in done.stdout
+    for path in sorted(first.rglob("*.csv")):
+        assert path.read_bytes() == (tmp_path / "second" / path.relative_to(first)).read_bytes()
+    again = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert again.returncode == 2
+    assert "not empty" in again.stderr
+    assert "Traceback" not in again.stderr
+
+
+def test_the_script_says_that_noise_differs_by_design(table, tmp_path):
+    folder = save_bundle(sfumato.release(table, METHODS["histogram"]), tmp_path / "b")
+    text = (folder / "reproduce.py").read_text()
+    compile(text, "reproduce.py", "exec")
+    assert "every run differs" in text
+    assert "SEED = None" in text

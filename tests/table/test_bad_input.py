@@ -1,0 +1,196 @@
+"""Whatever is wrong with the input: a named error that says what was found and what to do."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sfumato
+from sfumato import Schema
+from sfumato.errors import SfumatoError, TableError
+
+SCHEMA = Schema.parse("""
+[table]
+name = "t"
+[columns.age]
+kind = "integer"
+bounds = [0, 110]
+[columns.sex]
+kind = "category"
+values = ["f", "m"]
+[columns.inc]
+kind = "number"
+bounds = [0, 100]
+[columns.when]
+kind = "date"
+bounds = [2020-01-01, 2020-12-31]
+[columns.ok]
+kind = "boolean"
+""")
+HEADER = "age,sex,inc,when,ok\n"
+GOOD = "1,f,2.5,2020-05-05,true\n"
+
+
+def violations(path) -> dict[str, int]:
+    return {f"{v.column}: {v.problem}": v.count for v in sfumato.read(path, SCHEMA).check()}
+
+
+def write(folder, text: str, encoding: str = "utf-8"):
+    path = folder / "t.csv"
+    path.write_bytes((HEADER + GOOD + text).encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("300,f,1,2020-01-01,true", "age: 1 value outside the bounds 0 to 110 (such as '300')"),
+        ("1.5,f,1,2020-01-01,true", "age: 1 value outside"),
+        ("abc,f,1,2020-01-01,true", "age: 1 value cannot be read as integer (such as 'abc')"),
+        ("1,q,1,2020-01-01,true", "sex: 1 value outside the values 'f', 'm' (such as 'q')"),
+        ("1,F,1,2020-01-01,true", "sex: 1 value outside"),
+        ("1,f,nan,2020-01-01,true", "inc: 1 value missing"),
+        ("1,f,inf,2020-01-01,true", "inc: 1 value outside"),
+        ("1,f,-inf,2020-01-01,true", "inc: 1 value outside"),
+        ("1,f,,2020-01-01,true", "inc: 1 value missing"),
+        ("1,f,1,2020-13-01,true", "when: 1 value cannot be read as date"),
+        ("1,f,1,2021-01-01,true", "when: 1 value outside"),
+        ("1,f,1,2020-01-01,maybe", "ok: 1 value cannot be read as boolean"),
+        ("1,f,1,2020-01-01,", "ok: 1 value missing"),
+    ],
+)
+def test_each_misfit_is_named_and_counted(row: str, words: str, tmp_path):
+    found = violations(write(tmp_path, row + "\n"))
+    assert len(found) == 1
+    assert words in next(iter(found))
+
+
+def test_all_misfits_come_in_one_message(tmp_path):
+    path = write(tmp_path, "300,q,1e9,2021-01-01,maybe\nabc,,nan,never,true\n")
+    with pytest.raises(TableError) as caught:
+        sfumato.read(path, SCHEMA).require_valid()
+    assert len(caught.value.problems) == 9
+    assert {p.split(":")[0] for p in caught.value.problems} == {"age", "sex", "inc", "when", "ok"}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty"),
+        (b"\n\n", "no header"),
+        (b"age;sex;inc;when;ok\n1;f;2;2020-01-01;true\n", "--delimiter ';'"),
+        (b"age,sex\n1,f\n", "lacks 3 of the 5 columns"),
+        (b"age,sex,SEX,inc,when,ok\n", "duplicate columns"),
+        (HEADER.encode() + b"1,f\n", "fields"),
+        (HEADER.encode() + b'1,"f\n', "quote"),
+        (b"\xe9ge,sex,inc,when,ok\n", "UTF-8"),
+        (b"PAR1 but nothing more", "cannot read"),
+        (bytes(range(256)), "UTF-8"),
+    ],
+)
+def test_files_that_are_not_tables(content: bytes, words: str, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    with pytest.raises(TableError, match=words):
+        sfumato.read(path, SCHEMA).require_valid()
+
+
+def test_non_utf8_bytes_far_into_the_file(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes((HEADER + GOOD * 20_000).encode() + b"1,\xe9,1,2020-01-01,true\n")
+    with pytest.raises(TableError, match="UTF-8"):
+        sfumato.read(path, SCHEMA).require_valid()
+
+
+def test_places_that_hold_no_table(tmp_path):
+    for place, words in [(tmp_path, "directory"), (tmp_path / "no.csv", "no file"), (str(tmp_path / "*.csv"), "no file")]:
+        with pytest.raises(TableError, match=words):
+            sfumato.read(place, SCHEMA)
+    for thing in (3, {"a": 1}, [1], duckdb.connect(), np.zeros(3)):
+        with pytest.raises(TableError, match="cannot read a"):
+            sfumato.read(thing, SCHEMA)
+
+
+def test_files_of_a_glob_must_agree(tmp_path):
+    (tmp_path / "1.csv").write_text(HEADER + GOOD)
+    (tmp_path / "2.csv").write_text("age,sex\n1,f\n")
+    with pytest.raises(TableError, match="same columns"):
+        sfumato.read(str(tmp_path / "*.csv"), SCHEMA)
+
+
+def test_a_frame_with_mixed_types_is_read_as_text(tmp_path):
+    frame = pd.DataFrame({
+        "age": pd.Series([1, "two", 3.5], dtype=object), "sex": ["f", "m", "f"], "inc": [1.0, np.inf, np.nan],
+        "when": [dt.date(2020, 1, 1)] * 3, "ok": [True, False, True],
+    })  # fmt: skip
+    problems = [str(v) for v in sfumato.read(frame, SCHEMA).check()]
+    assert any("age: 1 value cannot be read" in p for p in problems)
+    assert any("inc: 1 value outside" in p for p in problems)
+    assert any("inc: 1 value missing" in p for p in problems)
+
+
+def test_duplicate_columns_in_a_frame():
+    frame = pd.DataFrame([[1, 2]], columns=["age", "age"])
+    with pytest.raises(TableError, match="duplicate"):
+        sfumato.read(frame, SCHEMA)
+
+
+def test_replace_needs_the_number_of_rows_that_the_schema_says():
+    schema = Schema.parse('[table]\nname="t"\nadjacency="replace"\nrows=5\n[columns.ok]\nkind="boolean"\n')
+    with pytest.raises(TableError, match="says 5 rows"):
+        sfumato.read(pd.DataFrame({"ok": [True, False]}), schema).require_valid()
+
+
+def test_ten_thousand_categories_are_left_out_of_a_draft_and_released_when_listed(tmp_path):
+    codes = [f"code {i}" for i in range(10_000)]
+    frame = pd.DataFrame({"code": codes, "ok": [True, False] * 5000})
+    draft = Schema.draft(frame)
+    assert draft.names == ("ok",)
+    assert any("code (10,000 distinct texts" in note for note in draft.notes)
+    listed = Schema.parse(f'[table]\nname="t"\n[columns.code]\nkind="category"\nvalues={codes!r}\n')
+    made = sfumato.release(sfumato.read(frame, listed), sfumato.Histogram("code", epsilon=50))
+    assert (made.data["count"] == 1).mean() > 0.99
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.binary(max_size=300))
+def test_any_bytes_are_read_or_refused_by_name(content: bytes, tmp_path):
+    path = tmp_path / "any.csv"
+    path.write_bytes(content)
+    try:
+        sfumato.read(path, SCHEMA).require_valid()
+    except SfumatoError:
+        return
+    raise AssertionError("random bytes were accepted as the table")
+
+
+FIELD = st.one_of(
+    st.text(alphabet=st.characters(blacklist_characters="\x00\r\n", blacklist_categories=["Cs"]), max_size=8),
+    st.integers(-10, 400).map(str), st.sampled_from(["nan", "inf", "", "f", "m", "2020-02-02", "true", "1e400"]),
+)  # fmt: skip
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(st.tuples(FIELD, FIELD, FIELD, FIELD, FIELD), max_size=8))
+def test_check_and_count_agree_on_any_fields(rows, tmp_path):
+    """A table that passes the check can be counted; one that fails it is refused by the counting too."""
+    path = tmp_path / "fields.csv"
+    pd.DataFrame(rows, columns=["age", "sex", "inc", "when", "ok"], dtype="str").to_csv(path, index=False)
+    table = sfumato.read(path, SCHEMA)
+    try:
+        fits = not table.check()
+    except TableError:
+        return
+    try:
+        counts = table.marginals([[name] for name in SCHEMA.names])
+    except TableError:
+        assert not fits
+    else:
+        assert fits
+        assert {c.sum() for c in counts.values()} == {len(rows)}

@@ -1,0 +1,92 @@
+"""The same counts where the rows stay on another engine: PySpark in local mode, started here."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+import sfumato
+from sfumato.errors import TableError
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17: install openjdk-17-jre-headless"),
+    pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pip install 'sfumato[spark]'"),
+    # PySpark 4 and Ibis warn about pandas 3 and about sockets on their own account.
+    pytest.mark.filterwarnings("ignore"),
+]
+SETS = [("age", "sex"), ("income",), ("status", "hours", "insured"), ("moved_in", "education"), ("sex", "age")]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    folder = tmp_path_factory.mktemp("spark")
+    builder = SparkSession.builder.master("local[1]").appName("sfumato-tests")
+    for key, value in {
+        "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g",
+        "spark.sql.warehouse.dir": str(folder), "spark.driver.host": "127.0.0.1",
+    }.items():  # fmt: skip
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def spark_frame(spark, frame, tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "t.parquet"
+    frame.to_parquet(path, index=False)
+    return spark.read.parquet(str(path))
+
+
+def test_spark_counts_as_duckdb_does(spark_frame, frame, schema):
+    remote = sfumato.read(spark_frame, schema)
+    assert not remote.source.engine.streams
+    assert remote.check() == ()
+    theirs, ours = remote.marginals(SETS), sfumato.read(frame, schema).marginals(SETS)
+    for names in SETS:
+        assert np.array_equal(theirs[names], ours[names]), names
+
+
+def test_every_method_releases_from_spark(spark_frame, schema):
+    for info in sfumato.methods().values():
+        made = sfumato.release(sfumato.read(spark_frame, schema), info.cls.example(schema), seed=1)
+        assert made.events
+
+
+def test_spark_violations_are_named(spark, schema, frame):
+    bad = frame.head(50).copy()
+    bad.loc[0, "age"] = 300
+    bad.loc[1, "region"] = "moon"
+    path_free = spark.createDataFrame(bad[["age", "region"]])
+    small = sfumato.Schema.parse(
+        '[table]\nname="t"\n[columns.age]\nkind="integer"\nbounds=[16,100]\n'
+        '[columns.region]\nkind="category"\nvalues=["north","east","south","west","islands"]\n'
+    )
+    table = sfumato.read(path_free, small)
+    with pytest.raises(TableError) as caught:
+        table.require_valid()
+    assert "age: 1 value outside the bounds 16 to 100 (such as '300')" in str(caught.value)
+    assert "region: 1 value outside" in str(caught.value)
+    with pytest.raises(TableError, match="values outside the schema"):
+        table.marginals([("age",)])
+
+
+def test_text_columns_on_spark_are_read_by_the_schema(spark, schema, frame):
+    text = frame[["age", "income", "moved_in", "insured"]].astype("str").replace("nan", None)
+    columns = [c for c in schema if c.name in text.columns]
+    small = sfumato.Schema(name="t", columns=tuple(columns))
+    table = sfumato.read(spark.createDataFrame(text), small)
+    assert table.check() == ()
+    ours = sfumato.read(frame, schema).marginals([("age",), ("income",), ("moved_in",), ("insured",)])
+    for names, counts in table.marginals(list(ours)).items():
+        assert np.array_equal(counts, ours[names]), names

@@ -17,9 +17,10 @@ from typing import Any
 import counting_data as data
 from counting_child import CHECK, SFUMATO
 from counting_rivals import RIVALS
-from measuring import machine, prepare, print_table, run_child, save, warm_page_cache
+from measuring import machine, prepare, print_table, run_child, save, show_progress, warm_page_cache
 
 Run = dict[str, Any]
+Job = tuple[str, int]
 SCALES = (1_000_000, 10_000_000, 30_000_000)
 COMPARED = 10_000_000
 QUICK = (100_000, 1_000_000)
@@ -27,16 +28,17 @@ RATIO_LIMIT = 1.2
 MEMORY_LIMIT_MB = 2000
 
 
-def run_all(names: Sequence[str], rows: int, repeats: int) -> dict[str, list[Run]]:
-    """Run every contender ``repeats`` times, in turn."""
-    warm_page_cache(data.path_of(rows))
-    runs: dict[str, list[Run]] = {name: [] for name in names}
+def run_all(jobs: Sequence[Job], repeats: int) -> dict[Job, list[Run]]:
+    """Run every job (a contender and a number of rows) ``repeats`` times, in turn."""
+    for rows in {rows for _, rows in jobs}:
+        warm_page_cache(data.path_of(rows))
+    runs: dict[Job, list[Run]] = {job: [] for job in jobs}
     for repeat in range(repeats):
-        for name in names:
-            print(f"{rows:,} rows, run {repeat + 1} of {repeats}: {name}".ljust(79), end="\r", flush=True)
+        for name, rows in jobs:
+            show_progress(f"{rows:,} rows, run {repeat + 1} of {repeats}: {name}")
             load = os.getloadavg()[0]
-            runs[name].append({**run_child("counting_child.py", name, str(rows)), "load": load})
-    print(" " * 79, end="\r")
+            runs[name, rows].append({**run_child("counting_child.py", name, str(rows)), "load": load})
+    show_progress("")
     return runs
 
 
@@ -61,7 +63,8 @@ def fastest_rival(best: dict[str, Run]) -> str:
 
 def compare(rows: int, repeats: int) -> Run:
     """Run all contenders on one file and print them, the fastest first."""
-    runs = run_all([SFUMATO, CHECK, *RIVALS], rows, repeats)
+    jobs = [(name, rows) for name in (SFUMATO, CHECK, *RIVALS)]
+    runs = {name: each for (name, _), each in run_all(jobs, repeats).items()}
     digest = require_same_tables(runs)
     best = {name: summary(each) for name, each in runs.items()}
     rival = fastest_rival(best)
@@ -82,7 +85,8 @@ def _line(name: str, cost: Run, last: str) -> tuple[str, ...]:
 
 def scale(rows: Sequence[int], repeats: int) -> dict[int, Run]:
     """Run Sfumato alone at every size and print seconds per million rows."""
-    best = {count: summary(run_all([SFUMATO], count, repeats)[SFUMATO]) for count in rows}
+    runs = run_all([(SFUMATO, count) for count in rows], repeats)
+    best = {count: summary(each) for (_, count), each in runs.items()}
     lines = [_line(f"{n:,}", cost, f"{per_million(n, cost, 'wall'):.3f}") for n, cost in best.items()]
     header = ("rows", "wall s", "CPU s", "peak MB", "wall s per million rows")
     print_table(f"Sfumato alone, best of {repeats} by wall time", header, lines)
@@ -102,9 +106,8 @@ def print_verdict(compared: Run, scales: dict[int, Run]) -> Run:
     peak = max(best[SFUMATO]["peak_mb"], *(cost["peak_mb"] for cost in scales.values()))
     rates = {what: [per_million(n, cost, what) for n, cost in scales.items()] for what in ("wall", "cpu")}
     sizes = ", ".join(f"{n / 1e6:g}M" for n in scales)
-    print(
-        f"\nratio to the fastest hand-written ({rival}): {ratio:.2f} (limit {RATIO_LIMIT}); of CPU time: {cpu_ratio:.2f}"
-    )
+    print(f"\nratio to the fastest hand-written ({rival}): {ratio:.2f} (limit {RATIO_LIMIT})")
+    print(f"ratio of their CPU times: {cpu_ratio:.2f}")
     print(f"peak memory: {peak:.0f} MB (limit {MEMORY_LIMIT_MB})")
     for what, label in (("wall", "seconds"), ("cpu", "CPU seconds")):
         print(f"{label} per million rows at {sizes}: {', '.join(f'{rate:.3f}' for rate in rates[what])}")

@@ -15,6 +15,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from counting_cover import ColumnSet, Counts, Tables, cells, covering, pairs_of
 from counting_data import FIELDS, NAMES, PAIRS, SIZES, Field
 
 if TYPE_CHECKING:
@@ -22,59 +23,10 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-ColumnSet = tuple[int, ...]
-Counts = np.ndarray
-Tables = dict[ColumnSet, Counts]
 WORKERS = os.cpu_count() or 1
 BATCH_ROWS = 131_072
 CHUNK_ROWS = 16_384
 """Rows whose fused codes NumPy counts at once: they stay in the processor's cache."""
-LIMIT = 16_384
-"""Cells of a covering table; measured from 1,024 to 65,536."""
-
-
-# --- covering sets
-
-
-@cache
-def covering(limit: int = LIMIT) -> tuple[ColumnSet, ...]:
-    """Return column sets of at most ``limit`` cells (a larger pair stands alone) that contain every pair; greedy.
-
-    The warm-up fills the cache, so the search is outside the time: a hand would write the sets down.
-    """
-    left, chosen = set(PAIRS), list[ColumnSet]()
-    while left:
-        best = max((_grow(pair, left, limit) for pair in left), key=lambda s: (_covered(s, left), -_cells(s), s))
-        left -= {pair for pair in left if set(pair) <= set(best)}
-        chosen.append(best)
-    return tuple(chosen)
-
-
-def _grow(members: ColumnSet, left: set[ColumnSet], limit: int) -> ColumnSet:
-    while True:
-        wider = [tuple(sorted((*members, c))) for c in range(len(FIELDS)) if c not in members]
-        useful = [s for s in wider if _cells(s) <= limit and _covered(s, left) > _covered(members, left)]
-        if not useful:
-            return members
-        members = max(useful, key=lambda s: (_covered(s, left), -_cells(s)))
-
-
-def _covered(members: ColumnSet, left: set[ColumnSet]) -> int:
-    return sum(a in members and b in members for a, b in left)
-
-
-def _cells(members: ColumnSet) -> int:
-    return int(np.prod([SIZES[c] for c in members]))
-
-
-def _pairs_of(sets: Sequence[ColumnSet], counts: Iterable[Counts]) -> Tables:
-    """Sum the axes out that a pair does not have."""
-    tables: Tables = {}
-    for members, flat in zip(sets, counts, strict=True):
-        table = flat.reshape([SIZES[c] for c in members])
-        for pair in (pair for pair in PAIRS if set(pair) <= set(members) and pair not in tables):
-            tables[pair] = table.sum(axis=tuple(axis for axis, c in enumerate(members) if c not in pair))
-    return tables
 
 
 # --- DuckDB
@@ -148,7 +100,7 @@ def duckdb_covering(path: str) -> Tables:
         columns = ", ".join(NAMES[c] for c in members)
         rows = connection.execute(f"SELECT {columns}, count(*) n FROM codes GROUP BY ALL").fetchnumpy()
         counts.append(_scatter(members, [rows[NAMES[c]] for c in members], rows["n"]))
-    return _pairs_of(sets, counts)
+    return pairs_of(sets, counts)
 
 
 # --- polars
@@ -194,10 +146,10 @@ def polars_group_by(path: str, sets: Sequence[ColumnSet] = PAIRS) -> Tables:
 
     codes = _polars_codes(path).lazy()
     answers = pl.collect_all([codes.select(_fused(members)).group_by("cell").len() for members in sets])
-    counts = [np.zeros(_cells(members), np.int64) for members in sets]
+    counts = [np.zeros(cells(members), np.int64) for members in sets]
     for table, answer in zip(counts, answers, strict=True):
         table[answer["cell"].to_numpy()] = answer["len"].to_numpy()
-    return _pairs_of(sets, counts)
+    return pairs_of(sets, counts)
 
 
 def polars_bincount(path: str, sets: Sequence[ColumnSet] = PAIRS) -> Tables:
@@ -206,7 +158,7 @@ def polars_bincount(path: str, sets: Sequence[ColumnSet] = PAIRS) -> Tables:
     columns = [codes[name].to_numpy() for name in NAMES]
 
     def part(worker: int) -> list[Counts]:
-        counts = [np.zeros(_cells(members), np.int64) for members in sets]
+        counts = [np.zeros(cells(members), np.int64) for members in sets]
         for first in range(worker * CHUNK_ROWS, len(codes), WORKERS * CHUNK_ROWS):
             _count_chunk([column[first : first + CHUNK_ROWS] for column in columns], sets, counts)
         return counts
@@ -280,7 +232,7 @@ def _numpy_part(path: str, sets: Sequence[ColumnSet], worker: int) -> list[Count
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(path, read_dictionary=[field.name for field in FIELDS if field.is_text])
-    counts = [np.zeros(_cells(members), np.int64) for members in sets]
+    counts = [np.zeros(cells(members), np.int64) for members in sets]
     groups = list(range(worker, file.num_row_groups, WORKERS))
     for batch in file.iter_batches(BATCH_ROWS, row_groups=groups, use_threads=False):
         codes = [_numpy_code(field, batch.column(field.name)) for field in FIELDS]
@@ -290,7 +242,7 @@ def _numpy_part(path: str, sets: Sequence[ColumnSet], worker: int) -> list[Count
 
 
 def _summed(sets: Sequence[ColumnSet], parts: Iterable[list[Counts]]) -> Tables:
-    return _pairs_of(sets, [sum(tables[1:], tables[0]) for tables in zip(*parts, strict=True)])
+    return pairs_of(sets, [sum(tables[1:], tables[0]) for tables in zip(*parts, strict=True)])
 
 
 def numpy_threads(path: str, sets: Sequence[ColumnSet] = PAIRS) -> Tables:

@@ -97,6 +97,12 @@ def save(name: str, results: dict[str, Any]) -> Path:
     return path
 
 
+def show_progress(text: str) -> None:
+    """Show what is running on one line that is written over; silent where nobody watches."""
+    if sys.stderr.isatty():
+        print(text.ljust(79), end="\r", file=sys.stderr, flush=True)
+
+
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print an aligned table: the first column to the left, numbers to the right."""
     widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]

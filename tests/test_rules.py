@@ -88,7 +88,10 @@ def test_the_engine_counts_the_same_violations(text: str):
     b[rng.random(200) < 0.2] = pd.NA
     c = pd.Series(rng.choice(["x", "y"], 200)).where(rng.random(200) > 0.2)
     frame = pd.DataFrame({"a": a, "b": b, "c": c})
-    rows = [tuple(None if pd.isna(v) else getattr(v, "item", lambda v=v: v)() for v in row) for row in frame.itertuples(index=False)]
+    rows = [
+        tuple(None if pd.isna(v) else getattr(v, "item", lambda v=v: v)() for v in row)
+        for row in frame.itertuples(index=False)
+    ]
     broken = sum(RULES[text](*row) is False for row in rows)
     assert broken > 0
     (violation,) = read(frame, Schema.parse(SCHEMA.replace("RULE", text))).check()

@@ -61,7 +61,9 @@ def test_the_whole_way_from_data_to_a_verified_bundle(folder, sfumato_cli):
     wanted = ("h.csv", "--schema", "h.toml", "--method", "contingency", "--set", "columns=age,sex", "--epsilon", "1")
     code, out, _ = sfumato_cli("plan", *wanted, "--ledger", "L")
     assert (code, "2 left before, 1 after" in out) == (0, True)
-    code, out, _ = sfumato_cli("release", *wanted, "--ledger", "L", "--rows", "5", "--out", "b", "--private-report", "p.html")
+    code, out, _ = sfumato_cli(
+        "release", *wanted, "--ledger", "L", "--rows", "5", "--out", "b", "--private-report", "p.html"
+    )
     assert (code, "What is promised" in out) == (0, True)
     assert Path("b/report.html").stat().st_size > 10_000
     assert Path("p.html").exists()
@@ -131,7 +133,8 @@ def test_senseless_epsilons(epsilon: str, folder, sfumato_cli):
 @pytest.mark.parametrize(
     ("content", "error"),
     [("", "TableError"), ("age;sex\n1;f\n", "TableError"), ("age,sex\n300,f\nabc,q\n", "TableError"),
-     ("age,sex,sex\n1,f,f\n", "TableError"), ("age,sex\n1,é\n", "TableError"), ("age,sex\nnan,f\ninf,f\n", "TableError")],
+     ("age,sex,sex\n1,f,f\n", "TableError"), ("age,sex\n1,é\n", "TableError"),
+     ("age,sex\nnan,f\ninf,f\n", "TableError")],
 )  # fmt: skip
 def test_bad_tables(content: str, error: str, folder, sfumato_cli):
     sfumato_cli("ledger", "init", "L", "--table", "t", "--epsilon", "2")
@@ -165,13 +168,13 @@ def test_cells_beyond_memory_are_refused_with_the_number(folder, sfumato_cli):
 
 
 def refused_without_a_trace(call, error: str, *arguments: str) -> None:
-    before = {str(p) for p in Path(".").rglob("*") if "L-" not in p.name}
+    before = {str(p) for p in Path().rglob("*") if "L-" not in p.name}
     code, _, err = call(*arguments)
     assert code == 2, err
     assert error in err.split(":")[0], err
     assert "Traceback" not in err
     assert "Next step:" in err
-    assert {str(p) for p in Path(".").rglob("*") if "L-" not in p.name} == before
+    assert {str(p) for p in Path().rglob("*") if "L-" not in p.name} == before
     assert json.loads(call("ledger", "show", "L", "--json")[1])["entries"] == []
 
 
@@ -195,7 +198,8 @@ def test_a_flipped_byte_in_the_ledger_is_found(folder, sfumato_cli):
 @pytest.mark.parametrize(
     "verb",
     [[], ["schema"], ["schema", "draft"], ["schema", "check"], ["schema", "confirm"], ["plan"], ["release"], ["verify"],
-     ["demo"], ["methods"], ["ledger"], ["ledger", "init"], ["ledger", "show"], ["ledger", "verify"], ["ledger", "export"]],
+     ["demo"], ["methods"], ["ledger"], ["ledger", "init"], ["ledger", "show"], ["ledger", "verify"],
+     ["ledger", "export"]],
 )  # fmt: skip
 def test_every_verb_teaches(verb: list[str], sfumato_cli):
     code, out, _ = sfumato_cli(*verb, "--help")

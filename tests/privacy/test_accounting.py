@@ -13,8 +13,14 @@ from hypothesis import strategies as st
 from sfumato.errors import AccountingError, PlanError
 from sfumato.privacy.accountant import ASSUMPTION_FIXED, basic, compose, tight_epsilon
 from sfumato.privacy.calibration import (
-    certified_parts, compose_gaussians, concentrated_epsilon, gaussian_delta, gaussian_epsilon, gaussian_mu,
-    gaussian_sigma, is_certified,
+    certified_parts,
+    compose_gaussians,
+    concentrated_epsilon,
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_mu,
+    gaussian_sigma,
+    is_certified,
 )  # fmt: skip
 from sfumato.privacy.event import Event, Part
 from sfumato.privacy.exact import exact, round_down, round_up, text
@@ -142,6 +148,36 @@ def test_kinds_tables_and_adjacencies_are_never_mixed():
         compose([formal, event("discrete-laplace", 1, table="u")])
     with pytest.raises(AccountingError, match="no events"):
         compose([])
+
+
+def test_every_part_of_a_continuous_event_counts():
+    part = Part(stage="x", cells=3, scale=1.0)
+    assert tight_epsilon([event("laplace", 3, parts=(part,) * 3)], 1e-9) > Fraction(29, 10)
+    assert tight_epsilon([event("laplace", 1, parts=())], 1e-9) == pytest.approx(1, rel=1e-3)
+    one = tight_epsilon([event("gaussian", 1, 1e-6, parts=(part,))], 1e-6)
+    two = tight_epsilon([event("gaussian", 1, 1e-6, parts=(part.model_copy(update={"changed_cells": 2}),))], 1e-6)
+    assert two > one
+
+
+def test_no_finite_epsilon_is_said_and_exact_sums_stand():
+    declared = event("declared", 1, 1e-6, parts=())
+    assert compose([declared], 1e-6).exact_epsilon == 1
+    with pytest.raises(AccountingError, match="no finite epsilon"):
+        compose([declared, declared], 1e-6)
+
+
+@pytest.mark.parametrize("facts", [{"epsilon": -3}, {"epsilon": 1, "delta": -1}])
+def test_events_cost_nothing_or_more(facts):
+    with pytest.raises(AccountingError, match="less than nothing"):
+        event("declared", **facts)
+    with pytest.raises(AccountingError, match="convert rho"):
+        event("zero-concentrated", 1)
+
+
+@pytest.mark.parametrize("text_", ["1e400", "1e999999999", "1e-999999999", "1" * 2000, "nan", "1/0", ""])
+def test_endless_numbers_are_refused_at_once(text_: str):
+    with pytest.raises(PlanError, match="finite"):
+        exact(text_)
 
 
 @given(st.lists(st.fractions(min_value=0, max_value=100, max_denominator=10**6), max_size=20))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import re
@@ -30,7 +31,7 @@ METHODS = {
     "histogram": Histogram("age", 1.0),
     "several": Contingency([["sex"], ["age", "sex"], ["sex", "region", "insured"]], "1/3"),
     "gaussian": Contingency(["hours", "sex"], 1.0, 1e-6, "gaussian"),
-    "marginals": Marginals(3.0, columns=["age", "sex", "hours", "status", "insured", "moved_in", "interviewed", "income"]),
+    "marginals": Marginals(3.0, ["age", "sex", "hours", "status", "insured", "moved_in", "interviewed", "income"]),
 }
 ODD = Schema.parse("""
 [table]
@@ -55,7 +56,8 @@ def saved(request, table, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     ledger = Ledger(folder / "ledger.db")
     ledger.open_table("households", epsilon=10, delta=1e-5)
-    made = sfumato.release(table, METHODS[request.param], ledger=ledger, rows=300 if request.param == "marginals" else None)
+    rows = 300 if request.param == "marginals" else None
+    made = sfumato.release(table, METHODS[request.param], ledger=ledger, rows=rows)
     return made, made.save(folder / "bundle"), ledger
 
 
@@ -73,7 +75,8 @@ def files_of(folder: Path) -> set[str]:
 def reseal(folder: Path, change=lambda body: None) -> None:
     """Forge release.json: change it, then put right every hash and the seal, as a careful forger would."""
     body = json.loads((folder / "release.json").read_text())
-    body["files"] = {path: file_record(folder / path).model_dump() for path in body["files"] if (folder / path).exists()}
+    there = [path for path in body["files"] if (folder / path).exists()]
+    body["files"] = {path: file_record(folder / path).model_dump() for path in there}
     change(body)
     (folder / "release.json").write_text(ReleaseDocument.model_validate(body).sealed().to_json())
 
@@ -110,11 +113,20 @@ def test_names_of_data_files(table, tmp_path):
 def test_odd_names_and_values_survive(tmp_path):
     name = ODD.names[0]
     frame = pd.DataFrame({name: ["", "a,b", 'quo"te', "line\nbreak", None, "missing", " NULL "], "count": [True] * 7})
-    folder = sfumato.release(sfumato.read(frame, ODD), Contingency([[name], [name, "count"]], 50.0)).save(tmp_path / "odd")
+    method = Contingency([[name], [name, "count"]], 50.0)
+    folder = sfumato.release(sfumato.read(frame, ODD), method).save(tmp_path / "odd")
     assert {"tables/net_income_b.csv", "tables/net_income_b--count.parquet"} < files_of(folder)
     assert verify_bundle(folder), verify_bundle(folder).problems
     rows = sfumato.release(sfumato.read(frame, ODD), Marginals(50.0), rows=40).save(tmp_path / "rows")
     assert verify_bundle(rows), verify_bundle(rows).problems
+
+
+def test_a_synthetic_table_without_rows_is_a_bundle_too(tmp_path):
+    frame = pd.DataFrame({ODD.names[0]: pd.Series([], dtype=object), "count": pd.Series([], dtype=bool)})
+    made = sfumato.release(sfumato.read(frame, ODD), Marginals(1e9))
+    assert made.data.shape == (0, 2)
+    folder = made.save(tmp_path / "empty")
+    assert verify_bundle(folder), verify_bundle(folder).problems
 
 
 @given(st.lists(st.lists(st.text(max_size=30), min_size=1, max_size=3).map(tuple), max_size=12, unique=True))
@@ -187,7 +199,8 @@ def test_a_smaller_epsilon_is_found_however_it_is_forged(copied):
     body["guarantee"]["epsilon"] = "0.01"
     (folder / "release.json").write_text(json.dumps(body, sort_keys=True, indent=2, ensure_ascii=False) + "\n")
     assert any("seal" in problem for problem in verify_bundle(folder).problems)
-    for forgery, sign in ((state, "events compose"), (cost, "too small for its epsilon"), (noise, "parameters do not lead")):
+    signs = {state: "events compose", cost: "too small for its epsilon", noise: "parameters do not lead"}
+    for forgery, sign in signs.items():
         (folder / "release.json").write_text(text)
         reseal(folder, forgery)
         assert any(sign in problem for problem in verify_bundle(folder).problems), forgery
@@ -213,18 +226,19 @@ def test_data_outside_the_schema_are_found_though_hashes_match(table, schema, tm
 
     folder = sfumato.release(table, METHODS["marginals"], rows=20).save(tmp_path / "rows")
     data = pq.ParquetFile(folder / "data.parquet").read()
-    old = data.set_column(data.column_names.index("age"), "age", pa.array([101] + [50] * 19))
-    _rewrite(folder, old)
+    _rewrite(folder, _with(data, "age", [101] + [50] * 19))
     assert any("age: 1 value outside" in problem for problem in verify_bundle(folder).problems)
-    late = data.set_column(data.column_names.index("moved_in"), "moved_in", pa.array([pd.Timestamp("2024-12-31").date()] * 20))
-    early = late.set_column(
-        data.column_names.index("interviewed"), "interviewed", pa.array([pd.Timestamp("2024-01-01").date()] * 20)
-    )
-    _rewrite(folder, early)
-    assert any("'moved_in <= interviewed' is broken by 20 rows" in problem for problem in verify_bundle(folder).problems)
+    late = _with(data, "moved_in", [dt.date(2024, 12, 31)] * 20)
+    _rewrite(folder, _with(late, "interviewed", [dt.date(2024, 1, 1)] * 20))
+    broken = "'moved_in <= interviewed' is broken by 20 rows"
+    assert any(broken in problem for problem in verify_bundle(folder).problems)
     pa_csv.write_csv(data.slice(0, 19), folder / "data.csv")
     reseal(folder)
     assert any("do not hold the same values" in problem for problem in verify_bundle(folder).problems)
+
+
+def _with(data: pa.Table, name: str, values: list) -> pa.Table:
+    return data.set_column(data.column_names.index(name), name, pa.array(values))
 
 
 def _rewrite(folder: Path, data: pa.Table) -> None:
@@ -265,7 +279,8 @@ def test_an_unrecorded_release_says_so(table, tmp_path):
 
 
 def test_what_is_no_bundle_is_refused(tmp_path):
-    for path, word in ((tmp_path / "absent", "does not exist"), (tmp_path, "no release.json"), (Path(__file__), "is a file")):
+    words = {tmp_path / "absent": "does not exist", tmp_path: "no release.json", Path(__file__): "is a file"}
+    for path, word in words.items():
         with pytest.raises(BundleError, match=word):
             verify_bundle(path)
     (tmp_path / "release.json").write_bytes(b"\xff{}")
@@ -282,14 +297,14 @@ def test_paths_that_leave_the_bundle_are_refused(copied):
     assert any("outside the bundle" in problem for problem in verify_bundle(folder).problems)
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), pa.ArrowInvalid("broken"), KeyboardInterrupt()])
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), pa.ArrowInvalid("broken"), KeyboardInterrupt()])
 @pytest.mark.parametrize("where", ["page", "parquet", "settle"])
 def test_no_partial_bundle_when_writing_fails(table, tmp_path, monkeypatch, error, where):
     def fail(*_args, **_kwargs):
         raise error
 
-    target = {"page": (html, "public_page"), "parquet": (bundle.pq, "write_table"), "settle": (bundle, "_settle")}[where]
-    monkeypatch.setattr(*target, fail)
+    places = {"page": (html, "public_page"), "parquet": (bundle.pq, "write_table"), "settle": (bundle, "_settle")}
+    monkeypatch.setattr(*places[where], fail)
     made = sfumato.release(table, METHODS["histogram"])
     with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else BundleError):
         made.save(tmp_path / "new" / "deep" / "bundle")

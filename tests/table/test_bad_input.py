@@ -109,7 +109,11 @@ def test_non_utf8_bytes_far_into_the_file(tmp_path):
 
 
 def test_places_that_hold_no_table(tmp_path):
-    for place, words in [(tmp_path, "directory"), (tmp_path / "no.csv", "no file"), (str(tmp_path / "*.csv"), "no file")]:
+    for place, words in [
+        (tmp_path, "directory"),
+        (tmp_path / "no.csv", "no file"),
+        (str(tmp_path / "*.csv"), "no file"),
+    ]:
         with pytest.raises(TableError, match=words):
             sfumato.read(place, SCHEMA)
     for thing in (3, {"a": 1}, [1], duckdb.connect(), np.zeros(3)):

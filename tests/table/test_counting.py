@@ -89,7 +89,9 @@ def test_cover_contains_every_wanted_set_and_keeps_the_limit(data):
     names = [f"c{i}" for i in range(data.draw(st.integers(1, 7)))]
     sizes = {name: data.draw(st.integers(1, 40)) for name in names}
     wanted = data.draw(
-        st.lists(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True).map(tuple), min_size=1, max_size=12)
+        st.lists(
+            st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True).map(tuple), min_size=1, max_size=12
+        )
     )
     limit = data.draw(st.integers(1, 5000))
     chosen = cover(sizes, wanted, limit)
@@ -143,7 +145,9 @@ def test_many_levels_use_wider_codes(wide: bool):
 
 
 def test_integer_levels_far_apart_and_floats_with_gaps():
-    schema = Schema.parse('[table]\nname="t"\n[columns.x]\nkind="category"\nvalues=[-5, 7, 10000000000]\nmissing=true\n')
+    schema = Schema.parse(
+        '[table]\nname="t"\n[columns.x]\nkind="category"\nvalues=[-5, 7, 10000000000]\nmissing=true\n'
+    )
     frame = pd.DataFrame({"x": [7.0, -5.0, None, 1e10]})
     assert read(frame, schema).marginals([["x"]])[("x",)].tolist() == [1, 1, 1, 1]
 

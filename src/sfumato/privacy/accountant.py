@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -37,22 +38,29 @@ def compose(events: Sequence[Event], delta: Number = 0) -> Guarantee:
     epsilon, sum_of_deltas = basic(events)
     target = exact(delta, "delta")
     assumptions: tuple[str, ...] = ()
-    if target > 0:
-        tight = tight_epsilon(events, target)
-        if tight < epsilon or sum_of_deltas > target:
-            epsilon, sum_of_deltas, assumptions = tight, target, (ASSUMPTION_FIXED,)
-    elif sum_of_deltas > 0:
-        target = sum_of_deltas
-    return guarantee_of(events, epsilon, target if sum_of_deltas else Fraction(0), assumptions)
+    tight = tight_epsilon(events, target) if target > 0 else None
+    if tight is not None and (tight < epsilon or sum_of_deltas > target):
+        epsilon, sum_of_deltas, assumptions = tight, target, (ASSUMPTION_FIXED,)
+    elif sum_of_deltas > target > 0:
+        raise AccountingError(
+            f"these events have no finite epsilon at delta {float(target):g}: their own deltas sum to "
+            f"{float(sum_of_deltas):g}",
+            next_step="ask for a larger delta",
+        )
+    return guarantee_of(events, epsilon, sum_of_deltas, assumptions)
 
 
-def tight_epsilon(events: Sequence[Event], delta: Number) -> Fraction:
-    """Return epsilon at ``delta`` by convolving privacy loss distributions (dp-accounting, pessimistic)."""
+def tight_epsilon(events: Sequence[Event], delta: Number) -> Fraction | None:
+    """Return epsilon at ``delta`` by convolving privacy loss distributions (dp-accounting, pessimistic).
+
+    None means that no finite epsilon holds at that delta.
+    """
     losses_of = [_self_composed(event, times) for event, times in _alike(events).items()]
     if not losses_of:
         return Fraction(0)
     joint = reduce(lambda a, b: a.compose(b), losses_of)
-    return exact(float(joint.get_epsilon_for_delta(round_down(exact(delta, "delta")))))
+    epsilon = float(joint.get_epsilon_for_delta(round_down(exact(delta, "delta"))))
+    return exact(epsilon) if math.isfinite(epsilon) else None
 
 
 def _alike(events: Sequence[Event]) -> Counter[Event]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from sfumato.errors import AccountingError
 from sfumato.privacy.exact import exact, text
@@ -55,6 +55,19 @@ class Event(BaseModel):
     @classmethod
     def _exact_text(cls, value: Any) -> Any:
         return value if value is None else text(exact(value))
+
+    @model_validator(mode="after")
+    def _sound_cost(self) -> Self:
+        if exact(self.delta, "delta") < 0 or exact(self.epsilon or 0) < 0:
+            raise AccountingError(
+                "an event cannot cost less than nothing", next_step="give epsilon and delta of 0 or more"
+            )
+        if self.kind == "zero-concentrated" and exact(self.delta, "delta") == 0:
+            raise AccountingError(
+                "a zero-concentrated event is recorded by the (epsilon, delta) that it converts to",
+                next_step="convert rho with sfumato.privacy.calibration.concentrated_epsilon and give delta above 0",
+            )
+        return self
 
     @property
     def is_formal(self) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 from sfumato.errors import PlanError
 
 Number = int | float | str | Fraction
+LARGEST_EXPONENT = 300
+LONGEST_TEXT = 1000
 
 
 def exact(value: Number, what: str = "epsilon") -> Fraction:
@@ -19,9 +22,21 @@ def exact(value: Number, what: str = "epsilon") -> Fraction:
     Fraction(1, 1)
     """
     try:
-        return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
-    except (ValueError, TypeError, OverflowError, ZeroDivisionError) as error:
+        shown = repr(float(value)) if isinstance(value, float) else value
+        _refuse_endless(shown)
+        return Fraction(shown)
+    except (ValueError, TypeError, ArithmeticError) as error:
         raise PlanError(f"{what} must be a finite number, found {value!r}", next_step=f"give {what} as 0.5") from error
+
+
+def _refuse_endless(value: Number) -> None:
+    """Refuse texts such as 1e999999999 before they become an integer with a billion digits."""
+    if not isinstance(value, str):
+        return
+    if len(value) > LONGEST_TEXT:
+        raise ValueError(value[:LONGEST_TEXT])
+    if "/" not in value and abs(Decimal(value).adjusted()) > LARGEST_EXPONENT:
+        raise ValueError(value)
 
 
 def positive(value: Number, what: str = "epsilon") -> Fraction:
@@ -50,8 +65,8 @@ def text(value: Fraction) -> str:
     >>> text(Fraction(1, 10)), text(Fraction(1, 3))
     ('0.1', '1/3')
     """
-    decimal = repr(float(value))
-    if Fraction(decimal) != value:
+    decimal = repr(float(value)) if abs(value) < 10**LARGEST_EXPONENT else ""
+    if not decimal or Fraction(decimal) != value:
         return f"{value.numerator}/{value.denominator}"
     return decimal.removesuffix(".0")
 

@@ -80,7 +80,8 @@ class Guarantee(BaseModel):
             f"be at most {certainty:.3g} % sure afterwards, whatever else they know and however they compute."
         ]
         if exact(self.delta):
-            lines.append(f"This holds except with a probability of about {float(exact(self.delta)):.3g}.")
+            slack = float(exact(self.delta))
+            lines.append(f"Both hold up to an additional probability of at most {slack:.3g} (one in {1 / slack:,.0f}).")
         return lines + self._adjacency_lines()
 
     def _adjacency_lines(self) -> list[str]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sfumato.errors import BudgetExceeded, LedgerError, PlanError
+from sfumato.errors import BudgetExceeded, LedgerError
 from sfumato.privacy import accountant
 from sfumato.privacy.event import Event
 from sfumato.privacy.exact import Number, exact, positive, show, text
@@ -74,10 +73,9 @@ def tight_total(events: Sequence[Event], delta: Number) -> Fraction | None:
     if target <= 0:
         raise LedgerError("tight composition needs a delta above 0", next_step="give delta such as 1e-6")
     epsilon, sum_of_deltas = accountant.basic(events)
+    tight = accountant.tight_epsilon(events, target)
     bounds = [epsilon] if sum_of_deltas <= target else []
-    with suppress(PlanError):  # raised where an infinite loss is likelier than the target
-        bounds.append(accountant.tight_epsilon(events, target))
-    return min(bounds, default=None)
+    return min([*bounds, *([] if tight is None else [tight])], default=None)
 
 
 def other_terms(present: Account, wanted: Account) -> LedgerError:
@@ -105,8 +103,6 @@ def _misfits(account: Account, event: Event) -> list[str]:
         found.append(f"{event.method} ran on table {event.table!r}: another cap would pay for it")
     if event.adjacency != account.adjacency:
         found.append(f"{event.method} is stated for adjacency {event.adjacency}, the account for {account.adjacency}")
-    if event.is_formal and min(event.cost) < 0:
-        found.append(f"{event.method} has a negative cost, which no release has")
     return found
 
 

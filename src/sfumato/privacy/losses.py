@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from typing import Any
 
 from sfumato.privacy.event import Event, EventKind, Part, register_kind
@@ -75,30 +75,32 @@ def _gaussian_parts(event: Event) -> Any:
     return discrete_gaussian_parts(event.parts) if unit_shifts and event.parts else _stated(event)
 
 
-def _continuous_laplace(event: Event) -> Any:
+def _continuous(name: str, event: Event) -> Any:
+    """Compose the loss of every part of a continuous mechanism that another system ran."""
     from dp_accounting.pld import privacy_loss_distribution
 
-    part = event.parts[0]
-    return privacy_loss_distribution.from_laplace_mechanism(
-        part.scale, sensitivity=part.sensitivity, value_discretization_interval=DISCRETISATION
-    )
-
-
-def _continuous_gaussian(event: Event) -> Any:
-    from dp_accounting.pld import privacy_loss_distribution
-
-    part = event.parts[0]
-    return privacy_loss_distribution.from_gaussian_mechanism(
-        part.scale, sensitivity=part.sensitivity, value_discretization_interval=DISCRETISATION
-    )
+    if not event.parts:
+        return _stated(event)
+    mechanism = getattr(privacy_loss_distribution, name)
+    losses: list[Any] = []
+    for part in event.parts:
+        one = mechanism(part.scale, sensitivity=part.sensitivity, value_discretization_interval=DISCRETISATION)
+        losses.append(repeated(one, part.changed_cells if name == "from_gaussian_mechanism" else 1))
+    return reduce(lambda a, b: a.compose(b), losses)
 
 
 DISCRETE_LAPLACE = register_kind(EventKind(name="discrete-laplace", formal=True, guarantee="pure", loss=_laplace_parts))
 DISCRETE_GAUSSIAN = register_kind(
     EventKind(name="discrete-gaussian", formal=True, guarantee="approximate", loss=_gaussian_parts)
 )
-LAPLACE = register_kind(EventKind(name="laplace", formal=True, guarantee="pure", loss=_continuous_laplace))
-GAUSSIAN = register_kind(EventKind(name="gaussian", formal=True, guarantee="approximate", loss=_continuous_gaussian))
+LAPLACE = register_kind(
+    EventKind(name="laplace", formal=True, guarantee="pure", loss=partial(_continuous, "from_laplace_mechanism"))
+)
+GAUSSIAN = register_kind(
+    EventKind(
+        name="gaussian", formal=True, guarantee="approximate", loss=partial(_continuous, "from_gaussian_mechanism")
+    )
+)
 DECLARED = register_kind(EventKind(name="declared", formal=True, guarantee="approximate", loss=_stated))
 ZERO_CONCENTRATED = register_kind(
     EventKind(name="zero-concentrated", formal=True, guarantee="zero-concentrated", loss=_stated)

@@ -16,6 +16,7 @@ from sfumato.schema import Schema
 from sfumato.table.frames import value_array
 
 Codes = Mapping[str, NDArray[np.int64]]
+DrawCodes = Callable[[int], Codes]
 Values = dict[str, tuple[NDArray[Any], NDArray[np.bool_]]]
 REDRAWS = 50
 """Rounds in which rows that break a rule are drawn again; a fixed number, so that time tells nothing."""
@@ -42,8 +43,7 @@ def draw_values(column: Column, codes: NDArray[np.int64], generator: np.random.G
 def keeps_rules(schema: Schema, values: Values) -> NDArray[np.bool_]:
     """Return which rows keep all rules that concern the given columns."""
     columns = {column.name: column for column in schema}
-    rows = len(next(iter(values.values()))[1])
-    kept = np.ones(rows, dtype=bool)
+    kept = np.ones(_length(values), dtype=bool)
     for rule in schema.rules:
         if set(rule.columns) <= set(values):
             kept &= rule.keeps(values, columns)
@@ -59,67 +59,76 @@ class Sampled:
     replaced: int
 
 
-def sample_rows(
-    schema: Schema, draw_codes: Callable[[int], Codes], rows: int, generator: np.random.Generator
-) -> Sampled:
-    """Draw rows that keep every rule: bad rows are drawn again, what stays bad is replaced by kept rows."""
+def sample_rows(schema: Schema, draw_codes: DrawCodes, rows: int, generator: np.random.Generator) -> Sampled:
+    """Draw rows that keep every rule: bad rows are drawn again, what stays bad is replaced by rows that keep them.
+
+    Where the fitted model yields no row at all that keeps the rules, the donors are drawn from public facts; the plan
+    has made sure beforehand that such rows exist.
+    """
+    values, first_bad, bad = _redraw(schema, draw_codes, rows, generator)
+    if len(bad):
+        good = np.setdiff1d(np.arange(rows), bad)
+        names = tuple(values)
+        donors = _rows_at(values, good) if len(good) else public_rows(schema, names, generator)
+        _overwrite(values, bad, _rows_at(donors, generator.integers(0, _length(donors), len(bad))))
+    return Sampled(values, first_bad, len(bad))
+
+
+def _redraw(
+    schema: Schema, draw_codes: DrawCodes, rows: int, generator: np.random.Generator
+) -> tuple[Values, int, NDArray[np.int64]]:
+    """Draw rows and draw bad ones again; return the rows, how many were bad at first, and which still are."""
 
     def draw(count: int) -> Values:
         codes = draw_codes(count)
         return {name: draw_values(schema[name], column, generator) for name, column in codes.items()}
 
     values = draw(rows)
-    bad = np.flatnonzero(~keeps_rules(schema, values)) if rows else np.empty(0, dtype=int)
-    redrawn = len(bad)
+    bad = np.flatnonzero(~keeps_rules(schema, values))
+    first_bad = len(bad)
     for _ in range(REDRAWS):
         if not len(bad):
             break
         fresh = draw(len(bad))
         _overwrite(values, bad, fresh)
         bad = bad[~keeps_rules(schema, fresh)]
-    _replace(values, bad, generator)
-    return Sampled(values, redrawn, len(bad))
+    return values, first_bad, bad
 
 
-def _overwrite(values: Values, where: NDArray[Any], fresh: Values) -> None:
+def _length(values: Values) -> int:
+    return len(next(iter(values.values()))[1])
+
+
+def _rows_at(values: Values, where: NDArray[np.int64]) -> Values:
+    return {name: (column[where], missing[where]) for name, (column, missing) in values.items()}
+
+
+def _overwrite(values: Values, where: NDArray[np.int64], fresh: Values) -> None:
     for name, (column, missing) in fresh.items():
         values[name][0][where] = column
         values[name][1][where] = missing
 
 
-def _replace(values: Values, bad: NDArray[Any], generator: np.random.Generator) -> None:
-    if not len(bad):
-        return
-    rows = len(next(iter(values.values()))[1])
-    good = np.setdiff1d(np.arange(rows), bad)
-    if not len(good):
-        raise PlanError(
-            "no synthetic row keeps the rules of the schema",
-            next_step="relax the rules, or leave the columns that they bind out of the release",
-        )
-    donors = generator.choice(good, len(bad))
-    for column, missing in values.values():
-        column[bad] = column[donors]
-        missing[bad] = missing[donors]
-
-
-def refuse_impossible_rules(schema: Schema, names: tuple[str, ...]) -> None:
-    """Refuse rules that no drawn row can keep, before anything is spent: tried on rows drawn from public facts."""
-    if not any(set(rule.columns) <= set(names) for rule in schema.rules):
-        return
-    generator = np.random.default_rng(0)
+def public_rows(schema: Schema, names: tuple[str, ...], generator: np.random.Generator) -> Values:
+    """Return rows drawn uniformly from the public domain that keep the rules; refuse rules that none keeps."""
 
     def uniform(count: int) -> Codes:
         return {name: generator.integers(0, schema[name].size, count) for name in names}
 
-    try:
-        sample_rows(schema, uniform, PROBE_ROWS, generator)
-    except PlanError as error:
-        raise PlanError(
-            f"the rules of table {schema.name!r} leave no row that this method can draw",
-            [rule.check for rule in schema.rules],
-            error.next_step,
-        ) from error
+    values, _, bad = _redraw(schema, uniform, PROBE_ROWS, generator)
+    if len(bad) < PROBE_ROWS:
+        return _rows_at(values, np.setdiff1d(np.arange(PROBE_ROWS), bad))
+    raise PlanError(
+        f"the rules of table {schema.name!r} leave no row that this method can draw",
+        [rule.check for rule in schema.rules],
+        "relax the rules, or leave the columns that they bind out of the release",
+    )
+
+
+def refuse_impossible_rules(schema: Schema, names: tuple[str, ...]) -> None:
+    """Refuse rules that no drawn row can keep, before anything is spent: tried on rows drawn from public facts."""
+    if any(set(rule.columns) <= set(names) for rule in schema.rules):
+        public_rows(schema, names, np.random.default_rng(0))
 
 
 def rows_table(schema: Schema, values: Values) -> pa.Table:

@@ -69,9 +69,13 @@ class TreeModel:
 
 
 def _draw_given(table: Array, given: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
-    """Inverse transform for all rows at once: row r of the table occupies the interval [r, r + 1)."""
-    cumulative = np.cumsum(table, axis=1)
-    cumulative /= np.maximum(cumulative[:, -1:], 1e-300)
+    """Inverse transform for all rows at once: row r of the table occupies the interval [r, r + 1).
+
+    A row without mass says nothing, so it is drawn uniformly.
+    """
+    empty = table.sum(axis=1, keepdims=True) <= 0
+    cumulative = np.cumsum(np.where(empty, 1.0, table), axis=1)
+    cumulative /= cumulative[:, -1:]
     cumulative[:, -1] = 1.0
     ladder = (cumulative + np.arange(len(table))[:, None]).ravel()
     place = np.searchsorted(ladder, given + generator.random(len(given)), side="right")

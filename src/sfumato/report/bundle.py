@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -154,8 +154,8 @@ def _write_table(folder: Path, columns: tuple[str, ...], stem: str, table: pa.Ta
 
 def _warning(stamp: str) -> str:
     return (
-        f"{stamp.upper()}\n\nThe noise in these files came from a fixed seed. Anyone who knows the seed can remove the\n"
-        "noise and read the private counts. Use them for tests only, and release a run without a seed.\n"
+        f"{stamp.upper()}\n\nThe noise in these files came from a fixed seed. Anyone who knows the seed can remove\n"
+        "the noise and read the private counts. Use them for tests only, and release a run without a seed.\n"
     )
 
 
@@ -176,7 +176,7 @@ def _publish_with_private(release: Release, document: ReleaseDocument, folder: P
 
 
 @contextmanager
-def _workshop(target: Path, keep_parents: bool) -> Iterator[Path]:
+def _workshop(target: Path, keep_parents: bool) -> Generator[Path]:
     """Make a folder beside the target; whatever is still in it at the end is removed."""
     absent = [parent for parent in target.parents if not parent.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -199,7 +199,7 @@ def _remove_empty(folders: list[Path]) -> None:
 
 
 @contextmanager
-def _named_failure(target: Path, next_step: str) -> Iterator[None]:
+def _named_failure(target: Path, next_step: str) -> Generator[None]:
     try:
         yield
     except SfumatoError:

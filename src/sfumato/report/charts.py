@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
-import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.columns import Column
@@ -126,22 +125,35 @@ class _Bars:
         return getattr(self.base, f"mark_{kind}")(**look).encode(**channels)
 
 
-def heat(across: Axis, down: Axis, counts: Numbers, top: float, truth: Numbers | None = None, legend: bool = True,
-         palette: Palette = PAGE) -> Spec:  # fmt: skip
+def heat(across: Axis, down: Axis, counts: Numbers, top: float, legend: bool = True, palette: Palette = PAGE) -> Spec:
     """Return a heat map: the more of the accent colour, the larger the count; ``top`` is the count at full colour."""
-    rows = [
-        {"x": x, "y": y, "n": int(counts[j, i])} | ({} if truth is None else {"t": int(truth[j, i])})
-        for j, y in enumerate(down.labels)
-        for i, x in enumerate(across.labels)
-    ]
     key = alt.Legend(title="count", values=_nice_steps(top)) if legend else None
-    shade = alt.Opacity("n:Q", scale=alt.Scale(domain=[0, max(top, 1)], range=[0.04, 1], clamp=True), legend=key)
-    names = {"x": across.title, "y": down.title, "n": "count", "t": "true (confidential)"}
-    chart = alt.Chart(alt.InlineData(values=rows)).mark_rect(fill=palette.accent).encode(
-        x=_label_channel("x", "x", across), y=_label_channel("y", "y", down), opacity=shade,
-        tooltip=_tooltip(names, rows),
-    )  # fmt: skip
+    scale = alt.Scale(domain=[0, max(top, 1)], range=[0.04, 1], clamp=True)
+    names = {"x": across.title, "y": down.title, "data": "count"}
+    chart = (
+        _cells(across, down, counts)
+        .mark_rect(fill=palette.accent)
+        .encode(
+            x=_label_channel("x", "x", across),
+            y=_label_channel("y", "y", down),
+            opacity=alt.Opacity("data:Q", scale=scale, legend=key),
+            tooltip=_tooltip(names, [{"x": "", "y": "", "data": 0}]),
+        )
+    )
     return _finished(chart, max(12, min(34, 260 // len(down.labels))) * len(down.labels))
+
+
+def _cells(across: Axis, down: Axis, counts: Numbers) -> Any:
+    """Return a chart over bare counts; their labels are looked up by position, so that a cell costs a few bytes."""
+    chart: Any = alt.Chart(alt.InlineData(values=[int(count) for count in counts.ravel()]))
+    width = len(across.labels)
+    chart = chart.transform_window(place="row_number()").transform_calculate(
+        i=f"(datum.place - 1) % {width}", j=f"floor((datum.place - 1) / {width})"
+    )
+    for position, name, axis in (("i", "x", across), ("j", "y", down)):
+        labels = alt.InlineData(values=[{"code": code, name: label} for code, label in enumerate(axis.labels)])
+        chart = chart.transform_lookup(position, from_=alt.LookupData(data=labels, key="code", fields=[name]))
+    return chart
 
 
 def _bar_rows(axis: Axis, counts: Numbers, half_width: float, truth: Numbers | None) -> list[Spec]:
@@ -157,9 +169,16 @@ def _bar_rows(axis: Axis, counts: Numbers, half_width: float, truth: Numbers | N
 def _label_channel(channel: str, field: str, axis: Axis) -> Any:
     tilt = -40 if channel == "x" and axis.is_long else 0
     few = len(axis.labels) <= FEW_LABELS
-    shown = {} if few else {"values": _spaced(axis)}
-    look = alt.Axis(title=axis.title, labelAngle=tilt, labelOverlap=False if few else "greedy", ticks=False,
-                    domain=channel == "x", labelPadding=6, labelLimit=170 if tilt else 150, **shown)  # fmt: skip
+    look = alt.Axis(
+        title=axis.title,
+        labelAngle=tilt,
+        labelOverlap=False if few else "greedy",
+        ticks=False,
+        domain=channel == "x",
+        labelPadding=6,
+        labelLimit=170 if tilt else 150,
+        values=alt.Undefined if few else _spaced(axis),
+    )
     # the labels come in code order, the missing level last; sorting them again would undo that
     return (alt.X if channel == "x" else alt.Y)(f"{field}:O", sort=None, axis=look)
 
@@ -191,7 +210,8 @@ def _nice_steps(top: float) -> list[float]:
 
 
 def _finished(chart: Any, height: int) -> Spec:
-    sized = chart.properties(width="container", height=height, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
+    fit = alt.AutoSizeParams(type="fit-x", contains="padding")
+    sized = chart.properties(width="container", height=height, autosize=fit)
     spec: Spec = sized.to_dict(context={"pre_transform": False})
     for key in ("$schema", "config"):
         spec.pop(key, None)

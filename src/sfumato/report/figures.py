@@ -89,8 +89,8 @@ def _scaled(spread: Spread | None, rows: int, total: Any) -> float:
 
 def _row_note(band: float) -> str:
     return (
-        f"The lines show 95 % of the noise on the measured counts behind this column (± {say(band)}); drawing rows adds "
-        "chance of its own."
+        f"The lines show 95 % of the noise on the measured counts behind this column (± {say(band)}); drawing rows "
+        "adds chance of its own."
     )
 
 
@@ -128,8 +128,9 @@ def _summed(view: View, axis: int, spread: Spread | None) -> Figure:
     width = spread.half_width(cells) if spread else 0.0
     table = " x ".join(view.names)
     note = (
-        f"The table {table} has {view.counts.size:,} cells, too many to draw: these are its counts summed over the other "
-        f"columns, so the noise of {cells:,} cells adds up (95 % within ± {say(width)}). The data files hold every cell."
+        f"The table {table} has {view.counts.size:,} cells, too many to draw: these are its counts summed over the "
+        f"other columns, so the noise of {cells:,} cells adds up (95 % within ± {say(width)}). The data files hold "
+        "every cell."
     )
     truth = None if view.truth is None else view.truth.sum(axis=others)
     summed = View((view.names[axis],), (view.axes[axis],), view.counts.sum(axis=others), width, truth, (note,))
@@ -164,18 +165,21 @@ def two_way(view: View) -> Figure:
 
 def three_way(view: View) -> Figure:
     """Return one heat map per level of the column with the fewest levels."""
-    split = int(np.argmin(view.counts.shape))
-    rest = tuple(i for i in range(3) if i != split)
-    top, panels = top_of(view), list[Panel]()
+    split, panels = int(np.argmin(view.counts.shape)), list[Panel]()
+    top = top_of(view)
     for level, label in enumerate(view.axes[split].labels):
-        truth = None if view.truth is None else view.truth.take(level, axis=split)
-        part = View(tuple(view.names[i] for i in rest), tuple(view.axes[i] for i in rest),
-                    view.counts.take(level, axis=split), truth=truth)  # fmt: skip
-        flat, title = wide(part), f"{view.axes[split].title}: {label}"
+        flat, title = wide(_slice(view, split, level)), f"{view.axes[split].title}: {label}"
         panels.append(_heat_panel(flat, flat.counts, top, title, legend=False))
         if flat.truth is not None:
             panels.append(_heat_panel(flat, flat.truth, top, f"{title}, true (confidential)", legend=False))
     return _cells_figure(view, tuple(panels), _heat_notes(view, top))
+
+
+def _slice(view: View, axis: int, level: int) -> View:
+    rest = [i for i in range(view.counts.ndim) if i != axis]
+    truth = None if view.truth is None else np.moveaxis(view.truth, axis, 0)[level]
+    counts = np.moveaxis(view.counts, axis, 0)[level]
+    return View(tuple(view.names[i] for i in rest), tuple(view.axes[i] for i in rest), counts, truth=truth)
 
 
 def _heat_panel(view: View, counts: Counts, top: float, title: str, legend: bool = True) -> Panel:
@@ -184,7 +188,8 @@ def _heat_panel(view: View, counts: Counts, top: float, title: str, legend: bool
 
 
 def _heat_notes(view: View, top: float) -> tuple[str, ...]:
-    notes = [f"Full colour is a count of {say(top)}; counts below 0 are drawn like 0."]
+    below = "; counts below 0 are drawn like 0" if view.counts.min(initial=0) < 0 else ""
+    notes = [f"Full colour is a count of {say(top)}{below}."]
     if view.half_width:
         notes.append(f"95 % of the noise lies within ± {say(view.half_width)} of each count.")
     return tuple(notes)
@@ -201,8 +206,8 @@ def _cells_figure(view: View, panels: tuple[Panel, ...], notes: tuple[str, ...])
         if len(lines) == MOST_VALUES:
             break
         labels = (axis.labels[i] for axis, i in zip(view.axes, place, strict=True))
-        true = () if view.truth is None else (say(view.truth[place]),)
-        lines.append((*labels, say(view.counts[place]), *true))
+        true = () if view.truth is None else (say(view.truth.item(place)),)
+        lines.append((*labels, say(view.counts.item(place)), *true))
     header = (*(axis.title for axis in view.axes), "released count", *(() if view.truth is None else ("true count",)))
     left = view.counts.size - len(lines)
     return Figure(" x ".join(view.names), (*view.notes, *notes), panels, header, tuple(lines), left)

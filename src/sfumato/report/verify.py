@@ -143,7 +143,7 @@ class _Inspection:
             return None
         said = (document.table, document.adjacency, document.guarantee.rows)
         if said != (schema.name, schema.adjacency, schema.rows):
-            self.problems.append(f"{SCHEMA} and {DOCUMENT} disagree about the table's name, adjacency or public row count")
+            self.problems.append(f"{SCHEMA} and {DOCUMENT} disagree on name, adjacency or public row count")
         return schema
 
     def stamps(self, document: ReleaseDocument) -> Iterator[str]:

@@ -73,8 +73,16 @@ def cell_table(columns: Sequence[Column], counts: NDArray[np.int64]) -> pa.Table
         outer = int(np.prod(shape[:axis], dtype=np.int64))
         codes = np.tile(np.repeat(np.arange(column.size, dtype=np.int32), inner), outer)
         arrays[column.name] = label_array(column).take(pa.array(codes))
-    name = "count" if "count" not in arrays else "count_"
+    name = count_name(list(arrays))
     return pa.table({**arrays, name: pa.array(np.ascontiguousarray(counts).ravel(), pa.int64())})
+
+
+def count_name(names: Sequence[str]) -> str:
+    """Return "count", with as many underscores behind it as it takes to be free."""
+    name = "count"
+    while name in names:
+        name += "_"
+    return name
 
 
 def value_array(column: Column, values: NDArray[Any], missing: NDArray[np.bool_]) -> pa.Array:

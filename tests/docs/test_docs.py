@@ -1,0 +1,182 @@
+"""The documentation is run: Python blocks, terminal blocks, what they are shown to print, and every internal link.
+
+A page is run from top to bottom in an empty folder. ``python`` blocks share their names; one with ``file=NAME`` is
+written to that file instead. In ``console`` blocks the lines that start with ``$ sfumato`` are run and must end with 0
+(or with N, where the block says ``exit=N``); other commands are left out. Output that a page shows, in a console block
+or in a ``text`` block right after a Python block, must be printed: numbers, hashes and folders may differ, "..." may
+stand for lines that are left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from sfumato.cli.app import run
+from sfumato.releases.method import REGISTRY
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+WIDTH = "100"
+RUNS = ("python", "console", "sh")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block: its language, its options, its text, and the line where it starts."""
+
+    language: str
+    options: dict[str, str]
+    text: str
+    line: int
+
+
+def load_builder() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("sfumato_docs_build", ROOT / "docs" / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def blocks_of(page: Path) -> list[Block]:
+    tokens = load_builder().MARKDOWN.parse(page.read_text(encoding="utf-8"))
+    found = []
+    for token in tokens:
+        if token.type == "fence":
+            language, *options = token.info.split() or [""]
+            found.append(Block(language, dict(o.split("=", 1) for o in options), token.content, token.map[0] + 1))
+    return found
+
+
+def is_run(page: Path) -> bool:
+    return any(block.language in RUNS for block in blocks_of(page))
+
+
+def masked(text: str) -> list[str]:
+    """Reduce output to what must not differ: no numbers, hashes, folders, frames or spaces."""
+    text = re.sub(r"\b[0-9a-f]{16,64}\b", "#", text)
+    text = re.sub(r"(?<![\w.])/(?:[\w.\-]+/)*", "", text)
+    text = re.sub(r"-?\d[\d,.:TZ+\-]*", "#", text)
+    text = re.sub(r"[─-╿\s]+", " ", text)
+    return text.split()
+
+
+def require_shown(shown: str, printed: str, where: str) -> None:
+    """Every part between two "..." must be printed, in that order."""
+    rest = masked(printed)
+    for part in re.split(r"^\s*\.\.\.\s*$", shown, flags=re.MULTILINE):
+        words = masked(part)
+        starts = (i for i in range(len(rest) - len(words) + 1) if rest[i : i + len(words)] == words)
+        start = next(starts, None)
+        assert start is not None, f"{where} shows\n{part}\nbut this is printed:\n{printed}"
+        rest = rest[start + len(words) :]
+
+
+def commands_of(block: Block) -> Iterator[tuple[str, str]]:
+    """Yield each command of a console block with the output that stands under it."""
+    joined = re.sub(r"\\\n\s*(?:>\s)?", "", block.text)
+    command, shown = "", list[str]()
+    for line in [*joined.splitlines(), "$ "]:
+        if line.startswith("$ "):
+            if command:
+                yield command, "\n".join(shown)
+            command, shown = line[2:].strip(), []
+        else:
+            shown.append(line)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("COLUMNS", WIDTH)
+    registered, modules = dict(REGISTRY), set(sys.modules)
+    yield tmp_path
+    REGISTRY.clear()
+    REGISTRY.update(registered)
+    for name in set(sys.modules) - modules:
+        if getattr(sys.modules[name], "__file__", None) and Path(sys.modules[name].__file__).parent == tmp_path:
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if is_run(page)], ids=lambda page: page.stem)
+def test_what_a_page_shows_is_what_happens(page: Path, folder: Path, monkeypatch, capsys):
+    names: dict[str, object] = {"__name__": "__docs__"}
+    blocks = blocks_of(page)
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+        where = f"{page.name}, line {block.line}"
+        if block.language == "python" and "file" in block.options:
+            (folder / block.options["file"]).write_text(block.text, encoding="utf-8")
+        elif block.language == "python":
+            printed = run_python(block, where, names)
+            if after is not None and after.language == "text":
+                require_shown(after.text, printed, where)
+        elif block.language in ("console", "sh"):
+            run_console(block, where, monkeypatch, capsys)
+
+
+def run_python(block: Block, where: str, names: dict[str, object]) -> str:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile("\n" * block.line + block.text, where, "exec"), names)
+    return printed.getvalue()
+
+
+def run_console(block: Block, where: str, monkeypatch, capsys) -> None:
+    for command, shown in commands_of(block):
+        if not command.startswith("sfumato"):
+            continue
+        monkeypatch.setattr(sys, "argv", shlex.split(command))
+        code = run()
+        captured = capsys.readouterr()
+        assert code == int(block.options.get("exit", 0)), f"{where}: {command} ended with {code}\n{captured.err}"
+        require_shown(shown, captured.out + captured.err, f"{where}: {command}")
+
+
+def test_every_link_leads_somewhere():
+    builder = load_builder()
+    assert builder.problems(builder.all_pages()) == []
+
+
+def test_the_site_is_written(tmp_path, monkeypatch):
+    builder = load_builder()
+    monkeypatch.setattr(builder, "SITE", tmp_path / "site")
+    assert builder.main() == 0
+    written = {path.name for path in builder.SITE.glob("*.html")}
+    assert {"index.html", "readme.html", "tutorial.html"} <= written
+    assert 'src="images/report.png"' in (builder.SITE / "readme.html").read_text(encoding="utf-8")
+
+
+def test_a_broken_link_is_found(tmp_path, monkeypatch):
+    builder = load_builder()
+    monkeypatch.setattr(builder, "ROOT", tmp_path)
+    page = builder.Page(tmp_path / "page.md")
+    page.path.write_text("# One\n\n[a](nowhere.md) [b](#two) [c](#one) ![d](no.png) [e](https://example.org)\n")
+    assert list(builder._broken_links(page, {page.path: page})) == [
+        "page.md: nowhere.md does not exist",
+        "page.md: #two names no heading of page.md",
+        "page.md: no.png does not exist",
+    ]
+
+
+def test_pictures_are_small():
+    large = [path.name for path in (ROOT / "docs" / "images").iterdir() if path.stat().st_size >= 300_000]
+    assert large == []
+
+
+@pytest.mark.parametrize("mutant", ["the ledger breaks: 2 entries", "holds\n...\nnever printed"])
+def test_output_that_is_not_printed_is_found(mutant):
+    require_shown("the ledger holds: 9 entries, head", "the ledger holds: 2 entries, head 00ff", "here")
+    with pytest.raises(AssertionError, match="shows"):
+        require_shown(mutant, "the ledger holds: 2 entries", "here")

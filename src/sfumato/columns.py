@@ -62,6 +62,11 @@ class Column:
     description: str | None = None
 
     @property
+    def is_open(self) -> bool:
+        """Whether no domain is stated: identifiers, which are never released, need none."""
+        return self.kind in ("category", "ordinal") and self.values is None
+
+    @property
     def is_ordered(self) -> bool:
         """Whether the column is cut into bins rather than listed by level."""
         return self.kind in ORDERED_KINDS
@@ -69,12 +74,12 @@ class Column:
     @cached_property
     def levels(self) -> tuple[str | int | bool, ...]:
         """The listed values of a level column, in code order."""
-        return (False, True) if self.kind == "boolean" else cast("tuple[str | int, ...]", self.values)
+        return (False, True) if self.kind == "boolean" else (self.values or ())
 
     @property
     def has_integer_levels(self) -> bool:
         """Whether a category or ordinal column lists integers."""
-        return self.kind != "boolean" and all(isinstance(level, int) for level in self.levels)
+        return self.kind != "boolean" and bool(self.levels) and all(isinstance(v, int) for v in self.levels)
 
     @cached_property
     def numeric_bounds(self) -> tuple[float, float]:

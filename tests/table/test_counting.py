@@ -190,6 +190,18 @@ def test_one_person_moves_at_most_the_bound(rows: list[tuple[str, str]]):
     assert counts[0].sum() == sum(min(2, n) for n in full["who"].value_counts())
 
 
+def test_identifiers_need_no_list_of_values(tmp_path):
+    text = PERSON.replace('values = ["a", "b", "c"]', 'role = "identifier"')
+    schema = Schema.parse(text)
+    assert Schema.parse(schema.to_toml()) == schema
+    frame = pd.DataFrame({"who": ["p1", "p1", "p1", "p2", None], "x": list("uuuvv")})
+    frame.to_parquet(tmp_path / "t.parquet")
+    for source in (frame, tmp_path / "t.parquet"):
+        (violation,) = read(source, schema).check()
+        assert "who: 1 value missing" in str(violation)
+    assert read(frame[:4], schema).marginals([("x",)])[("x",)].tolist() == [2, 1]
+
+
 CLAMP = """
 [table]
 name = "t"

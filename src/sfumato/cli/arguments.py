@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.errors import PlanError
+from sfumato.privacy.exact import exact, show
 from sfumato.releases.method import Method, method_class
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV or Parquet file, or a quoted glob of them.")]
@@ -92,6 +93,21 @@ def _shape(key: str, value: Any) -> Any:
 def stages_as_rows(stages: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Return plan stages as rows for the terminal."""
     return [
-        [str(s["name"]), f"{s['cells']:,}", str(s["noise"]), f"{s['scale']:.4g}", str(s["share"]), str(s["epsilon"])]
+        [
+            str(s["name"]),
+            f"{s['cells']:,}",
+            str(s["noise"]),
+            f"{s['scale']:.4g}",
+            _percent(s["share"]),
+            _epsilon(s["epsilon"]),
+        ]
         for s in stages
     ]
+
+
+def _percent(share: str) -> str:
+    return f"{100 * float(exact(share)):.3g} %"
+
+
+def _epsilon(epsilon: str) -> str:
+    return epsilon if epsilon == "joint" else show(exact(epsilon))

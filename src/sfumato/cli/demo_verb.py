@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli.arguments import AsJson, Seed
 from sfumato.cli.console import Voice
-from sfumato.cli.release_verbs import release_document, show_plan
+from sfumato.cli.release_verbs import release_document, show_plan, show_statistics
 from sfumato.errors import BundleError
 from sfumato.example import ROWS, codebook, write_households
 from sfumato.privacy.ledger import Ledger
@@ -100,6 +100,7 @@ def _release_all(
             made = run_release(table, method, None, ledger, seed)
             bundle = made.save(folder / name, folder / f"{name}.private.html", table)
         show_plan(voice, planned)
+        show_statistics(voice, made)
         voice.say(made.guarantee.statement().splitlines()[0], style="green")
         voice.say(f"bundle: {bundle}   custodian's copy: {folder / f'{name}.private.html'}")
         bundles[name] = release_document(made, bundle)

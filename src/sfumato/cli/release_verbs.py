@@ -127,16 +127,18 @@ def show_release(voice: Voice, made: Release, bundle: Path) -> None:
     """Print what was released, what is promised and where it lies."""
     show_plan(voice, made.plan)
     voice.panel("What is promised", made.guarantee.statement(), "yellow" if made.stamp else "green")
-    for name, value in made.statistics.items():
-        voice.say(
-            f"{name.replace('_', ' ')}: {value:.4f}"
-            if isinstance(value, float)
-            else f"{name.replace('_', ' ')}: {value}"
-        )
+    show_statistics(voice, made)
     if made.account is not None:
         voice.say(f"left in the ledger: epsilon {made.account.left_epsilon} of {made.account.cap_epsilon}")
     voice.say(f"bundle: {bundle}", style="bold")
     voice.say(f"report: {bundle / 'report.html'}", style="bold")
+
+
+def show_statistics(voice: Voice, made: Release) -> None:
+    """Print what was computed from the released data for free."""
+    for name, value in made.statistics.items():
+        shown = f"{value:.4f}" if isinstance(value, float) else str(value)
+        voice.say(f"{name.replace('_', ' ')}: {shown}")
 
 
 def release_document(made: Release, bundle: Path) -> dict[str, Any]:

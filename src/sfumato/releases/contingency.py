@@ -45,6 +45,11 @@ class Contingency:
     makes_rows: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.columns, str):
+            listed = tuple(c if isinstance(c, str) else tuple(c) for c in self.columns)
+            object.__setattr__(self, "columns", listed)
+        if self.shares is not None:
+            object.__setattr__(self, "shares", tuple(self.shares))
         self.measurement()
 
     @property

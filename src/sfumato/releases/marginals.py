@@ -52,6 +52,10 @@ class Marginals:
 
     def __post_init__(self) -> None:
         Measurement(self.name, (("",),), self.epsilon, self.delta, self.noise)
+        if self.columns is not None and not isinstance(self.columns, str):
+            object.__setattr__(self, "columns", tuple(self.columns))
+        if not isinstance(self.pairs, str):
+            object.__setattr__(self, "pairs", tuple(tuple(pair) for pair in self.pairs))
         if isinstance(self.pairs, str) and self.pairs not in ("all", "none"):
             raise PlanError(f"pairs {self.pairs!r} is unknown", next_step="use 'all', 'none' or a list of pairs")
 

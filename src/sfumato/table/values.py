@@ -67,7 +67,7 @@ def unreadable(raw: Any, column: Column) -> Any:
 
 def outside(value: Any, column: Column) -> Any:
     """Return whether a readable value lies outside the public domain; ``value`` is typed."""
-    if column.kind == "boolean":
+    if column.kind == "boolean" or column.is_open:
         return value.isnull() & value.notnull()
     if not column.is_ordered:
         return value.notin([float(v) if value.type().is_floating() else v for v in column.levels]).fill_null(False)

@@ -121,13 +121,15 @@ def test_bad_input_is_one_named_message_and_nothing_spent(case: str, folder, sfu
     error, changes = BAD[case]
     sfumato_cli("ledger", "init", "L", "--table", "t", "--epsilon", "2")
     arguments = [changes.get(i, a) for i, a in enumerate(RELEASE)]
-    refused_without_a_trace(sfumato_cli, error, *arguments, "--epsilon", "1", "--ledger", "L", "--out", "o")
+    assert_refused_without_a_trace(sfumato_cli, error, *arguments, "--epsilon", "1", "--ledger", "L", "--out", "o")
 
 
 @pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf", "much", ""])
 def test_senseless_epsilons(epsilon: str, folder, sfumato_cli):
     sfumato_cli("ledger", "init", "L", "--table", "t", "--epsilon", "2")
-    refused_without_a_trace(sfumato_cli, "PlanError", *RELEASE, f"--epsilon={epsilon}", "--ledger", "L", "--out", "o")
+    assert_refused_without_a_trace(
+        sfumato_cli, "PlanError", *RELEASE, f"--epsilon={epsilon}", "--ledger", "L", "--out", "o"
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,23 +141,27 @@ def test_senseless_epsilons(epsilon: str, folder, sfumato_cli):
 def test_bad_tables(content: str, error: str, folder, sfumato_cli):
     sfumato_cli("ledger", "init", "L", "--table", "t", "--epsilon", "2")
     Path("t.csv").write_bytes(content.encode("latin-1"))
-    refused_without_a_trace(sfumato_cli, error, *RELEASE, "--epsilon", "1", "--ledger", "L", "--out", "o")
+    assert_refused_without_a_trace(sfumato_cli, error, *RELEASE, "--epsilon", "1", "--ledger", "L", "--out", "o")
 
 
 def test_caps_outputs_and_ledgers_that_cannot_be(folder, sfumato_cli):
     sfumato_cli("ledger", "init", "L", "--table", "t", "--epsilon", "2")
     release = (*RELEASE, "--epsilon", "1", "--ledger")
-    refused_without_a_trace(sfumato_cli, "BudgetExceeded", *RELEASE, "--epsilon", "3", "--ledger", "L", "--out", "o")
-    refused_without_a_trace(sfumato_cli, "LedgerError", *release, "none.db", "--out", "o")
-    refused_without_a_trace(sfumato_cli, "LedgerError", *release, "t.csv", "--out", "o")
-    refused_without_a_trace(sfumato_cli, "BundleError", *release, "L", "--out", "t.csv")
+    assert_refused_without_a_trace(
+        sfumato_cli, "BudgetExceeded", *RELEASE, "--epsilon", "3", "--ledger", "L", "--out", "o"
+    )
+    assert_refused_without_a_trace(sfumato_cli, "LedgerError", *release, "none.db", "--out", "o")
+    assert_refused_without_a_trace(sfumato_cli, "LedgerError", *release, "t.csv", "--out", "o")
+    assert_refused_without_a_trace(sfumato_cli, "BundleError", *release, "L", "--out", "t.csv")
     Path("read-only").mkdir()
     Path("read-only").chmod(0o555)
-    refused_without_a_trace(sfumato_cli, "BundleError", *release, "L", "--out", "read-only/o")
+    assert_refused_without_a_trace(sfumato_cli, "BundleError", *release, "L", "--out", "read-only/o")
     Path("full").mkdir()
     Path("full/file").touch()
-    refused_without_a_trace(sfumato_cli, "BundleError", *release, "L", "--out", "full")
-    refused_without_a_trace(sfumato_cli, "BundleError", *release, "L", "--out", "o", "--private-report", "o/p.html")
+    assert_refused_without_a_trace(sfumato_cli, "BundleError", *release, "L", "--out", "full")
+    assert_refused_without_a_trace(
+        sfumato_cli, "BundleError", *release, "L", "--out", "o", "--private-report", "o/p.html"
+    )
 
 
 def test_cells_beyond_memory_are_refused_with_the_number(folder, sfumato_cli):
@@ -167,7 +173,7 @@ def test_cells_beyond_memory_are_refused_with_the_number(folder, sfumato_cli):
     assert "10,000,000,000,000,000 cells" in err
 
 
-def refused_without_a_trace(call, error: str, *arguments: str) -> None:
+def assert_refused_without_a_trace(call, error: str, *arguments: str) -> None:
     before = {str(p) for p in Path().rglob("*") if "L-" not in p.name}
     code, _, err = call(*arguments)
     assert code == 2, err

@@ -164,14 +164,11 @@ def test_ten_thousand_categories_are_left_out_of_a_draft_and_released_when_liste
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=300))
-def test_any_bytes_are_read_or_refused_by_name(content: bytes, tmp_path):
+def test_random_bytes_are_refused_by_name(content: bytes, tmp_path):
     path = tmp_path / "any.csv"
     path.write_bytes(content)
-    try:
+    with pytest.raises(SfumatoError):
         sfumato.read(path, SCHEMA).require_valid()
-    except SfumatoError:
-        return
-    raise AssertionError("random bytes were accepted as the table")
 
 
 FIELD = st.one_of(

@@ -64,9 +64,7 @@ class Contingency:
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
-        plan = self.measurement().plan(schema, randomness)
-        note = ("rows has no meaning for this method and is ignored",) if rows is not None else ()
-        return plan.model_copy(update={"notes": plan.notes + note})
+        return self.measurement().plan(schema, randomness)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Count, add noise, and lay the cells out as rows."""

@@ -51,9 +51,7 @@ class Histogram:
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
-        note = ("rows has no meaning for this method and is ignored",) if rows is not None else ()
-        plan = self.measurement().plan(schema, randomness)
-        return plan.model_copy(update={"notes": plan.notes + note})
+        return self.measurement().plan(schema, randomness)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Count, add noise, and compute the entropy of what is released."""

@@ -73,6 +73,8 @@ def plan(subject: Table | Schema, method: Method, rows: int | None = None, ledge
     if method.formal:
         schema.require_confirmed()
     made = method.plan(schema, rows, Randomness.of(seed).mode)
+    if rows is not None and not method.makes_rows:
+        made = made.model_copy(update={"notes": (*made.notes, f"{method.name} makes no rows, so rows is ignored")})
     if ledger is None:
         return made
     account = _as_ledger(ledger).check(schema.name, made.events)

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 BLOCK = 8192
 """Rows whose fused cell numbers stay in the first-level cache."""
 FEW_BINS = 12
-_compiled = nb.njit(nogil=True, cache=True, boundscheck=False)
+
+
+def _compiled(function: Any) -> Any:
+    """Compile on first use and keep the machine code; where no folder can be written, compile in each process."""
+    try:
+        return nb.njit(nogil=True, cache=True, boundscheck=False)(function)
+    except RuntimeError:  # numba found no place for its cache
+        return nb.njit(nogil=True, boundscheck=False)(function)
 
 
 @_compiled

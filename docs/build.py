@@ -52,6 +52,7 @@ nav a {{ display: block; padding: 3px 0; text-decoration: none; }}
 nav a[aria-current] {{ color: var(--ink); font-weight: 600; }}
 main {{ min-width: 0; max-width: 860px; }}
 h1 {{ margin-top: 0; line-height: 1.2; }}
+h1 code, h2 code {{ font-size: inherit; }}
 h2 {{ margin-top: 40px; padding-bottom: 4px; border-bottom: 1px solid var(--line); }}
 img {{ max-width: 100%; height: auto; border: 1px solid var(--line); border-radius: 6px; }}
 code, pre {{ font: 14px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }}

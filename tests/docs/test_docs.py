@@ -10,6 +10,7 @@ stand for lines that are left out.
 from __future__ import annotations
 
 import contextlib
+import doctest
 import importlib.util
 import io
 import re
@@ -168,6 +169,10 @@ def test_a_broken_link_is_found(tmp_path, monkeypatch):
         "page.md: #two names no heading of page.md",
         "page.md: no.png does not exist",
     ]
+
+
+def test_the_builder_does_what_its_examples_say():
+    assert doctest.testmod(load_builder()) == (0, 1)
 
 
 def test_pictures_are_small():

@@ -95,7 +95,7 @@ def gaussian_sigma(epsilon: Number, delta: Number, sensitivity: float = 1.0, rul
             )
         return sensitivity * math.sqrt(2 * math.log(1.25 / target)) / eps
     if rule == "probabilistic":
-        quantile = -_bisect(lambda x: _normal_cdf(x) < target, -40.0, 0.0)
+        quantile = -_bisect(lambda x: _normal_cdf(x) < target / 2, -40.0, 0.0)
         return sensitivity * (quantile + math.sqrt(quantile * quantile + 2 * eps)) / (2 * eps)
     raise PlanError(f"unknown rule {rule!r}", next_step="use 'analytic', 'classic' or 'probabilistic'")
 

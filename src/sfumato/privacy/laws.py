@@ -1,0 +1,164 @@
+"""Noise laws: what noise does to an integer count, exactly. Shared by releases, risk and calibration.
+
+Released counts are whole numbers. Integer noise stays as it is; continuous noise is rounded with the count, so that
+every law here is a law on integers given by its distribution function. All laws are symmetric, so upper tails are
+read off the lower ones and nothing cancels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from sfumato.errors import PlanError
+
+Array = NDArray[np.float64]
+TAIL = 1e-18
+"""Mass beyond which a law's support is cut where sums over it are taken."""
+
+
+class NoiseLaw(Protocol):
+    """A symmetric law of rounded noise on the integers."""
+
+    def cdf(self, k: ArrayLike) -> Array:
+        """Return the probability that the rounded noise is at most ``k``."""
+        ...
+
+    def survival(self, counts: ArrayLike, threshold: int = 1) -> Array:
+        """Return the probability that a count is published as at least ``threshold``."""
+        ...
+
+    def vanishing(self, counts: ArrayLike, threshold: int = 1) -> Array:
+        """Return the probability that a count is published as less than ``threshold``."""
+        ...
+
+    def reach(self) -> int:
+        """Return a bound that the noise exceeds with negligible probability."""
+        ...
+
+
+class _Symmetric:
+    """What follows from the distribution function of a symmetric integer law."""
+
+    def cdf(self, k: ArrayLike) -> Array:
+        raise AssertionError("each law gives its own distribution function")
+
+    def survival(self, counts: ArrayLike, threshold: int = 1) -> Array:
+        """Return the probability that a count is published as at least ``threshold``."""
+        return self.cdf(np.asarray(counts) - threshold)
+
+    def vanishing(self, counts: ArrayLike, threshold: int = 1) -> Array:
+        """Return the probability that a count is published as less than ``threshold``."""
+        return self.cdf(threshold - 1 - np.asarray(counts))
+
+    def pmf(self, k: ArrayLike) -> Array:
+        """Return the probability that the rounded noise is ``k``."""
+        far = -np.abs(np.asarray(k))
+        # On the lower side both values are small, so the difference is exact to the last digits.
+        return self.cdf(far) - self.cdf(far - 1)
+
+    def reach(self) -> int:
+        """Return a bound that the noise exceeds with negligible probability."""
+        bound = 1
+        while float(self.cdf(-bound)) > TAIL:
+            bound *= 2
+        return bound
+
+
+def _positive(value: float, what: str) -> None:
+    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PlanError(f"{what} must be a number above 0, found {value!r}", next_step=f"give {what} such as 1.0")
+
+
+@dataclass(frozen=True)
+class Laplace(_Symmetric):
+    """Continuous Laplace noise of scale sensitivity / epsilon, rounded with the count.
+
+    >>> float(Laplace(1.0).survival(0)) == float(Laplace(1.0).vanishing(1))
+    True
+    """
+
+    epsilon: float
+    sensitivity: float = 1
+
+    def __post_init__(self) -> None:
+        _positive(self.epsilon, "epsilon")
+        _positive(self.sensitivity, "sensitivity")
+
+    def cdf(self, k: ArrayLike) -> Array:
+        """Return the probability that the rounded noise is at most ``k``."""
+        x = (np.asarray(k, dtype=float) + 0.5) * (self.epsilon / self.sensitivity)
+        tail = 0.5 * np.exp(-np.abs(x))
+        return np.where(x < 0, tail, 1 - tail)
+
+
+@dataclass(frozen=True)
+class Geometric(_Symmetric):
+    """Discrete Laplace noise, what Sfumato releases: P(k) proportional to exp(-|k| epsilon / sensitivity)."""
+
+    epsilon: float
+    sensitivity: float = 1
+
+    def __post_init__(self) -> None:
+        _positive(self.epsilon, "epsilon")
+        _positive(self.sensitivity, "sensitivity")
+
+    @property
+    def ratio(self) -> float:
+        """The ratio t = exp(-epsilon / sensitivity) of neighbouring probabilities."""
+        return math.exp(-self.epsilon / self.sensitivity)
+
+    def cdf(self, k: ArrayLike) -> Array:
+        """Return the probability that the noise is at most ``k``."""
+        whole = np.asarray(k, dtype=float)
+        rate, normal = self.epsilon / self.sensitivity, 1 + self.ratio
+        lower = np.exp(np.minimum(whole, 0) * rate) / normal
+        upper = np.exp(-(np.maximum(whole, 0) + 1) * rate) / normal
+        return np.where(whole < 0, lower, 1 - upper)
+
+
+@dataclass(frozen=True)
+class Gaussian(_Symmetric):
+    """Continuous Gaussian noise, rounded with the count."""
+
+    sigma: float
+
+    def __post_init__(self) -> None:
+        _positive(self.sigma, "sigma")
+
+    def cdf(self, k: ArrayLike) -> Array:
+        """Return the probability that the rounded noise is at most ``k``."""
+        return special.ndtr((np.asarray(k, dtype=float) + 0.5) / self.sigma)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian(_Symmetric):
+    """Discrete Gaussian noise: P(k) proportional to exp(-k^2 / 2 sigma^2)."""
+
+    sigma: float
+
+    def __post_init__(self) -> None:
+        _positive(self.sigma, "sigma")
+
+    @cached_property
+    def _lower(self) -> Array:
+        """Return P(noise <= -k) for k = 0, 1, ...: sums from the far tail inwards lose nothing."""
+        reach = np.arange(math.ceil(40 * self.sigma) + 2, dtype=float)
+        mass = np.exp(-(reach**2) / (2 * self.sigma**2))
+        total = 2 * mass[1:][::-1].sum() + mass[0]
+        return np.cumsum(mass[::-1])[::-1] / total
+
+    def cdf(self, k: ArrayLike) -> Array:
+        """Return the probability that the noise is at most ``k``."""
+        whole = np.asarray(k, dtype=np.int64)
+        table = np.append(self._lower, 0.0)
+        last = len(table) - 1
+        lower = table[np.minimum(np.maximum(-whole, 0), last)]
+        upper = table[np.minimum(np.maximum(whole + 1, 0), last)]
+        return np.where(whole < 0, lower, 1 - upper)

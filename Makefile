@@ -24,8 +24,8 @@ test: setup
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup -q
 
 check: setup
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples docs
+	$(BIN)/ruff format --check src tests benchmarks examples docs
 	$(BIN)/pyright
 
 bench: setup

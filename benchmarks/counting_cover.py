@@ -12,7 +12,7 @@ ColumnSet = tuple[int, ...]
 Counts = np.ndarray
 Tables = dict[ColumnSet, Counts]
 LIMIT = 16_384
-"""Cells of a covering table; the best of 2,048 to 65,536 for NumPy."""
+"""Cells of a covering table; for NumPy 16,384 to 65,536 are equally fast, 4,096 and 131,072 slower."""
 
 
 @cache

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 WORKERS = os.cpu_count() or 1
 BATCH_ROWS = 131_072
-CHUNK_ROWS = 16_384
-"""Rows whose fused codes NumPy counts at once: they stay in the processor's cache."""
+CHUNK_ROWS = 32_768
+"""Rows whose fused codes NumPy counts at once; the fastest of 8,192, 16,384 and 32,768 with covering sets."""
 
 
 # --- DuckDB

@@ -92,6 +92,19 @@ def test_table_facts_that_do_not_fit(table: str, word: str):
         Schema.parse(f'[table]\nname = "t"\n{table}\n[columns.a]\nkind = "boolean"\n')
 
 
+def test_the_person_column_is_never_missing():
+    text = '[table]\nname = "t"\nperson = "a"\n[columns.a]\nkind = "category"\nrole = "identifier"\n'
+    assert Schema.parse(text).person == "a"
+    with pytest.raises(SchemaError, match="cannot be missing"):
+        Schema.parse(text + "missing = true\n")
+
+
+def test_a_broken_column_does_not_also_break_the_rules():
+    with pytest.raises(SchemaError) as caught:
+        Schema.parse('[table]\nname = "t"\n[columns.a]\nkind = "x"\n[[rules]]\ncheck = "a < 1"\n')
+    assert len(caught.value.problems) == 1
+
+
 def test_a_draft_is_refused_until_confirmed():
     draft = Schema.parse(EXAMPLE.replace('name = "households"', 'name = "households"\ndraft = true'))
     with pytest.raises(DraftSchemaError, match="confirm"):

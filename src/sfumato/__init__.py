@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from sfumato.registry import REGISTRY
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -30,12 +32,10 @@ if TYPE_CHECKING:
     from sfumato.table import read as read
 
 _HOMES = {
-    "Contingency": "sfumato.releases.contingency",
+    **{home.split(":")[1]: home.split(":")[0] for home in REGISTRY.values()},
     "Event": "sfumato.privacy.event",
     "Guarantee": "sfumato.privacy.guarantee",
-    "Histogram": "sfumato.releases.histogram",
     "Ledger": "sfumato.privacy.ledger",
-    "Marginals": "sfumato.releases.marginals",
     "Plan": "sfumato.releases.plan",
     "Release": "sfumato.releases.release",
     "Schema": "sfumato.schema",

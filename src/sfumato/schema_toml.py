@@ -21,6 +21,8 @@ TABLE_KEYS = ("name", "adjacency", "rows", "draft", "person", "rows_per_person")
 COLUMN_KEYS = (
     "kind", "bounds", "values", "edges", "bins", "missing", "role", "unit", "outside", "description",
 )  # fmt: skip
+DRAFT_COMMENTS = ("# DRAFT:", "# income, a rare diagnosis", "# left out:")
+"""How the comments begin that a draft carries."""
 LARGEST_WHOLE = 2**53
 """Integers are compared as 64-bit floats where a source holds them so; beyond this they would not be exact."""
 
@@ -51,12 +53,13 @@ class _Reader:
     def schema(self) -> Schema | None:
         self.unknown_keys("schema", self.document, ("table", "columns", "rules"))
         table = self.section("table")
-        columns = tuple(c for name, body in self.section("columns").items() if (c := self.column(name, body)))
+        named = self.section("columns")
+        columns = tuple(c for name, body in named.items() if (c := self.column(name, body)))
         if not self.document.get("columns"):
             self.problems.append("no [columns.NAME] section: name at least one column")
         facts = self.table_facts(table)
-        rules = self.rules({column.name for column in columns})
-        self.person(facts, {column.name for column in columns})
+        rules = self.rules(set(named))
+        self.person(facts, named)
         if self.problems:
             return None
         return Schema(columns=columns, rules=rules, **facts)
@@ -99,10 +102,13 @@ class _Reader:
         else:
             self.need(rows is None, "[table] rows: under 'add-remove' the row count is private; remove it")
 
-    def person(self, facts: Mapping[str, Any], names: set[str]) -> None:
+    def person(self, facts: Mapping[str, Any], named: Mapping[str, Any]) -> None:
         person = facts["person"]
-        if person is not None and person not in names:
+        if person is not None and person not in named:
             self.problems.append(f"[table] person: {person!r} is not among the columns")
+        elif person is not None and named[person].get("missing"):
+            # Rows without a person would share one allowance, and one more such row could displace another's.
+            self.problems.append(f"column {person}: the person column cannot be missing, or people share a bound")
         if person is None and facts["rows_per_person"] != 1:
             self.problems.append("[table] rows_per_person needs person = the column that tells people apart")
 
@@ -247,6 +253,15 @@ def _positive(value: Any) -> bool:
 
 def _show(values: Sequence[Any]) -> str:
     return "[" + ", ".join(str(value) for value in values) + "]"
+
+
+def confirm_text(text: str) -> str:
+    """Take the draft mark and the draft's warnings out of a schema's text; every other line stays as it is."""
+    lines = [line for line in text.splitlines(keepends=True) if not line.startswith(DRAFT_COMMENTS)]
+    document = tomlkit.parse("".join(lines).lstrip("\n"))
+    table: Any = document["table"]
+    table.pop("draft", None)
+    return tomlkit.dumps(document)
 
 
 def format_schema(schema: Schema) -> str:

@@ -190,6 +190,16 @@ def test_one_person_moves_at_most_the_bound(rows: list[tuple[str, str]]):
     assert counts[0].sum() == sum(min(2, n) for n in full["who"].value_counts())
 
 
+def test_fractions_in_a_clamped_integer_column_are_refused_by_the_check():
+    schema = Schema.parse(CLAMP)
+    for values in ([1, 5.5, 20], ["1", "5.5", "20"]):
+        (violation,) = read(pd.DataFrame({"x": values, "y": ["u"] * 3}), schema).check()
+        assert "x: 1 value cannot be read as integer (such as '5.5')" in str(violation)
+    beyond = read(pd.DataFrame({"x": [1.0, 20.5], "y": ["u"] * 2}), schema)
+    assert beyond.check() == ()
+    assert beyond.marginals([("x",)])[("x",)].tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
+
+
 def test_identifiers_need_no_list_of_values(tmp_path):
     text = PERSON.replace('values = ["a", "b", "c"]', 'role = "identifier"')
     schema = Schema.parse(text)

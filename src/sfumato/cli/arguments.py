@@ -48,7 +48,7 @@ def build_method(name: str, settings: Sequence[str], epsilon: str | None, delta:
     ]
     if problems:
         raise PlanError(f"cannot build the method {name!r}", problems, f"see 'sfumato methods {name}'")
-    return cls(**{key: _shape(key, value) for key, value in values.items()})
+    return cls(**{key: _shape(fields[key], value) for key, value in values.items()})
 
 
 def _how_to_give(key: str) -> str:
@@ -83,10 +83,16 @@ def _read_value(key: str, value: str) -> Any:
     return {"true": True, "false": False}.get(value.lower(), value)
 
 
-def _shape(key: str, value: Any) -> Any:
-    """Pairs given as one flat list are one pair."""
-    if key == "pairs" and isinstance(value, list) and value and isinstance(value[0], str):
+def _shape(parameter: Any, value: Any) -> Any:
+    """Give a value the shape that the parameter wants: whole numbers as such, one flat pair as a list of pairs."""
+    if parameter.name == "pairs" and isinstance(value, list) and value and isinstance(value[0], str):
         return [value]
+    if isinstance(value, str) and str(parameter.type).startswith("int"):
+        try:
+            return int(value)
+        except ValueError as error:
+            headline = f"{parameter.name} must be a whole number, found {value!r}"
+            raise PlanError(headline, next_step=f"write --set {parameter.name}=5") from error
     return value
 
 

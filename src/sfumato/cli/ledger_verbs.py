@@ -12,7 +12,9 @@ from sfumato.cli.arguments import AsJson
 from sfumato.cli.console import EXIT_ERROR, Voice
 from sfumato.errors import LedgerError
 from sfumato.privacy.event import Event
-from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.exact import exact
+from sfumato.privacy.exact import show as in_short
+from sfumato.privacy.ledger import Account, Ledger
 from sfumato.schema import Schema
 
 ledger_app = typer.Typer(
@@ -78,10 +80,8 @@ def show(ledger: Url = None, ledger_option: UrlOption = None, table: TableName =
     book = _open(ledger, ledger_option)
     accounts = [book.account(table)] if table else list(book.accounts())
     entries = book.history(table)
-    voice.table("Accounts", ("table", "cap", "spent", "left", "delta left", "adjacency", "events", "exposures"), [
-        [a.name, a.cap_epsilon, a.spent_epsilon, a.left_epsilon, a.left_delta, a.adjacency, a.events, a.exposures]
-        for a in accounts
-    ])  # fmt: skip
+    headers = ("table", "cap", "spent", "left", "delta cap", "adjacency", "composition", "events", "exposures")
+    voice.table("Accounts", headers, [_account_cells(account) for account in accounts])
     voice.table("Events", ("no", "recorded", "table", "method", "noise", "epsilon", "delta"), [
         [e.sequence, e.recorded_at[:19], e.table, *_event_cells(e.event)] for e in entries
     ])  # fmt: skip
@@ -89,6 +89,12 @@ def show(ledger: Url = None, ledger_option: UrlOption = None, table: TableName =
         "accounts": [account.model_dump(mode="json") for account in accounts],
         "entries": [entry.model_dump(mode="json") for entry in entries],
     })  # fmt: skip
+
+
+def _account_cells(account: Account) -> list[str]:
+    spent = account.tight_epsilon or account.spent_epsilon
+    amounts = [account.cap_epsilon, in_short(exact(spent)), in_short(exact(account.left_epsilon)), account.cap_delta]
+    return [account.name, *amounts, account.adjacency, account.composition, str(account.events), str(account.exposures)]
 
 
 def _event_cells(event: Event) -> list[str]:
@@ -109,7 +115,7 @@ def verify(
     for problem in result.problems:
         voice.say(f"  - {problem}", style="red")
     verdict = "the ledger holds" if result.ok else "the ledger was changed or damaged"
-    voice.say(f"{verdict}: {result.entries} entries, head {result.head}")
+    voice.say(f"{verdict}: {result.entries} row{'s' if result.entries != 1 else ''}, head {result.head}")
     if not result.ok:
         voice.err.print("LedgerTampered: do not release from this ledger; restore it from a backup", markup=False)
         raise typer.Exit(EXIT_ERROR)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -190,9 +191,15 @@ def list_methods(
     voice.table("Methods", ("method", "what it releases", "guarantee", "parameters"), rows)
     for info in chosen.values():
         if name is not None:
-            voice.say(inspect.cleandoc(info.cls.__doc__ or ""))
+            voice.say(_plain_docstring(info.cls))
     keys = ("name", "summary", "formal", "makes_rows", "parameters")
     voice.document([{key: getattr(info, key) for key in keys} for info in chosen.values()])
+
+
+def _plain_docstring(cls: type) -> str:
+    """Return a docstring for the terminal: without its examples and without markup."""
+    text = inspect.cleandoc(cls.__doc__ or "").split(">>>")[0].rstrip()
+    return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("``", "")
 
 
 def _parameters(parameters: Any) -> str:

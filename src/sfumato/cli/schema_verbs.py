@@ -11,6 +11,7 @@ from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
 from sfumato.cli.console import Voice
 from sfumato.errors import SchemaError
 from sfumato.schema import Schema
+from sfumato.schema_toml import confirm_text
 from sfumato.table import read
 
 schema_app = typer.Typer(no_args_is_help=True, help="Draft, check and confirm the public schema of a table.")
@@ -43,7 +44,7 @@ def draft(
     if out is None:
         voice.say(schema.to_toml())
     else:
-        _write(schema, out)
+        _write(schema.to_toml(), out)
         voice.say(f"wrote a draft of {len(schema.columns)} columns to {out}")
         for note in schema.notes:
             voice.say(f"  {note}", style="yellow")
@@ -55,9 +56,9 @@ def _refuse_overwrite(out: str | None, force: bool) -> None:
         raise SchemaError(f"{out!r} exists", next_step="choose another name with --out, or add --force")
 
 
-def _write(schema: Schema, path: str) -> None:
+def _write(text: str, path: str) -> None:
     try:
-        schema.save(path)
+        Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise SchemaError(f"cannot write {path!r}: {error.strerror}", next_step="choose another --out") from error
 
@@ -78,12 +79,16 @@ def check(data: Data, schema: SchemaPath, delimiter: Delimiter = None, json: AsJ
 
 
 @schema_app.command()
-def confirm(schema: SchemaArgument, out: Out = None, json: AsJson = False) -> None:
+def confirm(
+    schema: SchemaArgument,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="Write here; in place unless said.")] = None,
+    json: AsJson = False,
+) -> None:
     """Confirm a draft: you vouch that every bound, value and edge in it is public knowledge."""
     voice = Voice(json)
     confirmed = Schema.load(schema).confirm()
     target = out or schema
-    _write(confirmed, target)
+    _write(confirm_text(Path(schema).read_text(encoding="utf-8")), target)
     rows = [[c.name, c.kind, _domain(c.bounds, c.values), c.size, c.role or ""] for c in confirmed]
     voice.table(f"You vouch that this is public about table {confirmed.name!r}",
                 ("column", "kind", "bounds or values", "cells", "role"), rows)  # fmt: skip

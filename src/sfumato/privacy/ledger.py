@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sfumato.errors import LedgerTampered
 from sfumato.privacy import ledger_chain as chain
 from sfumato.privacy.event import Event
-from sfumato.privacy.exact import Number
+from sfumato.privacy.exact import Number, text
 from sfumato.privacy.ledger_models import Account, ChainRow, Entry, Verification
 from sfumato.privacy.ledger_rules import Request, admitted, other_terms, tight_total
 from sfumato.privacy.ledger_store import Store, UnreadableLedgerError
@@ -67,7 +67,7 @@ class Ledger:
         with self._store.read() as connection:
             account = chain.known_account(connection, name)
             admitted(account, request.events_for(account), lambda: _formal_events(connection, name))
-        return account
+            return _composed(connection, account)
 
     def spend(self, name: str, events: Event | Sequence[Event] | None = None, *, epsilon: Number | None = None,
               delta: Number = 0, note: str = "") -> tuple[Entry, ...]:  # fmt: skip
@@ -95,22 +95,23 @@ class Ledger:
     def accounts(self) -> tuple[Account, ...]:
         """Return all accounts by name."""
         with self._store.read() as connection:
-            return chain.all_accounts(connection)
+            return tuple(_composed(connection, account) for account in chain.all_accounts(connection))
 
     def account(self, name: str) -> Account:
         """Return the account of one table."""
         with self._store.read() as connection:
-            return chain.known_account(connection, name)
+            return _composed(connection, chain.known_account(connection, name))
 
-    def tight(self, name: str, delta: Number | None = None) -> Fraction | None:
+    def tight(self, name: str, delta: Number | None = None, more: Sequence[Event] = ()) -> Fraction | None:
         """Return epsilon of all formal events together at ``delta`` (by default the cap's); none if unbounded.
 
-        The smaller of the exact sum and of composed privacy losses. It rests on ``accountant.ASSUMPTION_FIXED``.
+        The smaller of the exact sum and of composed privacy losses, ``more`` events included. It rests on
+        ``accountant.ASSUMPTION_FIXED``.
         """
         with self._store.read() as connection:
             account = chain.known_account(connection, name)
             past = _formal_events(connection, name)
-        return tight_total(past, account.cap_delta if delta is None else delta)
+        return tight_total([*past, *more], account.cap_delta if delta is None else delta)
 
     def head(self) -> str:
         """Return the hash of the last row; written down elsewhere, it lets ``verify`` find a shortened ledger."""
@@ -138,6 +139,14 @@ class Ledger:
                 "entries": [_exported(row) for row in chain.rows(connection)],
                 "head": chain.read_head(connection).hash,
             }
+
+
+def _composed(connection: sa.Connection, account: Account) -> Account:
+    """Fill in the total that counts where it is not the exact sum."""
+    if account.composition == "basic":
+        return account
+    total = tight_total(_formal_events(connection, account.name), account.cap_delta)
+    return account.model_copy(update={"tight_epsilon": None if total is None else text(total)})
 
 
 def _formal_events(connection: sa.Connection, name: str) -> list[Event]:

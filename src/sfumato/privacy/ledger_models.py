@@ -24,7 +24,7 @@ class Account(BaseModel):
     """Caps of one table and what was spent so far; all amounts are exact fractions kept as text.
 
     ``spent_epsilon`` and ``spent_delta`` are the exact sums (basic composition). Under tight composition they may
-    pass the caps: ``Ledger.tight`` then gives the total that counts.
+    pass the caps: ``tight_epsilon`` is then the total that counts, and ``left_epsilon`` is what it leaves.
 
     >>> account = Account.opened("people", epsilon=5)
     >>> account.cap_epsilon, account.left_epsilon
@@ -46,6 +46,8 @@ class Account(BaseModel):
     """Number of formal events."""
     exposures: int = 0
     """Number of releases without a formal guarantee: recorded, never added to a total."""
+    tight_epsilon: str | None = None
+    """Under tight composition, epsilon of all formal events together at the cap's delta."""
 
     @classmethod
     def opened(cls, name: str, epsilon: Number, delta: Number = 0, adjacency: str = "add-remove",
@@ -73,8 +75,9 @@ class Account(BaseModel):
     @computed_field
     @property
     def left_epsilon(self) -> str:
-        """What the exact sum leaves of the cap on epsilon."""
-        return text(max(self.caps[0] - self.spent[0], Fraction(0)))
+        """What is left of the cap on epsilon, under the account's composition."""
+        total = self.spent[0] if self.tight_epsilon is None else exact(self.tight_epsilon)
+        return text(max(self.caps[0] - total, Fraction(0)))
 
     @computed_field
     @property

@@ -1,4 +1,4 @@
-"""What a method is, and the registry: adding a method touches its module, one line here, a test and a docs page."""
+"""What a method is, and how the registered ones are found."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from sfumato.errors import PlanError
 from sfumato.privacy.randomness import Randomness
+from sfumato.registry import REGISTRY
 from sfumato.releases.plan import Plan
 from sfumato.schema import Schema
 
@@ -52,13 +53,6 @@ class Method(Protocol):
     def example(cls, schema: Schema) -> Method:
         """Return a small instance that fits a schema: the conformance suite and the help text run it."""
         ...
-
-
-REGISTRY: dict[str, str] = {
-    "histogram": "sfumato.releases.histogram:Histogram",
-    "contingency": "sfumato.releases.contingency:Contingency",
-    "marginals": "sfumato.releases.marginals:Marginals",
-}
 
 
 @dataclass(frozen=True)

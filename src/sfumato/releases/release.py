@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.errors import PlanError
 from sfumato.privacy.accountant import basic, guarantee_of
 from sfumato.privacy.event import Event, kind_of
-from sfumato.privacy.exact import show, text
+from sfumato.privacy.exact import exact, show, text
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.ledger import Account, Entry, Ledger
 from sfumato.privacy.randomness import Randomness
@@ -77,16 +77,17 @@ def plan(subject: Table | Schema, method: Method, rows: int | None = None, ledge
         made = made.model_copy(update={"notes": (*made.notes, f"{method.name} makes no rows, so rows is ignored")})
     if ledger is None:
         return made
-    account = _as_ledger(ledger).check(schema.name, made.events)
-    return made.model_copy(update=_balance(account, made))
+    book = _as_ledger(ledger)
+    account = book.check(schema.name, made.events)
+    return made.model_copy(update=_balance(book, account, made))
 
 
-def _balance(account: Account, made: Plan) -> dict[str, str]:
-    from sfumato.privacy.exact import exact
-
-    left = exact(account.left_epsilon)
-    cost = basic(made.events)[0] if made.epsilon is not None else exact(0)
-    return {"left_before": text(left), "left_after": text(left - cost)}
+def _balance(book: Ledger, account: Account, made: Plan) -> dict[str, str]:
+    formal = [event for event in made.events if event.is_formal]
+    after = exact(account.left_epsilon) - basic(formal)[0]
+    if account.composition == "tight":
+        after = exact(account.cap_epsilon) - (book.tight(account.name, more=formal) or 0)
+    return {"left_before": account.left_epsilon, "left_after": text(after)}
 
 
 def release(table: Table, method: Method, rows: int | None = None, ledger: Ledger | str | Path | None = None,
@@ -144,8 +145,6 @@ def _guarantee(schema: Schema, made: Plan, recorded: bool) -> Guarantee:
 
 def describe_cost(made: Plan) -> str:
     """Return the cost in a few words: epsilon, delta and adjacency."""
-    from sfumato.privacy.exact import exact
-
     if made.epsilon is None:
         return "an exposure: no formal guarantee"
     delta = f", delta {float(exact(made.delta)):.3g}" if exact(made.delta) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,8 +37,14 @@ def draw_values(column: Column, codes: NDArray[np.int64], generator: np.random.G
     uniform = generator.random(len(codes))
     if column.is_discrete:
         return (low + np.minimum(np.floor(uniform * (high - low + 1)), high - low)).astype(np.int64), missing
-    inside = np.minimum(low + uniform * (high - low), np.nextafter(high, low))
-    return np.maximum(inside, low), missing
+    drawn = np.round(low + uniform * (high - low), _decimals(column))
+    return np.maximum(np.minimum(drawn, np.nextafter(high, low)), low), missing
+
+
+def _decimals(column: Column) -> int:
+    """Return how many decimals a synthetic number keeps: four digits finer than the narrowest public bin."""
+    width = float(np.min(column.ends - column.starts))
+    return max(0, 4 - math.floor(math.log10(width)))
 
 
 def keeps_rules(schema: Schema, values: Values) -> NDArray[np.bool_]:

@@ -17,7 +17,7 @@ ARROW_TYPES = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32(
 def to_frame(table: pa.Table, kind: str, stamp: str | None = None) -> Any:
     """Return an Arrow table as the kind of frame that the user gave."""
     if kind == "arrow":
-        return table
+        return table.replace_schema_metadata({"sfumato": stamp}) if stamp else table
     if kind == "polars":
         import polars as pl
 

@@ -57,7 +57,7 @@ def _date(raw: Any) -> Any:
 def unreadable(raw: Any, column: Column) -> Any:
     """Return whether a value is there but is not of the kind that the schema says."""
     value = typed(raw, column)
-    bad = raw.notnull() & value.isnull()
+    bad = (raw.notnull() & value.isnull()) | _fraction(value, column)
     if raw.type().is_floating():
         return bad & ~raw.isnan().fill_null(False)
     if raw.type().is_string() and (column.is_ordered or column.has_integer_levels) and column.kind != "date":
@@ -72,10 +72,18 @@ def outside(value: Any, column: Column) -> Any:
     if not column.is_ordered:
         return value.notin([float(v) if value.type().is_floating() else v for v in column.levels]).fill_null(False)
     low, high = column.bounds or (None, None)
-    beyond = (value < low) | (value > high)
-    if column.kind == "integer" and value.type().is_floating():
-        beyond = beyond | (value != value.floor())
-    return beyond.fill_null(False)
+    return ((value < low) | (value > high)).fill_null(False)
+
+
+def _fraction(value: Any, column: Column) -> Any:
+    """Return whether a whole-valued column holds a fraction; what lies beyond the bounds is judged by them alone.
+
+    Clipped first, because engines floor into 64-bit integers, which infinity does not fit.
+    """
+    if column.kind != "integer" or not value.type().is_floating() or column.bounds is None:
+        return value.isnull() & value.notnull()
+    inside = value.clip(*(float(bound) for bound in column.bounds))
+    return (inside != inside.floor()).fill_null(False)
 
 
 UNREADABLE_NUMBER = float("inf")

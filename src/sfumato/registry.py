@@ -1,0 +1,10 @@
+"""The methods by name. Adding one touches its module, one line here, a test and a docs page."""
+
+from __future__ import annotations
+
+REGISTRY: dict[str, str] = {
+    "histogram": "sfumato.releases.histogram:Histogram",
+    "contingency": "sfumato.releases.contingency:Contingency",
+    "marginals": "sfumato.releases.marginals:Marginals",
+}
+"""Name on the command line -> module and class; every class here is also ``sfumato.<class>``."""

@@ -77,5 +77,9 @@ class BundleError(SfumatoError):
     """A bundle cannot be written, or does not verify."""
 
 
+class RiskError(SfumatoError):
+    """A measure of risk was asked about counts, parameters or targets that make no sense."""
+
+
 class MissingExtra(SfumatoError):
     """An optional dependency is not installed."""

@@ -38,6 +38,10 @@ class NoiseLaw(Protocol):
         """Return the probability that a count is published as less than ``threshold``."""
         ...
 
+    def pmf(self, k: ArrayLike) -> Array:
+        """Return the probability that the rounded noise is ``k``."""
+        ...
+
     def reach(self) -> int:
         """Return a bound that the noise exceeds with negligible probability."""
         ...

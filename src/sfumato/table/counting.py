@@ -209,25 +209,32 @@ def _refuse_outside(names: Sequence[str], outside: Any) -> None:
         raise TableError("the table does not fit its schema (it may have changed while it was read)", bad, CHANGED)
 
 
-def _count_remotely(engine: Engine, schema: Schema, names: Sequence[str], sets: Sequence[ColumnSet],
-                    progress: Progress | None) -> Counts:  # fmt: skip
-    """Push GROUP BY down; the codes are computed first, because nested group keys are not portable."""
-    raw = kept_rows(engine.table, schema)
-    coded = raw.select(**{name: code_expression(raw[name], schema[name]) for name in names})
+def _count_remotely(
+    engine: Engine, schema: Schema, names: Sequence[str], sets: Sequence[ColumnSet], progress: Progress | None
+) -> Counts:
     counts: Counts = {}
     for members in sets:
-        answer = engine.aggregate(coded.group_by(list(members)).aggregate(**{CELL: coded.count()}))
-        counts[members] = _dense(answer, members, schema)
+        counts[members] = _dense(*count_occupied(engine, schema, members), schema.shape(members))
         if progress is not None:
             progress(int(counts[members].sum()))
     return counts
 
 
-def _dense(answer: pa.Table, members: ColumnSet, schema: Schema) -> NDArray[np.int64]:
-    shape = schema.shape(members)
-    table = np.zeros(shape, np.int64)
-    codes = [answer.column(name).to_numpy().astype(np.int64) for name in members]
+def count_occupied(engine: Engine, schema: Schema, names: ColumnSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the codes and the counts of the cells that hold a row: any number of columns, on any engine.
+
+    GROUP BY is pushed down; the codes are computed first, because nested group keys are not portable.
+    """
+    raw = kept_rows(engine.table, schema)
+    coded = raw.select(**{name: code_expression(raw[name], schema[name]) for name in names})
+    answer = engine.aggregate(coded.group_by(list(names)).aggregate(**{CELL: coded.count()}))
+    codes = np.array([answer.column(name).to_numpy() for name in names], np.int64).reshape(len(names), -1).T
     counts = answer.column(CELL).to_numpy().astype(np.int64)
-    _refuse_outside(members, [int(counts[column < 0].sum()) for column in codes])
-    table[tuple(codes)] = counts
+    _refuse_outside(names, [int(counts[column < 0].sum()) for column in codes.T])
+    return codes, counts
+
+
+def _dense(codes: NDArray[np.int64], counts: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
+    table = np.zeros(shape, np.int64)
+    table[tuple(codes.T)] = counts
     return table

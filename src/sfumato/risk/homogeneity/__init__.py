@@ -1,0 +1,26 @@
+"""Disclosure risk in closed form: how many people's sensitive value can a neighbour read off a noisy cross table?
+
+Exact, before the release, in milliseconds; and the inverse: which epsilon keeps that risk under a target.
+
+>>> local([[4, 0], [3, 1]], Geometric(1.0), view="record").round(3).tolist()
+[0.726, 0.487]
+"""
+
+from sfumato.privacy.calibration import gaussian_sigma
+from sfumato.privacy.laws import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
+from sfumato.risk.homogeneity.attack import AttackResult, attack
+from sfumato.risk.homogeneity.cells import Cells, Companions, companions
+from sfumato.risk.homogeneity.checks import weighted_mean
+from sfumato.risk.homogeneity.dirichlet import DirichletFit, fit_dirichlet
+from sfumato.risk.homogeneity.expected import NegativeBinomial, Poisson, expected, overall, shrinkage
+from sfumato.risk.homogeneity.inverse import EpsilonChoice, epsilon_for
+from sfumato.risk.homogeneity.local import local
+from sfumato.risk.homogeneity.published import Published, published
+from sfumato.risk.homogeneity.thresholds import GuessingRisk, plurality, soft
+
+__all__ = [
+    "AttackResult", "Cells", "Companions", "DirichletFit", "DiscreteGaussian", "EpsilonChoice", "Gaussian", "Geometric",
+    "GuessingRisk", "Laplace", "NegativeBinomial", "NoiseLaw", "Poisson", "Published", "attack", "companions",
+    "epsilon_for", "expected", "fit_dirichlet", "gaussian_sigma", "local", "overall", "plurality", "published",
+    "shrinkage", "soft", "weighted_mean",
+]  # fmt: skip

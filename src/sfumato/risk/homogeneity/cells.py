@@ -1,0 +1,140 @@
+"""The cells of a table: records that share all quasi-identifiers, counted by sensitive value."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import RiskError
+from sfumato.risk.homogeneity.checks import Counts
+from sfumato.schema import Schema
+from sfumato.table.counting import count_occupied
+
+if TYPE_CHECKING:
+    from sfumato.table import Table
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Occupied cells of a table: ``counts[i, k]`` records of cell i have the k-th sensitive value.
+
+    These are confidential counts. ``keys[i]`` are the cell's public identifier codes.
+    """
+
+    schema: Schema
+    identifiers: tuple[str, ...]
+    sensitive: str
+    keys: NDArray[np.int64]
+    counts: Counts
+
+    @classmethod
+    def of(cls, table: Table, identifiers: Sequence[str] | None = None, sensitive: str | None = None) -> Cells:
+        """Count the cells on the table's engine; columns by schema role when not named."""
+        names, target = _columns(table.schema, identifiers, sensitive)
+        codes, counts = count_occupied(table.source.engine, table.schema, (*names, target))
+        keys, place = np.unique(codes[:, :-1], axis=0, return_inverse=True)
+        filled = np.zeros((len(keys), table.schema[target].size), np.int64)
+        np.add.at(filled, (place.ravel(), codes[:, -1]), counts)
+        return cls(table.schema, names, target, keys, filled)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of records of each cell."""
+        return self.counts.sum(axis=1)
+
+    @property
+    def homogeneous(self) -> NDArray[np.bool_]:
+        """Which cells hold one sensitive value only: their members can be read off the true table."""
+        return (self.counts > 0).sum(axis=1) == 1
+
+    def label(self, index: int) -> dict[str, object]:
+        """Return a cell's public identifiers in words."""
+        columns = [self.schema[name] for name in self.identifiers]
+        return {c.name: c.labels[code] for c, code in zip(columns, self.keys[index], strict=True)}
+
+    def aligned(self, other: Cells) -> Counts:
+        """Return another table's counts in the order of these cells; cells that it lacks are empty."""
+        if (other.identifiers, other.sensitive) != (self.identifiers, self.sensitive):
+            raise RiskError(
+                "the two tables are cut into different cells", next_step="use the same identifiers and sensitive"
+            )
+        found = {tuple(key): counts for key, counts in zip(other.keys.tolist(), other.counts, strict=True)}
+        nothing = np.zeros(self.counts.shape[1], np.int64)
+        return np.array([found.get(tuple(key), nothing) for key in self.keys.tolist()], np.int64).reshape(
+            self.counts.shape
+        )
+
+
+def _columns(schema: Schema, identifiers: Sequence[str] | None, sensitive: str | None) -> tuple[tuple[str, ...], str]:
+    names = schema.with_role("quasi-identifier") if identifiers is None else tuple(identifiers)
+    targets = schema.with_role("sensitive") if sensitive is None else (sensitive,)
+    problems = [
+        f"no column {name!r}; the table has {', '.join(schema.names)}"
+        for name in (*names, *targets)
+        if name not in schema
+    ]
+    problems += [
+        f"{name!r} has no public domain" for name in (*names, *targets) if name in schema and schema[name].is_open
+    ]
+    if not names:
+        problems.append("no identifiers: no column has role = 'quasi-identifier'")
+    if len(targets) != 1:
+        problems.append(f"one sensitive column is needed, found {len(targets)} ({', '.join(targets) or 'none'})")
+    problems += [f"{name!r} is both identifier and sensitive" for name in names if name in targets]
+    if len(set(names)) < len(names):
+        problems.append("an identifier is named twice")
+    if problems:
+        raise RiskError(
+            f"cannot cut table {schema.name!r} into cells", problems, "name them: identifiers=[...], sensitive='...'"
+        )
+    return names, targets[0]
+
+
+@dataclass(frozen=True)
+class Companions:
+    """The classical measures of the same cells, beside the risk under noise."""
+
+    cells: int
+    records: int
+    k_anonymity: int
+    distinct_l: int
+    entropy_l: float
+    t_closeness: float
+    t_closeness_ordered: float
+    homogeneous_cells: float
+    homogeneous_records: float
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the measures by name."""
+        return dataclasses.asdict(self)
+
+
+def companions(
+    table: Table | Cells, identifiers: Sequence[str] | None = None, sensitive: str | None = None
+) -> Companions:
+    """Return k-anonymity, l-diversity (distinct and entropy), t-closeness, and the share of homogeneous cells.
+
+    t-closeness is the largest distance between a cell's law of the sensitive value and the overall law: total
+    variation, and for ordered values the mean absolute difference of the cumulative shares.
+    """
+    cells = table if isinstance(table, Cells) else Cells.of(table, identifiers, sensitive)
+    counts, sizes = cells.counts, cells.sizes
+    if not len(counts):
+        raise RiskError("the table has no records", next_step="give a table with at least one record")
+    shares, overall = counts / sizes[:, None], counts.sum(axis=0) / counts.sum()
+    logs = np.log(np.where(shares > 0, shares, 1.0))
+    gap = shares - overall
+    steps = max(counts.shape[1] - 1, 1)
+    return Companions(
+        cells=len(counts), records=int(sizes.sum()), k_anonymity=int(sizes.min()),
+        distinct_l=int((counts > 0).sum(axis=1).min()), entropy_l=float(np.exp((-shares * logs).sum(axis=1).min())),
+        t_closeness=float(np.abs(gap).sum(axis=1).max() / 2),
+        t_closeness_ordered=float(np.abs(np.cumsum(gap, axis=1))[:, :-1].sum(axis=1).max() / steps),
+        homogeneous_cells=float(cells.homogeneous.mean()),
+        homogeneous_records=float(sizes[cells.homogeneous].sum() / sizes.sum()),
+    )  # fmt: skip

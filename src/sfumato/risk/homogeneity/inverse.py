@@ -1,0 +1,160 @@
+"""Which epsilon keeps the risk under a target? All feasible intervals, certified.
+
+In u = ln epsilon every average risk of these mechanisms is Lipschitz with constant K / 4, so an interval of width h
+whose midpoint is farther than L h / 2 from the target lies wholly on one side of it. Bisection that drops such
+intervals misses no crossing wider than the tolerance. Towards both ends the curve flattens, and so do the bounds: with
+e = epsilon / sensitivity each vanishing probability r(m) satisfies |dr/du| <= e (m + 1), and for e >= 2 also
+|dr/du| <= 2 e exp(-e) (geometric) or e exp(-e/2) / 4 (Laplace). Without them a target that equals the floor or the
+ceiling would be searched for ever.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato.errors import RiskError
+from sfumato.privacy.laws import Geometric, Laplace, NoiseLaw
+from sfumato.risk.homogeneity.checks import View, as_counts, require_view, unique_rows, weighted_mean
+from sfumato.risk.homogeneity.local import local
+
+TOLERANCE = 1e-7
+"""Width in ln epsilon to which an end of an interval is located."""
+ROUND_OFF = 1e-15
+"""Below this the curve is constant to the last digit."""
+MOST_EVALUATIONS = 50_000
+"""A curve that runs along the target is given up here; what is undecided counts as infeasible."""
+LOWEST, HIGHEST = math.log(1e-7), math.log(1e4)
+MECHANISMS: dict[str, Callable[[float, float], NoiseLaw]] = {
+    "geometric": lambda epsilon, sensitivity: Geometric(epsilon, sensitivity),
+    "laplace": lambda epsilon, sensitivity: Laplace(epsilon, sensitivity),
+}
+
+
+@dataclass(frozen=True)
+class EpsilonChoice:
+    """All epsilons that meet a risk target, and the safe interval that is connected to 0."""
+
+    target: float
+    intervals: tuple[tuple[float, float], ...]
+    floor: float
+    """Risk as epsilon goes to 0: noise alone makes cells look homogeneous that often."""
+    ceiling: float
+    """Risk without noise."""
+    evaluations: int
+
+    @property
+    def safe(self) -> tuple[float, float] | None:
+        """The feasible interval that starts at 0, or None: then even pure noise misses the target."""
+        return self.intervals[0] if self.intervals and self.intervals[0][0] == 0 else None
+
+    @property
+    def epsilon(self) -> float | None:
+        """The largest epsilon of the safe interval."""
+        return None if self.safe is None else self.safe[1]
+
+    def statement(self) -> str:
+        """Return the choice in plain words."""
+        if self.safe is not None:
+            more = (
+                ""
+                if len(self.intervals) == 1
+                else f"; further intervals exist but lie above riskier ones: {self._rest()}"
+            )
+            return f"risk stays at or below {self.target:g} for every epsilon up to {self.safe[1]:.6g}{more}"
+        floor = f"even pure noise gives {self.floor:.4g}: cells that noise empties look homogeneous"
+        if self.intervals:
+            return f"no safe epsilon: {floor}; the target is met only on {self._rest()}"
+        return f"target {self.target:g} cannot be met: {floor}"
+
+    def _rest(self) -> str:
+        chosen = self.intervals[1:] if self.safe else self.intervals
+        return ", ".join(f"[{low:.6g}, {high:.6g}]" for low, high in chosen)
+
+
+def epsilon_for(
+    target: float, counts: ArrayLike, mechanism: str = "geometric", view: View = "record",
+    weights: Literal["cell", "record"] = "cell", sensitivity: float = 1,
+) -> EpsilonChoice:  # fmt: skip
+    """Return every epsilon whose average risk is at most ``target``.
+
+    Choosing epsilon on the confidential table makes epsilon itself depend on the data: use a public or earlier table,
+    or declare it.
+    """
+    require_view(view)
+    if not 0 < target < 1:
+        raise RiskError(f"target must lie between 0 and 1, found {target!r}", next_step="give a target such as 0.35")
+    if mechanism not in MECHANISMS:
+        raise RiskError(f"unknown mechanism {mechanism!r}", next_step=f"use one of: {', '.join(MECHANISMS)}")
+    average = _Average(as_counts(counts), mechanism, view, weights, sensitivity)
+    signs = _Signs(average, target)
+    signs.search(LOWEST, HIGHEST)
+    return EpsilonChoice(target, signs.intervals(), average.at(1e-12), average.at(1e6), average.evaluations)
+
+
+class _Average:
+    """Average risk as a function of epsilon, on distinct cells only."""
+
+    def __init__(self, counts: np.ndarray, mechanism: str, view: View, weights: str, sensitivity: float) -> None:
+        self.classes = counts.shape[1]
+        weighted_mean(np.zeros(len(counts)), counts, weights)
+        kept = counts[counts.sum(axis=1) > 0]
+        self.rows, repeats = unique_rows(kept)
+        share = repeats * (1 if weights == "cell" else self.rows.sum(axis=1))
+        self.share = share / share.sum()
+        self.law, self.sensitivity = MECHANISMS[mechanism], sensitivity
+        self.view: View = view
+        self.discrete = mechanism == "geometric"
+        self.evaluations = 0
+        self.spread = float((self.rows.sum(axis=1) + self.classes) @ self.share)
+
+    def lipschitz(self, low: float, high: float) -> float:
+        """Return a bound on the slope in ln epsilon over [low, high]."""
+        bounds = [self.classes / 4, self.spread * math.exp(high) / self.sensitivity]
+        if (e := math.exp(low) / self.sensitivity) >= 2:
+            bounds.append(self.classes * (2 * e * math.exp(-e) if self.discrete else e * math.exp(-e / 2) / 4))
+        return min(bounds)
+
+    def at(self, epsilon: float) -> float:
+        self.evaluations += 1
+        return float(local(self.rows, self.law(epsilon, self.sensitivity), self.view) @ self.share)
+
+
+@dataclass
+class _Signs:
+    average: _Average
+    target: float
+
+    def __post_init__(self) -> None:
+        self.pieces: list[tuple[float, float, bool]] = []
+
+    def search(self, low: float, high: float) -> None:
+        """Cut [low, high] into pieces on which the risk is certainly at or above the target, or certainly below."""
+        stack = [(low, high)]
+        while stack:
+            a, b = stack.pop()
+            middle = (a + b) / 2
+            gap = self.average.at(math.exp(middle)) - self.target
+            swing = self.average.lipschitz(a, b) * (b - a) / 2
+            certain = abs(gap) > swing or swing < ROUND_OFF
+            if certain or b - a < TOLERANCE or self.average.evaluations > MOST_EVALUATIONS:
+                # An undecided sliver counts as infeasible: every epsilon that is returned keeps the target.
+                self.pieces.append((a, b, certain and gap <= 0))
+            else:
+                stack += [(middle, b), (a, middle)]
+
+    def intervals(self) -> tuple[tuple[float, float], ...]:
+        found: list[tuple[float, float]] = []
+        for a, b, feasible in sorted(self.pieces):
+            if not feasible:
+                continue
+            if found and abs(found[-1][1] - a) < 1e-12:
+                found[-1] = (found[-1][0], b)
+            else:
+                found.append((a, b))
+        return tuple((0.0 if a <= LOWEST else math.exp(a), math.inf if b >= HIGHEST else math.exp(b)) for a, b in found)

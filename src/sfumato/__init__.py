@@ -45,7 +45,7 @@ _HOMES = {
     "read": "sfumato.table",
     "release": "sfumato.releases.release",
 }
-_MODULES = ("errors", "entropy")
+_MODULES = ("errors", "entropy", "risk")
 
 __all__ = [*sorted(_HOMES), *_MODULES, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -75,6 +75,14 @@ def test_laws_have_the_printed_forms():
     assert Geometric(1.0).vanishing(800) == pytest.approx(math.exp(-800) / (1 + math.exp(-1)), rel=1e-9)
 
 
+def test_other_thresholds():
+    t = math.exp(-0.5)
+    assert float(Geometric(0.5).vanishing(5, threshold=3)) == pytest.approx(t**3 / (1 + t))
+    assert float(Geometric(0.5).vanishing(1, threshold=3)) == pytest.approx(1 - t**2 / (1 + t))
+    clamped = local([[5, 0, 0]], Laplace(1e3), threshold=0.0)
+    assert float(clamped[0]) == pytest.approx(2.0**-2), "clamped at 0 without rounding, noise never lets go"
+
+
 GOLDEN = [  # n, p, epsilon, printed (12), exact conservative, exact record
     (2, (0.5, 0.5), 1, 0.415149, 0.520797, 0.415149),
     (3, (0.5, 0.5), 1, 0.234393, 0.427407, 0.321183),

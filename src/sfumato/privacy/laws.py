@@ -30,12 +30,12 @@ class NoiseLaw(Protocol):
         """Return the probability that the rounded noise is at most ``k``."""
         ...
 
-    def survival(self, counts: ArrayLike, threshold: int = 1) -> Array:
-        """Return the probability that a count is published as at least ``threshold``."""
+    def survival(self, counts: ArrayLike, threshold: float | None = None) -> Array:
+        """Return the probability that a count survives: by default, that it rounds to at least 1."""
         ...
 
-    def vanishing(self, counts: ArrayLike, threshold: int = 1) -> Array:
-        """Return the probability that a count is published as less than ``threshold``."""
+    def vanishing(self, counts: ArrayLike, threshold: float | None = None) -> Array:
+        """Return the probability that a count vanishes."""
         ...
 
     def pmf(self, k: ArrayLike) -> Array:
@@ -53,14 +53,6 @@ class _Symmetric:
     def cdf(self, k: ArrayLike) -> Array:
         raise AssertionError("each law gives its own distribution function")
 
-    def survival(self, counts: ArrayLike, threshold: int = 1) -> Array:
-        """Return the probability that a count is published as at least ``threshold``."""
-        return self.cdf(np.asarray(counts) - threshold)
-
-    def vanishing(self, counts: ArrayLike, threshold: int = 1) -> Array:
-        """Return the probability that a count is published as less than ``threshold``."""
-        return self.cdf(threshold - 1 - np.asarray(counts))
-
     def pmf(self, k: ArrayLike) -> Array:
         """Return the probability that the rounded noise is ``k``."""
         far = -np.abs(np.asarray(k))
@@ -75,13 +67,37 @@ class _Symmetric:
         return bound
 
 
+class _Continuous(_Symmetric):
+    """A count survives where count + noise > threshold; 0.5 means that it rounds to at least 1."""
+
+    def survival(self, counts: ArrayLike, threshold: float | None = None) -> Array:
+        """Return the probability that a count survives."""
+        return self.cdf(np.asarray(counts) - (0.5 if threshold is None else threshold) - 0.5)
+
+    def vanishing(self, counts: ArrayLike, threshold: float | None = None) -> Array:
+        """Return the probability that a count vanishes."""
+        return self.cdf((0.5 if threshold is None else threshold) - np.asarray(counts) - 0.5)
+
+
+class _Discrete(_Symmetric):
+    """A count survives where count + noise >= threshold, a whole number; 1 unless said."""
+
+    def survival(self, counts: ArrayLike, threshold: float | None = None) -> Array:
+        """Return the probability that a count survives."""
+        return self.cdf(np.asarray(counts) - math.ceil(1 if threshold is None else threshold))
+
+    def vanishing(self, counts: ArrayLike, threshold: float | None = None) -> Array:
+        """Return the probability that a count vanishes."""
+        return self.cdf(math.ceil(1 if threshold is None else threshold) - 1 - np.asarray(counts))
+
+
 def _positive(value: float, what: str) -> None:
     if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PlanError(f"{what} must be a number above 0, found {value!r}", next_step=f"give {what} such as 1.0")
 
 
 @dataclass(frozen=True)
-class Laplace(_Symmetric):
+class Laplace(_Continuous):
     """Continuous Laplace noise of scale sensitivity / epsilon, rounded with the count.
 
     >>> float(Laplace(1.0).survival(0)) == float(Laplace(1.0).vanishing(1))
@@ -103,7 +119,7 @@ class Laplace(_Symmetric):
 
 
 @dataclass(frozen=True)
-class Geometric(_Symmetric):
+class Geometric(_Discrete):
     """Discrete Laplace noise, what Sfumato releases: P(k) proportional to exp(-|k| epsilon / sensitivity)."""
 
     epsilon: float
@@ -128,7 +144,7 @@ class Geometric(_Symmetric):
 
 
 @dataclass(frozen=True)
-class Gaussian(_Symmetric):
+class Gaussian(_Continuous):
     """Continuous Gaussian noise, rounded with the count."""
 
     sigma: float
@@ -142,7 +158,7 @@ class Gaussian(_Symmetric):
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian(_Symmetric):
+class DiscreteGaussian(_Discrete):
     """Discrete Gaussian noise: P(k) proportional to exp(-k^2 / 2 sigma^2)."""
 
     sigma: float

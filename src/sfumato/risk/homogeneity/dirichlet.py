@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,9 @@ class DirichletFit:
     iterations: int
     boundary: str | None = None
     """None, or what the data look like: "homogeneous", "singletons", "common"."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self.alpha, dtype=dtype)
 
     @property
     def concentration(self) -> float:

@@ -18,8 +18,10 @@ BLOCK = 1 << 15
 LONGEST_TABLE = 1 << 22
 
 
-def local(counts: ArrayLike, noise: NoiseLaw, view: View = "conservative", threshold: int = 1) -> Array:
+def local(counts: ArrayLike, noise: NoiseLaw, view: View = "conservative", threshold: float | None = None) -> Array:
     """Return the exact risk of every cell; empty cells have risk 0.
+
+    A count survives where it rounds to at least 1; ``threshold`` sets another limit (see :mod:`sfumato.privacy.laws`).
 
     The recursion S <- S r + P q w, P <- P r needs no division, so that nothing is lost where r underflows.
 
@@ -36,7 +38,7 @@ def local(counts: ArrayLike, noise: NoiseLaw, view: View = "conservative", thres
     return risk
 
 
-def _chances(array: Counts, block: Counts, noise: NoiseLaw, threshold: int) -> tuple[Array, Array]:
+def _chances(array: Counts, block: Counts, noise: NoiseLaw, threshold: float | None) -> tuple[Array, Array]:
     """Return q and r of a block by table look-up, or directly where the counts are too large for a table."""
     largest = int(array.max(initial=0))
     if largest >= LONGEST_TABLE:
@@ -45,10 +47,10 @@ def _chances(array: Counts, block: Counts, noise: NoiseLaw, threshold: int) -> t
     return tables[0][block], tables[1][block]
 
 
-_cache: dict[tuple[NoiseLaw, int, int], tuple[Array, Array]] = {}
+_cache: dict[tuple[NoiseLaw, int, float | None], tuple[Array, Array]] = {}
 
 
-def _tables(noise: NoiseLaw, largest: int, threshold: int) -> tuple[Array, Array]:
+def _tables(noise: NoiseLaw, largest: int, threshold: float | None) -> tuple[Array, Array]:
     key = (noise, largest, threshold)
     if key not in _cache:
         _cache.clear()

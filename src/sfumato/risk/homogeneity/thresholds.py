@@ -7,7 +7,9 @@ attack. Appendix D of the homogeneity-attack paper, made exact.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,8 +34,8 @@ class GuessingRisk:
     record_average: float
     baseline: float
 
-    def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
-        return np.asarray(self.risk, dtype=dtype)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self.risk, dtype=dtype)
 
     @property
     def advantage(self) -> float:
@@ -51,9 +53,9 @@ def soft(counts: ArrayLike, noise: NoiseLaw) -> GuessingRisk:
     return _per_distinct_row(as_counts(counts), noise, _soft)
 
 
-def _per_distinct_row(counts: Counts, noise: NoiseLaw, measure: object) -> GuessingRisk:
+def _per_distinct_row(counts: Counts, noise: NoiseLaw, measure: Callable[[Counts, NoiseLaw], Array]) -> GuessingRisk:
     rows, place = np.unique(counts, axis=0, return_inverse=True)
-    guesses = measure(rows, noise)[place.ravel()]  # pyright: ignore[reportCallIssue]
+    guesses = measure(rows, noise)[place.ravel()]
     totals = counts.sum(axis=1)
     risk = (guesses * counts).sum(axis=1) / np.maximum(totals, 1)
     baseline = float(counts.sum(axis=0).max() / max(totals.sum(), 1))

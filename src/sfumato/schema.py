@@ -82,7 +82,7 @@ class Schema:
 
     def to_toml(self) -> str:
         """Return the schema as TOML text."""
-        from sfumato.schema_toml import format_schema
+        from sfumato.schema_format import format_schema
 
         return format_schema(self)
 

@@ -200,6 +200,20 @@ def test_fractions_in_a_clamped_integer_column_are_refused_by_the_check():
     assert beyond.marginals([("x",)])[("x",)].tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
 
 
+@pytest.mark.parametrize("kind", ["uint8", "uint16", "uint32", "uint64"])
+def test_unsigned_columns_with_negative_bounds(kind: str, tmp_path):
+    schema = Schema.parse('[table]\nname = "t"\n[columns.x]\nkind = "integer"\nbounds = [-3, 9]\n')
+    frame = pd.DataFrame({"x": np.array([0, 5, 9], dtype=kind)})
+    frame.to_parquet(tmp_path / "t.parquet")
+    for source in (frame, tmp_path / "t.parquet"):
+        assert read(source, schema).check() == ()
+        assert read(source, schema).marginals([("x",)])[("x",)].nonzero()[0].tolist() == [3, 8, 12]
+    largest = pd.DataFrame({"x": np.array([np.iinfo(kind).max], dtype=kind)})
+    largest.to_parquet(tmp_path / "large.parquet")
+    for source in (largest, tmp_path / "large.parquet"):
+        assert "x: 1 value outside" in str(read(source, schema).check()[0])
+
+
 def test_identifiers_need_no_list_of_values(tmp_path):
     text = PERSON.replace('values = ["a", "b", "c"]', 'role = "identifier"')
     schema = Schema.parse(text)

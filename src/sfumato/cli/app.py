@@ -58,12 +58,14 @@ def root(
 
 @cache
 def _register() -> None:
-    from sfumato.cli import demo_verb, ledger_verbs, release_verbs, schema_verbs
+    from sfumato.cli import demo_verb, ledger_verbs, release_verbs, reproduce_verb, risk_verbs, schema_verbs
 
     schema_verbs.register(app)
     release_verbs.register(app)
     ledger_verbs.register(app)
     demo_verb.register(app)
+    reproduce_verb.register(app)
+    risk_verbs.register(app)
 
 
 def run() -> int:

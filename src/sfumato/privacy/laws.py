@@ -61,10 +61,14 @@ class _Symmetric:
 
     def reach(self) -> int:
         """Return a bound that the noise exceeds with negligible probability."""
-        bound = 1
-        while float(self.cdf(-bound)) > TAIL:
-            bound *= 2
-        return bound
+        high = 1
+        while float(self.cdf(-high)) > TAIL:
+            high *= 2
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if float(self.cdf(-middle)) <= TAIL else (middle, high)
+        return high
 
 
 class _Continuous(_Symmetric):

@@ -17,7 +17,7 @@ from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.measurement import Measurement, Noise, measure
 from sfumato.releases.method import Output
-from sfumato.releases.plan import Plan
+from sfumato.releases.plan import Plan, refuse_memory
 from sfumato.releases.sampling import Sampled, refuse_impossible_rules, rows_table, sample_rows
 from sfumato.releases.tree import TreeModel, fit_tree
 from sfumato.schema import Schema
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 ONE_WAY_SHARE = Fraction(3, 10)
 """Share of the budget for one-way tables when pairs are measured too: they anchor every conditional table."""
 LARGEST_SAMPLE = 100_000_000
+BYTES_PER_VALUE = 32
+"""Memory of one synthetic value while rows are drawn: code, value, mask and the released column."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,10 @@ class Marginals:
             )
         plan = self.measurement(schema).plan(schema, randomness)
         refuse_impossible_rules(schema, self.chosen_columns(schema))
-        return plan.model_copy(update={"rows": rows if rows is not None else schema.rows})
+        count = rows if rows is not None else schema.rows
+        memory = plan.memory_bytes + (count or 0) * len(self.chosen_columns(schema)) * BYTES_PER_VALUE
+        refuse_memory(memory, f"{count or 0:,} synthetic rows", "ask for fewer rows")
+        return plan.model_copy(update={"rows": count, "memory_bytes": memory})
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Measure, fit the tree, draw rows."""

@@ -87,7 +87,7 @@ class Measurement:
 
     def _laplace_parts(self, schema: Schema) -> tuple[Part, ...]:
         return tuple(
-            _part(schema, names, "laplace", laplace_scale(exact(self.epsilon) * share, _l1(schema)))
+            _part(schema, names, "laplace", laplace_scale(exact(self.epsilon) * share, l1_sensitivity(schema)))
             for names, share in zip(self.sets, self.exact_shares(), strict=True)
         )
 
@@ -106,7 +106,8 @@ class Measurement:
         )  # fmt: skip
 
 
-def _l1(schema: Schema) -> int:
+def l1_sensitivity(schema: Schema) -> int:
+    """Return by how much one person (or row) can change the counts of one table, in all."""
     return schema.rows_per_person if schema.adjacency == "add-remove" else 2
 
 
@@ -115,7 +116,7 @@ def _part(schema: Schema, names: ColumnSet, noise: Noise, scale: float) -> Part:
     return Part(
         stage=" x ".join(names),
         cells=cells_of(schema, names),
-        sensitivity=_l1(schema) if noise == "laplace" else schema.rows_per_person,
+        sensitivity=l1_sensitivity(schema) if noise == "laplace" else schema.rows_per_person,
         changed_cells=2 if replace else 1,
         scale=scale,
     )

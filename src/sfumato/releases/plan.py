@@ -99,6 +99,16 @@ def cells_of(schema: Schema, names: Iterable[str]) -> int:
     return cells
 
 
+def refuse_memory(needed: int, what: str, remedy: str) -> None:
+    """Refuse what does not fit into memory, with both numbers."""
+    limit = memory_limit()
+    if needed > limit:
+        raise PlanError(
+            f"{what} need about {needed / 1e9:,.1f} GB, the limit is {limit / 1e9:,.1f} GB",
+            next_step=f"{remedy}, or raise {MEMORY_VARIABLE} (for example 16GB)",
+        )
+
+
 def refuse_beyond_memory(schema: Schema, sets: Sequence[tuple[str, ...]]) -> None:
     """Refuse tables that do not fit into memory, with the numbers that say why."""
     needed, limit = table_memory(schema, sets), memory_limit()

@@ -37,10 +37,14 @@ class Palette:
     accent: str
     noise: str
     truth: str
+    series: tuple[str, ...]
+    """Curves side by side; told apart by people who see few colours, too."""
 
 
-PAGE = Palette("var(--ink)", "var(--muted)", "var(--line)", "var(--accent)", "var(--ink)", "var(--truth)")
-PAPER = Palette("#1d2430", "#5b6573", "#e1e5ea", "#3b6fb6", "#1d2430", "#b3400e")
+PAGE = Palette("var(--ink)", "var(--muted)", "var(--line)", "var(--accent)", "var(--ink)", "var(--truth)",
+               tuple(f"var(--series-{i})" for i in range(1, 6)))  # fmt: skip
+PAPER = Palette("#1d2430", "#5b6573", "#e1e5ea", "#3b6fb6", "#1d2430", "#b3400e",
+                ("#2563b0", "#c2570c", "#1f7a4d", "#7a3fb0", "#6b7280"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ def bars(axis: Axis, counts: Numbers, half_width: float = 0.0, truth: Numbers | 
         size = 50 if len(rows) <= 40 else 22
         layers.append(draw.mark("point", "t", tooltip=hints, shape="diamond", filled=True, size=size, opacity=1,
                                 color=palette.truth))  # fmt: skip
-    return _finished(alt.layer(*layers), BAR_HEIGHT * len(rows) if across else PLOT_HEIGHT)
+    return finished(alt.layer(*layers), BAR_HEIGHT * len(rows) if across else PLOT_HEIGHT)
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,7 @@ def heat(across: Axis, down: Axis, counts: Numbers, top: float, legend: bool = T
             tooltip=_tooltip(names, [{"x": "", "y": "", "data": 0}]),
         )
     )
-    return _finished(chart, max(12, min(34, 260 // len(down.labels))) * len(down.labels))
+    return finished(chart, max(12, min(34, 260 // len(down.labels))) * len(down.labels))
 
 
 def _cells(across: Axis, down: Axis, counts: Numbers) -> Any:
@@ -209,7 +213,8 @@ def _nice_steps(top: float) -> list[float]:
     return [step * i for i in range(int(max(top, 1) // step) + 1)][:6]
 
 
-def _finished(chart: Any, height: int) -> Spec:
+def finished(chart: Any, height: int) -> Spec:
+    """Return the specification of a chart that is as wide as its place on the page."""
     fit = alt.AutoSizeParams(type="fit-x", contains="padding")
     sized = chart.properties(width="container", height=height, autosize=fit)
     spec: Spec = sized.to_dict(context={"pre_transform": False})

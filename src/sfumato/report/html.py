@@ -6,17 +6,14 @@ custodian's copy also gets true counts, and says so on top.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import jinja2
-
-from sfumato.report import card, charts
+from sfumato.report import card
 from sfumato.report.document import ReleaseDocument, released_schema
 from sfumato.report.figures import Figure, chart_sets, count_figures, row_figures
+from sfumato.report.page import render
+from sfumato.report.page import vega_script as vega_script
 from sfumato.report.views import ColumnSet, Counts, say
 from sfumato.schema import Schema
 
@@ -26,7 +23,6 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 Tables = Mapping[ColumnSet, "pa.Table"]
-TEMPLATE = "templates/report.html.j2"
 
 
 def public_page(document: ReleaseDocument, schema: Schema, tables: Tables) -> str:
@@ -61,7 +57,10 @@ def _figures(
 
 def _render(document: ReleaseDocument, schema: Schema, figures: Sequence[Figure], true_rows: int | None) -> str:
     specs = {f"chart-{i}-{j}": panel.spec for i, f in enumerate(figures, 1) for j, panel in enumerate(f.panels, 1)}
-    return _template().render(
+    return render(
+        "report.html.j2",
+        specs,
+        version=document.versions["sfumato"],
         document=document,
         private=true_rows is not None,
         banners=card.banners(document, true_rows),
@@ -75,32 +74,5 @@ def _render(document: ReleaseDocument, schema: Schema, figures: Sequence[Figure]
         not_drawn=card.not_drawn(document),
         statistics=card.statistics(document),
         columns=card.columns(document, schema),
-        specs=_json({"config": charts.config(), "charts": specs}),
-        vega=vega_script() if specs else "",
         say=say,
     )
-
-
-def _template() -> jinja2.Template:
-    text = resources.files("sfumato.report").joinpath(TEMPLATE).read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.from_string(text)
-
-
-@cache
-def vega_script() -> str:
-    """Return the chart library as one script that needs no network."""
-    import vl_convert
-
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
-
-
-def _json(value: Any) -> str:
-    """Return JSON that can stand inside a script element: no text in it can end the element."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")

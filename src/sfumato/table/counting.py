@@ -16,6 +16,7 @@ from sfumato.errors import TableError
 from sfumato.schema import Schema
 from sfumato.table.cover import ColumnSet, cover, marginal
 from sfumato.table.engine import BATCH_ROWS, Engine
+from sfumato.table.parquet import ParquetEngine, Unit
 from sfumato.table.values import code_expression, countable, kept_rows
 
 Counts = dict[ColumnSet, NDArray[np.int64]]
@@ -143,20 +144,15 @@ def all_inside(engine: Engine, schema: Schema) -> bool:
 
 def _worker_count(layout: _Layout) -> int:
     """Each worker holds all tables; when they are large, one worker saves the memory."""
-    return min(os.cpu_count() or 1, 8) if layout.offsets[-1] < 10_000_000 else 1
-
-
-Unit = Callable[[], Iterator[pa.RecordBatch]]
+    return min(len(os.sched_getaffinity(0)), 8) if layout.offsets[-1] < 10_000_000 else 1
 
 
 def _units(engine: Engine, schema: Schema, names: Sequence[str]) -> Iterator[Unit]:
     """Return pieces of work: row groups that workers read themselves, or batches of one stream."""
-    from sfumato.table.parquet import ParquetEngine
-
     if isinstance(engine, ParquetEngine) and schema.person is None:
         groups = engine.row_groups([schema[name] for name in names])
         if groups is not None:
-            return iter(groups)
+            return groups
     table = kept_rows(engine.table, schema)
     expression = table.select(**{name: countable(table[name], schema[name]) for name in names})
     return _batch_units(engine.batches(expression))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +24,19 @@ def cover(sizes: Mapping[str, int], wanted: Sequence[ColumnSet], limit: int) -> 
     >>> cover({"a": 2, "b": 2, "c": 2}, [("a", "b"), ("b", "c"), ("a", "c")], limit=8)
     [('a', 'b', 'c')]
     """
-    order = {name: position for position, name in enumerate(sizes)}
-    search = _Search(sizes, limit, {frozenset(names) for names in wanted})
+    return list(_cover(tuple(sizes.items()), tuple(wanted), limit))
+
+
+@lru_cache(maxsize=64)
+def _cover(sizes: tuple[tuple[str, int], ...], wanted: tuple[ColumnSet, ...], limit: int) -> tuple[ColumnSet, ...]:
+    order = {name: position for position, (name, _) in enumerate(sizes)}
+    search = _Search(dict(sizes), limit, {frozenset(names) for names in wanted})
     chosen: list[ColumnSet] = []
     while search.open:
         best = max((search.grow(seed) for seed in search.seeds()), key=search.value)
         chosen.append(tuple(sorted(best, key=order.__getitem__)))
         search.open = {names for names in search.open if not names <= best}
-    return chosen
+    return tuple(chosen)
 
 
 @dataclass

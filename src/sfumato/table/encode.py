@@ -34,7 +34,8 @@ def can_encode(column: Column, kind: pa.DataType) -> bool:
     if column.kind == "date":
         return types.is_date32(kind)
     if column.is_ordered or column.has_integer_levels:
-        return types.is_integer(kind) or types.is_float64(kind) or types.is_float32(kind)
+        whole = types.is_integer(kind) and not types.is_uint64(kind)
+        return whole or types.is_float64(kind) or types.is_float32(kind)
     return is_text(kind)
 
 

@@ -18,6 +18,9 @@ FEW_GROUPS = 4
 """With fewer row groups than this, one reader with threads of its own keeps the workers busier."""
 
 
+Unit = Callable[[], Iterator[pa.RecordBatch]]
+
+
 @dataclass(frozen=True)
 class ParquetEngine(DuckDBEngine):
     """A DuckDB engine over Parquet files that can also hand out row groups."""
@@ -29,8 +32,11 @@ class ParquetEngine(DuckDBEngine):
         with engine_errors(self.paths[0]):
             return [pq.read_metadata(path) for path in self.paths]
 
-    def row_groups(self, columns: Sequence[Column]) -> list[Callable[[], Iterator[pa.RecordBatch]]] | None:
-        """Return readers of the row groups, or None where the engine must convert the columns first."""
+    def row_groups(self, columns: Sequence[Column]) -> Iterator[Unit] | None:
+        """Return readers of the row groups, or None where the engine must convert the columns first.
+
+        Files with few row groups are read by one reader with threads of its own, whose batches the workers share.
+        """
         kinds = self._metadata[0].schema.to_arrow_schema()
         same = all(m.schema.to_arrow_schema().equals(kinds) for m in self._metadata)
         if not same or not all(can_encode(column, kinds.field(column.name).type) for column in columns):
@@ -39,11 +45,10 @@ class ParquetEngine(DuckDBEngine):
         names = [column.name for column in columns]
         groups = [(path, meta, g) for path, meta in zip(self.paths, self._metadata, strict=True)
                   for g in range(meta.num_row_groups)]  # fmt: skip
-        if len(groups) < FEW_GROUPS:
-            return [
-                partial(_read, path, m, None, names, text) for path, m in zip(self.paths, self._metadata, strict=True)
-            ]
-        return [partial(_read, path, meta, [group], names, text) for path, meta, group in groups]
+        if len(groups) >= FEW_GROUPS:
+            return (partial(_read, path, meta, [group], names, text) for path, meta, group in groups)
+        files = zip(self.paths, self._metadata, strict=True)
+        return (partial(iter, [batch]) for path, meta in files for batch in _read(path, meta, None, names, text))
 
 
 def _read(path: str, metadata: Any, groups: list[int] | None, names: list[str], text: list[str],

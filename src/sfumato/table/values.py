@@ -29,8 +29,10 @@ def typed(raw: Any, column: Column) -> Any:
 def _number(raw: Any) -> Any:
     """Return integers as they are and everything else as 64-bit floats, without NaN."""
     kind = raw.type()
+    if kind.is_uint64():
+        return raw.cast("float64")
     if kind.is_integer():
-        return raw
+        return raw if kind.is_signed_integer() else raw.cast("int64")
     number = raw.try_cast("float64") if kind.is_string() else raw.cast("float64")
     return number.isnan().ifelse(None, number) if not kind.is_decimal() else number
 

@@ -11,16 +11,18 @@ from sfumato.privacy.laws import DiscreteGaussian, Gaussian, Geometric, Laplace,
 from sfumato.risk.homogeneity.attack import AttackResult, attack
 from sfumato.risk.homogeneity.cells import Cells, Companions, companions
 from sfumato.risk.homogeneity.checks import weighted_mean
+from sfumato.risk.homogeneity.curves import curves
 from sfumato.risk.homogeneity.dirichlet import DirichletFit, fit_dirichlet
 from sfumato.risk.homogeneity.expected import NegativeBinomial, Poisson, expected, overall, shrinkage
 from sfumato.risk.homogeneity.inverse import EpsilonChoice, epsilon_for
 from sfumato.risk.homogeneity.local import local
 from sfumato.risk.homogeneity.published import Published, published
+from sfumato.risk.homogeneity.results import RiskCurves
 from sfumato.risk.homogeneity.thresholds import GuessingRisk, plurality, soft
 
 __all__ = [
-    "AttackResult", "Cells", "Companions", "DirichletFit", "DiscreteGaussian", "EpsilonChoice", "Gaussian", "Geometric",
-    "GuessingRisk", "Laplace", "NegativeBinomial", "NoiseLaw", "Poisson", "Published", "attack", "companions",
-    "epsilon_for", "expected", "fit_dirichlet", "gaussian_sigma", "local", "overall", "plurality", "published",
-    "shrinkage", "soft", "weighted_mean",
+    "AttackResult", "Cells", "Companions", "DirichletFit", "DiscreteGaussian", "EpsilonChoice", "Gaussian",
+    "Geometric", "GuessingRisk", "Laplace", "NegativeBinomial", "NoiseLaw", "Poisson", "Published", "RiskCurves",
+    "attack", "companions", "curves", "epsilon_for", "expected", "fit_dirichlet", "gaussian_sigma", "local",
+    "overall", "plurality", "published", "shrinkage", "soft", "weighted_mean",
 ]  # fmt: skip

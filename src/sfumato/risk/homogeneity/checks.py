@@ -18,15 +18,18 @@ Counts = NDArray[np.int64]
 COUNTS_STEP = "give an integer array with one row per cell and one column per sensitive value (at least two)"
 
 
-def as_counts(counts: ArrayLike) -> Counts:
-    """Return counts as a (cells, K) integer array; all problems are reported at once."""
+def as_counts(counts: ArrayLike, narrow: bool = False) -> Counts:
+    """Return counts as a (cells, K) integer array; all problems are reported at once.
+
+    ``narrow`` keeps the integer type that came in, for callers that only look counts up.
+    """
     array = np.asarray(getattr(counts, "counts", counts))
     if array.ndim == 1 and array.size:
         array = array[None, :]
     problems = _problems(array)
     if problems:
         raise RiskError("these are not counts of cells", problems, COUNTS_STEP)
-    return array.astype(np.int64, copy=False)
+    return array if narrow and array.dtype.kind in "iu" else array.astype(np.int64, copy=False)
 
 
 def _problems(array: NDArray[Any]) -> list[str]:

@@ -30,17 +30,17 @@ def local(counts: ArrayLike, noise: NoiseLaw, view: View = "conservative", thres
     [0.5344]
     """
     require_view(view)
-    array = as_counts(counts)
+    array = as_counts(counts, narrow=True)
+    largest = int(array.max(initial=0))
     risk = np.empty(len(array))
     for start in range(0, len(array), BLOCK):
         block = array[start : start + BLOCK]
-        risk[start : start + BLOCK] = _block_risk(block, *_chances(array, block, noise, threshold), view)
+        risk[start : start + BLOCK] = _block_risk(block, *_chances(largest, block, noise, threshold), view)
     return risk
 
 
-def _chances(array: Counts, block: Counts, noise: NoiseLaw, threshold: float | None) -> tuple[Array, Array]:
+def _chances(largest: int, block: Counts, noise: NoiseLaw, threshold: float | None) -> tuple[Array, Array]:
     """Return q and r of a block by table look-up, or directly where the counts are too large for a table."""
-    largest = int(array.max(initial=0))
     if largest >= LONGEST_TABLE:
         return noise.survival(block, threshold), noise.vanishing(block, threshold)
     tables = _tables(noise, largest, threshold)

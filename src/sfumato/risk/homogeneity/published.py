@@ -7,6 +7,7 @@ In terms of the survival q and the vanishing r of a count, the Laplace and the G
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from scipy import special
 from sfumato.errors import RiskError
 from sfumato.privacy.calibration import gaussian_sigma
 from sfumato.privacy.laws import Gaussian, Laplace, NoiseLaw
-from sfumato.risk.homogeneity.checks import Array, as_alpha, as_counts, as_probabilities
+from sfumato.risk.homogeneity.checks import Array, as_alpha, as_counts, as_probabilities, as_size
 from sfumato.risk.homogeneity.expected import SizeLaw
 
 LABEL = "as printed"
@@ -45,7 +46,7 @@ def published(measure: int, noise: NoiseLaw | None = None, **facts: Any) -> Publ
     and ``delta``.
     """
     if measure in (20, 21):
-        return Published.of(_sigma(measure, **facts), measure)
+        return Published.of(_evaluate(_sigma, measure, measure, **facts), measure)
     if measure not in FORMULAS:
         raise RiskError(f"the paper has no measure {measure!r}", next_step="give an equation number from 12 to 29")
     wanted = Laplace if measure <= 19 else Gaussian
@@ -53,12 +54,25 @@ def published(measure: int, noise: NoiseLaw | None = None, **facts: Any) -> Publ
         raise RiskError(
             f"equation ({measure}) is about {wanted.__name__} noise", next_step=f"give {wanted.__name__}(...)"
         )
-    return Published.of(FORMULAS[measure](noise, **facts), measure)
+    return Published.of(_evaluate(FORMULAS[measure], measure, noise, **facts), measure)
+
+
+def _evaluate(formula: Callable[..., float], measure: int, *arguments: Any, **facts: Any) -> float:
+    """Evaluate a formula; sizes must be sizes, and facts that it does not know are refused by name."""
+    if facts.get("n") is not None:
+        facts["n"] = np.array([as_size(float(size)) for size in np.atleast_1d(np.asarray(facts["n"]))])
+    try:
+        inspect.signature(formula).bind(*arguments, **facts)
+    except TypeError as error:
+        wanted = ", ".join(list(inspect.signature(formula).parameters)[len(arguments) :])
+        raise RiskError(f"equation ({measure}): {error}", next_step=f"give {wanted}") from error
+    return formula(*arguments, **facts)
 
 
 def _sigma(measure: int, epsilon: float, delta: float) -> float:
+    probabilistic = gaussian_sigma(epsilon, delta, rule="probabilistic")  # refuses senseless parameters for both
     if measure == 21:
-        return gaussian_sigma(epsilon, delta, rule="probabilistic")
+        return probabilistic
     return float(np.sqrt(2 * np.log(1.25 / delta)) / epsilon)
 
 
@@ -72,7 +86,7 @@ def _scenario_8(n: NDArray[np.int64], classes: int, noise: NoiseLaw) -> Array:
 
 
 def _expected(
-    noise: NoiseLaw, counts: ArrayLike | None = None, n: int | None = None, p: ArrayLike | None = None
+    noise: NoiseLaw, counts: ArrayLike | None = None, n: ArrayLike | None = None, p: ArrayLike | None = None
 ) -> float:
     if counts is not None:
         array = as_counts(counts)
@@ -80,7 +94,7 @@ def _expected(
         sizes = array.sum(axis=1)
         shares = array / sizes[:, None]
     else:
-        shares, sizes = as_probabilities([] if p is None else p)[None, :], np.array([n])
+        shares, sizes = as_probabilities([] if p is None else p)[None, :], np.atleast_1d(np.asarray(n))
     classes = shares.shape[1]
     same = (shares ** sizes[:, None]).sum(axis=1)
     nearly = (shares ** np.maximum(sizes - 1, 0)[:, None] * (1 - shares)).sum(axis=1)

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.errors import RiskError
 from sfumato.privacy.laws import NoiseLaw
 from sfumato.risk.homogeneity.checks import Array, Counts, as_counts, weighted_mean
 
 SOFT_NODES = 400
 """Gauss-Legendre nodes after the substitution s = 1 - y^2; the error is below 1e-13."""
 LARGEST_WORK = 4_000_000
+LARGEST_SUPPORT = 200_000_000
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,25 @@ def _per_distinct_row(counts: Counts, noise: NoiseLaw, measure: Callable[[Counts
     )
 
 
+@lru_cache(maxsize=32)
+def _unit_nodes(count: int) -> tuple[Array, Array]:
+    """Return Gauss-Legendre nodes and weights on [0, 1]; kept, because finding them is an eigenvalue problem."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return (nodes + 1) / 2, weights / 2
+
+
+def _support(values: NDArray[np.int64], noise: NoiseLaw) -> int:
+    """Return how many published values must be summed over; refuse what would not fit into memory."""
+    length = int(values.max()) + noise.reach() + 1
+    if length * max(len(values), SOFT_NODES) > LARGEST_SUPPORT:
+        raise RiskError(
+            f"cells of up to {int(values.max()):,} records with noise of up to {noise.reach():,} are too large for the "
+            "exact guessing risk",
+            next_step="measure smaller cells (more identifiers), a larger epsilon, or the homogeneity risk: local()",
+        )
+    return length
+
+
 def _published_law(values: NDArray[np.int64], noise: NoiseLaw, length: int) -> Array:
     """Return P(max(0, n + noise) = x) for every distinct count n and x = 0 .. length - 1."""
     x = np.arange(length)
@@ -75,11 +97,10 @@ def _published_law(values: NDArray[np.int64], noise: NoiseLaw, length: int) -> A
 def _hard(rows: Counts, noise: NoiseLaw) -> Array:
     """h_k = sum over x of f_k(x) times the integral of prod (F_j(x-1) + u f_j(x)) du, a polynomial in u."""
     values, place = np.unique(rows, return_inverse=True)
-    length = int(values.max()) + noise.reach() + 1
+    length = _support(values, noise)
     mass = _published_law(values, noise, length)
     below = np.cumsum(mass, axis=1) - mass
-    nodes, weights = np.polynomial.legendre.leggauss(rows.shape[1] // 2 + 1)
-    nodes, weights = (nodes + 1) / 2, weights / 2
+    nodes, weights = _unit_nodes(rows.shape[1] // 2 + 1)
     at = place.reshape(rows.shape)
     step = max(1, LARGEST_WORK // (length * len(nodes) * rows.shape[1]))
     parts = [_hard_block(at[i : i + step], mass, below, nodes, weights) for i in range(0, len(rows), step)]
@@ -102,10 +123,9 @@ def _hard_block(at: NDArray[np.int64], mass: Array, below: Array, nodes: Array, 
 def _soft(rows: Counts, noise: NoiseLaw) -> Array:
     """s_k = integral of G_k'(s) prod G_j(s) ds over the generating functions of the published counts."""
     values, place = np.unique(rows, return_inverse=True)
-    length = int(values.max()) + noise.reach() + 1
+    length = _support(values, noise)
     mass = _published_law(values, noise, length)
-    y, weights = np.polynomial.legendre.leggauss(SOFT_NODES)
-    y, weights = (y + 1) / 2, weights / 2
+    y, weights = _unit_nodes(SOFT_NODES)
     x = np.arange(length)
     log_s = np.log1p(-(y**2))
     powers = np.exp(x[:, None] * log_s)

@@ -1,0 +1,125 @@
+"""Make the pictures and the errata table of choosing-epsilon-by-risk.md: ``.venv/bin/python docs/make_pictures.py``.
+
+The curves are computed on Adult and Bankruptcy from SFUMATO_DATA (or ../shared/data); without these, pictures are made
+from the example households, and the errata table is left as it is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import vl_convert
+
+from sfumato.errors import TableError
+from sfumato.example import codebook, households
+from sfumato.papers.homogeneity_attack.data import PaperTables, load
+from sfumato.papers.homogeneity_attack.errata import errata
+from sfumato.papers.homogeneity_attack.results import Erratum
+from sfumato.report.charts import PAPER, Spec, static_spec
+from sfumato.report.reproduction_charts import Line, lines
+from sfumato.risk.homogeneity import Cells, Geometric, Laplace, epsilon_for, local, plurality, published, weighted_mean
+from sfumato.risk.homogeneity.checks import View
+from sfumato.table import read
+
+DOCS = Path(__file__).resolve().parent
+IMAGES = DOCS / "images"
+PAGE = DOCS / "choosing-epsilon-by-risk.md"
+HEADER = "| | printed | exact | reason |"
+TARGET = 0.35
+GRID = np.logspace(-2, 1.5, 71)
+COARSE = np.logspace(-2, 1.5, 22)
+WIDTH = 620
+
+
+def main() -> int:
+    """Write every picture, and the table where the data are."""
+    try:
+        tables = load()
+    except TableError as error:
+        print(f"{error}\nmaking the pictures from the example households", file=sys.stderr)
+        tables = None
+    people, ratings = _counts(tables)
+    pictures = {
+        "risk-views.svg": views(people),
+        "risk-printed-exact.svg": printed_and_exact(ratings),
+        "risk-two-intervals.svg": two_intervals(),
+    }
+    for name, spec in pictures.items():
+        (IMAGES / name).write_text(vl_convert.vegalite_to_svg(static_spec(spec, WIDTH)), encoding="utf-8")
+    if tables is not None:
+        PAGE.write_text(with_errata(PAGE.read_text(encoding="utf-8"), errata(tables)), encoding="utf-8")
+    print(f"wrote {', '.join(pictures)}{'' if tables is None else f' and the table of {PAGE.name}'}")
+    return 0
+
+
+def _counts(tables: PaperTables | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return a table with two sensitive values and one with three."""
+    if tables is not None:
+        return tables.cells["adult"].counts, tables.cells["bankruptcy-subset"].counts
+    table = read(households(), codebook())
+    return Cells.of(table, sensitive="insured").counts, Cells.of(table, sensitive="tenure").counts
+
+
+def views(counts: np.ndarray) -> Spec:
+    """Return the views of one table under geometric noise, with the target."""
+
+    def curve(view: View) -> list[float]:
+        return [weighted_mean(local(counts, Geometric(e), view), counts, "cell") for e in GRID]
+
+    guesses = [plurality(counts, Geometric(e)).cell_average for e in COARSE]
+    drawn = [
+        Line("any (looks homogeneous)", GRID.tolist(), curve("any")),
+        Line("conservative", GRID.tolist(), curve("conservative")),
+        Line("record", GRID.tolist(), curve("record")),
+        Line("plurality guess", COARSE.tolist(), guesses),
+    ]
+    rules = ((f"target {TARGET:g}", TARGET), ("floor of the record view", 2.0 ** -counts.shape[1]))
+    return lines(drawn, palette=PAPER, rules=rules)
+
+
+def printed_and_exact(counts: np.ndarray) -> Spec:
+    """Return equation (12) as printed beside both exact views, Laplace noise."""
+    laws = [Laplace(e) for e in GRID]
+    printed = [float(published(12, law, counts=counts)) for law in laws]
+    chosen: tuple[tuple[str, View], ...] = (("exact, conservative", "conservative"), ("exact, record", "record"))
+    exact = [
+        Line(name, GRID.tolist(), [weighted_mean(local(counts, law, view), counts, "cell") for law in laws])
+        for name, view in chosen
+    ]
+    rules = (("share of homogeneous cells", float(((counts > 0).sum(axis=1) == 1).mean())),)
+    return lines([Line("(12) as printed", GRID.tolist(), printed), *exact], palette=PAPER, rules=rules, top=0.8)
+
+
+def two_intervals() -> Spec:
+    """Return a table whose risk falls, after it has risen: two intervals keep the target."""
+    counts = np.array([[30, 1]] * 9 + [[5, 0]])
+    grid = np.logspace(-3, 1, 161)
+    risk = [weighted_mean(local(counts, Laplace(e), "record"), counts, "cell") for e in grid]
+    choice = epsilon_for(TARGET, counts, "laplace")
+    assert len(choice.intervals) == 2
+    inside = [
+        Line("meets the target", [e for e in grid if low <= e <= high],
+             [r for e, r in zip(grid, risk, strict=True) if low <= e <= high], note=f"{low:.4g} to {high:.4g}")
+        for low, high in choice.intervals
+    ]  # fmt: skip
+    above = Line("record view", grid.tolist(), risk)
+    return lines([above, *inside], palette=PAPER, rules=((f"target {TARGET:g}", TARGET),), top=0.6)
+
+
+def errata_rows(found: Sequence[Erratum]) -> list[str]:
+    """Return the errata as lines of a Markdown table."""
+    return [HEADER, "|---|---|---|---|", *(f"| {e.name} | {e.printed} | {e.exact} | {e.reason} |" for e in found)]
+
+
+def with_errata(text: str, found: Sequence[Erratum]) -> str:
+    """Return the page with its errata table written anew."""
+    before, _, rest = text.partition(HEADER)
+    after = rest.split("\n\n", 1)[1] if "\n\n" in rest else ""
+    return "\n".join([before.rstrip("\n"), "", *errata_rows(found), ""]) + (f"\n{after}" if after else "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""What the reproduction of the homogeneity-attack paper finds, as typed values: JSON in and out, page and docs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Name = Literal["adult", "bankruptcy", "bankruptcy-subset"]
+Mechanism = Literal["laplace", "geometric", "gaussian-classic", "gaussian-analytic", "gaussian-probabilistic"]
+Measure = Literal[
+    "printed", "conservative", "record", "record by record",
+    "Poisson printed", "Poisson zero-truncated", "observed sizes",
+    "hard", "soft", "hard by record", "soft by record",
+]  # fmt: skip
+Domain = Literal["whole domain", "occupied cells"]
+
+
+class Frozen(BaseModel):
+    """A value that cannot change and knows all its fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+
+class SizeBin(Frozen):
+    """How many cells have a size within a range."""
+
+    label: str
+    cells: int
+    printed_cells: int
+    """The same for the cells that the paper counted."""
+
+
+class Experiment(Frozen):
+    """One of the paper's three tables, cut into cells, with figure 3."""
+
+    name: Name
+    title: str
+    identifiers: tuple[str, ...]
+    sensitive: str
+    classes: int
+    records: int
+    cells: int
+    homogeneous_cells: int
+    homogeneous_records: int
+    largest: int
+    singletons: int
+    mean_size: float
+    values_per_cell: float
+    majority: float
+    """Share of records that have the most frequent sensitive value: what a guess gets right without any table."""
+    sizes: tuple[SizeBin, ...]
+
+
+class Curve(Frozen):
+    """Risk against epsilon: figure 4, the Poisson variants, and appendix D."""
+
+    experiment: Name
+    mechanism: Mechanism
+    measure: Measure
+    epsilon: tuple[float, ...]
+    risk: tuple[float, ...]
+    delta: float | None = None
+    equation: int | None = None
+    """The printed formula's number, where it is one."""
+
+    def at(self, epsilon: float) -> float:
+        """Return the risk at an epsilon of the grid."""
+        return self.risk[self.epsilon.index(epsilon)]
+
+
+class Utility(Frozen):
+    """Total variation distance of all marginals of one order: one box of figure 5."""
+
+    mechanism: Mechanism
+    delta: float | None
+    epsilon: float
+    domain: Domain
+    order: int
+    mean: float
+    standard_error: float
+    """Monte Carlo error of the mean, from the spread between draws."""
+    quantiles: tuple[float, float, float, float, float]
+    """5, 25, 50, 75 and 95 % over draws and marginals."""
+
+
+class Choice(Frozen):
+    """The epsilons that keep a risk under a target."""
+
+    experiment: Name
+    mechanism: Mechanism
+    measure: Measure
+    target: float
+    intervals: tuple[tuple[float, float], ...]
+    floor: float
+    ceiling: float
+
+
+class Sigma(Frozen):
+    """Gaussian noise for one (epsilon, delta): the printed rules and the exact calibration."""
+
+    epsilon: float
+    delta: float
+    printed_classic: float
+    printed_probabilistic: float
+    analytic: float
+
+
+class Comparison(Frozen):
+    """One statement of the paper beside the exact value, and why they differ."""
+
+    topic: str
+    what: str
+    printed: str
+    ours: str
+    why: str
+
+
+class Erratum(Frozen):
+    """One error of the paper: what is printed, what is exact, and the reason."""
+
+    name: str
+    printed: str
+    exact: str
+    reason: str
+
+
+class Reproduction(Frozen):
+    """Everything that the reproduction finds."""
+
+    paper: str
+    title: str
+    sfumato: str
+    seed: int
+    draws: int
+    deltas: tuple[float, ...]
+    experiments: tuple[Experiment, ...]
+    curves: tuple[Curve, ...]
+    utilities: tuple[Utility, ...]
+    choices: tuple[Choice, ...]
+    sigmas: tuple[Sigma, ...]
+    comparisons: tuple[Comparison, ...]
+    errata: tuple[Erratum, ...]
+
+    def experiment(self, name: Name) -> Experiment:
+        """Return one of the three tables."""
+        return next(each for each in self.experiments if each.name == name)
+
+    def curve(self, experiment: Name, mechanism: Mechanism, measure: Measure, delta: float | None = None,
+              ) -> Curve:  # fmt: skip
+        """Return one curve."""
+        wanted = (experiment, mechanism, measure, delta)
+        return next(c for c in self.curves if (c.experiment, c.mechanism, c.measure, c.delta) == wanted)

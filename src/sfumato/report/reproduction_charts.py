@@ -1,0 +1,126 @@
+"""Charts of a reproduction: lines against a logarithmic axis, bars side by side, and boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from sfumato.report.charts import PAGE, Palette, Spec, finished
+
+HEIGHT = 240
+DECADES = tuple(float(f"1e{power}") for power in range(-9, 10))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a chart; lines of one name share their colour and their entry in the legend."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    faint: bool = False
+    """Whether it is a variant that stands behind its namesake."""
+    note: str = ""
+    """What sets this line apart from its namesakes, for the tooltip."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box: 5, 25, 50, 75 and 95 % of something."""
+
+    place: str
+    name: str
+    quantiles: tuple[float, float, float, float, float]
+
+
+def _scale(names: Sequence[str], palette: Palette, first_is_muted: bool) -> Any:
+    colours = (palette.muted, *palette.series) if first_is_muted else palette.series
+    return alt.Scale(domain=list(names), range=list(colours[: len(names)]))
+
+
+def lines(items: Sequence[Line], x: str = "epsilon", y: str = "risk", top: float | None = 1.0, palette: Palette = PAGE,
+          first_is_muted: bool = True, rules: Sequence[tuple[str, float]] = ()) -> Spec:  # fmt: skip
+    """Return lines against a logarithmic axis; the first name is dashed and muted where it is what was printed.
+
+    ``rules`` are horizontal lines with a word: floors, ceilings, targets.
+    """
+    names = list(dict.fromkeys(item.name for item in items))
+    rows = [
+        {"s": item.name, "k": i, "x": a, "y": round(b, 6), "o": 0.35 if item.faint else 1.0, "d": item.note}
+        for i, item in enumerate(items) for a, b in zip(item.x, item.y, strict=True)
+    ]  # fmt: skip
+    dashes = [[5, 4] if first_is_muted and i == 0 else [1, 0] for i in range(len(names))]
+    hints = [alt.Tooltip("s:N", title="line"), alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y, format=".4f")]
+    if any(item.note for item in items):
+        hints.append(alt.Tooltip("d:N", title="with"))
+    low, high = min(min(item.x) for item in items), max(max(item.x) for item in items)
+    ticks = [tick for tick in DECADES if low <= tick <= high]
+    place = alt.Axis(grid=False, format="~g", values=ticks or alt.Undefined)
+    drawn = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=2, interpolate="monotone").encode(
+        x=alt.X("x:Q", title=x, scale=alt.Scale(type="log", nice=False), axis=place),
+        y=alt.Y("y:Q", title=y, scale=alt.Scale(domainMax=top, zero=True) if top else alt.Scale(zero=True)),
+        color=alt.Color("s:N", sort=names, scale=_scale(names, palette, first_is_muted), legend=_legend()),
+        strokeDash=alt.StrokeDash("s:N", sort=names, scale=alt.Scale(domain=names, range=dashes), legend=None),
+        opacity=alt.Opacity("o:Q", scale=None),
+        detail="k:N",
+        tooltip=hints,
+    )  # fmt: skip
+    return finished(alt.layer(drawn, *_rules(rules, palette)), HEIGHT)
+
+
+def _legend() -> Any:
+    return alt.Legend(title=None, orient="top", symbolType="stroke", columns=2, labelLimit=230)
+
+
+def _rules(rules: Sequence[tuple[str, float]], palette: Palette) -> list[Any]:
+    if not rules:
+        return []
+    base = alt.Chart(alt.InlineData(values=[{"w": word, "at": at} for word, at in rules]))
+    line = base.mark_rule(strokeDash=[2, 3], color=palette.muted).encode(y="at:Q")
+    look: dict[str, Any] = {"align": "right", "baseline": "top", "dx": -4, "dy": 3, "fontSize": 10}
+    word = base.mark_text(color=palette.muted, **look).encode(y="at:Q", x=alt.value("width"), text="w:N")
+    return [line, word]
+
+
+def side_by_side(labels: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], x: str, y: str,
+                 palette: Palette = PAGE) -> Spec:  # fmt: skip
+    """Return bars of one or two series; of two, the first is what was printed."""
+    names = [name for name, _ in series]
+    rows = [{"l": label, "s": name, "n": value} for name, values in series
+            for label, value in zip(labels, values, strict=True)]  # fmt: skip
+    several = len(series) > 1
+    chart = alt.Chart(alt.InlineData(values=rows)).mark_bar().encode(
+        x=alt.X("l:O", title=x, sort=None, axis=alt.Axis(labelAngle=0, labelOverlap="greedy", ticks=False)),
+        y=alt.Y("n:Q", title=y),
+        xOffset=alt.XOffset("s:N", sort=names) if several else alt.Undefined,
+        color=alt.Color("s:N", sort=names, scale=_scale(names, palette, several), legend=_bar_legend(several)),
+        tooltip=[alt.Tooltip("s:N", title="cells"), alt.Tooltip("l:N", title=x), alt.Tooltip("n:Q", title=y)],
+    )  # fmt: skip
+    return finished(chart, HEIGHT)
+
+
+def _bar_legend(several: bool) -> Any:
+    return alt.Legend(title=None, orient="top", columns=2, labelLimit=260) if several else None
+
+
+def boxes(items: Sequence[Box], x: str, y: str, top: float | None = None, palette: Palette = PAGE) -> Spec:
+    """Return boxes (25 to 75 %) with whiskers (5 to 95 %) and a line at the median, side by side by name."""
+    names = list(dict.fromkeys(item.name for item in items))
+    rows = [{"p": b.place, "s": b.name, **dict(zip("abcde", (round(q, 5) for q in b.quantiles), strict=True))}
+            for b in items]  # fmt: skip
+    base = alt.Chart(alt.InlineData(values=rows))
+    place = alt.X("p:O", title=x, sort=None, axis=alt.Axis(labelAngle=0, ticks=False))
+    shared: dict[str, Any] = {"x": place, "xOffset": alt.XOffset("s:N", sort=names)}
+    colour = alt.Color("s:N", sort=names, scale=_scale(names, palette, False), legend=_bar_legend(len(names) > 1))
+    scale = alt.Scale(domain=[0, top]) if top else alt.Undefined
+    hints = [alt.Tooltip("s:N", title="noise"), *(alt.Tooltip(f"{k}:Q", title=w, format=".3f") for k, w in
+             zip("abcde", ("5 %", "25 %", "median", "75 %", "95 %"), strict=True))]  # fmt: skip
+    whisker = base.mark_rule(strokeWidth=1.2).encode(
+        **shared, y=alt.Y("a:Q", title=y, scale=scale), y2="e:Q", color=colour
+    )
+    body = base.mark_bar(size=12, opacity=0.75).encode(**shared, y="b:Q", y2="d:Q", color=colour, tooltip=hints)
+    middle = base.mark_tick(color=palette.ink, size=12, thickness=2).encode(**shared, y="c:Q")
+    return finished(alt.layer(whisker, body, middle), HEIGHT)

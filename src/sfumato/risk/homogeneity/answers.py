@@ -1,0 +1,136 @@
+"""What the curves say, in plain words: the custodian's question, its inverse, and what must not be forgotten."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint
+
+STEERED = (
+    "Choosing epsilon by looking at these numbers makes epsilon itself data-dependent: it gives away something of the "
+    "confidential rows, and no guarantee of the release covers that. To avoid it, run the same command with --pilot "
+    "PILOT.csv, a public or earlier table with the same columns: then every number comes from the pilot. Otherwise "
+    "declare the choice with the release."
+)
+PILOTED = (
+    "Epsilon chosen here does not depend on the confidential table: every number comes from the pilot table {pilot!r}, "
+    "and the confidential table was not read. The risk of the confidential table itself is like this only as far as "
+    "the two tables are alike."
+)
+VIEWS = {
+    "record": "the chance that a person's value is read off rightly",
+    "conservative": "the chance that a cell shows one single value that does occur in it",
+    "any": "the chance that a cell shows one single value, right or wrong",
+}
+
+
+class Answer(NamedTuple):
+    """A question and the sentences that answer it."""
+
+    question: str
+    sentences: tuple[str, ...]
+
+
+def steering(curves: RiskCurves) -> str:
+    """Say what choosing epsilon by these numbers means for the guarantee."""
+    return STEERED if curves.pilot is None else PILOTED.format(pilot=curves.pilot)
+
+
+def forward(curves: RiskCurves) -> Answer:
+    """Answer: if I publish this cross table, how many people's sensitive value can a neighbour read off?"""
+    point, people = curves.example, curves.records
+    limits = curves.limits["record"]
+    question = (
+        f"If I publish this cross table with epsilon {point.epsilon:g}, how many people's {curves.sensitive} can a "
+        "neighbour read off?"
+    )
+    return Answer(question, (
+        f"{_of(point.record.record, people).capitalize()} in expectation, if the neighbour knows their "
+        f"{_listed(curves.identifiers)}.",
+        f"The neighbour reads a value for {_of(point.any.record, people)}; {percent(point.ppv.record)} of these "
+        "readings are right.",
+        f"Without any noise {_of(limits.ceiling.record, people)} could be read off. Even pure noise leaves "
+        f"{percent(limits.floor.record)}: where it empties all counts but one, that one is right by chance.",
+        f"Yardstick: naming the most common {curves.sensitive} for everybody is right for {percent(curves.baseline)}.",
+    ))  # fmt: skip
+
+
+def inverse(curves: RiskCurves) -> Answer:
+    """Answer: which epsilon keeps the risk under the target?"""
+    over = "people" if curves.weights == "record" else "cells"
+    what = f"{VIEWS[curves.view]}, averaged over {over},"
+    choice = curves.choice
+    if choice is None:
+        question = "Which epsilon keeps the risk under a target?"
+        return Answer(question, (f"Add --target 0.35 to find every epsilon that keeps {what} at 35 % or less.",))
+    question = f"Which epsilon keeps the risk at {percent(choice.target)} or less?"
+    if choice.safe is None:
+        return Answer(question, (f"{_sentence(choice.statement)}", f"The risk is {what[:-1]}."))
+    if math.isinf(choice.safe[1]):
+        return Answer(question, (f"Every epsilon: without any noise {what} is {percent(choice.ceiling)}.",))
+    return Answer(question, (
+        f"Every epsilon up to {rounded_down(choice.safe[1])} keeps {what} at {percent(choice.target)} or less.",
+        _others(curves), at_reference(curves.reference, curves),
+    ))  # fmt: skip
+
+
+def _others(curves: RiskCurves) -> str:
+    rest = [] if curves.choice is None else curves.choice.intervals[1:]
+    if not rest:
+        return "No larger epsilon keeps it."
+    spans = ", ".join(f"{low:.4g} to {high:.4g}" for low, high in rest)
+    return f"So do epsilons from {spans}, but epsilons between are riskier: do not steer by those."
+
+
+def at_reference(point: RiskPoint, curves: RiskCurves) -> str:
+    """Say how many people are read off rightly at the chosen epsilon."""
+    return f"At that epsilon a neighbour reads off {_of(point.record.record, curves.records)}."
+
+
+def attacker(curves: RiskCurves) -> tuple[str, ...]:
+    """Say who attacks, what they know and what they do."""
+    law = "discrete Laplace (geometric)" if curves.mechanism == "geometric" else "Laplace"
+    noise = f"Every count gets {law} noise of scale {curves.sensitivity:g} / epsilon (adjacency {curves.adjacency})"
+    same = "" if curves.mechanism == "geometric" else (
+        " and is rounded. Sfumato releases discrete noise, which at the same epsilon carries more of this risk: "
+        "use --mechanism geometric for what is really released"
+    )  # fmt: skip
+    return (
+        f"Goal: to learn a person's {curves.sensitive}. Knowledge: the person is in the table, and their "
+        f"{_listed(curves.identifiers)}. Method: look up the person's cell in the published table and, where exactly "
+        f"one {curves.sensitive} has a count of 1 or more, read it off.",
+        f"{noise}{same}. All {curves.domain:,} cells of the public domain get noise, empty ones included.",
+    )
+
+
+def percent(share: float) -> str:
+    """Return a share for people.
+
+    >>> percent(0.30738), percent(0.35), percent(0.0004)
+    ('30.7 %', '35 %', '0.04 %')
+    """
+    return f"{100 * share:.3g} %"
+
+
+def rounded_down(epsilon: float) -> str:
+    """Return an epsilon with four digits that never exceeds it.
+
+    >>> rounded_down(0.32319)
+    '0.3231'
+    """
+    step = 10.0 ** (math.floor(math.log10(epsilon)) - 3)
+    return f"{math.floor(epsilon / step) * step:.4g}"
+
+
+def _of(share: float, people: int) -> str:
+    count = f"{share * people:,.0f}" if share * people >= 0.5 or share == 0 else "fewer than 1"
+    return f"{count} of {people:,} people ({percent(share)})"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

@@ -1,0 +1,202 @@
+"""Risk and utility against epsilon: one typed result that feeds the terminal, the page and JSON.
+
+Everything here is computed on the true counts, exactly where a closed form exists. It is the custodian's knowledge:
+nothing of it may be published unless the table was a public pilot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import RiskError
+from sfumato.privacy.laws import NoiseLaw
+from sfumato.releases.measurement import l1_sensitivity
+from sfumato.risk.homogeneity.cells import Cells, companions
+from sfumato.risk.homogeneity.checks import VIEWS, Array, Counts, View, as_counts, unique_rows
+from sfumato.risk.homogeneity.guessing import Guess, guesses
+from sfumato.risk.homogeneity.inverse import MECHANISMS, epsilon_for
+from sfumato.risk.homogeneity.local import local
+from sfumato.risk.homogeneity.marginal_distance import Distances, marginal_distances
+from sfumato.risk.homogeneity.results import (
+    Average,
+    Choice,
+    GuessPoint,
+    Limits,
+    RiskCurves,
+    RiskPoint,
+    TvdPoint,
+    Utility,
+    Weights,
+    WorstCell,
+    few_of,
+)
+
+RANGE = (0.01, 30.0)
+POINTS = 61
+WORST = 10
+
+
+def epsilon_grid(low: float = RANGE[0], high: float = RANGE[1], points: int = POINTS) -> tuple[float, ...]:
+    """Return epsilons evenly spaced on the log axis.
+
+    >>> epsilon_grid(0.1, 10, 3)
+    (0.1, 1.0, 10.0)
+    """
+    if not (0 < low < high < math.inf):
+        raise RiskError(f"no range of epsilons: {low:g} to {high:g}", next_step="give 0 < low < high such as 0.01:30")
+    return tuple(float(f"{epsilon:.12g}") for epsilon in np.geomspace(low, high, points))
+
+
+def curves(
+    cells: Cells, epsilons: Sequence[float] | None = None, sensitivity: float | None = None, utility: bool = True,
+    target: float | None = None, mechanism: str = "geometric", view: View = "record", weights: Weights = "cell",
+    pilot: str | None = None,
+) -> RiskCurves:  # fmt: skip
+    """Return risk and utility of publishing the cross table of identifiers and sensitive column, against epsilon.
+
+    ``sensitivity`` follows from the schema unless given: 1 under add-remove (k for k rows a person), 2 under replace.
+    ``pilot`` names the public or earlier table that the cells came from; it is only said, never read.
+    """
+    grid = _checked(epsilons, mechanism, view, weights)
+    counts, beside = as_counts(cells.counts), companions(cells)
+    delta = l1_sensitivity(cells.schema) if sensitivity is None else sensitivity
+    choice = None if target is None else Choice.of(epsilon_for(target, counts, mechanism, view, weights, delta))
+    risk = _Risk(counts, mechanism, delta)
+    few = [grid[i] for i in few_of(len(grid))]
+    guessed = guesses(risk.rows, risk.repeats, {epsilon: risk.law(epsilon) for epsilon in few})
+    example = risk.at(min(max(1.0, grid[0]), grid[-1]))
+    safe = math.inf if choice is None or choice.safe is None else choice.safe[1]
+    reference = example if math.isinf(safe) else risk.at(safe)
+    return RiskCurves(
+        **_facts(cells, counts), mechanism=mechanism, sensitivity=delta, view=view, weights=weights, pilot=pilot,
+        points=tuple(risk.at(epsilon) for epsilon in grid), example=example, reference=reference,
+        guesses=tuple(_guess_point(found) for found in guessed), distinct_cells=len(risk.rows),
+        guessed_cells=min((found.cells for found in guessed), default=0), limits=risk.limits(),
+        utility=_utility(marginal_distances(cells, few, delta, mechanism)) if utility else None,
+        worst=_worst(cells, local(counts, risk.law(reference.epsilon), "record")), companions=beside.as_dict(),
+        choice=choice,
+    )  # fmt: skip
+
+
+def _facts(cells: Cells, counts: Counts) -> dict[str, Any]:
+    """Return what the table is, before any noise."""
+    totals = counts.sum(axis=0)
+    return {
+        "table": cells.schema.name,
+        "identifiers": cells.identifiers,
+        "sensitive": cells.sensitive,
+        "adjacency": cells.schema.adjacency,
+        "cells": len(counts),
+        "records": int(totals.sum()),
+        "values": len(totals),
+        "domain": math.prod(cells.schema.shape((*cells.identifiers, cells.sensitive))),
+        "baseline": float(totals.max() / totals.sum()),
+    }
+
+
+def _checked(epsilons: Sequence[float] | None, mechanism: str, view: str, weights: str) -> tuple[float, ...]:
+    """Return the grid of epsilons; everything that is wrong with the request is reported at once."""
+    grid = epsilon_grid() if epsilons is None else tuple(float(epsilon) for epsilon in epsilons)
+    problems: list[str] = []
+    if len(grid) < 2 or not all(0 < e < math.inf for e in grid) or list(grid) != sorted(set(grid)):
+        problems.append("epsilons must be at least two finite numbers above 0 that rise")
+    known = (
+        ("mechanism", mechanism, tuple(MECHANISMS)),
+        ("view", view, VIEWS),
+        ("weights", weights, ("cell", "record")),
+    )
+    problems += [f"unknown {what} {name!r}; use {', '.join(names)}" for what, name, names in known if name not in names]
+    if problems:
+        raise RiskError("cannot draw these risk curves", problems, "mend what is listed")
+    return grid
+
+
+class _Risk:
+    """The attack on distinct cells: equal cells have equal risk, so each is computed once."""
+
+    def __init__(self, counts: Counts, mechanism: str, sensitivity: float) -> None:
+        self.rows, self.repeats = unique_rows(counts)
+        self.mechanism, self.sensitivity = mechanism, sensitivity
+
+    def law(self, epsilon: float) -> NoiseLaw:
+        return MECHANISMS[self.mechanism](epsilon, self.sensitivity)
+
+    def average(self, values: Array) -> Average:
+        return average(values, self.rows, self.repeats)
+
+    def at(self, epsilon: float) -> RiskPoint:
+        law = self.law(epsilon)
+        views: dict[str, Average] = {
+            "conservative": self.average(local(self.rows, law, "conservative")),
+            "record": self.average(local(self.rows, law, "record")),
+            "any": self.average(local(self.rows, law, "any")),
+        }
+        right, read = views["record"], views["any"]
+        ppv = Average(cell=_ratio(right.cell, read.cell), record=_ratio(right.record, read.record))
+        return RiskPoint(epsilon=epsilon, ppv=ppv, **views)
+
+    def limits(self) -> dict[str, Limits]:
+        """As epsilon goes to 0 each count survives with probability 1/2; without noise each keeps its sign."""
+        classes = self.rows.shape[1]
+        alike, present = 0.5**classes, (self.rows > 0).sum(axis=1)
+        shares = self.rows / self.rows.sum(axis=1, keepdims=True)
+        same = self.average((present == 1).astype(float))
+        floors = {
+            "record": alike,
+            "any": classes * alike,
+            "plurality": (1 - alike) / classes,
+            "soft": (1 - alike) / classes,
+        }
+        ceilings = {"record": same, "any": same, "plurality": self.average(shares.max(axis=1)),
+                    "soft": self.average((shares**2).sum(axis=1))}  # fmt: skip
+        found = {name: Limits(floor=Average(cell=floor, record=floor), ceiling=ceilings[name])
+                 for name, floor in floors.items()}  # fmt: skip
+        return {"conservative": Limits(floor=self.average(present * alike), ceiling=same), **found}
+
+
+def average(values: Array, rows: Counts, repeats: NDArray[np.int64]) -> Average:
+    """Average over cells and over records, from distinct cells and how often each occurs."""
+    people = repeats * rows.sum(axis=1)
+    return Average(cell=float(values @ repeats / repeats.sum()), record=float(values @ people / people.sum()))
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0
+
+
+def _guess_point(found: Guess) -> GuessPoint:
+    plurality = Average(cell=found.plurality[0], record=found.plurality[1])
+    return GuessPoint(
+        epsilon=found.epsilon, plurality=plurality, soft=Average(cell=found.soft[0], record=found.soft[1])
+    )
+
+
+def _utility(found: Distances) -> Utility:
+    points = tuple(TvdPoint(**asdict(distance)) for distance in found.distances)
+    return Utility(points=points, draws=found.draws, sets=found.sets, all_sets=found.all_sets)
+
+
+def _worst(cells: Cells, risk: Array) -> tuple[WorstCell, ...]:
+    """Return the cells of highest risk; among equals those with most people."""
+    order = np.lexsort((-cells.sizes, -risk.round(12)))[:WORST]
+    labels = cells.schema[cells.sensitive].labels
+    top = cells.counts.argmax(axis=1)
+    return tuple(
+        WorstCell(
+            identifiers={name: _word(label) for name, label in cells.label(int(i)).items()}, people=int(cells.sizes[i]),
+            value=_word(labels[top[i]]), share=float(cells.counts[i, top[i]] / cells.sizes[i]), risk=float(risk[i]),
+        )
+        for i in order
+    )  # fmt: skip
+
+
+def _word(label: object) -> str:
+    if label is None:
+        return "missing"
+    return str(label).lower() if isinstance(label, bool) else str(label)

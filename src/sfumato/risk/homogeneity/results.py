@@ -1,0 +1,154 @@
+"""The typed result of the risk curves: one model that feeds the terminal, the page and JSON."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from sfumato.risk.homogeneity.checks import View
+from sfumato.risk.homogeneity.inverse import EpsilonChoice
+
+Weights = Literal["cell", "record"]
+FEW_POINTS = 13
+"""Epsilons of the printed table, of the guessing attackers and of the simulated utility: every fifth of the grid."""
+
+
+def few_of(points: int) -> list[int]:
+    """Return the positions of evenly spaced points, both ends included.
+
+    >>> few_of(61)[:3], len(few_of(61)), few_of(3)
+    ([0, 5, 10], 13, [0, 1, 2])
+    """
+    return [int(i) for i in np.unique(np.linspace(0, points - 1, min(points, FEW_POINTS)).round())]
+
+
+class Part(BaseModel):
+    """A frozen part of the result; infinite ends of intervals are written as words."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+
+class Average(Part):
+    """One risk averaged over occupied cells, and over the records in them."""
+
+    cell: float
+    record: float
+
+    def by(self, weights: str) -> float:
+        """Return the average by its name."""
+        return self.record if weights == "record" else self.cell
+
+
+class RiskPoint(Part):
+    """The homogeneity attack at one epsilon, exactly."""
+
+    epsilon: float
+    conservative: Average
+    record: Average
+    any: Average
+    ppv: Average
+    """Share of readings that are right for a random record: record / any."""
+
+
+class GuessPoint(Part):
+    """Attackers who guess wherever anything survives."""
+
+    epsilon: float
+    plurality: Average
+    soft: Average
+
+
+class TvdPoint(Part):
+    """Expected total-variation distance of the marginals of one order: mean and largest over the column sets."""
+
+    epsilon: float
+    way: Literal["cross", "direct"]
+    order: int
+    mean: float
+    largest: float
+
+
+class Utility(Part):
+    """How much of the 1-, 2- and 3-way marginals is left, and how it was simulated."""
+
+    points: tuple[TvdPoint, ...]
+    draws: int
+    sets: dict[int, int]
+    all_sets: dict[int, int]
+
+
+class Limits(Part):
+    """What a risk tends to without any information (floor) and without noise (ceiling)."""
+
+    floor: Average
+    ceiling: Average
+
+
+class WorstCell(Part):
+    """A cell whose members are most at risk, by its public identifiers."""
+
+    identifiers: dict[str, str]
+    people: int
+    value: str
+    """The sensitive value that most of them have, and their share."""
+    share: float
+    risk: float
+
+
+class Choice(Part):
+    """Which epsilons keep the target: :class:`EpsilonChoice` as it is saved."""
+
+    target: float
+    intervals: tuple[tuple[float, float], ...]
+    safe: tuple[float, float] | None
+    """The interval from 0 up that keeps the target, or none: then even pure noise misses it."""
+    floor: float
+    ceiling: float
+    statement: str
+
+    @classmethod
+    def of(cls, found: EpsilonChoice) -> Choice:
+        """Return the choice as it is saved."""
+        return cls(target=found.target, intervals=found.intervals, safe=found.safe, floor=found.floor,
+                   ceiling=found.ceiling, statement=found.statement())  # fmt: skip
+
+
+class RiskCurves(Part):
+    """Everything about one cross table: curves, limits, utility, worst cells, companions, and the choice of epsilon."""
+
+    table: str
+    identifiers: tuple[str, ...]
+    sensitive: str
+    adjacency: str
+    mechanism: str
+    sensitivity: float
+    view: View
+    weights: Weights
+    pilot: str | None
+    cells: int
+    records: int
+    values: int
+    domain: int
+    baseline: float
+    """Share of records that always naming the most common value gets right."""
+    points: tuple[RiskPoint, ...]
+    example: RiskPoint
+    """At epsilon 1, or at the end of the range that is nearest to it."""
+    reference: RiskPoint
+    """At the largest safe epsilon where there is one, else the example: here the worst cells are ranked."""
+    guesses: tuple[GuessPoint, ...]
+    distinct_cells: int
+    """Cells that differ in more than the order of their counts: equal ones have equal risk."""
+    guessed_cells: int
+    """Distinct cells behind each guessing average, at least; fewer than there are where a sample was taken."""
+    limits: dict[str, Limits]
+    utility: Utility | None
+    worst: tuple[WorstCell, ...]
+    companions: dict[str, float]
+    choice: Choice | None
+
+    def few(self) -> tuple[RiskPoint, ...]:
+        """Return the points of the printed table."""
+        return tuple(self.points[i] for i in few_of(len(self.points)))

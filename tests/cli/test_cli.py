@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.cli.app import run
 from sfumato.example import CODEBOOK, write_households
 
 SCHEMA = """
@@ -32,17 +31,6 @@ def folder(tmp_path, monkeypatch) -> Path:
     (tmp_path / "draft.toml").write_text(SCHEMA.replace('name = "t"', 'name = "t"\ndraft = true'))
     (tmp_path / "t.csv").write_text("age,sex\n1,f\n40,m\n")
     return tmp_path
-
-
-@pytest.fixture
-def sfumato_cli(monkeypatch, capsys):
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["sfumato", *arguments])
-        code = run()
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 RELEASE = ("release", "t.csv", "--schema", "s.toml", "--method", "contingency", "--set", "columns=age,sex")

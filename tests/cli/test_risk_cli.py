@@ -7,13 +7,10 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
-
-from sfumato.cli.app import run
 
 SCHEMA = """
 [table]
@@ -49,12 +46,12 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def sfumato_cli(monkeypatch, capsys):
+def sfumato_cli(sfumato_cli):
+    """Join what the terminal wraps, so that sentences can be looked for."""
+
     def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["sfumato", *arguments])
-        code = run()
-        captured = capsys.readouterr()
-        return code, " ".join(captured.out.split()), captured.err
+        code, out, err = sfumato_cli(*arguments)
+        return code, " ".join(out.split()), err
 
     return call
 

@@ -85,6 +85,12 @@ def test_gaussian_tables_are_jointly_certified():
     assert np.sqrt(np.sum(np.square(mus))) == pytest.approx(0.2364, rel=0.01)
 
 
+def test_a_delta_alone_asks_for_gaussian_noise():
+    assert sfumato.plan(TINY, Contingency(["a"], epsilon=1, delta=1e-6)).events[0].kind == "discrete-gaussian"
+    assert sfumato.plan(TINY, Contingency(["a"], epsilon=1, delta="0")).events[0].kind == "discrete-laplace"
+    assert sfumato.plan(TINY, Histogram("a", epsilon=1)).events[0].kind == "discrete-laplace"
+
+
 def test_a_person_with_several_rows_gets_more_noise():
     schema = dataclasses.replace(TINY, person="a", rows_per_person=3)
     made = sfumato.plan(schema, Histogram("b", epsilon=1))
@@ -116,7 +122,7 @@ def test_the_histogram_s_entropy_is_that_of_the_released_counts():
         (lambda: Contingency(columns=[["a"], "b"], epsilon=1), "list of names"),
         (lambda: Contingency(columns=[["a"], ["a"]], epsilon=1), "twice"),
         (lambda: Contingency(columns=["a"], epsilon=1, noise="gaussian"), "delta"),
-        (lambda: Contingency(columns=["a"], epsilon=1, delta=1e-6), "delta 0"),
+        (lambda: Contingency(columns=["a"], epsilon=1, delta=1e-6, noise="laplace"), "delta 0"),
         (lambda: Contingency(columns=["a"], epsilon=1, noise="pink"), "pink"),
         (lambda: Contingency(columns=[["a"], ["b"]], epsilon=1, shares=[0.5, 0.6]), "sum to 1"),
         (lambda: Contingency(columns=[["a"], ["b"]], epsilon=1, shares=[1]), "2 shares"),

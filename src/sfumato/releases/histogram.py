@@ -31,7 +31,7 @@ class Histogram:
     column: str
     epsilon: Number
     delta: Number = 0
-    noise: Noise = "laplace"
+    noise: Noise | None = None
     nonnegative: bool = False
 
     name: ClassVar[str] = "histogram"

@@ -45,7 +45,7 @@ class Marginals:
     columns: Sequence[str] | None = None
     pairs: str | Sequence[Sequence[str]] = "all"
     delta: Number = 0
-    noise: Noise = "laplace"
+    noise: Noise | None = None
 
     name: ClassVar[str] = "marginals"
     summary: ClassVar[str] = "a synthetic table drawn from noisy one- and two-way marginals (simple baseline)"

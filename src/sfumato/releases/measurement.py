@@ -40,14 +40,19 @@ class Measurement:
     sets: tuple[ColumnSet, ...]
     epsilon: Number
     delta: Number = 0
-    noise: Noise = "laplace"
+    noise: Noise | None = None
     shares: tuple[Number, ...] | None = None
 
     def __post_init__(self) -> None:
         problems = [f"the table {' x '.join(s)} is asked for twice" for s in _repeated(self.sets)]
-        problems += _budget_problems(self.epsilon, self.delta, self.noise)
+        problems += _budget_problems(self.epsilon, self.delta, self.law)
         problems += _share_problems(self.shares, len(self.sets)) if self.shares is not None else []
         self._refuse(problems, "")
+
+    @property
+    def law(self) -> Noise:
+        """The noise to draw: as stated, or Gaussian where a delta is given and Laplace otherwise."""
+        return self.noise or ("gaussian" if _states_delta(self.delta) else "laplace")
 
     def _refuse(self, problems: Sequence[str], where: str) -> None:
         if not problems:
@@ -81,8 +86,8 @@ class Measurement:
             "method": self.method, "table": schema.name, "adjacency": schema.adjacency,
             "unit": unit_of(schema), "randomness": randomness,
         }  # fmt: skip
-        parts = self._laplace_parts(schema) if self.noise == "laplace" else self._gaussian_parts(schema)
-        return (Event(kind=f"discrete-{self.noise}", epsilon=text(exact(self.epsilon)), delta=text(exact(self.delta)),
+        parts = self._laplace_parts(schema) if self.law == "laplace" else self._gaussian_parts(schema)
+        return (Event(kind=f"discrete-{self.law}", epsilon=text(exact(self.epsilon)), delta=text(exact(self.delta)),
                       parts=parts, **facts),)  # fmt: skip
 
     def _laplace_parts(self, schema: Schema) -> tuple[Part, ...]:
@@ -100,8 +105,8 @@ class Measurement:
         parts = [part for event in events for part in event.parts]
         shares = self.exact_shares()
         return tuple(
-            Stage(name=part.stage, cells=part.cells, noise=f"discrete {self.noise}", scale=part.scale,
-                  share=text(share), epsilon=text(exact(self.epsilon) * share) if self.noise == "laplace" else "joint")
+            Stage(name=part.stage, cells=part.cells, noise=f"discrete {self.law}", scale=part.scale,
+                  share=text(share), epsilon=text(exact(self.epsilon) * share) if self.law == "laplace" else "joint")
             for part, share in zip(parts, shares, strict=True)
         )  # fmt: skip
 
@@ -165,6 +170,13 @@ def _set_problems(schema: Schema, names: ColumnSet) -> list[str]:
 
 def _repeated(sets: Sequence[ColumnSet]) -> list[ColumnSet]:
     return [s for i, s in enumerate(sets) if s in sets[:i]]
+
+
+def _states_delta(delta: Number) -> bool:
+    try:
+        return exact(delta, "delta") != 0
+    except PlanError:  # reported with all other problems of the budget
+        return False
 
 
 def _budget_problems(epsilon: Number, delta: Number, noise: str) -> list[str]:

@@ -19,7 +19,6 @@ from sfumato.schema import Schema
 
 ROWS = 20_000
 REGIONS = ("north", "east", "south", "west", "islands")
-TENURES = ("owner", "tenant", "social")
 EDUCATION = ("none", "primary", "secondary", "vocational", "degree", "doctorate")
 STATUS = ("employed", "self-employed", "unemployed", "student", "retired", "home")
 WORKING = ("employed", "self-employed")

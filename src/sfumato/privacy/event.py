@@ -131,8 +131,3 @@ def kind_of(name: str) -> EventKind:
             next_step=f"use one of: {', '.join(sorted(_KINDS))}",
         )
     return _KINDS[name]
-
-
-def known_kinds() -> tuple[str, ...]:
-    """Return the names of all registered kinds."""
-    return tuple(sorted(_KINDS))

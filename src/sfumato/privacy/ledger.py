@@ -36,6 +36,11 @@ class Ledger:
     def __init__(self, url: str | Path) -> None:
         self._store = Store(url)
 
+    @classmethod
+    def of(cls, ledger: Ledger | str | Path) -> Ledger:
+        """Return the ledger itself, or the one at a path or URL."""
+        return ledger if isinstance(ledger, Ledger) else cls(ledger)
+
     def __repr__(self) -> str:
         return f"Ledger({str(self._store)!r})"
 

@@ -89,22 +89,17 @@ def _continuous(name: str, event: Event) -> Any:
     return reduce(lambda a, b: a.compose(b), losses)
 
 
-DISCRETE_LAPLACE = register_kind(EventKind(name="discrete-laplace", formal=True, guarantee="pure", loss=_laplace_parts))
-DISCRETE_GAUSSIAN = register_kind(
-    EventKind(name="discrete-gaussian", formal=True, guarantee="approximate", loss=_gaussian_parts)
-)
-LAPLACE = register_kind(
-    EventKind(name="laplace", formal=True, guarantee="pure", loss=partial(_continuous, "from_laplace_mechanism"))
-)
-GAUSSIAN = register_kind(
+for _kind in (
+    EventKind(name="discrete-laplace", formal=True, guarantee="pure", loss=_laplace_parts),
+    EventKind(name="discrete-gaussian", formal=True, guarantee="approximate", loss=_gaussian_parts),
+    EventKind(name="laplace", formal=True, guarantee="pure", loss=partial(_continuous, "from_laplace_mechanism")),
     EventKind(
         name="gaussian", formal=True, guarantee="approximate", loss=partial(_continuous, "from_gaussian_mechanism")
-    )
-)
-DECLARED = register_kind(EventKind(name="declared", formal=True, guarantee="approximate", loss=_stated))
-ZERO_CONCENTRATED = register_kind(
-    EventKind(name="zero-concentrated", formal=True, guarantee="zero-concentrated", loss=_stated)
-)
-PROBABILISTIC = register_kind(EventKind(name="probabilistic", formal=True, guarantee="probabilistic", loss=_stated))
-ASYMPTOTIC = register_kind(EventKind(name="asymptotic", formal=False, guarantee="asymptotic"))
-HEURISTIC = register_kind(EventKind(name="heuristic", formal=False, guarantee="heuristic"))
+    ),
+    EventKind(name="declared", formal=True, guarantee="approximate", loss=_stated),
+    EventKind(name="zero-concentrated", formal=True, guarantee="zero-concentrated", loss=_stated),
+    EventKind(name="probabilistic", formal=True, guarantee="probabilistic", loss=_stated),
+    EventKind(name="asymptotic", formal=False, guarantee="asymptotic"),
+    EventKind(name="heuristic", formal=False, guarantee="heuristic"),
+):
+    register_kind(_kind)

@@ -77,7 +77,7 @@ def plan(subject: Table | Schema, method: Method, rows: int | None = None, ledge
         made = made.model_copy(update={"notes": (*made.notes, f"{method.name} makes no rows, so rows is ignored")})
     if ledger is None:
         return made
-    book = _as_ledger(ledger)
+    book = Ledger.of(ledger)
     account = book.check(schema.name, made.events)
     return made.model_copy(update=_balance(book, account, made))
 
@@ -98,7 +98,7 @@ def release(table: Table, method: Method, rows: int | None = None, ledger: Ledge
     A crash after recording loses budget, never privacy.
     """
     randomness = Randomness.of(_sound_seed(seed))
-    book = None if ledger is None else _as_ledger(ledger)
+    book = None if ledger is None else Ledger.of(ledger)
     made = plan(table, method, rows, book, seed)
     table.require_valid()
     entries = book.spend(table.schema.name, made.events) if book is not None else ()
@@ -126,10 +126,6 @@ def _refuse_non_method(method: Any) -> None:
             f"{method!r} is not a method",
             next_step="give an instance, for example Contingency(columns=['age'], epsilon=1.0)",
         )
-
-
-def _as_ledger(ledger: Ledger | str | Path) -> Ledger:
-    return ledger if isinstance(ledger, Ledger) else Ledger(ledger)
 
 
 def _guarantee(schema: Schema, made: Plan, recorded: bool) -> Guarantee:

@@ -207,7 +207,7 @@ def _named_failure(target: Path, next_step: str) -> Generator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise BundleError(f"cannot write the bundle {str(target)!r}: {reason}", next_step=next_step) from error
-    except Exception as error:
+    except pa.ArrowException as error:
         raise BundleError(f"cannot write the bundle {str(target)!r}: {error}", next_step=next_step) from error
 
 

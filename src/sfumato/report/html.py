@@ -13,7 +13,6 @@ from sfumato.report import card
 from sfumato.report.document import ReleaseDocument, released_schema
 from sfumato.report.figures import Figure, chart_sets, count_figures, row_figures
 from sfumato.report.page import render
-from sfumato.report.page import vega_script as vega_script
 from sfumato.report.views import ColumnSet, Counts, say
 from sfumato.schema import Schema
 

@@ -52,13 +52,9 @@ def verify_bundle(directory: str | Path, ledger: Ledger | str | Path | None = No
     inspection = _Inspection(folder)
     document = inspection.document()
     if document is not None:
-        inspection.run(document, None if ledger is None else _opened(ledger))
+        inspection.run(document, None if ledger is None else Ledger.of(ledger))
     problems = tuple(inspection.problems)
     return BundleCheck(directory=str(folder), ok=not problems, checks=tuple(inspection.checks), problems=problems)
-
-
-def _opened(ledger: Ledger | str | Path) -> Ledger:
-    return ledger if isinstance(ledger, Ledger) else Ledger(ledger)
 
 
 def _refuse_non_bundle(folder: Path) -> None:

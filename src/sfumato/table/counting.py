@@ -144,7 +144,9 @@ def all_inside(engine: Engine, schema: Schema) -> bool:
 
 def _worker_count(layout: _Layout) -> int:
     """Each worker holds all tables; when they are large, one worker saves the memory."""
-    return min(len(os.sched_getaffinity(0)), 8) if layout.offsets[-1] < 10_000_000 else 1
+    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return min(cores, 8) if layout.offsets[-1] < 10_000_000 else 1
 
 
 def _units(engine: Engine, schema: Schema, names: Sequence[str]) -> Iterator[Unit]:

@@ -15,7 +15,6 @@ from sfumato.errors import MissingExtra, TableError
 from sfumato.table.engine import DuckDBEngine, Engine, IbisEngine, engine_errors
 
 FrameKind = Literal["pandas", "polars", "arrow", "duckdb", "ibis", "spark"]
-TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 DELIMITERS = (",", ";", "\t", "|")
 FORMATS = "CSV (.csv, .csv.gz, .tsv), Parquet, globs, pandas, polars, Arrow, DuckDB relations and Ibis tables"
 

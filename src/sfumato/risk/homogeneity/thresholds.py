@@ -40,11 +40,6 @@ class GuessingRisk:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.asarray(self.risk, dtype=dtype)
 
-    @property
-    def advantage(self) -> float:
-        """Return how much better than the baseline the attacker does on the records."""
-        return self.record_average - self.baseline
-
 
 def plurality(counts: ArrayLike, noise: NoiseLaw) -> GuessingRisk:
     """Return the exact risk under an attacker who names the largest noisy count."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
     from sfumato.releases.contingency import Contingency as Contingency
+    from sfumato.releases.entropy_release import EntropyRelease as EntropyRelease
     from sfumato.releases.histogram import Histogram as Histogram
     from sfumato.releases.marginals import Marginals as Marginals
     from sfumato.releases.method import methods as methods

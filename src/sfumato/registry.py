@@ -5,6 +5,7 @@ from __future__ import annotations
 REGISTRY: dict[str, str] = {
     "histogram": "sfumato.releases.histogram:Histogram",
     "contingency": "sfumato.releases.contingency:Contingency",
+    "entropy": "sfumato.releases.entropy_release:EntropyRelease",
     "marginals": "sfumato.releases.marginals:Marginals",
 }
 """Name on the command line -> module and class; every class here is also ``sfumato.<class>``."""

@@ -71,7 +71,7 @@ class Page(HTMLParser):
 
 
 def page_of(made: sfumato.Release, files=None) -> str:
-    kind = "rows" if made.method.makes_rows else "counts"
+    kind = made.method.makes
     tables = [
         ReleasedTable(columns=names if kind == "counts" else data.column_names, kind=kind, rows=data.num_rows,
                       parquet="data.parquet", csv="data.csv")

@@ -192,7 +192,7 @@ def list_methods(
     for info in chosen.values():
         if name is not None:
             voice.say(_plain_docstring(info.cls))
-    keys = ("name", "summary", "formal", "makes_rows", "parameters")
+    keys = ("name", "summary", "formal", "makes", "parameters")
     voice.document([{key: getattr(info, key) for key in keys} for info in chosen.values()])
 
 

@@ -87,9 +87,9 @@ class Guarantee(BaseModel):
     def _adjacency_lines(self) -> list[str]:
         if self.adjacency == "replace":
             return [
-                f"The number of rows ({self.rows}) is public; the content of each row is what is hidden. Replacing a "
-                "row takes it out of one cell and puts it into another, so the same Laplace noise costs twice what it "
-                "costs under add-remove: the noise here has twice the scale."
+                f"The number of rows ({self.rows}) is public; the content of each row is what is hidden. Where counts "
+                "are released, replacing a row takes it out of one cell and puts it into another, so the same Laplace "
+                "noise costs twice what it costs under add-remove: the noise here allows for that."
             ]
         return [f"Whether a {self.unit} is in the table at all is hidden, and so is the number of rows."]
 

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 STAMP = "not for release"
+
+
+class Uniform(Protocol):
+    """A source of uniform numbers in [0, 1)."""
+
+    def random(self, size: int) -> NDArray[np.float64]:
+        """Return independent uniform numbers."""
+        ...
+
+
+class SystemUniform:
+    """Uniform numbers of 53 bits, each straight from the operating system."""
+
+    def random(self, size: int) -> NDArray[np.float64]:
+        """Return independent uniform numbers."""
+        words = np.frombuffer(os.urandom(8 * size), np.uint64)
+        return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -35,6 +54,11 @@ class Randomness:
     def generator(self) -> np.random.Generator:
         """A NumPy generator for post-processing, seeded by the operating system unless a seed was given."""
         return np.random.default_rng(self.seed)
+
+    @property
+    def uniform(self) -> Uniform:
+        """Uniform numbers for draws on which the guarantee rests: from the operating system unless a seed was given."""
+        return SystemUniform() if self.seed is None else self.generator
 
     @property
     def stamp(self) -> str | None:

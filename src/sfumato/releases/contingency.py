@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.measurement import Measurement, Noise, column_sets, measure
-from sfumato.releases.method import Output
+from sfumato.releases.method import Makes, Output
 from sfumato.releases.plan import Plan
 from sfumato.schema import Schema
 from sfumato.table.frames import cell_table
@@ -41,8 +41,9 @@ class Contingency:
 
     name: ClassVar[str] = "contingency"
     summary: ClassVar[str] = "noisy counts of every cell of one or several cross tables"
+    about: ClassVar[str] = ""
     formal: ClassVar[bool] = True
-    makes_rows: ClassVar[bool] = False
+    makes: ClassVar[Makes] = "counts"
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, str):

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.entropy import shannon
+from sfumato.entropy.values import shannon
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.contingency import Contingency
 from sfumato.releases.measurement import Measurement, Noise
-from sfumato.releases.method import Output
+from sfumato.releases.method import Makes, Output
 from sfumato.releases.plan import Plan
 from sfumato.schema import Schema
+from sfumato.table.frames import cell_table
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -25,7 +27,9 @@ class Histogram:
     """Noisy counts of one column and the Shannon entropy of those counts.
 
     The entropy is computed from the released counts (negative ones as 0), so it costs nothing; noise on empty cells
-    pulls it upwards, which the report says.
+    pulls it upwards, which the report says. With ``synthetic`` the noisy counts (negative ones as 0) are only a
+    distribution, and what is released are the counts of rows drawn from it: as many as the noisy total says, or the
+    public row count. Drawing adds chance and no privacy.
     """
 
     column: str
@@ -33,11 +37,13 @@ class Histogram:
     delta: Number = 0
     noise: Noise | None = None
     nonnegative: bool = False
+    synthetic: bool = False
 
     name: ClassVar[str] = "histogram"
     summary: ClassVar[str] = "noisy counts of one column, with the entropy of the released counts"
+    about: ClassVar[str] = ""
     formal: ClassVar[bool] = True
-    makes_rows: ClassVar[bool] = False
+    makes: ClassVar[Makes] = "counts"
 
     def __post_init__(self) -> None:
         self.measurement()
@@ -56,10 +62,21 @@ class Histogram:
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Count, add noise, and compute the entropy of what is released."""
         output = self._table().run(table, plan, randomness)
-        counts = np.maximum(next(iter(output.tables.values())).column(1).to_numpy(), 0)
-        return Output(output.tables, single=True, statistics={"entropy_bits": shannon(counts)})
+        names, noisy = next(iter(output.tables.items()))
+        counts = np.maximum(noisy.column(1).to_numpy(), 0)
+        if self.synthetic:
+            total = table.schema.rows if table.schema.rows is not None else int(counts.sum())
+            counts = _drawn(counts, total, randomness)
+            noisy = cell_table([table.schema[self.column]], counts)
+        return Output({names: noisy}, single=True, statistics={"entropy_bits": shannon(counts)})
 
     @classmethod
     def example(cls, schema: Schema) -> Histogram:
         """Return a small instance that fits a schema."""
         return cls(column=schema.releasable[0], epsilon=1.0)
+
+
+def _drawn(counts: NDArray[np.int64], total: int, randomness: Randomness) -> NDArray[np.int64]:
+    """Return the counts of ``total`` rows drawn from noisy counts; uniformly where the noise left no count above 0."""
+    weights = counts if counts.sum() > 0 else np.ones_like(counts)
+    return randomness.generator.multinomial(total, weights / weights.sum()).astype(np.int64)

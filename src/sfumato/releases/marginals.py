@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.entropy.values import shannon
 from sfumato.errors import PlanError
 from sfumato.privacy.event import Part
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.measurement import Measurement, Noise, measure
-from sfumato.releases.method import Output
+from sfumato.releases.method import Makes, Output
 from sfumato.releases.plan import Plan, refuse_memory
 from sfumato.releases.sampling import Sampled, refuse_impossible_rules, rows_table, sample_rows
 from sfumato.releases.tree import TreeModel, fit_tree
@@ -49,8 +50,11 @@ class Marginals:
 
     name: ClassVar[str] = "marginals"
     summary: ClassVar[str] = "a synthetic table drawn from noisy one- and two-way marginals (simple baseline)"
+    about: ClassVar[str] = (
+        "They were drawn from noisy counts, not copied from the table; one may equal a true row by chance."
+    )
     formal: ClassVar[bool] = True
-    makes_rows: ClassVar[bool] = True
+    makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
         Measurement(self.name, (("",),), self.epsilon, self.delta, self.noise)
@@ -112,8 +116,8 @@ class Marginals:
         schema = table.schema
         sets = self.measurement(schema).sets
         noisy = measure(table.marginals(sets), plan, sets, randomness)
-        total = float(schema.rows) if schema.rows is not None else _noisy_total(noisy)
-        model = _fit(noisy, plan, total)
+        total = float(schema.rows) if schema.rows is not None else noisy_total(noisy)
+        model = fit_noisy(noisy, plan, total)
         count = plan.rows if plan.rows is not None else min(round(total), LARGEST_SAMPLE)
         generator = randomness.generator
         sampled = sample_rows(schema, lambda n: model.draw(n, generator), count, generator)
@@ -125,7 +129,7 @@ class Marginals:
         return cls(epsilon=2.0)
 
 
-def _noisy_total(noisy: Mapping[tuple[str, ...], NDArray[np.int64]]) -> float:
+def noisy_total(noisy: Mapping[tuple[str, ...], NDArray[np.int64]]) -> float:
     """Average the totals of the one-way tables, weighted by their precision (fewer cells, less noise)."""
     ones = [counts for names, counts in noisy.items() if len(names) == 1]
     weights = np.array([1.0 / counts.size for counts in ones])
@@ -133,10 +137,17 @@ def _noisy_total(noisy: Mapping[tuple[str, ...], NDArray[np.int64]]) -> float:
     return max(float(weights @ totals / weights.sum()), 0.0)
 
 
-def _fit(noisy: Mapping[tuple[str, ...], NDArray[np.int64]], plan: Plan, total: float) -> TreeModel:
+def fit_noisy(noisy: Mapping[tuple[str, ...], NDArray[np.int64]], plan: Plan, total: float,
+              coarse_first: bool = False) -> TreeModel:  # fmt: skip
+    """Fit a tree to noisy tables, whose noise is that of the plan's events; its root is the first column.
+
+    With ``coarse_first`` the root is the column whose noisy counts are least spread.
+    """
     parts = [(event.kind, part) for event in plan.events for part in event.parts]
     variance = {names: _variance(kind, part) for names, (kind, part) in zip(noisy, parts, strict=True)}
     ones = {names[0]: counts for names, counts in noisy.items() if len(names) == 1}
+    if coarse_first:
+        ones = dict(sorted(ones.items(), key=lambda item: shannon(np.maximum(item[1], 0))))
     pairs: dict[Any, NDArray[np.int64]] = {names: counts for names, counts in noisy.items() if len(names) == 2}
     return fit_tree(ones, pairs, {key: variance[key] for key in pairs}, total)
 

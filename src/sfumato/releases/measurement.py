@@ -25,7 +25,7 @@ from sfumato.privacy.event import Event, Part
 from sfumato.privacy.exact import Number, exact, positive, round_down, text
 from sfumato.privacy.noise import add_gaussian, add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
-from sfumato.releases.plan import Plan, Stage, cells_of, refuse_beyond_memory, table_memory, unit_of
+from sfumato.releases.plan import Plan, Stage, cells_of, event_facts, refuse_beyond_memory, table_memory, unit_of
 from sfumato.schema import Schema
 
 Noise = Literal["laplace", "gaussian"]
@@ -82,13 +82,9 @@ class Measurement:
         )  # fmt: skip
 
     def _events(self, schema: Schema, randomness: str) -> tuple[Event, ...]:
-        facts: dict[str, Any] = {
-            "method": self.method, "table": schema.name, "adjacency": schema.adjacency,
-            "unit": unit_of(schema), "randomness": randomness,
-        }  # fmt: skip
         parts = self._laplace_parts(schema) if self.law == "laplace" else self._gaussian_parts(schema)
         return (Event(kind=f"discrete-{self.law}", epsilon=text(exact(self.epsilon)), delta=text(exact(self.delta)),
-                      parts=parts, **facts),)  # fmt: skip
+                      parts=parts, **event_facts(self.method, schema, randomness)),)  # fmt: skip
 
     def _laplace_parts(self, schema: Schema) -> tuple[Part, ...]:
         return tuple(

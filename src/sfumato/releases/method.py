@@ -6,7 +6,7 @@ import dataclasses
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from sfumato.errors import PlanError
 from sfumato.privacy.randomness import Randomness
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 ColumnSet = tuple[str, ...]
+Makes = Literal["counts", "rows", "values"]
+"""What a method releases: noisy counts of whole domains, synthetic rows, or noisy numbers such as a curve."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,10 @@ class Method(Protocol):
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    about: ClassVar[str]
+    """What a reader of page one must know about the released things, in a sentence or two; may be empty."""
     formal: ClassVar[bool]
-    makes_rows: ClassVar[bool]
+    makes: ClassVar[Makes]
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
@@ -55,6 +59,24 @@ class Method(Protocol):
         ...
 
 
+@runtime_checkable
+class ChecksTable(Protocol):
+    """A method with needs of its own that only the table can answer; asked before anything is spent."""
+
+    def require_table(self, table: Table, plan: Plan) -> None:
+        """Refuse a table on which the method would be of no use."""
+        ...
+
+
+@runtime_checkable
+class ReleasesValues(Method, Protocol):
+    """A method that releases numbers, and can show the custodian the true ones in tables of the same shape."""
+
+    def true_values(self, table: Table) -> Mapping[ColumnSet, pa.Table]:
+        """Return what would be released without noise: confidential."""
+        ...
+
+
 @dataclass(frozen=True)
 class MethodInfo:
     """One entry of the registry, as ``sfumato methods`` shows it."""
@@ -62,7 +84,7 @@ class MethodInfo:
     name: str
     summary: str
     formal: bool
-    makes_rows: bool
+    makes: Makes
     parameters: Mapping[str, str]
     cls: type[Method]
 
@@ -82,7 +104,7 @@ def methods() -> dict[str, MethodInfo]:
 
 def _info(cls: type[Method]) -> MethodInfo:
     parameters = {f.name: _default(f) for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
-    return MethodInfo(cls.name, cls.summary, cls.formal, cls.makes_rows, parameters, cls)
+    return MethodInfo(cls.name, cls.summary, cls.formal, cls.makes, parameters, cls)
 
 
 def _default(parameter: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -60,6 +60,12 @@ def unit_of(schema: Schema) -> str:
     if schema.person is None:
         return "row"
     return f"person (at most {schema.rows_per_person} row{'s' if schema.rows_per_person > 1 else ''})"
+
+
+def event_facts(method: str, schema: Schema, randomness: str) -> dict[str, Any]:
+    """Return what every event of a release says about itself, whatever its mechanism."""
+    return {"method": method, "table": schema.name, "adjacency": schema.adjacency, "unit": unit_of(schema),
+            "randomness": randomness}  # fmt: skip
 
 
 def memory_limit() -> int:

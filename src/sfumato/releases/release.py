@@ -15,7 +15,7 @@ from sfumato.privacy.exact import exact, show, text
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.ledger import Account, Entry, Ledger
 from sfumato.privacy.randomness import Randomness
-from sfumato.releases.method import Method
+from sfumato.releases.method import ChecksTable, Method
 from sfumato.releases.plan import Plan
 from sfumato.schema import Schema
 from sfumato.table.frames import Tables, to_frame
@@ -73,7 +73,7 @@ def plan(subject: Table | Schema, method: Method, rows: int | None = None, ledge
     if method.formal:
         schema.require_confirmed()
     made = method.plan(schema, rows, Randomness.of(seed).mode)
-    if rows is not None and not method.makes_rows:
+    if rows is not None and method.makes != "rows":
         made = made.model_copy(update={"notes": (*made.notes, f"{method.name} makes no rows, so rows is ignored")})
     if ledger is None:
         return made
@@ -101,6 +101,8 @@ def release(table: Table, method: Method, rows: int | None = None, ledger: Ledge
     book = None if ledger is None else Ledger.of(ledger)
     made = plan(table, method, rows, book, seed)
     table.require_valid()
+    if isinstance(method, ChecksTable):
+        method.require_table(table, made)
     entries = book.spend(table.schema.name, made.events) if book is not None else ()
     output = method.run(table, made, randomness, rows)
     account = book.account(table.schema.name) if book is not None else None

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.privacy.randomness import Uniform
+
 Array = NDArray[np.float64]
 RAKING_ROUNDS = 30
 
@@ -56,25 +58,42 @@ class TreeModel:
     edges: tuple[Edge, ...]
     conditionals: Mapping[tuple[str, str], Array]
 
-    def draw(self, rows: int, generator: np.random.Generator) -> dict[str, NDArray[np.int64]]:
+    @property
+    def parents(self) -> dict[str, str]:
+        """The parent of every column that has one."""
+        return {edge.child: edge.parent for edge in self.edges}
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The columns in drawing order: parents before children."""
+        return (*(name for name in self.shares if name not in self.parents), *(edge.child for edge in self.edges))
+
+    def table(self, name: str) -> Array:
+        """Return a column's probabilities, a row for each level of its parent (one row without a parent).
+
+        A row without mass says nothing, so it is uniform.
+        """
+        parent = self.parents.get(name)
+        table = self.shares[name][None, :] if parent is None else self.conditionals[parent, name]
+        filled = np.where(table.sum(axis=1, keepdims=True) <= 0, 1.0, table)
+        return filled / filled.sum(axis=1, keepdims=True)
+
+    def draw(self, rows: int, generator: Uniform) -> dict[str, NDArray[np.int64]]:
         """Return codes of ``rows`` independent rows."""
-        parents = {edge.child: edge.parent for edge in self.edges}
         codes: dict[str, NDArray[np.int64]] = {}
-        for name in [*(n for n in self.shares if n not in parents), *(e.child for e in self.edges)]:
-            parent = parents.get(name)
-            table = self.shares[name][None, :] if parent is None else self.conditionals[parent, name]
+        for name in self.order:
+            parent = self.parents.get(name)
             given = np.zeros(rows, dtype=np.int64) if parent is None else codes[parent]
-            codes[name] = _draw_given(table, given, generator)
+            codes[name] = draw_given(self.table(name), given, generator)
         return codes
 
 
-def _draw_given(table: Array, given: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
-    """Inverse transform for all rows at once: row r of the table occupies the interval [r, r + 1).
+def draw_given(table: Array, given: NDArray[np.int64], generator: Uniform) -> NDArray[np.int64]:
+    """Draw a code for each row from the given row of a table of probabilities.
 
-    A row without mass says nothing, so it is drawn uniformly.
+    Inverse transform for all rows at once: row r of the table occupies the interval [r, r + 1).
     """
-    empty = table.sum(axis=1, keepdims=True) <= 0
-    cumulative = np.cumsum(np.where(empty, 1.0, table), axis=1)
+    cumulative = np.cumsum(table, axis=1)
     cumulative /= cumulative[:, -1:]
     cumulative[:, -1] = 1.0
     ladder = (cumulative + np.arange(len(table))[:, None]).ravel()

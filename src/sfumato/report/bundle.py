@@ -17,6 +17,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import BundleError, SfumatoError
+from sfumato.releases.method import Makes
 from sfumato.report.document import FileRecord, ReleaseDocument, ReleasedTable
 from sfumato.report.script import reproduction_script
 
@@ -131,25 +132,24 @@ def file_stems(sets: list[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     return stems
 
 
-def _placed(release: Release) -> Iterator[tuple[tuple[str, ...], str, pa.Table, bool]]:
-    makes_rows = release.method.makes_rows
+def _placed(release: Release) -> Iterator[tuple[tuple[str, ...], str, pa.Table, Makes]]:
+    makes = release.method.makes
     if release.single:
         names, table = next(iter(release.tables.items()))
-        yield tuple(table.column_names) if makes_rows else names, "data", table, makes_rows
+        yield names if makes == "counts" else tuple(table.column_names), "data", table, makes
         return
     stems = file_stems(list(release.tables))
     for names, table in release.tables.items():
-        yield names, f"{TABLES}/{stems[names]}", table, makes_rows
+        yield names, f"{TABLES}/{stems[names]}", table, makes
 
 
-def _write_table(folder: Path, columns: tuple[str, ...], stem: str, table: pa.Table, makes_rows: bool,
+def _write_table(folder: Path, columns: tuple[str, ...], stem: str, table: pa.Table, makes: Makes,
                  metadata: Mapping[str, str]) -> ReleasedTable:  # fmt: skip
     (folder / stem).parent.mkdir(exist_ok=True)
     parquet, csv = f"{stem}.parquet", f"{stem}.csv"
     pq.write_table(table.replace_schema_metadata(dict(metadata)), folder / parquet)
     pa_csv.write_csv(table, folder / csv)
-    kind = "rows" if makes_rows else "counts"
-    return ReleasedTable(columns=columns, kind=kind, rows=table.num_rows, parquet=parquet, csv=csv)
+    return ReleasedTable(columns=columns, kind=makes, rows=table.num_rows, parquet=parquet, csv=csv)
 
 
 def _warning(stamp: str) -> str:
@@ -163,7 +163,7 @@ def _publish_with_private(release: Release, document: ReleaseDocument, folder: P
                           table: Table) -> None:  # fmt: skip
     from sfumato.report.html import private_page
 
-    page = private_page(document, release.schema, release.tables, table)
+    page = private_page(document, release.schema, release.tables, table, release.method)
     private.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(private, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:

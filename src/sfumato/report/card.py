@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sfumato.privacy.exact import exact, show
+from sfumato.releases.plan import Stage
 from sfumato.report.document import RecordedCost, ReleaseDocument
 from sfumato.report.figures import MOST_COLUMNS, MOST_FIGURES
 from sfumato.report.views import Spread, say
@@ -29,7 +30,6 @@ UNPROVED = (
 WHOLE_DOMAIN = "Every cell of the public domain is there, empty ones included."
 CLAMPED = "Counts below 0 were set to 0, which lifts cells that are nearly empty."
 UNBIASED = "Counts are unbiased, so some may be below 0."
-DRAWN = "They were drawn from noisy counts, not copied from the table; one may equal a true row by chance."
 
 
 class Banner(NamedTuple):
@@ -79,14 +79,24 @@ def epsilon(document: ReleaseDocument) -> str | None:
 def released(document: ReleaseDocument) -> list[str]:
     """Say what was released."""
     tables = document.tables
-    if document.method.makes_rows:
+    if document.method.makes == "values":
+        return [f"{_numbers(document)} with noise: {document.method.summary}.", document.method.about]
+    if document.method.makes == "rows":
         names = tables[0].columns
-        return [f"{say(tables[0].rows)} synthetic rows with {len(names)} columns: {', '.join(names)}.", DRAWN]
+        return [
+            f"{say(tables[0].rows)} synthetic rows with {len(names)} columns: {', '.join(names)}.",
+            document.method.about,
+        ]
     cells = sum(table.rows for table in tables)
     named = "; ".join(" x ".join(table.columns) for table in tables)
     what = "1 table" if len(tables) == 1 else f"{len(tables)} tables"
     sign = CLAMPED if document.method.parameters.get("nonnegative") else UNBIASED
     return [f"Noisy counts of all {say(cells)} cells of {what}: {named}.", f"{WHOLE_DOMAIN} {sign}"]
+
+
+def _numbers(document: ReleaseDocument) -> str:
+    lines = sum(table.rows for table in document.tables)
+    return "One number" if lines == 1 else f"{say(lines)} numbers"
 
 
 def cost(document: ReleaseDocument) -> Cost:
@@ -147,25 +157,30 @@ def _certainty(document: ReleaseDocument) -> str:
 
 
 def _released_columns(document: ReleaseDocument) -> set[str]:
-    return {name for table in document.tables for name in table.columns}
+    named = {name for table in document.tables for name in table.columns}
+    used = document.method.parameters.get("columns") or [document.method.parameters.get("column")]
+    return named | {name for name in used if isinstance(name, str)} if document.method.makes == "values" else named
 
 
 def stages(document: ReleaseDocument) -> list[tuple[str, ...]]:
     """Return the table of stages: name, cells, noise, scale, 95 % of the noise, epsilon, share."""
-    parts = [(event.kind, part) for event in document.events for part in event.parts]
-    widths = {part.stage: f"± {say(Spread(kind, part.scale).half_width())}" for kind, part in parts}
     return [
         (
             stage.name,
             say(stage.cells),
             stage.noise,
             f"{stage.scale:.4g}",
-            widths.get(stage.name, ""),
+            _noise_width(stage),
             "joint" if stage.epsilon == "joint" else show(exact(stage.epsilon)),
             f"{float(exact(stage.share)):.1%}",
         )
         for stage in document.stages
     ]
+
+
+def _noise_width(stage: Stage) -> str:
+    known = stage.noise.endswith(("laplace", "gaussian"))
+    return f"± {say(Spread(stage.noise, stage.scale).half_width())}" if known else ""
 
 
 STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
@@ -174,6 +189,17 @@ STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
         lambda value: f"{value:.3f} bits",
         "Computed from the released counts (those below 0 as 0), so it costs nothing. Noise on empty cells pulls it "
         "upward.",
+    ),
+    "released_entropy_bits": (
+        "Released entropy",
+        lambda value: f"{value:.4g} bits",
+        "The entropy itself with noise, kept between 0 and log2 of the number of cells.",
+    ),
+    "entropy_order": ("Order of the entropy", str, "1 is Shannon, 0 the support, inf the min-entropy."),
+    "mean_absolute_error_bits": (
+        "Mean error of the released entropy",
+        lambda value: f"{value:.3g} bits",
+        "The noise is a Laplace law with this mean size, for every table of this size.",
     ),
     "noisy_total": (
         "Number of rows that the model assumes",
@@ -220,7 +246,9 @@ def columns(document: ReleaseDocument, schema: Schema) -> list[tuple[str, ...]]:
 
 def not_drawn(document: ReleaseDocument) -> str:
     """Say how much of the release has no chart."""
-    rows = document.method.makes_rows
+    rows = document.method.makes == "rows"
+    if document.method.makes == "values":
+        return ""
     more = len(document.tables[0].columns) - MOST_COLUMNS if rows else len(document.tables) - MOST_FIGURES
     what = ("column" if rows else "table") + ("" if more == 1 else "s")
     return f"Not drawn: {more} more {what}; the data files hold everything." if more > 0 else ""

@@ -22,7 +22,7 @@ from sfumato.privacy.event import Event
 from sfumato.privacy.exact import text
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.ledger_models import Account, Entry
-from sfumato.releases.method import parameters_of
+from sfumato.releases.method import Makes, parameters_of
 from sfumato.releases.plan import Stage
 from sfumato.schema import Schema
 
@@ -51,9 +51,9 @@ class ReleasedTable(Record):
     """One released table, and the files that hold it."""
 
     columns: tuple[str, ...]
-    kind: Literal["counts", "rows"]
+    kind: Makes
     rows: int
-    """Lines of the released table: cells of a count table, or synthetic rows."""
+    """Lines of the released table: cells of a count table, synthetic rows, or points of a curve."""
     parquet: str
     csv: str
 
@@ -63,8 +63,9 @@ class MethodRecord(Record):
 
     name: str
     summary: str
+    about: str = ""
     formal: bool
-    makes_rows: bool
+    makes: Makes
     module: str
     class_name: str
     parameters: dict[str, Any]
@@ -212,8 +213,9 @@ def versions() -> dict[str, str]:
 def _method(release: Release) -> MethodRecord:
     cls = type(release.method)
     return MethodRecord(
-        name=release.method.name, summary=release.method.summary, formal=release.method.formal,
-        makes_rows=release.method.makes_rows, module=cls.__module__, class_name=cls.__name__,
+        name=release.method.name, summary=release.method.summary, about=release.method.about,
+        formal=release.method.formal,
+        makes=release.method.makes, module=cls.__module__, class_name=cls.__name__,
         parameters=plain(parameters_of(release.method)), rows=release.plan.rows,
     )  # fmt: skip
 

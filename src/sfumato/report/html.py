@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from sfumato.releases.method import Method, ReleasesValues
 from sfumato.report import card
 from sfumato.report.document import ReleaseDocument, released_schema
 from sfumato.report.figures import Figure, chart_sets, count_figures, row_figures
 from sfumato.report.page import render
+from sfumato.report.value_figures import value_figures
 from sfumato.report.views import ColumnSet, Counts, say
 from sfumato.schema import Schema
 
@@ -29,15 +31,19 @@ def public_page(document: ReleaseDocument, schema: Schema, tables: Tables) -> st
     return _render(document, schema, _figures(document, schema, tables, None), None)
 
 
-def private_page(document: ReleaseDocument, schema: Schema, tables: Tables, table: Table) -> str:
+def private_page(document: ReleaseDocument, schema: Schema, tables: Tables, table: Table, method: Method) -> str:
     """Return the custodian's copy: true values beside the released ones."""
+    if isinstance(method, ReleasesValues):
+        some = (schema.releasable[0],)
+        figures = value_figures(tables, method.true_values(table))
+        return _render(document, schema, figures, int(table.marginals([some])[some].sum()))
     sets = _drawn_sets(document, schema, tables)
     truth = table.marginals(sets)
     return _render(document, schema, _figures(document, schema, tables, truth), int(truth[sets[0]].sum()))
 
 
 def _drawn_sets(document: ReleaseDocument, schema: Schema, tables: Tables) -> list[ColumnSet]:
-    if not document.method.makes_rows:
+    if document.method.makes == "counts":
         return list(tables)
     return chart_sets(document, schema, next(iter(tables.values())).column_names)
 
@@ -45,7 +51,9 @@ def _drawn_sets(document: ReleaseDocument, schema: Schema, tables: Tables) -> li
 def _figures(
     document: ReleaseDocument, schema: Schema, tables: Tables, truth: Mapping[ColumnSet, Counts] | None
 ) -> list[Figure]:
-    if not document.method.makes_rows:
+    if document.method.makes == "values":
+        return value_figures(tables)
+    if document.method.makes == "counts":
         return count_figures(document, schema, tables, truth)
     from sfumato.table import read
 

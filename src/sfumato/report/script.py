@@ -70,7 +70,7 @@ def reproduction_script(document: ReleaseDocument) -> str:
         module=method.module,
         class_name=method.class_name,
         method=_call(method.class_name, method.parameters),
-        rows=method.rows if method.makes_rows else None,
+        rows=method.rows if method.makes == "rows" else None,
         seed=document.randomness.seed,
     )
 

@@ -163,7 +163,7 @@ class _Inspection:
             yield f"{listed.parquet} has {table.num_rows:,} lines, {DOCUMENT} says {listed.rows:,}"
         if not _read_csv(self.folder / listed.csv, table.schema).equals(table):
             yield f"{listed.csv} and {listed.parquet} do not hold the same values"
-        look = _row_problems if listed.kind == "rows" else _cell_problems
+        look = {"rows": _row_problems, "counts": _cell_problems, "values": _value_problems}[listed.kind]
         yield from look(schema, listed, table)
 
 
@@ -196,6 +196,15 @@ def _row_problems(schema: Schema, listed: ReleasedTable, table: pa.Table) -> Ite
         return
     violations = read(table, released_schema(schema, names)).check()
     yield from (f"{listed.parquet}: {violation}" for violation in violations)
+
+
+def _value_problems(schema: Schema, listed: ReleasedTable, table: pa.Table) -> Iterator[str]:
+    if tuple(table.column_names) != listed.columns:
+        yield f"{listed.parquet} has columns {', '.join(table.column_names)}, not those that {DOCUMENT} lists"
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        numbers = column.to_numpy() if pa.types.is_floating(column.type) else np.zeros(0)
+        if column.null_count or not np.isfinite(numbers).all():
+            yield f"{listed.parquet} has values of {name} that are missing or not finite"
 
 
 def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:

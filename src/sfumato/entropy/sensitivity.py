@@ -1,7 +1,6 @@
-"""Entropy of counts, and how much one record can change it.
+"""How much one record can change an entropy: exact where a closed form or a short search is proved.
 
-The entropy of released counts is free post-processing. Releasing an entropy by itself needs its sensitivity: exact
-where a closed form or a short search is proved, otherwise the tightest proved bound, and the answer says which.
+Otherwise the tightest proved bound, and the answer says which. The printed bounds are here as labelled diagnostics.
 """
 
 from __future__ import annotations
@@ -10,55 +9,14 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from sfumato.entropy.values import refuse_order, renyi
 from sfumato.errors import PlanError
 
 Adjacency = Literal["replace", "add-remove"]
 LONGEST_SEARCH = 2000
 """Records up to which orders between 1 and infinity are searched exactly under replace (quadratic in n)."""
-
-
-def shannon(counts: ArrayLike) -> float:
-    """Return the Shannon entropy in bits of non-negative counts; 0 for an empty table.
-
-    >>> shannon([1, 1, 1, 1])
-    2.0
-    """
-    shares = _shares(counts)
-    return float(-(shares * np.log2(shares)).sum()) + 0.0
-
-
-def renyi(counts: ArrayLike, order: float) -> float:
-    """Return the Renyi entropy in bits; order 0 is log2 of the support, 1 Shannon, infinity the min-entropy.
-
-    >>> renyi([1, 1, 1, 1], 2)
-    2.0
-    """
-    _refuse_order(order)
-    shares = _shares(counts)
-    if shares.size == 0:
-        return 0.0
-    if order == 1:
-        return shannon(counts)
-    if math.isinf(order):
-        return float(-np.log2(shares.max())) + 0.0
-    return float(np.log2((shares**order).sum()) / (1 - order)) + 0.0
-
-
-def _shares(counts: ArrayLike) -> NDArray[np.float64]:
-    weights = np.asarray(counts, dtype=float).ravel()
-    if weights.size and (not np.isfinite(weights).all() or weights.min() < 0):
-        raise PlanError(
-            "entropy needs counts of 0 or more", next_step="clamp noisy counts at 0 first: np.maximum(counts, 0)"
-        )
-    weights = weights[weights > 0]
-    return weights / weights.sum() if weights.size else weights
-
-
-def _refuse_order(order: float) -> None:
-    if math.isnan(order) or order < 0:
-        raise PlanError(f"the order must be 0 or more, found {order!r}", next_step="use 1 for Shannon, 2, or math.inf")
 
 
 class Sensitivity(float):
@@ -83,7 +41,7 @@ def sensitivity(n: int, cells: int, order: float = 1.0, adjacency: Adjacency = "
     >>> round(sensitivity(1000, 30), 9), sensitivity(1000, 30).exact
     (0.011407758, True)
     """
-    _refuse_order(order)
+    refuse_order(order)
     if n < 1 or cells < 1 or n != int(n) or cells != int(cells):
         raise PlanError(f"n and cells must be whole numbers of at least 1, found {n!r} and {cells!r}",
                         next_step="give the public number of records and of cells")  # fmt: skip
@@ -171,15 +129,3 @@ def published_renyi_bound(n: int, order: float) -> float:
         )
     constant = 2 / math.log(2) if math.isinf(order) else 2 * order / (abs(1 - order) * math.log(2))
     return constant / n
-
-
-def continuity_bound(tv: float, cells: int) -> float:
-    """Return the most by which Shannon entropy can differ at a total variation distance (Fannes and Audenaert)."""
-    if not 0 <= tv <= 1 or cells < 1:
-        raise PlanError(
-            f"tv must lie in [0, 1] and cells be at least 1, found {tv!r}, {cells!r}", next_step="check both"
-        )
-    distance = min(tv, 1 - 1 / cells)
-    if distance == 0 or cells == 1:
-        return 0.0
-    return distance * math.log2(cells - 1) + shannon([distance, 1 - distance])

@@ -1,0 +1,19 @@
+"""Entropy of counts, and how much one record can change it.
+
+The entropy of released counts is free post-processing. Releasing an entropy by itself needs its sensitivity: exact
+where a closed form or a short search is proved, otherwise the tightest proved bound, and the answer says which.
+"""
+
+from __future__ import annotations
+
+from sfumato.entropy.advice import Advice as Advice
+from sfumato.entropy.advice import advise as advise
+from sfumato.entropy.advice import epsilon_for_entropy_error as epsilon_for_entropy_error
+from sfumato.entropy.sensitivity import Adjacency as Adjacency
+from sfumato.entropy.sensitivity import Sensitivity as Sensitivity
+from sfumato.entropy.sensitivity import published_bound as published_bound
+from sfumato.entropy.sensitivity import published_renyi_bound as published_renyi_bound
+from sfumato.entropy.sensitivity import sensitivity as sensitivity
+from sfumato.entropy.values import continuity_bound as continuity_bound
+from sfumato.entropy.values import renyi as renyi
+from sfumato.entropy.values import shannon as shannon

@@ -92,6 +92,7 @@ def _cpu_model() -> str:
 
 def save(name: str, results: dict[str, Any]) -> Path:
     """Write results as JSON beside the data."""
+    data.OUT.mkdir(exist_ok=True)
     path = data.OUT / name
     path.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     return path

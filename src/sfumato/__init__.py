@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sfumato.releases.release import plan as plan
     from sfumato.releases.release import release as release
     from sfumato.schema import Schema as Schema
+    from sfumato.synthesizers.plausible_deniability import PlausibleDeniability as PlausibleDeniability
     from sfumato.table import Table as Table
     from sfumato.table import read as read
 

@@ -7,5 +7,6 @@ REGISTRY: dict[str, str] = {
     "contingency": "sfumato.releases.contingency:Contingency",
     "entropy": "sfumato.releases.entropy_release:EntropyRelease",
     "marginals": "sfumato.releases.marginals:Marginals",
+    "plausible-deniability": "sfumato.synthesizers.plausible_deniability:PlausibleDeniability",
 }
 """Name on the command line -> module and class; every class here is also ``sfumato.<class>``."""

@@ -1,0 +1,1 @@
+"""Methods that release rows made one by one, not drawn from a table of counts."""

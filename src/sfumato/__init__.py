@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sfumato.releases.entropy_release import EntropyRelease as EntropyRelease
     from sfumato.releases.histogram import Histogram as Histogram
     from sfumato.releases.marginals import Marginals as Marginals
+    from sfumato.releases.mean_curve import MeanCurve as MeanCurve
     from sfumato.releases.method import methods as methods
     from sfumato.releases.plan import Plan as Plan
     from sfumato.releases.release import Release as Release

@@ -7,6 +7,7 @@ REGISTRY: dict[str, str] = {
     "contingency": "sfumato.releases.contingency:Contingency",
     "entropy": "sfumato.releases.entropy_release:EntropyRelease",
     "marginals": "sfumato.releases.marginals:Marginals",
+    "mean-curve": "sfumato.releases.mean_curve:MeanCurve",
     "plausible-deniability": "sfumato.synthesizers.plausible_deniability:PlausibleDeniability",
 }
 """Name on the command line -> module and class; every class here is also ``sfumato.<class>``."""

@@ -96,6 +96,7 @@ for _kind in (
     EventKind(
         name="gaussian", formal=True, guarantee="approximate", loss=partial(_continuous, "from_gaussian_mechanism")
     ),
+    EventKind(name="lattice-gaussian", formal=True, guarantee="approximate", loss=_stated),
     EventKind(name="plausible-deniability", formal=True, guarantee="approximate", loss=_stated),
     EventKind(name="declared", formal=True, guarantee="approximate", loss=_stated),
     EventKind(name="zero-concentrated", formal=True, guarantee="zero-concentrated", loss=_stated),

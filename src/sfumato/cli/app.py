@@ -58,7 +58,15 @@ def root(
 
 @cache
 def _register() -> None:
-    from sfumato.cli import demo_verb, ledger_verbs, release_verbs, reproduce_verb, risk_verbs, schema_verbs
+    from sfumato.cli import (
+        attack_verbs,
+        demo_verb,
+        ledger_verbs,
+        release_verbs,
+        reproduce_verb,
+        risk_verbs,
+        schema_verbs,
+    )
 
     schema_verbs.register(app)
     release_verbs.register(app)
@@ -66,6 +74,7 @@ def _register() -> None:
     demo_verb.register(app)
     reproduce_verb.register(app)
     risk_verbs.register(app)
+    attack_verbs.register(app)
 
 
 def run() -> int:

@@ -1,0 +1,222 @@
+"""``sfumato risk membership | linkage | inference``: what attackers achieve, beside guessing and the ceiling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.arguments import (
+    AsJson,
+    Data,
+    Delimiter,
+    Delta,
+    Epsilon,
+    MethodName,
+    Rows,
+    SchemaPath,
+    Settings,
+    build_method,
+)
+from sfumato.cli.console import Voice
+from sfumato.cli.risk_verbs import DRAFT, risk_app
+from sfumato.errors import RiskError
+from sfumato.schema import Schema
+
+if TYPE_CHECKING:
+    from sfumato.risk.attack import AttackResult
+    from sfumato.table import Table
+
+Trials = Annotated[int | None, typer.Option(help="Test releases; 1000 for counts and 200 for rows unless said.")]
+GameSeed = Annotated[int | None, typer.Option(help="Repeat the same games.")]
+Target = Annotated[int | None, typer.Option(help="Row number of the target, from 1; the most exposed unless said.")]
+CONFIDENTIAL = "These numbers are about the private rows: for the custodian's eyes. Nothing was released or spent."
+COUNT_TRIALS, ROW_TRIALS = 1000, 200
+HEADERS = ("attack", "right", "interval", "guessing", "control", "best", "ceiling")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs to ``sfumato risk``; ``app`` already holds that."""
+    for verb in (membership, linkage, inference):
+        risk_app.command()(verb)
+
+
+def membership(
+    data: Data,
+    schema: SchemaPath,
+    method: MethodName = "histogram",
+    settings: Settings = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rows: Rows = None,
+    target: Target = None,
+    trials: Trials = None,
+    seed: GameSeed = None,
+    delimiter: Delimiter = None,
+    json: AsJson = False,
+) -> None:
+    """Measure how well attackers can tell whether one person is in the table, from what a method would release.
+
+    The method is run many times on the table with and without the target. None of these releases is published.
+    """
+    from sfumato.risk.games import CountPair, game
+    from sfumato.risk.membership import Learnt, LikelihoodRatio
+
+    voice, made = Voice(json), build_method(method, settings or [], epsilon, delta)
+    table = _table(voice, data, schema, delimiter)
+    played = game(table, made, _row(target), rows=rows)
+    attacks: list[Any] = [LikelihoodRatio()] if isinstance(played, CountPair) else []
+    attacks += [Learnt(), *([Learnt("entropy-total")] if played.makes == "counts" else [])]
+    count = _trials(trials, played.makes)
+    _report(voice, table, [attack.run(played, trials=count, seed=seed) for attack in attacks])
+
+
+def linkage(
+    data: Data,
+    schema: SchemaPath,
+    method: MethodName = "histogram",
+    settings: Settings = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rows: Rows = None,
+    target: Target = None,
+    references: Annotated[int, typer.Option(help="Fresh releases of each table to compare with.")] = 1,
+    trials: Trials = None,
+    seed: GameSeed = None,
+    delimiter: Delimiter = None,
+    json: AsJson = False,
+) -> None:
+    """Measure how well an attacker can tell which of two tables was released, by fresh releases of both."""
+    from sfumato.risk.games import game
+    from sfumato.risk.linkage import FreshReference
+
+    voice, made = Voice(json), build_method(method, settings or [], epsilon, delta)
+    attack = FreshReference(references)
+    table = _table(voice, data, schema, delimiter)
+    played = game(table, made, _row(target), rows=rows)
+    _report(voice, table, [attack.run(played, trials=_trials(trials, played.makes), seed=seed)])
+
+
+def inference(
+    data: Data,
+    schema: SchemaPath,
+    known: Annotated[list[str] | None, typer.Option(help="A column the attacker knows; repeat it for several.")] = None,
+    sensitive: Annotated[str | None, typer.Option(help="Column to be guessed; the sensitive one unless said.")] = None,
+    method: Annotated[str | None, typer.Option("--method", "-m", help="Release half of the table by this.")] = None,
+    settings: Settings = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rows: Rows = None,
+    release: Annotated[
+        str | None, typer.Option(help="Attack this instead: a bundle, or a file of synthetic rows.")
+    ] = None,
+    control: Annotated[str | None, typer.Option(help="With --release: people who were not in the table.")] = None,
+    learner: Annotated[str, typer.Option(help="How to guess from rows: nearest or forest.")] = "nearest",
+    trials: Annotated[int, typer.Option(help="People to attack, at most.")] = 5000,
+    seed: GameSeed = None,
+    delimiter: Delimiter = None,
+    json: AsJson = False,
+) -> None:
+    """Measure how often an attacker guesses a sensitive value, for people in the table and for others.
+
+    With a method, half of the table is released by it and the other half is the control. With --release, DATA holds
+    the people who are in that release.
+    """
+    from sfumato.risk.inference import AttributeInference
+
+    voice, facts = Voice(json), Schema.load(schema)
+    _refuse_both(method, release, control)
+    attack = AttributeInference(*_columns(facts, known, sensitive), learner)
+    if method is not None:
+        made = build_method(method, settings or [], epsilon, delta)
+        table = _table(voice, data, schema, delimiter)
+        result = attack.against(table, made, rows=rows, trials=trials, seed=seed)
+    else:
+        table = _table(voice, data, schema, delimiter)
+        result = attack.run(_released(str(release)), table, control, schema=facts, trials=trials, seed=seed)
+    _report(voice, table, [result])
+
+
+def _refuse_both(method: str | None, release: str | None, control: str | None) -> None:
+    if (method is None) == (release is None):
+        raise RiskError("give either --method or --release", next_step="write --method marginals --epsilon 1")
+    if control is not None and release is None:
+        raise RiskError("--control goes with --release", next_step="leave it out: a method holds half of DATA back")
+
+
+def _columns(schema: Schema, known: Sequence[str] | None, sensitive: str | None) -> tuple[tuple[str, ...], str]:
+    targets = schema.with_role("sensitive") if sensitive is None else (sensitive,)
+    if len(targets) != 1:
+        raise RiskError(
+            f"one sensitive column is needed, found {len(targets)}", next_step="name it with --sensitive COLUMN"
+        )
+    named = [part.strip() for text in known or [] for part in text.split(",") if part.strip()]
+    chosen = tuple(named or (name for name in schema.with_role("quasi-identifier") if name != targets[0]))
+    missing = [name for name in (*chosen, *targets) if name not in schema]
+    if missing or not chosen:
+        raise RiskError(
+            "the columns of the attack are not clear",
+            [f"no column {name!r}; the table has {', '.join(schema.names)}" for name in missing]
+            or ["no column is known: none has role = 'quasi-identifier'"],
+            "name them with --known COLUMN --sensitive COLUMN",
+        )
+    return chosen, targets[0]
+
+
+def _released(place: str) -> Any:
+    """Return what a bundle released, or the path of a file of rows."""
+    import pyarrow.parquet as pq
+
+    from sfumato.report.bundle import DOCUMENT
+    from sfumato.report.document import ReleaseDocument
+
+    folder = Path(place)
+    if not folder.is_dir():
+        return place
+    if not (folder / DOCUMENT).is_file():
+        raise RiskError(f"{place!r} is not a bundle: it has no {DOCUMENT}", next_step="give the folder of a release")
+    document = ReleaseDocument.from_json((folder / DOCUMENT).read_text(encoding="utf-8"))
+    tables = {listed.columns: pq.read_table(folder / listed.parquet) for listed in document.tables}
+    return next(iter(tables.values())) if document.method.makes == "rows" else tables
+
+
+def _table(voice: Voice, data: str, schema: str, delimiter: str | None) -> Table:
+    from sfumato.table import read
+
+    facts = Schema.load(schema)
+    if facts.is_draft:
+        voice.say(f"warning: {DRAFT}", style="yellow")
+    return read(data, facts, delimiter)
+
+
+def _row(target: int | None) -> int | None:
+    if target is not None and target < 1:
+        raise RiskError(f"--target {target} is not a row number", next_step="rows are counted from 1")
+    return None if target is None else target - 1
+
+
+def _trials(trials: int | None, makes: str) -> int:
+    return trials if trials is not None else COUNT_TRIALS if makes == "counts" else ROW_TRIALS
+
+
+def _report(voice: Voice, table: Table, results: Sequence[AttackResult]) -> None:
+    voice.table(f"Attacks on table {table.schema.name!r}, in per cent", HEADERS, [_line(result) for result in results])
+    for result in results:
+        voice.say(result.attack, style="bold")
+        for sentence in (result.verdict(), result.ceiling_line(), f"The attacker {result.threat}."):
+            voice.say(f"  {sentence}", style="red" if sentence.startswith("REFUTED") else None)
+    for note in dict.fromkeys(note for result in results for note in result.notes):
+        voice.say(note)
+    voice.say(CONFIDENTIAL, style="yellow")
+    facts = [{**r.model_dump(mode="json"), "advantage": r.advantage, "succeeds": r.succeeds,
+              "refutes_claim": r.refutes_claim, "statement": r.statement()} for r in results]  # fmt: skip
+    voice.document({"notice": CONFIDENTIAL, "table": table.schema.name, "attacks": facts})
+
+
+def _line(result: AttackResult) -> list[str]:
+    interval = f"{100 * result.interval.low:.1f} to {100 * result.interval.high:.1f}"
+    numbers = (result.baseline, result.control, result.optimal, result.ceiling)
+    shown = ["" if number is None else f"{100 * number:.1f}" for number in numbers]
+    return [result.attack, f"{100 * result.rate:.1f}", interval, *shown]

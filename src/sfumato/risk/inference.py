@@ -1,0 +1,151 @@
+"""Attribute inference: guess a person's sensitive value from a release and what is known about that person.
+
+A release teaches about the population, and a guess by population knowledge is right for people who are not in the
+table as well. So the rate on members stands beside the rate on people who are not in it (the control): the difference
+is what the release reveals about its members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.errors import RiskError
+from sfumato.releases.method import Method
+from sfumato.risk.attack import LEVEL, AttackResult, Interval, ThreatModel, require_trials
+from sfumato.risk.games.playing import NEVER_RELEASED, stream
+from sfumato.risk.guessing import Guesser, from_counts, from_rows
+from sfumato.risk.rows import Codes, codes_of
+from sfumato.schema import Schema
+from sfumato.table import Table, read
+
+__all__ = ["AttributeInference"]
+
+MOST_TARGETS = 5000
+"""Targets that are tried in one run unless said."""
+FEWEST_PEOPLE = 40
+
+
+@dataclass(frozen=True)
+class AttributeInference:
+    """Guess the ``sensitive`` column from the ``known`` ones.
+
+    From counts: the most common released value given what is known. From rows: the value of most of the nearest rows
+    (``learner="nearest"``), or a classifier trained on the rows (``learner="forest"``).
+    """
+
+    known: Sequence[str]
+    sensitive: str
+    learner: str = "nearest"
+
+    threat: ClassVar[ThreatModel] = ThreatModel(
+        goal="to know a person's sensitive value", knowledge=("the person's values in the known columns", "the release")
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known", tuple(self.known))
+        problems = [] if self.known else ["no known column is named"]
+        problems += [f"{self.sensitive!r} is both known and sensitive"] if self.sensitive in self.known else []
+        problems += ["a known column is named twice"] if len(set(self.known)) < len(self.known) else []
+        problems += [f"unknown learner {self.learner!r}"] if self.learner not in ("nearest", "forest") else []
+        if problems:
+            raise RiskError("the attack is not well defined", problems, "use known=['age', 'sex'], sensitive='income'")
+
+    def run(self, release: Any, members: Any, control: Any = None, *, schema: Schema | None = None,
+            trials: int = MOST_TARGETS, seed: int | None = None, level: float = LEVEL) -> AttackResult:  # fmt: skip
+        """Attack one release: a :class:`Release`, a synthetic table, or a mapping from column sets to count tables.
+
+        ``members`` are rows that were in the table, ``control`` rows of the same population that were not.
+        """
+        require_trials(trials, level)
+        facts = _schema(members, schema)
+        guesser = self._guesser(release, facts)
+        generator = stream(seed).generator
+        inside = _sample(codes_of(members, facts, (*self.known, self.sensitive)), trials, generator)
+        outside = None
+        if control is not None:
+            outside = _sample(codes_of(control, facts, (*self.known, self.sensitive)), trials, generator)
+        return self._result(guesser, inside, outside, level)
+
+    def against(self, table: Table, method: Method, *, rows: int | None = None, trials: int = MOST_TARGETS,
+                seed: int | None = None, level: float = LEVEL) -> AttackResult:  # fmt: skip
+        """Split the table by lot, release one half by the method, and attack the people of both halves."""
+        require_trials(trials, level)
+        randomness = stream(seed)
+        method.plan(table.schema, rows, "seeded")  # refuses what is wrong before any row is read
+        table.require_valid()
+        members, others = _halves(table, randomness.generator)
+        output = method.run(members, method.plan(members.schema, rows, "seeded"), randomness, rows)
+        made = next(iter(output.tables.values())) if method.makes == "rows" else output.tables
+        found = self.run(made, members, others, trials=trials, seed=seed, level=level)
+        name = f"{found.attack}, against {method.name}"
+        return found.model_copy(update={"attack": name, "notes": (*found.notes, NEVER_RELEASED)})
+
+    def _guesser(self, release: Any, schema: Schema) -> Guesser:
+        tables = getattr(release, "tables", release)
+        makes = getattr(getattr(release, "method", None), "makes", None)
+        if makes == "rows":
+            tables = next(iter(tables.values()))
+        if isinstance(tables, Mapping):
+            return from_counts(tables, schema, self.known, self.sensitive)
+        return from_rows(tables, schema, self.known, self.sensitive, self.learner)
+
+    def _result(self, guesser: Guesser, inside: Codes, outside: Codes | None, level: float) -> AttackResult:
+        right = int((guesser(inside[:, :-1]) == inside[:, -1]).sum())
+        common = int(np.bincount(inside[:, -1]).max())
+        blind = None if outside is None else int((guesser(outside[:, :-1]) == outside[:, -1]).sum())
+        n, m = len(inside), 0 if outside is None else len(outside)
+        return AttackResult(
+            attack=f"Inference of {self.sensitive} from {', '.join(self.known)}", threat=self.threat,
+            rate=right / n, interval=Interval.exact(right, n, level), trials=n, baseline=common / n,
+            control=None if blind is None else blind / m,
+            control_interval=None if blind is None else Interval.exact(blind, m, level),
+            notes=("The baseline always names the most common value of these people.",),
+        )  # fmt: skip
+
+
+def _schema(members: Any, schema: Schema | None) -> Schema:
+    if schema is not None or not isinstance(members, Table):
+        if schema is None:
+            raise RiskError("no schema is given", next_step="give members from sfumato.read(...), or schema=...")
+        return schema
+    return members.schema
+
+
+def _sample(codes: Codes, most: int, generator: np.random.Generator) -> Codes:
+    if not len(codes):
+        raise RiskError("there is nobody to attack", next_step="give a table with rows")
+    return codes if len(codes) <= most else codes[generator.choice(len(codes), most, replace=False)]
+
+
+def _half_schema(schema: Schema, rows: int) -> Schema:
+    return schema if schema.rows is None else replace(schema, rows=rows)
+
+
+def _halves(table: Table, generator: np.random.Generator) -> tuple[Table, Table]:
+    """Split the people by lot; under a public row count the half that is released has its own."""
+    raw = table.source.engine.table
+    private = table.source.engine.aggregate(raw.select(*table.schema.names))
+    if private.num_rows < FEWEST_PEOPLE:
+        raise RiskError(
+            f"{private.num_rows} rows are too few to hold half of them back",
+            next_step=f"give at least {FEWEST_PEOPLE} rows, or attack a release with run(release, members, control)",
+        )
+    released = _lot(private, table.schema.person, generator)
+    parts = [private.filter(pa.array(released)), private.filter(pa.array(~released))]
+    tables = [read(part, _half_schema(table.schema, part.num_rows)) for part in parts]
+    return tables[0], tables[1]
+
+
+def _lot(private: pa.Table, person: str | None, generator: np.random.Generator) -> NDArray[np.bool_]:
+    """Draw half of the people; all rows of one person stay together."""
+    who = np.arange(private.num_rows)
+    if person is not None:
+        who = private.column(person).combine_chunks().dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    order = generator.permutation(int(who.max()) + 1)
+    return order[who] < len(order) // 2

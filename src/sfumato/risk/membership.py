@@ -1,0 +1,130 @@
+"""Membership inference: was this person in the table?
+
+Each attack is an object with a threat model. ``run`` takes a table and a method, or a game from
+:mod:`sfumato.risk.games`; the method is run again and again on the table with and without the target.
+
+>>> from sfumato.privacy.laws import Geometric
+>>> pair = CountPair.of([10, 4, 7], [10, 5, 7], Geometric(1.0), epsilon=1.0)
+>>> result = LikelihoodRatio().run(pair, trials=2000, seed=1)
+>>> result.optimal in result.interval, result.refutes_claim
+(True, False)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import RiskError
+from sfumato.privacy.randomness import Randomness
+from sfumato.releases.method import Method
+from sfumato.risk.attack import LEVEL, AttackResult, ThreatModel, dp_ceiling, require_trials
+from sfumato.risk.games import CountPair, Drawn, Game, ReleaseGame, as_game, game
+from sfumato.risk.games.count_pair import published_pair
+from sfumato.risk.games.playing import chunks, play, stream
+from sfumato.risk.optimal import optimal_accuracy
+
+__all__ = [
+    "CountPair", "Game", "Learnt", "LikelihoodRatio", "ReleaseGame", "dp_ceiling", "game", "optimal_accuracy",
+    "published_pair",
+]  # fmt: skip
+
+Array = NDArray[np.float64]
+Features = Literal["target", "entropy-total"]
+FEATURES = ("target", "entropy-total")
+GOAL = "to know whether the target's record is in the table"
+
+
+@dataclass(frozen=True)
+class LikelihoodRatio:
+    """The best of all attacks on noisy counts: compare the likelihoods of the release in both worlds."""
+
+    threat: ClassVar[ThreatModel] = ThreatModel(
+        goal=GOAL, knowledge=("every other record", "the target's record", "the mechanism and its noise, exactly")
+    )
+
+    def run(self, subject: Any, method: Method | None = None, *, trials: int = 1000, seed: int | None = None,
+            level: float = LEVEL, target: int | None = None) -> AttackResult:  # fmt: skip
+        """Play the game; ``subject`` is a table (with a method) or a :class:`CountPair`."""
+        require_trials(trials, level)
+        pair = as_game(subject, method, target)
+        if not isinstance(pair, CountPair):
+            raise RiskError(
+                f"the likelihood of what {pair.title} releases is not known",
+                next_step="use Learnt() for it; LikelihoodRatio needs Histogram, Contingency or a CountPair",
+            )
+        known = pair.essential()
+        return play("Membership, likelihood ratio", self.threat, known, lambda drawn: known.log_ratio(drawn.vectors),
+                    stream(seed), trials, level)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """Logistic regression trained on shadow releases and tested on fresh ones.
+
+    ``features="target"`` looks at what concerns the target: the counts of its cells, or the copies, nearest rows and
+    density of rows around it. ``features="entropy-total"`` is the attack of the REAEDP paper: entropy and total of
+    the released counts, which hardly depend on one person. ``shadows`` is the number of training releases, as many as
+    trials unless said.
+    """
+
+    features: Features = "target"
+    shadows: int | None = None
+
+    threat: ClassVar[ThreatModel] = ThreatModel(
+        goal=GOAL,
+        knowledge=("every other record", "the target's record", "how to run the method on any table"),
+    )
+
+    def __post_init__(self) -> None:
+        if self.features not in FEATURES:
+            raise RiskError(f"unknown features {self.features!r}", next_step=f"use one of: {', '.join(FEATURES)}")
+
+    def run(self, subject: Any, method: Method | None = None, *, trials: int = 1000, seed: int | None = None,
+            level: float = LEVEL, target: int | None = None, rows: int | None = None) -> AttackResult:  # fmt: skip
+        """Train on shadow releases, then play the game on fresh ones; ``rows`` is for methods that make rows."""
+        require_trials(trials, level)
+        require_trials(self.shadows or trials, level)
+        subject = as_game(subject, method, target, rows)
+        if self.features == "entropy-total" and subject.makes != "counts":
+            raise RiskError(f"{subject.title} releases no counts", next_step="use Learnt(features='target')")
+        if isinstance(subject, CountPair) and self.features == "target":
+            subject = subject.essential()
+        randomness = stream(seed)
+        score = self._train(subject, self.shadows or trials, randomness)
+        seen = "the target's surroundings" if self.features == "target" else "entropy and total"
+        return play(
+            f"Membership, logistic regression on {seen}", self.threat, subject, score, randomness, trials, level
+        )
+
+    def _train(self, subject: Game, shadows: int, randomness: Randomness) -> Any:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        half = shadows // 2
+        sides = [[self._view(subject.draw(member, part, randomness)) for part in chunks(half, subject.width)]
+                 for member in (False, True)]  # fmt: skip
+        seen = np.concatenate([part for side in sides for part in side])
+        model: Any = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        model.fit(seen, np.repeat([0, 1], half))
+        return lambda drawn: np.asarray(model.decision_function(self._view(drawn)), float)
+
+    def _view(self, drawn: Drawn) -> Array:
+        return drawn.features if self.features == "target" else entropy_and_total(drawn.vectors)
+
+
+def entropy_and_total(counts: Array) -> Array:
+    """Return the Shannon entropy in bits of each row of counts (negative ones as 0), and its total.
+
+    >>> entropy_and_total(np.array([[1.0, 1.0, -1.0]])).tolist()
+    [[1.0, 1.0]]
+    """
+    kept = np.maximum(counts, 0)
+    totals = kept.sum(axis=1, keepdims=True)
+    shares = kept / np.where(totals > 0, totals, 1.0)
+    terms = shares * np.log2(np.where(shares > 0, shares, 1.0))
+    return np.column_stack([-terms.sum(axis=1), counts.sum(axis=1)])

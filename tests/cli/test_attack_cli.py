@@ -1,0 +1,102 @@
+"""``sfumato risk membership | linkage | inference`` as a custodian and a machine meet them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import sfumato
+from sfumato.example import codebook, households, write_households
+
+TABLE = ("h.csv", "--schema", "h.toml")
+HISTOGRAM = ("--method", "histogram", "--set", "column=age", "--set", "epsilon=1")
+MARGINALS = ("--method", "marginals", "--set", "columns=sex,insured", "--epsilon", "1")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    write_households("h.csv", rows=200)
+    write_households("others.csv", rows=200, seed=7)
+    codebook().save("h.toml")
+    return tmp_path
+
+
+def test_membership_shows_every_attack_beside_its_yardsticks(folder, sfumato_cli):
+    code, out, err = sfumato_cli("risk", "membership", *TABLE, *HISTOGRAM, "--trials", "200", "--seed", "1")
+    assert (code, err) == (0, "")
+    for words in ("likelihood ratio", "entropy and total", "guessing", "control", "ceiling", "73.1", "counted from 1"):
+        assert words in out
+    assert "The attacker wants to know whether" in out and "Nothing was released or spent" in out
+    assert {path.name for path in folder.iterdir()} == {"h.csv", "others.csv", "h.toml"}
+
+
+def test_machines_get_one_document(folder, sfumato_cli):
+    arguments = ("risk", "membership", *TABLE, *HISTOGRAM, "--trials", "100", "--seed", "1", "--target", "7", "--json")
+    code, out, _ = sfumato_cli(*arguments)
+    found = json.loads(out)
+    assert code == 0 and [attack["trials"] for attack in found["attacks"]] == [100, 100, 100]
+    assert found["attacks"][0]["ceiling"] == pytest.approx(0.731059, abs=1e-6)
+    assert found["attacks"][0]["interval"]["level"] == 0.95 and not found["attacks"][0]["refutes_claim"]
+    assert "row 7 of the table" in found["attacks"][0]["statement"]
+    assert json.loads(sfumato_cli(*arguments)[1]) == found
+
+
+def test_linkage_and_rows(folder, sfumato_cli):
+    code, out, _ = sfumato_cli("risk", "linkage", *TABLE, *MARGINALS, "--trials", "20", "--seed", "1", "--rows", "50")
+    assert code == 0 and "fresh references, against marginals" in " ".join(out.split())
+    code, out, _ = sfumato_cli("risk", "membership", *TABLE, *MARGINALS, "--trials", "20", "--seed", "1")
+    assert code == 0 and "likelihood" not in out
+
+
+def test_inference_by_a_method(folder, sfumato_cli):
+    asked = ("--known", "age", "--known", "sex", "--sensitive", "insured")
+    method = ("--method", "marginals", "--set", "columns=age,sex,insured", "--epsilon", "1")
+    code, out, err = sfumato_cli("risk", "inference", *TABLE, *asked, *method, "--seed", "1")
+    assert (code, err) == (0, "") and "Inference of insured from age, sex" in out and "most common value" in out
+
+
+def test_inference_on_a_bundle_and_on_a_file(folder, sfumato_cli):
+    table = sfumato.read(households(rows=200), codebook())
+    sfumato.release(table, sfumato.Contingency(["sex", "insured"], 1.0), seed=1).save("counts")
+    made = sfumato.release(table, sfumato.Marginals(1.0, columns=["sex", "insured"]), seed=1)
+    made.save("rows")
+    asked = ("risk", "inference", *TABLE, "--known", "sex", "--sensitive", "insured", "--seed", "1", "--json")
+    rates = {}
+    for place in ("counts", "rows", "rows/data.parquet", "rows/data.csv"):
+        code, out, _ = sfumato_cli(*asked, "--release", place, "--control", "others.csv")
+        assert code == 0
+        rates[place] = json.loads(out)["attacks"][0]["rate"]
+    assert rates["rows"] == rates["rows/data.parquet"] == rates["rows/data.csv"]
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("membership", *TABLE, "--set", "column=shoe", "--epsilon", "1"), "shoe"),
+    (("membership", *TABLE, *HISTOGRAM, "--trials", "3"), "at least 20"),
+    (("membership", *TABLE, *HISTOGRAM, "--target", "0"), "counted from 1"),
+    (("membership", *TABLE, *HISTOGRAM, "--target", "999"), "row"),
+    (("membership", *TABLE), "needs column"),
+    (("membership", "nowhere.csv", "--schema", "h.toml", *HISTOGRAM), "no file"),
+    (("linkage", *TABLE, *HISTOGRAM, "--references", "0"), "references"),
+    (("inference", *TABLE, "--known", "age", "--sensitive", "insured"), "either --method or --release"),
+    (("inference", *TABLE, "--known", "shoe", "--sensitive", "insured", *MARGINALS), "shoe"),
+    (("inference", *TABLE, "--known", "insured", "--sensitive", "insured", *MARGINALS), "both known and sensitive"),
+    (("inference", *TABLE, "--known", "sex", "--sensitive", "insured", *MARGINALS, "--control", "h.csv"), "--control"),
+    (("inference", *TABLE, "--known", "age", "--sensitive", "insured", "--release", "."), "not a bundle"),
+    (("inference", *TABLE, "--known", "age", "--sensitive", "insured", "--release", "no.csv"), "no file"),
+    (("inference", *TABLE, "--known", "age", "--sensitive", "insured", *MARGINALS), "column"),
+    (("inference", *TABLE, "--known", "age", "--sensitive", "insured", *HISTOGRAM), "no released table"),
+])  # fmt: skip
+def test_wrong_arguments_end_in_a_named_error(folder, sfumato_cli, arguments, words):
+    code, out, err = sfumato_cli("risk", *arguments)
+    assert code == 2 and words in err and "Next step" in err and "Traceback" not in err + out
+
+
+def test_a_draft_is_measured_with_a_warning(folder, sfumato_cli):
+    text = Path("h.toml").read_text().replace("[table]", "[table]\ndraft = true", 1)
+    Path("draft.toml").write_text(text)
+    code, out, _ = sfumato_cli("risk", "linkage", "h.csv", "--schema", "draft.toml", *HISTOGRAM, "--trials", "20")
+    assert code == 0 and "the schema is a draft" in out

@@ -1,0 +1,128 @@
+"""Attribute inference: members against people who are not in the release."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato
+from sfumato.errors import RiskError
+from sfumato.example import codebook, households
+from sfumato.risk.inference import AttributeInference
+from sfumato.risk.yardsticks import CountsAsTheyAre, CountsOfNoise, RowsAsTheyAre, RowsOfNoise
+
+LEVEL = 1 - 1e-6
+KNOWN = ["region", "age", "sex", "education", "persons"]
+ALL = [*KNOWN, "insured"]
+
+
+@pytest.fixture(scope="module")
+def table() -> sfumato.Table:
+    return sfumato.read(households(rows=1200, seed=3), codebook())
+
+
+@pytest.fixture(scope="module")
+def even() -> sfumato.Table:
+    """Known and sensitive values independent and uniform: nothing can be learned about the population."""
+    rng = np.random.default_rng(1)
+    frame = pa.table({"a": rng.integers(0, 40, 1200), "b": rng.integers(0, 40, 1200), "s": rng.integers(0, 4, 1200)})
+    columns = [sfumato.columns.Column(n, "integer", bounds=(0, k)) for n, k in (("a", 39), ("b", 39), ("s", 3))]
+    return sfumato.read(frame, sfumato.Schema(name="even", columns=tuple(columns)))
+
+
+@pytest.mark.parametrize("learner", ["nearest", "forest"])
+def test_rows_as_they_are_give_members_away_and_nobody_else(table, learner):
+    result = AttributeInference(KNOWN, "insured", learner).against(table, RowsAsTheyAre(ALL), seed=1, level=LEVEL)
+    assert result.rate > 0.95 and result.succeeds
+    assert result.gain > 0.15 and result.interval.low > result.control_interval.high
+
+
+@pytest.mark.parametrize("method", [RowsAsTheyAre(), CountsAsTheyAre(["a", "b", "s"])])
+def test_the_table_as_it_is_gives_every_member_away(even, method):
+    result = AttributeInference(["a", "b"], "s").against(even, method, seed=1, level=LEVEL)
+    assert result.rate > 0.8 and result.interval.low > result.baseline + 0.3
+    assert result.baseline in result.control_interval, "nothing is learned about the others"
+
+
+@pytest.mark.parametrize("method", [RowsOfNoise(count=600), CountsOfNoise(["a", "b", "s"])])
+@pytest.mark.parametrize("learner", ["nearest", "forest"])
+def test_noise_gives_nobody_away(even, method, learner):
+    result = AttributeInference(["a", "b"], "s", learner).against(even, method, seed=1, level=LEVEL)
+    assert result.baseline in result.interval and not result.succeeds
+
+
+@pytest.mark.parametrize("method", [sfumato.Contingency(["a", "b", "s"], 0.1), sfumato.Marginals(1.0)])
+def test_private_releases_tell_members_from_others_little(even, method):
+    result = AttributeInference(["a", "b"], "s").against(even, method, seed=1, level=LEVEL)
+    assert result.control_interval.low <= result.rate <= result.control_interval.high
+
+
+def test_counts_and_rows_say_the_same(table):
+    """The mode of the true cross table is the vote of the matching rows."""
+    known = ["region", "sex", "education"]
+    attack = AttributeInference(known, "tenure")
+    rows = attack.against(table, RowsAsTheyAre([*known, "tenure"]), seed=1)
+    counts = attack.against(table, CountsAsTheyAre([*known, "tenure"]), seed=1)
+    assert rows.rate == pytest.approx(counts.rate, abs=0.02) and rows.baseline == counts.baseline
+
+
+def test_a_real_release_is_attacked_as_it_is(table, schema):
+    release = sfumato.release(
+        table, sfumato.Contingency([["sex", "insured"], ["insured", "age", "region"]], 5.0), seed=1
+    )
+    attack = AttributeInference(KNOWN, "insured")
+    first = attack.run(release, table, households(rows=500, seed=9), trials=400, seed=1)
+    again = attack.run(release.data, table, households(rows=500, seed=9), trials=400, seed=1)
+    assert first == again and first.trials == 400 and first.control is not None
+    synthetic = sfumato.release(table, sfumato.Marginals(2.0, columns=ALL), seed=1)
+    by_release, by_frame = (attack.run(made, table, seed=1) for made in (synthetic, synthetic.data))
+    assert by_release == by_frame and by_release.control is None
+    assert "most common value" in by_release.statement()
+
+
+def test_column_order_does_not_matter(even):
+    for columns in (["a", "b", "s"], ["s", "b", "a"], ["b", "s", "a"]):
+        result = AttributeInference(["a", "b"], "s").against(even, CountsAsTheyAre(columns), seed=1)
+        assert result.rate > 0.8
+
+
+def test_people_stay_together():
+    """One person's rows are released together or held back together."""
+    from sfumato.risk.inference import _halves
+
+    frame = pa.table({"who": [str(i // 3) for i in range(300)], "s": [i % 2 for i in range(300)]})
+    columns = (sfumato.columns.Column("who", "category", role="identifier"),
+               sfumato.columns.Column("s", "integer", bounds=(0, 1)))  # fmt: skip
+    schema = sfumato.Schema(name="t", columns=columns, person="who", rows_per_person=3)
+    halves = _halves(sfumato.read(frame, schema), np.random.default_rng(1))
+    people = [set(h.source.engine.aggregate(h.source.engine.table).column("who").to_pylist()) for h in halves]
+    assert not people[0] & people[1] and len(people[0]) == 50
+
+
+def test_replace_adjacency_has_its_own_row_count():
+    private = sfumato.read(households(rows=200, seed=3), replace(codebook(), adjacency="replace", rows=200))
+    result = AttributeInference(["sex"], "insured").against(private, sfumato.Marginals(1.0, columns=["sex", "insured"]))
+    assert result.trials == 100
+
+
+def few() -> sfumato.Table:
+    return sfumato.read(households(rows=9), codebook())
+
+
+@pytest.mark.parametrize("call", [
+    lambda t: AttributeInference([], "insured"),
+    lambda t: AttributeInference(["insured", "age", "age"], "insured"),
+    lambda t: AttributeInference(["age"], "insured", "oracle"),
+    lambda t: AttributeInference(["age"], "insured").against(t, sfumato.Histogram("age", 1.0)),
+    lambda t: AttributeInference(["age"], "insured").run(households(rows=0), t),
+    lambda t: AttributeInference(["age"], "insured").run(households(rows=9), households(rows=9)),
+    lambda t: AttributeInference(["age"], "insured").run(households(rows=9), households(rows=0), schema=codebook()),
+    lambda t: AttributeInference(["sex"], "insured").run({("sex", "insured"): pa.table({"count": [1]})}, t),
+    lambda t: AttributeInference(["age"], "insured").against(few(), RowsAsTheyAre()),
+])  # fmt: skip
+def test_nonsense_is_refused_by_name(table, call):
+    with pytest.raises(RiskError, match="Next step"):
+        call(table)

@@ -1,0 +1,148 @@
+"""Attacks against known truth. Alpha 1e-6 for each interval; n is stated beside each test.
+
+The likelihood-ratio attack must reach the exact optimum, and no attack may beat what a guarantee allows. The mutant
+draws noise of half the scale and must be caught.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import sfumato
+from sfumato.example import codebook, households
+from sfumato.privacy.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
+from sfumato.privacy.noise import add_laplace
+from sfumato.risk.attack import Interval, dp_ceiling
+from sfumato.risk.games import CountPair, game
+from sfumato.risk.linkage import FreshReference
+from sfumato.risk.membership import Learnt, LikelihoodRatio, optimal_accuracy, published_pair
+from statistical.laws import ALPHA
+
+pytestmark = pytest.mark.statistical
+LEVEL = 1 - ALPHA
+TRIALS = 20_000
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+COUNTS = np.random.default_rng(6).multinomial(1460, np.random.default_rng(7).dirichlet(np.ones(30)))
+DONOR, RECEIVER = int(COUNTS.argmax()), int(COUNTS.argmin())
+ATTACKS = (LikelihoodRatio(), Learnt(), Learnt("entropy-total"), FreshReference(), FreshReference(references=10))
+
+
+@pytest.fixture(scope="module")
+def table() -> sfumato.Table:
+    return sfumato.read(households(rows=400, seed=3), codebook())
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_on_the_papers_pair_the_likelihood_ratio_reaches_the_closed_form(epsilon):
+    pair = published_pair(COUNTS, epsilon, DONOR, RECEIVER)
+    result = LikelihoodRatio().run(pair, trials=TRIALS, seed=11, level=LEVEL)
+    exact = 1 - math.exp(-epsilon) * (0.5 + epsilon / 4)
+    assert result.optimal == pytest.approx(exact, abs=1e-12)
+    assert exact in result.interval
+    assert 0.5 in result.control_interval
+    # One added record is another pair, and n is large enough to see the difference where it is more than 2 points.
+    if epsilon >= 1:
+        assert 1 - math.exp(-epsilon / 2) / 2 not in result.interval
+
+
+@pytest.mark.parametrize(
+    ("law", "shift"),
+    [(Geometric(1.0), (0, 1, 0)), (Geometric(0.7), (1, -1, 0)), (DiscreteGaussian(1.3), (0, 1, 0)),
+     (DiscreteGaussian(1.3), (1, -1, 0)), (Gaussian(1.3), (1, -1, 0)), (Laplace(1.0), (0, 0, 1))],
+)  # fmt: skip
+def test_measured_equals_exact_for_every_law(law, shift):
+    base = np.array([10, 5, 7])
+    result = LikelihoodRatio().run(CountPair.of(base, base + shift, law), trials=TRIALS, seed=5, level=LEVEL)
+    assert result.optimal in result.interval
+    wrong = replace(law, epsilon=2 * law.epsilon) if hasattr(law, "epsilon") else replace(law, sigma=law.sigma / 2)
+    mutant = CountPair.of(base, base + shift, wrong)
+    found = LikelihoodRatio().run(mutant, trials=TRIALS, seed=5, level=LEVEL)
+    assert result.optimal not in found.interval, "half the noise must be seen"
+
+
+def test_the_real_mechanism_reaches_the_exact_optimum():
+    """Secure randomness through add_laplace: n = 4000 draws of each world, one added record, epsilon 1."""
+    n, epsilon = 4000, 1.0
+    inside, outside = (add_laplace(np.full(n, count), epsilon) for count in (8, 7))
+    right = int((inside >= 8).sum() + (outside <= 7).sum())
+    optimum = optimal_accuracy(Geometric(epsilon))
+    assert optimum == pytest.approx(dp_ceiling(epsilon), abs=1e-12), "discrete Laplace noise meets the ceiling"
+    assert optimum in Interval.exact(right, 2 * n, LEVEL)
+    secure = CountPair.of([7, 3], [8, 3], Geometric(epsilon), epsilon, secure=True)
+    assert optimum in LikelihoodRatio().run(secure, trials=2 * n, level=LEVEL).interval
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: repr(attack))
+def test_no_attack_beats_the_ceiling(table, attack, epsilon):
+    """n = 4000 releases of the real method."""
+    played = game(table, sfumato.Histogram("age", epsilon))
+    result = attack.run(played, trials=4000, seed=8, level=LEVEL)
+    assert not result.refutes_claim
+    assert result.ceiling == pytest.approx(1 / (1 + math.exp(-epsilon)))
+    assert result.interval.low <= result.optimal, "nor the best attack"
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_half_the_noise_is_caught(table, epsilon):
+    """n = 4000: at epsilon 4 ceiling .9820 and truth .9997, eight standard errors apart; elsewhere far more."""
+    honest = game(table, sfumato.Histogram("age", epsilon))
+    tables = tuple(replace(t, law=Geometric(2 * epsilon)) for t in honest.tables)
+    for attack in (LikelihoodRatio(), Learnt()):
+        result = attack.run(replace(honest, tables=tables), trials=4000, seed=8, level=LEVEL)
+        assert result.refutes_claim
+        assert "REFUTED" in result.statement()
+
+
+@dataclass(frozen=True)
+class HalfNoise(sfumato.Histogram):
+    """Claims epsilon, adds the noise of twice as much."""
+
+    def run(self, table, plan, randomness, rows=None):
+        return sfumato.Histogram(self.column, 2 * self.epsilon).run(table, self._honest(table), randomness)
+
+    def _honest(self, table):
+        return sfumato.Histogram(self.column, 2 * self.epsilon).plan(table.schema)
+
+
+def test_a_method_that_cheats_is_caught_by_running_it(table):
+    """n = 600 releases: ceiling .7311, truth .8808, eleven standard errors apart."""
+    result = Learnt().run(table, HalfNoise("age", 1.0), trials=600, seed=4, level=LEVEL)
+    assert result.refutes_claim
+    honest = Learnt().run(game_of_runs(table), trials=600, seed=4, level=LEVEL)
+    assert not honest.refutes_claim
+
+
+def game_of_runs(table):
+    """An honest histogram that is run, not recomputed from its plan."""
+
+    @dataclass(frozen=True)
+    class Run(sfumato.Histogram):
+        """A class of its own, so that nothing is known about it."""
+
+    return game(table, Run("age", 1.0))
+
+
+def test_replacing_a_record_and_gaussian_noise_stay_below_their_ceilings():
+    """n = 10,000; replace adjacency moves two cells, and the discrete Gaussian has a delta."""
+    schema = replace(codebook(), adjacency="replace", rows=300)
+    private = sfumato.read(households(rows=300, seed=2), schema)
+    for method in (sfumato.Histogram("age", 1.0), sfumato.Histogram("age", 1.0, delta=1e-5)):
+        result = LikelihoodRatio().run(private, method, trials=10_000, seed=1, level=LEVEL)
+        assert result.optimal in result.interval
+        assert result.optimal <= result.ceiling
+        assert not result.refutes_claim
+
+
+def test_clamped_counts_give_away_no_more():
+    """n = 20,000: a target in an empty cell, negative counts set to 0."""
+    pair = replace(CountPair.of([0, 3], [1, 3], Geometric(1.0), 1.0), clamped=True)
+    result = LikelihoodRatio().run(pair, trials=TRIALS, seed=2, level=LEVEL)
+    assert result.optimal in result.interval
+    two = replace(CountPair.of([0, 0], [2, 2], DiscreteGaussian(2.0)), clamped=True)
+    assert two.optimal < replace(two, clamped=False).optimal - 0.001
+    assert two.optimal in LikelihoodRatio().run(two, trials=TRIALS, seed=2, level=LEVEL).interval

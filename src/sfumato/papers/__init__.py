@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 from pydantic import BaseModel
 
 from sfumato.errors import PlanError
 from sfumato.report.reproduction_page import PageTable, ReproductionPage
 
-PAPERS = {"homogeneity-attack": "sfumato.papers.homogeneity_attack"}
+PAPERS = {"homogeneity-attack": "sfumato.papers.homogeneity_attack", "reaedp": "sfumato.papers.reaedp"}
 """Papers that can be reproduced, by the name that the command line takes."""
 
 
@@ -28,6 +28,19 @@ class PaperModule(Protocol):
 
     def summary(self, results: Any) -> PageTable:
         """Return the short table for the terminal."""
+        ...
+
+
+@runtime_checkable
+class PaperInParts(Protocol):
+    """What the module of a paper offers besides, when its figures and tables can be had one by one."""
+
+    def parts(self) -> tuple[str, ...]:
+        """Return the names of the parts, such as ``figure 4``."""
+        ...
+
+    def reproduce(self, folder: Path | None = None, only: str | None = None) -> BaseModel:
+        """Compute everything, or one part."""
         ...
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.columns import Column
-from sfumato.errors import TableError
+from sfumato.papers.data import data_folder, require_files
 from sfumato.papers.homogeneity_attack.results import Name
 from sfumato.risk.homogeneity import Cells
 from sfumato.schema import Schema
 from sfumato.table import Table, read
 
-DATA_VARIABLE = "SFUMATO_DATA"
-DEFAULT_FOLDER = Path("..") / "shared" / "data"
 FILES = {"adult": "adult_dr_ha.csv.gz", "bankruptcy": "qualitative_bankruptcy.csv"}
 RATINGS = (
     "industrial_risk", "management_risk", "financial_flexibility", "credibility", "competitiveness", "operating_risk",
@@ -53,20 +50,10 @@ class PaperTables:
         return counts[counts > 0] if name == "adult" else counts.sum(axis=1)
 
 
-def data_folder(folder: Path | None = None) -> Path:
-    """Return where the public tables lie: the folder given, SFUMATO_DATA, or ../shared/data."""
-    return folder or Path(os.environ.get(DATA_VARIABLE) or DEFAULT_FOLDER)
-
-
 def load(folder: Path | None = None) -> PaperTables:
     """Read both tables by their public code books and count the cells on the engine."""
     place = data_folder(folder)
-    missing = [name for name in FILES.values() if not (place / name).is_file()]
-    if missing:
-        raise TableError(
-            f"the paper's tables are not in {str(place)!r}", [f"no file {name}" for name in missing],
-            f"set {DATA_VARIABLE} to the folder that holds {' and '.join(FILES.values())}",
-        )  # fmt: skip
+    require_files(place, tuple(FILES.values()))
     adult = _table(place, "adult", ADULT_VALUES, "income")
     ratings = dict.fromkeys(RATINGS, ("N", "A", "P"))
     bankruptcy = _table(place, "bankruptcy", {**ratings, "class": ("B", "NB")}, "class")

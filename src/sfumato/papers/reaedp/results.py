@@ -1,0 +1,139 @@
+"""What the reproduction of the REAEDP paper finds, as typed values: JSON in and out, page and terminal.
+
+A part is one figure or table of the paper: what is printed, what we get and why they differ, with the values drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+SUBJECTS = {
+    "figure 1": "pass rate of the privacy test",
+    "figure 2": "private mean of curves",
+    "figure 3": "the entropy bound against n",
+    "figure 4": "sampled sensitivity against the bound",
+    "figure 5": "baselines against epsilon",
+    "figure 6": "entropy error by number of bins",
+    "figure 7": "attacks",
+    "figure 8": "one noisy histogram",
+    "figure S1": "image noise against epsilon",
+    "figure S2": "PSNR, MAE and SSIM",
+    "figure S4": "histograms of several data sets",
+    "table IV": "one run on the reviews",
+    "table S1": "constants of the Renyi bound",
+    "table S3": "seven data sets",
+}
+"""What each figure and table that is reproduced is about, in the order of the page."""
+
+
+class Frozen(BaseModel):
+    """A value that cannot change and knows all its fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+
+class Series(Frozen):
+    """One line or one set of bars; for bars and images ``x`` is empty."""
+
+    name: str
+    y: tuple[float, ...]
+    x: tuple[float, ...] = ()
+    faint: bool = False
+
+
+class Chart(Frozen):
+    """One chart as numbers: lines, bars side by side, or a square grey image."""
+
+    kind: Literal["lines", "bars", "image"]
+    title: str
+    label: str
+    series: tuple[Series, ...]
+    x: str = ""
+    y: str = ""
+    places: tuple[str, ...] = ()
+    """What stands under each group of bars."""
+    logarithmic: bool = True
+    """Whether the x axis of lines is."""
+    bottom: float | None = None
+    """Where the y axis of lines begins, if not at 0."""
+    top: float | None = None
+    muted_first: bool = True
+    """Whether the first series is what was printed."""
+    rules: tuple[tuple[str, float], ...] = ()
+    """Horizontal lines with a word."""
+
+
+class Values(Frozen):
+    """A table of values; ``numbers`` are the columns set to the right."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: tuple[int, ...] = ()
+
+
+class Comparison(Frozen):
+    """One statement of the paper beside what we get, and why they differ."""
+
+    what: str
+    printed: str
+    ours: str
+    why: str
+
+
+class Part(Frozen):
+    """One figure or table of the paper."""
+
+    name: str
+    """Such as ``figure 4`` or ``table S3``."""
+    text: tuple[str, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    values: tuple[Values, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    charts_a_row: int = 3
+    notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """Files that were not there; what needs them is left out."""
+
+    @property
+    def label(self) -> str:
+        """The name as a heading has it, such as ``Figure 4``."""
+        return self.name[0].upper() + self.name[1:]
+
+    @property
+    def title(self) -> str:
+        """The name and what it is about."""
+        return f"{self.label}: {SUBJECTS[self.name]}"
+
+
+class Erratum(Frozen):
+    """One thing that software must do differently: the paper, the verdict, and what stands instead."""
+
+    number: int
+    paper: str
+    verdict: str
+    instead: str
+
+
+class Reproduction(Frozen):
+    """Everything that the reproduction finds, or one part of it."""
+
+    paper: str
+    title: str
+    sfumato: str
+    seed: int
+    folder: str
+    """Where missing data were looked for; empty where nothing is missing."""
+    parts: tuple[Part, ...]
+    errata: tuple[Erratum, ...] = ()
+
+    def part(self, name: str) -> Part:
+        """Return one figure or table."""
+        return next(each for each in self.parts if each.name == name)
+
+
+def compared(what: str, printed: str, ours: str, why: str) -> Comparison:
+    """Return one row of the table that every part has."""
+    return Comparison(what=what, printed=printed, ours=ours, why=why)

@@ -1,0 +1,78 @@
+"""``sfumato reproduce PAPER --figure N`` and ``--table N``: one part of a paper from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sfumato.papers.reaedp import Reproduction
+
+
+@pytest.fixture(autouse=True)
+def no_data(tmp_path, monkeypatch) -> None:
+    """Work in an empty folder, without any data."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SFUMATO_DATA", str(tmp_path))
+
+
+def _saved(folder: str) -> Reproduction:
+    return Reproduction.model_validate_json((Path(folder) / "results.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("option", "number", "part"), [
+    ("--figure", "4", "figure 4"), ("--figure", "s1", "figure S1"), ("--table", "iv", "table IV"),
+    ("--table", "S3", "table S3"),
+])  # fmt: skip
+def test_one_part_goes_into_its_own_folder(sfumato_cli, option, number, part):
+    code, out, err = sfumato_cli("reproduce", "reaedp", option, number)
+    assert (code, err) == (0, "")
+    folder = f"reaedp-{part.replace(' ', '-')}"
+    assert [each.name for each in _saved(folder).parts] == [part]
+    assert f"recomputing {part} of reaedp" in out and f"open {folder}/page.html" in out
+    page = (Path(folder) / "page.html").read_text(encoding="utf-8")
+    assert page.count('<section id="section-') == 1
+
+
+def test_json_names_the_part(sfumato_cli):
+    code, out, _ = sfumato_cli("reproduce", "reaedp", "--figure", "3", "--out", "here", "--json")
+    body = json.loads(out)
+    assert (code, body["part"], body["page"], body["results"]) == (0, "figure 3", "here/page.html", "here/results.json")
+    assert {"part": "Figure 3", "what": "bound at n = 50", "printed": "about 0.2", "ours": "0.295"} in body["summary"]
+
+
+def test_without_data_everything_that_can_be_is_shown(sfumato_cli):
+    code, out, _ = sfumato_cli("reproduce", "reaedp", "--json")
+    body = json.loads(out)
+    assert code == 0 and "part" not in body
+    missing = {row["part"] for row in body["summary"] if row["what"] == "not recomputed"}
+    assert missing == {f"Figure {n}" for n in ("1", "5", "6", "7", "8", "S4")} | {"Table IV", "Table S3"}
+
+
+BAD = {
+    "no such figure": ("PlanError", "use one of: 1, 2, 3, 4, 5, 6, 7, 8, S1, S2, S4", ("reaedp", "--figure", "9")),
+    "figure S3 shows nothing": ("PlanError", "use one of: 1, 2", ("reaedp", "--figure", "S3")),
+    "no such table": ("PlanError", "use one of: IV, S1, S3", ("reaedp", "--table", "4")),
+    "empty": ("PlanError", "use one of: 1, 2", ("reaedp", "--figure", "")),
+    "both": ("PlanError", "ask for one part", ("reaedp", "--figure", "4", "--table", "IV")),
+    "no parts": ("PlanError", "leave --figure and --table out", ("homogeneity-attack", "--figure", "4")),
+    "no data": ("TableError", "house_prices.csv", ("reaedp", "--figure", "1")),
+    "no paper": ("PlanError", "homogeneity-attack, reaedp", ("nothing", "--figure", "1")),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_names_are_refused_with_what_exists(sfumato_cli, case, tmp_path):
+    name, words, arguments = BAD[case]
+    code, _, err = sfumato_cli("reproduce", *arguments)
+    assert code == 2 and err.startswith(f"{name}:")
+    assert words in " ".join(err.split())
+    assert "Traceback" not in err and list(tmp_path.iterdir()) == []
+
+
+def test_an_earlier_part_is_not_overwritten(sfumato_cli):
+    assert sfumato_cli("reproduce", "reaedp", "--table", "IV")[0] == 0
+    code, _, err = sfumato_cli("reproduce", "reaedp", "--table", "IV")
+    assert code == 2 and "--force" in err
+    assert sfumato_cli("reproduce", "reaedp", "--table", "IV", "--force")[0] == 0

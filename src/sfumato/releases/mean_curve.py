@@ -175,7 +175,8 @@ class MeanCurve:
         refuse_memory(memory, f"{len(names):,} grid points", "use fewer grid columns")
         part = self._part(schema, len(names))
         cost: Any = {"epsilon": text(exact(self.epsilon)), "delta": text(exact(self.delta))}
-        stage = Stage(name=part.stage, cells=part.cells, noise="discrete gaussian", scale=part.scale,
+        shown = part.scale * self.lattice(len(names)).step / (schema.rows or 1)
+        stage = Stage(name=part.stage, cells=part.cells, noise="discrete gaussian, on a lattice", scale=shown,
                       epsilon=cost["epsilon"], share="1")  # fmt: skip
         event = Event(kind=KIND, parts=(part,), **event_facts(self.name, schema, randomness), **cost)
         return Plan(

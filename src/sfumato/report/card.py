@@ -6,10 +6,8 @@ knows the true number of rows.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sfumato.privacy.exact import exact, show
 from sfumato.releases.plan import Stage
@@ -40,14 +38,6 @@ class Banner(NamedTuple):
     text: str
 
 
-class Fact(NamedTuple):
-    """One named statistic, and the sentence without which it would mislead."""
-
-    name: str
-    value: str
-    sentence: str
-
-
 class Cost(NamedTuple):
     """The cap as a bar (what other releases and this one took, in per cent), and the same in words."""
 
@@ -61,7 +51,7 @@ def banners(document: ReleaseDocument, true_rows: int | None = None) -> list[Ban
     found: list[Banner] = []
     if true_rows is not None:
         heading = "Custodian's copy: contains confidential values. Do not publish."
-        text = f"This page sets true counts of {say(true_rows)} rows beside the released ones."
+        text = f"This page sets true values of {say(true_rows)} rows beside the released ones."
         found.append(Banner("danger", heading, text))
     if document.randomness.stamp:
         found.append(Banner("danger", "NOT FOR RELEASE", f"{document.randomness.stamp.capitalize()}: {SEEDED}"))
@@ -181,57 +171,6 @@ def stages(document: ReleaseDocument) -> list[tuple[str, ...]]:
 def _noise_width(stage: Stage) -> str:
     known = stage.noise.endswith(("laplace", "gaussian"))
     return f"± {say(Spread(stage.noise, stage.scale).half_width())}" if known else ""
-
-
-STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
-    "entropy_bits": (
-        "Entropy of the released counts",
-        lambda value: f"{value:.3f} bits",
-        "Computed from the released counts (those below 0 as 0), so it costs nothing. Noise on empty cells pulls it "
-        "upward.",
-    ),
-    "released_entropy_bits": (
-        "Released entropy",
-        lambda value: f"{value:.4g} bits",
-        "The entropy itself with noise, kept between 0 and log2 of the number of cells.",
-    ),
-    "entropy_order": ("Order of the entropy", str, "1 is Shannon, 0 the support, inf the min-entropy."),
-    "mean_absolute_error_bits": (
-        "Mean error of the released entropy",
-        lambda value: f"{value:.3g} bits",
-        "The noise is a Laplace law with this mean size, for every table of this size.",
-    ),
-    "noisy_total": (
-        "Number of rows that the model assumes",
-        lambda value: say(round(value)),
-        "Estimated from the noisy counts; under adjacency replace it is the public row count.",
-    ),
-    "tree": (
-        "Pairs of columns that the model ties together",
-        lambda value: "; ".join(" – ".join(edge) for edge in value) or "none",
-        "Other pairs depend on each other only through these.",
-    ),
-    "rows_redrawn_for_rules": (
-        "Rows drawn again to keep the rules",
-        say,
-        "Rows that broke a rule of the schema were drawn again; their share shows how far the model is from the rules.",
-    ),
-    "rows_replaced_for_rules": (
-        "Rows replaced to keep the rules",
-        say,
-        "Rows that still broke a rule after all draws; copies of rows that keep the rules stand in their place.",
-    ),
-}
-
-
-def statistics(document: ReleaseDocument) -> list[Fact]:
-    """Return the statistics, those that need a sentence first."""
-    named = [key for key in STATISTICS if key in document.statistics]
-    facts: list[Fact] = []
-    for key in (*named, *sorted(set(document.statistics) - set(named))):
-        name, form, sentence = STATISTICS.get(key, (key.replace("_", " "), json.dumps, ""))
-        facts.append(Fact(name, form(document.statistics[key]), sentence))
-    return facts
 
 
 def columns(document: ReleaseDocument, schema: Schema) -> list[tuple[str, ...]]:

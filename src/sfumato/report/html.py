@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sfumato.releases.method import Method, ReleasesValues
 from sfumato.report import card
 from sfumato.report.document import ReleaseDocument, released_schema
+from sfumato.report.facts import statistics
 from sfumato.report.figures import Figure, chart_sets, count_figures, row_figures
 from sfumato.report.page import render
 from sfumato.report.value_figures import value_figures
@@ -79,7 +80,7 @@ def _render(document: ReleaseDocument, schema: Schema, figures: Sequence[Figure]
         stages=card.stages(document),
         figures=figures,
         not_drawn=card.not_drawn(document),
-        statistics=card.statistics(document),
+        statistics=statistics(document),
         columns=card.columns(document, schema),
         say=say,
     )

@@ -1,4 +1,4 @@
-"""Charts of a reproduction: lines against a logarithmic axis, bars side by side, and boxes."""
+"""Charts of a reproduction: lines, mostly against a logarithmic axis, bars side by side, and boxes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from sfumato.report.charts import PAGE, Palette, Spec, finished
 
 HEIGHT = 240
 DECADES = tuple(float(f"1e{power}") for power in range(-9, 10))
+FEW_DECADES = 100
+"""An axis whose ends are at most so many times apart has ticks at 1, 2 and 5 of each decade."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,12 @@ def _scale(names: Sequence[str], palette: Palette, first_is_muted: bool) -> Any:
 
 
 def lines(items: Sequence[Line], x: str = "epsilon", y: str = "risk", top: float | None = 1.0, palette: Palette = PAGE,
-          first_is_muted: bool = True, rules: Sequence[tuple[str, float]] = ()) -> Spec:  # fmt: skip
-    """Return lines against a logarithmic axis; the first name is dashed and muted where it is what was printed.
+          first_is_muted: bool = True, rules: Sequence[tuple[str, float]] = (), logarithmic: bool = True,
+          bottom: float | None = None) -> Spec:  # fmt: skip
+    """Return lines against a logarithmic axis, or one of equal steps.
 
-    ``rules`` are horizontal lines with a word: floors, ceilings, targets.
+    The first name is dashed and muted where it is what was printed. ``rules`` are horizontal lines with a word: floors,
+    ceilings, targets. The y axis begins at 0 unless ``bottom`` says where.
     """
     names = list(dict.fromkeys(item.name for item in items))
     rows = [
@@ -53,22 +57,40 @@ def lines(items: Sequence[Line], x: str = "epsilon", y: str = "risk", top: float
         for i, item in enumerate(items) for a, b in zip(item.x, item.y, strict=True)
     ]  # fmt: skip
     dashes = [[5, 4] if first_is_muted and i == 0 else [1, 0] for i in range(len(names))]
-    hints = [alt.Tooltip("s:N", title="line"), alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y, format=".4f")]
-    if any(item.note for item in items):
-        hints.append(alt.Tooltip("d:N", title="with"))
-    low, high = min(min(item.x) for item in items), max(max(item.x) for item in items)
-    ticks = [tick for tick in DECADES if low <= tick <= high]
-    place = alt.Axis(grid=False, format="~g", values=ticks or alt.Undefined)
     drawn = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=2, interpolate="monotone").encode(
-        x=alt.X("x:Q", title=x, scale=alt.Scale(type="log", nice=False), axis=place),
-        y=alt.Y("y:Q", title=y, scale=alt.Scale(domainMax=top, zero=True) if top else alt.Scale(zero=True)),
+        x=_across(items, x, logarithmic),
+        y=alt.Y("y:Q", title=y, scale=_upright(bottom, top)),
         color=alt.Color("s:N", sort=names, scale=_scale(names, palette, first_is_muted), legend=_legend()),
-        strokeDash=alt.StrokeDash("s:N", sort=names, scale=alt.Scale(domain=names, range=dashes), legend=None),
+        # The same legend again: channels of one field share a legend, and Vega warns where they ask for different ones.
+        strokeDash=alt.StrokeDash("s:N", sort=names, scale=alt.Scale(domain=names, range=dashes), legend=_legend()),
         opacity=alt.Opacity("o:Q", scale=None),
         detail="k:N",
-        tooltip=hints,
+        tooltip=_hints(items, x, y),
     )  # fmt: skip
     return finished(alt.layer(drawn, *_rules(rules, palette)), HEIGHT)
+
+
+def _across(items: Sequence[Line], title: str, logarithmic: bool) -> Any:
+    """Return the x axis: ticks at decades, and between them where at most two decades are shown."""
+    if not logarithmic:
+        even = alt.Axis(grid=False, format="~g", tickCount=6)
+        return alt.X("x:Q", title=title, scale=alt.Scale(nice=False, zero=False), axis=even)
+    low, high = min(min(item.x) for item in items), max(max(item.x) for item in items)
+    steps = (1, 2, 5) if high <= FEW_DECADES * low else (1,)
+    ticks = [step * decade for decade in DECADES for step in steps if low <= step * decade <= high]
+    place = alt.Axis(grid=False, format="~g", values=ticks or alt.Undefined)
+    return alt.X("x:Q", title=title, scale=alt.Scale(type="log", nice=False), axis=place)
+
+
+def _upright(bottom: float | None, top: float | None) -> Any:
+    if bottom is not None:
+        return alt.Scale(domainMin=bottom, domainMax=top or alt.Undefined, zero=False)
+    return alt.Scale(domainMax=top, zero=True) if top else alt.Scale(zero=True)
+
+
+def _hints(items: Sequence[Line], x: str, y: str) -> list[Any]:
+    hints = [alt.Tooltip("s:N", title="line"), alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y, format=".4f")]
+    return [*hints, alt.Tooltip("d:N", title="with")] if any(item.note for item in items) else hints
 
 
 def _legend() -> Any:

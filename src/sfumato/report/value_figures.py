@@ -1,4 +1,4 @@
-"""Figures of released numbers: a curve with its band of noise. A single number needs no chart, only a place on the card."""
+"""Figures of released numbers: a curve with its band of noise. A single number needs a place on the card, no chart."""
 
 from __future__ import annotations
 

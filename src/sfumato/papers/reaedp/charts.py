@@ -11,8 +11,6 @@ from sfumato.report.charts import PAGE, Palette, Spec, finished
 from sfumato.report.figures import Panel
 from sfumato.report.reproduction_charts import HEIGHT, Line, lines, side_by_side
 
-FEW_POINTS = 12
-"""A logarithmic axis with so few points shows each of them, not only the decades."""
 MANY_PLACES = 15
 """With more bars than this, only every fifth is named."""
 
@@ -29,23 +27,8 @@ def spec(chart: Chart, palette: Palette = PAGE) -> Spec:
     if chart.kind == "bars":
         return _bars(chart, palette)
     drawn = [Line(s.name, s.x, s.y, faint=s.faint) for s in chart.series]
-    made = lines(drawn, chart.x, chart.y, chart.top, palette, chart.muted_first, chart.rules)
-    _set_axes(made["layer"][0]["encoding"], chart)
-    return made
-
-
-def _set_axes(encoding: Spec, chart: Chart) -> None:
-    """Give an axis equal steps where it wants them, else name the points where they are few; lift the y axis."""
-    across = encoding["x"]
-    points = sorted({value for series in chart.series for value in series.x})
-    if not chart.logarithmic:
-        across["scale"] = {"nice": False, "zero": False}
-        across["axis"] = {"grid": False, "format": "~g", "tickCount": 6}
-    elif len(points) <= FEW_POINTS:
-        across["axis"] = {"grid": False, "format": "~g", "values": points}
-    encoding["strokeDash"]["legend"] = encoding["color"]["legend"]  # one legend for both, said twice
-    if chart.bottom is not None:
-        encoding["y"]["scale"] = {"domain": [chart.bottom, chart.top], "zero": False}
+    return lines(drawn, chart.x, chart.y, chart.top, palette, chart.muted_first, chart.rules, chart.logarithmic,
+                 chart.bottom)  # fmt: skip
 
 
 def _bars(chart: Chart, palette: Palette) -> Spec:

@@ -1,0 +1,131 @@
+"""The statistics of a release in words: a name, a value for people, and the sentence without which it would mislead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sfumato.report.document import ReleaseDocument
+from sfumato.report.views import say
+
+
+class Fact(NamedTuple):
+    """One named statistic, and the sentence without which it would mislead."""
+
+    name: str
+    value: str
+    sentence: str
+
+
+def _short(value: Any) -> str:
+    """Return a number with four digits, and anything else as it is written."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _bits(value: float) -> str:
+    return f"{value:.4g} bits"
+
+
+STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
+    "entropy_bits": (
+        "Entropy of the released counts",
+        lambda value: f"{value:.3f} bits",
+        "Computed from the released counts (those below 0 as 0), so it costs nothing. Noise on empty cells pulls it "
+        "upward.",
+    ),
+    "released_entropy_bits": (
+        "Released entropy",
+        _bits,
+        "The entropy itself with noise, kept between 0 and log2 of the number of cells.",
+    ),
+    "entropy_order": ("Order of the entropy", str, "1 is Shannon, 0 the support, inf the min-entropy."),
+    "mean_absolute_error_bits": (
+        "Mean error of the released entropy",
+        _bits,
+        "The noise is a Laplace law with this mean size, for every table of this size.",
+    ),
+    "k": ("k", say, "Rows of the table that could have made a released row, up to noise."),
+    "t": (
+        "t",
+        say,
+        "Part of the proof: below t plausible rows a record counts towards delta, above it towards epsilon.",
+    ),
+    "gamma": (
+        "gamma",
+        _short,
+        "Rows count as equally plausible when their probabilities differ by at most this factor.",
+    ),
+    "epsilon0": ("epsilon0", _short, "Noise parameter of the privacy test."),
+    "epsilon_of_one_row": ("Epsilon of one released row", _short, "All rows together cost what page one says."),
+    "delta_of_one_row": ("Delta of one released row", _short, ""),
+    "prior_share": (
+        "Share of rows that no row of the table had a part in",
+        lambda value: f"{value:.2%}",
+        "At least this share is drawn from public knowledge and noisy counts alone; failed attempts add to it, and how "
+        "many there were is not shown.",
+    ),
+    "kept_attributes": (
+        "Number of attributes that a seed hands on",
+        lambda value: ", ".join(map(str, value)),
+        "Chosen by lot for each row; the others are drawn from noisy conditional tables.",
+    ),
+    "attribute_order": (
+        "Order of the attributes",
+        " → ".join,
+        "The first ones may be handed on, the others are drawn.",
+    ),
+    "sigma": ("Size of the noise", _short, "In the units of the curve, before the kernel spreads it over the points."),
+    "sensitivity": (
+        "Sensitivity of the curve",
+        _short,
+        "The most by which one person can move it, in the kernel's norm.",
+    ),
+    "noise_rmse": ("Noise, root mean square", _short, "Over all points of the curve."),
+    "bias_bound": ("Bias, at most", _short, "For any paths within the public norm; smooth curves have far less."),
+    "bias_per_kernel_norm": (
+        "Bias for each unit of roughness",
+        _short,
+        "Times the kernel norm of the true mean curve.",
+    ),
+    "rho": (
+        "Smoothing penalty rho",
+        _short,
+        "More of it means less noise and more bias; the guarantee stays the same.",
+    ),
+    "clip": ("Public norm of a path", _short, "Longer paths were scaled down to it."),
+    "kernel": ("Kernel", str, ""),
+    "lattice_step": ("Step of the public lattice", _short, "Values are whole multiples of it before noise is added."),
+    "noisy_rows": ("Noisy number of rows", say, "Released with the curve, which is divided by it."),
+    "noisy_rows_sd": ("Noise on the number of rows, standard deviation", _short, ""),
+    "rows": ("Public number of rows", say, ""),
+    "noisy_total": (
+        "Number of rows that the model assumes",
+        lambda value: say(round(value)),
+        "Estimated from the noisy counts; under adjacency replace it is the public row count.",
+    ),
+    "tree": (
+        "Pairs of columns that the model ties together",
+        lambda value: "; ".join(" – ".join(edge) for edge in value) or "none",
+        "Other pairs depend on each other only through these.",
+    ),
+    "rows_redrawn_for_rules": (
+        "Rows drawn again to keep the rules",
+        say,
+        "Rows that broke a rule of the schema were drawn again; their share shows how far the model is from the rules.",
+    ),
+    "rows_replaced_for_rules": (
+        "Rows replaced to keep the rules",
+        say,
+        "Rows that still broke a rule after all draws; copies of rows that keep the rules stand in their place.",
+    ),
+}
+
+
+def statistics(document: ReleaseDocument) -> list[Fact]:
+    """Return the statistics, those that need a sentence first."""
+    named = [key for key in STATISTICS if key in document.statistics]
+    facts: list[Fact] = []
+    for key in (*named, *sorted(set(document.statistics) - set(named))):
+        name, form, sentence = STATISTICS.get(key, (key.replace("_", " "), _short, ""))
+        facts.append(Fact(name, form(document.statistics[key]), sentence))
+    return facts

@@ -185,9 +185,7 @@ def list_methods(
     if name is not None:
         method_class(name)
     chosen = {key: info for key, info in all_methods().items() if name in (None, key)}
-    rows = [
-        [i.name, i.summary, "formal" if i.formal else "exposure", _parameters(i.parameters)] for i in chosen.values()
-    ]
+    rows = [[i.name, i.summary, _standing(i.formal), _parameters(i.parameters)] for i in chosen.values()]
     voice.table("Methods", ("method", "what it releases", "guarantee", "parameters"), rows)
     for info in chosen.values():
         if name is not None:
@@ -204,3 +202,7 @@ def _plain_docstring(cls: type) -> str:
 
 def _parameters(parameters: Any) -> str:
     return ", ".join(key if default == "required" else f"{key}={default}" for key, default in parameters.items())
+
+
+def _standing(formal: bool | None) -> str:
+    return {True: "formal", False: "exposure", None: "formal or exposure"}[formal]

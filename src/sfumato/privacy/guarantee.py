@@ -11,6 +11,11 @@ from pydantic import BaseModel, ConfigDict
 from sfumato.privacy.exact import exact, show
 
 GuaranteeKind = Literal["pure", "approximate", "zero-concentrated", "probabilistic", "asymptotic", "heuristic"]
+EXPOSURES = {
+    "asymptotic": "asymptotic, local, draw-based; not differential privacy",
+    "heuristic": "heuristic: no differential privacy",
+}
+"""What every release without a formal guarantee is labelled with."""
 FORMAL_KINDS = ("pure", "approximate", "zero-concentrated", "probabilistic")
 
 
@@ -63,7 +68,8 @@ class Guarantee(BaseModel):
 
     def _headline(self) -> str:
         if not self.formal:
-            return f"No formal guarantee: this is a release of the {self.kind} kind, recorded as an exposure."
+            label = EXPOSURES.get(self.kind, self.kind)
+            return f"No formal guarantee ({label}). It counts as an exposure and is never added to a privacy total."
         delta = f" and delta = {float(exact(self.delta)):.3g}" if exact(self.delta) else ""
         name = {"zero-concentrated": "zero-concentrated ", "probabilistic": "probabilistic "}.get(self.kind, "")
         return (

@@ -42,7 +42,7 @@ class Contingency:
     name: ClassVar[str] = "contingency"
     summary: ClassVar[str] = "noisy counts of every cell of one or several cross tables"
     about: ClassVar[str] = ""
-    formal: ClassVar[bool] = True
+    formal: ClassVar[bool | None] = True
     makes: ClassVar[Makes] = "counts"
 
     def __post_init__(self) -> None:

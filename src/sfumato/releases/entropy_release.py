@@ -61,7 +61,7 @@ class EntropyRelease:
         "The noise does not depend on how the counts are spread, so a column with many empty cells is no worse than "
         "any other. No counts are released."
     )
-    formal: ClassVar[bool] = True
+    formal: ClassVar[bool | None] = True
     makes: ClassVar[Makes] = "values"
 
     def __post_init__(self) -> None:

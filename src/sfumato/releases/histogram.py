@@ -42,7 +42,7 @@ class Histogram:
     name: ClassVar[str] = "histogram"
     summary: ClassVar[str] = "noisy counts of one column, with the entropy of the released counts"
     about: ClassVar[str] = ""
-    formal: ClassVar[bool] = True
+    formal: ClassVar[bool | None] = True
     makes: ClassVar[Makes] = "counts"
 
     def __post_init__(self) -> None:

@@ -53,7 +53,7 @@ class Marginals:
     about: ClassVar[str] = (
         "They were drawn from noisy counts, not copied from the table; one may equal a true row by chance."
     )
-    formal: ClassVar[bool] = True
+    formal: ClassVar[bool | None] = True
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:

@@ -138,7 +138,7 @@ class MeanCurve:
         "short curves besides the noise. noise_sd is the standard deviation of the noise at each point; errors of "
         "neighbouring points go together."
     )
-    formal: ClassVar[bool] = True
+    formal: ClassVar[bool | None] = True
     makes: ClassVar[Makes] = "values"
 
     def __post_init__(self) -> None:

@@ -42,7 +42,8 @@ class Method(Protocol):
     summary: ClassVar[str]
     about: ClassVar[str]
     """What a reader of page one must know about the released things, in a sentence or two; may be empty."""
-    formal: ClassVar[bool]
+    formal: ClassVar[bool | None]
+    """Whether the events of every plan are formal; None where a parameter decides."""
     makes: ClassVar[Makes]
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
@@ -83,7 +84,7 @@ class MethodInfo:
 
     name: str
     summary: str
-    formal: bool
+    formal: bool | None
     makes: Makes
     parameters: Mapping[str, str]
     cls: type[Method]

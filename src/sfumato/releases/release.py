@@ -70,9 +70,9 @@ def plan(subject: Table | Schema, method: Method, rows: int | None = None, ledge
     """Return what a release would cost and need, from the schema alone; with a ledger, also what would be left."""
     schema = subject if isinstance(subject, Schema) else subject.schema
     _refuse_non_method(method)
-    if method.formal:
-        schema.require_confirmed()
     made = method.plan(schema, rows, Randomness.of(seed).mode)
+    if any(event.is_formal for event in made.events):
+        schema.require_confirmed()
     if rows is not None and method.makes != "rows":
         made = made.model_copy(update={"notes": (*made.notes, f"{method.name} makes no rows, so rows is ignored")})
     if ledger is None:

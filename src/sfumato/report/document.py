@@ -214,7 +214,7 @@ def _method(release: Release) -> MethodRecord:
     cls = type(release.method)
     return MethodRecord(
         name=release.method.name, summary=release.method.summary, about=release.method.about,
-        formal=release.method.formal,
+        formal=release.guarantee.formal,
         makes=release.method.makes, module=cls.__module__, class_name=cls.__name__,
         parameters=plain(parameters_of(release.method)), rows=release.plan.rows,
     )  # fmt: skip

@@ -73,7 +73,7 @@ def lines(items: Sequence[Line], x: str = "epsilon", y: str = "risk", top: float
 def _across(items: Sequence[Line], title: str, logarithmic: bool) -> Any:
     """Return the x axis: ticks at decades, and between them where at most two decades are shown."""
     if not logarithmic:
-        even = alt.Axis(grid=False, format="~g", tickCount=6)
+        even = alt.Axis(grid=False, tickCount=6)
         return alt.X("x:Q", title=title, scale=alt.Scale(nice=False, zero=False), axis=even)
     low, high = min(min(item.x) for item in items), max(max(item.x) for item in items)
     steps = (1, 2, 5) if high <= FEW_DECADES * low else (1,)

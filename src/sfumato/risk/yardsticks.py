@@ -41,7 +41,7 @@ class CountsAsTheyAre:
 
     name: ClassVar[str] = "counts as they are"
     summary: ClassVar[str] = "true counts: protects nobody"
-    formal: ClassVar[bool] = False
+    formal: ClassVar[bool | None] = False
     makes: ClassVar[Makes] = "counts"
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
@@ -67,7 +67,7 @@ class CountsOfNoise:
 
     name: ClassVar[str] = "counts of noise"
     summary: ClassVar[str] = "random counts: useful to nobody"
-    formal: ClassVar[bool] = False
+    formal: ClassVar[bool | None] = False
     makes: ClassVar[Makes] = "counts"
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
@@ -95,7 +95,7 @@ class RowsAsTheyAre:
 
     name: ClassVar[str] = "rows as they are"
     summary: ClassVar[str] = "the private rows: protects nobody"
-    formal: ClassVar[bool] = False
+    formal: ClassVar[bool | None] = False
     makes: ClassVar[Makes] = "rows"
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
@@ -123,7 +123,7 @@ class RowsOfNoise:
 
     name: ClassVar[str] = "rows of noise"
     summary: ClassVar[str] = "random rows: useful to nobody"
-    formal: ClassVar[bool] = False
+    formal: ClassVar[bool | None] = False
     makes: ClassVar[Makes] = "rows"
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:

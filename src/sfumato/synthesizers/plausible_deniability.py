@@ -81,7 +81,7 @@ class PlausibleDeniability:
         "Each row was made from one row of the table, or from public knowledge and noisy counts alone; nobody can tell "
         "which. A row may equal a true row by chance."
     )
-    formal: ClassVar[bool] = True
+    formal: ClassVar[bool | None] = True
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:

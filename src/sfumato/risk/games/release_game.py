@@ -66,7 +66,7 @@ class ReleaseGame:
     @property
     def ceiling(self) -> float | None:
         """What no attack can exceed under the method's guarantee."""
-        if not self.method.formal or self.plan.epsilon is None:
+        if self.plan.epsilon is None:
             return None
         return dp_ceiling(float(exact(self.plan.epsilon)), float(exact(self.plan.delta)))
 

@@ -1,4 +1,4 @@
-"""Make the pictures and the errata table of choosing-epsilon-by-risk.md: ``.venv/bin/python docs/make_pictures.py``.
+"""Make the pictures of all pages, and the errata table of one: ``.venv/bin/python docs/make_pictures.py``.
 
 The curves are computed on Adult and Bankruptcy from SFUMATO_DATA (or ../shared/data); without these, pictures are made
 from the example households, and the errata table is left as it is.
@@ -11,6 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import picture_attacks
+import picture_deniability
+import picture_entropy
+import picture_mean_curve
 import vl_convert
 
 from sfumato.errors import TableError
@@ -41,6 +45,8 @@ def main() -> int:
     except TableError as error:
         print(f"{error}\nmaking the pictures from the example households", file=sys.stderr)
         tables = None
+    for page in (picture_attacks, picture_deniability, picture_entropy, picture_mean_curve):
+        page.main()
     people, ratings = _counts(tables)
     pictures = {
         "risk-views.svg": views(people),

@@ -12,6 +12,7 @@ import typer
 from sfumato.errors import PlanError
 from sfumato.privacy.exact import exact, show
 from sfumato.releases.method import Method, method_class
+from sfumato.releases.plan import UNSUMMED
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV or Parquet file, or a quoted glob of them.")]
 SchemaPath = Annotated[str, typer.Option("--schema", "-s", help="The table's public schema (TOML).")]
@@ -32,6 +33,9 @@ Rows = Annotated[int | None, typer.Option(help="Rows of a synthetic table; the n
 Seed = Annotated[int | None, typer.Option(help="Repeatable run for tests: everything is stamped 'not for release'.")]
 
 NUMBERS = ("epsilon", "delta")
+LISTS = ("columns", "pairs", "shares", "predictors", "positions")
+ONE_OR_LISTS = ("column", "target", "ranges")
+"""Parameters that are a list only where commas say so."""
 
 
 def build_method(name: str, settings: Sequence[str], epsilon: str | None, delta: str | None) -> Method:
@@ -78,7 +82,7 @@ def _read_value(key: str, value: str) -> Any:
             raise PlanError(
                 f"--set {key}: {value!r} is not valid JSON", next_step='write [["age"], ["age", "sex"]]'
             ) from error
-    if key in ("columns", "pairs", "shares") and value not in ("all", "none"):
+    if (key in LISTS and value not in ("all", "none")) or (key in ONE_OR_LISTS and "," in value):
         return [part.strip() for part in value.split(",")]
     return {"true": True, "false": False}.get(value.lower(), value)
 
@@ -116,4 +120,4 @@ def _percent(share: str) -> str:
 
 
 def _epsilon(epsilon: str) -> str:
-    return epsilon if epsilon == "joint" else show(exact(epsilon))
+    return epsilon if epsilon in UNSUMMED else show(exact(epsilon))

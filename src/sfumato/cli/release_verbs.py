@@ -138,7 +138,7 @@ def show_release(voice: Voice, made: Release, bundle: Path) -> None:
 def show_statistics(voice: Voice, made: Release) -> None:
     """Print what was computed from the released data for free."""
     for name, value in made.statistics.items():
-        shown = f"{value:.4f}" if isinstance(value, float) else str(value)
+        shown = f"{value:.5g}" if isinstance(value, float) else str(value)
         voice.say(f"{name.replace('_', ' ')}: {shown}")
 
 

@@ -21,6 +21,10 @@ BYTES_PER_COUNT = 48
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
+UNSUMMED = ("joint", "none")
+"""What a stage says in place of an epsilon: paid for together with others, or no formal cost at all."""
+
+
 class Stage(BaseModel):
     """One table that will be measured, with its share of the cost."""
 

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from sfumato.privacy.exact import exact, show
-from sfumato.releases.plan import Stage
+from sfumato.releases.plan import UNSUMMED, Stage
 from sfumato.report.document import RecordedCost, ReleaseDocument
 from sfumato.report.figures import MOST_COLUMNS, MOST_FIGURES
 from sfumato.report.views import Spread, say
@@ -161,7 +161,7 @@ def stages(document: ReleaseDocument) -> list[tuple[str, ...]]:
             stage.noise,
             f"{stage.scale:.4g}",
             _noise_width(stage),
-            "joint" if stage.epsilon == "joint" else show(exact(stage.epsilon)),
+            stage.epsilon if stage.epsilon in UNSUMMED else show(exact(stage.epsilon)),
             f"{float(exact(stage.share)):.1%}",
         )
         for stage in document.stages

@@ -1,4 +1,4 @@
-"""Charts of a reproduction: lines, mostly against a logarithmic axis, bars side by side, and boxes."""
+"""Charts of a reproduction: lines, mostly against a logarithmic axis, bars side by side, boxes and violins."""
 
 from __future__ import annotations
 
@@ -36,6 +36,18 @@ class Box:
     place: str
     name: str
     quantiles: tuple[float, float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Violin:
+    """The shape of a distribution: half its width, from 0 to 1, at each value, and where its middle is."""
+
+    name: str
+    at: Sequence[float]
+    width: Sequence[float]
+    middle: float
+    tone: int | None = None
+    """Which colour of the palette; None is the muted one."""
 
 
 def _scale(names: Sequence[str], palette: Palette, first_is_muted: bool) -> Any:
@@ -146,3 +158,31 @@ def boxes(items: Sequence[Box], x: str, y: str, top: float | None = None, palett
     body = base.mark_bar(size=12, opacity=0.75).encode(**shared, y="b:Q", y2="d:Q", color=colour, tooltip=hints)
     middle = base.mark_tick(color=palette.ink, size=12, thickness=2).encode(**shared, y="c:Q")
     return finished(alt.layer(whisker, body, middle), HEIGHT)
+
+
+def violins(items: Sequence[Violin], y: str, palette: Palette = PAGE, rules: Sequence[tuple[str, float]] = (),
+            logarithmic: bool = False) -> Spec:  # fmt: skip
+    """Return violins side by side, a tick at each middle; a line break in a name is one below the axis, too."""
+    tones = [palette.muted if item.tone is None else palette.series[item.tone] for item in items]
+    outline = [
+        {"k": k, "s": item.name.replace("\n", " "), "c": tones[k], "y": at, "a": k - 0.42 * half, "b": k + 0.42 * half}
+        for k, item in enumerate(items) for at, half in zip(item.at, item.width, strict=True)
+    ]  # fmt: skip
+    middles = [{"k": k, "m": item.middle, "s": item.name.replace("\n", " ")} for k, item in enumerate(items)]
+    scale = alt.Scale(type="log", nice=False) if logarithmic else alt.Scale(zero=False)
+    body = alt.Chart(alt.InlineData(values=outline)).mark_area(orient="horizontal", opacity=0.75).encode(
+        x=_places(items), x2="b:Q", y=alt.Y("y:Q", title=y, scale=scale), color=alt.Color("c:N", scale=None),
+        detail="k:N", tooltip=alt.Tooltip("s:N", title="synthesizer"),
+    )  # fmt: skip
+    hints = [alt.Tooltip("s:N", title="synthesizer"), alt.Tooltip("m:Q", title=f"middle of {y}", format=".4~g")]
+    look: dict[str, Any] = {"orient": "horizontal", "color": palette.ink, "size": 18, "thickness": 2}
+    tick = alt.Chart(alt.InlineData(values=middles)).mark_tick(**look).encode(x="k:Q", y="m:Q", tooltip=hints)
+    return finished(alt.layer(body, tick, *_rules(rules, palette)), HEIGHT)
+
+
+def _places(items: Sequence[Violin]) -> Any:
+    """Return an axis of numbers that says names: outlines need real positions."""
+    names = [item.name.replace("\n", "|") for item in items]
+    say = alt.Axis(grid=False, ticks=False, values=list(range(len(items))), labelLimit=0, labelOverlap=False,
+                   labelExpr=f"split({names!r}[datum.value], '|')")  # fmt: skip
+    return alt.X("a:Q", title=None, scale=alt.Scale(domain=[-0.6, len(items) - 0.4], nice=False), axis=say)

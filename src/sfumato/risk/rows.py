@@ -13,7 +13,8 @@ from sfumato.columns import Column
 from sfumato.errors import RiskError
 from sfumato.schema import Schema
 from sfumato.table import Table, read
-from sfumato.table.encode import ColumnEncoder, can_encode
+from sfumato.table.encode import can_encode
+from sfumato.table.rows import OUTSIDE, encode_column
 from sfumato.table.values import countable
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ CHUNK = 4_000_000
 """Distances that are held in memory at once."""
 COMPARED = 2000
 """Other rows with which each row is compared when the most exposed one is looked for."""
-OUTSIDE = -1
 
 
 def codes_of(source: Any, schema: Schema, names: Sequence[str]) -> Codes:
@@ -72,10 +72,8 @@ def _is_ready(source: Any, columns: Sequence[Column]) -> bool:
 
 
 def _encoded(batch: pa.RecordBatch, columns: Sequence[Column]) -> Codes:
-    codes = np.zeros((len(columns), batch.num_rows), np.int32)
-    for position, column in enumerate(columns):
-        ColumnEncoder(column, OUTSIDE)(batch.column(position), codes[position])
-    return codes.T.astype(np.int64)
+    codes = [encode_column(batch.column(position), column) for position, column in enumerate(columns)]
+    return np.column_stack(codes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -191,7 +191,7 @@ class PlausibleDeniability:
         schema, count = table.schema, plan.rows or 1
         names, budget = self.chosen_columns(schema), self.budget(count)
         proposal, prior = self._model(table, plan, budget, randomness)
-        seeds = Seeds(*count_occupied(table.source.engine, schema, names))
+        seeds = Seeds.of(*count_occupied(table.source.engine, schema, names))
         made = attempt(seeds, proposal, prior(count), budget.test, randomness)
         first = [made]
 

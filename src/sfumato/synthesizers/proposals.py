@@ -39,6 +39,12 @@ class Seeds:
     codes: Codes
     counts: NDArray[np.int64]
 
+    @classmethod
+    def of(cls, codes: Codes, counts: NDArray[np.int64]) -> Seeds:
+        """Return the rows in sorted order: engines hand them over in any order, and a seed must repeat a run."""
+        order = np.lexsort(codes.T)
+        return cls(codes[order], counts[order])
+
     @property
     def total(self) -> int:
         """The number of rows: private."""

@@ -1,0 +1,73 @@
+"""Rows in memory, for the methods that need them: numbers as they are, levels as codes, in the order of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.columns import Column
+from sfumato.errors import TableError
+from sfumato.table.counting import CHANGED
+from sfumato.table.encode import ColumnEncoder
+from sfumato.table.values import countable, kept_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sfumato.table import Table
+
+OUTSIDE = -1
+Values = dict[str, NDArray[Any]]
+
+
+def row_values(table: Table, names: Sequence[str]) -> Values:
+    """Return whole columns: ordered ones as float64 (dates as day numbers), others as codes of the schema.
+
+    Values are read and clamped as for counting, and at most ``rows_per_person`` rows of a person come. A missing number
+    is NaN, a missing level its code. What does not fit is refused, as it was when the table was checked.
+    """
+    schema, engine = table.schema, table.source.engine
+    kept = kept_rows(engine.table, schema)
+    columns = [schema[name] for name in names]
+    batches = engine.batches(kept.select(**{c.name: countable(kept[c.name], c) for c in columns}))
+    parts = [[column_values(batch.column(i), column) for i, column in enumerate(columns)] for batch in batches]
+    if not parts:
+        return {column.name: np.zeros(0, float if column.is_ordered else np.int64) for column in columns}
+    whole = {column.name: np.concatenate([part[i] for part in parts]) for i, column in enumerate(columns)}
+    _refuse_outside(columns, whole)
+    return whole
+
+
+def column_values(array: pa.Array, column: Column) -> NDArray[Any]:
+    """Return one Arrow column as numbers or as codes; codes are -1 where a level is not in the schema."""
+    import pyarrow as pa
+
+    if column.is_ordered:
+        plain = array.cast(pa.int32()) if pa.types.is_date(array.type) else array
+        return plain.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return encode_column(array, column)
+
+
+def encode_column(array: pa.Array, column: Column) -> NDArray[np.int64]:
+    """Return one Arrow column as codes of the schema, -1 where a value is not in it."""
+    codes = np.zeros(len(array), np.int32)
+    ColumnEncoder(column, OUTSIDE)(array, codes)
+    return codes.astype(np.int64)
+
+
+def _refuse_outside(columns: Sequence[Column], values: Values) -> None:
+    bad: list[str] = []
+    for column in columns:
+        found = values[column.name]
+        if column.is_ordered:
+            low, high = column.numeric_bounds
+            outside = (found < low) | (found > high)
+        else:
+            outside = found == OUTSIDE
+        if outside.any():
+            bad.append(f"{column.name}: {int(outside.sum()):,} values outside the schema")
+    if bad:
+        raise TableError("the table does not fit its schema (it may have changed while it was read)", bad, CHANGED)

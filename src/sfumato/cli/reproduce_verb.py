@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Name of the paper: homogeneity-attack or reaedp.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Name of the paper; a wrong one lists what there is.")],
     figure: Annotated[str | None, typer.Option(metavar="N", help="Only this figure, such as 4 or S1.")] = None,
     table: Annotated[str | None, typer.Option(metavar="N", help="Only this table, such as IV or S3.")] = None,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Folder; 'PAPER-reproduction' unless said.")] = None,

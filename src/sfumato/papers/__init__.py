@@ -11,7 +11,11 @@ from pydantic import BaseModel
 from sfumato.errors import PlanError
 from sfumato.report.reproduction_page import PageTable, ReproductionPage
 
-PAPERS = {"homogeneity-attack": "sfumato.papers.homogeneity_attack", "reaedp": "sfumato.papers.reaedp"}
+PAPERS = {
+    "homogeneity-attack": "sfumato.papers.homogeneity_attack",
+    "reaedp": "sfumato.papers.reaedp",
+    "range-restriction": "sfumato.papers.range_restriction",
+}
 """Papers that can be reproduced, by the name that the command line takes."""
 
 

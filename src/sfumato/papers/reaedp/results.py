@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from sfumato.papers.results import Comparison as Comparison
+from sfumato.papers.results import Frozen as Frozen
+from sfumato.papers.results import Values as Values
+from sfumato.papers.results import compared as compared
 
 SUBJECTS = {
     "figure 1": "pass rate of the privacy test",
@@ -26,12 +29,6 @@ SUBJECTS = {
     "table S3": "seven data sets",
 }
 """What each figure and table that is reproduced is about, in the order of the page."""
-
-
-class Frozen(BaseModel):
-    """A value that cannot change and knows all its fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
 
 class Series(Frozen):
@@ -63,24 +60,6 @@ class Chart(Frozen):
     """Whether the first series is what was printed."""
     rules: tuple[tuple[str, float], ...] = ()
     """Horizontal lines with a word."""
-
-
-class Values(Frozen):
-    """A table of values; ``numbers`` are the columns set to the right."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numbers: tuple[int, ...] = ()
-
-
-class Comparison(Frozen):
-    """One statement of the paper beside what we get, and why they differ."""
-
-    what: str
-    printed: str
-    ours: str
-    why: str
 
 
 class Part(Frozen):
@@ -132,8 +111,3 @@ class Reproduction(Frozen):
     def part(self, name: str) -> Part:
         """Return one figure or table."""
         return next(each for each in self.parts if each.name == name)
-
-
-def compared(what: str, printed: str, ours: str, why: str) -> Comparison:
-    """Return one row of the table that every part has."""
-    return Comparison(what=what, printed=printed, ours=ours, why=why)

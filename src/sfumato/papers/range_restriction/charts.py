@@ -1,0 +1,67 @@
+"""From samples to the outlines of violins, and from outlines to the drawing on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.papers.range_restriction.results import Chart, Shape
+from sfumato.report.charts import PAGE, Palette, Spec
+from sfumato.report.figures import Panel
+from sfumato.report.reproduction_charts import Violin, violins
+
+POINTS = 41
+TONES = {"Weighted": 1, "(0.4, 1.8) avg": 0, "(0.4, 1.8) trunc": 0, "(0.6, 1.2) avg": 2, "(0.6, 1.2) trunc": 2,
+         "Top 1 %": 3, "Top 5 %": 3, "Top 10 %": 3}  # fmt: skip
+"""One colour for each range, as in the paper; what has none is muted."""
+
+
+def outline(name: str, sample: NDArray[np.float64], tone: int | None = None, logarithmic: bool = False) -> Shape:
+    """Return the violin of a sample: a Gaussian kernel density between its ends, 1 at its widest.
+
+    >>> outline("equal", np.ones(5)).at
+    (1.0,)
+    """
+    values = np.log(sample) if logarithmic else sample
+    middle, spread = float(np.median(sample)), _bandwidth(values)
+    if spread == 0:
+        return Shape(name=name, at=(middle,), width=(0.3,), middle=middle, tone=tone)
+    at = np.linspace(values.min(), values.max(), POINTS)
+    density = np.exp(-0.5 * ((at[:, None] - values) / spread) ** 2).sum(axis=1)
+    width = tuple(round(float(w), 4) for w in density / density.max())
+    places = np.exp(at) if logarithmic else at
+    return Shape(name=name, at=tuple(float(f"{a:.5g}") for a in places), width=width, middle=middle, tone=tone)
+
+
+def _bandwidth(values: NDArray[np.float64]) -> float:
+    """Return Silverman's bandwidth; 0 where the values hardly differ."""
+    low, high = np.quantile(values, [0.25, 0.75])
+    widths = [width for width in (float(values.std()), float(high - low) / 1.34) if width > 0]
+    narrow = min(widths, default=0.0)
+    return 0.9 * narrow * len(values) ** -0.2 if narrow > 1e-9 * max(abs(low), abs(high)) else 0.0
+
+
+def violin_chart(title: str, y: str, samples: Mapping[str, NDArray[np.float64]],
+                 rules: tuple[tuple[str, float], ...] = (), logarithmic: bool = False) -> Chart:  # fmt: skip
+    """Return one chart of named samples."""
+    shapes = tuple(
+        outline(name, np.asarray(values, float), TONES.get(name), logarithmic) for name, values in samples.items()
+    )
+    label = f"Violins of {y} for {', '.join(samples)}; the medians stand in the table."
+    return Chart(title=title, label=label, y=y, shapes=shapes, rules=rules, logarithmic=logarithmic)
+
+
+def panel(chart: Chart, palette: Palette = PAGE) -> Panel:
+    """Return a chart with its title and the words for those who cannot see it."""
+    return Panel(chart.title, chart.label, spec(chart, palette))
+
+
+def spec(chart: Chart, palette: Palette = PAGE) -> Spec:
+    """Return the specification of a chart; ranges and standards stand on two lines."""
+    drawn = [
+        Violin(shape.name.replace(") ", ")\n"), shape.at, shape.width, shape.middle, shape.tone)
+        for shape in chart.shapes
+    ]
+    return violins(drawn, chart.y, palette, chart.rules, chart.logarithmic)

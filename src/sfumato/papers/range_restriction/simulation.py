@@ -1,0 +1,174 @@
+"""Repeated samples of section 4: every synthesizer fitted on each, its epsilon and its utility kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.papers.range_restriction.data import Array, Sample, Sources, simulated, statistics
+from sfumato.synthesizers.pseudo.families import make_family
+from sfumato.synthesizers.pseudo.ranges import Radius, Ranges, wider_in_tail
+from sfumato.synthesizers.pseudo.weights import Fitted, Weighting
+from sfumato.utility.ecdf import compare
+
+REPEATS = 30
+FIRST_SEED, CONTRACTION_SEED = 1000, 5000
+SIZES = (200, 400, 1600, 6400)
+COPIES = 20
+DATA, UNWEIGHTED, WEIGHTED = "Data", "Unweighted", "Weighted"
+WIDE, NARROW = Radius(0.4, 1.8), Radius(0.6, 1.2)
+WIDE_AVERAGED, NARROW_AVERAGED = "(0.4, 1.8) avg", "(0.6, 1.2) avg"
+WIDE_TRUNCATED, NARROW_TRUNCATED = "(0.4, 1.8) trunc", "(0.6, 1.2) trunc"
+PRINTED_SCALES = {WEIGHTED: 0.73, WIDE_TRUNCATED: 0.88}
+PRINTED_EPSILON = 5.7
+TOPS = {"Top 1 %": 0.01, "Top 5 %": 0.05, "Top 10 %": 0.10}
+
+
+def _plain(standard: str, ranges: Ranges | None = None) -> Weighting:
+    return Weighting(standard, ranges=ranges)
+
+
+SIX = {
+    UNWEIGHTED: _plain("unweighted"),
+    WEIGHTED: _plain("weighted"),
+    WIDE_AVERAGED: _plain("averaged", WIDE),
+    WIDE_TRUNCATED: _plain("truncated", WIDE),
+    NARROW_AVERAGED: _plain("averaged", NARROW),
+    NARROW_TRUNCATED: _plain("truncated", NARROW),
+}
+"""The synthesizers of section 4.1, in the order of the paper's figures."""
+TAILS = {
+    name: _plain("averaged", wider_in_tail(0.4, 1.8, 0.2, 2.4, share)) for name, share in TOPS.items()
+}  # fmt: skip
+"""Those that section 4.3 adds."""
+SAME_DATA = {WIDE_TRUNCATED: WEIGHTED, NARROW_TRUNCATED: WEIGHTED}
+"""Range-truncated synthesizers draw from the weighted posterior: only their epsilon differs."""
+
+
+def fits(sample: Sample, wanted: dict[str, Weighting], seed: int) -> dict[str, Fitted]:
+    """Fit synthesizers to one sample with shared random numbers."""
+    family = make_family("lognormal", sample.x, sample.z)
+    numbers = next(iter(wanted.values())).numbers(family, np.random.default_rng([seed, 1]))
+    return {name: weighting.fit_with(family, numbers) for name, weighting in wanted.items()}
+
+
+def copies_of(fitted: Fitted, seed: int, count: int = COPIES) -> list[Array]:
+    """Return synthetic columns, each from a parameter draw of its own, at the confidential predictors."""
+    generator = np.random.default_rng([seed, 2])
+    return [fitted.synthesise(copy, None, generator) for copy in range(count)]
+
+
+def utility(real: Array, copies: list[Array]) -> dict[str, float]:
+    """Return ECDF differences and statistics, averaged over copies."""
+    found, rows = compare(real, copies, quantiles=()), [statistics(copy) for copy in copies]
+    averages = {measure: float(np.mean([row[measure] for row in rows])) for measure in rows[0]}
+    return {"ECDF max": found.ecdf_max.mean, "ECDF msq": found.ecdf_msq.mean, **averages}
+
+
+def scaled_fits(sample: Sample, seed: int) -> dict[str, Fitted]:
+    """Fit the three synthesizers of section 4.2, scaled to the epsilon of the narrow truncated one."""
+    narrow = fits(sample, {UNWEIGHTED: SIX[UNWEIGHTED], NARROW_TRUNCATED: SIX[NARROW_TRUNCATED]}, seed)
+    target = narrow[NARROW_TRUNCATED].epsilon
+    wanted = {name: replace(SIX[name], target_epsilon=target, rounds=4) for name in (WEIGHTED, WIDE_TRUNCATED)}
+    return {UNWEIGHTED: narrow[UNWEIGHTED], **fits(sample, wanted, seed), NARROW_TRUNCATED: narrow[NARROW_TRUNCATED]}
+
+
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """One number for each measure, synthesizer and repeated sample."""
+
+    values: dict[str, dict[str, Array]]
+
+    @classmethod
+    def of(cls, rows: list[dict[tuple[str, str], float]]) -> Repeats:
+        """Collect rows that are keyed by measure and synthesizer."""
+        values: dict[str, dict[str, Array]] = {}
+        for measure, name in rows[0]:
+            values.setdefault(measure, {})[name] = np.array([row[measure, name] for row in rows])
+        return cls(values)
+
+    def get(self, measure: str, names: Iterable[str]) -> dict[str, Array]:
+        """Return one measure of several synthesizers."""
+        return {name: self.values[measure][name] for name in names if name in self.values[measure]}
+
+    def mean(self, measure: str, name: str) -> float:
+        """Return the mean over samples."""
+        return float(self.values[measure][name].mean())
+
+    def ratio(self, measure: str, name: str) -> float:
+        """Return a statistic of the synthetic values over that of the data, averaged over samples."""
+        return float((self.values[measure][name] / self.values[measure][DATA]).mean())
+
+
+def one_sample(seed: int) -> dict[tuple[str, str], float]:
+    """Return everything about one sample of 2,000 records."""
+    sample = simulated(seed)
+    found: dict[tuple[str, str], float] = {(m, DATA): value for m, value in statistics(sample.x).items()}
+    for name, fitted in fits(sample, {**SIX, **TAILS}, seed).items():
+        found["epsilon", name] = fitted.epsilon
+        facts = fitted.diagnostics()
+        found["whole exponent", name] = facts.whole_exponent_epsilon
+        found["oscillation", name] = facts.oscillation_epsilon
+        if facts.published_truncated_epsilon is not None:
+            found["eq 15", name] = facts.published_truncated_epsilon
+        if name not in SAME_DATA:
+            found |= {(m, name): value for m, value in utility(sample.x, copies_of(fitted, seed)).items()}
+    return found | {(m, name): found[m, same] for name, same in SAME_DATA.items() for m in ("ECDF max", "ECDF msq",
+                    "mean", "median", "Q90")}  # fmt: skip
+
+
+def one_scaled_sample(seed: int) -> dict[tuple[str, str], float]:
+    """Return scales, epsilons and ECDF differences at equal epsilon, and epsilon at the paper's scales."""
+    sample, found = simulated(seed), dict[tuple[str, str], float]()
+    for name, fitted in scaled_fits(sample, seed).items():
+        found["scale", name], found["epsilon", name] = fitted.scale, fitted.epsilon
+        made = utility(sample.x, copies_of(fitted, seed))
+        found |= {(measure, name): made[measure] for measure in ("ECDF max", "ECDF msq")}
+    fixed = {name: replace(SIX[name], scale=scale) for name, scale in PRINTED_SCALES.items()}
+    return found | {("at printed scale", name): each.epsilon for name, each in fits(sample, fixed, seed).items()}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What several figures share, computed when it is first asked for."""
+
+    sources: Sources
+    repeats: int = REPEATS
+
+    @property
+    def seeds(self) -> range:
+        """Seeds of the repeated samples."""
+        return range(FIRST_SEED, FIRST_SEED + self.repeats)
+
+    @cached_property
+    def first(self) -> dict[str, Fitted]:
+        """The synthesizers of section 4.1 on the first sample."""
+        return fits(simulated(FIRST_SEED), SIX, FIRST_SEED)
+
+    @cached_property
+    def samples(self) -> Repeats:
+        """All synthesizers on every repeated sample."""
+        return Repeats.of([one_sample(seed) for seed in self.seeds])
+
+    @cached_property
+    def scaled_first(self) -> dict[str, Fitted]:
+        """The synthesizers of section 4.2 on the first sample."""
+        return scaled_fits(simulated(FIRST_SEED), FIRST_SEED)
+
+    @cached_property
+    def scaled_samples(self) -> Repeats:
+        """The synthesizers of section 4.2 on every repeated sample."""
+        return Repeats.of([one_scaled_sample(seed) for seed in self.seeds])
+
+    @cached_property
+    def by_size(self) -> dict[int, Repeats]:
+        """Epsilon of the synthesizers of section 4.1 at four sample sizes."""
+        return {size: Repeats.of([self._epsilons(size, i) for i in range(self.repeats)]) for size in SIZES}
+
+    def _epsilons(self, size: int, place: int) -> dict[tuple[str, str], float]:
+        seed = CONTRACTION_SEED + place
+        fitted = fits(simulated(seed, size), SIX, seed)
+        return {("epsilon", name): each.epsilon for name, each in fitted.items()}

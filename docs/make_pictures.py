@@ -15,6 +15,7 @@ import picture_attacks
 import picture_deniability
 import picture_entropy
 import picture_mean_curve
+import picture_pseudo_posterior
 import vl_convert
 
 from sfumato.errors import TableError
@@ -45,7 +46,8 @@ def main() -> int:
     except TableError as error:
         print(f"{error}\nmaking the pictures from the example households", file=sys.stderr)
         tables = None
-    for page in (picture_attacks, picture_deniability, picture_entropy, picture_mean_curve):
+    for page in (picture_attacks, picture_deniability, picture_entropy, picture_mean_curve,
+                 picture_pseudo_posterior):  # fmt: skip
         page.main()
     people, ratings = _counts(tables)
     pictures = {

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.releases.release import release as release
     from sfumato.schema import Schema as Schema
     from sfumato.synthesizers.plausible_deniability import PlausibleDeniability as PlausibleDeniability
+    from sfumato.synthesizers.pseudo_posterior import PseudoPosterior as PseudoPosterior
     from sfumato.table import Table as Table
     from sfumato.table import read as read
 

@@ -9,5 +9,6 @@ REGISTRY: dict[str, str] = {
     "marginals": "sfumato.releases.marginals:Marginals",
     "mean-curve": "sfumato.releases.mean_curve:MeanCurve",
     "plausible-deniability": "sfumato.synthesizers.plausible_deniability:PlausibleDeniability",
+    "pseudo-posterior": "sfumato.synthesizers.pseudo_posterior:PseudoPosterior",
 }
 """Name on the command line -> module and class; every class here is also ``sfumato.<class>``."""

@@ -18,6 +18,7 @@ from sfumato.errors import BudgetExceeded, DraftSchemaError, PlanError, SfumatoE
 from sfumato.privacy import noise
 from sfumato.privacy.event import Event
 from sfumato.releases.method import Method, MethodInfo
+from sfumato.report.document import released_schema
 
 METHODS = list(sfumato.methods().values())
 
@@ -99,7 +100,7 @@ def test_schema_bounds_and_rules_are_kept(case: Case, frame, schema):
         elif case.info.makes == "rows":
             assert list(data.columns) == case.columns(schema)
             assert len(data) == (400 if case.formal(schema) else len(frame))
-            assert sfumato.read(data, schema).check() == ()
+            assert sfumato.read(data, released_schema(schema, data.columns)).check() == ()
         else:
             labelled = [c for c in data.columns if c != "count"]
             assert len(data) == np.prod(schema.shape(labelled))
@@ -204,7 +205,7 @@ def test_a_senseless_epsilon_is_refused_by_name(case: Case, epsilon, schema):
 
 @each_method
 def test_replace_costs_laplace_noise_of_twice_the_scale(case: Case, schema):
-    if not case.formal(schema) or case.info.makes == "values" or case.info.name == "plausible-deniability":
+    if case.info.name not in ("histogram", "contingency", "marginals"):
         pytest.skip("counts under noise only; other methods state their own sensitivity under replace")
     replace = dataclasses.replace(schema, adjacency="replace", rows=600)
     method = case.make(schema)

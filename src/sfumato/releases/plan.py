@@ -55,6 +55,8 @@ class Plan(BaseModel):
     memory_bytes: int
     rows: int | None = None
     notes: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    """What the guarantee rests on besides the proof, in words that its statement repeats."""
     left_before: str | None = None
     left_after: str | None = None
 

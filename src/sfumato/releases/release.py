@@ -138,7 +138,8 @@ def _guarantee(schema: Schema, made: Plan, recorded: bool) -> Guarantee:
         kind: Any = kind_of(first.kind).guarantee
         composed = Guarantee(kind=kind, adjacency=first.adjacency, unit=first.unit, table=first.table,
                              randomness=first.randomness)  # fmt: skip
-    return composed.model_copy(update={"rows": schema.rows, "recorded": recorded})
+    assumptions = (*composed.assumptions, *made.assumptions)
+    return composed.model_copy(update={"rows": schema.rows, "recorded": recorded, "assumptions": assumptions})
 
 
 def describe_cost(made: Plan) -> str:

@@ -19,6 +19,7 @@ from sfumato.table.frames import value_array
 Codes = Mapping[str, NDArray[np.int64]]
 DrawCodes = Callable[[int], Codes]
 Values = dict[str, tuple[NDArray[Any], NDArray[np.bool_]]]
+DrawValues = Callable[[int], Values]
 REDRAWS = 50
 """Rounds in which rows that break a rule are drawn again; a fixed number, so that time tells nothing."""
 PROBE_ROWS = 2000
@@ -67,12 +68,17 @@ class Sampled:
 
 
 def sample_rows(schema: Schema, draw_codes: DrawCodes, rows: int, generator: np.random.Generator) -> Sampled:
+    """Draw rows that keep every rule, from codes."""
+    return sample_values(schema, _valued(schema, draw_codes, generator), rows, generator)
+
+
+def sample_values(schema: Schema, draw: DrawValues, rows: int, generator: np.random.Generator) -> Sampled:
     """Draw rows that keep every rule: bad rows are drawn again, what stays bad is replaced by rows that keep them.
 
     Where the fitted model yields no row at all that keeps the rules, the donors are drawn from public facts; the plan
     has made sure beforehand that such rows exist.
     """
-    values, first_bad, bad = _redraw(schema, draw_codes, rows, generator)
+    values, first_bad, bad = _redraw(schema, draw, rows)
     if len(bad):
         good = np.setdiff1d(np.arange(rows), bad)
         names = tuple(values)
@@ -81,15 +87,16 @@ def sample_rows(schema: Schema, draw_codes: DrawCodes, rows: int, generator: np.
     return Sampled(values, first_bad, len(bad))
 
 
-def _redraw(
-    schema: Schema, draw_codes: DrawCodes, rows: int, generator: np.random.Generator
-) -> tuple[Values, int, NDArray[np.int64]]:
-    """Draw rows and draw bad ones again; return the rows, how many were bad at first, and which still are."""
-
+def _valued(schema: Schema, draw_codes: DrawCodes, generator: np.random.Generator) -> DrawValues:
     def draw(count: int) -> Values:
         codes = draw_codes(count)
         return {name: draw_values(schema[name], column, generator) for name, column in codes.items()}
 
+    return draw
+
+
+def _redraw(schema: Schema, draw: DrawValues, rows: int) -> tuple[Values, int, NDArray[np.int64]]:
+    """Draw rows and draw bad ones again; return the rows, how many were bad at first, and which still are."""
     values = draw(rows)
     bad = np.flatnonzero(~keeps_rules(schema, values))
     first_bad = len(bad)
@@ -122,7 +129,7 @@ def public_rows(schema: Schema, names: tuple[str, ...], generator: np.random.Gen
     def uniform(count: int) -> Codes:
         return {name: generator.integers(0, schema[name].size, count) for name in names}
 
-    values, _, bad = _redraw(schema, uniform, PROBE_ROWS, generator)
+    values, _, bad = _redraw(schema, _valued(schema, uniform, generator), PROBE_ROWS)
     if len(bad) < PROBE_ROWS:
         return _rows_at(values, np.setdiff1d(np.arange(PROBE_ROWS), bad))
     raise PlanError(

@@ -22,6 +22,10 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
 def _bits(value: float) -> str:
     return f"{value:.4g} bits"
 
@@ -98,6 +102,40 @@ STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
     "noisy_rows": ("Noisy number of rows", say, "Released with the curve, which is divided by it."),
     "noisy_rows_sd": ("Noise on the number of rows, standard deviation", _short, ""),
     "rows": ("Public number of rows", say, ""),
+    "standard": ("Standard", str, ""),
+    "family": ("Family", str, ""),
+    "unit": ("Unit of the target", str, "The claimed epsilon changes with it: a log density has a unit."),
+    "claimed_epsilon": (
+        "What the paper calls epsilon",
+        _short,
+        "Asymptotic, local, draw-based; not differential privacy. It is computed from the private rows and bounds "
+        "nothing that can be learned.",
+    ),
+    "claimed_epsilon_of_all_copies": ("The same for all copies together", _short, "Every copy is a draw of its own."),
+    "claim_with_whole_exponent": (
+        "The claim with the whole exponent",
+        _short,
+        "What the posterior that was really drawn from would be charged; equation 7 leaves a part of it out.",
+    ),
+    "claim_by_equation_15_as_printed": ("The claim by equation 15 as printed", _short, "A misprint, for comparison."),
+    "oscillation_epsilon": ("The unit-free claim", _short, "Largest less smallest log density over the draws."),
+    "leave_one_out_loss": (
+        "Measured loss from leaving out one record",
+        _short,
+        "The worst over the oddest records, at delta 0.001; the published proof leaves out what others' weights do.",
+    ),
+    "added_outlier_loss": ("Measured loss from adding one outlier", _short, "An outlier ten standard deviations away."),
+    "added_outlier_breaks_the_claim": ("Does the outlier break the claim?", _yes, "Then the local guarantee is false."),
+    "sum_of_weights": ("Sum of the weights", _short, "How many records the weighted posterior rests on."),
+    "share_of_zero_weights": ("Share of records with weight 0", lambda value: f"{value:.2%}", ""),
+    "sign_of_highest_log_density": ("Sign of the highest log density", str, "With + the order of the claims can flip."),
+    "not_synthesised": (
+        "Columns released as they are",
+        lambda value: ", ".join(value) or "none",
+        "Whoever knows a person's values in these columns finds the row.",
+    ),
+    "moved_into_bounds": ("Values moved into the public bounds", say, "Drawn outside the schema's bounds."),
+    "rows_left_out_for_rules": ("Rows left out", say, "They broke a rule of the schema."),
     "noisy_total": (
         "Number of rows that the model assumes",
         lambda value: say(round(value)),

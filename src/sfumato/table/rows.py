@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,16 +29,21 @@ def row_values(table: Table, names: Sequence[str]) -> Values:
     Values are read and clamped as for counting, and at most ``rows_per_person`` rows of a person come. A missing number
     is NaN, a missing level its code. What does not fit is refused, as it was when the table was checked.
     """
+    parts = list(stream_values(table, names))
+    if not parts:
+        return {name: np.zeros(0, float if table.schema[name].is_ordered else np.int64) for name in names}
+    return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+
+def stream_values(table: Table, names: Sequence[str]) -> Iterator[Values]:
+    """Yield the same columns batch by batch, so that the rows need not fit into memory."""
     schema, engine = table.schema, table.source.engine
     kept = kept_rows(engine.table, schema)
     columns = [schema[name] for name in names]
-    batches = engine.batches(kept.select(**{c.name: countable(kept[c.name], c) for c in columns}))
-    parts = [[column_values(batch.column(i), column) for i, column in enumerate(columns)] for batch in batches]
-    if not parts:
-        return {column.name: np.zeros(0, float if column.is_ordered else np.int64) for column in columns}
-    whole = {column.name: np.concatenate([part[i] for part in parts]) for i, column in enumerate(columns)}
-    _refuse_outside(columns, whole)
-    return whole
+    for batch in engine.batches(kept.select(**{c.name: countable(kept[c.name], c) for c in columns})):
+        values = {c.name: column_values(batch.column(i), c) for i, c in enumerate(columns)}
+        _refuse_outside(columns, values)
+        yield values
 
 
 def column_values(array: pa.Array, column: Column) -> NDArray[Any]:

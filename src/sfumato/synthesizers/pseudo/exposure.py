@@ -1,0 +1,97 @@
+"""Synthetic columns from a weighted posterior, and everything that is measured beside the claim.
+
+There is no formal guarantee here. What the paper calls epsilon is local to the table, a maximum over draws, and itself
+a function of the private rows; so are all numbers below. They are part of the exposure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.synthesizers.pseudo.joint import JointFamily
+from sfumato.synthesizers.pseudo.losses import add_outlier, leave_one_out
+from sfumato.synthesizers.pseudo.sequential import ColumnModel, Values, fit_columns, synthesise_columns
+from sfumato.synthesizers.pseudo.weights import Fitted, Weighting
+
+OUTLIER = 10.0
+"""Standard deviations at which the added outlier lies."""
+ODDEST = 20
+"""Records of which each is left out in turn."""
+FEW_ODDEST, FEW_DRAWS = 3, 2000
+"""The same where several columns are modelled, or many rows: each record left out is a fit of its own."""
+MEASURED_IN_FULL = 5_000
+LARGEST_MEASURED = 50_000
+"""Beyond this many rows leaving records out would take longer than the release; the report says so."""
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """Synthetic copies of the target columns, and what is said about them."""
+
+    copies: tuple[Values, ...]
+    statistics: dict[str, Any]
+
+
+def expose(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]], weighting: Weighting, copies: int,
+           factor: float, generator: np.random.Generator) -> Exposed:  # fmt: skip
+    """Fit, draw one parameter for each copy, synthesise, and measure. ``factor`` is the unit of a single target."""
+    scaled = _in_unit(models, values, factor)
+    fitted = weighting.fit(fit_columns(models, scaled, int(generator.integers(2**32))), generator)
+    rows = len(next(iter(values.values())))
+    kept = {name: column for name, column in scaled.items() if name not in {m.column.name for m in models}}
+    made = [synthesise_columns(models, fitted.posterior, fitted.draws, i, kept, rows, generator, factor)
+            for i in range(copies)]  # fmt: skip
+    statistics = _claims(fitted, copies) | _chains(fitted) | _losses(fitted, generator)
+    statistics |= {"moved_into_bounds": sum(one.moved for one in made)}
+    return Exposed(tuple(one.values for one in made), statistics)
+
+
+def _in_unit(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]], factor: float) -> Values:
+    """Return the values with a single target expressed in its unit: the claim depends on it, the data do not."""
+    scaled = dict(values)
+    if factor != 1.0:
+        name = models[0].column.name
+        scaled[name] = np.asarray(scaled[name], float) / factor
+    return scaled
+
+
+def _claims(fitted: Fitted, copies: int) -> dict[str, Any]:
+    found = fitted.diagnostics()
+    more = {} if found.published_truncated_epsilon is None else {
+        "claim_by_equation_15_as_printed": found.published_truncated_epsilon}  # fmt: skip
+    return {
+        "claimed_epsilon": found.epsilon, "copies": copies, "claimed_epsilon_of_all_copies": copies * found.epsilon,
+        "target_was_met": fitted.met_target, "scale_of_weights": fitted.scale, "records": found.records,
+        "draws": found.draws, "sum_of_weights": found.sum_of_weights,
+        "share_of_zero_weights": found.share_of_zero_weights,
+        "sign_of_highest_log_density": "+" if found.highest_log_density > 0 else "-",
+        "claim_with_whole_exponent": found.whole_exponent_epsilon, "oscillation_epsilon": found.oscillation_epsilon,
+        **more,
+    }  # fmt: skip
+
+
+def _chains(fitted: Fitted) -> dict[str, Any]:
+    """Return R-hat and effective draws where the posterior was sampled; bad chains were refused before."""
+    found: Any = getattr(fitted.posterior, "convergence", None)
+    return {} if found is None else {"chains": found.to_dict()}
+
+
+def _losses(fitted: Fitted, generator: np.random.Generator) -> dict[str, Any]:
+    """Measure what leaving out a record, and adding an outlier, does to the posterior."""
+    records = len(fitted.weights)
+    if records > LARGEST_MEASURED:
+        return {"losses_measured": f"no: more than {LARGEST_MEASURED:,} records"}
+    odd = ODDEST if records <= MEASURED_IN_FULL else FEW_ODDEST
+    if isinstance(fitted.family, JointFamily) or hasattr(fitted.posterior, "convergence"):
+        left = leave_one_out(fitted.family, fitted.weighting, generator, records=FEW_ODDEST, draws=FEW_DRAWS)
+        return {"leave_one_out_loss": left.epsilon, "leave_one_out_records": FEW_ODDEST}
+    left = leave_one_out(fitted.family, fitted.weighting, generator, records=odd)
+    found: dict[str, Any] = {"leave_one_out_loss": left.epsilon, "leave_one_out_records": odd}
+    added = add_outlier(fitted.family, fitted.weighting, OUTLIER, generator)
+    return found | {"added_outlier_loss": added.loss.epsilon, "added_outlier_claim": added.claim,
+                    "added_outlier_breaks_the_claim": added.above_claim}  # fmt: skip

@@ -1,0 +1,235 @@
+"""Synthetic columns drawn from a posterior: weighted by risk as published, or clipped with a guarantee that is proved.
+
+The published standards ("unweighted", "weighted", "averaged", "truncated", "capped") are exposures: asymptotic, local,
+draw-based; not differential privacy (:mod:`sfumato.synthesizers.pseudo.exposure`). The private ones ("clipped",
+"statistics", and "private", which picks between them) are formal, for every table and every number of rows
+(:mod:`sfumato.synthesizers.pseudo.private`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sfumato.errors import PlanError, SchemaError
+from sfumato.privacy.event import Event
+from sfumato.privacy.exact import Number, exact, positive
+from sfumato.privacy.randomness import Randomness
+from sfumato.releases.method import Makes, Output
+from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, unit_of
+from sfumato.schema import Schema
+from sfumato.synthesizers.pseudo.exposure import expose
+from sfumato.synthesizers.pseudo.range_settings import range_columns, range_problems, read_ranges
+from sfumato.synthesizers.pseudo.release_rows import kept_rows_of
+from sfumato.synthesizers.pseudo.sequential import ColumnModel, column_models
+from sfumato.synthesizers.pseudo.weights import STANDARDS, Weighting
+from sfumato.table.rows import row_values
+
+if TYPE_CHECKING:
+    from sfumato.synthesizers.pseudo.private import PrivateRegression
+    from sfumato.table import Table
+
+PRIVATE = ("clipped", "statistics", "private")
+MOST_COPIES = 1000
+BYTES_PER_VALUE = 64
+
+
+@dataclass(frozen=True)
+class PseudoPosterior:
+    """Synthetic values of one column, or of several in order, given predictors.
+
+    ``standard`` "weighted", "averaged", "truncated", "capped" and "unweighted" are the published ones, without a formal
+    guarantee; predictors are released as they are. "clipped", "statistics" and "private" are differentially private at
+    ``target_epsilon``; predictors are synthesised too, unless ``public_predictors`` says that everybody knows them.
+
+    ``predictors`` may be "none". ``family`` is a name, "auto", or a mapping by column. ``ranges`` is "brackets" (the
+    schema's public bins of the target), a pair (a, b), or a mapping: {"radius": [a, b], "tail": [a, b], "share": q},
+    {"brackets": edges} or {"columns": [low, high]} for factors by record. ``unit`` names the unit of the target or is a
+    number to divide by: the published epsilon depends on it.
+    """
+
+    target: str | Sequence[str]
+    predictors: Sequence[str]
+    family: str | Mapping[str, str]
+    standard: str
+    ranges: Any = None
+    scale: Number | None = None
+    shift: Number = 0.0
+    target_epsilon: Number | None = None
+    draws: int = 1000
+    copies: int = 1
+    unit: Number | str | None = None
+    delta: Number = 0
+    public_predictors: bool = False
+
+    name: ClassVar[str] = "pseudo-posterior"
+    summary: ClassVar[str] = "synthetic columns drawn from a posterior, weighted by risk or clipped with a guarantee"
+    about: ClassVar[str] = (
+        "Target columns are drawn from a model. Under the published standards other columns are released as they are."
+    )
+    formal: ClassVar[bool | None] = None
+    makes: ClassVar[Makes] = "rows"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "target", _names(self.target))
+        object.__setattr__(self, "predictors", tuple(n for n in _names(self.predictors or ()) if n not in ("", "none")))
+        for whole in ("draws", "copies"):
+            object.__setattr__(self, whole, _whole(getattr(self, whole), whole))
+        problems = self._problems()
+        if problems:
+            raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods pseudo-posterior' explains them")
+        if not self.is_private:
+            self._weighting(None)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the standard has a formal guarantee."""
+        return self.standard in PRIVATE
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns to synthesise, in order."""
+        return tuple(self.target)
+
+    def _problems(self) -> list[str]:
+        problems = [] if self.standard in (*STANDARDS, *PRIVATE) else [
+            f"standard {self.standard!r} is unknown; use one of {', '.join((*STANDARDS, *PRIVATE))}"]  # fmt: skip
+        if not self.targets:
+            problems.append("target names no column")
+        both = sorted(set(self.targets) & set(self.predictors))
+        problems += [f"column {name!r} is both target and predictor" for name in both]
+        problems += [f"column {name!r} is named twice" for name in _repeated((*self.targets, *self.predictors))]
+        problems += range_problems(self.ranges)
+        if self.ranges is not None and (len(self.targets) > 1 or self.is_private):
+            problems.append("ranges need a published standard and a single target")
+        if self.copies > MOST_COPIES or self.copies > self.draws:
+            problems.append(f"copies must be at most {MOST_COPIES} and at most draws, found {self.copies}")
+        if self.is_private and self.target_epsilon is None:
+            problems.append(f"standard {self.standard!r} needs target_epsilon, the budget of the release")
+        if self.public_predictors and not self.is_private:
+            problems.append("public_predictors belongs to the private standards; published ones keep predictors anyway")
+        return problems
+
+    def _weighting(self, ranges: Any) -> Weighting:
+        needs = self.standard in ("averaged", "truncated")
+        if needs and self.ranges is None:
+            raise PlanError(f"the standard {self.standard!r} needs ranges",
+                            next_step="give ranges='brackets', the schema's public bins of the target")  # fmt: skip
+        target = None if self.target_epsilon is None else float(positive(self.target_epsilon, "target_epsilon"))
+        standard = self.standard if ranges is not None or not needs else "weighted"
+        return Weighting(standard, 1.0 if self.scale is None else float(exact(self.scale, "scale")),
+                         float(exact(self.shift, "shift")), ranges, self.draws, target)  # fmt: skip
+
+    def models(self, schema: Schema) -> tuple[ColumnModel, ...]:
+        """Return the models of the targets, or refuse with every problem."""
+        problems: list[str] = []
+        for name in (*self.targets, *self.predictors, *range_columns(self.ranges)):
+            try:
+                if schema[name].role == "identifier" or name == schema.person:
+                    problems.append(f"column {name!r} identifies people and is never released")
+            except SchemaError as error:
+                problems.append(f"{error.headline} ({error.next_step})")
+        if problems:
+            raise PlanError(f"cannot plan {self.name} on table {schema.name!r}", problems, "correct the columns")
+        return column_models(schema, self.targets, self.predictors, self.family)
+
+    def private(self, schema: Schema) -> PrivateRegression:
+        """Return the formal mechanism."""
+        from sfumato.synthesizers.pseudo.private import PrivateRegression
+
+        return PrivateRegression.of(self, schema)
+
+    def released_columns(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns of the release: what is not named is left out."""
+        return tuple(name for name in schema.names if name in (*self.targets, *self.predictors))
+
+    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
+        """Return cost and needs, or raise PlanError with every problem."""
+        models = self.models(schema)
+        if self.is_private:
+            return self.private(schema).plan(rows, randomness)
+        read_ranges(self.ranges, schema[self.targets[0]])
+        memory = (schema.rows or 0) * BYTES_PER_VALUE * (len(models) + len(self.predictors)) * (1 + self.copies)
+        refuse_memory(memory, "the rows and their copies", "ask for fewer copies")
+        stages = tuple(
+            Stage(name=f"{model.column.name} by {model.family}", cells=self.copies, noise=self.standard,
+                  scale=float(self.draws), epsilon="none", share=str(1 / len(models)))
+            for model in models
+        )  # fmt: skip
+        words = f"{self.standard}; families {', '.join(m.family for m in models)}; {self.draws} draws"
+        event = Event(kind="asymptotic", note=words, **event_facts(self.name, schema, randomness))
+        return Plan(method=self.name, table=schema.name, adjacency=schema.adjacency, unit=unit_of(schema), epsilon=None,
+                    delta="0", stages=stages, events=(event,) * self.copies, cells=self.copies * len(models),
+                    memory_bytes=memory or BYTES_PER_VALUE, notes=self._notes(schema))  # fmt: skip
+
+    def _notes(self, schema: Schema) -> tuple[str, ...]:
+        kept = ", ".join(self.predictors) or "none"
+        left = [name for name in schema.releasable if name not in (*self.targets, *self.predictors)]
+        notes = [f"released as they are, not synthesised: {kept}"]
+        notes += [f"left out of the release: {', '.join(left)}"] if left else []
+        if self.ranges is not None and self.ranges != "brackets" and not (
+            isinstance(self.ranges, Mapping) and "brackets" in self.ranges):  # fmt: skip
+            notes.append("a range around each value gives the value away: never publish it; public brackets are sound")
+        return tuple(notes)
+
+    def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
+        """Read the rows, fit, and synthesise."""
+        if self.is_private:
+            return self.private(table.schema).run(table, plan, randomness)
+        schema, models = table.schema, self.models(table.schema)
+        extra = [name for name in range_columns(self.ranges) if name not in (*self.targets, *self.predictors)]
+        values = row_values(table, (*self.targets, *self.predictors, *extra))
+        factor = self._factor()
+        ranges = read_ranges(self.ranges, schema[self.targets[0]], values, factor)
+        known = {name: column for name, column in values.items() if name not in extra}
+        made = expose(models, known, self._weighting(ranges), self.copies, factor, randomness.generator)
+        released = [kept_rows_of(schema, known | copy) for copy in made.copies]
+        tables = {(f"synthetic-{i}",) if self.copies > 1 else ("synthetic",): table
+                  for i, (table, _) in enumerate(released, 1)}  # fmt: skip
+        facts = {"unit": self._unit(schema), "family": ", ".join(m.family for m in models), "standard": self.standard,
+                 "not_synthesised": list(self.predictors)}  # fmt: skip
+        broken = {"rows_left_out_for_rules": sum(count for _, count in released)}
+        return Output(tables, single=self.copies == 1, statistics=facts | made.statistics | broken)
+
+    def _factor(self) -> float:
+        """Return the number that the target is divided by, 1 where the unit is a word."""
+        try:
+            return float(positive(self.unit, "unit")) if self.unit is not None else 1.0  # pyright: ignore[reportArgumentType]
+        except PlanError:
+            return 1.0
+
+    def _unit(self, schema: Schema) -> str:
+        stated = schema[self.targets[0]].unit or "as stored"
+        return stated if self.unit is None else str(self.unit)
+
+    @classmethod
+    def example(cls, schema: Schema) -> PseudoPosterior:
+        """Return a small instance that fits a schema, with a guarantee."""
+        first, second = _numbers(schema)[:2]
+        return cls(first, [second], "normal", "statistics", target_epsilon=2.0)
+
+    @classmethod
+    def published_example(cls, schema: Schema) -> PseudoPosterior:
+        """Return a small instance without a guarantee."""
+        first, second = _numbers(schema)[:2]
+        return cls(first, [second], "normal", "weighted", draws=100)
+
+
+def _numbers(schema: Schema) -> list[str]:
+    return [name for name in schema.releasable if schema[name].is_ordered and not schema[name].missing]
+
+
+def _names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    return sorted({name for i, name in enumerate(names) if name in names[:i]})
+
+
+def _whole(number: Any, what: str) -> int:
+    read = exact(number, what)
+    if read.denominator != 1 or read < 1:
+        raise PlanError(f"{what} must be a whole number of at least 1, found {number}", next_step=f"give {what}=100")
+    return int(read)

@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sfumato import errors as errors
+    from sfumato.calibration import calibrate as calibrate
     from sfumato.privacy.event import Event as Event
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     **{home.split(":")[1]: home.split(":")[0] for home in REGISTRY.values()},
+    "calibrate": "sfumato.calibration",
     "Event": "sfumato.privacy.event",
     "Guarantee": "sfumato.privacy.guarantee",
     "Ledger": "sfumato.privacy.ledger",

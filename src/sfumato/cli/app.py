@@ -60,6 +60,7 @@ def root(
 def _register() -> None:
     from sfumato.cli import (
         attack_verbs,
+        calibrate_verb,
         demo_verb,
         ledger_verbs,
         release_verbs,
@@ -75,6 +76,7 @@ def _register() -> None:
     reproduce_verb.register(app)
     risk_verbs.register(app)
     attack_verbs.register(app)
+    calibrate_verb.register(app)
 
 
 def run() -> int:

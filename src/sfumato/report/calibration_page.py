@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sfumato
 from sfumato.calibration.result import CONFIDENTIAL, Calibration, Point, sentence
-from sfumato.privacy.exact import exact, show
 from sfumato.report.calibration_chart import trade_off_chart
 from sfumato.report.card import Banner
 from sfumato.report.page import render
@@ -66,10 +65,6 @@ def cost_words(found: Calibration) -> tuple[str, ...]:
     lines = [sentence(found.assumption)]
     if found.cost == "declared":
         lines.append(f"Every number here is {CONFIDENTIAL}. Put the sentence above into the guarantee.")
-    if found.charge is not None:
-        charge = found.charge
-        spent, most = show(exact(charge.epsilon)), show(exact(charge.most_epsilon))
-        lines.append(f"Spent: epsilon {spent}. Bound for the whole selection, whatever the table: {most}.")
     return tuple(lines)
 
 
@@ -81,6 +76,7 @@ def how_words(found: Calibration) -> tuple[str, ...]:
         "lies wholly between two of the first values is not seen.",
         "ladder": "Candidates were released from the smallest up, each with a noisy score, until one met the target.",
     }
-    rule = f"A value meets the target if the worse end of its interval does. Of those, the {found.prefer} is chosen."
+    rule = "A value meets the target if the worse end of its interval does. "
+    rule += f"Of the lowest values that meet it without a gap, the {found.prefer} is chosen."
     shape = "" if found.monotone else "The curve rises and falls by more than chance explains: look at all intervals."
     return tuple(line for line in (ways[found.search], rule if not found.charge else "", shape, *found.notes) if line)

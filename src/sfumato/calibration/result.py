@@ -1,0 +1,198 @@
+"""What a calibration found: the curve, all intervals that meet the target, the choice, and what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sfumato.calibration.target import Comparison
+
+if TYPE_CHECKING:
+    from sfumato.releases.release import Release
+
+Cost = Literal["pilot", "declared", "private"]
+Prefer = Literal["smallest", "largest"]
+Search = Literal["grid", "bisection", "ladder"]
+CONFIDENTIAL = "computed from the private table without noise: for the custodian, not for publication"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Point(_Part):
+    """The metric at one value of the parameter: mean over repeated runs, and an interval for that mean."""
+
+    value: float
+    mean: float
+    low: float
+    high: float
+    sd: float
+    repeats: int
+    exact: bool = False
+    """A closed form: no chance, no interval."""
+    meets: bool
+    """Whether the worse end of the interval meets the target."""
+
+
+class Charge(_Part):
+    """What the selection itself cost, under cost="private"."""
+
+    epsilon: str
+    delta: str
+    """Spent: every candidate that was run, and every score."""
+    most_epsilon: str
+    most_delta: str
+    """What it could have cost at most: the a priori guarantee of the whole selection."""
+    candidates_run: int
+    candidates: int
+    recorded: bool
+
+
+class Calibration(_Part):
+    """The curve of a metric against a parameter, and which values meet a target."""
+
+    method: str
+    table: str
+    parameter: str
+    metric: str
+    kind: Literal["utility", "risk"]
+    meaning: str
+    target: str
+    comparison: Comparison
+    bound: float
+    prefer: Prefer
+    search: Search
+    points: tuple[Point, ...]
+    intervals: tuple[tuple[float, float], ...]
+    """Runs of neighbouring values that meet the target, by the values that were tried."""
+    chosen: float | None
+    monotone: bool
+    """False where the curve certainly rises somewhere and certainly falls elsewhere."""
+    level: float
+    """Probability that the intervals of all points hold together."""
+    cost: Cost
+    private_data_used: bool
+    assumption: str
+    """Words that belong into the guarantee of a release with the chosen value."""
+    charge: Charge | None = None
+    randomness: Literal["secure", "seeded"] = "secure"
+    options: dict[str, Any] = Field(default_factory=dict[str, Any])
+    notes: tuple[str, ...] = ()
+    release: Any = Field(default=None, exclude=True, repr=False)
+    """Under cost="private": the chosen candidate itself, already paid for. Not part of the JSON."""
+
+    @property
+    def feasible(self) -> bool:
+        """Whether any tried value meets the target."""
+        return self.chosen is not None
+
+    @property
+    def best(self) -> Point:
+        """The point whose mean comes nearest to what the target asks for."""
+        sign = 1 if self.comparison == "<=" else -1
+        return min(self.points, key=lambda point: sign * point.mean)
+
+    def point(self, value: float) -> Point:
+        """Return the point of one value."""
+        return next(point for point in self.points if point.value == value)
+
+    def declare(self, release: Release) -> Release:
+        """Return a release whose guarantee says how its parameter was chosen."""
+        said = (*release.guarantee.assumptions, self.assumption)
+        return replace(release, guarantee=release.guarantee.model_copy(update={"assumptions": said}))
+
+    def statement(self) -> str:
+        """Return the answer in plain words: the choice, the shape of the curve, what was charged."""
+        lines = [self.answer(), *self.cautions(), *self.notes, f"{sentence(self.assumption)}"]
+        if self.cost == "declared":
+            lines.append(f"Every number here is {CONFIDENTIAL}.")
+        if self.randomness == "seeded" and self.charge is not None:
+            lines.append("NOT FOR RELEASE: the noise came from a fixed seed.")
+        return "\n".join(lines)
+
+    def answer(self) -> str:
+        """Return the choice in one or two sentences."""
+        tried = f"{len(self.points)} values of {self.parameter} from {self.points[0].value:g} to "
+        tried += f"{self.points[-1].value:g}"
+        if self.chosen is None:
+            best = describe(self.best, self.parameter)
+            return f"{self.target} was not reached by any of {tried}. The best is {best}."
+        if self.charge is not None:
+            where = f"candidate {self.charge.candidates_run} of {self.charge.candidates}"
+            noisy = f"noisy {self.metric} {describe(self.point(self.chosen))}"
+            return f"The ladder stopped at {self.parameter} = {self.chosen:g}, {where}: {noisy}, target {self.target}."
+        point = self.point(self.chosen)
+        lowest = " of the lowest interval" if self.prefer == "largest" and len(self.intervals) > 1 else ""
+        which = f"the {self.prefer} value{lowest} that meets {self.target}"
+        return f"{self.parameter} = {self.chosen:g} is {which}, of {tried}: {describe(point)}."
+
+    def cautions(self) -> list[str]:
+        """Return what a reader must know before using the choice."""
+        found: list[str] = []
+        if not self.monotone:
+            found.append("The curve is not monotone: it rises and it falls by more than chance explains.")
+        if len(self.intervals) > 1:
+            shown = ", ".join(f"{low:g} to {high:g}" for low, high in self.intervals)
+            chance = "" if not self.monotone else "; gaps between them may be chance"
+            found.append(f"The target is met in {len(self.intervals)} separate intervals: {shown}{chance}.")
+        if self.feasible and not self._is_connected():
+            side = "larger" if self.prefer == "smallest" else "smaller"
+            found.append(f"Some {side} values miss the target again: prefer the choice only if you know why.")
+        if self.feasible and self.search != "ladder" and self._is_at_the_edge():
+            side = "below" if self.prefer == "smallest" else "above"
+            found.append(f"The choice is the {self.prefer} value that was tried: values {side} it may do as well.")
+        return found
+
+    def _is_at_the_edge(self) -> bool:
+        return self.chosen == (self.points[0] if self.prefer == "smallest" else self.points[-1]).value
+
+    def _is_connected(self) -> bool:
+        """Whether the chosen interval reaches the end where the metric is expected to be good."""
+        if self.search == "ladder":
+            return True
+        if self.prefer == "smallest":
+            return self.intervals[0][1] == self.points[-1].value
+        return self.intervals[0][0] == self.points[0].value
+
+
+def describe(point: Point, parameter: str = "") -> str:
+    """Return one point in words."""
+    where = f"{parameter} = {point.value:g} with " if parameter else ""
+    if point.exact:
+        return f"{where}exactly {point.mean:.4g}"
+    return f"{where}{point.mean:.4g} ({point.low:.4g} to {point.high:.4g})"
+
+
+def sentence(text: str) -> str:
+    """Return an assumption as a sentence of its own."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def intervals_of(points: tuple[Point, ...]) -> tuple[tuple[float, float], ...]:
+    """Return the runs of neighbouring points that meet the target."""
+    found: list[tuple[float, float]] = []
+    before = False
+    for point in points:
+        if point.meets:
+            found = [*found[:-1], (found[-1][0], point.value)] if before else [*found, (point.value, point.value)]
+        before = point.meets
+    return tuple(found)
+
+
+def is_monotone(points: tuple[Point, ...]) -> bool:
+    """Whether the curve rises nowhere or falls nowhere by more than the intervals of two points allow."""
+    pairs = list(combinations(points, 2))
+    rises = any(later.low > earlier.high for earlier, later in pairs)
+    falls = any(later.high < earlier.low for earlier, later in pairs)
+    return not (rises and falls)
+
+
+def choice_of(intervals: tuple[tuple[float, float], ...], prefer: Prefer) -> float | None:
+    """Return the chosen value: an end of the lowest interval."""
+    if not intervals:
+        return None
+    return intervals[0][0] if prefer == "smallest" else intervals[0][1]

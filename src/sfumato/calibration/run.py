@@ -1,0 +1,221 @@
+"""``sfumato.calibrate``: which value of a parameter meets a target, and what looking for it costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.calibration.private import BETA, SCORE_EPSILON, climb
+from sfumato.calibration.result import Calibration, Charge, Cost, Point, Prefer, choice_of, intervals_of, is_monotone
+from sfumato.calibration.search import GRID, MOST_POINTS, Curve, by_bisection, over_grid, with_value
+from sfumato.calibration.target import Target
+from sfumato.errors import PlanError
+from sfumato.privacy.exact import Number, exact, show
+from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.randomness import Randomness
+from sfumato.releases.method import Method
+from sfumato.table import Table
+
+COSTS = ("pilot", "declared", "private")
+RANGE = (0.01, 30.0)
+REPEATS = 10
+LEVEL = 0.95
+
+
+def calibrate(
+    method: Method, target: str | Target, table: Table | None = None, pilot: Table | None = None, *,
+    grid: Sequence[float] | None = None, bisection: bool | tuple[float, float] = False, repeats: int = REPEATS,
+    cost: Cost | None = None, parameter: str = "epsilon", prefer: Prefer | None = None, level: float = LEVEL,
+    rows: int | None = None, seed: int | None = None, ledger: Ledger | str | Path | None = None,
+    score_epsilon: Number = SCORE_EPSILON, beta: float = BETA, options: Mapping[str, Any] | None = None,
+) -> Calibration:  # fmt: skip
+    """Find the values of a parameter at which a method meets a target, and say what the search itself costs.
+
+    ``method`` is an instance; its own value of ``parameter`` is replaced. ``target`` is an expression over a metric:
+    ``"tvd_2 <= 0.05"``; ``options`` are those of the metric, such as ``{"clusters": 4}``. The values are those of a
+    ``grid``, or found by ``bisection`` (true, or a range). At each value the method runs ``repeats`` times, and a value
+    meets the target if the worse end of the interval of the mean does; all intervals hold together with probability
+    ``level``. By utility the smallest value is chosen, by risk the largest, unless ``prefer`` says.
+
+    ``cost`` says what the search may see. "pilot" (with ``pilot=``): a public or simulated table, nothing private.
+    "declared" (with ``table=``): the private table, uncharged; the result says so in words for the guarantee.
+    "private": the selection is charged, by the ladder of :mod:`sfumato.calibration.private`; candidates are released
+    and recorded one by one, and the one that is kept comes with the result.
+    """
+    asked = _Asked(method, Target.parse(target), table, pilot, grid, bisection, repeats, cost, parameter, prefer,
+                   level, rows, seed, ledger, dict(options or {}))  # fmt: skip
+    asked.require_sound()
+    if asked.how == "private":
+        return _charged(asked, score_epsilon, beta)
+    return _simulated(asked)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The question, checked as a whole."""
+
+    method: Method
+    target: Target
+    table: Table | None
+    pilot: Table | None
+    grid: Sequence[float] | None
+    bisection: bool | tuple[float, float]
+    repeats: int
+    cost: Cost | None
+    parameter: str
+    wanted: Prefer | None
+    level: float
+    rows: int | None
+    seed: int | None
+    ledger: Ledger | str | Path | None
+    options: dict[str, Any]
+
+    @property
+    def how(self) -> Cost:
+        """What the search may see: a pilot where one is given, and the private table, declared, otherwise."""
+        return self.cost or ("pilot" if self.pilot is not None else "declared")
+
+    @property
+    def subject(self) -> Table:
+        """The table that is looked at, with a memory for its counts."""
+        from sfumato.risk.rows import Remembered
+
+        chosen = self.pilot if self.pilot is not None else self.table
+        assert chosen is not None  # require_sound refuses a question without a table
+        return chosen if isinstance(chosen, Remembered) else Remembered.of(chosen)
+
+    @property
+    def prefer(self) -> Prefer:
+        """Which end of an interval is chosen."""
+        return self.wanted or ("smallest" if self.target.metric.kind == "utility" else "largest")
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The values of the grid, or the two ends of the range."""
+        if self.bisection is False:
+            return tuple(sorted({float(value) for value in (GRID if self.grid is None else self.grid)}))
+        return RANGE if self.bisection is True else tuple(self.bisection)
+
+    def require_sound(self) -> None:
+        """Refuse a question that makes no sense, with everything that is wrong with it."""
+        problems = [*self._table_problems(), *self._search_problems()]
+        if problems:
+            raise PlanError("this calibration cannot be run", problems, "see 'sfumato calibrate --help'")
+        with_value(self.method, self.parameter, self.values[0])
+        self.target.require(self.method.makes, self.method.name, self.options)
+        for value in self.values:
+            with_value(self.method, self.parameter, value).plan(self.subject.schema, self.rows, "seeded")
+
+    def _table_problems(self) -> list[str]:
+        problems: list[str] = []
+        if (self.table is None) == (self.pilot is None):
+            problems.append("give one table: pilot= for a public one, or table= for the private one")
+        if self.how not in COSTS:
+            problems.append(f"unknown cost {self.how!r}; use one of: {', '.join(COSTS)}")
+        if self.pilot is not None and self.how != "pilot":
+            problems.append(f"a pilot costs nothing: cost={self.how!r} is about table=")
+        if self.ledger is not None and self.how != "private":
+            problems.append(f"cost={self.how!r} charges nothing, so that a ledger has nothing to record")
+        if self.wanted not in (None, "smallest", "largest"):
+            problems.append(f"prefer must be 'smallest' or 'largest', found {self.wanted!r}")
+        return problems
+
+    def _search_problems(self) -> list[str]:
+        problems = _value_problems(self.grid, self.bisection)
+        if self.grid is not None and self.bisection:
+            problems.append("give a grid or a bisection, not both")
+        if self.how == "private" and self.bisection:
+            problems.append("a charged selection climbs a grid that is fixed beforehand; bisection is not charged")
+        if self.parameter != "epsilon" and self.grid is None and self.bisection in (False, True):
+            problems.append(f"the values of {self.parameter!r} must be given: a grid, or a range for bisection")
+        if self.how != "private" and (isinstance(self.repeats, bool) or self.repeats < 2):
+            problems.append(f"repeats must be at least 2, found {self.repeats!r}: one draw is not a curve")
+        if not 0 < self.level < 1:
+            problems.append(f"level must lie between 0 and 1, found {self.level!r}")
+        if self.seed is not None and (isinstance(self.seed, bool) or self.seed < 0):
+            problems.append(f"seed must be a whole number of at least 0, found {self.seed!r}")
+        return problems
+
+
+def _value_problems(grid: Sequence[float] | None, bisection: bool | tuple[float, float]) -> list[str]:
+    try:
+        given = [float(value) for value in (() if isinstance(bisection, bool) else bisection)]
+        listed = [float(value) for value in grid or ()]
+    except (TypeError, ValueError):
+        return ["the grid and the range of bisection must be numbers"]
+    problems = ["the grid is empty"] if grid is not None and not listed else []
+    problems += [f"{v:g} is not a finite number above 0" for v in (*listed, *given) if not (0 < v < math.inf)]
+    if given and (len(given) != 2 or not given[0] < given[-1]):
+        problems.append("the range of bisection needs two values, the smaller first")
+    return problems
+
+
+def _simulated(asked: _Asked) -> Calibration:
+    subject = asked.subject
+    subject.require_valid()
+    most = len(asked.values) if asked.bisection is False else MOST_POINTS
+    curve = Curve(asked.method, asked.target, subject, asked.parameter, asked.repeats, asked.level, most, asked.seed,
+                  asked.rows, asked.options)  # fmt: skip
+    if asked.bisection is False:
+        over_grid(curve, asked.values)
+    else:
+        by_bisection(curve, *asked.values)
+    notes = _draft_notes(subject)
+    return _result(asked, subject, curve.sorted(), _assumption(asked, subject.schema.name), notes)
+
+
+def _draft_notes(subject: Table) -> tuple[str, ...]:
+    if not subject.schema.is_draft:
+        return ()
+    return ("The schema is a draft: no release may use it before it is confirmed.",)
+
+
+def _charged(asked: _Asked, score_epsilon: Number, beta: float) -> Calibration:
+    subject = asked.subject
+    found = climb(asked.method, asked.target, subject, asked.values, parameter=asked.parameter, level=asked.level,
+                  rows=asked.rows, seed=asked.seed, ledger=asked.ledger, epsilon=score_epsilon, beta=beta,
+                  options=asked.options)  # fmt: skip
+    words = _charged_assumption(asked, subject.schema.name, found.charge)
+    result = _result(asked, subject, found.points, words, found.notes)
+    kept = None if found.release is None else result.declare(found.release)
+    return result.model_copy(update={"search": "ladder", "charge": found.charge, "release": kept, "prefer": "smallest"})
+
+
+def _result(asked: _Asked, subject: Table, points: tuple[Point, ...], assumption: str, notes: tuple[str, ...],
+            ) -> Calibration:  # fmt: skip
+    intervals, target = intervals_of(points), asked.target
+    return Calibration(
+        method=asked.method.name, table=subject.schema.name, parameter=asked.parameter, metric=target.metric.name,
+        kind=target.metric.kind, meaning=target.metric.meaning, target=str(target), comparison=target.comparison,
+        bound=target.bound, prefer=asked.prefer, search="grid" if asked.bisection is False else "bisection",
+        points=points, intervals=intervals, chosen=choice_of(intervals, asked.prefer), monotone=is_monotone(points),
+        level=asked.level, cost=asked.how, private_data_used=asked.how != "pilot", assumption=assumption,
+        randomness=Randomness.of(asked.seed).mode, options=asked.options, notes=notes,
+    )  # fmt: skip
+
+
+def _assumption(asked: _Asked, name: str) -> str:
+    if asked.how == "pilot":
+        return (
+            f"{asked.parameter} was chosen on a pilot table with the schema {name!r}, which is public or simulated; "
+            "the table that is released was not looked at"
+        )
+    return (
+        f"{asked.parameter} was chosen by looking at the private table {name!r} ({asked.target}), and this choice was "
+        "not charged: the guarantee is that of a value fixed beforehand, and does not cover what the choice itself "
+        "gives away"
+    )
+
+
+def _charged_assumption(asked: _Asked, name: str, charge: Charge) -> str:
+    delta = f", delta {float(exact(charge.delta)):.3g}" if exact(charge.delta) else ""
+    where = "recorded in the ledger" if charge.recorded else "recorded nowhere, as no ledger was given"
+    return (
+        f"{asked.parameter} was chosen on the private table {name!r} by a charged selection ({asked.target}): "
+        f"{charge.candidates_run} of {charge.candidates} candidate releases with their scores cost epsilon "
+        f"{show(exact(charge.epsilon))}{delta} together, {where}; the whole selection could have cost at most "
+        f"{show(exact(charge.most_epsilon))}"
+    )

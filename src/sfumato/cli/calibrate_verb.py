@@ -1,0 +1,175 @@
+"""``sfumato calibrate``: which epsilon meets a target of utility or risk, as a table and a page."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+
+import typer
+
+from sfumato.cli.arguments import (
+    AsJson,
+    Data,
+    Delimiter,
+    Delta,
+    Epsilon,
+    LedgerUrl,
+    MethodName,
+    Rows,
+    SchemaPath,
+    Seed,
+    Settings,
+    build_method,
+    read_settings,
+)  # fmt: skip
+from sfumato.cli.console import Voice
+from sfumato.errors import BundleError, PlanError
+from sfumato.releases.method import Method, method_class
+from sfumato.schema import Schema
+from sfumato.table import read
+
+if TYPE_CHECKING:
+    from sfumato.calibration import Calibration
+
+PAGE, RESULTS, RELEASE = "calibration.html", "calibration.json", "release"
+PLACEHOLDER = "1"
+"""Stands for the value that is looked for where the method wants one."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command()(calibrate)
+
+
+def calibrate(
+    data: Data,
+    schema: SchemaPath,
+    target: Annotated[str, typer.Option("--target", "-t", help="What to meet, such as 'tvd_2 <= 0.05'.")],
+    method: MethodName = "contingency",
+    settings: Settings = None,
+    grid: Annotated[str | None, typer.Option(help="Values to try, such as 0.1,0.3,1,3.")] = None,
+    bisection: Annotated[bool, typer.Option("--bisection", help="Search instead of trying a grid.")] = False,
+    search_range: Annotated[str | None, typer.Option("--range", help="Where to search, low:high.")] = None,
+    repeats: Annotated[int, typer.Option(help="Simulated releases at each value.")] = 10,
+    cost: Annotated[
+        str,
+        typer.Option(
+            help="pilot: DATA is public or simulated. declared: DATA is private, and the guarantee must say so. "
+            "private: the choice is charged, and candidates are really released."
+        ),
+    ] = "declared",
+    options: Annotated[
+        list[str] | None, typer.Option("--with", help="An option of the metric, such as clusters=4.")
+    ] = None,
+    parameter: Annotated[str, typer.Option(help="Parameter of the method that is looked for.")] = "epsilon",
+    prefer: Annotated[str | None, typer.Option(help="Choose the smallest or the largest value.")] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    score_epsilon: Annotated[str, typer.Option(help="Budget of each noisy score, with --cost private.")] = "0.1",
+    ledger: LedgerUrl = None,
+    rows: Rows = None,
+    seed: Seed = None,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="Folder; NAME-calibration unless said.")] = None,
+    force: Annotated[bool, typer.Option(help="Overwrite an earlier page.")] = False,
+    delimiter: Delimiter = None,
+    json: AsJson = False,
+) -> None:
+    """Find the epsilon at which a method is good enough, or gives away little enough.
+
+    Prints the curve of the metric with intervals and every value that meets the target, and writes the trade-off page.
+    Nothing is released or spent, unless --cost private says so.
+    """
+    from sfumato.calibration import Target, calibrate
+
+    voice, facts = Voice(json), Schema.load(schema)
+    wanted = _method(method, settings or [], epsilon, delta, parameter)
+    asked = Target.parse(target)
+    places = _places(out, facts.name, force, cost)
+    with voice.counting(f"calibrating {method}") as progress:
+        table = read(data, facts, delimiter, progress)
+        found = calibrate(
+            wanted, asked, grid=_grid(grid), bisection=_range(bisection, search_range), repeats=repeats,
+            cost=cast("Any", cost), parameter=parameter, prefer=cast("Any", prefer), rows=rows, seed=seed,
+            ledger=ledger, score_epsilon=score_epsilon, options=read_settings(options or []),
+            pilot=table if cost == "pilot" else None, table=None if cost == "pilot" else table,
+        )  # fmt: skip
+    bundle = _write(places, found)
+    show(voice, found, places, bundle)
+    body = {"page": str(places.page), "json": str(places.json), "bundle": bundle and str(bundle)}
+    voice.document({**body, "statement": found.statement(), "calibration": found.model_dump(mode="json")})
+
+
+class _Places(NamedTuple):
+    page: Path
+    json: Path
+    bundle: Path
+
+
+def _method(name: str, settings: list[str], epsilon: str | None, delta: str | None, parameter: str) -> Method:
+    """Return the method with a placeholder where the value that is looked for must stand."""
+    fields = {f.name for f in dataclasses.fields(method_class(name))}  # pyright: ignore[reportArgumentType]
+    given = read_settings(settings)
+    if parameter == "epsilon" and epsilon is None and "epsilon" in fields and "epsilon" not in given:
+        epsilon = PLACEHOLDER
+    elif parameter in fields and parameter not in ("epsilon", "delta") and parameter not in given:
+        settings = [*settings, f"{parameter}={PLACEHOLDER}"]
+    return build_method(name, settings, epsilon, delta)
+
+
+def _grid(text: str | None) -> list[float] | None:
+    try:
+        return None if text is None else [float(value) for value in text.split(",")]
+    except ValueError as error:
+        raise PlanError(f"--grid {text!r} is not a list of numbers", next_step="write --grid 0.1,0.3,1,3") from error
+
+
+def _range(bisection: bool, text: str | None) -> bool | tuple[float, float]:
+    if text is None:
+        return bisection
+    low, _, high = text.partition(":")
+    try:
+        return float(low), float(high)
+    except ValueError as error:
+        raise PlanError(f"--range {text!r} is not of the form low:high", next_step="write --range 0.01:30") from error
+
+
+def _places(out: str | None, name: str, force: bool, cost: str) -> _Places:
+    """Return where everything goes; refuse before anything is read or spent."""
+    from sfumato.report.bundle import prepare_output
+
+    folder = Path(out or re.sub(r"[^\w.-]+", "-", name) + "-calibration")
+    places = _Places(folder / PAGE, folder / RESULTS, folder / RELEASE)
+    taken = [str(place) for place in places[:2] if place.exists()]
+    if taken and not force:
+        raise BundleError(f"{' and '.join(taken)} exist", next_step="choose another --out, or add --force")
+    if cost == "private":
+        prepare_output(places.bundle)
+    return places
+
+
+def _write(places: _Places, found: Calibration) -> Path | None:
+    from sfumato.report.calibration_page import calibration_page
+
+    try:
+        places.page.parent.mkdir(parents=True, exist_ok=True)
+        places.page.write_text(calibration_page(found), encoding="utf-8")
+        places.json.write_text(found.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise BundleError(f"cannot write {places.page}: {error.strerror}", next_step="choose another --out") from error
+    return None if found.release is None else found.release.save(places.bundle)
+
+
+def show(voice: Voice, found: Calibration, places: _Places, bundle: Path | None) -> None:
+    """Print the curve, the answer and where the page lies."""
+    from sfumato.report.calibration_page import standing, values_grid
+
+    grid = values_grid(found)
+    voice.table(f"{found.metric} of {found.method} against {found.parameter}", grid.header, grid.rows)
+    for line in found.statement().splitlines():
+        voice.say(line, style="yellow" if line in found.cautions() else None)
+    voice.say(f"page: {places.page} ({standing(found)})", style="bold")
+    voice.say(f"json: {places.json}", style="bold")
+    if bundle is not None:
+        voice.say(f"release: {bundle}", style="bold")

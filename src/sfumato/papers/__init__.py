@@ -15,6 +15,7 @@ PAPERS = {
     "homogeneity-attack": "sfumato.papers.homogeneity_attack",
     "reaedp": "sfumato.papers.reaedp",
     "range-restriction": "sfumato.papers.range_restriction",
+    "kmeans-geometry": "sfumato.papers.kmeans_geometry",
 }
 """Papers that can be reproduced, by the name that the command line takes."""
 

@@ -1,0 +1,58 @@
+"""All parts of the reproduction, and how one or all of them are computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sfumato import __version__
+from sfumato.errors import PlanError
+from sfumato.papers.kmeans_geometry import beyond, figures, tables
+from sfumato.papers.kmeans_geometry.errata import errata
+from sfumato.papers.kmeans_geometry.results import Part, Reproduction
+from sfumato.papers.kmeans_geometry.simulation import RUNS, SEED, Work
+
+TITLE = "Geometry-based synthetic tabular data via K-means clustering"
+
+ENTRIES = {
+    "figure 1": figures.figure_1,
+    "figure 2": figures.figure_2,
+    "figure 3": figures.figure_3,
+    "figure 4": figures.figure_4,
+    "figure 5": figures.figure_5,
+    "table 1": tables.table_1,
+    "table 2": tables.table_2,
+    "table 3": tables.table_3,
+    "table 4": tables.table_4,
+}
+"""Every figure and table of the paper, in the order of the page."""
+BEYOND = (beyond.copied_labels, beyond.recovered_labels, beyond.with_a_guarantee)
+"""What the whole reproduction adds."""
+
+
+def parts() -> tuple[str, ...]:
+    """Return the names of the figures and tables that can be asked for one by one.
+
+    >>> parts()[0], parts()[-1]
+    ('figure 1', 'table 4')
+    """
+    return tuple(ENTRIES)
+
+
+def reproduce(folder: Path | None = None, only: str | None = None, runs: int = RUNS) -> Reproduction:
+    """Compute every part, or ``only`` one. The rows are simulated, so that no folder is needed."""
+    if runs < 2:
+        raise PlanError(f"{runs} runs asked for", next_step="ask for at least 2")
+    work = Work(runs)
+    if only is None:
+        made = (*(build(work) for build in ENTRIES.values()), *(build(work) for build in BEYOND))
+        return _results(work, made, whole=True)
+    if only not in ENTRIES:
+        raise PlanError(f"no part {only!r} of kmeans-geometry", next_step=f"use one of: {', '.join(parts())}")
+    return _results(work, (ENTRIES[only](work),), whole=False)
+
+
+def _results(work: Work, made: tuple[Part, ...], whole: bool) -> Reproduction:
+    return Reproduction(
+        paper="kmeans-geometry", title=TITLE, sfumato=__version__, seed=SEED, runs=work.runs, parts=made,
+        errata=errata(work) if whole else (),
+    )  # fmt: skip

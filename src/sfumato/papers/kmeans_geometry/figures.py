@@ -1,0 +1,184 @@
+"""Figures 1 to 5: one run of algorithm 1, step by step, on rows like the paper's."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from sfumato.papers.kmeans_geometry.charts import clouds, points
+from sfumato.papers.kmeans_geometry.data import CLUSTERS, HIGH, LOW, PRINTED_CENTROIDS, RECORDS, Array
+from sfumato.papers.kmeans_geometry.results import Chart, Part, Points, Values, compared
+from sfumato.papers.kmeans_geometry.sensitivity import failures, simulated_failures
+from sfumato.papers.kmeans_geometry.simulation import EPSILON, PRINTED_EPSILON, Work
+from sfumato.synthesizers.geometry.published import largest_distance
+from sfumato.utility.clusters import aligned_ari, kmeans, standardiser
+
+FAILURE_EPSILONS = (0.1, 0.5, 1.0, 1.6, 2.5, 5.0)
+PRINTED_DELTA, PRINTED_SCALE, PRINTED_RADIUS = 2.84, 3.55, 0.37
+PRINTED_MOVES = (0.23, 3.64, 0.80, 2.86)
+MOVE_DRAWS = 100_000
+DRAWS = 20_000
+OWN = "Our rows are drawn around the printed centroids; the paper's own are not available."
+
+
+def chart(title: str, label: str, series: tuple[Points, ...], marks: tuple[Points, ...] = (),
+          bounds: tuple[float, ...] = (), standardised: bool = True) -> Chart:  # fmt: skip
+    """Return a chart of rows, by default in standard deviations."""
+    unit = ", standardised" if standardised else ""
+    return Chart(kind="points", title=title, label=label, x=f"x1{unit}", y=f"x2{unit}", series=series, marks=marks,
+                 bounds=bounds)  # fmt: skip
+
+
+def edges(work: Work) -> tuple[float, float]:
+    """Return the standardised bounds of x1."""
+    standard = work.example.standard
+    return float(standard.low[0]), float(standard.high[0])
+
+
+def figure_1(work: Work) -> Part:
+    """Return the rows, as they are and standardised."""
+    low, high = edges(work)
+    sizes = np.bincount(work.labels)
+    return Part(
+        name="figure 1", text=(OWN,),
+        comparisons=(
+            compared("rows", f"n = {RECORDS}, four clusters of about equal size", f"n = {len(work.rows)}, clusters of "
+                     f"{sizes.min()} to {sizes.max()}", "built so"),
+            compared("bounds of x1", "-15 to 10", f"{low:.2f} to {high:.2f} standardised, {high - low:.2f} wide",
+                     "the paper prints no standardised bounds"),
+        ),
+        charts=(
+            chart("Original rows", "400 rows in four clusters between the bounds -15 and 10 of x1.",
+                  clouds(work.rows), bounds=(LOW[0], HIGH[0]), standardised=False),
+            chart("Standardised rows", "The same rows in standard deviations, with the bounds.",
+                  clouds(work.example.standard.forward(work.rows)), bounds=(low, high)),
+        ),
+    )  # fmt: skip
+
+
+def figure_2(work: Work) -> Part:
+    """Return clusters, and what the noise does to their centroids."""
+    made, scaled = work.example, work.example.standard.forward(work.rows)
+    moves = np.sort(np.linalg.norm(made.noisy_centroids - made.true_centroids, axis=1))
+    likely = printed_moves()
+    before, after = points("centroid", made.true_centroids), points("with noise", made.noisy_centroids)
+    return Part(
+        name="figure 2",
+        comparisons=(
+            compared("centroids", _pairs(np.array(PRINTED_CENTROIDS)), _pairs(_in_printed_order(made.true_centroids)),
+                     "the printed ones have a standard deviation above 1 in x1 by themselves: rounded"),
+            compared("Delta", f"{PRINTED_DELTA}", f"{made.delta:.2f}", f"the printed centroids give "
+                     f"{largest_distance(np.array(PRINTED_CENTROIDS)):.2f}: rounded"),
+            compared("scale of the noise", f"{PRINTED_SCALE}", f"{made.noise_scale:.2f}",
+                     f"2 x {PRINTED_DELTA} / {PRINTED_EPSILON} is {2 * PRINTED_DELTA / PRINTED_EPSILON:.2f}: right"),
+            compared("displacements", ", ".join(map(str, PRINTED_MOVES)), ", ".join(f"{move:.2f}" for move in moves),
+                     f"at scale {PRINTED_SCALE} the mean is {likely[0]:.1f}; four as small as the printed ones on "
+                     f"average have a chance of {100 * likely[1]:.1f} %, and both 3.64 and 2.86 exceed Delta"),
+        ),
+        charts=(
+            chart("K-means", "Four clusters with their centroids.", clouds(scaled, made.labels), (before,),
+                  edges(work)),
+            chart("Laplace noise on the centroids", "Centroids before and after the noise, which takes some far away.",
+                  clouds(scaled, made.labels), (before, after), edges(work)),
+        ),
+    )  # fmt: skip
+
+
+@cache
+def printed_moves() -> tuple[float, float]:
+    """Return the mean displacement at the printed scale, and the chance of four as small as printed on average."""
+    drawn = np.random.default_rng(0).laplace(0.0, PRINTED_SCALE, (MOVE_DRAWS, CLUSTERS, 2))
+    moves = np.linalg.norm(drawn, axis=2)
+    return float(moves.mean()), float((moves.mean(axis=1) <= np.mean(PRINTED_MOVES)).mean())
+
+
+def _in_printed_order(centroids: Array) -> Array:
+    gaps = np.linalg.norm(np.array(PRINTED_CENTROIDS)[:, None] - centroids[None], axis=2)
+    return centroids[gaps.argmin(axis=1)]
+
+
+def _pairs(centroids: Array) -> str:
+    return ", ".join(f"({x:.1f}, {y:.1f})" for x, y in centroids.round(1) + 0.0)  # no minus before 0
+
+
+def figure_3(work: Work) -> Part:
+    """Return the reflection, and how often it is not enough."""
+    made = work.example
+    each, some = failures(made, EPSILON)
+    successive, _ = failures(made, EPSILON, successive=True)
+    moved = made.standard.forward(work.rows) - made.true_centroids[made.labels] + made.centroids[made.labels]
+    marks = (points("with noise", made.noisy_centroids), points("reflected", made.centroids))
+    return Part(
+        name="figure 3",
+        comparisons=(
+            compared("centroids after the reflection", "all inside the bounds",
+                     f"outside with a chance of {each:.3f} each, {some:.3f} for at least one of four",
+                     "one reflection is not enough where the noise is about as wide as the bounds"),
+            compared("step 7 as two ifs in turn", "not told apart", f"outside with a chance of {successive:.3f} each",
+                     "what the first if throws beyond the upper bound, the second reflects again"),
+            compared("folding, ours", "not in the paper", "never outside",
+                     "t = (v - L) mod 2w, then L + t or L + 2w - t"),
+        ),
+        values=(failure_table(work),),
+        charts=(chart("Reflected centroids", "Rows moved along with their reflected centroids.",
+                      clouds(moved, made.labels), marks, edges(work)),),
+    )  # fmt: skip
+
+
+def failure_table(work: Work) -> Values:
+    """Return the chance that the reflection fails, by formula and by drawing."""
+    rows: list[tuple[str, ...]] = []
+    for epsilon in FAILURE_EPSILONS:
+        found = (*failures(work.example, epsilon), *simulated_failures(work.example, epsilon, DRAWS))
+        rows.append((f"{epsilon:g}", *(f"{found[i]:.3f}" for i in (0, 2, 1, 3))))
+    header = ("epsilon", "one centroid", "drawn", "at least one of 4", "drawn")
+    return Values(title="Chance that a centroid stays outside after one reflection", header=header, rows=tuple(rows),
+                  numbers=(0, 1, 2, 3, 4))  # fmt: skip
+
+
+def figure_4(work: Work) -> Part:
+    """Return noisy radii and the synthetic rows."""
+    made, clamped = work.example, work.at_paper.clamped
+    inflated = float(np.median(made.radii[made.radii > 0]) / made.true_radii.mean())
+    return Part(
+        name="figure 4",
+        comparisons=(
+            compared("mean radius", f"{PRINTED_RADIUS}", f"{made.true_radii.mean():.2f}", "agrees"),
+            compared("noise over radius", "roughly ten times", f"{made.noise_scale / made.true_radii.mean():.1f} times",
+                     "agrees"),
+            compared("radii clamped to 0", "a non-trivial fraction", f"{100 * clamped.mean():.0f} %",
+                     "these rows sit exactly on their noisy centroid"),
+            compared("other radii", "substantially inflated", f"median {inflated:.1f} times the true mean", "agrees"),
+        ),
+        charts=(
+            chart("Noisy radii around noisy centroids", "Synthetic points after clipping, in standard deviations.",
+                  clouds(made.points, made.labels), (points("centroid", made.centroids),), edges(work)),
+            chart("Synthetic rows", "The same in the unit of the table, x2 rounded.", clouds(made.rows, made.labels),
+                  bounds=(LOW[0], HIGH[0]), standardised=False),
+        ),
+    )  # fmt: skip
+
+
+def figure_5(work: Work) -> Part:
+    """Return k-means on both tables."""
+    made = work.example
+    again = kmeans(standardiser(made.rows)(made.rows), CLUSTERS, 0).labels
+    index = aligned_ari(work.rows, made.rows, CLUSTERS, labels=work.labels)
+    runs = work.at_paper
+    return Part(
+        name="figure 5",
+        comparisons=(
+            compared("ARI of this run", "0.6656", f"{index:.3f}", f"one run each; the mean of {len(runs.aligned)} runs "
+                     f"is {runs.aligned.mean():.3f} +- {runs.aligned.std(ddof=1):.3f}"),
+            compared("relative positions of the clusters", "preserved", "transfer ARI "
+                     f"{runs.transfer.mean():.2f} on average", "NOT preserved: centroids learned from the synthetic "
+                     "rows hardly cluster the original ones; the aligned index is high since labels are copied"),
+        ),
+        charts=(
+            chart("K-means on the original rows", "Four clusters, well apart.", clouds(work.rows, work.labels),
+                  standardised=False),
+            chart("K-means on the synthetic rows", "Four wide clusters in other places.", clouds(made.rows, again),
+                  standardised=False),
+        ),
+    )  # fmt: skip

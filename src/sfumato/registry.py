@@ -7,6 +7,8 @@ REGISTRY: dict[str, str] = {
     "contingency": "sfumato.releases.contingency:Contingency",
     "entropy": "sfumato.releases.entropy_release:EntropyRelease",
     "marginals": "sfumato.releases.marginals:Marginals",
+    "grid": "sfumato.synthesizers.grid_method:Grid",
+    "cluster-geometry": "sfumato.synthesizers.cluster_geometry:ClusterGeometry",
     "mean-curve": "sfumato.releases.mean_curve:MeanCurve",
     "plausible-deniability": "sfumato.synthesizers.plausible_deniability:PlausibleDeniability",
     "pseudo-posterior": "sfumato.synthesizers.pseudo_posterior:PseudoPosterior",

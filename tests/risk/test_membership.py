@@ -181,8 +181,9 @@ def test_a_synthesizer_stays_below_its_ceiling(table):
 
 def test_every_registered_method_can_be_attacked(table):
     for info in sfumato.methods().values():
-        played = game(table, info.cls.example(table.schema))
-        assert (played.ceiling is not None) == info.formal
+        method = info.cls.example(table.schema)
+        played = game(table, method)
+        assert (played.ceiling is not None) == (sfumato.plan(table.schema, method).epsilon is not None)
         for member in (True, False):
             drawn = played.draw(member, 2, Randomness.of(1))
             assert len(drawn.vectors) == len(drawn.features) == 2 and drawn.features.shape[1] > 0, info.name

@@ -28,15 +28,26 @@ the stated factor. Beyond R, G_b has at most the mass of ||N(0, s^2 I)|| > s (sq
 vector by at most sqrt(d)/2; the norm has mean at most s sqrt(d) and is 1-Lipschitz, so that mass is at most
 exp(-r^2/2). QED
 
+Several vectors. Stage t adds noise s_t to an integer vector of d_t coordinates which the earlier outputs chose, and one
+person moves it by at most D_t. Let d be the sum of the d_t and s the smallest s_t. Then the theorem holds for all
+outputs together, with (e, h) those of Gaussian DP at mu^2 = sum_t (D_t / s_t)^2. Proof. Let G be the same stages with
+rounded continuous noise: post-processing of adaptively composed Gaussian mechanisms, for which mu^2 adds up (Dong, Roth
+and Su 2022). Given the earlier outputs, (a) and (b) hold for every coordinate of stage t; the factors multiply to at
+most exp(d/8s^2), exp(3d exp(-2 pi^2 s^2)) and exp(sum_t ||k_t||^2 / 24 s_t^4), k_t being the rounded noise of stage t.
+The noise before rounding, each stage divided by its s_t, is one N(0, I) of d coordinates whatever the outputs were, and
+rounding moves it by at most sqrt(d)/2s. So except with probability exp(-r^2/2), sum_t ||k_t||^2 / s_t^2 <= R^2 / s^2,
+and the last factor is at most exp(R^2/24s^4), as before. QED
+
 At s = 2^16 and d = 100 the slack in epsilon is below 1e-8. Public: D, d, epsilon, delta.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from sfumato.errors import PlanError
-from sfumato.privacy.calibration import gaussian_delta, gaussian_sigma
+from sfumato.privacy.calibration import gaussian_delta, gaussian_mu, gaussian_sigma
 from sfumato.privacy.exact import Number, exact, round_down
 
 SMALLEST_SIGMA = 2.0**16
@@ -78,6 +89,16 @@ def lattice_sigma(units: int, dimensions: int, epsilon: Number, delta: Number) -
     """
     budget, chance = round_down(exact(epsilon)), round_down(exact(delta, "delta"))
     lowest = gaussian_sigma(epsilon, delta, float(units))
+    left, reach = _after_slack(lowest, budget, chance, dimensions)
+    # The tail is a quarter of the share, the factor exp(d/8s^2) and machine rounding take less than another quarter.
+    kept = chance * (1 - DELTA_SHARE)
+    sigma = math.nextafter(gaussian_sigma(left, kept, float(units)), math.inf)
+    _require_certified(lattice_delta(budget, sigma, units, dimensions, reach), chance, dimensions)
+    return sigma
+
+
+def _after_slack(lowest: float, budget: float, chance: float, dimensions: int) -> tuple[float, float]:
+    """Return what the slack leaves of epsilon, and the reach at which the far tail is paid for."""
     if lowest < SMALLEST_SIGMA:
         raise PlanError(
             f"the lattice is too coarse: sigma would be {lowest:.4g} units, {SMALLEST_SIGMA:.0f} are needed",
@@ -90,17 +111,48 @@ def lattice_sigma(units: int, dimensions: int, epsilon: Number, delta: Number) -
             f"epsilon {float(budget):g} is smaller than the rounding of {dimensions} coordinates costs",
             next_step="use a finer public lattice step, or fewer coordinates",
         )
-    # The tail is a quarter of the share, the factor exp(d/8s^2) and machine rounding take less than another quarter.
-    kept = chance * (1 - DELTA_SHARE)
-    sigma = math.nextafter(gaussian_sigma(left, kept, float(units)), math.inf)
-    _require_certified(budget, chance, sigma, units, dimensions, reach)
-    return sigma
+    return left, reach
 
 
-def _require_certified(budget: float, chance: float, sigma: float, units: int, dimensions: int, reach: float) -> None:
-    if lattice_delta(budget, sigma, units, dimensions, reach) <= chance:
+def _require_certified(reached: float, chance: float, dimensions: int) -> None:
+    if reached <= chance:
         return
     raise PlanError(
         f"delta {chance:.3g} is too small for {dimensions} coordinates on this lattice",
         next_step="use a larger delta, a finer lattice step, or fewer coordinates",
     )
+
+
+def composed_delta(epsilon: float, sigmas: Sequence[float], units: Sequence[int], dimensions: int, reach: float = 12.0,
+                   ) -> float:  # fmt: skip
+    """Return an upper bound on delta at ``epsilon`` of several integer vectors, each chosen after seeing the last.
+
+    ``dimensions`` is the number of coordinates of all of them together.
+
+    >>> one = lattice_delta(1.0, 2**24, 2**22, dimensions=80)
+    >>> composed_delta(1.0, [2**25, 2**25], [2**23, 2**23], dimensions=80) > one
+    True
+    """
+    lowest = min(sigmas)
+    mu = math.sqrt(math.fsum((unit / sigma) ** 2 for unit, sigma in zip(units, sigmas, strict=True)))
+    return lattice_delta(epsilon, lowest, mu * (1 + 1e-12) * lowest, dimensions, reach)
+
+
+def composed_sigmas(
+    units: Sequence[int], shares: Sequence[float], dimensions: int, epsilon: Number, delta: Number
+) -> tuple[float, ...]:
+    """Return sigmas at which several integer vectors together are (epsilon, delta)-DP; shares of mu^2 sum to 1.
+
+    As in :func:`lattice_sigma`, the slack is taken at the sigmas of the full budget, which are lower bounds.
+    """
+    budget, chance = round_down(exact(epsilon)), round_down(exact(delta, "delta"))
+    lowest = min(_split(units, shares, gaussian_mu(epsilon, delta)))
+    left, reach = _after_slack(lowest, budget, chance, dimensions)
+    sigmas = _split(units, shares, gaussian_mu(left, chance * (1 - DELTA_SHARE)))
+    _require_certified(composed_delta(budget, sigmas, units, dimensions, reach), chance, dimensions)
+    return sigmas
+
+
+def _split(units: Sequence[int], shares: Sequence[float], mu: float) -> tuple[float, ...]:
+    pairs = zip(units, shares, strict=True)
+    return tuple(math.nextafter(unit / (mu * math.sqrt(share)), math.inf) for unit, share in pairs)

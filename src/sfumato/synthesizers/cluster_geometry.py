@@ -1,0 +1,166 @@
+"""Synthetic rows from the geometry of clusters: centres, shares and radii, with a proof or as published.
+
+``form="private"`` is formal (:mod:`sfumato.synthesizers.geometry.private`); columns of levels are drawn from a noisy
+table for each cluster, with a share of the budget of their own. ``form="published"`` is algorithm 1 of the paper
+(:mod:`sfumato.synthesizers.geometry.published`): heuristic, no differential privacy, recorded as an exposure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from sfumato.errors import PlanError
+from sfumato.privacy.event import Event
+from sfumato.privacy.exact import Number, exact, positive
+from sfumato.privacy.randomness import Randomness
+from sfumato.releases.method import Makes, Output
+from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, unit_of
+from sfumato.releases.sampling import refuse_impossible_rules
+from sfumato.schema import Schema
+from sfumato.synthesizers.geometry.columns import axis_of, chosen, has_axis, matrix, released
+from sfumato.synthesizers.geometry.release_private import PrivateRelease
+from sfumato.synthesizers.geometry.settings import whole
+from sfumato.synthesizers.pseudo.release_rows import kept_rows_of
+from sfumato.table.rows import row_values
+
+if TYPE_CHECKING:
+    from sfumato.columns import Column
+    from sfumato.table import Table
+
+REFLECTIONS = ("single", "successive", "fold")
+ROUNDINGS = ("published", "unbiased")
+BYTES_PER_VALUE = 64
+
+
+@dataclass(frozen=True)
+class ClusterGeometry:
+    """A synthetic table of ordered columns (and, in the private form, of levels) made from a geometry of clusters.
+
+    The private form needs ``delta`` above 0 for more than three ordered columns; ``expected_rows`` is a public guess of
+    the number of rows, for resolutions only. In the published form ``epsilon`` is the size of the noise and guarantees
+    nothing; ``reflection`` ("single", "successive": the two readings of step 7, or "fold") and ``rounding``
+    ("published" or "unbiased") belong to it. ``target`` records what epsilon was calibrated for.
+    """
+
+    clusters: int
+    epsilon: Number | None = None
+    delta: Number = 0.0
+    form: Literal["private", "published"] = "private"
+    columns: Sequence[str] | None = None
+    target: str | None = None
+    expected_rows: int | None = None
+    level_share: Number = "3/10"
+    reflection: str = "single"
+    rounding: str = "published"
+
+    name: ClassVar[str] = "cluster-geometry"
+    summary: ClassVar[str] = "synthetic rows from centres, shares and radii of clusters, with a proof or as published"
+    about: ClassVar[str] = (
+        "Rows of the private form were drawn from noisy centres, shares and radii. In the published form each row was "
+        "made from one true row, and its cluster is copied."
+    )
+    formal: ClassVar[bool | None] = None
+    makes: ClassVar[Makes] = "rows"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "clusters", whole(self.clusters, "clusters"))
+        object.__setattr__(self, "expected_rows", whole(self.expected_rows, "expected_rows"))
+        if self.columns is not None:
+            object.__setattr__(
+                self, "columns", (self.columns,) if isinstance(self.columns, str) else tuple(self.columns)
+            )
+        problems = [
+            f"{name} {found!r} is unknown; use one of {', '.join(known)}"
+            for name, found, known in (("form", self.form, ("private", "published")),
+                                       ("reflection", self.reflection, REFLECTIONS),
+                                       ("rounding", self.rounding, ROUNDINGS))
+            if found not in known
+        ]  # fmt: skip
+        if not 0 < exact(self.level_share, "level_share") < 1:
+            problems.append(f"level_share must lie between 0 and 1, found {self.level_share}")
+        if problems:
+            raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods cluster-geometry' explains them")
+        if self.epsilon is None:
+            raise PlanError(
+                "cluster-geometry needs an epsilon",
+                next_step="give epsilon, or find one with sfumato.calibrate(method, 'transfer_ari >= 0.6', ...)",
+            )
+        positive(self.epsilon)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the form has a formal guarantee."""
+        return self.form == "private"
+
+    def chosen_columns(self, schema: Schema) -> tuple[Column, ...]:
+        """Return the columns to synthesise; levels belong to the private form."""
+        found = chosen(schema, self.columns, only_axes=not self.is_private)
+        if not any(has_axis(column) for column in found):
+            raise PlanError(f"table {schema.name!r} has no ordered column to measure distances in",
+                            next_step="name columns of numbers, dates or ordinals")  # fmt: skip
+        return found
+
+    def released_columns(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns of the release."""
+        names = {column.name for column in self.chosen_columns(schema)}
+        return tuple(name for name in schema.names if name in names)
+
+    def private(self, schema: Schema, rows: int | None) -> PrivateRelease:
+        """Return the formal mechanism on a schema."""
+        return PrivateRelease.of(self, schema, self.chosen_columns(schema), rows)
+
+    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
+        """Return cost and needs, or raise PlanError with every problem."""
+        columns = self.chosen_columns(schema)
+        refuse_impossible_rules(schema, tuple(column.name for column in columns))
+        if self.is_private:
+            return self.private(schema, rows).plan(rows, randomness)
+        memory = (schema.rows or 1) * BYTES_PER_VALUE * len(columns)
+        refuse_memory(memory, "the rows", "use the private form, which streams them")
+        words = (
+            f"{self.clusters} clusters; noise {self.epsilon}; reflection {self.reflection}; rounding {self.rounding}"
+        )
+        event = Event(kind="heuristic", note=words, **event_facts(self.name, schema, randomness))
+        stage = Stage(name="geometry as published", cells=self.clusters, noise="heuristic", scale=1.0, epsilon="none",
+                      share="1")  # fmt: skip
+        note = "heuristic: no differential privacy; the epsilon of this form is a size of noise, not a guarantee"
+        return Plan(method=self.name, table=schema.name, adjacency=schema.adjacency, unit=unit_of(schema), epsilon=None,
+                    delta="0", stages=(stage,), events=(event,), cells=self.clusters, memory_bytes=memory,
+                    notes=(note,))  # fmt: skip
+
+    def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
+        """Measure the geometry and draw rows, or run algorithm 1."""
+        if self.is_private:
+            return self.private(table.schema, rows).run(table, plan, randomness)
+        from sfumato.synthesizers.geometry.published import published_geometry
+
+        columns = self.chosen_columns(table.schema)
+        axes = [axis_of(column) for column in columns]
+        true = matrix(row_values(table, [column.name for column in columns]), columns)
+        reading: Any = {"reflection": self.reflection, "rounding": self.rounding}
+        made = published_geometry(true, self.clusters, float(exact(self.epsilon or 1)), [a.low for a in axes],
+                                  [a.high for a in axes], [a.whole for a in axes], randomness.generator,
+                                  **reading)  # fmt: skip
+        values = {name: found for name, (found, _) in released(columns, made.rows).items()}
+        codes = {c.name: made.rows[:, i].astype(int) if not c.is_ordered else values[c.name]
+                 for i, c in enumerate(columns)}  # fmt: skip
+        kept, broken = kept_rows_of(table.schema, codes)
+        statistics = {"clusters": self.clusters, "noise_scale": made.noise_scale, "radii_clamped": made.clamped_share,
+                      "centroids_outside": made.infeasible_share, "rows_left_out_for_rules": broken}  # fmt: skip
+        return Output({("synthetic",): kept}, single=True, statistics=statistics)
+
+    @classmethod
+    def example(cls, schema: Schema) -> ClusterGeometry:
+        """Return a small instance that fits a schema, with a guarantee."""
+        return cls(3, epsilon=2.0, columns=_fits(schema)[:2])
+
+    @classmethod
+    def published_example(cls, schema: Schema) -> ClusterGeometry:
+        """Return a small instance without a guarantee."""
+        return cls(3, epsilon=2.0, columns=_fits(schema)[:2], form="published")
+
+
+def _fits(schema: Schema) -> list[str]:
+    return [name for name in schema.releasable if has_axis(schema[name]) and not schema[name].missing]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import picture_attacks
+import picture_clusters
 import picture_deniability
 import picture_entropy
 import picture_mean_curve
@@ -46,7 +47,7 @@ def main() -> int:
     except TableError as error:
         print(f"{error}\nmaking the pictures from the example households", file=sys.stderr)
         tables = None
-    for page in (picture_attacks, picture_deniability, picture_entropy, picture_mean_curve,
+    for page in (picture_attacks, picture_clusters, picture_deniability, picture_entropy, picture_mean_curve,
                  picture_pseudo_posterior):  # fmt: skip
         page.main()
     people, ratings = _counts(tables)

@@ -6,7 +6,8 @@ Two ways to compare the k-means clusters of both tables:
   of the synthetic table to be made from row i of the confidential one, and then measures mostly that the mechanism
   copied the label: it stays far above 0 however much noise there is. It is kept to reproduce, not to choose by.
 * ``transfer_ari`` fits k-means to the synthetic rows and lets its centroids label the confidential rows. The order
-  and the number of synthetic rows do not matter, and rows that know nothing score about 0.
+  and the number of synthetic rows do not matter. Rows that know nothing score about 0, but rows that know the public
+  box alone can score far more where the box already separates the clusters: measure that yardstick too.
 
 ``scale`` says in which unit k-means of the synthetic rows works: standardised by the mean and standard deviation of
 the ``original`` rows, or of the ``synthetic`` rows, or ``none``. Original rows are always standardised by their own,

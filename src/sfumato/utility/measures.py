@@ -201,6 +201,8 @@ def clusters_kept(trial: Trial) -> float:
 
     real, made = _numeric_rows(trial)
     clusters = int(_number(trial, "clusters", 0))
+    if len(made) < clusters:
+        return 0.0  # noise left too few rows to cluster: nothing of the clusters was kept
     labels = trial.remembered("labels", lambda: kmeans(standardiser(real)(real), clusters, seed=0).labels)
     return transfer_ari(real, made, clusters, labels=labels)
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sfumato.synthesizers.grid_method import Grid as Grid
     from sfumato.synthesizers.plausible_deniability import PlausibleDeniability as PlausibleDeniability
     from sfumato.synthesizers.pseudo_posterior import PseudoPosterior as PseudoPosterior
+    from sfumato.synthesizers.two_stage_method import TwoStage as TwoStage
     from sfumato.table import Table as Table
     from sfumato.table import read as read
 

@@ -11,6 +11,7 @@ REGISTRY: dict[str, str] = {
     "cluster-geometry": "sfumato.synthesizers.cluster_geometry:ClusterGeometry",
     "mean-curve": "sfumato.releases.mean_curve:MeanCurve",
     "plausible-deniability": "sfumato.synthesizers.plausible_deniability:PlausibleDeniability",
+    "two-stage": "sfumato.synthesizers.two_stage_method:TwoStage",
     "pseudo-posterior": "sfumato.synthesizers.pseudo_posterior:PseudoPosterior",
 }
 """Name on the command line -> module and class; every class here is also ``sfumato.<class>``."""

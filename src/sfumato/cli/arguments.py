@@ -33,7 +33,7 @@ Rows = Annotated[int | None, typer.Option(help="Rows of a synthetic table; the n
 Seed = Annotated[int | None, typer.Option(help="Repeatable run for tests: everything is stamped 'not for release'.")]
 
 NUMBERS = ("epsilon", "delta")
-LISTS = ("columns", "pairs", "shares", "predictors", "positions")
+LISTS = ("columns", "pairs", "shares", "predictors", "positions", "inputs")
 ONE_OR_LISTS = ("column", "target", "ranges")
 """Parameters that are a list only where commas say so."""
 

@@ -16,6 +16,7 @@ PAPERS = {
     "reaedp": "sfumato.papers.reaedp",
     "range-restriction": "sfumato.papers.range_restriction",
     "kmeans-geometry": "sfumato.papers.kmeans_geometry",
+    "two-stage": "sfumato.papers.two_stage",
 }
 """Papers that can be reproduced, by the name that the command line takes."""
 

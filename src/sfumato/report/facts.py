@@ -156,6 +156,30 @@ STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
         lambda value: f"{value:.1%}",
         "One reflection does not always end inside.",
     ),
+    "lid": (
+        "Interval disclosure (LID)",
+        lambda value: f"{value:.2%}",
+        "Share of rows of which some released input lies within the tolerance of the true one. It needs rows in order "
+        "and says nothing about linkage.",
+    ),
+    "tolerance": ("Tolerance of the interval disclosure", _short, "As a share of each input's public range."),
+    "alignment": ("Order in which it was measured", str, ""),
+    "lid_floor": ("Smallest interval disclosure of these pairs", lambda value: f"{value:.2%}", "At alpha 0."),
+    "alpha": ("Weight of the true rows", lambda value: ", ".join(f"{x:.3g}" for x in value), "One for each stratum."),
+    "linkage_top_1": (
+        "Rows whose nearest released row is their own",
+        lambda value: f"{value:.1%}",
+        "With true inputs.",
+    ),
+    "linkage_top_10": ("Rows whose own is among the ten nearest", lambda value: f"{value:.1%}", ""),
+    "membership_auc": (
+        "Membership told from the released inputs (AUC)",
+        _short,
+        "0.5 is guessing; measured on held-out rows.",
+    ),
+    "least_displacement": ("The row that moved least", _short, "Distance in standard deviations."),
+    "median_displacement": ("Median distance that rows moved", _short, "In standard deviations."),
+    "chosen_on_private_data": ("Chosen on private data", str, "Nothing of it is paid for."),
     "noisy_total": (
         "Number of rows that the model assumes",
         lambda value: say(round(value)),

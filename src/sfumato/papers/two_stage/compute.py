@@ -1,0 +1,73 @@
+"""All parts of the reproduction, and how one or all of them are computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sfumato import __version__
+from sfumato.errors import PlanError
+from sfumato.papers.data import absent, data_folder
+from sfumato.papers.two_stage import applied, beyond, figures, mismatch, prices
+from sfumato.papers.two_stage.data import FILES
+from sfumato.papers.two_stage.errata import errata
+from sfumato.papers.two_stage.results import Part, Reproduction
+from sfumato.papers.two_stage.work import RUNS, SEED, Work
+
+TITLE = "Two-stage data synthesization: a statistics-driven restricted trade-off between privacy and prediction"
+
+ENTRIES = {
+    "figure 4": figures.figure_4,
+    "figure 5": figures.figure_5,
+    "figure 6": figures.figure_6,
+    "figure 7": figures.figure_7,
+    "figure 8": figures.figure_8,
+    "table 4": prices.table_4,
+    "figure 9": prices.figure_9,
+    "figure 10": applied.figure_10,
+    "figure 11": applied.figure_11,
+    "figure 12": mismatch.figure_12,
+    "figure 13": mismatch.figure_13,
+    "table 7": applied.table_7,
+    "table 8": prices.table_8,
+}
+"""Figures and tables with numbers, in the order of the paper."""
+REAL = ("figure 10", "figure 11", "table 7")
+"""Parts that need the real tables."""
+BEYOND = (beyond.linkage, beyond.as_printed)
+"""What the whole reproduction adds."""
+
+
+def parts() -> tuple[str, ...]:
+    """Return the names of the figures and tables that can be asked for one by one.
+
+    >>> parts()[0], parts()[-1]
+    ('figure 4', 'table 8')
+    """
+    return tuple(ENTRIES)
+
+
+def reproduce(folder: Path | None = None, only: str | None = None, runs: int = RUNS) -> Reproduction:
+    """Compute every part, or ``only`` one. Without the real tables the whole says which files it lacks."""
+    if runs < 2:
+        raise PlanError(f"{runs} runs asked for", next_step="ask for at least 2")
+    work = Work(runs, folder)
+    if only is None:
+        made = (*(_part(work, name) for name in ENTRIES), *(build(work) for build in BEYOND))
+        return _results(work, made, whole=True)
+    if only not in ENTRIES:
+        raise PlanError(f"no part {only!r} of two-stage", next_step=f"use one of: {', '.join(parts())}")
+    return _results(work, (ENTRIES[only](work),), whole=False)
+
+
+def _part(work: Work, name: str) -> Part:
+    lacking = absent(data_folder(work.folder), FILES) if name in REAL else []
+    if lacking:
+        return Part(name=name, text=(f"Not computed: no file {', '.join(lacking)}. Set SFUMATO_DATA to their folder.",))
+    return ENTRIES[name](work)
+
+
+def _results(work: Work, made: tuple[Part, ...], whole: bool) -> Reproduction:
+    return Reproduction(
+        paper="two-stage", title=TITLE, sfumato=__version__, seed=SEED, runs=work.runs, parts=made,
+        errata=errata() if whole else (),
+    )  # fmt: skip

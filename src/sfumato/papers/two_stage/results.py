@@ -1,0 +1,136 @@
+"""What the reproduction of the two-stage paper finds, as typed values: JSON in and out, page and terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from sfumato.papers.results import Comparison, Frozen, Values, compared
+
+__all__ = [
+    "Chart",
+    "Comparison",
+    "Erratum",
+    "Part",
+    "Points",
+    "Reproduction",
+    "Values",
+    "bars",
+    "compared",
+    "curves",
+    "table",
+]
+
+SUBJECTS = {
+    "figure 4": "synthesis against hybrid",
+    "figure 5": "privacy and prediction as alpha varies",
+    "figure 6": "two stages against one",
+    "figure 7": "first stages compared",
+    "figure 8": "second stages compared",
+    "table 4": "pricing metrics with and without the release",
+    "figure 9": "pricing metrics by the rows that the public holds",
+    "figure 10": "LID and Delta-MSE on five real tables",
+    "figure 11": "predicting from the release alone",
+    "figure 12": "test rows of another distribution",
+    "figure 13": "Delta-MSE of every model as alpha varies",
+    "table 7": "the requirements of provider and public, checked",
+    "table 8": "pricing metrics on the original and on the release",
+    "beyond 1": "LID and linkage disagree",
+    "beyond 2": "the simulated data as printed, and the reach of the kernel",
+}
+"""What each figure and table is about, in the order of the page; ``beyond`` is what the paper does not show."""
+
+
+class Points(Frozen):
+    """The points of a line, or the heights of bars."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+class Chart(Frozen):
+    """One chart as numbers: lines, or bars side by side over ``labels``."""
+
+    kind: Literal["lines", "bars"]
+    title: str
+    label: str
+    x: str
+    y: str
+    series: tuple[Points, ...]
+    labels: tuple[str, ...] = ()
+    rules: tuple[tuple[str, float], ...] = ()
+    """Horizontal lines with a word."""
+
+
+class Part(Frozen):
+    """One figure or table of the paper, or one thing beyond it."""
+
+    name: str
+    text: tuple[str, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    values: tuple[Values, ...] = ()
+    charts: tuple[Chart, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The name as a heading has it, such as ``Figure 4``."""
+        return "Beyond the paper" if self.name.startswith("beyond") else self.name[0].upper() + self.name[1:]
+
+    @property
+    def title(self) -> str:
+        """The name and what it is about."""
+        return f"{self.label}: {SUBJECTS[self.name]}"
+
+
+class Erratum(Frozen):
+    """One thing that software must do differently: the paper, what we measure, and what stands instead."""
+
+    name: str
+    paper: str
+    measured: str
+    instead: str
+
+
+class Reproduction(Frozen):
+    """Everything that the reproduction finds, or one part of it."""
+
+    paper: str
+    title: str
+    sfumato: str
+    seed: int
+    runs: int
+    parts: tuple[Part, ...]
+    errata: tuple[Erratum, ...] = ()
+
+    def part(self, name: str) -> Part:
+        """Return one figure or table."""
+        return next(each for each in self.parts if each.name == name)
+
+
+def curves(
+    title: str, x: str, y: str, at: Sequence[float], heights: Mapping[str, Sequence[float]],
+    rules: tuple[tuple[str, float], ...] = (),
+) -> Chart:  # fmt: skip
+    """Return lines over common x values, with the digits that a drawing needs."""
+    label = f"{y} against {x}: " + ", ".join(heights)
+    series = tuple(Points(name=name, x=tuple(at), y=_drawn(ys)) for name, ys in heights.items())
+    return Chart(kind="lines", title=title, label=label, x=x, y=y, series=series, rules=rules)
+
+
+def bars(title: str, x: str, y: str, labels: Sequence[str], heights: Mapping[str, Sequence[float]]) -> Chart:
+    """Return bars side by side over labels; the first series is the yardstick."""
+    places = tuple(float(place) for place in range(len(labels)))
+    series = tuple(Points(name=name, x=places, y=_drawn(ys)) for name, ys in heights.items())
+    label = f"{y} by {x}: " + ", ".join(heights)
+    return Chart(kind="bars", title=title, label=label, x=x, y=y, series=series, labels=tuple(labels))
+
+
+def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Values:
+    """Return a table whose first column is words and the others numbers."""
+    return Values(title=title, header=tuple(header), rows=tuple(tuple(row) for row in rows),
+                  numbers=tuple(range(1, len(header))))  # fmt: skip
+
+
+def _drawn(values: Sequence[float]) -> tuple[float, ...]:
+    return tuple(float(f"{value:.4g}") for value in values)

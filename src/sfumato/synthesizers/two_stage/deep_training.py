@@ -1,0 +1,189 @@
+"""Training of the deep first stages: one loop, progress, and a stated rule for stopping early.
+
+Every ``check_every`` epochs the network draws 500 rows, from the same noise each time, and the energy distance between
+them and the rows held out is taken: ``2 E|X - Y| - E|X - X'| - E|Y - Y'|``, 0 only for equal laws. The rule: keep
+the network with the lowest distance, and stop when the average of the last ``window`` distances has not fallen for
+``patience`` checks. With ``held_out=0`` nothing is held out and the last network counts, as published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Hashable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import MissingExtra, PlanError
+
+Array = NDArray[np.float64]
+Progress = Callable[[int, int, float], None]
+"""Called after each epoch with its number, the most epochs, and the last moving average (NaN before the first)."""
+MOST_CHECKED = 500
+"""So many rows are drawn for a check, and no more held-out rows compared: the distance costs their square."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """Settings that both networks share; each has its own defaults, those of the paper's Table 6 where it has them."""
+
+    hidden: int
+    layers: int
+    batch: int
+    rate: float
+    epochs: int
+    check_every: int
+    patience: int
+    window: int = 3
+    held_out: float = 0.2
+
+    def __post_init__(self) -> None:
+        problems = self.problems()
+        if problems:
+            raise PlanError("the network cannot be trained so", problems, "leave the settings at their defaults")
+
+    def problems(self) -> list[str]:
+        """Return all that is wrong with the settings."""
+        whole = ("hidden", "layers", "batch", "check_every", "patience", "window")
+        problems = [f"{name} must be at least 1" for name in whole if getattr(self, name) < 1]
+        if self.epochs < 0:
+            problems.append("epochs must be at least 0")
+        if not 0 < self.rate < 1:
+            problems.append("rate, the learning rate, must lie between 0 and 1")
+        if not 0 <= self.held_out <= 0.5:
+            problems.append("held_out, the share of rows kept for checks, must lie between 0 and 0.5")
+        return problems
+
+
+class Network(Hashable, Protocol):
+    """What the loop needs of a network; states hold ``params`` first, then what the optimizer remembers."""
+
+    @property
+    def settings(self) -> Training:
+        """How to train it."""
+        ...
+
+    def start(self, key: Any) -> tuple[Any, ...]:
+        """Return a state before training."""
+        ...
+
+    def epoch(self, state: tuple[Any, ...], key: Any, rows: Any) -> tuple[Any, ...]:
+        """Return the state after all rows were seen once."""
+        ...
+
+    def draw(self, params: Any, key: Any, rows: int) -> Any:
+        """Return rows in the units of training."""
+        ...
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Parameters that were kept, and how they came about."""
+
+    params: Any
+    epochs: int
+    best_epoch: int
+    stopped_early: bool
+    distances: tuple[float, ...]
+
+
+def require_deep(name: str) -> None:
+    """Refuse a deep first stage where JAX or Optax is not installed."""
+    try:
+        import jax  # noqa: F401 # pyright: ignore[reportUnusedImport]
+        import optax  # noqa: F401 # pyright: ignore[reportUnusedImport]
+    except ImportError as error:
+        raise MissingExtra(
+            f"the first stage {name!r} is trained with JAX and Optax, which are not installed",
+            next_step="pip install 'sfumato[deep]', or use first='lhs'",
+        ) from error
+
+
+@lru_cache(maxsize=8)
+def compiled(network: Network) -> tuple[Any, Any]:
+    """Return the network's ``epoch`` and ``draw``, compiled once for equal networks on as many rows."""
+    import jax
+
+    return jax.jit(network.epoch), jax.jit(network.draw, static_argnums=2)
+
+
+def train(network: Network, rows: Array, held: Array, key: Any, progress: Progress | None = None) -> Trained:
+    """Train by the rule above; ``held`` may be empty."""
+    import jax
+    import jax.numpy as jnp
+
+    how = network.settings
+    start, steps, same = jax.random.split(key, 3)
+    state, on_device = network.start(start), jnp.asarray(rows, jnp.float32)
+    epoch_of, drawn_by = compiled(network)
+    watch = Watch(how)
+    for epoch in range(how.epochs + 1):
+        if epoch:
+            state = epoch_of(state, jax.random.fold_in(steps, epoch), on_device)
+        if len(held) and (epoch % how.check_every == 0 or epoch == how.epochs):
+            watch.see(
+                epoch, state[0], energy_distance(np.asarray(drawn_by(state[0], same, MOST_CHECKED), np.float64), held)
+            )
+        if progress and epoch:
+            progress(epoch, how.epochs, watch.average)
+        if watch.waited >= how.patience:
+            return watch.trained(epoch, state[0])
+    return watch.trained(how.epochs, state[0])
+
+
+class Watch:
+    """The rule: which network is kept, and for how many checks there was no better one."""
+
+    def __init__(self, settings: Training) -> None:
+        self.settings = settings
+        self.distances: list[float] = []
+        self.average = float("nan")
+        self.lowest = float("inf")
+        self.best: tuple[int, Any] | None = None
+        self.waited = 0
+
+    def see(self, epoch: int, params: Any, distance: float) -> None:
+        """Note one check. An infinite distance, after a training that ran away, never counts as better."""
+        if distance < min(self.distances, default=float("inf")):
+            self.best = (epoch, params)
+        self.distances.append(distance)
+        self.average = float(np.mean(self.distances[-self.settings.window :]))
+        self.waited = 0 if self.average < self.lowest else self.waited + 1
+        self.lowest = min(self.lowest, self.average)
+
+    def trained(self, epochs: int, last: Any) -> Trained:
+        """Return what is kept after that many epochs."""
+        epoch, params = self.best or (epochs, last)
+        return Trained(params, epochs, epoch, epochs < self.settings.epochs, tuple(self.distances))
+
+
+def energy_distance(left: Array, right: Array) -> float:
+    """Return the energy distance of two samples; infinite where a value is no number.
+
+    >>> x = np.random.default_rng(1).normal(size=(300, 2))
+    >>> energy_distance(x, x), round(energy_distance(x, x + 3.0), 1)
+    (0.0, 5.6)
+    """
+    from scipy.spatial.distance import cdist
+
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        return float("inf")
+    return float(2 * cdist(left, right).mean() - cdist(left, left).mean() - cdist(right, right).mean())
+
+
+@contextmanager
+def training_bar(what: str) -> Generator[Progress]:
+    """Show a bar on standard error while a network is trained; only on a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    err = Console(stderr=True)
+    distance = TextColumn("distance {task.fields[distance]:.4f}")
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), distance, TimeRemainingColumn())
+    with Bar(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(what, total=None, distance=float("nan"))
+        yield lambda epoch, most, value: bar.update(task, completed=epoch, total=most, distance=value)

@@ -1,0 +1,180 @@
+"""Which synthetic row is blended with which original row: one each, near to each other.
+
+* ``rounds``: every free original row names the nearest free synthetic rows, each synthetic row takes the nearest of
+  those who named it, and so on. No row is favoured by its place in the file, and pairs are nearer than greedy ones.
+* ``greedy``: as published, row after row takes the nearest synthetic row that is left. The rows are shuffled first:
+  in file order the first ones are paired nearly with themselves and the last ones with what remains.
+* ``optimal``: the assignment with the least total distance; cubic in the rows.
+* ``random``: no nearness at all. The marginals of the blend shrink, but targets that nearness forbids can be met.
+
+Distances are Euclidean, in units of the standard deviations of the original columns unless ``scaled`` is false.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PlanError, TableError
+
+if TYPE_CHECKING:
+    from scipy.spatial import KDTree
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+Matching = Literal["rounds", "greedy", "optimal", "random"]
+MATCHINGS: tuple[str, ...] = get_args(Matching)
+
+OPTIMAL_ROWS = 3000
+"""Above this the optimal assignment takes minutes and n^2 numbers."""
+NEIGHBOURS = 6
+"""Candidates per row in one round of matching."""
+STALLED = 0.05
+"""A round that pairs a smaller share than this of the free rows is the last one."""
+BATCH = 16
+"""Candidates per row that the greedy rule looks up at once."""
+
+
+def match(
+    original: Array, synthetic: Array, matching: str, generator: np.random.Generator, *, scaled: bool = True
+) -> Places:
+    """Return for each original row the place of its synthetic row; no synthetic row is used twice.
+
+    >>> x = np.array([[0.0], [1.0], [2.0]])
+    >>> match(x, x[::-1] + 0.1, "rounds", np.random.default_rng(1))
+    array([2, 1, 0])
+    """
+    _check(original, synthetic, matching)
+    if matching == "random":
+        return generator.permutation(len(synthetic))[: len(original)]
+    spread = original.std(axis=0) if scaled else np.ones(original.shape[1])
+    spread[spread == 0] = 1.0
+    # Shuffled on both sides, so that ties do not depend on the order of either table.
+    rows, places = generator.permutation(len(original)), generator.permutation(len(synthetic))
+    rules = {"rounds": _rounds, "greedy": _greedy, "optimal": _optimal}
+    found = np.empty(len(original), np.int64)
+    found[rows] = places[rules[matching](original[rows] / spread, synthetic[places] / spread)]
+    return found
+
+
+def _check(original: Array, synthetic: Array, matching: str) -> None:
+    if matching not in MATCHINGS:
+        raise PlanError(f"matching {matching!r} is unknown", next_step=f"use one of {', '.join(MATCHINGS)}")
+    if original.ndim != 2 or synthetic.ndim != 2 or original.shape[1] != synthetic.shape[1]:
+        raise TableError(f"shapes {original.shape} and {synthetic.shape} do not fit", next_step="give the same columns")
+    if not (np.isfinite(original).all() and np.isfinite(synthetic).all()):
+        raise TableError("rows with missing or infinite values cannot be matched", next_step="fill or drop them")
+    if len(synthetic) < len(original):
+        raise PlanError(
+            f"{len(original):,} rows need as many synthetic ones, found {len(synthetic):,}",
+            next_step="make at least as many synthetic rows as there are original ones",
+        )
+    if matching == "optimal" and len(synthetic) > OPTIMAL_ROWS:
+        raise PlanError(
+            f"the optimal assignment of {len(synthetic):,} rows is too slow: it stops at {OPTIMAL_ROWS:,}",
+            next_step="use matching='rounds', which is nearly as near",
+        )
+
+
+def _optimal(left: Array, right: Array) -> Places:
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(linear_sum_assignment(cdist(left, right))[1], np.int64)
+
+
+def _rounds(left: Array, right: Array) -> Places:
+    """Pair in rounds while they get on; what is left over is split in halves."""
+    from scipy.spatial import KDTree
+
+    found = np.full(len(left), -1, np.int64)
+    free, rest = np.arange(len(left)), np.arange(len(right))
+    while len(free):
+        width = min(NEIGHBOURS, len(rest))
+        distance, near = KDTree(right[rest], balanced_tree=False, compact_nodes=False).query(left[free], k=width)
+        pairs = _one_round(distance.reshape(-1, width), near.reshape(-1, width), len(rest))
+        paired = pairs >= 0
+        found[free[paired]] = rest[pairs[paired]]
+        rest = np.delete(rest, pairs[paired])
+        stalled = paired.mean() < STALLED
+        free = free[~paired]
+        if stalled and len(free):
+            # Many equal rows, or synthetic rows far outside: each round would pair only a few of them.
+            found[free] = rest[_halves(left[free], right[rest])]
+            break
+    return found
+
+
+def _one_round(distance: Array, near: Places, places: int) -> Places:
+    """Let each row name its candidates, nearest first; a place goes to the nearest row that names it at that turn."""
+    found = np.full(len(near), -1, np.int64)
+    taken = np.zeros(places, bool)
+    turn = np.zeros(len(near), np.int64)
+    active = np.arange(len(near))
+    while len(active):
+        named = near[active, turn[active]]
+        length = distance[active, turn[active]]
+        order = np.lexsort((length, named))
+        first = order[np.r_[True, np.diff(named[order]) != 0]]
+        won = first[~taken[named[first]]]
+        found[active[won]] = named[won]
+        taken[named[won]] = True
+        losers = np.delete(active, won)
+        turn[losers] += 1
+        active = losers[turn[losers] < near.shape[1]]
+    return found
+
+
+def _halves(left: Array, right: Array) -> Places:
+    """Pair by cutting both sets at their medians along the same axis, again and again, down to single rows.
+
+    Linear in the rows but for a logarithm, whatever the ties. Spare synthetic rows are dropped at random: the callers
+    shuffle.
+    """
+    found = np.empty(len(left), np.int64)
+    stack = [(np.arange(len(left)), np.arange(len(left)))]
+    while stack:
+        rows, places = stack.pop()
+        if len(rows) == 1:
+            found[rows] = places
+            continue
+        axis = int(np.argmax(np.ptp(left[rows], axis=0) + np.ptp(right[places], axis=0)))
+        rows = rows[np.argsort(left[rows, axis], kind="stable")]
+        places = places[np.argsort(right[places, axis], kind="stable")]
+        half = len(rows) // 2
+        stack += [(rows[:half], places[:half]), (rows[half:], places[half:])]
+    return found
+
+
+def _greedy(left: Array, right: Array) -> Places:
+    """Give each row in turn the nearest free place, with a tree that is built anew when half of it is taken."""
+    from scipy.spatial import KDTree
+
+    found = np.empty(len(left), np.int64)
+    rest, start = np.arange(len(right)), 0
+    while start < len(left):
+        stop = min(start + max(len(rest) // 2, 1), len(left))
+        tree = KDTree(right[rest])
+        taken = np.zeros(len(rest), bool)
+        found[start:stop] = rest[_greedy_run(tree, left[start:stop], taken)]
+        rest, start = rest[~taken], stop
+    return found
+
+
+def _greedy_run(tree: KDTree, rows: Array, taken: NDArray[np.bool_]) -> Places:
+    """Serve these rows from one tree; ``taken`` is marked on the way."""
+    width = min(BATCH, len(taken))
+    near = np.asarray(tree.query(rows, k=width)[1], np.int64).reshape(len(rows), width)
+    chosen = np.empty(len(rows), np.int64)
+    for i, candidates in enumerate(near):
+        free = candidates[~taken[candidates]]
+        reach = width
+        while not len(free):
+            reach = min(4 * reach, len(taken))
+            candidates = np.atleast_1d(tree.query(rows[i], k=reach)[1])
+            free = candidates[~taken[candidates]]
+        chosen[i] = free[0]
+        taken[free[0]] = True
+    return chosen

@@ -1,0 +1,200 @@
+"""Synthetic tables for prediction: blended inputs and learnt targets, as published or with a guarantee.
+
+As published (:mod:`sfumato.synthesizers.two_stage.exposure`): heuristic, no differential privacy, an exposure.
+With ``private=True`` (:mod:`sfumato.synthesizers.two_stage.private`): formal, Gaussian DP composed exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from sfumato.errors import PlanError, SchemaError, TableError
+from sfumato.privacy.event import Event
+from sfumato.privacy.exact import Number, exact, positive
+from sfumato.privacy.randomness import Randomness
+from sfumato.releases.method import Makes, Output
+from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, unit_of
+from sfumato.schema import Schema
+from sfumato.synthesizers.geometry.settings import whole
+from sfumato.synthesizers.pseudo.release_rows import kept_rows_of
+from sfumato.synthesizers.two_stage.exposure import Layout, Settings, run_two_stage
+from sfumato.synthesizers.two_stage.first import FIRST_STAGES
+from sfumato.synthesizers.two_stage.matching import MATCHINGS
+from sfumato.synthesizers.two_stage.release_private import PrivateRelease
+from sfumato.synthesizers.two_stage.second import LEAST_ROWS, SECOND_STAGES
+from sfumato.table.rows import row_values
+
+if TYPE_CHECKING:
+    from sfumato.columns import Column
+    from sfumato.table import Table
+
+BYTES_PER_VALUE = 200
+
+
+@dataclass(frozen=True)
+class TwoStage:
+    """A synthetic table whose targets a regression learnt from the true rows predicts for blended inputs.
+
+    ``target`` is one numeric column, several, or one column of levels. ``inputs`` are the numeric inputs and columns of
+    levels (all others unless stated); levels are kept as they are. ``blend`` is the weight of the true row (.5 unless
+    stated), or ``max_lid`` asks for the largest one whose measured interval disclosure stays below it at ``tolerance``,
+    a share of each input's public range. With ``private=True`` the release is (``epsilon``, ``delta``)-DP, levels are
+    synthesised too, and ``expected_rows`` is a public guess of the number of rows, for resolutions only.
+    """
+
+    target: str | Sequence[str]
+    first: str = "lhs"
+    second: str = "krr"
+    blend: Number | None = None
+    max_lid: Number | None = None
+    tolerance: Number = 0.001
+    matching: str = "rounds"
+    inputs: Sequence[str] | None = None
+    private: bool = False
+    epsilon: Number | None = None
+    delta: Number = 0
+    expected_rows: int | None = None
+
+    name: ClassVar[str] = "two-stage"
+    summary: ClassVar[str] = "synthetic rows for prediction: blended inputs, and targets that a regression predicts"
+    about: ClassVar[str] = (
+        "Targets are predictions, free of noise. As published, each row blends a true row with a synthetic one, and "
+        "columns of levels are kept; in the private form rows are drawn from noisy sums alone."
+    )
+    formal: ClassVar[bool | None] = None
+    makes: ClassVar[Makes] = "rows"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "target", (self.target,) if isinstance(self.target, str) else tuple(self.target))
+        if self.inputs is not None:
+            object.__setattr__(self, "inputs", (self.inputs,) if isinstance(self.inputs, str) else tuple(self.inputs))
+        problems = [
+            f"{what} {found!r} is unknown; use one of {', '.join(known)}"
+            for what, found, known in (("first", self.first, FIRST_STAGES), ("second", self.second, SECOND_STAGES),
+                                       ("matching", self.matching, MATCHINGS))
+            if found not in known
+        ]  # fmt: skip
+        problems += self._number_problems()
+        if problems:
+            raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods two-stage' explains them")
+        positive(self.tolerance, "tolerance")
+        object.__setattr__(self, "expected_rows", whole(self.expected_rows, "expected_rows"))
+        if self.epsilon is not None:
+            positive(self.epsilon)
+
+    def _number_problems(self) -> list[str]:
+        problems = [] if self.target else ["target names no column"]
+        if self.blend is not None and self.max_lid is not None:
+            problems.append("give either blend or max_lid, and not both")
+        if self.private == (self.epsilon is None):
+            problems.append("private=True needs epsilon and delta" if self.private else "epsilon needs private=True")
+        if self.private and not 0 < exact(self.delta, "delta") < 1:
+            problems.append(f"the private form needs a delta between 0 and 1 (such as 1e-6), found {self.delta}")
+        for what, found in (("blend", self.blend), ("max_lid", self.max_lid)):
+            if found is not None and not 0 <= exact(found, what) <= 1:
+                problems.append(f"{what} must lie between 0 and 1, found {found}")
+        return problems
+
+    def settings(self) -> Settings:
+        """Return what is asked for as plain numbers."""
+        alpha = 0.5 if self.blend is None and self.max_lid is None else self.blend
+        return Settings(self.first, self.second, None if alpha is None else float(exact(alpha)),
+                        None if self.max_lid is None else float(exact(self.max_lid)), float(exact(self.tolerance)),
+                        self.matching)  # fmt: skip
+
+    def layout(self, schema: Schema) -> Layout:
+        """Return the columns by their part, or refuse with every problem."""
+        wanted = self.inputs if self.inputs is not None else [
+            name for name in schema.releasable if name not in self.target and _fits(schema[name])]  # fmt: skip
+        problems: list[str] = []
+        for name in (*self.target, *wanted):
+            problems += _column_problems(schema, name)
+        problems += [f"column {name!r} is both target and input" for name in set(self.target) & set(wanted)]
+        problems += [f"column {name!r} is named twice" for name in {n for n in wanted if list(wanted).count(n) > 1}]
+        if problems:
+            raise PlanError(f"cannot plan {self.name} on table {schema.name!r}", problems, "correct the columns")
+        targets = tuple(schema[name] for name in self.target)
+        numeric = tuple(schema[name] for name in wanted if schema[name].is_ordered)
+        levels = tuple(schema[name] for name in wanted if not schema[name].is_ordered)
+        if not numeric:
+            raise PlanError("two-stage needs at least one numeric input", next_step="name inputs with numbers")
+        if len(targets) > 1 and not all(column.is_ordered for column in targets):
+            raise PlanError("several targets must all be numeric", next_step="name one target of levels at a time")
+        return Layout(numeric, levels, targets)
+
+    def released_columns(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns of the release."""
+        layout = self.layout(schema)
+        names = {column.name for column in (*layout.inputs, *layout.levels, *layout.targets)}
+        return tuple(name for name in schema.names if name in names)
+
+    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
+        """Return cost and needs, or raise PlanError with every problem."""
+        layout = self.layout(schema)
+        if self.private:
+            return PrivateRelease.of(self, schema, layout, rows).plan(rows, randomness)
+        memory = (schema.rows or 1) * BYTES_PER_VALUE * len(self.released_columns(schema))
+        refuse_memory(memory, "the rows", "use a sample of the table, or a method that streams")
+        asked = self.settings()
+        words = f"{self.first}, {self.matching}, {self.second}; alpha {asked.alpha}, largest LID {asked.max_lid}"
+        event = Event(kind="heuristic", note=words, **event_facts(self.name, schema, randomness))
+        stage = Stage(name="blended inputs and learnt targets", cells=len(self.released_columns(schema)),
+                      noise="heuristic", scale=1.0, epsilon="none", share="1")  # fmt: skip
+        notes = ["heuristic: no differential privacy"]
+        notes += [f"kept as they are: {', '.join(c.name for c in layout.levels)}"] if layout.levels else []
+        return Plan(method=self.name, table=schema.name, adjacency=schema.adjacency, unit=unit_of(schema), epsilon=None,
+                    delta="0", stages=(stage,), events=(event,), cells=stage.cells, memory_bytes=memory,
+                    notes=tuple(notes))  # fmt: skip
+
+    def require_table(self, table: Table, plan: Plan) -> None:
+        """Refuse a table that is too small to learn from; nothing is recorded."""
+        if self.private:
+            return
+        some = (table.schema.releasable[0],)
+        found = int(table.marginals([some])[some].sum())
+        if found < LEAST_ROWS:
+            raise TableError(f"table {table.schema.name!r} has {found} rows; at least {LEAST_ROWS} are needed",
+                             next_step="use a larger table")  # fmt: skip
+
+    def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
+        """Read the rows, blend, learn, predict, shuffle."""
+        layout = self.layout(table.schema)
+        if self.private:
+            return PrivateRelease.of(self, table.schema, layout, rows).run(table, plan, randomness)
+        names = [column.name for column in (*layout.inputs, *layout.levels, *layout.targets)]
+        made = run_two_stage(layout, row_values(table, names), self.settings(), randomness.generator)
+        released, broken = kept_rows_of(table.schema, made.values)
+        facts = {"not_synthesised": [c.name for c in layout.levels], "rows_left_out_for_rules": broken}
+        return Output({("synthetic",): released}, single=True, statistics=made.statistics | facts)
+
+    @classmethod
+    def example(cls, schema: Schema) -> TwoStage:
+        """Return a small instance that fits a schema, with a guarantee."""
+        fits = _numbers(schema)
+        return cls(fits[0], inputs=fits[1:3], private=True, epsilon=2.0, delta="1e-6")
+
+    @classmethod
+    def published_example(cls, schema: Schema) -> TwoStage:
+        """Return a small instance without a guarantee."""
+        fits = _numbers(schema)
+        return cls(fits[0], inputs=fits[1:3], second="nadaraya-watson")
+
+
+def _numbers(schema: Schema) -> list[str]:
+    return [name for name in schema.releasable if schema[name].is_ordered and not schema[name].missing]
+
+
+def _fits(column: Column) -> bool:
+    return not (column.is_ordered and column.missing)
+
+
+def _column_problems(schema: Schema, name: str) -> list[str]:
+    try:
+        column = schema[name]
+    except SchemaError as error:
+        return [f"{error.headline} ({error.next_step})"]
+    if column.role == "identifier" or name == schema.person:
+        return [f"column {name!r} identifies people and is never released"]
+    return [] if _fits(column) else [f"column {name!r} may be missing, and numbers must be there"]

@@ -127,12 +127,28 @@ class Schema:
     def require_confirmed(self) -> None:
         """Refuse a draft: bounds and categories that were learned from the rows give those rows away."""
         if not self.is_draft:
+            problems = _adjacency_problems(self)
+            if problems:
+                raise SchemaError(f"the facts about table {self.name!r} do not go together", problems, "correct them")
             return
         raise DraftSchemaError(
             f"the schema of table {self.name!r} is a draft: its bounds and categories were learned from the private "
             "rows, and publishing anything shaped by them would leak (the largest income, a rare diagnosis)",
             next_step="replace what is not public knowledge, then run 'sfumato schema confirm SCHEMA'",
         )
+
+
+def _adjacency_problems(schema: Schema) -> list[str]:
+    """Return what does not go together: a schema built in Python has passed no reader."""
+    replaced = schema.adjacency == "replace"
+    problems = ["adjacency 'replace' needs the public row count"] if replaced and schema.rows is None else []
+    if not replaced and schema.rows is not None:
+        problems.append("under 'add-remove' the row count is private: leave rows out")
+    if replaced and schema.person is not None:
+        problems.append("rows per person need adjacency 'add-remove'")
+    if schema.rows_per_person != 1 and schema.person is None:
+        problems.append("rows_per_person needs the column that tells people apart")
+    return problems
 
 
 def _reason(error: Exception) -> str:

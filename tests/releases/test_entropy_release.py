@@ -140,3 +140,22 @@ def test_synthetic_counts_are_whole_rows_drawn_from_noisy_counts(noise, public, 
     assert not made.data.equals(plain.data)
     private = sfumato.release(sfumato.read(frame, schema), method, seed=1)
     assert abs(private.data["count"].sum() - len(frame)) < 0.2 * len(frame)
+
+
+@pytest.mark.parametrize("order", [1 - 3e-13, 1 + 1e-8, 0.995])
+def test_orders_too_near_to_shannon_are_refused(order):
+    """Rounding is magnified by 1 / (1 - order): neighbours would lie further apart than the proof allows."""
+    with pytest.raises(PlanError, match="too near 1"):
+        EntropyRelease("age", epsilon=1, order=order, rows_at_least=100)
+
+
+def test_a_sensitivity_below_rounding_is_refused(public):
+    with pytest.raises(PlanError, match="too little"):
+        sfumato.plan(replace(public, rows=10**14), EntropyRelease("age", epsilon=1))
+
+
+def test_facts_that_do_not_go_together_are_refused(schema):
+    with pytest.raises(sfumato.errors.SchemaError, match="go together"):
+        sfumato.plan(replace(schema, rows=600), EntropyRelease("age", epsilon=1, rows_at_least=100))
+    with pytest.raises(sfumato.errors.SchemaError, match="go together"):
+        sfumato.plan(replace(schema, rows_per_person=3), EntropyRelease("age", epsilon=1, rows_at_least=100))

@@ -53,7 +53,7 @@ from sfumato.privacy.exact import Number, exact, positive, text
 from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.privacy.noise import add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
-from sfumato.releases.method import Method
+from sfumato.releases.method import ChecksTable, Method
 from sfumato.releases.plan import Plan, event_facts
 from sfumato.releases.release import Release, plan, release
 from sfumato.schema import Schema
@@ -144,6 +144,9 @@ def climb(method: Method, target: Target, table: Table, values: Sequence[float],
     rungs = [_rung(method, parameter, value, table, rows, seed, score, randomness) for value in values]
     book = None if ledger is None else Ledger.of(ledger)
     table.require_valid()
+    for rung in rungs:  # all of them before anything is spent: a refusal halfway would depend on the rows
+        if isinstance(rung.method, ChecksTable):
+            rung.method.require_table(table, rung.plan)
     at_once = book is not None and _admits(book, table.schema.name, rungs)
     paid = book.spend(table.schema.name, _all_events(rungs)) if book is not None and at_once else ()
     return _steps(_Ladder(table, rows, seed, options, book, at_once, level), rungs, score, randomness, list(paid))

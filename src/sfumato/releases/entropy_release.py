@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 UNITS = 2**16
 """Lattice units per sensitivity: rounding widens the noise by 3 in 100,000."""
 SLACK = 2
+NEAR_SHANNON = 1e-2
+"""Orders nearer to 1 than this, but not 1, are refused: dividing by 1 - order would magnify rounding."""
+FINEST_STEP = 2.0**-40
+"""Step of the lattice, in bits, below which rounding of the entropy itself could reach a unit."""
 KEY: ColumnSet = ("entropy",)
 
 
@@ -66,6 +70,9 @@ class EntropyRelease:
 
     def __post_init__(self) -> None:
         refuse_order(self.renyi_order)
+        if 0 < abs(self.renyi_order - 1) < NEAR_SHANNON:
+            raise PlanError(f"order {self.renyi_order!r} is too near 1: its formula loses digits that the proof needs",
+                            next_step="use order 1, the Shannon entropy")  # fmt: skip
         # infinity has no number in JSON, so that the parameters of a release write it as a word
         object.__setattr__(self, "order", "inf" if math.isinf(self.renyi_order) else self.renyi_order)
         if not isinstance(self.column, str):
@@ -186,8 +193,11 @@ def _worst_size(least: int, cells: int, order: float) -> int:
 
 
 def _above_zero(bound: float, rows: int) -> float:
-    if bound > 0:
+    if bound / UNITS >= FINEST_STEP:
         return float(bound)
+    if bound > 0:
+        raise PlanError(f"with {rows:,} rows one record moves the entropy by too little for exact noise",
+                        next_step="give a smaller public lower bound, or release the counts")  # fmt: skip
     raise PlanError(f"with {rows} row the entropy is always 0", next_step="a table needs at least two rows")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sfumato.errors import PlanError, SchemaError
+from sfumato.errors import PlanError, SchemaError, TableError
 from sfumato.privacy.event import Event
 from sfumato.privacy.exact import Number, exact, positive
 from sfumato.privacy.randomness import Randomness
@@ -134,11 +134,22 @@ class PseudoPosterior:
             raise PlanError(f"cannot plan {self.name} on table {schema.name!r}", problems, "correct the columns")
         return column_models(schema, self.targets, self.predictors, self.family)
 
-    def private(self, schema: Schema) -> PrivateRegression:
-        """Return the formal mechanism."""
+    def private(self, schema: Schema, rows: int | None = None) -> PrivateRegression:
+        """Return the formal mechanism; ``rows`` are those to make, where they are stated."""
         from sfumato.synthesizers.pseudo.private import PrivateRegression
 
-        return PrivateRegression.of(self, schema)
+        return PrivateRegression.of(self, schema, rows)
+
+    def require_table(self, table: Table, plan: Plan) -> None:
+        """Refuse a table with more rows than a clipped posterior can read; nothing is spent."""
+        if not self.is_private or self.private(table.schema, plan.rows).chosen(plan.rows) != "clipped":
+            return
+        from sfumato.synthesizers.pseudo.grid_bounds import MOST_RECORDS
+
+        some = (self.targets[0],)
+        if int(table.marginals([some])[some].sum()) > MOST_RECORDS:
+            raise TableError(f"a clipped posterior reads at most {MOST_RECORDS:,} rows",
+                             next_step="use standard='statistics': it is more accurate at this size")  # fmt: skip
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release: what is not named is left out."""
@@ -148,7 +159,7 @@ class PseudoPosterior:
         """Return cost and needs, or raise PlanError with every problem."""
         models = self.models(schema)
         if self.is_private:
-            return self.private(schema).plan(rows, randomness)
+            return self.private(schema, rows).plan(rows, randomness)
         read_ranges(self.ranges, schema[self.targets[0]])
         memory = (schema.rows or 0) * BYTES_PER_VALUE * (len(models) + len(self.predictors)) * (1 + self.copies)
         refuse_memory(memory, "the rows and their copies", "ask for fewer copies")
@@ -176,7 +187,7 @@ class PseudoPosterior:
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Read the rows, fit, and synthesise."""
         if self.is_private:
-            return self.private(table.schema).run(table, plan, randomness)
+            return self.private(table.schema, rows).run(table, plan, randomness)
         schema, models = table.schema, self.models(table.schema)
         extra = [name for name in range_columns(self.ranges) if name not in (*self.targets, *self.predictors)]
         values = row_values(table, (*self.targets, *self.predictors, *extra))

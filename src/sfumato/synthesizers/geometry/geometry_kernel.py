@@ -72,11 +72,14 @@ def _nearest(scaled: Any, centres: Any) -> tuple[int, float]:
 def _quantise(vector: Any, longest: float, steps: int, whole: Any) -> bool:
     """Shrink a vector to ``longest`` and write it in units of longest / steps, towards 0.
 
-    The length is checked in integers: a vector that came out longer than ``steps`` would contribute nothing.
+    The length is checked in integers: a vector that came out longer than ``steps``, or holds what is not a number,
+    contributes nothing.
     """
     square = 0.0
     for j in range(vector.shape[0]):
         square += vector[j] * vector[j]
+    if not square < np.inf:
+        return False
     scale = steps / max(longest, math.sqrt(square))
     length = 0
     for j in range(vector.shape[0]):

@@ -55,9 +55,11 @@ class PrivateRegression:
     method: PseudoPosterior
     schema: Schema
     model: ColumnModel
+    rows: int | None = None
+    """Rows to make, where they are stated: public, and a guess of the size of the table."""
 
     @classmethod
-    def of(cls, method: PseudoPosterior, schema: Schema) -> PrivateRegression:
+    def of(cls, method: PseudoPosterior, schema: Schema, rows: int | None = None) -> PrivateRegression:
         """Return the mechanism, or refuse what it cannot protect."""
         problems: list[str] = []
         models = list(method.models(schema))
@@ -73,7 +75,7 @@ class PrivateRegression:
         if problems:
             raise PlanError(f"cannot plan {method.name} on table {schema.name!r}", problems,
                             "use marginals for other columns, or a published standard")  # fmt: skip
-        return cls(method, schema, models[0])
+        return cls(method, schema, models[0], rows)
 
     @property
     def keeps_predictors(self) -> bool:
@@ -96,7 +98,7 @@ class PrivateRegression:
     def deltas(self) -> tuple[Fraction, Fraction]:
         """How delta is divided; a clipped posterior needs none."""
         whole = exact(self.method.delta, "delta")
-        both = bool(self.budgets[0]) and self.chosen(None) == "statistics"
+        both = bool(self.budgets[0]) and self.chosen(self.rows) == "statistics"
         return (whole / 2, whole / 2) if both else (whole, whole) if not self.budgets[0] else (whole, Fraction(0))
 
     def chosen(self, rows: int | None) -> str:
@@ -165,16 +167,17 @@ class PrivateRegression:
     def _target(self, rows: int | None, randomness: str) -> tuple[tuple[Stage, ...], tuple[Event, ...]]:
         facts = event_facts(self.method.name, self.schema, randomness)
         epsilon, name = self.budgets[1], f"{self.model.column.name} given its predictors"
+        said = "; ".join(self._assumptions())
         if self.chosen(rows) == "clipped":
             posterior = self.clipped()
             part = Part(stage=name, cells=self.method.copies, scale=float(1 / posterior.strength))
-            event = Event(kind="clipped-posterior", epsilon=text(epsilon), parts=(part,), **facts)
+            event = Event(kind="clipped-posterior", epsilon=text(epsilon), parts=(part,), note=said, **facts)
             words, shown = f"clipped posterior, W = {posterior.width:.3g}", part.scale
         else:
             noisy = self.statistics()
             part, delta = noisy.part.model_copy(update={"stage": name}), exact(noisy.delta)
             kind = "lattice-gaussian" if delta else "discrete-laplace"
-            event = Event(kind=kind, epsilon=text(epsilon), delta=text(delta), parts=(part,), **facts)
+            event = Event(kind=kind, epsilon=text(epsilon), delta=text(delta), parts=(part,), note=said, **facts)
             words, shown = "noisy statistics, on a lattice", part.scale / part.sensitivity
         stage = Stage(name=name, cells=part.cells, noise=words, scale=shown, epsilon=text(epsilon),
                       share=text(1 - PREDICTOR_SHARE) if self.budgets[0] else "1")  # fmt: skip

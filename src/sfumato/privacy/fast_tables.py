@@ -1,0 +1,160 @@
+"""Tables of distribution functions, every entry proved by whole-number arithmetic.
+
+For a law on 0, 1, 2, ... with distribution function F < 1, the table to b bits holds T[k] = floor(2^b F(k)) up to the
+first entry that is 2^b - 1. Each F(k) is enclosed between two whole numbers over 2^p, rounded outwards at every step;
+the entry is taken where the floors of both ends agree, else p is doubled and all begins again. So an entry is never
+wrong: at worst it is late. (2^b F(k) is no whole number for the laws of exp(-1/s): such an F(k) is transcendental.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Protocol
+
+Enclosure = tuple[int, int]
+"""A real number x between 0 and 1, as whole numbers low <= 2^p x <= high."""
+GUARD_BITS = 128
+NEGLIGIBLE = 1 << 32
+"""Units of 2^-p below which masses are bounded together instead of one by one."""
+
+
+class SizeLaw(Protocol):
+    """A law on 0, 1, 2, ... whose distribution function can be enclosed."""
+
+    def enclosures(self, precision: int) -> Iterator[Enclosure]:
+        """Yield enclosures of 2^precision F(k) for k = 0, 1, ..., without end or until F is 1."""
+        ...
+
+
+def times(left: Enclosure, right: Enclosure, precision: int) -> Enclosure:
+    """Multiply two numbers, rounded outwards."""
+    return left[0] * right[0] >> precision, -(-left[1] * right[1] >> precision)
+
+
+def over(above: Enclosure, below: Enclosure, precision: int) -> Enclosure:
+    """Divide by a number above 0, rounded outwards."""
+    return (above[0] << precision) // below[1], -((-above[1] << precision) // below[0])
+
+
+def exp_minus(x: Fraction, precision: int) -> Enclosure:
+    """Enclose exp(-x) for x >= 0: halve x below 2^-7, sum the alternating series, square back."""
+    halvings = max(0, (x.numerator // x.denominator).bit_length() + 7)
+    scaled, divisor = x.numerator << precision, x.denominator << halvings
+    value = _series((scaled // divisor, -(-scaled // divisor)), precision)
+    for _ in range(halvings):
+        value = times(value, value, precision)
+    return value
+
+
+def _series(x: Enclosure, precision: int) -> Enclosure:
+    """Sum 1 - x + x^2/2 - ... for x < 1: what is left out is at most the first term left out."""
+    one = 1 << precision
+    term, low, high, n = (one, one), one, one, 0
+    while term[1] > 1:
+        n += 1
+        product = times(term, x, precision)
+        term = product[0] // n, -(-product[1] // n)
+        low, high = (low - term[1], high - term[0]) if n % 2 else (low + term[0], high + term[1])
+    return max(low - term[1], 0), min(high + term[1], one)
+
+
+@dataclass(frozen=True)
+class LaplaceSize:
+    """The size of discrete Laplace noise, P(Y > k) = 2r / (1 + r) exp(-k step / scale) with r = exp(-1 / scale).
+
+    With ``step`` 1 outcome k is |X| = k. With a larger step outcome 0 is X = 0 and outcome 1 + q says that |X| - 1 lies
+    in the q-th run of ``step`` values.
+    """
+
+    scale: Fraction
+    step: int = 1
+
+    def enclosures(self, precision: int) -> Iterator[Enclosure]:
+        """Yield enclosures of the distribution function."""
+        one = 1 << precision
+        r = exp_minus(1 / self.scale, precision)
+        ratio = exp_minus(self.step / self.scale, precision)
+        tail = over((2 * r[0], 2 * r[1]), (one + r[0], one + r[1]), precision)
+        while True:
+            yield one - tail[1], one - tail[0]
+            tail = times(tail, ratio, precision)
+
+
+@dataclass(frozen=True)
+class LaplaceDigit:
+    """A digit of a geometric number: P(d) proportional to exp(-d place / scale) for d = 0 .. base - 1."""
+
+    scale: Fraction
+    place: int
+    base: int
+
+    def enclosures(self, precision: int) -> Iterator[Enclosure]:
+        """Yield enclosures of (1 - h^(k+1)) / (1 - h^base), and 1 at the last digit."""
+        one = 1 << precision
+        ratio = exp_minus(self.place / self.scale, precision)
+        last = exp_minus(self.place * self.base / self.scale, precision)
+        power = ratio
+        for _ in range(self.base - 1):
+            yield over((one - power[1], one - power[0]), (one - last[1], one - last[0]), precision)
+            power = times(power, ratio, precision)
+        yield one, one
+
+
+@dataclass(frozen=True)
+class GaussianSize:
+    """The size of discrete Gaussian noise: masses 1 at 0 and ``fold`` exp(-q^2 / 2 variance) at q = 1, 2, ..."""
+
+    variance: Fraction
+    fold: int = 2
+
+    def enclosures(self, precision: int) -> Iterator[Enclosure]:
+        """Yield enclosures of the distribution function; sums beyond the last kept mass are at most the total."""
+        sums, rest = self._sums(precision)
+        total = sums[-1][0], sums[-1][1] + rest
+        for partial in sums:
+            yield over(partial, total, precision)
+        while True:
+            yield over(sums[-1], total, precision)[0], 1 << precision
+
+    def _sums(self, precision: int) -> tuple[list[Enclosure], int]:
+        """Return the sums of masses and a bound on all later ones: ratios of neighbours only fall."""
+        one = 1 << precision
+        mass, sums = (one, one), [(one, one)]
+        ratio = exp_minus(1 / (2 * self.variance), precision)
+        fall = times(ratio, ratio, precision)
+        while mass[1] > NEGLIGIBLE:
+            mass = times(mass, ratio, precision)
+            ratio = times(ratio, fall, precision)
+            sums.append((sums[-1][0] + self.fold * mass[0], sums[-1][1] + self.fold * mass[1]))
+        return sums, self.fold * (mass[1] << precision) // (one - ratio[1]) + 1
+
+
+@lru_cache(maxsize=64)
+def thresholds(law: SizeLaw, bits: int) -> tuple[int, ...]:
+    """Return floor(2^bits F(k)) for k = 0, 1, ... up to the first that is 2^bits - 1.
+
+    >>> thresholds(LaplaceSize(Fraction(1)), 4)
+    (7, 12, 14, 15)
+    """
+    precision = bits + GUARD_BITS
+    while (table := _attempt(law, bits, precision)) is None:
+        precision *= 2
+    return table
+
+
+def _attempt(law: SizeLaw, bits: int, precision: int) -> tuple[int, ...] | None:
+    """Return the table, or nothing where an enclosure was too wide."""
+    full, shift = (1 << bits) - 1, precision - bits
+    table: list[int] = []
+    for low, high in law.enclosures(precision):
+        # F(k) < 1, or F(k) = 1 at a last digit, where the words end as well: 2^bits - 1 is then the largest word.
+        floor = min(low >> shift, full)
+        if floor != min(high >> shift, full):
+            return None
+        table.append(floor)
+        if floor == full:
+            break
+    return tuple(table)

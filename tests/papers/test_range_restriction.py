@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -318,17 +316,5 @@ def test_the_paper_is_registered():
 
 
 @pytest.mark.browser
-def test_a_browser_draws_every_chart(results: Reproduction, tmp_path: Path):
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no Chromium here: install it to see the page drawn")
-    page = tmp_path / "page.html"
-    page.write_text(render(page_of(results)), encoding="utf-8")
-    quiet = "headless no-sandbox disable-gpu no-first-run disable-background-networking disable-component-update"
-    options = [*quiet.split(), "disable-sync", "enable-logging=stderr", "virtual-time-budget=15000", "dump-dom"]
-    profile = f"user-data-dir={tmp_path / 'profile'}"
-    command = [chromium, *(f"--{option}" for option in (*options, profile)), page.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    charts = sum(len(part.charts) for part in results.parts)
-    assert len(re.findall(r'<svg[^>]*class="marks"', done.stdout)) == charts
-    assert "CONSOLE" not in done.stderr, done.stderr
+def test_a_browser_draws_every_chart(results: Reproduction, require_drawn):
+    require_drawn(page_of(results), sum(len(part.charts) for part in results.parts))

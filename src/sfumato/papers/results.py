@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
 from pydantic import BaseModel, ConfigDict
+
+ChartT = TypeVar("ChartT")
+PartT = TypeVar("PartT", bound="PartOf[Any]")
 
 
 class Frozen(BaseModel):
@@ -27,6 +33,58 @@ class Comparison(Frozen):
     printed: str
     ours: str
     why: str
+
+
+class PartOf(Frozen, Generic[ChartT]):
+    """One figure or table of a paper, or one thing beyond it; each paper has charts and subjects of its own."""
+
+    subjects: ClassVar[Mapping[str, str]] = {}
+    """What each part is about, in the order of the page."""
+
+    name: str
+    """Such as ``figure 4``, ``table S3`` or ``beyond 1``."""
+    text: tuple[str, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    values: tuple[Values, ...] = ()
+    charts: tuple[ChartT, ...] = ()
+    charts_a_row: int = 100
+    notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """Files that were not there; what needs them is left out."""
+
+    @property
+    def label(self) -> str:
+        """The name as a heading has it, such as ``Figure 4``."""
+        return "Beyond the paper" if self.name.startswith("beyond") else self.name[0].upper() + self.name[1:]
+
+    @property
+    def title(self) -> str:
+        """The name and what it is about."""
+        return f"{self.label}: {self.subjects[self.name]}"
+
+
+class Erratum(Frozen):
+    """One thing that software must do differently: the paper, what we measure, and what stands instead."""
+
+    name: str
+    paper: str
+    measured: str
+    instead: str
+
+
+class ReproductionOf(Frozen, Generic[PartT]):
+    """Everything that a reproduction finds, or one part of it; each paper adds how it was run."""
+
+    paper: str
+    title: str
+    sfumato: str
+    folder: str = ""
+    """Where missing data were looked for; empty where nothing is missing."""
+    parts: tuple[PartT, ...]
+
+    def part(self, name: str) -> PartT:
+        """Return one figure or table."""
+        return next(each for each in self.parts if each.name == name)
 
 
 def compared(what: str, printed: str, ours: str, why: str) -> Comparison:

@@ -26,6 +26,7 @@ from sfumato.privacy.fast_inversion import BITS, outcomes
 from sfumato.privacy.fast_large import coarse_gaussian, digit_laplace
 from sfumato.privacy.fast_tables import GaussianSize, LaplaceSize, SizeLaw
 from sfumato.privacy.fast_words import CHUNK, WordSource, word_source
+from sfumato.privacy.noise import as_counts
 from sfumato.privacy.randomness import Randomness
 
 Counts = NDArray[np.int64]
@@ -79,7 +80,7 @@ def _by_table(law: SizeLaw, size: int, source: WordSource, bits: int) -> Counts:
 def _noisy(counts: ArrayLike, sampler: Sampler, randomness: Randomness | None, bits: int) -> Counts:
     if not 1 <= bits <= BITS:
         raise PlanError(f"a word gives 1 to {BITS} bits, found {bits}", next_step="leave bits as it is")
-    array = _as_counts(counts)
+    array = as_counts(counts)
     flat = array.ravel()
     noisy = np.empty_like(flat)
     if flat.size <= SEGMENT or (randomness is not None and randomness.mode == "seeded"):
@@ -114,15 +115,3 @@ def _exact_scale(value: Fraction | float, what: str) -> Fraction:
             next_step=f"give {what} such as 1.0",
         )
     return Fraction(value)
-
-
-def _as_counts(counts: ArrayLike) -> Counts:
-    array = np.asarray(counts)
-    if array.size == 0:
-        return array.astype(np.int64, copy=False)
-    if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.max() > LARGEST):
-        raise PlanError(
-            f"noise is added to whole counts only, found values of type {array.dtype}",
-            next_step="quantise real values to a public lattice first (sfumato.privacy.lattice)",
-        )
-    return array.astype(np.int64, copy=False)

@@ -59,7 +59,7 @@ def add_gaussian(counts: ArrayLike, sigma: float, randomness: Randomness | None 
 
 
 def _add(counts: ArrayLike, scale: float, law: str, randomness: Randomness | None) -> Counts:
-    array = _as_counts(counts)
+    array = as_counts(counts)
     if randomness is not None and randomness.mode == "seeded":
         return _saturating_add(array, _SEEDED[law](scale, array.size, randomness.generator).reshape(array.shape))
     measure = _measurement(law, scale)
@@ -70,7 +70,8 @@ def _add(counts: ArrayLike, scale: float, law: str, randomness: Randomness | Non
     return noisy.reshape(array.shape)
 
 
-def _as_counts(counts: ArrayLike) -> Counts:
+def as_counts(counts: ArrayLike) -> Counts:
+    """Return whole counts as 64-bit integers, or refuse what is no count."""
     array = np.asarray(counts)
     if array.size == 0:
         return array.astype(np.int64)

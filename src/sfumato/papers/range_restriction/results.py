@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.papers.results import Comparison, Frozen, Values, compared
+from sfumato.papers.results import Comparison, Erratum, Frozen, PartOf, ReproductionOf, Values, compared
 
 __all__ = ["Chart", "Comparison", "Erratum", "Part", "Reproduction", "Shape", "Values", "compared"]
 
@@ -53,52 +53,17 @@ class Chart(Frozen):
     logarithmic: bool = False
 
 
-class Part(Frozen):
-    """One figure or table of the paper."""
+class Part(PartOf[Chart]):
+    """One figure or table of the paper, or one thing beyond it."""
 
-    name: str
-    text: tuple[str, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
-    values: tuple[Values, ...] = ()
-    charts: tuple[Chart, ...] = ()
+    subjects = SUBJECTS
     charts_a_row: int = 1
-    missing: tuple[str, ...] = ()
-    """Files that were not there; the part is then left out."""
-
-    @property
-    def label(self) -> str:
-        """The name as a heading has it, such as ``Figure 4``."""
-        return self.name[0].upper() + self.name[1:]
-
-    @property
-    def title(self) -> str:
-        """The name and what it is about."""
-        return f"{self.label}: {SUBJECTS[self.name]}"
 
 
-class Erratum(Frozen):
-    """One thing that software must do differently: the paper, what we measure, and what stands instead."""
-
-    name: str
-    paper: str
-    measured: str
-    instead: str
-
-
-class Reproduction(Frozen):
+class Reproduction(ReproductionOf[Part]):
     """Everything that the reproduction finds, or one part of it."""
 
-    paper: str
-    title: str
-    sfumato: str
     repeats: int
     seeds: tuple[int, ...]
     """First seed of the repeated samples, and of the contraction study."""
-    folder: str
-    """Where missing data were looked for; empty where nothing is missing."""
-    parts: tuple[Part, ...]
     errata: tuple[Erratum, ...] = ()
-
-    def part(self, name: str) -> Part:
-        """Return one figure or table."""
-        return next(each for each in self.parts if each.name == name)

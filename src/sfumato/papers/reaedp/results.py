@@ -9,6 +9,7 @@ from typing import Literal
 
 from sfumato.papers.results import Comparison as Comparison
 from sfumato.papers.results import Frozen as Frozen
+from sfumato.papers.results import PartOf, ReproductionOf
 from sfumato.papers.results import Values as Values
 from sfumato.papers.results import compared as compared
 
@@ -62,29 +63,11 @@ class Chart(Frozen):
     """Horizontal lines with a word."""
 
 
-class Part(Frozen):
-    """One figure or table of the paper."""
+class Part(PartOf[Chart]):
+    """One figure or table of the paper, or one thing beyond it."""
 
-    name: str
-    """Such as ``figure 4`` or ``table S3``."""
-    text: tuple[str, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
-    values: tuple[Values, ...] = ()
-    charts: tuple[Chart, ...] = ()
+    subjects = SUBJECTS
     charts_a_row: int = 3
-    notes: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    """Files that were not there; what needs them is left out."""
-
-    @property
-    def label(self) -> str:
-        """The name as a heading has it, such as ``Figure 4``."""
-        return self.name[0].upper() + self.name[1:]
-
-    @property
-    def title(self) -> str:
-        """The name and what it is about."""
-        return f"{self.label}: {SUBJECTS[self.name]}"
 
 
 class Erratum(Frozen):
@@ -96,18 +79,8 @@ class Erratum(Frozen):
     instead: str
 
 
-class Reproduction(Frozen):
+class Reproduction(ReproductionOf[Part]):
     """Everything that the reproduction finds, or one part of it."""
 
-    paper: str
-    title: str
-    sfumato: str
     seed: int
-    folder: str
-    """Where missing data were looked for; empty where nothing is missing."""
-    parts: tuple[Part, ...]
     errata: tuple[Erratum, ...] = ()
-
-    def part(self, name: str) -> Part:
-        """Return one figure or table."""
-        return next(each for each in self.parts if each.name == name)

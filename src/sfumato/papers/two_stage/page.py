@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from sfumato.papers.page import errata_section, sections_of, summary_of
 from sfumato.papers.two_stage.charts import panel
-from sfumato.papers.two_stage.results import Erratum, Part, Reproduction, Values
-from sfumato.report.reproduction_page import PageFigure, PageSection, PageTable, ReproductionPage, comparison_table
+from sfumato.papers.two_stage.results import Reproduction
+from sfumato.report.reproduction_page import PageTable, ReproductionPage
 
 LEAD = (
     "The paper makes inputs by Latin hypercube sampling, blends each with an original row, and predicts their outputs "
@@ -15,9 +16,7 @@ LEAD = (
 
 def page_of(results: Reproduction) -> ReproductionPage:
     """Return the whole page, or that of one part."""
-    sections = [_section(part) for part in results.parts]
-    if results.errata:
-        sections.insert(0, _errata(results.errata))
+    sections = sections_of(results, panel, errata_section(results.errata))
     facts = (
         ("seed", f"{results.seed}; every trial has its own"),
         ("trials", f"{results.runs} on simulated data, {3 * results.runs} on prices, at most two on each real table"),
@@ -28,30 +27,9 @@ def page_of(results: Reproduction) -> ReproductionPage:
                    "depth 7, RF 40 of depth 10, fixed where the paper cross-validates"),
         ("not known", "values of the figures (only drawn), prices, the noise that was run, unit of the tolerance"),
     )  # fmt: skip
-    return ReproductionPage(results.title, LEAD, tuple(sections), facts)
+    return ReproductionPage(results.title, LEAD, sections, facts)
 
 
 def summary(results: Reproduction) -> PageTable:
-    """Return the short table for the terminal: everything that was checked."""
-    rows = [(part.label, row.what, row.printed, row.ours) for part in results.parts for row in part.comparisons]
-    return PageTable("Printed and ours", ("part", "what", "printed", "ours"), tuple(rows))
-
-
-def _section(part: Part) -> PageSection:
-    tables = [_page_table(values) for values in part.values]
-    if part.comparisons:
-        rows = tuple((c.what, c.printed, c.ours, c.why) for c in part.comparisons)
-        tables.insert(0, comparison_table("", rows))
-    figures = (PageFigure(part.label, tuple(map(panel, part.charts))),) if part.charts else ()
-    return PageSection(part.title, part.text, tuple(tables), figures)
-
-
-def _page_table(values: Values) -> PageTable:
-    return PageTable(values.title, values.header, values.rows, values.numbers)
-
-
-def _errata(errata: tuple[Erratum, ...]) -> PageSection:
-    rows = tuple((e.name, e.paper, e.measured, e.instead) for e in errata)
-    text = "What the paper says, what we measure, and what Sfumato does. Every number is computed here."
-    header = ("", "the paper", "measured", "what Sfumato does")
-    return PageSection("Errata", (text,), (PageTable("", header, rows),))
+    """Return the short table for the terminal: everything that was checked, and what could not be."""
+    return summary_of(results)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from sfumato.papers.results import Comparison, Frozen, Values, compared
+from sfumato.papers.results import Comparison, Erratum, Frozen, PartOf, ReproductionOf, Values, compared
 
 __all__ = [
     "Chart",
@@ -63,49 +63,18 @@ class Chart(Frozen):
     """Horizontal lines with a word."""
 
 
-class Part(Frozen):
+class Part(PartOf[Chart]):
     """One figure or table of the paper, or one thing beyond it."""
 
-    name: str
-    text: tuple[str, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
-    values: tuple[Values, ...] = ()
-    charts: tuple[Chart, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """The name as a heading has it, such as ``Figure 4``."""
-        return "Beyond the paper" if self.name.startswith("beyond") else self.name[0].upper() + self.name[1:]
-
-    @property
-    def title(self) -> str:
-        """The name and what it is about."""
-        return f"{self.label}: {SUBJECTS[self.name]}"
+    subjects = SUBJECTS
 
 
-class Erratum(Frozen):
-    """One thing that software must do differently: the paper, what we measure, and what stands instead."""
-
-    name: str
-    paper: str
-    measured: str
-    instead: str
-
-
-class Reproduction(Frozen):
+class Reproduction(ReproductionOf[Part]):
     """Everything that the reproduction finds, or one part of it."""
 
-    paper: str
-    title: str
-    sfumato: str
     seed: int
     runs: int
-    parts: tuple[Part, ...]
     errata: tuple[Erratum, ...] = ()
-
-    def part(self, name: str) -> Part:
-        """Return one figure or table."""
-        return next(each for each in self.parts if each.name == name)
 
 
 def curves(

@@ -16,6 +16,7 @@ import picture_clusters
 import picture_deniability
 import picture_entropy
 import picture_mean_curve
+import picture_noise
 import picture_pseudo_posterior
 import picture_two_stage
 import vl_convert
@@ -49,7 +50,7 @@ def main() -> int:
         print(f"{error}\nmaking the pictures from the example households", file=sys.stderr)
         tables = None
     for page in (picture_attacks, picture_clusters, picture_deniability, picture_entropy, picture_mean_curve,
-                 picture_pseudo_posterior, picture_two_stage):  # fmt: skip
+                 picture_noise, picture_pseudo_posterior, picture_two_stage):  # fmt: skip
         page.main()
     people, ratings = _counts(tables)
     pictures = {

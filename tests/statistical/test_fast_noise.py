@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.privacy import fast_inversion, fast_large, fast_tables, noise
+from sfumato.privacy import fast_inversion, fast_large, fast_tables
 from sfumato.privacy.fast_noise import fast_gaussian, fast_laplace
 from sfumato.privacy.fast_words import word_source
 from sfumato.privacy.laws import DiscreteGaussian, Geometric
+from sfumato.privacy.opendp_noise import opendp_gaussian, opendp_laplace
 from sfumato.privacy.randomness import Randomness
 from statistical.laws import ALPHA, chi_square_p, discrete_gaussian_pmf, discrete_laplace_pmf
 
@@ -21,6 +22,7 @@ N = 10_000_000
 SLOW_N = 400_000
 OPENDP_N = 40_000
 BINS = 200
+LARGEST = np.iinfo(np.int64).max
 pytestmark = pytest.mark.statistical
 
 Add = Callable[..., np.ndarray]
@@ -141,8 +143,8 @@ def test_rejection_is_decided_exactly_by_short_words(bits: int):
     assert stats.binomtest(kept, len(prefixes), math.exp(-0.3)).pvalue > ALPHA
 
 
-@pytest.mark.parametrize(("add", "reference", "scale"), [(fast_laplace, noise.add_laplace_scale, 20.0),
-                                                        (fast_gaussian, noise.add_gaussian, 5.0)])  # fmt: skip
+@pytest.mark.parametrize(("add", "reference", "scale"), [(fast_laplace, opendp_laplace, 20.0),
+                                                        (fast_gaussian, opendp_gaussian, 5.0)])  # fmt: skip
 def test_opendp_draws_the_same_law(add: Add, reference: Add, scale: float):
     """Two samples, n = 40,000 each: Pearson's test of homogeneity over values seen at least 50 times."""
     ours, theirs = draws(add, scale, OPENDP_N), draws(reference, scale, OPENDP_N)
@@ -192,9 +194,20 @@ def test_mutant_that_draws_the_sign_of_nought_again_is_caught():
 
 
 def test_mutant_with_a_cut_tail_is_caught(monkeypatch):
+    """A table that ends at 200, ten scales out: the far tails tell, and what lies nearer is as it should be."""
+    true_table = fast_inversion.padded_table
+    keep = lambda law, bits: np.where(np.arange(true_table(law, bits).size) < 200, true_table(law, bits), LARGEST)  # noqa: E731
+    monkeypatch.setattr(fast_inversion, "padded_table", keep)
     values = draws(fast_laplace, 20.0)
-    assert tail_p(np.clip(values, -200, 200), Geometric(1 / 20)) < ALPHA
-    last = lambda law, prefix, source, bits: len(fast_tables.thresholds(law, bits)) - 1  # noqa: E731
+    assert np.abs(values).max() == 200
+    assert tail_p(values, Geometric(1 / 20)) < ALPHA
+    nearer = stats.binomtest(int((values >= 100).sum()), N, float(Geometric(1 / 20).cdf(-100)))
+    assert sign_p(values) > ALPHA and nearer.pvalue > ALPHA
+
+
+def test_mutant_slow_path_that_ends_with_the_table_is_caught(monkeypatch):
+    true_extended = fast_inversion.extended
+    last = lambda law, *rest: min(true_extended(law, *rest), len(fast_tables.thresholds(law, rest[-1])) - 1)  # noqa: E731
     monkeypatch.setattr(fast_inversion, "extended", last)
     assert law_p(draws(fast_laplace, 20.0, SLOW_N, bits=8), fast_laplace, 20.0) < ALPHA
 
@@ -221,7 +234,13 @@ def test_mutant_that_keeps_every_proposal_is_caught(monkeypatch):
     assert law_p(draws(fast_gaussian, 2100.0), fast_gaussian, 2100.0) < ALPHA
 
 
-def test_mutant_with_modulo_bias_is_caught():
-    """Digits from 10,000 equally likely numbers: the first 16 come 40 times for 39 times of the others."""
-    biased = np.random.default_rng(0).integers(0, 10_000, N) % 256
-    assert digit_p(biased, fast_gaussian, 1e5) < ALPHA
+@pytest.mark.parametrize(("numbers", "caught"), [(10_000, True), (8192, False)])
+def test_mutant_with_modulo_bias_is_caught(numbers: int, caught: bool, monkeypatch):
+    """Low bits from 10,000 equally likely numbers: the first 16 digits come 40 times for 39 times of the others.
+
+    8192 numbers are no mutant: 2048 low values divide them, and the test passes.
+    """
+    true_propose = fast_large.fast_kernel.propose
+    reduced = lambda coarse, signs, low, *rest: true_propose(coarse, signs, low % numbers, *rest)  # noqa: E731
+    monkeypatch.setattr(fast_large.fast_kernel, "propose", reduced)
+    assert (digit_p(last_digits(draws(fast_gaussian, 1e5)), fast_gaussian, 1e5) < ALPHA) == caught

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -94,21 +96,17 @@ def test_mutant_x_plus_noise_at_zero_is_caught():
         assert not at_the_end_of_the_range(lambda counts: counts + noise.add_laplace(np.zeros_like(counts), 0.1))
 
 
-def test_the_measurement_sees_the_counts_themselves(monkeypatch):
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+def test_the_sampler_sees_the_counts_themselves(law: str, monkeypatch):
     seen: list[int] = []
-    true_measurement = noise._measurement
+    true_sampler = noise.sampler_in_use()
 
-    def spying(law: str, scale: float):
-        inner = true_measurement(law, scale)
+    def spying(counts, scale, randomness):
+        seen.extend(np.asarray(counts).ravel().tolist())
+        return getattr(true_sampler, law)(counts, scale, randomness)
 
-        def measure(values: list[int]) -> list[int]:
-            seen.extend(values)
-            return inner(values)
-
-        return measure
-
-    monkeypatch.setattr(noise, "_measurement", spying)
-    noise.add_laplace(np.array([[3, 1], [4, 1]]), 1.0)
+    monkeypatch.setattr(noise, "sampler_in_use", lambda: replace(true_sampler, **{law: spying}))
+    (noise.add_laplace if law == "laplace" else noise.add_gaussian)(np.array([[3, 1], [4, 1]]), 1.0)
     assert seen == [3, 1, 4, 1]
 
 

@@ -94,10 +94,10 @@ def test_insurance(shared_data, epsilon, most):
     assert found.mean() <= most, shown(found)
 
 
-@pytest.mark.parametrize(("epsilon", "most"), [(0.5, 0.75), (1, 0.40), (3, 0.18), (10, 0.07)])
-def test_the_simulated_function(epsilon, most):
-    """All 10 seeds of 1000 rows, the targets themselves."""
-    found = measure(simulated(1000), epsilon, seeds=10)
+@pytest.mark.parametrize(("epsilon", "most", "seeds"), [(0.5, 0.75, 20), (1, 0.40, 40), (3, 0.18, 10), (10, 0.07, 10)])
+def test_the_simulated_function(epsilon, most, seeds):
+    """1000 rows, the targets themselves; more seeds at small epsilon, where single releases differ by half."""
+    found = measure(simulated(1000), epsilon, seeds)
     assert found.mean() <= most, shown(found)
 
 

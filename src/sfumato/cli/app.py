@@ -62,6 +62,7 @@ def _register() -> None:
         attack_verbs,
         calibrate_verb,
         demo_verb,
+        doctor_verb,
         ledger_verbs,
         release_verbs,
         reproduce_verb,
@@ -77,6 +78,7 @@ def _register() -> None:
     risk_verbs.register(app)
     attack_verbs.register(app)
     calibrate_verb.register(app)
+    doctor_verb.register(app)
 
 
 def run() -> int:

@@ -72,9 +72,10 @@ def signed(sizes: Any, words: Any) -> None:
 
 @_compiled
 def join_digits(noise: Any, rest: Any, run: int) -> None:
-    """Turn outcomes of the top into sizes: 0 stays 0, and 1 + q becomes q run + rest."""
+    """Turn outcomes of the top into sizes: 0 stays 0, and 1 + q becomes q run + rest, clamped to 64 bits."""
+    most = LARGEST // run - 1
     for i in range(noise.shape[0]):
-        noise[i] = (noise[i] - 1) * run + rest[i] if noise[i] > 0 else 0
+        noise[i] = min(noise[i] - 1, most) * run + rest[i] if noise[i] > 0 else 0
 
 
 @_compiled
@@ -84,9 +85,10 @@ def propose(coarse: Any, signs: Any, low: Any, uniform: Any, run_bits: int, bits
     run_mask = (np.int64(1) << np.int64(run_bits)) - np.int64(1)
     mask = np.int64((np.int64(1) << np.int64(bits)) - 1)
     unit = 0.5**bits
+    most = (LARGEST >> np.int64(run_bits)) - np.int64(1)
     for i in range(coarse.shape[0]):
         rest = low[i] & run_mask
-        size = (coarse[i] << np.int64(run_bits)) + rest
+        size = (min(coarse[i], most) << np.int64(run_bits)) + rest
         noise[i] = size * (1 - 2 * (signs[i] & 1))
         keep = math.exp(-(2.0 * size - rest) * rest * rate)
         gap = keep - ((uniform[i] >> np.int64(64 - bits)) & mask) * unit

@@ -6,7 +6,7 @@ mass of q m + sum_j d_j b^j is the product of exp(-q m / s) and of the exp(-d_j 
 Gaussian. |X| = m q + r with r < m uniform; q is drawn with masses exp(-(m q)^2 / 2 sigma^2), and the pair is kept with
 probability exp(-g), g = (2 m q + r) r / 2 sigma^2. A minus sign on 0 is refused, for 0 has one sign only. The product
 of both is exp(-x^2 / 2 sigma^2). The uniform number that decides is compared with a float first. Where they are closer
-than CLOSE, far above the error of the float (below 1e-15), the exact value decides, with as many bits as it takes.
+than CLOSE, far above the error of the float (below 2e-15), the exact value decides, with as many bits as it takes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BASE = 256
 WIDEST_TOP = 64
 """Runs of m values in one scale, at most: the table of the top then has under 3000 entries."""
 NARROWEST = 32
-"""Runs of m values in one sigma, at least: g is then below 0.3 and one draw in a hundred is refused."""
+"""Runs of m values in one sigma, at least: g is then below 0.3 within 9 sigma, and one draw in a hundred is refused."""
 CLOSE = 1e-12
 
 

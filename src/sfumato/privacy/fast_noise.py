@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sfumato.errors import PlanError
 from sfumato.privacy import fast_kernel
@@ -26,16 +26,13 @@ from sfumato.privacy.fast_inversion import BITS, outcomes
 from sfumato.privacy.fast_large import coarse_gaussian, digit_laplace
 from sfumato.privacy.fast_tables import GaussianSize, LaplaceSize, SizeLaw
 from sfumato.privacy.fast_words import CHUNK, WordSource, word_source
-from sfumato.privacy.noise import as_counts
 from sfumato.privacy.randomness import Randomness
+from sfumato.privacy.whole_counts import LARGEST_FAST_SCALE, Counts, as_counts
 
-Counts = NDArray[np.int64]
 Sampler = Callable[[int, WordSource, int], Counts]
 """Noise for a number of counts, from words of which so many bits are read at first."""
 LARGEST_LAPLACE_TABLE = 64
 LARGEST_GAUSSIAN_TABLE = 2048
-LARGEST_SCALE = 1 << 50
-"""Up to here noise stays within 64 bits but for a probability below exp(-8000)."""
 MOST_THREADS = 8
 SEGMENT = 1 << 20
 """Counts that one thread takes at a time."""
@@ -109,7 +106,7 @@ def _fill(flat: Counts, noisy: Counts, sampler: Sampler, source: WordSource, bit
 
 def _exact_scale(value: Fraction | float, what: str) -> Fraction:
     """Read a scale as the exact number it is: 0.1 is the float nearest to one tenth, as the ledger has it."""
-    if isinstance(value, bool | str) or not (math.isfinite(value) and 0 < value <= LARGEST_SCALE):
+    if isinstance(value, bool | str) or not (math.isfinite(value) and 0 < value <= LARGEST_FAST_SCALE):
         raise PlanError(
             f"{what} must be a number above 0 and at most 2^50, found {value!r}",
             next_step=f"give {what} such as 1.0",

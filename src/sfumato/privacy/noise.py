@@ -7,30 +7,46 @@ count is epsilon-DP. Public: the number of counts, epsilon, sensitivity.
 Discrete Gaussian (Canonne, Kamath and Steinke 2020). Adjacency: L2 distance at most D. Theorem: noise with P(k)
 proportional to exp(-k^2 / 2 sigma^2) is (D^2 / 2 sigma^2)-zCDP.
 
-Why inside: OpenDP takes the counts, adds the noise in arbitrary precision and clamps to the integer range. Drawing
-noise at zero and adding it in machine arithmetic is another mechanism: near the ends of the range it wraps, and on
-floats it gives counts away.
+Why inside: counts and noise are added as whole numbers and clamped to the integer range. Drawing noise at zero and
+adding it in machine arithmetic is another mechanism: near the ends of the range it wraps, and on floats it gives counts
+away.
+
+Two samplers stand behind these functions. Table inversion (:mod:`sfumato.privacy.fast_noise`) draws exactly these laws
+at memory speed. OpenDP (:mod:`sfumato.privacy.opendp_noise`) draws where it cannot: without numba, where its self-test
+fails, or for scales above 2^50.
 """
 
 from __future__ import annotations
 
-import importlib
-import math
-from collections.abc import Callable
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, partial
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sfumato.errors import PlanError
+from sfumato.privacy import opendp_noise
 from sfumato.privacy.exact import Number, positive, round_up
+from sfumato.privacy.opendp_noise import privacy_map
 from sfumato.privacy.randomness import Randomness
+from sfumato.privacy.whole_counts import LARGEST_FAST_SCALE, Counts, as_counts
 
-Counts = NDArray[np.int64]
-CHUNK = 1 << 16
-"""Counts handed to OpenDP at once: it copies them into lists, and the noise of each count is independent."""
-LARGEST = np.iinfo(np.int64).max
+__all__ = ["Counts", "Sampler", "add_gaussian", "add_laplace", "add_laplace_scale", "as_counts", "gaussian_chunks",
+           "laplace_chunks", "laplace_scale", "privacy_map", "require_seedable", "sampler_in_use"]  # fmt: skip
+
+OPENDP = "OpenDP"
+Add = Callable[[ArrayLike, Fraction, Randomness | None], Counts]
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """One way of drawing both laws, and why it was taken."""
+
+    name: str
+    why: str
+    laplace: Add
+    gaussian: Add
 
 
 def laplace_scale(epsilon: Number, sensitivity: int = 1) -> float:
@@ -40,91 +56,76 @@ def laplace_scale(epsilon: Number, sensitivity: int = 1) -> float:
 
 def add_laplace(counts: ArrayLike, epsilon: Number, sensitivity: int = 1, randomness: Randomness | None = None,
                 ) -> Counts:  # fmt: skip
-    """Return the counts with discrete Laplace noise: epsilon-DP for an L1 sensitivity.
+    """Return the counts with discrete Laplace noise of scale sensitivity / epsilon, kept as a fraction: epsilon-DP.
 
     >>> int(add_laplace([100], epsilon=1000.0)[0])
     100
     """
-    return add_laplace_scale(counts, laplace_scale(epsilon, sensitivity), randomness)
+    return _add(counts, positive(sensitivity, "sensitivity") / positive(epsilon), "laplace", randomness)
 
 
-def add_laplace_scale(counts: ArrayLike, scale: float, randomness: Randomness | None = None) -> Counts:
+def add_laplace_scale(counts: ArrayLike, scale: Number, randomness: Randomness | None = None) -> Counts:
     """Return the counts with discrete Laplace noise of a scale that was computed, and recorded, beforehand."""
-    return _add(counts, scale, "laplace", randomness)
+    return _add(counts, _recorded(scale, "scale"), "laplace", randomness)
 
 
-def add_gaussian(counts: ArrayLike, sigma: float, randomness: Randomness | None = None) -> Counts:
+def add_gaussian(counts: ArrayLike, sigma: Number, randomness: Randomness | None = None) -> Counts:
     """Return the counts with discrete Gaussian noise of parameter sigma."""
-    return _add(counts, round_up(positive(sigma, "sigma")), "gaussian", randomness)
+    return _add(counts, _recorded(sigma, "sigma"), "gaussian", randomness)
 
 
-def _add(counts: ArrayLike, scale: float, law: str, randomness: Randomness | None) -> Counts:
-    array = as_counts(counts)
-    if randomness is not None and randomness.mode == "seeded":
-        return _saturating_add(array, _SEEDED[law](scale, array.size, randomness.generator).reshape(array.shape))
-    measure = _measurement(law, scale)
-    flat = array.ravel()
-    noisy = np.empty_like(flat)
-    for start in range(0, flat.size, CHUNK):
-        noisy[start : start + CHUNK] = measure(flat[start : start + CHUNK].tolist())
-    return noisy.reshape(array.shape)
+def laplace_chunks(chunks: Iterable[ArrayLike], scale: Number, randomness: Randomness | None = None,
+                   ) -> Iterator[Counts]:  # fmt: skip
+    """Yield every chunk of a vector that does not fit in memory with its noise; each is drawn under a key of its own.
+
+    >>> [part.shape for part in laplace_chunks(([0, 0], [0]), 1.0)]
+    [(2,), (1,)]
+    """
+    return map(partial(add_laplace_scale, scale=_recorded(scale, "scale"), randomness=randomness), chunks)
 
 
-def as_counts(counts: ArrayLike) -> Counts:
-    """Return whole counts as 64-bit integers, or refuse what is no count."""
-    array = np.asarray(counts)
-    if array.size == 0:
-        return array.astype(np.int64)
-    if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.max() > LARGEST):
+def gaussian_chunks(chunks: Iterable[ArrayLike], sigma: Number, randomness: Randomness | None = None,
+                    ) -> Iterator[Counts]:  # fmt: skip
+    """Yield every chunk of a vector that does not fit in memory with its Gaussian noise."""
+    return map(partial(add_gaussian, sigma=_recorded(sigma, "sigma"), randomness=randomness), chunks)
+
+
+def _recorded(scale: Number, what: str) -> Fraction:
+    """Return the exact value of a scale; a float means its binary value, for that is what the ledger has accounted."""
+    as_written = positive(scale, what)
+    return Fraction(scale) if isinstance(scale, float) else as_written
+
+
+def _add(counts: ArrayLike, scale: Fraction, law: str, randomness: Randomness | None) -> Counts:
+    sampler = sampler_in_use() if scale <= LARGEST_FAST_SCALE else opendp_sampler("the scale is above 2^50")
+    return (sampler.laplace if law == "laplace" else sampler.gaussian)(counts, scale, randomness)
+
+
+def require_seedable(scales: Iterable[float]) -> None:
+    """Refuse, before anything is spent, a seeded run whose noise OpenDP would have to draw: it takes no seed."""
+    why = "a scale is above 2^50" if max(scales, default=0.0) > LARGEST_FAST_SCALE else None
+    if why is None and sampler_in_use().name == OPENDP:
+        why = sampler_in_use().why
+    if why is not None:
         raise PlanError(
-            f"noise is added to whole counts only, found values of type {array.dtype}",
-            next_step="quantise real values to a public lattice first (sfumato.privacy.lattice)",
+            f"a seeded run needs the fast sampler: {why}", next_step="run sfumato doctor, or leave the seed out"
         )
-    return array.astype(np.int64)
 
 
-@lru_cache(maxsize=64)
-def _measurement(law: str, scale: float) -> Callable[[list[int]], list[int]]:
-    dp: Any = importlib.import_module("opendp.prelude")
-    dp.enable_features("contrib")
-    domain = dp.vector_domain(dp.atom_domain(T=dp.i64))
-    if law == "laplace":
-        return dp.m.make_laplace(domain, dp.l1_distance(T=dp.i64), scale=scale)
-    return dp.m.make_gaussian(domain, dp.l2_distance(T=dp.f64), scale=scale)
+@cache
+def sampler_in_use() -> Sampler:
+    """Return the fast sampler where its self-test passes, OpenDP's with the reason where not."""
+    try:
+        from sfumato.privacy.fast_check import sampler_problems
+        from sfumato.privacy.fast_noise import fast_gaussian, fast_laplace
+    except ImportError as missing:
+        return opendp_sampler(f"table inversion needs a package that is not installed: {missing}")
+    problems = sampler_problems()
+    if problems:
+        return opendp_sampler(f"table inversion failed its self-test: {'; '.join(problems)}")
+    return Sampler("table inversion", "it passed its self-test on this machine", fast_laplace, fast_gaussian)
 
 
-def privacy_map(law: str, scale: float, distance: float) -> float:
-    """Return OpenDP's own privacy map: epsilon for Laplace at an L1 distance, rho for Gaussian at an L2 distance."""
-    measurement: Any = _measurement(law, scale)
-    return float(measurement.map(int(distance) if law == "laplace" else float(distance)))
-
-
-def _saturating_add(counts: Counts, noise: Counts) -> Counts:
-    """Add and clamp to the integer range: wrapping around would reveal large counts."""
-    total = counts + noise
-    overflow = (counts >= 0) & (noise > LARGEST - np.maximum(counts, 0))
-    underflow = (counts < 0) & (noise < -LARGEST - 1 - np.minimum(counts, 0))
-    return np.where(overflow, LARGEST, np.where(underflow, -LARGEST - 1, total))
-
-
-def _seeded_laplace(scale: float, size: int, generator: np.random.Generator) -> Counts:
-    success = -math.expm1(-1 / scale)
-    draws = generator.geometric(success, (2, size))
-    return (draws[0] - draws[1]).astype(np.int64)
-
-
-def _seeded_gaussian(sigma: float, size: int, generator: np.random.Generator) -> Counts:
-    """Rejection from the discrete Laplace of scale floor(sigma) + 1 (Canonne, Kamath and Steinke, algorithm 3)."""
-    scale = math.floor(sigma) + 1
-    noise = np.empty(size, dtype=np.int64)
-    waiting = np.arange(size)
-    while waiting.size:
-        proposal = _seeded_laplace(scale, waiting.size, generator)
-        log_accept = -((np.abs(proposal) - sigma**2 / scale) ** 2) / (2 * sigma**2)
-        accepted = np.log(generator.random(waiting.size)) < log_accept
-        noise[waiting[accepted]] = proposal[accepted]
-        waiting = waiting[~accepted]
-    return noise
-
-
-_SEEDED = {"laplace": _seeded_laplace, "gaussian": _seeded_gaussian}
+def opendp_sampler(why: str) -> Sampler:
+    """Return OpenDP's sampler with the reason for which it is used."""
+    return Sampler(OPENDP, why, opendp_noise.opendp_laplace, opendp_noise.opendp_gaussian)

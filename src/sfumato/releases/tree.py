@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from sfumato.privacy.randomness import Uniform
 
 Array = NDArray[np.float64]
-RAKING_ROUNDS = 30
+RAKING_ROUNDS = 1000
+RAKING_ERROR = 1e-9
+"""Raking ends when no row margin is further off than this share of the total."""
 
 
 def project(counts: NDArray[np.int64] | Array, total: float) -> Array:
@@ -38,6 +40,8 @@ def rake(table: Array, rows: Array, columns: Array) -> Array:
     for _ in range(RAKING_ROUNDS):
         fitted *= (rows / np.maximum(fitted.sum(axis=1), 1e-300))[:, None]
         fitted *= columns / np.maximum(fitted.sum(axis=0), 1e-300)
+        if np.abs(fitted.sum(axis=1) - rows).max() <= RAKING_ERROR * rows.sum():
+            break
     return fitted
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 UNRECORDED = "The cost of this release was not recorded: no ledger was given, so no cap protects the table."
-DISTRIBUTIONS = ("opendp", "dp-accounting", "duckdb", "numpy", "pyarrow")
+DISTRIBUTIONS = ("cryptography", "dp-accounting", "duckdb", "numba", "numpy", "opendp", "pyarrow")
 
 
 class Record(BaseModel):

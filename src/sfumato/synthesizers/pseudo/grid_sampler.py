@@ -6,7 +6,7 @@ is split while its bound is near the best score found and is loose; the smallest
 The result is an envelope: items (points with their score, blocks with their bound) that cover the grid. A draw picks an
 item by its weight, then a point of it uniformly, and keeps it with probability exp((w / UNITS) (score - bound)), else
 starts again. This is rejection sampling: whatever the envelope, the law of the draw is that of the grid, exactly
-(:mod:`sfumato.synthesizers.pseudo.exact_choice`). The envelope decides the running time alone. That time depends on the
+(:mod:`sfumato.privacy.exact_choice`). The envelope decides the running time alone. That time depends on the
 data: do not publish it.
 """
 
@@ -22,8 +22,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.privacy.exact_choice import LAST_LEVEL, happens, levels, pick_level, weights
 from sfumato.privacy.randomness import Uniform
-from sfumato.synthesizers.pseudo.exact_choice import LAST_LEVEL, happens, levels, pick_level, weights
 from sfumato.synthesizers.pseudo.grid_bounds import UNITS, Array, Scores, Whole, corners, split
 
 NEAR = 3.0

@@ -96,3 +96,19 @@ def pick_level(totals: Sequence[int], uniform: Uniform) -> tuple[int, int]:
     at = uniform_below(totals[-1], uniform)
     level = bisect_right(totals, at)
     return level, (at - (totals[level - 1] if level else 0)) >> (LAST_LEVEL - level)
+
+
+def choose(deficits: Sequence[int], rate: Fraction, uniform: Uniform) -> int:
+    """Return a place with probability proportional to exp(-rate * deficit), exactly, for whole deficits of 0 or more.
+
+    >>> choose([0, 10**6], Fraction(1), np.random.default_rng(1))
+    0
+    """
+    level = levels(np.array(deficits, dtype=float), rate, 1.0)
+    members = [np.flatnonzero(level == at) for at in range(int(level.max()) + 1)]
+    totals = weights([len(places) for places in members])
+    while True:
+        at, place = pick_level(totals, uniform)
+        found = int(members[at][place])
+        if happens(rate * deficits[found], at, uniform):
+            return found

@@ -1,0 +1,26 @@
+"""What noise may be added to: whole counts of 64 bits, and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.errors import PlanError
+
+Counts = NDArray[np.int64]
+LARGEST = int(np.iinfo(np.int64).max)
+LARGEST_FAST_SCALE = 1 << 50
+"""Up to here noise stays within 64 bits but for a probability below exp(-8000); beyond it OpenDP draws."""
+
+
+def as_counts(counts: ArrayLike) -> Counts:
+    """Return whole counts as 64-bit integers, not copied where they are so already, or refuse what is no count."""
+    array = np.asarray(counts)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.max() > LARGEST):
+        raise PlanError(
+            f"noise is added to whole counts only, found values of type {array.dtype}",
+            next_step="quantise real values to a public lattice first (sfumato.privacy.lattice)",
+        )
+    return array.astype(np.int64, copy=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -105,7 +105,7 @@ class Tally:
 
 
 @contextmanager
-def counted_slow_paths() -> Iterator[list[int]]:
+def counted_slow_paths() -> Generator[list[int]]:
     """Record the draws that their first word did not decide."""
     seen: list[int] = []
     places = [(fast_inversion, "extended"), (fast_large, "below_exp")]

@@ -1,4 +1,4 @@
-"""Release the example households from Python: a histogram, cross tables and a synthetic table under one budget."""
+"""Release the example households from Python: a synthetic table, a histogram and cross tables under one budget."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ def main(folder: Path) -> None:
     table = sfumato.read(households(), schema)
 
     ledger = sfumato.Ledger(folder / "ledger.db")
-    ledger.open_table(schema.name, epsilon=4, adjacency=schema.adjacency)
+    ledger.open_table(schema.name, epsilon=4, delta=1e-6, adjacency=schema.adjacency)
 
     methods = {
+        "synthetic": sfumato.AIM(epsilon=2),
         "ages": sfumato.Histogram("age", epsilon=0.5),
         "tables": sfumato.Contingency([["region"], ["age", "sex"], ["region", "sex", "education"]], epsilon=1.5),
-        "synthetic": sfumato.Marginals(epsilon=2),
     }
     for name, method in methods.items():
         release = sfumato.release(table, method, ledger=ledger)
         print(release.guarantee.statement().splitlines()[0])
         print(f"  {release.save(folder / name)}")
+        if release.model is not None:  # more rows cost nothing
+            print(f"  {release.model.write_parquet(folder / 'more.parquet', rows=100_000, overwrite=True)}")
 
 
 if __name__ == "__main__":

@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     from sfumato.releases.release import plan as plan
     from sfumato.releases.release import release as release
     from sfumato.schema import Schema as Schema
+    from sfumato.synthesizers.aim_method import AIM as AIM
     from sfumato.synthesizers.cluster_geometry import ClusterGeometry as ClusterGeometry
+    from sfumato.synthesizers.graphical.fitted import FittedModel as FittedModel
     from sfumato.synthesizers.grid_method import Grid as Grid
+    from sfumato.synthesizers.mst_method import MST as MST
     from sfumato.synthesizers.plausible_deniability import PlausibleDeniability as PlausibleDeniability
     from sfumato.synthesizers.pseudo_posterior import PseudoPosterior as PseudoPosterior
     from sfumato.synthesizers.two_stage_method import TwoStage as TwoStage
@@ -43,6 +46,7 @@ _HOMES = {
     **{home.split(":")[1]: home.split(":")[0] for home in REGISTRY.values()},
     "calibrate": "sfumato.calibration",
     "Event": "sfumato.privacy.event",
+    "FittedModel": "sfumato.synthesizers.graphical.fitted",
     "Guarantee": "sfumato.privacy.guarantee",
     "Ledger": "sfumato.privacy.ledger",
     "Plan": "sfumato.releases.plan",

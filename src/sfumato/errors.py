@@ -77,6 +77,10 @@ class BundleError(SfumatoError):
     """A bundle cannot be written, or does not verify."""
 
 
+class ModelError(SfumatoError):
+    """A fitted model, or rows drawn from it, cannot be written, or its file cannot be read or is damaged."""
+
+
 class RiskError(SfumatoError):
     """A measure of risk was asked about counts, parameters or targets that make no sense."""
 

@@ -6,6 +6,8 @@ REGISTRY: dict[str, str] = {
     "histogram": "sfumato.releases.histogram:Histogram",
     "contingency": "sfumato.releases.contingency:Contingency",
     "entropy": "sfumato.releases.entropy_release:EntropyRelease",
+    "aim": "sfumato.synthesizers.aim_method:AIM",
+    "mst": "sfumato.synthesizers.mst_method:MST",
     "marginals": "sfumato.releases.marginals:Marginals",
     "grid": "sfumato.synthesizers.grid_method:Grid",
     "cluster-geometry": "sfumato.synthesizers.cluster_geometry:ClusterGeometry",

@@ -226,3 +226,27 @@ def test_a_file_is_streamed_into_another(tmp_path):
     for start, part in zip(starts, parts, strict=True):
         noisy[start : start + 60_000] = part
     assert (counts == 10**6).all() and (noisy > 10**6 - 1000).all() and (noisy != counts).mean() > 0.8
+
+
+def test_a_seeded_run_that_opendp_would_have_to_draw_is_refused_beforehand(monkeypatch):
+    noise.require_seedable([1.0, 2.0**50])
+    with pytest.raises(PlanError, match="above 2\\^50"):
+        noise.require_seedable([2.0**51])
+    monkeypatch.setattr(noise, "sampler_in_use", lambda: noise.opendp_sampler("numba is absent"))
+    with pytest.raises(PlanError, match="numba is absent"):
+        noise.require_seedable([])
+
+
+def test_a_seeded_release_is_refused_before_the_ledger_is_charged(monkeypatch, tmp_path):
+    import pandas as pd
+
+    import sfumato
+
+    schema = sfumato.Schema.parse('[table]\nname = "t"\n[columns.a]\nkind = "boolean"\n')
+    book = sfumato.Ledger(tmp_path / "budget.db")
+    book.open_table("t", epsilon=1)
+    table = sfumato.read(pd.DataFrame({"a": [True, False]}), schema)
+    monkeypatch.setattr(noise, "sampler_in_use", lambda: noise.opendp_sampler("numba is absent"))
+    with pytest.raises(PlanError, match="seeded run"):
+        sfumato.release(table, sfumato.Histogram("a", epsilon=1), ledger=book, seed=1)
+    assert book.history("t") == ()

@@ -16,7 +16,7 @@ import pytest
 import vl_convert
 
 import sfumato
-from sfumato import Contingency, Histogram, Ledger, Marginals, Schema
+from sfumato import AIM, Contingency, Histogram, Ledger, Marginals, Schema
 from sfumato.columns import Column
 from sfumato.privacy.event import Event
 from sfumato.privacy.guarantee import Guarantee
@@ -32,6 +32,7 @@ METHODS = [
     Histogram("age", 1.0),
     Contingency([["hours"], ["age", "sex"], ["region", "education", "sex"]], 1.0),
     Marginals(2.0),
+    AIM(2.0, workload="2-way"),
 ]
 
 
@@ -339,11 +340,12 @@ def test_pairs_of_the_model_come_first_among_the_charts(table):
 
 
 @pytest.mark.browser
-def test_a_browser_draws_every_chart(table, tmp_path):
+@pytest.mark.parametrize("method", [METHODS[1], METHODS[3]], ids=lambda method: method.name)
+def test_a_browser_draws_every_chart(table, method, tmp_path):
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         pytest.skip("no Chromium here: install it to see the page drawn")
-    folder = sfumato.release(table, METHODS[1]).save(tmp_path / "b")
+    folder = sfumato.release(table, method).save(tmp_path / "b")
     quiet = "headless no-sandbox disable-gpu no-first-run disable-background-networking disable-component-update"
     options = [*quiet.split(), "disable-sync", "enable-logging=stderr", "virtual-time-budget=8000", "dump-dom"]
     profile = f"user-data-dir={tmp_path / 'profile'}"

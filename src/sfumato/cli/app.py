@@ -29,12 +29,15 @@ A first release takes five steps:
 
 2. `sfumato schema confirm people.toml` vouches that every fact in it is public
 
-3. `sfumato ledger init budget.db --schema people.toml --epsilon 5` opens an account with a cap
+3. `sfumato ledger init budget.db --schema people.toml --epsilon 5 --delta 1e-6` opens an account with a cap
 
-4. `sfumato plan people.csv --schema people.toml --method contingency --set columns=age,sex --epsilon 1`
+4. `sfumato plan --schema people.toml --epsilon 1 --ledger budget.db` says what a synthetic table would cost
 
-5. `sfumato release ...` with the same arguments, `--ledger budget.db` and `--out bundle`
+5. `sfumato release people.csv` with the same arguments and `--out bundle` makes it
 
+More rows cost nothing: `sfumato sample bundle --rows 100000 --out more.parquet`
+
+Counts, entropies, mean curves and other synthesizers are named with `--method`; `sfumato methods` lists them.
 `sfumato demo` shows all of it on made-up households.""",
 )
 
@@ -67,11 +70,13 @@ def _register() -> None:
         release_verbs,
         reproduce_verb,
         risk_verbs,
+        sample_verb,
         schema_verbs,
     )
 
     schema_verbs.register(app)
     release_verbs.register(app)
+    sample_verb.register(app)
     ledger_verbs.register(app)
     demo_verb.register(app)
     reproduce_verb.register(app)

@@ -5,45 +5,78 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from sfumato.errors import PlanError
 from sfumato.privacy.exact import exact, show
+from sfumato.releases.default import choose_method
 from sfumato.releases.method import Method, method_class
 from sfumato.releases.plan import UNSUMMED
+from sfumato.schema import Schema
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV or Parquet file, or a quoted glob of them.")]
 SchemaPath = Annotated[str, typer.Option("--schema", "-s", help="The table's public schema (TOML).")]
 Delimiter = Annotated[str | None, typer.Option(help="Field delimiter of a CSV file; a comma unless said.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
 MethodName = Annotated[str, typer.Option("--method", "-m", help="How to release; 'sfumato methods' lists them.")]
+OptionalMethod = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        "-m",
+        help="How to release; 'sfumato methods' lists them. Unless said: aim (synthetic rows) for two columns or more.",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="A parameter of the method, such as columns=age,sex. Repeat columns for several tables, or give JSON.",
+        help="A parameter of the method, such as columns=age,sex or workload=3-way. Repeat columns for several tables, "
+        "or give JSON.",
     ),
 ]
 Epsilon = Annotated[str | None, typer.Option(help="Privacy budget of this release, such as 1 or 0.5.")]
-Delta = Annotated[str | None, typer.Option(help="Delta of this release, for noise=gaussian, such as 1e-6.")]
+Delta = Annotated[
+    str | None, typer.Option(help="Delta of this release, such as 1e-6; aim and mst take 1e-9 unless said.")
+]
 LedgerUrl = Annotated[str | None, typer.Option("--ledger", "-l", help="Ledger file, or a postgresql:// URL.")]
 Rows = Annotated[int | None, typer.Option(help="Rows of a synthetic table; the noisy total unless said.")]
 Seed = Annotated[int | None, typer.Option(help="Repeatable run for tests: everything is stamped 'not for release'.")]
 
 NUMBERS = ("epsilon", "delta")
 LISTS = ("columns", "pairs", "shares", "predictors", "positions", "inputs")
-ONE_OR_LISTS = ("column", "target", "ranges")
+ONE_OR_LISTS = ("column", "target", "ranges", "workload")
 """Parameters that are a list only where commas say so."""
+SETS = ("pairs", "workload")
+"""Parameters that are a list of column sets; one set may be written alone."""
 
 
 def build_method(name: str, settings: Sequence[str], epsilon: str | None, delta: str | None) -> Method:
     """Return the method that the command line describes; all wrong settings are reported at once."""
+    return _build(name, read_settings(settings), epsilon, delta)
+
+
+def choose_or_build(
+    name: str | None, schema: Schema, settings: Sequence[str], epsilon: str | None, delta: str | None
+) -> tuple[Method, str | None]:
+    """Return the method that was named, or the one to take where none was, with the sentence that says why."""
+    if name is not None:
+        return build_method(name, settings, epsilon, delta), None
+    choice = choose_method(schema, read_settings(settings))
+    try:
+        return _build(choice.method, choice.settings, epsilon, delta), choice.reason
+    except PlanError as error:
+        told = f"{error.next_step}; {choice.method} was taken because no --method was given"
+        raise PlanError(error.headline, error.problems, told) from error
+
+
+def _build(name: str, settings: Mapping[str, Any], epsilon: str | None, delta: str | None) -> Method:
     cls = method_class(name)
     fields = {f.name: f for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
-    values = read_settings(settings)
-    values |= {key: value for key, value in (("epsilon", epsilon), ("delta", delta)) if value is not None}
+    given = {key: value for key, value in (("epsilon", epsilon), ("delta", delta)) if value is not None}
+    values = {**settings, **given}
     problems = [f"{name} has no parameter {key!r}; it has {', '.join(fields)}" for key in values if key not in fields]
     problems += [
         f"{name} needs {key}: {_how_to_give(key)}"
@@ -56,7 +89,9 @@ def build_method(name: str, settings: Sequence[str], epsilon: str | None, delta:
 
 
 def _how_to_give(key: str) -> str:
-    return f"add --{key} 1" if key in NUMBERS else f"add --set {key}=..."
+    if key == "epsilon":
+        return "add --epsilon 1 (the most that this release may cost; less is more private, and there is no default)"
+    return f"add --{key} 1e-6" if key in NUMBERS else f"add --set {key}=..."
 
 
 def read_settings(settings: Sequence[str]) -> dict[str, Any]:
@@ -88,9 +123,12 @@ def _read_value(key: str, value: str) -> Any:
 
 
 def _shape(parameter: Any, value: Any) -> Any:
-    """Give a value the shape that the parameter wants: whole numbers as such, one flat pair as a list of pairs."""
-    if parameter.name == "pairs" and isinstance(value, list) and value and isinstance(value[0], str):
-        return [value]
+    """Give a value the shape that the parameter wants: whole numbers as such, one flat set as a list of sets."""
+    if parameter.name in SETS and isinstance(value, list | dict):
+        return _as_sets(cast("list[Any] | dict[str, Any]", value))
+    if isinstance(value, str) and str(parameter.type) == "bool":
+        headline = f"{parameter.name} must be true or false, found {value!r}"
+        raise PlanError(headline, next_step=f"write --set {parameter.name}=true")
     if isinstance(value, str) and str(parameter.type).startswith("int"):
         try:
             return int(value)
@@ -98,6 +136,19 @@ def _shape(parameter: Any, value: Any) -> Any:
             headline = f"{parameter.name} must be a whole number, found {value!r}"
             raise PlanError(headline, next_step=f"write --set {parameter.name}=5") from error
     return value
+
+
+def _as_sets(value: list[Any] | dict[str, Any]) -> list[Any]:
+    """Return a list of column sets, from one flat set, from sets of which some are single names, or with weights.
+
+    >>> _as_sets({"age, sex": 2, "income": 1})
+    [[['age', 'sex'], 2], [['income'], 1]]
+    """
+    if isinstance(value, dict):  # JSON has no lists as keys
+        return [[[part.strip() for part in key.split(",")], weight] for key, weight in value.items()]
+    if all(isinstance(item, str) for item in value):
+        return [value]
+    return [[item] if isinstance(item, str) else item for item in value]
 
 
 def stages_as_rows(stages: Sequence[Mapping[str, Any]]) -> list[list[str]]:

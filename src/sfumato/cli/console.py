@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +12,28 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from sfumato.errors import SfumatoError
 
 EXIT_ERROR = 2
+
+
+@dataclass(frozen=True)
+class Ticker:
+    """Progress of one piece of work: called with the rows counted so far, and told in words what else is done."""
+
+    progress: Progress
+    task: TaskID
+
+    def __call__(self, rows: int) -> None:
+        """Show how many rows were counted."""
+        self.say(f"{rows:,} rows")
+
+    def say(self, text: str) -> None:
+        """Show what is being done."""
+        self.progress.update(self.task, done=escape(text))
 
 
 @dataclass
@@ -62,10 +78,9 @@ class Voice:
         return EXIT_ERROR
 
     @contextmanager
-    def counting(self, what: str) -> Generator[Callable[[int], None]]:
-        """Show progress on standard error while rows are counted; only on a terminal."""
-        bar, rows = BarColumn(pulse_style="cyan"), TextColumn("{task.fields[rows]} rows")
-        columns = (SpinnerColumn(), TextColumn(what), bar, rows, TimeElapsedColumn())
+    def counting(self, what: str) -> Generator[Ticker]:
+        """Show progress on standard error while rows are counted and models fitted; only on a terminal."""
+        bar, done = BarColumn(bar_width=20, pulse_style="cyan"), TextColumn("{task.fields[done]}")
+        columns = (SpinnerColumn(), TextColumn(what), bar, TimeElapsedColumn(), done)
         with Progress(*columns, console=self.err, transient=True, disable=not self.err.is_terminal) as progress:
-            task = progress.add_task(what, total=None, rows="0")
-            yield lambda rows: progress.update(task, rows=f"{rows:,}")
+            yield Ticker(progress, progress.add_task(what, total=None, done=""))

@@ -10,26 +10,27 @@ import typer
 
 from sfumato.cli.arguments import AsJson, Seed
 from sfumato.cli.console import Voice
-from sfumato.cli.release_verbs import release_document, show_plan, show_statistics
+from sfumato.cli.release_verbs import release_document, show_model, show_plan, show_statistics
 from sfumato.errors import BundleError
 from sfumato.example import ROWS, codebook, write_households
 from sfumato.privacy.ledger import Ledger
 from sfumato.releases.contingency import Contingency
 from sfumato.releases.histogram import Histogram
-from sfumato.releases.marginals import Marginals
 from sfumato.releases.method import Method
 from sfumato.releases.release import plan as plan_release
 from sfumato.releases.release import release as run_release
 from sfumato.schema import Schema
+from sfumato.synthesizers.aim_method import AIM
 from sfumato.table import read
 
 MARK = ".sfumato-demo"
+CAP, DELTA = 4, "1e-6"
 RELEASES: dict[str, Method] = {
+    "synthetic": AIM(epsilon=2),
     "age-histogram": Histogram("age", epsilon=0.5),
     "contingency": Contingency(
         [["region"], ["sex"], ["age", "sex"], ["region", "education"], ["region", "sex", "education"]], epsilon=1.5
     ),
-    "synthetic": Marginals(epsilon=2),
 }
 
 
@@ -44,18 +45,18 @@ def demo(
     seed: Seed = None,
     json: AsJson = False,
 ) -> None:
-    """Make 20,000 households and release them: histogram, cross tables, and a synthetic table, under one budget."""
+    """Make 20,000 households and release them: a synthetic table, a histogram and cross tables, under one budget."""
     voice, folder = Voice(json), _fresh_folder(Path(out))
     data = write_households(folder / "households.csv", rows)
     voice.say(f"1. made {rows:,} households, all invented: {data}")
     schema = _schema(voice, data, folder)
     ledger = Ledger(folder / "ledger.db")
-    ledger.open_table(schema.name, epsilon=4, delta=0, adjacency=schema.adjacency)
-    voice.say("3. opened a ledger for table 'households' with a cap of epsilon 4")
+    ledger.open_table(schema.name, epsilon=CAP, delta=DELTA, adjacency=schema.adjacency)
+    voice.say(f"3. opened a ledger for table 'households' with a cap of epsilon {CAP} and delta {DELTA}")
     bundles = _release_all(voice, data, schema, ledger, folder, seed)
     voice.say("")
     voice.say(f"ledger: {folder / 'ledger.db'} ({'holds' if ledger.verify() else 'DAMAGED'}); spent "
-              f"{ledger.account(schema.name).spent_epsilon} of 4")  # fmt: skip
+              f"{ledger.account(schema.name).spent_epsilon} of {CAP}")  # fmt: skip
     for name in bundles:
         voice.say(f"open {folder / name / 'report.html'}", style="bold")
     voice.document(
@@ -103,5 +104,6 @@ def _release_all(
         show_statistics(voice, made)
         voice.say(made.guarantee.statement().splitlines()[0], style="green")
         voice.say(f"bundle: {bundle}   custodian's copy: {folder / f'{name}.private.html'}")
+        show_model(voice, made, bundle)
         bundles[name] = release_document(made, bundle)
     return bundles

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from pathlib import Path
@@ -16,12 +17,12 @@ from sfumato.cli.arguments import (
     Delta,
     Epsilon,
     LedgerUrl,
-    MethodName,
+    OptionalMethod,
     Rows,
     SchemaPath,
     Seed,
     Settings,
-    build_method,
+    choose_or_build,
     stages_as_rows,
 )  # fmt: skip
 from sfumato.cli.console import EXIT_ERROR, Voice
@@ -33,6 +34,7 @@ from sfumato.releases.release import release as run_release
 from sfumato.schema import Schema
 from sfumato.table import read
 
+MOST_STAGES, LAST_STAGES = 12, 3
 Out = Annotated[str, typer.Option("--out", "-o", help="Folder for the bundle; it must not exist or be empty.")]
 PrivateReport = Annotated[
     str | None,
@@ -55,7 +57,7 @@ def plan(
     data: Annotated[
         str | None, typer.Argument(metavar="[DATA]", help="Not read: a plan needs the schema only.")
     ] = None,
-    method: MethodName = "contingency",
+    method: OptionalMethod = None,
     settings: Settings = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -66,33 +68,46 @@ def plan(
     """Show what a release would cost and need, without touching the data or spending anything."""
     voice = Voice(json)
     facts = Schema.load(schema)
-    made = plan_release(facts, build_method(method, settings or [], epsilon, delta), rows, ledger)
+    wanted, reason = choose_or_build(method, facts, settings or [], epsilon, delta)
+    made = explained(plan_release(facts, wanted, rows, ledger), reason)
     show_plan(voice, made)
     voice.document(made.model_dump(mode="json"))
+
+
+def explained(made: Plan, reason: str | None) -> Plan:
+    """Return the plan with the sentence that says why its method was taken, where nobody named one."""
+    return made if reason is None else made.model_copy(update={"notes": (reason, *made.notes)})
 
 
 def show_plan(voice: Voice, made: Plan) -> None:
     """Print a plan for people: cost by stage, adjacency, cells, memory."""
     headers = ("table", "cells", "noise", "scale", "share", "epsilon")
-    shown = [stage.model_dump() for stage in made.stages]
-    hidden = len(shown) - 12
-    voice.table(f"Plan: {made.method} of table {made.table!r}", headers, stages_as_rows(shown[:12]))
-    if hidden > 0:
-        voice.say(f"  ... and {hidden} more tables")
+    rows = stages_as_rows([stage.model_dump() for stage in made.stages])
+    voice.table(f"Plan: {made.method} of table {made.table!r}", headers, shortened(rows))
     voice.say(f"cost:      {describe_cost(made)} (one {made.unit})")
     voice.say(f"cells:     {made.cells:,} in {len(made.stages)} table{'s' if len(made.stages) > 1 else ''}")
     voice.say(f"memory:    about {max(made.memory_bytes / 1e6, 0.1):,.1f} MB")
+    if made.seconds is not None:
+        voice.say(f"time:      about {max(made.seconds, 1):,.0f} s")
     if made.left_before is not None:
         voice.say(f"budget:    {made.left_before} left before, {made.left_after} after")
     for note in made.notes:
         voice.say(f"note:      {note}", style="yellow")
 
 
+def shortened(rows: list[list[str]]) -> list[list[str]]:
+    """Return the first and the last stages of a long plan: what differs from the rest often stands at the end."""
+    hidden = len(rows) - MOST_STAGES
+    if hidden <= 1:
+        return rows
+    return [*rows[: MOST_STAGES - LAST_STAGES], [f"... {hidden} more", *[""] * 5], *rows[-LAST_STAGES:]]
+
+
 def release(
     data: Data,
     schema: SchemaPath,
     out: Out,
-    method: MethodName = "contingency",
+    method: OptionalMethod = None,
     settings: Settings = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -111,17 +126,24 @@ def release(
     from sfumato.report.bundle import prepare_output
 
     voice = Voice(json)
-    wanted = build_method(method, settings or [], epsilon, delta)
     facts = Schema.load(schema)
+    wanted, reason = choose_or_build(method, facts, settings or [], epsilon, delta)
     prepare_output(out, private_report)
-    with voice.counting(f"releasing {method}") as progress:
+    with voice.counting(f"releasing {wanted.name}") as progress:
         table = read(data, facts, delimiter, progress)
-        made = run_release(table, wanted, rows, ledger, seed)
+        made = explained_release(run_release(table, wanted, rows, ledger, seed), reason)
         bundle = made.save(out, private_report, table if private_report else None)
     show_release(voice, made, bundle)
     if private_report:
         voice.say(f"custodian's copy (confidential): {private_report}", style="yellow")
     voice.document(release_document(made, bundle))
+
+
+def explained_release(made: Release, reason: str | None) -> Release:
+    """Return the release with the sentence that says why its method was taken, where nobody named one."""
+    if reason is None:
+        return made
+    return dataclasses.replace(made, plan=explained(made.plan, reason), notes=(reason, *made.notes))
 
 
 def show_release(voice: Voice, made: Release, bundle: Path) -> None:
@@ -133,12 +155,23 @@ def show_release(voice: Voice, made: Release, bundle: Path) -> None:
         voice.say(f"left in the ledger: epsilon {made.account.left_epsilon} of {made.account.cap_epsilon}")
     voice.say(f"bundle: {bundle}", style="bold")
     voice.say(f"report: {bundle / 'report.html'}", style="bold")
+    show_model(voice, made, bundle)
+
+
+def show_model(voice: Voice, made: Release, bundle: Path) -> None:
+    """Say how to draw more rows, where the release holds a fitted model."""
+    if made.model is not None:
+        voice.say(f"more rows for free: sfumato sample {bundle} --rows 100000 --out more.parquet")
 
 
 def show_statistics(voice: Voice, made: Release) -> None:
     """Print what was computed from the released data for free."""
+    from sfumato.report.facts import SHOWN_ELSEWHERE, in_words
+
     for name, value in made.statistics.items():
-        shown = f"{value:.5g}" if isinstance(value, float) else str(value)
+        if name in SHOWN_ELSEWHERE:
+            continue
+        shown = f"{value:.5g}" if isinstance(value, float) else in_words(name, value)
         voice.say(f"{name.replace('_', ' ')}: {shown}")
 
 
@@ -146,6 +179,8 @@ def release_document(made: Release, bundle: Path) -> dict[str, Any]:
     """Return the JSON answer of a release."""
     return {
         "bundle": str(bundle),
+        "method": made.method.name,
+        "notes": list(made.notes),
         "report": str(bundle / "report.html"),
         "guarantee": made.guarantee.model_dump(mode="json"),
         "statement": made.guarantee.statement(),

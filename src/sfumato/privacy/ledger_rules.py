@@ -112,7 +112,19 @@ def _over_budget(account: Account, after: Account, *more: str) -> BudgetExceeded
     left = account.left_epsilon
     ask = f"ask for epsilon {left} at most, or " if left != "0" and after.spent[1] <= account.caps[1] else ""
     hint = f"{ask}work with what was already released: that costs nothing"
+    if after.spent[1] and not account.caps[1]:
+        hint = _without_delta(account)
     return BudgetExceeded(f"the cap of table {account.name!r} does not allow this release", [*lines, *more], hint)
+
+
+def _without_delta(account: Account) -> str:
+    """Say what to do where an account was opened without delta and a method needs one."""
+    if account.events or account.exposures:
+        return "the account was opened without delta: use a method that needs none (marginals, contingency, histogram)"
+    return (
+        "the account was opened without delta, which this method needs; as nothing was spent, open the table in a new "
+        f"ledger: sfumato ledger init NEW.db --schema SCHEMA --epsilon {account.cap_epsilon} --delta 1e-6"
+    )
 
 
 def _cost_line(what: str, cap: Fraction, spent: Fraction, total: Fraction) -> str:

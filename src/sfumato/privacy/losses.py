@@ -99,6 +99,7 @@ for _kind in (
     EventKind(name="lattice-gaussian", formal=True, guarantee="approximate", loss=_stated),
     EventKind(name="plausible-deniability", formal=True, guarantee="approximate", loss=_stated),
     EventKind(name="clipped-posterior", formal=True, guarantee="pure", loss=_stated),
+    EventKind(name="gaussian-and-choices", formal=True, guarantee="approximate", loss=_stated),
     EventKind(name="declared", formal=True, guarantee="approximate", loss=_stated),
     EventKind(name="zero-concentrated", formal=True, guarantee="zero-concentrated", loss=_stated),
     EventKind(name="probabilistic", formal=True, guarantee="probabilistic", loss=_stated),

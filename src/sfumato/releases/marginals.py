@@ -129,7 +129,7 @@ class Marginals:
         return cls(epsilon=2.0)
 
 
-def noisy_total(noisy: Mapping[tuple[str, ...], NDArray[np.int64]]) -> float:
+def noisy_total(noisy: Mapping[tuple[str, ...], NDArray[Any]]) -> float:
     """Average the totals of the one-way tables, weighted by their precision (fewer cells, less noise)."""
     ones = [counts for names, counts in noisy.items() if len(names) == 1]
     weights = np.array([1.0 / counts.size for counts in ones])

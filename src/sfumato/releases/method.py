@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from sfumato.errors import PlanError
+from sfumato.privacy.event import Event
+from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.randomness import Randomness
 from sfumato.registry import REGISTRY
 from sfumato.releases.plan import Plan
@@ -24,6 +27,32 @@ Makes = Literal["counts", "rows", "values"]
 """What a method releases: noisy counts of whole domains, synthetic rows, or noisy numbers such as a curve."""
 
 
+class Model(Protocol):
+    """What a method fitted to noisy answers: rows can be drawn from it again for nothing, since it was paid for."""
+
+    def promised(self, guarantee: Guarantee, events: Sequence[Event], stamp: str | None) -> Self:
+        """Return the model with the guarantee, the events and the stamp of the release that it came from."""
+        ...
+
+    def sample(self, rows: int | None = None, seed: int | None = None, rounding: bool = True) -> pa.Table:
+        """Return rows drawn from the model."""
+        ...
+
+    def stream(self, rows: int | None = None, batch_rows: int = ..., seed: int | None = None, rounding: bool = True,
+               ) -> Iterator[pa.Table]:  # fmt: skip
+        """Yield such rows batch by batch."""
+        ...
+
+    def write_parquet(self, path: str | Path, rows: int | None = None, seed: int | None = None, rounding: bool = True,
+                      batch_rows: int = ..., overwrite: bool = False) -> Path:  # fmt: skip
+        """Write such rows to one Parquet file that carries the guarantee."""
+        ...
+
+    def save(self, path: str | Path, overwrite: bool = False) -> Path:
+        """Write the model to one file."""
+        ...
+
+
 @dataclass(frozen=True)
 class Output:
     """What a method hands back: Arrow tables, and statistics that are free post-processing of them."""
@@ -32,6 +61,8 @@ class Output:
     single: bool
     statistics: Mapping[str, Any] = field(default_factory=dict[str, Any])
     notes: tuple[str, ...] = ()
+    model: Model | None = None
+    """The fitted model, where the method has one that can be sampled again; the release attaches its guarantee."""
 
 
 @runtime_checkable

@@ -54,6 +54,8 @@ class Plan(BaseModel):
     cells: int
     memory_bytes: int
     rows: int | None = None
+    seconds: float | None = None
+    """A rough guess of the time of the run, for methods that may take long."""
     notes: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     """What the guarantee rests on besides the proof, in words that its statement repeats."""

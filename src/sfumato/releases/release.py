@@ -14,8 +14,9 @@ from sfumato.privacy.event import Event, kind_of
 from sfumato.privacy.exact import exact, show, text
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.ledger import Account, Entry, Ledger
+from sfumato.privacy.noise import require_seedable
 from sfumato.privacy.randomness import Randomness
-from sfumato.releases.method import ChecksTable, Method
+from sfumato.releases.method import ChecksTable, Method, Model
 from sfumato.releases.plan import Plan
 from sfumato.schema import Schema
 from sfumato.table.frames import Tables, to_frame
@@ -43,6 +44,8 @@ class Release:
     notes: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = ()
     account: Account | None = None
+    model: Model | None = None
+    """The fitted model with this guarantee attached, where the method has one: rows drawn from it cost nothing more."""
 
     @cached_property
     def data(self) -> Any:
@@ -73,6 +76,8 @@ def plan(subject: Table | Schema, method: Method, rows: int | None = None, ledge
     made = method.plan(schema, rows, Randomness.of(seed).mode)
     if any(event.is_formal for event in made.events):
         schema.require_confirmed()
+        if seed is not None:
+            require_seedable(part.scale for event in made.events for part in event.parts)
     if rows is not None and method.makes != "rows":
         made = made.model_copy(update={"notes": (*made.notes, f"{method.name} makes no rows, so rows is ignored")})
     if ledger is None:
@@ -106,11 +111,13 @@ def release(table: Table, method: Method, rows: int | None = None, ledger: Ledge
     entries = book.spend(table.schema.name, made.events) if book is not None else ()
     output = method.run(table, made, randomness, rows)
     account = book.account(table.schema.name) if book is not None else None
+    guarantee = _guarantee(table.schema, made, book is not None)
+    model = output.model.promised(guarantee, made.events, randomness.stamp) if output.model is not None else None
     return Release(
-        method=method, schema=table.schema, plan=made, guarantee=_guarantee(table.schema, made, book is not None),
+        method=method, schema=table.schema, plan=made, guarantee=guarantee,
         events=made.events, tables=output.tables, single=output.single, frame_kind=table.frame_kind,
         randomness=randomness, statistics=output.statistics, notes=(*made.notes, *output.notes), entries=entries,
-        account=account,
+        account=account, model=model,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import BundleError, SfumatoError
+from sfumato.privacy.guarantee import Guarantee
 from sfumato.releases.method import Makes
 from sfumato.report.document import FileRecord, ReleaseDocument, ReleasedTable
 from sfumato.report.script import reproduction_script
@@ -29,6 +30,7 @@ DOCUMENT = "release.json"
 SCHEMA = "schema.toml"
 REPORT = "report.html"
 SCRIPT = "reproduce.py"
+MODEL = "model.sfumato"
 WARNING = "NOT-FOR-RELEASE.txt"
 TABLES = "tables"
 METADATA = "sfumato."
@@ -78,11 +80,13 @@ def write_bundle(release: Release, folder: Path) -> ReleaseDocument:
     """Write all files of a bundle into an empty folder and return its document."""
     from sfumato.report.html import public_page
 
-    metadata = parquet_metadata(release)
+    metadata = parquet_metadata(release.guarantee, release.stamp)
     tables = [_write_table(folder, *item, metadata) for item in _placed(release)]
     (folder / SCHEMA).write_text(release.schema.to_toml(), encoding="utf-8")
     if release.stamp:
-        (folder / WARNING).write_text(_warning(release.stamp), encoding="utf-8")
+        (folder / WARNING).write_text(warning(release.stamp), encoding="utf-8")
+    if release.model is not None:
+        release.model.save(folder / MODEL)
     document = ReleaseDocument.from_release(release, tables=tables)
     (folder / SCRIPT).write_text(reproduction_script(document), encoding="utf-8")
     page = public_page(document.with_files(file_records(folder)), release.schema, release.tables)
@@ -93,13 +97,13 @@ def write_bundle(release: Release, folder: Path) -> ReleaseDocument:
     return document
 
 
-def parquet_metadata(release: Release) -> dict[str, str]:
+def parquet_metadata(guarantee: Guarantee, stamp: str | None) -> dict[str, str]:
     """Return what every Parquet file says about itself, so that it can travel alone."""
     from sfumato import __version__
 
-    facts = {"version": __version__, "guarantee": release.guarantee.statement().splitlines()[0]}
-    stamp = {"stamp": release.stamp} if release.stamp else {}
-    return {f"{METADATA}{key}": value for key, value in {**facts, **stamp}.items()}
+    facts = {"version": __version__, "guarantee": guarantee.statement().splitlines()[0]}
+    stamped = {"stamp": stamp} if stamp else {}
+    return {f"{METADATA}{key}": value for key, value in {**facts, **stamped}.items()}
 
 
 def file_records(folder: Path) -> dict[str, FileRecord]:
@@ -152,7 +156,8 @@ def _write_table(folder: Path, columns: tuple[str, ...], stem: str, table: pa.Ta
     return ReleasedTable(columns=columns, kind=makes, rows=table.num_rows, parquet=parquet, csv=csv)
 
 
-def _warning(stamp: str) -> str:
+def warning(stamp: str) -> str:
+    """Return what lies beside files that cannot carry the stamp of a seeded run themselves."""
     return (
         f"{stamp.upper()}\n\nThe noise in these files came from a fixed seed. Anyone who knows the seed can remove\n"
         "the noise and read the private counts. Use them for tests only, and release a run without a seed.\n"

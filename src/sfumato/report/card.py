@@ -28,6 +28,11 @@ UNPROVED = (
 WHOLE_DOMAIN = "Every cell of the public domain is there, empty ones included."
 CLAMPED = "Counts below 0 were set to 0, which lifts cells that are nearly empty."
 UNBIASED = "Counts are unbiased, so some may be below 0."
+IN_ROUNDS = (
+    "Tables that were measured after the single columns stand as one stage: with the cells of the largest of them, and "
+    "with the noise that their whole share would buy for one table. Each took a part of the share, so its noise is "
+    "larger; the statistics below say how large."
+)
 
 
 class Banner(NamedTuple):
@@ -166,6 +171,11 @@ def stages(document: ReleaseDocument) -> list[tuple[str, ...]]:
         )
         for stage in document.stages
     ]
+
+
+def stage_note(document: ReleaseDocument) -> str:
+    """Say how to read a stage whose tables were chosen one after another; empty for other methods."""
+    return IN_ROUNDS if "noise_of_rounds" in document.statistics else ""
 
 
 def _noise_width(stage: Stage) -> str:

@@ -216,8 +216,16 @@ def _nice_steps(top: float) -> list[float]:
 def finished(chart: Any, height: int) -> Spec:
     """Return the specification of a chart that is as wide as its place on the page."""
     fit = alt.AutoSizeParams(type="fit-x", contains="padding")
-    sized = chart.properties(width="container", height=height, autosize=fit)
-    spec: Spec = sized.to_dict(context={"pre_transform": False})
+    return _bare(chart.properties(width="container", height=height, autosize=fit))
+
+
+def fixed(chart: Any, width: int, height: int) -> Spec:
+    """Return the specification of a chart that keeps its shape; the page scales it where there is less room."""
+    return _bare(chart.properties(width=width, height=height))
+
+
+def _bare(chart: Any) -> Spec:
+    spec: Spec = chart.to_dict(context={"pre_transform": False})
     for key in ("$schema", "config"):
         spec.pop(key, None)
     return spec

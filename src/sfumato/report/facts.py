@@ -30,6 +30,24 @@ def _bits(value: float) -> str:
     return f"{value:.4g} bits"
 
 
+def _tables(tables: list[list[str]]) -> str:
+    """Return the first of many tables by their columns, and how many more there are."""
+    shown = "; ".join(" x ".join(names) for names in tables[:MOST_TABLES])
+    return f"{shown}; and {len(tables) - MOST_TABLES} more" if len(tables) > MOST_TABLES else shown or "none"
+
+
+def _range(values: list[float]) -> str:
+    return f"{_short(max(values))} down to {_short(min(values))}" if len(set(values)) > 1 else _short(values[0])
+
+
+def _by_name(amounts: dict[str, int]) -> str:
+    """Return named amounts in the order of their names, which is the one that release.json keeps."""
+    return "; ".join(f"{name}: {say(amount)}" for name, amount in sorted(amounts.items())) or "none"
+
+
+MOST_TABLES = 40
+SHOWN_ELSEWHERE = ("noise_of_tables",)
+"""Statistics whose place is the table under a chart."""
 STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
     "entropy_bits": (
         "Entropy of the released counts",
@@ -185,6 +203,30 @@ STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
         lambda value: say(round(value)),
         "Estimated from the noisy counts; under adjacency replace it is the public row count.",
     ),
+    "rounds": (
+        "Measured tables besides the columns themselves",
+        say,
+        "One in each round; a table that was measured again counts again.",
+    ),
+    "measured_tables": (
+        "Which tables these were",
+        _tables,
+        "In the order in which they were first measured. The model ties their columns together; other columns depend "
+        "on each other only through these.",
+    ),
+    "noise_of_rounds": (
+        "Noise of a count, from round to round",
+        lambda value: _range(value) if value else "none",
+        "Standard deviations. The table of stages shows what the share of all rounds would buy for one table.",
+    ),
+    "groups_of_columns": (
+        "Cells of each column in the model",
+        _by_name,
+        "Neighbouring or rare values were merged where noise would have hidden them, as the noisy counts say; rows get "
+        "values of the whole column.",
+    ),
+    "model_steps": ("Steps of the fit", say, ""),
+    "model_settled": ("Did the fit settle?", _yes, "It stops when more steps would hardly change it."),
     "tree": (
         "Pairs of columns that the model ties together",
         lambda value: "; ".join(" – ".join(edge) for edge in value) or "none",
@@ -195,19 +237,38 @@ STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
         say,
         "Rows that broke a rule of the schema were drawn again; their share shows how far the model is from the rules.",
     ),
+    "rows_repaired_for_rules": (
+        "Synthetic rows mended to keep each rule",
+        _by_name,
+        "As drawn they broke the rule, for the model knows groups of values only. They were changed as little as the "
+        "rule allows; every released row keeps every rule.",
+    ),
     "rows_replaced_for_rules": (
         "Rows replaced to keep the rules",
         say,
-        "Rows that still broke a rule after all draws; copies of rows that keep the rules stand in their place.",
+        "Rows that could not be mended or drawn anew; values of synthetic rows that keep the rules stand in their "
+        "place.",
     ),
 }
 
 
 def statistics(document: ReleaseDocument) -> list[Fact]:
     """Return the statistics, those that need a sentence first."""
-    named = [key for key in STATISTICS if key in document.statistics]
+    present = {key: value for key, value in document.statistics.items() if key not in SHOWN_ELSEWHERE}
+    named = [key for key in STATISTICS if key in present]
     facts: list[Fact] = []
-    for key in (*named, *sorted(set(document.statistics) - set(named))):
+    for key in (*named, *sorted(set(present) - set(named))):
         name, form, sentence = STATISTICS.get(key, (key.replace("_", " "), _short, ""))
-        facts.append(Fact(name, form(document.statistics[key]), sentence))
+        facts.append(Fact(name, form(present[key]), sentence))
     return facts
+
+
+def in_words(key: str, value: Any) -> str:
+    """Return a statistic for one line of a terminal: lists and answers in words, numbers as they are.
+
+    >>> in_words("measured_tables", [["age", "sex"], ["age", "region", "sex"]])
+    'age x sex; age x region x sex'
+    """
+    if key in STATISTICS and isinstance(value, list | tuple | dict | bool):
+        return STATISTICS[key][1](value)
+    return str(value)

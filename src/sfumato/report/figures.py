@@ -50,6 +50,8 @@ class Figure:
     left_out: int = 0
     narrow: bool = False
     """Whether two such figures may stand side by side."""
+    whole: bool = False
+    """Whether its chart keeps its shape, in the middle of the page."""
 
 
 def count_figures(document: ReleaseDocument, schema: Schema, tables: Mapping[ColumnSet, pa.Table],
@@ -67,12 +69,12 @@ def count_figures(document: ReleaseDocument, schema: Schema, tables: Mapping[Col
 def row_figures(document: ReleaseDocument, schema: Schema, counts: Mapping[ColumnSet, Counts],
                 truth: Mapping[ColumnSet, Counts] | None = None) -> list[Figure]:  # fmt: skip
     """Return the figures of synthetic rows, from the marginals of those rows."""
-    noise = spreads(document)
+    noise, total = spreads(document), document.statistics.get("noisy_total")
     figures: list[Figure] = []
     for names, table in counts.items():
         axes = tuple(axis_of(schema[name]) for name in names)
-        spread = noise.get(" x ".join(names))
-        band = _scaled(spread, int(table.sum()), document.statistics.get("noisy_total")) if len(names) == 1 else 0.0
+        spread, finer = noise.get(" x ".join(names)), _finer(document, names, table.size)
+        band = _scaled(spread, finer, int(table.sum()), total) if len(names) == 1 else 0.0
         true = None if truth is None else truth[names]
         view = View(names, axes, table, band, true, (_row_note(band),) if band else ())
         figure = one_way(view) if len(names) == 1 else two_way(view)
@@ -80,11 +82,17 @@ def row_figures(document: ReleaseDocument, schema: Schema, counts: Mapping[Colum
     return figures
 
 
-def _scaled(spread: Spread | None, rows: int, total: Any) -> float:
+def _finer(document: ReleaseDocument, names: ColumnSet, cells: int) -> int:
+    """Return how many measured cells make up one drawn cell: a method may count on a finer grid than the schema's."""
+    measured = [stage.cells for stage in document.stages if stage.name == " x ".join(names)]
+    return max(1, math.ceil(measured[0] / cells)) if measured else 1
+
+
+def _scaled(spread: Spread | None, finer: int, rows: int, total: Any) -> float:
     """Return the band of a measured count, carried over to the number of rows that were drawn."""
     if spread is None:
         return 0.0
-    return spread.half_width() * (rows / total if isinstance(total, int | float) and total > 0 else 1.0)
+    return spread.half_width(finer) * (rows / total if isinstance(total, int | float) and total > 0 else 1.0)
 
 
 def _row_note(band: float) -> str:
@@ -95,9 +103,10 @@ def _row_note(band: float) -> str:
 
 
 def chart_sets(document: ReleaseDocument, schema: Schema, columns: Sequence[str]) -> list[ColumnSet]:
-    """Return the marginals of synthetic rows that are worth a chart: single columns, then pairs of the model's tree."""
+    """Return the marginals of synthetic rows that are worth a chart: single columns, then pairs that the model ties."""
     singles: list[ColumnSet] = [(name,) for name in columns[:MOST_COLUMNS]]
-    edges = [tuple(edge) for edge in document.statistics.get("tree", [])]
+    tied = (document.statistics.get(key, []) for key in ("tree", "measured_tables"))
+    edges = [pair for tables in tied for names in tables for pair in combinations(names, 2)]
     pairs = [pair for pair in (*edges, *combinations(columns, 2)) if set(pair) <= set(columns)]
     small = [pair for pair in dict.fromkeys(pairs) if math.prod(schema.shape(pair)) <= MOST_CELLS]
     return [*singles, *small[:MOST_PAIRS]]

@@ -14,6 +14,7 @@ from sfumato.report import card
 from sfumato.report.document import ReleaseDocument, released_schema
 from sfumato.report.facts import statistics
 from sfumato.report.figures import Figure, chart_sets, count_figures, row_figures
+from sfumato.report.graph_figure import graph_figure
 from sfumato.report.page import render
 from sfumato.report.value_figures import value_figures
 from sfumato.report.views import ColumnSet, Counts, say
@@ -60,7 +61,7 @@ def _figures(
 
     rows = next(iter(tables.values()))
     counts = read(rows, released_schema(schema, rows.column_names)).marginals(_drawn_sets(document, schema, tables))
-    return row_figures(document, schema, counts, truth)
+    return [*graph_figure(document, schema), *row_figures(document, schema, counts, truth)]
 
 
 def _render(document: ReleaseDocument, schema: Schema, figures: Sequence[Figure], true_rows: int | None) -> str:
@@ -78,6 +79,7 @@ def _render(document: ReleaseDocument, schema: Schema, figures: Sequence[Figure]
         cost=card.cost(document),
         identified=card.identified(document, schema),
         stages=card.stages(document),
+        stage_note=card.stage_note(document),
         figures=figures,
         not_drawn=card.not_drawn(document),
         statistics=statistics(document),

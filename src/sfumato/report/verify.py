@@ -23,7 +23,7 @@ from sfumato.privacy.event import Event, kind_of
 from sfumato.privacy.exact import exact, round_down, show
 from sfumato.privacy.ledger import Ledger
 from sfumato.releases.method import REGISTRY, method_class
-from sfumato.report.bundle import DOCUMENT, METADATA, REPORT, SCHEMA, SCRIPT, WARNING, file_record
+from sfumato.report.bundle import DOCUMENT, METADATA, MODEL, REPORT, SCHEMA, SCRIPT, WARNING, file_record
 from sfumato.report.document import ReleaseDocument, ReleasedTable, released_schema
 from sfumato.schema import Schema
 from sfumato.table.frames import cell_table
@@ -103,6 +103,9 @@ class _Inspection:
             for table in document.tables:
                 title = f"{table.parquet} and {table.csv} fit the public schema"
                 self.check(title, lambda table=table: self.data(document, schema, table))
+            if MODEL in document.files:
+                title = f"{MODEL} is sound and carries the same guarantee"
+                self.check(title, lambda: _model_problems(self.folder / MODEL, document, schema))
         if ledger is not None:
             self.check("the ledger holds the recorded events", lambda: _ledger_problems(document, ledger))
 
@@ -165,6 +168,18 @@ class _Inspection:
             yield f"{listed.csv} and {listed.parquet} do not hold the same values"
         look = {"rows": _row_problems, "counts": _cell_problems, "values": _value_problems}[listed.kind]
         yield from look(schema, listed, table)
+
+
+def _model_problems(path: Path, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
+    from sfumato.synthesizers.graphical.fitted import FittedModel
+
+    model = FittedModel.load(path)
+    if (model.method, model.schema) != (document.method.name, schema):
+        yield f"{MODEL} and {DOCUMENT} disagree on the method or on the schema"
+    if (model.guarantee, model.events) != (document.guarantee, document.events):
+        yield f"{MODEL} and {DOCUMENT} do not state the same guarantee and events"
+    if model.stamp != document.randomness.stamp:
+        yield f"{MODEL}: its stamp is not the one in {DOCUMENT}"
 
 
 def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:

@@ -7,15 +7,18 @@ greedy; its tables stay small enough for the processor's cache.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 ColumnSet = tuple[str, ...]
+Flags = NDArray[np.bool_]
 SEEDS = 24
 """How many of the largest uncovered sets are tried as the start of the next table."""
+WORK = 20_000
+"""Entries of (sets x columns) above which fewer starts are tried: a cover must not take longer than the counting."""
 
 
 def cover(sizes: Mapping[str, int], wanted: Sequence[ColumnSet], limit: int) -> list[ColumnSet]:
@@ -29,45 +32,64 @@ def cover(sizes: Mapping[str, int], wanted: Sequence[ColumnSet], limit: int) -> 
 
 @lru_cache(maxsize=64)
 def _cover(sizes: tuple[tuple[str, int], ...], wanted: tuple[ColumnSet, ...], limit: int) -> tuple[ColumnSet, ...]:
-    order = {name: position for position, (name, _) in enumerate(sizes)}
-    search = _Search(dict(sizes), limit, {frozenset(names) for names in wanted})
+    names = [name for name, _ in sizes]
+    places = {name: place for place, name in enumerate(names)}
+    distinct = sorted({tuple(sorted(places[name] for name in members)) for members in wanted})
+    search = _Search.of(distinct, np.array([float(size) for _, size in sizes]), limit)
     chosen: list[ColumnSet] = []
-    while search.open:
-        best = max((search.grow(seed) for seed in search.seeds()), key=search.value)
-        chosen.append(tuple(sorted(best, key=order.__getitem__)))
-        search.open = {names for names in search.open if not names <= best}
+    while len(search.open):
+        best = max((search.grown(seed) for seed in search.seeds()), key=search.value)
+        chosen.append(tuple(names[place] for place in np.flatnonzero(best)))
+        search.open = search.open[~search.inside(best)]
     return tuple(chosen)
 
 
 @dataclass
 class _Search:
-    sizes: Mapping[str, int]
-    limit: int
-    open: set[frozenset[str]]
-    _cells: dict[frozenset[str], int] = field(default_factory=dict[frozenset[str], int])
+    """The sets that no table holds yet, one row each, the largest first."""
 
-    def cells(self, names: frozenset[str]) -> int:
-        if names not in self._cells:
-            total = 1
-            for name in names:
-                total *= self.sizes[name]
-            self._cells[names] = total
-        return self._cells[names]
+    open: Flags
+    sizes: NDArray[np.float64]
+    limit: float
 
-    def seeds(self) -> list[frozenset[str]]:
-        return sorted(self.open, key=lambda names: (-self.cells(names), sorted(names)))[:SEEDS]
+    @classmethod
+    def of(cls, wanted: Sequence[tuple[int, ...]], sizes: NDArray[np.float64], limit: int) -> _Search:
+        rows = np.zeros((len(wanted), len(sizes)), dtype=bool)
+        for row, members in zip(rows, wanted, strict=True):
+            row[list(members)] = True
+        cells = np.where(rows, np.log(sizes), 0.0).sum(axis=1)
+        return cls(rows[np.argsort(-cells, kind="stable")], sizes, float(limit))
 
-    def value(self, names: frozenset[str]) -> tuple[int, int]:
-        return sum(wanted <= names for wanted in self.open), -self.cells(names)
+    def cells(self, table: Flags) -> float:
+        return float(np.prod(self.sizes[table]))
 
-    def grow(self, names: frozenset[str]) -> frozenset[str]:
-        """Add the sets that cost the fewest new cells per set covered, while the table stays small."""
+    def seeds(self) -> Flags:
+        return self.open[: max(1, min(SEEDS, WORK // self.open.size))]
+
+    def inside(self, table: Flags) -> Flags:
+        return np.logical_not((self.open & ~table).any(axis=1))
+
+    def value(self, table: Flags) -> tuple[int, float]:
+        return int(self.inside(table).sum()), -self.cells(table)
+
+    def grown(self, table: Flags) -> Flags:
+        """Add columns that complete the most sets for the fewest cells, while the table stays small."""
         while True:
-            fits = [m for w in self.open if not w <= names and self.cells(m := names | w) <= self.limit]
-            if not fits:
-                return names
-            best = max(set(fits), key=lambda m: (self.value(m)[0] - len(m - names), -self.cells(m), sorted(m)))
-            names = best
+            lacking = self.open & ~table
+            missing = lacking.sum(axis=1)
+            fitting = (missing > 0) & (
+                np.where(lacking, self.sizes, 1.0).prod(axis=1) * self.cells(table) <= self.limit
+            )
+            if not fitting.any():
+                return table
+            nearest = fitting & (missing == missing[fitting].min())
+            table = table | self._best(lacking[nearest])
+
+    def _best(self, steps: Flags) -> Flags:
+        """Return the step that most sets ask for; among equals the one of fewest cells."""
+        found, counts = np.unique(steps, axis=0, return_counts=True)
+        cells = np.where(found, self.sizes, 1.0).prod(axis=1)
+        return found[np.lexsort((cells, -counts))[0]]
 
 
 def marginal(table: NDArray[np.int64], names: ColumnSet, wanted: ColumnSet) -> NDArray[np.int64]:

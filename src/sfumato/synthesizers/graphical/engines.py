@@ -1,0 +1,45 @@
+"""How tables are measured and modelled: rounds with a tree, rounds with a tree and a mixture, or all pairs at once.
+
+All pairs at once (``run_pairs``) makes no choices: every two-way table gets the same discrete Gaussian noise, and a
+mixture of products, whose size does not depend on which tables were measured, is fitted to all of them. Costs are paid
+from the same budget; with nothing spent on choices its theorem is that of Gaussian noise alone, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sfumato.privacy.randomness import Randomness
+from sfumato.synthesizers.graphical.averaged import AveragedModel
+from sfumato.synthesizers.graphical.budget import Budget
+from sfumato.synthesizers.graphical.mixture import fit_mixture
+from sfumato.synthesizers.graphical.model import GraphicalModel, NoisyTable
+from sfumato.synthesizers.graphical.rounds import Fitted, Problem, Round, Settings, Watch, run_rounds
+
+
+def run_both(problem: Problem, first: Sequence[NoisyTable], budget: Budget, settings: Settings,
+             randomness: Randomness, watch: Watch | None = None) -> Fitted:  # fmt: skip
+    """Choose and measure tables in rounds, then fit a mixture to the same tables beside the tree."""
+    fitted = run_rounds(problem, first, budget, settings, randomness, watch)
+    mixture = fit_mixture(problem.sizes, fitted.tables, problem.total, supports=problem.supports,
+                          generator=randomness.generator)  # fmt: skip
+    if not isinstance(fitted.model, GraphicalModel):
+        return fitted
+    return replace(fitted, model=AveragedModel(fitted.model, mixture))
+
+
+def run_pairs(problem: Problem, first: Sequence[NoisyTable], budget: Budget, settings: Settings,
+              randomness: Randomness, watch: Watch | None = None) -> Fitted:  # fmt: skip
+    """Measure every pair once and fit a mixture to all of them."""
+    pairs = [clique for clique in problem.counts if len(clique) == 2]
+    sigma = budget.sigma(budget.noise.left / len(pairs))
+    tables, log = list(first), list[Round]()
+    for clique in pairs:
+        tables.append(NoisyTable(clique, budget.noisy(problem.counts[clique], sigma, randomness), sigma))
+        log.append(Round(len(log) + 1, clique, sigma, 0.0, budget.left_share))
+        if watch is not None:
+            watch(log[-1])
+    model = fit_mixture(problem.sizes, tables, problem.total, supports=problem.supports,
+                        generator=randomness.generator)  # fmt: skip
+    return Fitted(model, tuple(tables), tuple(log))

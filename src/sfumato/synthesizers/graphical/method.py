@@ -1,0 +1,89 @@
+"""What AIM and MST share: their parameters are checked, planned and run in one way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import PlanError, TableError
+from sfumato.privacy.exact import exact, positive
+from sfumato.privacy.randomness import Randomness
+from sfumato.releases.method import Output
+from sfumato.releases.plan import Plan
+from sfumato.schema import Schema
+from sfumato.synthesizers.graphical.design import LARGEST_SAMPLE, Design
+from sfumato.synthesizers.graphical.rounds import Settings
+from sfumato.synthesizers.graphical.running import Measure, release_rows
+
+if TYPE_CHECKING:
+    from sfumato.table import Table
+
+LEAST_ROWS = 2
+"""A table of one row is that row: there is nothing to model, and noise would hide all of it."""
+BINS = ("adaptive", "schema")
+
+
+class GraphicalMethod:
+    """A method that fits a graphical model to noisy marginals."""
+
+    epsilon: Any
+    delta: Any
+    columns: Any
+    bins: Any
+    rounding: Any
+
+    def design(self, schema: Schema) -> Design:
+        """Return what will be done, from public facts alone."""
+        raise NotImplementedError
+
+    def settings(self) -> Settings:
+        """Return how the budget is spread."""
+        raise NotImplementedError
+
+    @property
+    def measure(self) -> Measure:
+        """How tables are chosen and measured after the one-way ones."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that no schema could make sound, all at once."""
+        problems: list[str] = []
+        for check in (lambda: positive(self.epsilon), lambda: positive(self.delta, "delta")):
+            try:
+                check()
+            except PlanError as error:
+                problems.append(error.headline)
+        if not problems and not exact(self.delta) < 1:
+            problems.append(f"delta must be below 1, found {self.delta}")
+        if self.bins not in BINS:
+            problems.append(f"bins {self.bins!r} is unknown: use one of {', '.join(BINS)}")
+        if problems:
+            raise PlanError(
+                "the parameters are not sound", problems, "give for example epsilon=1.0, delta=1e-9, bins='adaptive'"
+            )
+        if self.columns is not None and not isinstance(self.columns, str):
+            object.__setattr__(self, "columns", tuple(self.columns))
+
+    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
+        """Return cost and needs, or raise PlanError with every problem."""
+        if rows is not None and (isinstance(rows, bool) or rows != int(rows) or not 1 <= rows <= LARGEST_SAMPLE):
+            raise PlanError(
+                f"rows must be a whole number between 1 and {LARGEST_SAMPLE:,}, found {rows}",
+                next_step="give for example 20000 rows, or leave rows out",
+            )
+        return self.design(schema).plan(rows, randomness)
+
+    def require_table(self, table: Table, plan: Plan) -> None:
+        """Refuse a table of one row before anything is spent."""
+        counted = table.marginals([(self.design(table.schema).names[0],)])
+        found = int(sum(counts.sum() for counts in counted.values()))
+        if found < LEAST_ROWS:
+            raise TableError(
+                f"table {table.schema.name!r} has {found} row{'' if found == 1 else 's'}; at least {LEAST_ROWS} are "
+                "needed to synthesise",
+                next_step="check that the right table was read",
+            )
+
+    def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
+        """Measure tables, fit the model, draw rows."""
+        design = self.design(table.schema)
+        return release_rows(design, table, plan, self.measure, self.settings(), bool(self.rounding), randomness)

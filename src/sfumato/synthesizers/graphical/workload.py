@@ -1,0 +1,126 @@
+"""Which marginals a synthetic table shall keep, and which tables may be measured for them: public facts alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from math import comb
+from typing import Any, cast
+
+from sfumato.errors import PlanError
+from sfumato.privacy.exact import Number, exact, positive
+
+Clique = tuple[int, ...]
+THREE_WAY_FROM = 2
+"""Epsilon from which three-way tables are worth their noise; measured on one table at 1 and 3, never searched."""
+MOST_CANDIDATES = 20_000
+WHOLE = 1000
+"""Weights are whole multiples of 1/WHOLE of the largest, so that scores stay whole numbers."""
+LARGEST_SET = 4
+NAMES = ("auto", "2-way", "3-way")
+
+
+def sound_workload(workload: Any) -> Any:
+    """Return a name of a workload, or pairs of a column set and its weight; refuse what is neither, all at once.
+
+    >>> sound_workload({("age", "sex"): 2})
+    ((('age', 'sex'), 2),)
+    """
+    if isinstance(workload, str):
+        if workload in NAMES:
+            return workload
+        raise PlanError(f"workload {workload!r} is unknown", next_step=f"use one of {', '.join(NAMES)}, or column sets")
+    pairs = _pairs(workload)
+    problems = [problem for names, weight in pairs for problem in _problems(names, weight)]
+    if not problems and len({frozenset(names) for names, _ in pairs}) < len(pairs):
+        problems = ["a column set is listed twice"]
+    if problems or not pairs:
+        raise _refused(problems or ["it is empty"], "give sets of column names, such as [['age', 'sex']]")
+    return tuple((tuple(names), weight) for names, weight in pairs)
+
+
+def _pairs(workload: Any) -> list[tuple[Any, Any]]:
+    """Return every set with its weight, 1 unless said, whatever they are."""
+    if isinstance(workload, Mapping):
+        return list(cast(Mapping[Any, Any], workload).items())
+    if not isinstance(workload, Iterable):
+        return [(workload, 1)]
+    return [item if _is_pair(item) else (item, 1) for item in cast(Iterable[Any], workload)]
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], list | tuple)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _problems(names: Any, weight: Any) -> list[str]:
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        return [f"{names!r} is not a list of column names"]
+    listed = [str(name) for name in cast(Iterable[Any], names)]
+    label = " x ".join(listed) or "an empty set"
+    shape = [] if 1 <= len(set(listed)) == len(listed) <= LARGEST_SET else [
+        f"{label}: name 1 to {LARGEST_SET} columns, each once"]  # fmt: skip
+    try:
+        positive(weight, "the weight")
+    except PlanError as error:
+        return [*shape, f"{label}: {error.headline}"]
+    return shape
+
+
+def _refused(problems: Sequence[str], next_step: str) -> PlanError:
+    return PlanError("the workload cannot be kept", list(dict.fromkeys(problems)), next_step)
+
+
+def wanted_sets(workload: Any, names: Sequence[str], epsilon: Number) -> dict[Clique, float]:
+    """Return the column sets that the workload asks for, with their weights."""
+    sound = sound_workload(workload)
+    if isinstance(sound, str):
+        return _all_sets(_ways(sound, epsilon, len(names)), len(names))
+    unknown = [f"there is no synthesised column {name!r}" for key, _ in sound for name in key if name not in names]
+    if unknown:
+        raise _refused(unknown, f"name columns among these: {', '.join(names)}")
+    places = {name: i for i, name in enumerate(names)}
+    return {tuple(sorted(places[name] for name in key)): float(exact(weight)) for key, weight in sound}
+
+
+def largest_set(workload: Any, epsilon: Number) -> int:
+    """Return how many columns the largest table of a sound workload has, as far as it says without a schema."""
+    if isinstance(workload, str):
+        return _ways(workload, epsilon, LARGEST_SET)
+    return max(len(names) for names, _ in workload)
+
+
+def _ways(workload: str, epsilon: Number, columns: int) -> int:
+    if workload == "auto":
+        fits = columns >= 3 and comb(columns, 3) + comb(columns, 2) <= MOST_CANDIDATES
+        return 3 if fits and exact(epsilon) >= THREE_WAY_FROM else 2
+    return min(int(workload[0]), columns)
+
+
+def _all_sets(ways: int, columns: int) -> dict[Clique, float]:
+    return dict.fromkeys(combinations(range(columns), ways), 1.0)
+
+
+def candidates(wanted: Mapping[Clique, float]) -> dict[Clique, int]:
+    """Return the tables that may be measured, with whole weights: every subset of what is wanted.
+
+    A table's weight is the sum over the wanted sets of their weight times the number of columns shared, as in AIM.
+    """
+    subsets = {part for clique in wanted for size in range(1, len(clique) + 1) for part in combinations(clique, size)}
+    touching = _by_column(wanted)
+    raw = {clique: sum(touching[column] for column in clique) for clique in sorted(subsets)}
+    largest = max(raw.values())
+    if len(raw) > MOST_CANDIDATES:
+        raise PlanError(
+            f"the workload asks for {len(raw):,} tables, at most {MOST_CANDIDATES:,} can be weighed",
+            next_step="use workload='2-way', fewer columns, or your own sets",
+        )
+    return {clique: max(1, round(WHOLE * weight / largest)) for clique, weight in raw.items()}
+
+
+def _by_column(wanted: Mapping[Clique, float]) -> dict[int, float]:
+    """Sum the weights of the wanted sets that hold a column: |r and s| summed over s is additive in r's columns."""
+    total: dict[int, float] = {}
+    for clique, weight in wanted.items():
+        for column in clique:
+            total[column] = total.get(column, 0.0) + weight
+    return total

@@ -15,6 +15,7 @@ import picture_attacks
 import picture_clusters
 import picture_deniability
 import picture_entropy
+import picture_graphical
 import picture_mean_curve
 import picture_noise
 import picture_pseudo_posterior
@@ -49,8 +50,8 @@ def main() -> int:
     except TableError as error:
         print(f"{error}\nmaking the pictures from the example households", file=sys.stderr)
         tables = None
-    for page in (picture_attacks, picture_clusters, picture_deniability, picture_entropy, picture_mean_curve,
-                 picture_noise, picture_pseudo_posterior, picture_two_stage):  # fmt: skip
+    for page in (picture_attacks, picture_clusters, picture_deniability, picture_entropy, picture_graphical,
+                 picture_mean_curve, picture_noise, picture_pseudo_posterior, picture_two_stage):  # fmt: skip
         page.main()
     people, ratings = _counts(tables)
     pictures = {

@@ -3,8 +3,9 @@
 zCDP bounds such a run, but its conversion to (epsilon, delta) gives away a tenth of what the Gaussian part could have
 had. Here the Gaussian part is accounted exactly and only the choices by zCDP.
 
-Theorem. A run asks, in any order and adaptively, for Gaussian answers q(x) + N(0, s^2 I), where neighbours move q by at
-most D in L2, and for choices, each e-bounded-range. Two totals are fixed beforehand and no step may exceed them:
+Theorem. A run asks, in any order and adaptively, a bounded number of times, for Gaussian answers q(x) + N(0, s^2 I),
+where neighbours move q by at most D in L2, and for choices, each e-bounded-range, whose random bits are independent of
+everything else. Two totals are fixed beforehand and no step may exceed them:
 sum D^2 / s^2 <= mu^2, and sum e^2 / 8 <= rho. Then for every epsilon the run is (epsilon, delta)-DP with
 
     delta = E[ h(epsilon - L) ],   L ~ N(mu^2 / 2, mu^2),
@@ -90,6 +91,8 @@ def run_rho(epsilon: Number, delta: Number, choices: Fraction) -> Fraction:
     """
     plain = concentrated_rho(epsilon, delta)
     target, chance = _after_slack(round_down(positive(epsilon)), round_down(exact(delta, "delta")))
+    if target <= 0:
+        return plain
     low, high = 0.0, 2.0 * float(plain)
     for _ in range(34):
         middle = (low + high) / 2

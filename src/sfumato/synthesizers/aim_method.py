@@ -83,7 +83,7 @@ class AIM(GraphicalMethod):
         if self.engine != "mixture":
             return rounds
         return replace(rounds, choice_share=Fraction(0), workload="2-way", later="all pairs",
-                       later_tables=comb(len(names), 2))  # fmt: skip
+                       later_tables=comb(len(names), 2), rounds=0)  # fmt: skip
 
     @property
     def _megabytes(self) -> float:

@@ -55,7 +55,7 @@ class MST(GraphicalMethod):
         return Design(method=self.name, schema=schema, names=names, epsilon=self.epsilon,
                       delta=self.delta, binning=BINNINGS[self.bins], first_share=FIRST_SHARE,
                       choice_share=CHOICE_SHARE, workload="2-way", megabytes=MEGABYTES,
-                      later="pairs of the tree", later_tables=max(len(names) - 1, 1))  # fmt: skip
+                      later="pairs of the tree", later_tables=max(len(names) - 1, 1), rounds=1)  # fmt: skip
 
     def settings(self) -> Settings:
         """Return the limits of the fit."""

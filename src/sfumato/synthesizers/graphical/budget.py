@@ -18,6 +18,7 @@ from sfumato.privacy.exact import Number
 from sfumato.privacy.gaussian_choices import MOST_COORDINATES, lattice_units, run_rho
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
+from sfumato.privacy.whole_counts import LARGEST
 
 
 class Budget:
@@ -43,10 +44,11 @@ class Budget:
     def noisy(self, counts: NDArray[np.int64], sigma: float, randomness: Randomness) -> NDArray[np.float64]:
         """Pay for one table and return it with discrete Gaussian noise, in rows."""
         self._cells += counts.size
-        if self._cells > MOST_COORDINATES:
+        if self._cells > MOST_COORDINATES or int(counts.max(initial=0)) > LARGEST // (4 * self.units):
             raise AccountingError(
-                f"the run has measured more than {MOST_COORDINATES:,} cells, for which its proof was made",
-                next_step="use fewer columns or coarser bins",
+                f"the run has measured more than {MOST_COORDINATES:,} cells, or a count beyond {LARGEST // 4:,} "
+                "lattice units: its proof was made for less",
+                next_step="use fewer columns, coarser bins or a smaller epsilon",
             )
         self.noise.spend(gaussian_cost(sigma, self.squared_sensitivity))
         return add_gaussian(counts * self.units, sigma * self.units, randomness) / self.units

@@ -29,9 +29,9 @@ BYTES_PER_VALUE = 32
 """Memory of one synthetic value while rows are drawn: code, value, mask and the released column."""
 BYTES_PER_COUNT = 24
 """Memory of one cell of a candidate table: true count, what the model says, and a working copy."""
-FIT_SECONDS, LOOK_SECONDS, PAIR_SECONDS = 2.0, 0.02, 0.004
-"""Seconds for each megabyte of the model, for each table that rounds look at, and for each pair of a mixture; measured
-on one machine with 14 to 80 columns, where guesses were within a factor of two."""
+FIT_SECONDS, LOOK_SECONDS, PAIR_SECONDS = 0.02, 0.0002, 0.004
+"""Seconds of a round for each megabyte of the model and each table that is looked at, and of the whole run for each
+table; measured on one machine with 14 to 80 columns, where guesses were within a factor of three."""
 BASE_BYTES = 120_000_000
 """The interpreter with its libraries."""
 
@@ -56,6 +56,8 @@ class Design:
     """What the tables after the one-way ones are called."""
     later_tables: int = 100
     """How many of them share the budget, roughly: it decides how finely columns are cut."""
+    rounds: int = 100
+    """How often the model is fitted again before the next table is chosen, at most."""
 
     def budget(self) -> Budget:
         """Return a fresh budget: what noise and choices may cost."""
@@ -104,9 +106,8 @@ class Design:
 
     def seconds(self) -> float:
         """Return a rough guess of the run's time: fits of the growing model, and a look at every table each round."""
-        if not self.choice_share:
-            return round(2.0 + PAIR_SECONDS * len(self.weights), 1)
-        return round(1.0 + FIT_SECONDS * self.megabytes + LOOK_SECONDS * len(self.weights), 1)
+        each_round = FIT_SECONDS * self.megabytes + LOOK_SECONDS * len(self.weights)
+        return round(2.0 + PAIR_SECONDS * len(self.weights) + self.rounds * each_round, 1)
 
     def refuse(self) -> None:
         """Refuse what cannot be released, all problems at once, before anything is spent."""
@@ -162,8 +163,8 @@ class Design:
         if not self.choice_share:
             return (f"all {len(self.weights):,} tables of up to 2 columns are measured once",)
         ways = max(len(clique) for clique in self.weights)
-        return (f"tables of up to {ways} column{'s' if ways > 1 else ''} are chosen and measured in rounds; the model may take "
-                f"{self.megabytes:g} MB",)  # fmt: skip
+        sets = f"tables of up to {ways} columns" if ways > 1 else "tables of one column"
+        return (f"{sets} are chosen, then measured; the model may take {self.megabytes:g} MB",)
 
 
 def chosen_names(schema: Schema, columns: Sequence[str] | str | None) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def masked(text: str) -> list[str]:
     """Reduce output to what must not differ: no numbers, hashes, folders, frames or spaces."""
     text = re.sub(r"\b[0-9a-f]{16,64}\b", "#", text)
     text = re.sub(r"(?<![\w.])/(?:[\w.\-]+/)*", "", text)
-    text = re.sub(r"-?\d[\d,.:TZ+\-]*", "#", text)
+    text = re.sub(r"-?\d[\d,.:TZ+\-]*(?:e[+-]?\d+)?", "#", text)
     text = re.sub(r"[─-╿\s]+", " ", text)
     return text.split()
 

@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sfumato
@@ -18,7 +19,7 @@ from sfumato.privacy.randomness import Randomness
 from sfumato.risk.attack import AttackResult, Interval, ThreatModel, dp_ceiling
 from sfumato.risk.games import CountPair, ReleaseGame, game
 from sfumato.risk.membership import Learnt, LikelihoodRatio, entropy_and_total, optimal_accuracy, published_pair
-from sfumato.risk.rows import Distance, codes_of, most_exposed
+from sfumato.risk.rows import Distance, Remembered, codes_of, most_exposed
 from sfumato.risk.yardsticks import CountsAsTheyAre, CountsOfNoise, RowsAsTheyAre, RowsOfNoise
 
 COLUMNS = ["region", "sex", "education", "insured"]
@@ -253,3 +254,13 @@ def test_codes_and_distances():
     ).tolist() == [[1, 0]]
     with pytest.raises(RiskError, match="outside the schema"):
         codes_of(frame.set_column(2, "age", [[3] * 50]), schema, ["age"])
+
+
+def test_counts_are_remembered_by_the_cells_that_were_counted():
+    """A method may count the same column on cells of its own: those are other counts."""
+    schema = sfumato.Schema.parse('[table]\nname = "t"\n[columns.a]\nkind = "integer"\nbounds = [1, 4]\n')
+    table = Remembered.of(sfumato.read(pd.DataFrame({"a": [1, 2, 2, 4]}), schema))
+    coarser = replace(table, schema=schema.replace_columns({"a": {"edges": (1, 3, 4)}}))
+    for _ in range(2):
+        assert table.marginals([("a",)])[("a",)].tolist() == [1, 2, 0, 1]
+        assert coarser.marginals([("a",)])[("a",)].tolist() == [3, 1]

@@ -76,12 +76,19 @@ def _encoded(batch: pa.RecordBatch, columns: Sequence[Column]) -> Codes:
     return np.column_stack(codes)
 
 
+MOST_REMEMBERED = 10_000
+"""Tables that are kept: cells that follow from noise differ in every release, and all would fill memory."""
+
+
 @dataclass(frozen=True, eq=False)
 class Remembered(Table):
-    """A table whose counts are kept: releasing it a thousand times counts it once."""
+    """A table whose counts are kept: releasing it a thousand times counts it once.
 
-    counted: dict[tuple[str, ...], NDArray[np.int64]] = field(
-        default_factory=dict[tuple[str, ...], NDArray[np.int64]], repr=False
+    Counts are kept by what decides them, the columns with their cells, since a method may count on cells of its own.
+    """
+
+    counted: dict[tuple[Column, ...], NDArray[np.int64]] = field(
+        default_factory=dict[tuple[Column, ...], NDArray[np.int64]], repr=False
     )
 
     @classmethod
@@ -92,10 +99,13 @@ class Remembered(Table):
     def marginals(self, sets: Any) -> dict[tuple[str, ...], NDArray[np.int64]]:
         """Count what has not been counted yet."""
         wanted = [tuple([names] if isinstance(names, str) else names) for names in sets]
-        fresh = [names for names in wanted if names not in self.counted]
-        if fresh:
-            self.counted.update(super().marginals(fresh))
-        return {names: self.counted[names].copy() for names in wanted}
+        columns = {names: tuple(self.schema[name] for name in names) for names in wanted}
+        known = {names: self.counted[key] for names, key in columns.items() if key in self.counted}
+        fresh = [names for names in columns if names not in known]
+        counts = super().marginals(fresh) if fresh else {}
+        if len(self.counted) < MOST_REMEMBERED:
+            self.counted.update({columns[names]: table for names, table in counts.items()})
+        return {names: (known | counts)[names].copy() for names in wanted}
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from sfumato.synthesizers.graphical.design import Design, chosen_names
 from sfumato.synthesizers.graphical.engines import run_both, run_pairs
 from sfumato.synthesizers.graphical.first import Binning
 from sfumato.synthesizers.graphical.method import GraphicalMethod
+from sfumato.synthesizers.graphical.mixture_fit import Backend, require_backend
 from sfumato.synthesizers.graphical.rounds import Settings, run_rounds
 from sfumato.synthesizers.graphical.running import Measure
 from sfumato.synthesizers.graphical.workload import largest_set, sound_workload
@@ -39,8 +40,9 @@ class AIM(GraphicalMethod):
     noisy counts, "schema" by the schema's own bins. ``model_megabytes`` bounds the model: more keeps more structure and
     takes more time. ``engine`` "tree" fits a junction tree; "both" averages it with a mixture of products fitted to the
     same tables; "mixture" measures all pairs once, without rounds, for tables whose columns hang together too closely
-    for a tree; "auto" is "both" where only pairs are measured, "tree" where larger tables are. With ``rows=None`` the
-    number of rows is the noisy total (the public row count under replace). Rules between columns are kept in every row.
+    for a tree; "auto" is "both" where only pairs are measured, "tree" where larger tables are; ``backend`` "jax" fits
+    the mixture on whatever device JAX finds. With ``rows=None`` the number of rows is the noisy total (the public row
+    count under replace). Rules between columns are kept in every row.
 
     Proof: :mod:`sfumato.synthesizers.graphical.rounds`.
     """
@@ -52,6 +54,7 @@ class AIM(GraphicalMethod):
     model_megabytes: Number | None = None
     bins: Bins = "adaptive"
     engine: EngineName = "auto"
+    backend: Backend = "numpy"
     rounding: bool = True
 
     name: ClassVar[str] = "aim"
@@ -68,6 +71,9 @@ class AIM(GraphicalMethod):
             positive(self.model_megabytes, "model_megabytes")
         if self.engine not in ("auto", *ENGINES):
             raise PlanError(f"engine {self.engine!r} is unknown", next_step=f"use one of auto, {', '.join(ENGINES)}")
+        if self.backend not in ("numpy", "jax"):
+            raise PlanError(f"backend {self.backend!r} is unknown", next_step="use numpy, or jax for a GPU")
+        require_backend(self.backend)
         object.__setattr__(self, "workload", sound_workload(self.workload))
         if self.engine == "mixture" and self.workload not in ("auto", "2-way"):
             raise PlanError(
@@ -98,7 +104,8 @@ class AIM(GraphicalMethod):
 
     def settings(self) -> Settings:
         """Return how the budget is spread over rounds."""
-        return Settings(megabytes=self._megabytes, steps=TWO_WAY_STEPS if self._two_way else THREE_WAY_STEPS)
+        steps = TWO_WAY_STEPS if self._two_way else THREE_WAY_STEPS
+        return Settings(megabytes=self._megabytes, steps=steps, backend=self.backend)
 
     @property
     def measure(self) -> Measure:

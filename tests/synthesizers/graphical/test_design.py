@@ -11,7 +11,7 @@ import pytest
 
 import sfumato
 from sfumato import AIM, MST, Ledger, Schema
-from sfumato.errors import DraftSchemaError, PlanError, SfumatoError, TableError
+from sfumato.errors import DraftSchemaError, MissingExtra, PlanError, SfumatoError, TableError
 from sfumato.privacy.exact import exact
 from sfumato.synthesizers.graphical.design import chosen_names
 
@@ -190,3 +190,11 @@ def test_everything_wrong_with_the_columns_is_said_at_once():
     with pytest.raises(PlanError, match="cannot be used") as caught:
         chosen_names(SCHEMA, ["sex", "sex", "x", "y"])
     assert len(caught.value.problems) == 3
+
+
+def test_an_unknown_backend_and_a_missing_library_are_named(monkeypatch):
+    with pytest.raises(PlanError, match="backend 'tpu' is unknown"):
+        sfumato.AIM(epsilon=1, backend="tpu")
+    monkeypatch.setitem(__import__("sys").modules, "jax", None)
+    with pytest.raises(MissingExtra, match="needs JAX"):
+        sfumato.AIM(epsilon=1, engine="mixture", backend="jax")

@@ -23,7 +23,7 @@ def run_both(problem: Problem, first: Sequence[NoisyTable], budget: Budget, sett
     """Choose and measure tables in rounds, then fit a mixture to the same tables beside the tree."""
     fitted = run_rounds(problem, first, budget, settings, randomness, watch)
     mixture = fit_mixture(problem.sizes, fitted.tables, problem.total, supports=problem.supports,
-                          generator=randomness.generator)  # fmt: skip
+                          generator=randomness.generator, backend=settings.backend)  # fmt: skip
     if not isinstance(fitted.model, GraphicalModel):
         return fitted
     return replace(fitted, model=AveragedModel(fitted.model, mixture))
@@ -41,5 +41,5 @@ def run_pairs(problem: Problem, first: Sequence[NoisyTable], budget: Budget, set
         if watch is not None:
             watch(log[-1])
     model = fit_mixture(problem.sizes, tables, problem.total, supports=problem.supports,
-                        generator=randomness.generator)  # fmt: skip
+                        generator=randomness.generator, backend=settings.backend)  # fmt: skip
     return Fitted(model, tuple(tables), tuple(log))

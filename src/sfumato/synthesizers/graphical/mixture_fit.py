@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -67,12 +68,16 @@ def runner(problem: Problem, backend: Backend) -> Runner:
     """Return what takes a block of steps, on the processor with NumPy or on whatever device JAX finds."""
     if backend == "numpy":
         return lambda state, rate: _block(problem, state, rate)
+    require_backend(backend)
     from sfumato.synthesizers.graphical.mixture_jax import jax_runner
 
-    try:
-        return jax_runner(problem, BLOCK)
-    except ImportError as error:
-        raise MissingExtra("backend='jax' needs JAX", next_step="pip install 'sfumato[deep]'") from error
+    return jax_runner(problem, BLOCK)
+
+
+def require_backend(backend: Backend) -> None:
+    """Refuse a backend whose library is not installed."""
+    if backend == "jax" and importlib.util.find_spec("jax") is None:
+        raise MissingExtra("backend='jax' needs JAX", next_step="pip install 'sfumato[deep]'")
 
 
 def _block(problem: Problem, state: State, rate: float) -> State:

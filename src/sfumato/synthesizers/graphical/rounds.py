@@ -26,6 +26,7 @@ from sfumato.synthesizers.graphical.budget import Budget
 from sfumato.synthesizers.graphical.estimation import fit
 from sfumato.synthesizers.graphical.junction import model_cells
 from sfumato.synthesizers.graphical.mixture import MixtureModel
+from sfumato.synthesizers.graphical.mixture_fit import Backend
 from sfumato.synthesizers.graphical.model import GraphicalModel, NoisyTable, Support
 from sfumato.synthesizers.graphical.selection import noise_distance, pick_table
 
@@ -62,6 +63,8 @@ class Settings:
     That is early stopping, not the least loss: fits that went on followed the noise and gave worse tables.
     """
     megabytes: float = 2.0
+    backend: Backend = "numpy"
+    """Where a mixture is fitted."""
 
 
 @dataclass(frozen=True)

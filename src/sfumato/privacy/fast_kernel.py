@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba as nb
 import numpy as np
+
+from sfumato.compiled import compiled
 
 BLOCK = 512
 """Draws that are searched side by side: each step of the search is one loop over the block, in the nearest cache."""
@@ -19,15 +20,7 @@ REFUSED, KEPT, UNSURE = 0, 1, 2
 """What became of a proposal."""
 
 
-def _compiled(function: Any) -> Any:
-    """Compile on first use and keep the machine code; where no folder can be written, compile in each process."""
-    try:
-        return nb.njit(nogil=True, cache=True, boundscheck=False)(function)
-    except RuntimeError:  # numba found no place for its cache
-        return nb.njit(nogil=True, boundscheck=False)(function)
-
-
-@_compiled
+@compiled
 def invert(words: Any, bits: int, table: Any, outcomes: Any, undecided: Any) -> int:
     """Write how many table entries lie below the first ``bits`` bits of each word; return how many are undecided.
 
@@ -54,7 +47,7 @@ def invert(words: Any, bits: int, table: Any, outcomes: Any, undecided: Any) -> 
     return waiting
 
 
-@_compiled
+@compiled
 def add_clamped(counts: Any, noise: Any, total: Any) -> None:
     """Add and clamp to the integer range: wrapping around would reveal large counts."""
     for i in range(counts.shape[0]):
@@ -63,14 +56,14 @@ def add_clamped(counts: Any, noise: Any, total: Any) -> None:
         total[i] = counts[i] + fitting
 
 
-@_compiled
+@compiled
 def signed(sizes: Any, words: Any) -> None:
     """Turn sizes negative where the last bit of the word is 1; the sign of 0 is not read."""
     for i in range(sizes.shape[0]):
         sizes[i] *= 1 - 2 * (words[i] & 1)
 
 
-@_compiled
+@compiled
 def join_digits(noise: Any, rest: Any, run: int) -> None:
     """Turn outcomes of the top into sizes: 0 stays 0, and 1 + q becomes q run + rest, clamped to 64 bits."""
     most = LARGEST // run - 1
@@ -78,7 +71,7 @@ def join_digits(noise: Any, rest: Any, run: int) -> None:
         noise[i] = min(noise[i] - 1, most) * run + rest[i] if noise[i] > 0 else 0
 
 
-@_compiled
+@compiled
 def propose(coarse: Any, signs: Any, low: Any, uniform: Any, run_bits: int, bits: int, rate: float, close: float,
             noise: Any, verdict: Any) -> None:  # fmt: skip
     """Write coarse 2^run_bits + low bits with its sign, and whether a uniform number keeps it."""

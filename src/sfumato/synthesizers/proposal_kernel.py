@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.compiled import compiled
 from sfumato.synthesizers.deniability_law import CELL_SHIFT
 
 MARGIN = 1e-6
@@ -22,7 +22,7 @@ MARGIN = 1e-6
 Codes = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _cost(costs: Any, order: Any, seed: Any, candidate: Any) -> float:
     total = CELL_SHIFT
     for i in order:
@@ -30,7 +30,7 @@ def _cost(costs: Any, order: Any, seed: Any, candidate: Any) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _bounds(costs: Any, order: Any, sizes: Any, candidate: Any, least: Any, most: Any) -> None:
     """Fill in the least and the most that the columns from each place on can add."""
     for at in range(len(order) - 1, -1, -1):
@@ -40,7 +40,7 @@ def _bounds(costs: Any, order: Any, sizes: Any, candidate: Any, least: Any, most
         most[at] = most[at + 1] + column.max()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _walk(costs: Any, order: Any, codes: Any, counts: Any, ends: Any, candidate: Any, cell: float, sums: Any,
           least: Any, most: Any) -> int:  # fmt: skip
     """Return how many rows lie in a cell; ``sums[d]`` is the sum over the first d columns of the row at hand."""
@@ -63,7 +63,7 @@ def _walk(costs: Any, order: Any, codes: Any, counts: Any, ends: Any, candidate:
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count(costs: Any, order: Any, sizes: Any, codes: Any, counts: Any, ends: Any, seeds: Any, candidates: Any,
            found: Any) -> None:  # fmt: skip
     sums = np.zeros(len(order) + 1)

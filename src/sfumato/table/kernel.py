@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from sfumato.compiled import compiled
 
 BLOCK = 8192
 """Rows whose fused cell numbers stay in the first-level cache."""
 FEW_BINS = 12
 
 
-def _compiled(function: Any) -> Any:
-    """Compile on first use and keep the machine code; where no folder can be written, compile in each process."""
-    try:
-        return nb.njit(nogil=True, cache=True, boundscheck=False)(function)
-    except RuntimeError:  # numba found no place for its cache
-        return nb.njit(nogil=True, boundscheck=False)(function)
-
-
-@_compiled
+@compiled
 def encode_lookup(values: Any, low: int, lookup: Any, outside: int, codes: Any) -> None:
     """Whole numbers by table: ``codes[i] = lookup[values[i] - low]``, or ``outside``."""
     length = np.uint64(lookup.shape[0])
@@ -31,7 +24,7 @@ def encode_lookup(values: Any, low: int, lookup: Any, outside: int, codes: Any) 
         codes[i] = lookup[place] if place < length else outside
 
 
-@_compiled
+@compiled
 def encode_few_bins(values: Any, starts: Any, high: float, outside: int, codes: Any) -> None:
     """Few bins: count the starts that are not above the value, without branches."""
     bins = starts.shape[0]
@@ -48,7 +41,7 @@ def encode_few_bins(values: Any, starts: Any, high: float, outside: int, codes: 
             codes[i] = codes[i] if inside else outside
 
 
-@_compiled
+@compiled
 def encode_many_bins(values: Any, starts: Any, high: float, guess: Any, scale: float, outside: int, codes: Any) -> None:
     """Many bins: a guess on a uniform grid, then exact steps to the bin that the edges say."""
     bins = starts.shape[0]
@@ -67,7 +60,7 @@ def encode_many_bins(values: Any, starts: Any, high: float, guess: Any, scale: f
             codes[i] = outside
 
 
-@_compiled
+@compiled
 def mark_fractions(values: Any, outside: int, codes: Any) -> None:
     """A whole-valued column holds no fractions: mark them as outside."""
     for i in range(values.shape[0]):
@@ -75,7 +68,7 @@ def mark_fractions(values: Any, outside: int, codes: Any) -> None:
             codes[i] = outside
 
 
-@_compiled
+@compiled
 def mark_missing(validity: Any, offset: int, missing: int, codes: Any) -> None:
     """Set the code of missing values from Arrow's validity bits."""
     for i in range(codes.shape[0]):
@@ -84,7 +77,7 @@ def mark_missing(validity: Any, offset: int, missing: int, codes: Any) -> None:
             codes[i] = missing
 
 
-@_compiled
+@compiled
 def tally(codes: Any, code: int) -> int:
     """Count how often a code occurs."""
     found = 0
@@ -93,7 +86,7 @@ def tally(codes: Any, code: int) -> int:
     return found
 
 
-@_compiled
+@compiled
 def count_sets(codes: Any, rows: int, columns: Any, pointers: Any, strides: Any, offsets: Any, counts: Any) -> None:
     """Count every column set over a batch: fuse the codes of a block into cell numbers, then increment."""
     cell = np.empty(BLOCK, dtype=np.int32)
@@ -112,7 +105,7 @@ def count_sets(codes: Any, rows: int, columns: Any, pointers: Any, strides: Any,
                 table[cell[i]] += 1
 
 
-@_compiled
+@compiled
 def count_large_set(codes: Any, rows: int, columns: Any, strides: Any, counts: Any) -> None:
     """Count one set whose cells need more than 31 bits."""
     for i in range(rows):

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba as nb
 import numpy as np
+
+from sfumato.compiled import compiled
 
 STEPS = 32_766
 """Lattice steps in half of the box: even, so that half of ``UNIT`` is whole, and within 16 bits."""
@@ -23,15 +24,7 @@ LENGTH = 1 << 24
 """Lattice units in the length of a vector that is summed by itself, and in one count."""
 
 
-def _compiled(function: Any) -> Any:
-    """Compile on first use and keep the machine code; where no folder can be written, compile in each process."""
-    try:
-        return nb.njit(nogil=True, cache=True, boundscheck=False)(function)
-    except RuntimeError:  # numba found no place for its cache
-        return nb.njit(nogil=True, boundscheck=False)(function)
-
-
-@_compiled
+@compiled
 def quantise_rows(rows: Any, middle: Any, inverse: Any, whole: Any) -> None:
     """Write rows as lattice steps away from the middle of the box, at most ``STEPS``; see ``MISSING``."""
     for i in range(rows.shape[0]):
@@ -45,7 +38,7 @@ def quantise_rows(rows: Any, middle: Any, inverse: Any, whole: Any) -> None:
             whole[i, 0] = MISSING
 
 
-@_compiled
+@compiled
 def _standardised(steps: Any, mean: Any, factor: Any, scaled: Any) -> bool:
     """Scale a quantised row by noisy mean and spread, clipped to [-1, 1]; return whether all its values are known."""
     if steps[0] == MISSING:
@@ -55,7 +48,7 @@ def _standardised(steps: Any, mean: Any, factor: Any, scaled: Any) -> bool:
     return True
 
 
-@_compiled
+@compiled
 def _nearest(scaled: Any, centres: Any) -> tuple[int, float]:
     best, least = 0, np.inf
     for k in range(centres.shape[0]):
@@ -68,7 +61,7 @@ def _nearest(scaled: Any, centres: Any) -> tuple[int, float]:
     return best, least
 
 
-@_compiled
+@compiled
 def _quantise(vector: Any, longest: float, steps: int, whole: Any) -> bool:
     """Shrink a vector to ``longest`` and write it in units of longest / steps, towards 0.
 
@@ -88,7 +81,7 @@ def _quantise(vector: Any, longest: float, steps: int, whole: Any) -> bool:
     return length <= steps * steps
 
 
-@_compiled
+@compiled
 def sum_scales(rows: Any, sums: Any) -> None:
     """Add up (1, z, z^2 - 1/2) of every row, in lattice units."""
     columns = rows.shape[1]
@@ -102,7 +95,7 @@ def sum_scales(rows: Any, sums: Any) -> None:
             sums[1 + columns + j] += step * step - UNIT // 2
 
 
-@_compiled
+@compiled
 def sum_products(rows: Any, mean: Any, factor: Any, longest: float, sums: Any) -> None:
     """Add up the upper triangle of y y' in lattice units, y being the standardised row shrunk to ``longest``."""
     columns = rows.shape[1]
@@ -119,7 +112,7 @@ def sum_products(rows: Any, mean: Any, factor: Any, longest: float, sums: Any) -
                 place += 1
 
 
-@_compiled
+@compiled
 def count_plane(rows: Any, mean: Any, factor: Any, plane: Any, low: Any, per_width: Any,
                 counts: Any) -> None:  # fmt: skip
     """Count the cells of a grid in the plane; what lies outside counts at the border."""
@@ -137,7 +130,7 @@ def count_plane(rows: Any, mean: Any, factor: Any, plane: Any, low: Any, per_wid
         counts[first, second] += 1
 
 
-@_compiled
+@compiled
 def sum_steps(rows: Any, mean: Any, factor: Any, centres: Any, longest: float, counts: Any,
               sums: Any) -> None:  # fmt: skip
     """Count the rows nearest to each centre, and add up their steps away from it, shrunk to ``longest``."""
@@ -155,7 +148,7 @@ def sum_steps(rows: Any, mean: Any, factor: Any, centres: Any, longest: float, c
                 sums[k, j] += whole[j]
 
 
-@_compiled
+@compiled
 def count_radii(rows: Any, mean: Any, factor: Any, centres: Any, per_width: float,
                 counts: Any) -> None:  # fmt: skip
     """Count rows by nearest centre and distance to it; what lies beyond the last edge counts in the last bin."""
@@ -167,7 +160,7 @@ def count_radii(rows: Any, mean: Any, factor: Any, centres: Any, per_width: floa
         counts[k, min(counts.shape[1] - 1, np.int64(math.sqrt(square) * per_width))] += 1
 
 
-@_compiled
+@compiled
 def label_rows(rows: Any, mean: Any, factor: Any, centres: Any, labels: Any) -> None:
     """Write the number of the nearest centre of each row; -1 for a row with a value that is not a number."""
     scaled = np.empty(rows.shape[1])
@@ -177,7 +170,7 @@ def label_rows(rows: Any, mean: Any, factor: Any, centres: Any, labels: Any) -> 
             labels[i], _ = _nearest(scaled, centres)
 
 
-@_compiled
+@compiled
 def count_cells(rows: Any, starts: Any, offsets: Any, low: Any, high: Any, per_width: Any, counts: Any) -> None:
     """Count the cells of a grid with any edges: a guess as if they were even, then exact steps to the right cell."""
     for i in range(rows.shape[0]):
@@ -196,7 +189,7 @@ def count_cells(rows: Any, starts: Any, offsets: Any, low: Any, high: Any, per_w
             counts[place] += 1
 
 
-@_compiled
+@compiled
 def fold_value(value: float, low: float, high: float) -> float:
     """Reflect a value at both bounds as often as it takes: it ends inside; one just outside stays near its bound."""
     if low <= value <= high:
@@ -207,14 +200,14 @@ def fold_value(value: float, low: float, high: float) -> float:
     return min(high, max(low, low + (gone if gone <= width else 2 * width - gone)))
 
 
-@_compiled
+@compiled
 def round_value(value: float, coin: float) -> float:
     """Round up with probability equal to the fraction, else down, by a uniform coin: right on average."""
     below = math.floor(value)
     return below + 1.0 if coin < value - below else float(below)
 
 
-@_compiled
+@compiled
 def place_rows(labels: Any, radii: Any, normals: Any, coins: Any, centres: Any, shape: Any, slope: Any, shift: Any,
                low: Any, high: Any, whole: Any, drawn: Any) -> None:  # fmt: skip
     """Write rows at random directions around their centres, in units of the data, inside the box."""

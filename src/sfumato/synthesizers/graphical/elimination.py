@@ -7,19 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
-
-def _compiled(function: Any) -> Any:
-    """Compile on first use and keep the machine code; where no folder can be written, compile in each process."""
-    try:
-        return nb.njit(nogil=True, cache=True, boundscheck=False)(function)
-    except RuntimeError:  # numba found no place for its cache
-        return nb.njit(nogil=True, boundscheck=False)(function)
+from sfumato.compiled import compiled
 
 
-@_compiled
+@compiled
 def _cells(adjacency: Any, sizes: Any, column: int) -> float:
     """Return the cells of the clique that arises when the column is eliminated now."""
     cells = sizes[column]
@@ -29,7 +22,7 @@ def _cells(adjacency: Any, sizes: Any, column: int) -> float:
     return cells
 
 
-@_compiled
+@compiled
 def _join_neighbours(adjacency: Any, column: int, members: Any) -> int:
     """Take the column out of the graph, join its neighbours with each other, and return how many they are."""
     degree = 0
@@ -46,7 +39,7 @@ def _join_neighbours(adjacency: Any, column: int, members: Any) -> int:
     return degree
 
 
-@_compiled
+@compiled
 def eliminate(adjacency: Any, sizes: Any, members: Any, maximal: Any) -> float:
     """Eliminate the column with the smallest clique again and again; return the cells of the maximal cliques.
 
@@ -75,7 +68,7 @@ def eliminate(adjacency: Any, sizes: Any, members: Any, maximal: Any) -> float:
     return _maximal_cells(members, turn, degrees, kept, maximal)
 
 
-@_compiled
+@compiled
 def _maximal_cells(members: Any, turn: Any, degrees: Any, kept: Any, maximal: Any) -> float:
     """Mark the cliques that lie in another one, add each column to its own clique, and sum the maximal cells."""
     columns = turn.shape[0]

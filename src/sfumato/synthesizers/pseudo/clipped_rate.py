@@ -22,9 +22,9 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.compiled import compiled
 from sfumato.errors import PlanError, TableError
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
@@ -39,7 +39,7 @@ POINTS = 4096
 WIDTH = 5.0
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@compiled(fastmath={"reassoc", "nsz"})
 def _total(tops: Any, factors: Any, slope: float, level: float) -> float:
     """Sum the whole scores 1 + (top + factor * slope + level) of all records, in units; the sum is exact."""
     total = 0.0

@@ -25,8 +25,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.compiled import compiled
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -74,7 +75,7 @@ class Axes:
         return UNITS / (2 * np.exp(2 * self.values[-1]) * self.width)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _residual_squares(target: Any, predictors: Any, table: Any, place: Any, start: int, squares: Any) -> int:
     """Fill in the squared residuals of one chunk of records at one point; return how many they are."""
     size = min(CHUNK, len(target) - start)
@@ -89,7 +90,7 @@ def _residual_squares(target: Any, predictors: Any, table: Any, place: Any, star
     return size
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@compiled(fastmath={"reassoc", "nsz"})
 def _chunk_score(squares: Any, size: int, height: float, fall: float) -> float:
     """Sum whole scores: the sum may be taken in any order, because it is exact; each score is computed by itself."""
     total = 0.0
@@ -100,7 +101,7 @@ def _chunk_score(squares: Any, size: int, height: float, fall: float) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _block_scores(target: Any, predictors: Any, table: Any, heights: Any, falls: Any, origins: Any, sizes: Any,
                   scores: Any) -> None:  # fmt: skip
     """Score every point of every block; within a block the last axis, s, runs fastest."""
@@ -121,7 +122,7 @@ def _block_scores(target: Any, predictors: Any, table: Any, heights: Any, falls:
                     scores[block, corner * depth + t] += part
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _record_bound(nearest: float, low: float, high: float, log_low: float, log_high: float, first: float,
                   width: float) -> float:  # fmt: skip
     """Return the largest score, in units and rounded up, of a residual at least ``nearest`` and s in a range."""
@@ -135,7 +136,7 @@ def _record_bound(nearest: float, low: float, high: float, log_low: float, log_h
     return min(math.ceil(score) + 1.0, UNITS) if score > -1.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _block_bounds(target: Any, predictors: Any, centres: Any, halves: Any, logs: Any, first: float, width: float,
                   bounds: Any) -> None:  # fmt: skip
     for block in range(len(centres)):

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.compiled import compiled
 from sfumato.synthesizers.pseudo.interface import Array
-from sfumato.synthesizers.pseudo.regression_kernel import HALF_LOG_TWO_PI, compiled, standardised
+from sfumato.synthesizers.pseudo.regression_kernel import HALF_LOG_TWO_PI, standardised
 
 ROOT_HALF = math.sqrt(0.5)
 FAR_TAIL = 20.0

@@ -9,21 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba as nb
 import numpy as np
 
+from sfumato.compiled import compiled
 from sfumato.synthesizers.pseudo.interface import Array
 
 BLOCK = 512
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
-
-
-def compiled(function: Any) -> Any:
-    """Compile on first use and keep the machine code; where no folder can be written, compile in each process."""
-    try:
-        return nb.njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # numba found no place for its cache
-        return nb.njit(nogil=True)(function)
 
 
 @compiled

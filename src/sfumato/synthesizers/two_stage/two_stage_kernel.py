@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba as nb
 import numpy as np
+
+from sfumato.compiled import compiled
 
 STEPS = 32_766
 """Lattice steps in the largest length of a vector, and in the largest residual."""
@@ -21,15 +22,7 @@ LENGTH = 1 << 24
 """Lattice units in one count."""
 
 
-def _compiled(function: Any) -> Any:
-    """Compile on first use and keep the machine code; where no folder can be written, compile in each process."""
-    try:
-        return nb.njit(nogil=True, cache=True, boundscheck=False)(function)
-    except RuntimeError:  # numba found no place for its cache
-        return nb.njit(nogil=True, boundscheck=False)(function)
-
-
-@_compiled
+@compiled
 def _quantise(vector: Any, longest: float, whole: Any) -> None:
     """Shrink a vector to ``longest`` and write it in units of longest / STEPS, towards 0.
 
@@ -49,14 +42,14 @@ def _quantise(vector: Any, longest: float, whole: Any) -> None:
             whole[j] = 0
 
 
-@_compiled
+@compiled
 def quantise_vectors(vectors: Any, longest: float, whole: Any) -> None:
     """Write each row as whole steps, shrunk to ``longest``."""
     for i in range(vectors.shape[0]):
         _quantise(vectors[i], longest, whole[i])
 
 
-@_compiled
+@compiled
 def _project(point: Any, frequencies: Any, phases: Any, directions: Any, offset: Any, angles: Any, out: Any) -> None:
     """Write the projections of (x / sqrt(d), random waves at x) on the directions, less their mean."""
     inputs, waves = frequencies.shape
@@ -75,7 +68,7 @@ def _project(point: Any, frequencies: Any, phases: Any, directions: Any, offset:
             out[k] += height * directions[inputs + f, k]
 
 
-@_compiled
+@compiled
 def feature_steps(points: Any, frequencies: Any, phases: Any, directions: Any, offset: Any, longest: float,
                   whole: Any) -> None:  # fmt: skip
     """Write the features of every point as whole steps: projections shrunk to ``longest``, then a constant half of it.
@@ -96,7 +89,7 @@ def feature_steps(points: Any, frequencies: Any, phases: Any, directions: Any, o
         _quantise(out, longest * math.sqrt(1.25), whole[i])
 
 
-@_compiled
+@compiled
 def residual_steps(targets: Any, steps: Any, weights: Any, middle: float, reach: float, whole: Any) -> None:
     """Write how far each target lies from its fit, clipped to ``reach``, in units of reach / STEPS.
 

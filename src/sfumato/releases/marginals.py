@@ -18,7 +18,7 @@ from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.measurement import Measurement, Noise, measure
 from sfumato.releases.method import Makes, Output
-from sfumato.releases.plan import Plan, refuse_memory
+from sfumato.releases.plan import LARGEST_SAMPLE, Plan, refuse_memory, sound_rows
 from sfumato.releases.sampling import Sampled, refuse_impossible_rules, rows_table, sample_rows
 from sfumato.releases.tree import TreeModel, fit_tree
 from sfumato.schema import Schema
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 ONE_WAY_SHARE = Fraction(3, 10)
 """Share of the budget for one-way tables when pairs are measured too: they anchor every conditional table."""
-LARGEST_SAMPLE = 100_000_000
 BYTES_PER_VALUE = 32
 """Memory of one synthetic value while rows are drawn: code, value, mask and the released column."""
 
@@ -100,10 +99,7 @@ class Marginals:
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
-        if rows is not None and not 1 <= rows <= LARGEST_SAMPLE:
-            raise PlanError(
-                f"rows must be between 1 and {LARGEST_SAMPLE:,}, found {rows:,}", next_step="give --rows 20000"
-            )
+        sound_rows(rows)
         plan = self.measurement(schema).plan(schema, randomness)
         refuse_impossible_rules(schema, self.chosen_columns(schema))
         count = rows if rows is not None else schema.rows

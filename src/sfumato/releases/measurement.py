@@ -71,7 +71,7 @@ class Measurement:
 
     def plan(self, schema: Schema, randomness: str = "secure") -> Plan:
         """Return cost, cells and memory; refuse what is wrong or cannot fit, all problems at once."""
-        self._refuse([p for names in self.sets for p in _set_problems(schema, names)], f" on table {schema.name!r}")
+        self._refuse([p for names in self.sets for p in set_problems(schema, names)], f" on table {schema.name!r}")
         refuse_beyond_memory(schema, self.sets)
         events = self._events(schema, randomness)
         return Plan(
@@ -149,7 +149,8 @@ def column_sets(columns: Any) -> tuple[ColumnSet, ...]:
     return tuple(tuple(item) for item in listed)
 
 
-def _set_problems(schema: Schema, names: ColumnSet) -> list[str]:
+def set_problems(schema: Schema, names: ColumnSet) -> list[str]:
+    """Return what is wrong with a set of columns of a release: unknown, identifying or repeated ones."""
     problems: list[str] = []
     for name in names:
         try:

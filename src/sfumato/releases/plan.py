@@ -16,6 +16,8 @@ from sfumato.schema import Schema
 MEMORY_VARIABLE = "SFUMATO_MEMORY"
 MEMORY_SHARE = 0.5
 """Share of the machine's memory that a release may plan for when SFUMATO_MEMORY does not say."""
+LARGEST_SAMPLE = 100_000_000
+"""Synthetic rows of one release, at most."""
 BYTES_PER_COUNT = 48
 """True count, noisy count, the engine's batch of counts, and the released column."""
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -111,6 +113,15 @@ def cells_of(schema: Schema, names: Iterable[str]) -> int:
     for size in schema.shape(names):
         cells *= size
     return cells
+
+
+def sound_rows(rows: int | None) -> None:
+    """Refuse a number of synthetic rows that nobody can want."""
+    if rows is not None and (isinstance(rows, bool) or rows != int(rows) or not 1 <= rows <= LARGEST_SAMPLE):
+        raise PlanError(
+            f"rows must be a whole number between 1 and {LARGEST_SAMPLE:,}, found {rows}",
+            next_step="give for example --rows 20000, or leave rows out",
+        )
 
 
 def refuse_memory(needed: int, what: str, remedy: str) -> None:

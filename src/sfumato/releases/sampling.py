@@ -38,13 +38,12 @@ def draw_values(column: Column, codes: NDArray[np.int64], generator: np.random.G
     uniform = generator.random(len(codes))
     if column.is_discrete:
         return (low + np.minimum(np.floor(uniform * (high - low + 1)), high - low)).astype(np.int64), missing
-    drawn = np.round(low + uniform * (high - low), _decimals(column))
+    drawn = np.round(low + uniform * (high - low), decimals(float(np.min(column.ends - column.starts))))
     return np.maximum(np.minimum(drawn, np.nextafter(high, low)), low), missing
 
 
-def _decimals(column: Column) -> int:
+def decimals(width: float) -> int:
     """Return how many decimals a synthetic number keeps: four digits finer than the narrowest public bin."""
-    width = float(np.min(column.ends - column.starts))
     return max(0, 4 - math.floor(math.log10(width)))
 
 

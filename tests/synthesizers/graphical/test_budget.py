@@ -16,9 +16,10 @@ from sfumato.privacy.concentrated import Filter, concentrated_rho, gaussian_cost
 from sfumato.privacy.gaussian_choices import MOST_COORDINATES, SMALLEST_SIGMA, run_delta
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
+from sfumato.releases.measurement import l1_sensitivity
 from sfumato.synthesizers.graphical import budget as budgets
 from sfumato.synthesizers.graphical.budget import Budget
-from sfumato.synthesizers.graphical.first import score_sensitivity, squared_sensitivity
+from sfumato.synthesizers.graphical.first import squared_sensitivity
 from sfumato.synthesizers.graphical.grouping import group_counts, ungrouped
 from synthesizers.graphical.watching import Transcript, watch
 
@@ -179,7 +180,7 @@ def test_one_person_moves_counts_by_no_more_than_the_budget_thinks(kind):
         other = group_counts(sfumato.read(neighbour, schema), groupings, cliques)
         squared += [int(((counted[c] - other[c]) ** 2).sum()) for c in cliques]
         moved += [int(np.abs(counted[c] - other[c]).sum()) for c in cliques]
-    assert (max(squared), max(moved)) == MOVES[kind] == (squared_sensitivity(schema), score_sensitivity(schema))
+    assert (max(squared), max(moved)) == MOVES[kind] == (squared_sensitivity(schema), l1_sensitivity(schema))
 
 
 def test_a_budget_pays_before_it_draws_and_refuses_what_it_cannot(monkeypatch):

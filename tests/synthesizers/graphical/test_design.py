@@ -13,7 +13,10 @@ import sfumato
 from sfumato import AIM, MST, Ledger, Schema
 from sfumato.errors import DraftSchemaError, MissingExtra, PlanError, SfumatoError, TableError
 from sfumato.privacy.exact import exact
-from sfumato.synthesizers.graphical.design import chosen_names
+from sfumato.privacy.gaussian_choices import MOST_COORDINATES
+from sfumato.synthesizers.graphical import rounds
+from sfumato.synthesizers.graphical.design import LARGEST_COLUMN, chosen_names
+from sfumato.synthesizers.graphical.estimation import fit
 
 FACTS = """
 [table]
@@ -198,3 +201,33 @@ def test_an_unknown_backend_and_a_missing_library_are_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "jax", None)
     with pytest.raises(MissingExtra, match="needs JAX"):
         sfumato.AIM(epsilon=1, engine="mixture", backend="jax")
+
+
+@pytest.mark.parametrize("method", [MST(epsilon=1), AIM(epsilon=1, engine="mixture")])
+def test_more_cells_than_the_proof_allows_are_refused_beforehand(method, monkeypatch):
+    """Two columns of 10,000 levels: their pair alone has more cells than a run may measure."""
+    monkeypatch.setenv("SFUMATO_MEMORY", "1TB")
+    levels = ", ".join(f'"v{i}"' for i in range(10_000))
+    columns = "".join(f'[columns.{name}]\nkind = "category"\nvalues = [{levels}]\n' for name in ("a", "b"))
+    wide = Schema.parse(f'[table]\nname = "t"\n{columns}[columns.c]\nkind = "boolean"\n')
+    with pytest.raises(PlanError, match="what the proof allows"):
+        sfumato.plan(wide, method)
+    assert sfumato.plan(wide, AIM(epsilon=1, engine="tree")).cells > 0
+
+
+def test_rounds_never_offer_a_table_beyond_the_proof():
+    """At most 100 rounds, and first tables of at most 200 columns of 50,000 levels."""
+    assert 101 * rounds.LARGEST_TABLE + 200 * LARGEST_COLUMN <= MOST_COORDINATES
+    big = rounds.LARGEST_TABLE + 1
+    counts = {(0,): np.zeros(4, np.int64), (0, 1): np.zeros(big, np.int64)}
+    problem = rounds.Problem((4, 4), 10.0, counts, {(0,): 1, (0, 1): 1}, 1)
+    model = fit((4, 4), [], 10.0)
+    assert rounds._fitting(problem, model, rounds.Settings(megabytes=1e6), 1.0) == [(0,)]
+
+
+def test_columns_may_have_more_groups_than_the_schema_has_bins():
+    schema = Schema.parse(
+        '[table]\nname = "t"\n[columns.a]\nkind = "number"\nbounds = [0, 1]\nbins = 4\n[columns.b]\nkind = "boolean"\n'
+    )
+    assert AIM(epsilon=1).design(schema).largest_sizes == (32, 2)
+    assert AIM(epsilon=1, bins="schema").design(schema).largest_sizes == (4, 2)

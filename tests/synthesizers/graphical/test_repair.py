@@ -232,7 +232,10 @@ def test_contradictory_rules_are_named(checks: list[str], named: list[str]):
 
 
 def test_rules_about_other_columns_are_no_concern():
+    """The same rule is refused once its column is released."""
     refuse_contradictory(make("age > 200"), ["income", "tax"])
+    with pytest.raises(PlanError):
+        refuse_contradictory(make("age > 200"), ["age"])
 
 
 def test_a_repair_that_forgets_other_rules_is_caught(monkeypatch: pytest.MonkeyPatch):

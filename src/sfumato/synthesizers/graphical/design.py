@@ -9,10 +9,12 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from sfumato.errors import PlanError, SchemaError
+from sfumato.errors import PlanError
 from sfumato.privacy.concentrated import choice_strength
 from sfumato.privacy.event import Event, Part
 from sfumato.privacy.exact import Number, exact, text
+from sfumato.privacy.gaussian_choices import MOST_COORDINATES
+from sfumato.releases.measurement import set_problems
 from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, unit_of
 from sfumato.schema import Schema
 from sfumato.synthesizers.graphical.budget import Budget
@@ -24,7 +26,6 @@ from sfumato.synthesizers.graphical.workload import Clique, candidates, wanted_s
 
 LARGEST_COLUMN = 50_000
 """Levels of a column beyond which its noisy table says nothing and its pairs fit into no model."""
-LARGEST_SAMPLE = 100_000_000
 BYTES_PER_VALUE = 32
 """Memory of one synthetic value while rows are drawn: code, value, mask and the released column."""
 BYTES_PER_COUNT = 24
@@ -72,9 +73,14 @@ class Design:
     def largest_sizes(self) -> tuple[int, ...]:
         """Groups that each column may have at most."""
         limit = self.binning.most_groups
-        columns = [self.schema[name] for name in self.names]
+        columns = [self.fine[name] for name in self.names]
         return tuple(c.size if limit is None or not c.is_ordered else min(c.size, limit + int(c.missing))
                      for c in columns)  # fmt: skip
+
+    @cached_property
+    def fine(self) -> Schema:
+        """The schema with the cells of the one-way tables."""
+        return fine_schema(self.schema, self.names, self.binning.fine_cells)
 
     def cells(self, clique: Sequence[int]) -> int:
         """Return how many cells a table has at most."""
@@ -120,7 +126,7 @@ class Design:
         if len(self.names) < 2:
             problems.append(f"at least 2 columns are needed, found {len(self.names)}: use histogram for one column")
         if not problems:
-            problems += self._size_problems()
+            problems += self._size_problems() + self._coordinate_problems()
         if problems:
             raise PlanError(f"cannot plan {self.method} on table {self.schema.name!r}", problems,
                             "correct the parameters; 'sfumato methods' explains them")  # fmt: skip
@@ -135,11 +141,19 @@ class Design:
         return [f"the smallest model of these columns needs {needed:.2g} MB, its limit is {self.megabytes:g} MB: "
                 "raise model_megabytes (AIM), use fewer bins, or leave out the largest columns"]  # fmt: skip
 
+    def _coordinate_problems(self) -> list[str]:
+        """The proof counts every measured cell; rounds offer only tables that keep within it, other ways must fit."""
+        later = sorted((self.cells(clique) for clique in self.weights if len(clique) > 1), reverse=True)
+        needed = sum(self.fine[name].size for name in self.names) + sum(later[: self.later_tables])
+        if self.rounds > 1 or needed <= MOST_COORDINATES:
+            return []
+        return [f"up to {needed:,} cells would be measured, {MOST_COORDINATES:,} are what the proof allows: list fewer "
+                "levels in the schema, or leave out the largest columns"]  # fmt: skip
+
     def _stages(self) -> tuple[Stage, ...]:
-        fine = fine_schema(self.schema, self.names, self.binning.fine_cells)
         budget, first = self.budget(), self.first_share
         rest, sigma = 1 - first - self.choice_share, budget.sigma(budget.rho * first / len(self.names))
-        ones = [Stage(name=name, cells=fine[name].size, noise="discrete gaussian", scale=sigma, epsilon="joint",
+        ones = [Stage(name=name, cells=self.fine[name].size, noise="discrete gaussian", scale=sigma, epsilon="joint",
                       share=text(first / len(self.names))) for name in self.names]  # fmt: skip
         rounds = Stage(name=self.later, cells=max(self.cells(clique) for clique in self.weights),
                        noise="discrete gaussian", scale=budget.sigma(budget.rho * rest), epsilon="joint",
@@ -172,13 +186,7 @@ def chosen_names(schema: Schema, columns: Sequence[str] | str | None) -> tuple[s
     if columns is None:
         return schema.releasable
     named = (columns,) if isinstance(columns, str) else tuple(columns)
-    problems: list[str] = [f"columns repeat in {', '.join(named)}"] if len(set(named)) < len(named) else []
-    for name in named:
-        try:
-            if schema[name].role == "identifier" or name == schema.person:
-                problems.append(f"column {name!r} identifies people and is never released")
-        except SchemaError as error:
-            problems.append(f"{error.headline} ({error.next_step})")
+    problems = set_problems(schema, named)
     if problems:
         raise PlanError(f"these columns of table {schema.name!r} cannot be used", problems, "name other columns")
     return tuple(name for name in schema.names if name in named)

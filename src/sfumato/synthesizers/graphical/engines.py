@@ -8,29 +8,26 @@ from the same budget; with nothing spent on choices its theorem is that of Gauss
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sfumato.privacy.randomness import Randomness
 from sfumato.synthesizers.graphical.averaged import AveragedModel
 from sfumato.synthesizers.graphical.budget import Budget
-from sfumato.synthesizers.graphical.mixture import fit_mixture
-from sfumato.synthesizers.graphical.model import GraphicalModel, NoisyTable
+from sfumato.synthesizers.graphical.mixture import MixtureModel, fit_mixture
+from sfumato.synthesizers.graphical.model import NoisyTable
 from sfumato.synthesizers.graphical.rounds import Fitted, Problem, Round, Settings, Watch, run_rounds
 
 
 def run_both(problem: Problem, first: Sequence[NoisyTable], budget: Budget, settings: Settings,
-             randomness: Randomness, watch: Watch | None = None) -> Fitted:  # fmt: skip
+             randomness: Randomness, watch: Watch | None = None) -> Fitted[AveragedModel]:  # fmt: skip
     """Choose and measure tables in rounds, then fit a mixture to the same tables beside the tree."""
     fitted = run_rounds(problem, first, budget, settings, randomness, watch)
     mixture = fit_mixture(problem.sizes, fitted.tables, problem.total, supports=problem.supports,
                           generator=randomness.generator, backend=settings.backend)  # fmt: skip
-    if not isinstance(fitted.model, GraphicalModel):
-        return fitted
-    return replace(fitted, model=AveragedModel(fitted.model, mixture))
+    return Fitted(AveragedModel(fitted.model, mixture), fitted.tables, fitted.rounds)
 
 
 def run_pairs(problem: Problem, first: Sequence[NoisyTable], budget: Budget, settings: Settings,
-              randomness: Randomness, watch: Watch | None = None) -> Fitted:  # fmt: skip
+              randomness: Randomness, watch: Watch | None = None) -> Fitted[MixtureModel]:  # fmt: skip
     """Measure every pair once and fit a mixture to all of them."""
     pairs = [clique for clique in problem.counts if len(clique) == 2]
     sigma = budget.sigma(budget.noise.left / len(pairs))

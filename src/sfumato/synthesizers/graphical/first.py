@@ -17,7 +17,6 @@ import numpy as np
 
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.marginals import noisy_total
-from sfumato.releases.measurement import l1_sensitivity
 from sfumato.schema import Schema
 from sfumato.synthesizers.graphical.budget import Budget
 from sfumato.synthesizers.graphical.fine import fine_schema
@@ -97,8 +96,3 @@ def _grouped(place: int, noisy: np.ndarray, grouping: Grouping, sigma: float) ->
     """Return a one-way table of groups; a group of m cells carries the noise of m cells."""
     cells = np.bincount(grouping.groups, minlength=grouping.size)
     return NoisyTable((place,), coarse(noisy, [grouping]).astype(float), sigma * float(np.sqrt(cells.mean())))
-
-
-def score_sensitivity(schema: Schema) -> int:
-    """Return the most by which one person moves the L1 distance between a table's counts and fixed numbers."""
-    return l1_sensitivity(schema)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import PlanError, TableError
 from sfumato.privacy.exact import exact, positive
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Output
-from sfumato.releases.plan import Plan
+from sfumato.releases.plan import Plan, sound_rows
 from sfumato.schema import Schema
-from sfumato.synthesizers.graphical.design import LARGEST_SAMPLE, Design
+from sfumato.synthesizers.graphical.design import Design
 from sfumato.synthesizers.graphical.rounds import Settings
 from sfumato.synthesizers.graphical.running import Measure, release_rows
 
@@ -22,7 +23,7 @@ LEAST_ROWS = 2
 BINS = ("adaptive", "schema")
 
 
-class GraphicalMethod:
+class GraphicalMethod(ABC):
     """A method that fits a graphical model to noisy marginals."""
 
     epsilon: Any
@@ -31,18 +32,18 @@ class GraphicalMethod:
     bins: Any
     rounding: Any
 
+    @abstractmethod
     def design(self, schema: Schema) -> Design:
         """Return what will be done, from public facts alone."""
-        raise NotImplementedError
 
+    @abstractmethod
     def settings(self) -> Settings:
         """Return how the budget is spread."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def measure(self) -> Measure:
         """How tables are chosen and measured after the one-way ones."""
-        raise NotImplementedError
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no schema could make sound, all at once."""
@@ -65,11 +66,7 @@ class GraphicalMethod:
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
-        if rows is not None and (isinstance(rows, bool) or rows != int(rows) or not 1 <= rows <= LARGEST_SAMPLE):
-            raise PlanError(
-                f"rows must be a whole number between 1 and {LARGEST_SAMPLE:,}, found {rows}",
-                next_step="give for example 20000 rows, or leave rows out",
-            )
+        sound_rows(rows)
         return self.design(schema).plan(rows, randomness)
 
     def require_table(self, table: Table, plan: Plan) -> None:

@@ -7,7 +7,6 @@ weighted by its length: so a value is drawn again inside its own bin wherever th
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.columns import Column
-from sfumato.releases.sampling import Values, draw_values
+from sfumato.releases.sampling import Values, decimals, draw_values
 from sfumato.rules import ArrayAlgebra
 from sfumato.synthesizers.graphical.clauses import Bundle
 
@@ -176,7 +175,7 @@ def _draw_inside(column: Column, lows: NDArray[np.float64], highs: NDArray[np.fl
         count = np.maximum(np.ceil(highs) - first, 0)
         return np.clip(first + np.floor(uniform * count), *column.numeric_bounds), count
     drawn = lows + uniform * (highs - lows)
-    rounded = np.round(drawn, max(0, 4 - math.floor(math.log10(_narrowest(column)))))
+    rounded = np.round(drawn, decimals(_narrowest(column)))
     return np.where((lows < rounded) & (rounded < highs), rounded, drawn), highs - lows
 
 

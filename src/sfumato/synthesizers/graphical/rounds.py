@@ -16,10 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.privacy.gaussian_choices import MOST_COORDINATES
 from sfumato.privacy.randomness import Randomness
 from sfumato.synthesizers.graphical.averaged import AveragedModel
 from sfumato.synthesizers.graphical.budget import Budget
@@ -32,8 +34,11 @@ from sfumato.synthesizers.graphical.selection import noise_distance, pick_table
 
 Clique = tuple[int, ...]
 FittedEngine = GraphicalModel | MixtureModel | AveragedModel
+Kind = TypeVar("Kind", bound=FittedEngine)
 Watch = Callable[["Round"], None]
 BYTES_PER_CELL = 8
+LARGEST_TABLE = MOST_COORDINATES // 128
+"""Cells of one table in the rounds: with at most 100 of them the run stays within what its proof allows."""
 
 
 @dataclass(frozen=True)
@@ -81,16 +86,16 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class Fitted(Generic[Kind]):
     """The last model, every noisy table it was fitted to, and the log of the rounds."""
 
-    model: FittedEngine
+    model: Kind
     tables: tuple[NoisyTable, ...]
     rounds: tuple[Round, ...]
 
 
 def run_rounds(problem: Problem, first: Sequence[NoisyTable], budget: Budget, settings: Settings,
-               randomness: Randomness, watch: Watch | None = None) -> Fitted:  # fmt: skip
+               randomness: Randomness, watch: Watch | None = None) -> Fitted[GraphicalModel]:  # fmt: skip
     """Measure tables until the budget is spent and return the model fitted to all of them."""
     tables, log = list(first), list[Round]()
     model = fit(problem.sizes, tables, problem.total, problem.supports, None, settings.steps, settings.tolerance)
@@ -130,5 +135,6 @@ def _fitting(problem: Problem, model: GraphicalModel, settings: Settings, used: 
     now = model_cells(problem.sizes, held)
     limit = max(now, used * settings.megabytes * 1e6 / BYTES_PER_CELL)
     inside = [set(clique) for clique in held]
-    return [c for c in problem.weights
+    small = [clique for clique in problem.weights if problem.counts[clique].size <= LARGEST_TABLE]
+    return [c for c in small
             if any(set(c) <= part for part in inside) or model_cells(problem.sizes, [*held, c]) <= limit]  # fmt: skip

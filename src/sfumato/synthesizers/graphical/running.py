@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.privacy.randomness import Randomness
+from sfumato.releases.measurement import l1_sensitivity
 from sfumato.releases.method import Output
-from sfumato.releases.plan import Plan
+from sfumato.releases.plan import LARGEST_SAMPLE, Plan
 from sfumato.synthesizers.graphical.budget import Budget
-from sfumato.synthesizers.graphical.design import LARGEST_SAMPLE, Design
-from sfumato.synthesizers.graphical.first import FirstTables, measure_first, score_sensitivity
+from sfumato.synthesizers.graphical.design import Design
+from sfumato.synthesizers.graphical.first import FirstTables, measure_first
 from sfumato.synthesizers.graphical.fitted import FittedModel
 from sfumato.synthesizers.graphical.grouping import group_counts
 from sfumato.synthesizers.graphical.model import NoisyTable
@@ -24,7 +25,7 @@ from sfumato.synthesizers.graphical.supports import supports_of
 if TYPE_CHECKING:
     from sfumato.table import Table
 
-Measure = Callable[[Problem, Sequence[NoisyTable], Budget, Settings, Randomness, Watch | None], Fitted]
+Measure = Callable[[Problem, Sequence[NoisyTable], Budget, Settings, Randomness, Watch | None], Fitted[Any]]
 SUPPORT_SHARE = 0.1
 """Share of the model's memory that one rule's table of forbidden cells may take."""
 
@@ -56,7 +57,7 @@ def _problem(design: Design, table: Table, first: FirstTables) -> Problem:
     supports, _ = supports_of(table.schema, first.groupings, cells)
     return Problem(
         sizes=first.sizes, total=first.total, counts=group_counts(table, first.groupings, list(design.weights)),
-        weights=design.weights, sensitivity=score_sensitivity(table.schema), supports=tuple(supports),
+        weights=design.weights, sensitivity=l1_sensitivity(table.schema), supports=tuple(supports),
     )  # fmt: skip
 
 
@@ -74,7 +75,7 @@ def _watch(design: Design, table: Table) -> Watch | None:
     return told
 
 
-def _statistics(design: Design, first: FirstTables, fitted: Fitted) -> dict[str, Any]:
+def _statistics(design: Design, first: FirstTables, fitted: Fitted[Any]) -> dict[str, Any]:
     noise = _noise_of_tables(fitted.rounds)
     return {
         "noisy_total": first.total,

@@ -20,7 +20,7 @@ from sfumato.synthesizers.graphical.selection import pick_table
 
 
 def run_tree(problem: Problem, first: Sequence[NoisyTable], budget: Budget, settings: Settings,
-             randomness: Randomness, watch: Watch | None = None) -> Fitted:  # fmt: skip
+             randomness: Randomness, watch: Watch | None = None) -> Fitted[GraphicalModel]:  # fmt: skip
     """Choose the tree, measure its edges and fit the model."""
     start = fit(problem.sizes, first, problem.total, problem.supports, None, settings.last_steps, settings.tolerance)
     pairs = len(problem.sizes) - 1

@@ -41,6 +41,8 @@ class Release:
     frame_kind: str
     randomness: Randomness
     statistics: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    confidential: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    """Numbers about private rows for the custodian's copy; no public file holds them."""
     notes: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = ()
     account: Account | None = None
@@ -116,8 +118,8 @@ def release(table: Table, method: Method, rows: int | None = None, ledger: Ledge
     return Release(
         method=method, schema=table.schema, plan=made, guarantee=guarantee,
         events=made.events, tables=output.tables, single=output.single, frame_kind=table.frame_kind,
-        randomness=randomness, statistics=output.statistics, notes=(*made.notes, *output.notes), entries=entries,
-        account=account, model=model,
+        randomness=randomness, statistics=output.statistics, confidential=output.confidential,
+        notes=(*made.notes, *output.notes), entries=entries, account=account, model=model,
     )  # fmt: skip
 
 

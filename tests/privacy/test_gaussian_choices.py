@@ -221,3 +221,28 @@ def test_lattice_units_are_the_fewest_that_the_proof_allows(sigma):
     assert units & (units - 1) == 0
     assert units * sigma >= SMALLEST_SIGMA
     assert units == 1 or units * sigma / 2 < SMALLEST_SIGMA
+
+
+def after_noise_delta(epsilon: float, mu: float, rho: float) -> float:
+    """Delta of the worst run found: how many choices and of which shape is decided by the Gaussian loss that was drawn."""
+    edges = np.linspace(-2, 12, 1401)
+    mass, middles = np.diff(stats.norm.cdf(edges)), (edges[1:] + edges[:-1]) / 2
+    levels = epsilon - (mu * mu / 2 + mu * middles)
+    worst = np.maximum(0.0, -np.expm1(levels))
+    for count, share in product((1, 2, 4, 8, 16, 50), np.linspace(0.04, 0.96, 24)):
+        strength = math.sqrt(8 * rho / count)
+        losses, chances = two_point(strength, share * strength)
+        seconds = np.arange(count + 1)
+        left = np.subtract.outer(levels, (count - seconds) * losses[0] + seconds * losses[1])
+        found = np.maximum(0.0, -np.expm1(np.minimum(left, 0.0))) @ stats.binom.pmf(seconds, count, chances[1])
+        worst = np.maximum(worst, found)
+    return float(mass @ worst)
+
+
+@pytest.mark.parametrize(("epsilon", "least"), [(0.3, 0.76), (1.0, 0.75), (3.0, 0.73)])
+def test_choices_that_follow_the_noise_come_as_near_as_the_page_says(epsilon, least):
+    """AIM's shares at delta 1e-9. With the noise's share forgotten the same run would break the claim."""
+    rho = float(run_rho(epsilon, 1e-9, Fraction(1, 20)))
+    found = after_noise_delta(epsilon, math.sqrt(2 * rho * 0.95), rho * 0.05) / 1e-9
+    assert least < found < 0.8
+    assert after_noise_delta(epsilon, math.sqrt(2 * rho), rho * 0.05) / 1e-9 > 1

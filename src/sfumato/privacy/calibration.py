@@ -25,6 +25,8 @@ CERTIFIED_INTERVAL = 2e-5
 """Grid of the certification; finer than for reporting, because its rounding is paid for in noise."""
 CONCENTRATED_ORDERS = np.exp(-7 + 0.005 * np.arange(1, 4000))
 """Renyi orders less 1 among which the best is taken; each of them is a valid bound."""
+FINEST_EPSILON, FINEST_DELTA = 25 * CERTIFIED_INTERVAL, 1e-13
+"""Budgets below which only zCDP certifies: the grid of exact losses is too coarse for them."""
 WIDENING = 1e-4
 """Relative step to which a certified sigma is determined."""
 
@@ -148,9 +150,15 @@ def _certify(start: tuple[Part, ...], epsilon: float, delta: float) -> tuple[Par
 
 
 def is_certified(parts: Sequence[Part], epsilon: float, delta: float) -> bool:
-    """Whether discrete Gaussian noise on these parts is (epsilon, delta)-DP, by a rigorous upper bound."""
-    if all(part.sensitivity == 1 for part in parts):
-        loss = discrete_gaussian_parts(parts, CERTIFIED_INTERVAL)
-        return float(loss.get_delta_for_epsilon(epsilon)) <= delta
+    """Whether discrete Gaussian noise on these parts is (epsilon, delta)-DP, by one of two rigorous upper bounds.
+
+    zCDP always holds; the exact loss, which asks for less noise, is computed on a grid and by Fourier transforms, and
+    can tell nothing where epsilon is near the grid's step or delta near the rounding of the transforms.
+    """
     rho = sum(p.changed_cells * p.sensitivity**2 / (2 * p.scale**2) for p in parts)
-    return concentrated_epsilon(rho, delta) <= epsilon
+    if concentrated_epsilon(rho, delta) <= epsilon:
+        return True
+    if any(part.sensitivity != 1 for part in parts) or epsilon < FINEST_EPSILON or delta < FINEST_DELTA:
+        return False
+    loss = discrete_gaussian_parts(parts, CERTIFIED_INTERVAL)
+    return float(loss.get_delta_for_epsilon(epsilon)) <= delta

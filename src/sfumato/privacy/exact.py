@@ -11,6 +11,7 @@ from sfumato.errors import PlanError
 Number = int | float | str | Fraction
 LARGEST_EXPONENT = 300
 LONGEST_TEXT = 1000
+LONGEST_SHOWN = 60
 
 
 def exact(value: Number, what: str = "epsilon") -> Fraction:
@@ -22,11 +23,24 @@ def exact(value: Number, what: str = "epsilon") -> Fraction:
     Fraction(1, 1)
     """
     try:
+        if isinstance(value, bool):
+            raise TypeError(value)
         shown = repr(float(value)) if isinstance(value, float) else value
         _refuse_endless(shown)
-        return Fraction(shown)
+        return _within_reach(Fraction(shown))
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise PlanError(f"{what} must be a finite number, found {value!r}", next_step=f"give {what} as 0.5") from error
+        raise PlanError(
+            f"{what} must be a finite number, found {_short(value)}", next_step=f"give {what} as 0.5"
+        ) from error
+
+
+def _short(value: object) -> str:
+    """Write what was found; numbers that Python itself refuses to print are told by their size."""
+    try:
+        shown = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}..."
 
 
 def _refuse_endless(value: Number) -> None:
@@ -37,6 +51,13 @@ def _refuse_endless(value: Number) -> None:
         raise ValueError(value[:LONGEST_TEXT])
     if "/" not in value and abs(Decimal(value).adjusted()) > LARGEST_EXPONENT:
         raise ValueError(value)
+
+
+def _within_reach(number: Fraction) -> Fraction:
+    """Refuse whole numbers with hundreds of digits: no float holds them."""
+    if abs(number) >= 10 ** (LARGEST_EXPONENT + 1):
+        raise ValueError(LARGEST_EXPONENT)
+    return number
 
 
 def positive(value: Number, what: str = "epsilon") -> Fraction:

@@ -12,6 +12,7 @@ from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.measurement import Measurement, Noise, column_sets, measure
 from sfumato.releases.method import Makes, Output
+from sfumato.releases.parameters import sound_parameters
 from sfumato.releases.plan import Plan
 from sfumato.schema import Schema
 from sfumato.table.frames import cell_table
@@ -46,11 +47,7 @@ class Contingency:
     makes: ClassVar[Makes] = "counts"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.columns, str):
-            listed = tuple(c if isinstance(c, str) else tuple(c) for c in self.columns)
-            object.__setattr__(self, "columns", listed)
-        if self.shares is not None:
-            object.__setattr__(self, "shares", tuple(self.shares))
+        sound_parameters(self)
         self.measurement()
 
     @property

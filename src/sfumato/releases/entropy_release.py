@@ -30,6 +30,7 @@ from sfumato.privacy.noise import add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.measurement import Measurement, column_sets
 from sfumato.releases.method import ColumnSet, Makes, Output
+from sfumato.releases.parameters import sound_parameters
 from sfumato.releases.plan import Plan, Stage, event_facts
 from sfumato.schema import Schema
 
@@ -69,14 +70,13 @@ class EntropyRelease:
     makes: ClassVar[Makes] = "values"
 
     def __post_init__(self) -> None:
+        sound_parameters(self)
         refuse_order(self.renyi_order)
         if 0 < abs(self.renyi_order - 1) < NEAR_SHANNON:
             raise PlanError(f"order {self.renyi_order!r} is too near 1: its formula loses digits that the proof needs",
                             next_step="use order 1, the Shannon entropy")  # fmt: skip
         # infinity has no number in JSON, so that the parameters of a release write it as a word
         object.__setattr__(self, "order", "inf" if math.isinf(self.renyi_order) else self.renyi_order)
-        if not isinstance(self.column, str):
-            object.__setattr__(self, "column", tuple(self.column))
         if self.rows_at_least is not None:
             object.__setattr__(self, "rows_at_least", _whole(self.rows_at_least))
         self._counts()

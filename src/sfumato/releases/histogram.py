@@ -14,6 +14,7 @@ from sfumato.privacy.randomness import Randomness
 from sfumato.releases.contingency import Contingency
 from sfumato.releases.measurement import Measurement, Noise
 from sfumato.releases.method import Makes, Output
+from sfumato.releases.parameters import sound_parameters
 from sfumato.releases.plan import Plan
 from sfumato.schema import Schema
 from sfumato.table.frames import cell_table
@@ -46,6 +47,7 @@ class Histogram:
     makes: ClassVar[Makes] = "counts"
 
     def __post_init__(self) -> None:
+        sound_parameters(self)
         self.measurement()
 
     def measurement(self) -> Measurement:

@@ -18,6 +18,7 @@ from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.measurement import Measurement, Noise, measure
 from sfumato.releases.method import Makes, Output
+from sfumato.releases.parameters import sound_parameters
 from sfumato.releases.plan import LARGEST_SAMPLE, Plan, refuse_memory, sound_rows
 from sfumato.releases.sampling import Sampled, refuse_impossible_rules, rows_table, sample_rows
 from sfumato.releases.tree import TreeModel, fit_tree
@@ -56,11 +57,8 @@ class Marginals:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
+        sound_parameters(self)
         Measurement(self.name, (("",),), self.epsilon, self.delta, self.noise)
-        if self.columns is not None and not isinstance(self.columns, str):
-            object.__setattr__(self, "columns", tuple(self.columns))
-        if not isinstance(self.pairs, str):
-            object.__setattr__(self, "pairs", tuple(tuple(pair) for pair in self.pairs))
         if isinstance(self.pairs, str) and self.pairs not in ("all", "none"):
             raise PlanError(f"pairs {self.pairs!r} is unknown", next_step="use 'all', 'none' or a list of pairs")
 

@@ -55,6 +55,7 @@ from sfumato.releases.curve_kernels import (
 )
 from sfumato.releases.curve_sums import CurveLattice, count_weight, longest
 from sfumato.releases.method import Makes, Output
+from sfumato.releases.parameters import sound_parameters
 from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, unit_of
 from sfumato.schema import Schema
 from sfumato.table.engine import BATCH_ROWS
@@ -142,11 +143,9 @@ class MeanCurve:
     makes: ClassVar[Makes] = "values"
 
     def __post_init__(self) -> None:
-        if self.columns is not None:
-            names = (self.columns,) if isinstance(self.columns, str) else tuple(self.columns)
-            object.__setattr__(self, "columns", names)
-        if self.positions is not None and not isinstance(self.positions, str):
-            object.__setattr__(self, "positions", tuple(self.positions))
+        sound_parameters(self)
+        if isinstance(self.columns, str):
+            object.__setattr__(self, "columns", (self.columns,))
         problems = above_zero(epsilon=self.epsilon, rho=self.rho, clip=self.clip) + delta_problems(self.delta)
         problems += kernel_problems(self.kernel, self.length_scale)
         problems += position_problems(self.positions, len(self.columns or self.positions or ()))

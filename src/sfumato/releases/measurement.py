@@ -52,7 +52,9 @@ class Measurement:
     @property
     def law(self) -> Noise:
         """The noise to draw: as stated, or Gaussian where a delta is given and Laplace otherwise."""
-        return self.noise or ("gaussian" if _states_delta(self.delta) else "laplace")
+        if self.noise is not None:
+            return self.noise
+        return "gaussian" if _states_delta(self.delta) else "laplace"
 
     def _refuse(self, problems: Sequence[str], where: str) -> None:
         if not problems:

@@ -60,11 +60,11 @@ class Output:
     tables: Mapping[ColumnSet, pa.Table]
     single: bool
     statistics: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    confidential: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Numbers computed from private rows without noise, as exposures have them: for the custodian's copy alone."""
     notes: tuple[str, ...] = ()
     model: Model | None = None
     """The fitted model, where the method has one that can be sampled again; the release attaches its guarantee."""
+    confidential: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Numbers computed from private rows without noise, as exposures have them: for the custodian's copy alone."""
 
 
 @runtime_checkable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -115,11 +116,12 @@ def cells_of(schema: Schema, names: Iterable[str]) -> int:
     return cells
 
 
-def sound_rows(rows: int | None) -> None:
+def sound_rows(rows: Any) -> None:
     """Refuse a number of synthetic rows that nobody can want."""
-    if rows is not None and (isinstance(rows, bool) or rows != int(rows) or not 1 <= rows <= LARGEST_SAMPLE):
+    whole = isinstance(rows, Integral) and not isinstance(rows, bool)
+    if rows is not None and not (whole and 1 <= rows <= LARGEST_SAMPLE):
         raise PlanError(
-            f"rows must be a whole number between 1 and {LARGEST_SAMPLE:,}, found {rows}",
+            f"rows must be a whole number between 1 and {LARGEST_SAMPLE:,}, found {rows!r:.60}",
             next_step="give for example --rows 20000, or leave rows out",
         )
 

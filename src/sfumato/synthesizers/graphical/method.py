@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import PlanError, TableError
+from sfumato.errors import PlanError
 from sfumato.privacy.exact import exact, positive
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Output
+from sfumato.releases.parameters import sound_parameters
 from sfumato.releases.plan import Plan, sound_rows
 from sfumato.schema import Schema
 from sfumato.synthesizers.graphical.design import Design
@@ -18,8 +19,6 @@ from sfumato.synthesizers.graphical.running import Measure, release_rows
 if TYPE_CHECKING:
     from sfumato.table import Table
 
-LEAST_ROWS = 2
-"""A table of one row is that row: there is nothing to model, and noise would hide all of it."""
 BINS = ("adaptive", "schema")
 
 
@@ -47,6 +46,7 @@ class GraphicalMethod(ABC):
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no schema could make sound, all at once."""
+        sound_parameters(self)
         problems: list[str] = []
         for check in (lambda: positive(self.epsilon), lambda: positive(self.delta, "delta")):
             try:
@@ -61,24 +61,11 @@ class GraphicalMethod(ABC):
             raise PlanError(
                 "the parameters are not sound", problems, "give for example epsilon=1.0, delta=1e-9, bins='adaptive'"
             )
-        if self.columns is not None and not isinstance(self.columns, str):
-            object.__setattr__(self, "columns", tuple(self.columns))
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
         sound_rows(rows)
         return self.design(schema).plan(rows, randomness)
-
-    def require_table(self, table: Table, plan: Plan) -> None:
-        """Refuse a table of one row before anything is spent."""
-        counted = table.marginals([(self.design(table.schema).names[0],)])
-        found = int(sum(counts.sum() for counts in counted.values()))
-        if found < LEAST_ROWS:
-            raise TableError(
-                f"table {table.schema.name!r} has {found} row{'' if found == 1 else 's'}; at least {LEAST_ROWS} are "
-                "needed to synthesise",
-                next_step="check that the right table was read",
-            )
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Measure tables, fit the model, draw rows."""

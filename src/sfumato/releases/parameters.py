@@ -1,0 +1,125 @@
+"""Parameters of a method are checked where it is made, against the types that its fields state.
+
+What is wrong with a value whatever the schema is found here, all of it at once, so that nothing of the kind can be met
+after the budget was spent: a number where a list of names belongs, a budget that no noise can be drawn for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any, ClassVar, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from sfumato.errors import PlanError
+from sfumato.privacy.exact import exact
+
+SMALLEST_EPSILON = Fraction(1, 10_000)
+"""Below it each count carries noise of more than 10,000 records, and synthetic tables would be as long as the noise."""
+LARGEST_EPSILON = 10**6
+"""Above it the odds that epsilon bounds have no number any more."""
+LARGEST_WHOLE = 2**63
+BUDGETS = ("epsilon", "target_epsilon")
+SHOWN = 60
+
+
+def sound_parameters(method: Any) -> None:
+    """Refuse parameters that are not of the kind which the method's fields state; lists become tuples."""
+    hints = _hints(type(method))
+    problems = [problem for name, hint in hints.items() for problem in _problems(name, hint, getattr(method, name))]
+    if problems:
+        raise PlanError(f"cannot make the method {method.name!r}", problems, f"see 'sfumato methods {method.name}'")
+    for name in hints:
+        object.__setattr__(method, name, _frozen(getattr(method, name)))
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    """Return the types of a method's parameters, in the order of its fields."""
+    hints = get_type_hints(cls)
+    return {f.name: hints[f.name] for f in dataclasses.fields(cls) if get_origin(hints[f.name]) is not ClassVar}
+
+
+def _problems(name: str, hint: Any, value: Any) -> Iterator[str]:
+    if _is_number(hint) and not (value is None and type(None) in get_args(hint)):
+        yield from _number_problems(name, value)
+    elif not _fits(value, hint):
+        yield f"{name} must be {_words(hint)}, found {_short(value)}"
+
+
+def _is_number(hint: Any) -> bool:
+    return Fraction in get_args(hint)
+
+
+def _number_problems(name: str, value: Any) -> Iterator[str]:
+    try:
+        number = exact(value, name)
+    except PlanError as error:
+        yield error.headline
+        return
+    if name in BUDGETS and (0 < number < SMALLEST_EPSILON or number > LARGEST_EPSILON):
+        found = f"{float(number):g}" if number < 10**300 else "more"
+        yield f"{name} must lie between {float(SMALLEST_EPSILON):g} and {LARGEST_EPSILON:,}, found {found}"
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, each) for each in inner)
+    if origin is Literal:  # which of the words are known, the method says itself
+        return isinstance(value, str)
+    if origin is not None and issubclass(origin, Mapping):
+        return isinstance(value, Mapping)
+    if origin is not None and issubclass(origin, Sequence):
+        return _fits_list(value, inner[0])
+    return _fits_plain(value, hint)
+
+
+def _fits_list(value: Any, inner: Any) -> bool:
+    if isinstance(value, str):  # one name stands for a list of one
+        return inner is str
+    if isinstance(value, bytes) or not (isinstance(value, Sequence) or hasattr(value, "tolist")):
+        return False
+    if _is_number(inner):
+        return all(not list(_number_problems("", each)) for each in cast("Any", value))
+    return all(_fits(each, inner) for each in cast("Any", value))
+
+
+def _fits_plain(value: Any, hint: Any) -> bool:
+    if hint is bool or isinstance(value, bool):
+        return isinstance(value, bool) and hint is bool
+    if hint is int:
+        return isinstance(value, numbers.Integral) and abs(int(value)) < LARGEST_WHOLE
+    if hint is float:
+        return _fits_plain(value, int) or (isinstance(value, float) and not math.isnan(value))
+    return isinstance(value, hint)
+
+
+def _frozen(value: Any) -> Any:
+    """Return lists as tuples all the way down: a method is a value that can be compared, hashed and kept."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
+        return value
+    return tuple(_frozen(each) for each in cast("Sequence[Any]", value))
+
+
+def _words(hint: Any) -> str:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return " or ".join(_words(each) for each in inner if each is not type(None))
+    if origin is Literal:
+        return f"one of {', '.join(map(str, inner))}"
+    if origin is not None and issubclass(origin, Sequence):
+        each = {str: "names"}.get(inner[0], "finite numbers" if _is_number(inner[0]) else "lists of names")
+        return f"a list of {each}"
+    return {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}.get(hint, "a mapping")
+
+
+def _short(value: Any) -> str:
+    shown = repr(value) if not isinstance(value, int) or abs(value) < LARGEST_WHOLE else "a number beyond 2^63"
+    return shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."

@@ -224,7 +224,7 @@ def test_lattice_units_are_the_fewest_that_the_proof_allows(sigma):
 
 
 def after_noise_delta(epsilon: float, mu: float, rho: float) -> float:
-    """Delta of the worst run found: how many choices and of which shape is decided by the Gaussian loss that was drawn."""
+    """Delta of the worst run found: the number and the shape of the choices follow the Gaussian loss that was drawn."""
     edges = np.linspace(-2, 12, 1401)
     mass, middles = np.diff(stats.norm.cdf(edges)), (edges[1:] + edges[:-1]) / 2
     levels = epsilon - (mu * mu / 2 + mu * middles)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from numbers import Integral
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -118,8 +117,8 @@ def cells_of(schema: Schema, names: Iterable[str]) -> int:
 
 def sound_rows(rows: Any) -> None:
     """Refuse a number of synthetic rows that nobody can want."""
-    whole = isinstance(rows, Integral) and not isinstance(rows, bool)
-    if rows is not None and not (whole and 1 <= rows <= LARGEST_SAMPLE):
+    whole = hasattr(rows, "__index__") and not isinstance(rows, bool)  # integers of NumPy have it too
+    if rows is not None and not (whole and 1 <= int(rows) <= LARGEST_SAMPLE):
         raise PlanError(
             f"rows must be a whole number between 1 and {LARGEST_SAMPLE:,}, found {rows!r:.60}",
             next_step="give for example --rows 20000, or leave rows out",

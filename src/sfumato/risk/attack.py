@@ -19,13 +19,19 @@ class Part(BaseModel):
 
 
 class ThreatModel(Part):
-    """What an attacker wants, and what the attacker knows apart from the release."""
+    """What an attacker wants, what the attacker knows apart from the release, and what is seen of the release."""
 
     goal: str
     knowledge: tuple[str, ...]
+    sees: str = ""
+
+    def seeing(self, sees: str) -> ThreatModel:
+        """Return the same attacker in front of a release of which this is seen, unless that is settled."""
+        return self if self.sees else self.model_copy(update={"sees": sees})
 
     def __str__(self) -> str:
-        return f"wants {self.goal}; knows {'; '.join(self.knowledge)}"
+        seen = f"; sees {self.sees}" if self.sees else ""
+        return f"wants {self.goal}; knows {'; '.join(self.knowledge)}{seen}"
 
 
 class Interval(Part):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Trials = Annotated[
     int | None,
-    typer.Option(help="Test releases. Unless said 1000 for counts, 200 for rows, 60 where a model is fitted."),
+    typer.Option(help="Test releases. 1000 for counts and 200 for rows unless said; fewer where each fits a model."),
 ]
 SeenAs = Annotated[
     str, typer.Option("--sees", help="What the attacker sees of released rows: values, or bins (their public bins).")
@@ -43,7 +43,9 @@ SeenAs = Annotated[
 GameSeed = Annotated[int | None, typer.Option(help="Repeat the same games.")]
 Target = Annotated[int | None, typer.Option(help="Row number of the target, from 1; the most exposed unless said.")]
 CONFIDENTIAL = "These numbers are about the private rows: for the custodian's eyes. Nothing was released or spent."
-COUNT_TRIALS, ROW_TRIALS, FITTED_TRIALS = 1000, 200, 60
+COUNT_TRIALS, ROW_TRIALS = 1000, 200
+FITTED_RUNS = 150
+"""Releases that are made where each of them fits a model, which takes seconds: games of minutes."""
 HEADERS = ("attack", "right", "interval", "guessing", "control", "best", "ceiling")
 
 
@@ -227,7 +229,7 @@ def _played(voice: Voice, played: Game, attacks: Sequence[Any], trials: int | No
 
     if not isinstance(played, ReleaseGame):
         return [attack.run(played, trials=COUNT_TRIALS if trials is None else trials, seed=seed) for attack in attacks]
-    count = _trials(played) if trials is None else trials
+    count = _trials(played, attacks) if trials is None else trials
     runs = sum(attack.releases(count) for attack in attacks)
     if played.plan.seconds is not None:
         voice.say(_patience(played.title, runs, played.plan.seconds))
@@ -237,9 +239,9 @@ def _played(voice: Voice, played: Game, attacks: Sequence[Any], trials: int | No
         return [attack.run(watched, trials=count, seed=seed) for attack in attacks]
 
 
-def _trials(played: ReleaseGame) -> int:
+def _trials(played: ReleaseGame, attacks: Sequence[Any]) -> int:
     if played.plan.seconds is not None:
-        return FITTED_TRIALS
+        return FITTED_RUNS * ROW_TRIALS // sum(attack.releases(ROW_TRIALS) for attack in attacks)
     return COUNT_TRIALS if played.makes == "counts" else ROW_TRIALS
 
 
@@ -256,7 +258,12 @@ def _report(voice: Voice, table: Table, results: Sequence[AttackResult], reason:
     voice.table(f"Attacks on table {table.schema.name!r}, in per cent", HEADERS, [_line(result) for result in results])
     for result in results:
         voice.say(result.attack, style="bold")
-        for sentence in (result.verdict(), result.ceiling_line(), f"The attacker {result.threat}."):
+        for sentence in (
+            result.verdict(),
+            *result.control_lines(),
+            result.ceiling_line(),
+            f"The attacker {result.threat}.",
+        ):
             voice.say(f"  {sentence}", style="red" if sentence.startswith("REFUTED") else None)
     notes = [*dict.fromkeys(note for result in results for note in result.notes), *([reason] if reason else [])]
     for note in notes:

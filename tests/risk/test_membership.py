@@ -123,6 +123,11 @@ def test_what_a_result_says():
     for words in ("right in 90.0 % of 100 trials", "Guessing", "Control", "REFUTED: the guarantee (epsilon 1)", "best"):
         assert words in result.statement()
     assert "wants to know; knows this; that" in str(result)
+    assert "knows this; that; sees bins" in str(threat.seeing("bins")) == str(threat.seeing("bins").seeing("values"))
+    verdicts = {
+        right: result.model_copy(update={"interval": Interval.exact(right, 100)}).verdict() for right in (30, 50, 90)
+    }
+    assert "worse than guessing" in verdicts[30] and "not seen to beat" in verdicts[50] and "helps" in verdicts[90]
     with pytest.raises(ValueError, match="frozen"):
         result.rate = 0.1
 

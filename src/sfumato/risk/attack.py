@@ -138,7 +138,10 @@ class AttackResult(Part):
         """Return in one sentence whether the release helps the attacker."""
         if self.succeeds:
             return f"The release helps the attacker: by {100 * self.advantage:.1f} percentage points."
-        return "The attack does not beat guessing; another attack may."
+        if self.interval.high < self.baseline:
+            return "The attack does worse than guessing; another attack may do better."
+        reach = f"the interval reaches to {_percent(self.interval.high)}"
+        return f"The attack was not seen to beat guessing ({reach}); more trials or another attack may."
 
     def control_lines(self) -> tuple[str, ...]:
         """Return in one sentence what the attack reaches without the target in the release, where that was tried."""

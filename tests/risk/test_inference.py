@@ -81,6 +81,7 @@ def test_a_real_release_is_attacked_as_it_is(table, schema):
     synthetic = sfumato.release(table, sfumato.Marginals(2.0, columns=ALL), seed=1)
     by_release, by_frame = (attack.run(made, table, seed=1) for made in (synthetic, synthetic.data))
     assert by_release == by_frame and by_release.control is None
+    assert "No control was given" in by_release.statement() and "No control was given" not in first.statement()
     assert "most common value" in by_release.statement()
 
 

@@ -159,7 +159,8 @@ def _refuse_both(of_method: Mapping[str, Any], release: str | None, control: str
     given = [name for name, value in of_method.items() if value is not None]
     if release is not None and given:
         raise RiskError(
-            f"{' and '.join(given)} belong to a method, and --release names what was released already",
+            "--release names what was released already, so that there is no method to describe",
+            [f"found {name}" for name in given],
             next_step="leave out --release, or everything about a method",
         )
     if control is not None and release is None:

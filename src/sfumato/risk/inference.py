@@ -31,6 +31,10 @@ __all__ = ["AttributeInference"]
 MOST_TARGETS = 5000
 """Targets that are tried in one run unless said."""
 FEWEST_PEOPLE = 40
+NO_CONTROL = (
+    "No control was given, people who are not in the release: what it teaches about everybody and what it gives away "
+    "about its members cannot be told apart."
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class AttributeInference:
     sees: Sees = "values"
 
     threat: ClassVar[ThreatModel] = ThreatModel(
-        goal="to know a person's sensitive value", knowledge=("the person's values in the known columns", "the release")
+        goal="to know a person's sensitive value", knowledge=("the person's values in the known columns",)
     )
 
     def __post_init__(self) -> None:
@@ -75,7 +79,7 @@ class AttributeInference:
         inside = _sample(sight.read(members, self.sensitive), trials, generator)
         outside = None if control is None else _sample(sight.read(control, self.sensitive), trials, generator)
         found = self._result(guesser, inside, outside, level)
-        notes = (*found.notes, *_right_means(sight.schema[self.sensitive]))
+        notes = (*found.notes, *_right_means(sight.schema[self.sensitive]), *([NO_CONTROL] if outside is None else []))
         return found.model_copy(update={"threat": self.threat.seeing(seen), "notes": notes})
 
     def against(self, table: Table, method: Method, *, rows: int | None = None, trials: int = MOST_TARGETS,

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 import sfumato
+from sfumato.cli import attack_verbs
+from sfumato.columns import Column
 from sfumato.example import codebook, households, write_households
+from sfumato.risk.games import game
+from sfumato.risk.linkage import FreshReference
+from sfumato.risk.membership import Learnt
 
 TABLE = ("h.csv", "--schema", "h.toml")
 HISTOGRAM = ("--method", "histogram", "--set", "column=age", "--set", "epsilon=1")
@@ -73,15 +81,85 @@ def test_inference_on_a_bundle_and_on_a_file(folder, sfumato_cli):
     assert rates["rows"] == rates["rows/data.parquet"] == rates["rows/data.csv"]
 
 
+def narrow() -> None:
+    """Two columns, so that AIM is quick."""
+    schema = codebook()
+    sfumato.Schema(name="narrow", columns=(schema["sex"], schema["insured"])).save("narrow.toml")
+
+
+@pytest.mark.parametrize("verb", ["membership", "linkage"])
+def test_the_method_that_release_takes_is_attacked(folder, sfumato_cli, monkeypatch, verb):
+    """The game is made and not played: fitting a model a hundred times takes minutes."""
+    narrow()
+    games = []
+    monkeypatch.setattr(attack_verbs, "_played", lambda voice, played, *others: games.append(played) or [])
+    code, out, err = sfumato_cli("risk", verb, "h.csv", "--schema", "narrow.toml", "--epsilon", "1")
+    assert (code, err) == (0, "") and "so aim was taken" in out
+    assert games[0].method == sfumato.AIM(epsilon="1") and "values themselves" in games[0].seen
+
+
+def test_inference_takes_the_method_that_release_takes(folder, sfumato_cli):
+    narrow()
+    asked = ("--known", "sex", "--sensitive", "insured", "--epsilon", "1", "--seed", "1")
+    code, out, err = sfumato_cli("risk", "inference", "h.csv", "--schema", "narrow.toml", *asked)
+    told = " ".join(out.split())
+    assert (code, err) == (0, "") and "against aim" in told and "so aim was taken" in told
+
+
+def test_games_that_fit_models_say_how_long_they_take(folder):
+    narrow()
+    table = sfumato.read("h.csv", sfumato.Schema.load("narrow.toml"))
+    played = game(table, sfumato.AIM(epsilon=1))
+    for attack, trials in ((Learnt(), 60), (FreshReference(), 33)):
+        assert attack_verbs._trials(played, [attack]) == trials
+    assert "150 times" in attack_verbs._patience("aim", 150, 7.3) and "18 minutes" in attack_verbs._patience(
+        "aim", 150, 7.3
+    )
+    runs = []
+    for attack in (Learnt(), FreshReference(2)):
+        watched = replace(game(table, sfumato.Marginals(1.0), rows=20), told=lambda: runs.append(1))
+        attack.run(watched, trials=21, seed=1)
+        assert len(runs) - 1 == attack.releases(21), "and one to see how wide a release is"
+        runs.clear()
+
+
+def test_one_named_column_is_attacked_as_it_would_be_released(folder, sfumato_cli):
+    arguments = ("risk", "membership", *TABLE, "--set", "column=age", "--epsilon", "1", "--trials", "40", "--json")
+    found = json.loads(sfumato_cli(*arguments)[1])
+    assert "histogram was taken: one column was named" in found["method_chosen"]
+    assert "public cell" in found["attacks"][0]["threat"]["sees"]
+
+
+def test_a_copy_is_read_off_by_values_and_not_by_bins(folder, sfumato_cli):
+    """A secret that hangs on nothing, beside a number that singles everybody out."""
+    frame = pa.table({"x": [i / 200 for i in range(200)], "s": [str(i * i % 7 % 2) for i in range(200)]})
+    pa.csv.write_csv(frame, "copy.csv")
+    columns = (Column("x", "number", bounds=(0.0, 1.0), bins=2), Column("s", "category", values=("0", "1")))
+    sfumato.Schema(name="copy", columns=columns).save("copy.toml")
+    asked = ("risk", "inference", "copy.csv", "--schema", "copy.toml", "--known", "x", "--sensitive", "s", "--release")
+    code, out, _ = sfumato_cli(*asked, "copy.csv")
+    assert code == 0 and "100.0" in out and "sees the released values themselves" in " ".join(out.split())
+    assert "for the custodian's eyes" in out
+    found = json.loads(sfumato_cli(*asked, "copy.csv", "--sees", "bins", "--json")[1])["attacks"][0]
+    assert found["rate"] < 0.8 and "only the public bin" in found["threat"]["sees"]
+
+
 @pytest.mark.parametrize(("arguments", "words"), [
     (("membership", *TABLE, "--set", "column=shoe", "--epsilon", "1"), "shoe"),
     (("membership", *TABLE, *HISTOGRAM, "--trials", "3"), "at least 20"),
     (("membership", *TABLE, *HISTOGRAM, "--target", "0"), "counted from 1"),
     (("membership", *TABLE, *HISTOGRAM, "--target", "999"), "row"),
-    (("membership", *TABLE), "needs column"),
+    (("membership", *TABLE), "aim needs epsilon"),
+    (("linkage", *TABLE), "aim needs epsilon"),
+    (("membership", *TABLE, *HISTOGRAM, "--sees", "cells"), "cannot see 'cells'"),
+    (("linkage", *TABLE, *HISTOGRAM, "--sees", "cells"), "cannot see 'cells'"),
+    (("inference", *TABLE, "--known", "age", "--sensitive", "insured", *MARGINALS, "--sees", "all"), "cannot see"),
+    (("inference", *TABLE, "--known", "age", "--sensitive", "insured", "--release", "no.csv", *MARGINALS),
+     "found --set"),
+    (("membership", *TABLE, *MARGINALS, "--trials", "0"), "at least 20"),
     (("membership", "nowhere.csv", "--schema", "h.toml", *HISTOGRAM), "no file"),
     (("linkage", *TABLE, *HISTOGRAM, "--references", "0"), "references"),
-    (("inference", *TABLE, "--known", "age", "--sensitive", "insured"), "either --method or --release"),
+    (("inference", *TABLE, "--known", "age", "--sensitive", "insured"), "aim needs epsilon"),
     (("inference", *TABLE, "--known", "shoe", "--sensitive", "insured", *MARGINALS), "shoe"),
     (("inference", *TABLE, "--known", "insured", "--sensitive", "insured", *MARGINALS), "both known and sensitive"),
     (("inference", *TABLE, "--known", "sex", "--sensitive", "insured", *MARGINALS, "--control", "h.csv"), "--control"),

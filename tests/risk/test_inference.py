@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato.columns import Column
 from sfumato.errors import RiskError
 from sfumato.example import codebook, households
 from sfumato.risk.inference import AttributeInference
@@ -80,6 +81,7 @@ def test_a_real_release_is_attacked_as_it_is(table, schema):
     synthetic = sfumato.release(table, sfumato.Marginals(2.0, columns=ALL), seed=1)
     by_release, by_frame = (attack.run(made, table, seed=1) for made in (synthetic, synthetic.data))
     assert by_release == by_frame and by_release.control is None
+    assert "No control was given" in by_release.statement() and "No control was given" not in first.statement()
     assert "most common value" in by_release.statement()
 
 
@@ -87,6 +89,62 @@ def test_column_order_does_not_matter(even):
     for columns in (["a", "b", "s"], ["s", "b", "a"], ["b", "s", "a"]):
         result = AttributeInference(["a", "b"], "s").against(even, CountsAsTheyAre(columns), seed=1)
         assert result.rate > 0.8
+
+
+@pytest.fixture(scope="module")
+def copied() -> tuple[sfumato.Table, pa.Table]:
+    """A binary secret that hangs on nothing, beside numbers that single everybody out."""
+    rng = np.random.default_rng(1)
+    frame = pa.table(
+        {
+            "x": rng.random(400),
+            "z": rng.random(400),
+            "g": rng.choice(["a", "b", "c"], 400),
+            "s": rng.choice(["no", "yes"], 400),
+        }
+    )
+    columns = (
+        Column("x", "number", bounds=(0.0, 1.0)),
+        Column("z", "number", bounds=(0.0, 1.0)),
+        Column("g", "category", values=("a", "b", "c")),
+        Column("s", "category", values=("no", "yes")),
+    )
+    return sfumato.read(frame, sfumato.Schema(name="copied", columns=columns)), frame
+
+
+def test_a_copy_gives_everybody_away(copied):
+    table, frame = copied
+    noise = np.random.default_rng(2).standard_normal(400)
+    shaken = frame.set_column(0, "x", [np.clip(frame["x"].to_numpy() + 1e-4 * noise, 0, 1)])
+    for made in (frame, shaken):
+        result = AttributeInference(["x", "z", "g"], "s").run(made, table, seed=1)
+        assert result.rate == 1.0 and "sees the released values themselves" in str(result.threat)
+    forest = AttributeInference(["x", "z", "g"], "s", "forest").run(frame, table, seed=1)
+    assert forest.rate > 0.99
+
+
+def test_an_attacker_who_sees_bins_only_misses_some_of_a_copy(copied):
+    """The mutant of the test above."""
+    table, frame = copied
+    result = AttributeInference(["x", "z", "g"], "s", sees="bins").run(frame, table, seed=1)
+    assert 0.5 < result.rate < 1.0 and "only the public bin" in str(result.threat)
+
+
+def test_a_constant_release_gives_nobody_away(copied):
+    table, frame = copied
+    constant = pa.table({name: [frame[name][0].as_py()] * 400 for name in frame.column_names})
+    result = AttributeInference(["x", "z", "g"], "s").run(constant, table, seed=1)
+    assert result.rate <= result.baseline and not result.succeeds
+
+
+def test_counts_know_nothing_but_cells_and_the_result_says_so(copied):
+    result = AttributeInference(["x", "z"], "s").against(copied[0], CountsAsTheyAre(["x", "z", "s"]), seed=1)
+    assert "released counts" in result.threat.sees
+
+
+def test_what_right_means_is_said_for_an_ordered_secret(copied):
+    result = AttributeInference(["z", "g"], "x").run(copied[1], copied[0], seed=1)
+    assert result.rate == 1.0 and "A guess of x is right when it names the public bin" in result.statement()
 
 
 def test_people_stay_together():
@@ -116,6 +174,7 @@ def few() -> sfumato.Table:
     lambda t: AttributeInference([], "insured"),
     lambda t: AttributeInference(["insured", "age", "age"], "insured"),
     lambda t: AttributeInference(["age"], "insured", "oracle"),
+    lambda t: AttributeInference(["age"], "insured", sees="everything"),
     lambda t: AttributeInference(["age"], "insured").against(t, sfumato.Histogram("age", 1.0)),
     lambda t: AttributeInference(["age"], "insured").run(households(rows=0), t),
     lambda t: AttributeInference(["age"], "insured").run(households(rows=9), households(rows=9)),

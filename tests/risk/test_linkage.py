@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato.columns import Column
 from sfumato.errors import RiskError
 from sfumato.example import codebook, households
 from sfumato.privacy.laws import Geometric
-from sfumato.risk.games import CountPair
+from sfumato.releases.method import Output
+from sfumato.risk.games import CountPair, game
 from sfumato.risk.linkage import FreshReference, NearestRow, nearest_row
-from sfumato.risk.membership import published_pair
+from sfumato.risk.membership import Learnt, published_pair
 from sfumato.risk.yardsticks import CountsAsTheyAre, CountsOfNoise, RowsAsTheyAre, RowsOfNoise
 
 COLUMNS = ["region", "sex", "education", "insured"]
@@ -82,7 +85,90 @@ def test_ties_count_as_a_draw(table):
     assert result.rate == pytest.approx(kinds / 300) and result.more["top 1"] == pytest.approx(kinds / 300)
 
 
+def numbers(rows: int = 400, seed: int = 1) -> tuple[sfumato.Table, pa.Table]:
+    """Two numbers in the default 32 bins and a level, all uniform."""
+    rng = np.random.default_rng(seed)
+    frame = pa.table({"x": rng.random(rows), "z": rng.uniform(-5, 5, rows), "g": rng.choice(["a", "b"], rows)})
+    columns = (
+        Column("x", "number", bounds=(0.0, 1.0)),
+        Column("z", "number", bounds=(-5.0, 5.0)),
+        Column("g", "category", values=("a", "b")),
+    )
+    return sfumato.read(frame, sfumato.Schema(name="numbers", columns=columns)), frame
+
+
+def shaken(frame: pa.Table, share: float = 1e-4) -> pa.Table:
+    """Return the same rows with normal noise of this share of each range."""
+    rng = np.random.default_rng(9)
+    for name, low, high in (("x", 0.0, 1.0), ("z", -5.0, 5.0)):
+        moved = frame[name].to_numpy() + share * (high - low) * rng.standard_normal(len(frame))
+        frame = frame.set_column(frame.column_names.index(name), name, [np.clip(moved, low, high)])
+    return frame
+
+
+def test_a_copy_is_linked_whatever_the_public_bins_are():
+    table, frame = numbers()
+    for made in (frame, shaken(frame)):
+        result = nearest_row(table, made, ["x", "z"], seed=1)
+        assert result.rate == 1.0 and result.control < 0.02
+        assert "sees the released values themselves" in str(result)
+    assert nearest_row(table, frame, ["x"], seed=1).rate == 1.0
+    coarse = table.schema.replace_columns({"x": {"bins": 2}, "z": {"bins": 2}})
+    assert nearest_row(sfumato.read(frame, coarse), frame, ["x", "z"]).rate == 1.0
+
+
+def test_an_attacker_who_sees_bins_only_loses_a_copy():
+    """The mutant of the test above: what is seen is an option, and the result says so."""
+    table, frame = numbers()
+    result = nearest_row(table, frame, ["x", "z"], sees="bins", seed=1)
+    assert result.rate < 0.9 and "only the public bin" in result.threat.sees
+    assert nearest_row(table, frame, ["x"], sees="bins").rate < 0.1
+
+
+def test_independent_rows_and_a_constant_are_not_linked():
+    """n = 400, alpha 1e-6: both stay at 1 / n; ties of a constant release are a fair draw."""
+    table, frame = numbers()
+    _, other = numbers(seed=2)
+    result = nearest_row(table, other, ["x", "z"], level=LEVEL, seed=1)
+    assert result.baseline in result.interval and not result.succeeds
+    constant = pa.table({name: [frame[name][0].as_py()] * 400 for name in frame.column_names})
+    assert nearest_row(table, constant, ["x", "z"]).rate == pytest.approx(1 / 400)
+
+
+def test_missing_values_are_a_level_of_their_own():
+    schema = sfumato.Schema(name="m", columns=(Column("x", "number", bounds=(0.0, 1.0), missing=True),))
+    frame = pa.table({"x": pa.array([0.25, None, 0.5])})
+    assert nearest_row(sfumato.read(frame, schema), frame, ["x"]).rate == 1.0
+
+
+@dataclass(frozen=True)
+class Shaken(RowsAsTheyAre):
+    """The private rows with noise far below the width of a bin."""
+
+    def run(self, table, plan, randomness, rows=None):
+        made = super().run(table, plan, randomness, rows)
+        frame = made.tables[("synthetic",)]
+        moved = np.clip(frame["x"].to_numpy() + 1e-4 * randomness.generator.standard_normal(len(frame)), 0, 1)
+        return Output({("synthetic",): frame.set_column(frame.column_names.index("x"), "x", [moved])}, True)
+
+
+def test_two_people_of_the_same_cells_are_told_apart_by_values():
+    """Under replace, with two rows that lie in the same bins: the view by bins has nothing to tell apart."""
+    table, frame = numbers(rows=60)
+    near = {"x": 0.501, "z": 0.01, "g": "a"}, {"x": 0.529, "z": 0.3, "g": "a"}
+    rows = pa.concat_tables([pa.Table.from_pylist(list(near)), frame.slice(2)])
+    private = sfumato.read(rows, replace(table.schema, adjacency="replace", rows=60))
+    for attack in (FreshReference(), Learnt()):
+        result = attack.run(game(private, Shaken(), 0, 1), trials=40, seed=1)
+        assert result.rate == 1.0, attack
+    with pytest.raises(RiskError, match="the same in this release"):
+        game(private, Shaken(), 0, 1, sees="bins")
+    with pytest.raises(RiskError, match="the same in this release"):
+        game(private, sfumato.Histogram("x", 1.0), 0, 1)
+
+
 @pytest.mark.parametrize("call", [
+    lambda t: NearestRow(["age"], sees="cells"),
     lambda t: FreshReference(0), lambda t: NearestRow([]), lambda t: NearestRow(["age"], top=0),
     lambda t: nearest_row(t, households(rows=10), KNOWN),
     lambda t: nearest_row(households(rows=10), households(rows=10), KNOWN),

@@ -19,7 +19,7 @@ from sfumato.privacy.randomness import Randomness
 from sfumato.risk.attack import AttackResult, Interval, ThreatModel, dp_ceiling
 from sfumato.risk.games import CountPair, ReleaseGame, game
 from sfumato.risk.membership import Learnt, LikelihoodRatio, entropy_and_total, optimal_accuracy, published_pair
-from sfumato.risk.rows import Distance, Remembered, codes_of, most_exposed
+from sfumato.risk.rows import Remembered, codes_of
 from sfumato.risk.yardsticks import CountsAsTheyAre, CountsOfNoise, RowsAsTheyAre, RowsOfNoise
 
 COLUMNS = ["region", "sex", "education", "insured"]
@@ -123,6 +123,11 @@ def test_what_a_result_says():
     for words in ("right in 90.0 % of 100 trials", "Guessing", "Control", "REFUTED: the guarantee (epsilon 1)", "best"):
         assert words in result.statement()
     assert "wants to know; knows this; that" in str(result)
+    assert "knows this; that; sees bins" in str(threat.seeing("bins")) == str(threat.seeing("bins").seeing("values"))
+    verdicts = {
+        right: result.model_copy(update={"interval": Interval.exact(right, 100)}).verdict() for right in (30, 50, 90)
+    }
+    assert "worse than guessing" in verdicts[30] and "not seen to beat" in verdicts[50] and "helps" in verdicts[90]
     with pytest.raises(ValueError, match="frozen"):
         result.rate = 0.1
 
@@ -210,7 +215,7 @@ def test_replacing_keeps_the_number_of_rows():
     assert pair.tables[0].within.sum() == pair.tables[0].without.sum() == 300
     assert len(pair.tables[0].moved) == 2
     rows = game(private, sfumato.Marginals(1.0, columns=COLUMNS), target=0)
-    assert isinstance(rows, ReleaseGame) and rows.other is not None
+    assert isinstance(rows, ReleaseGame) and len(rows.people) == 2
     assert len(rows.draw(True, 2, Randomness.of(1)).features) == 2
     ages = codes_of(private, schema, ["age"])[:, 0]
     twin = int(np.flatnonzero(ages == ages[0])[1])
@@ -234,24 +239,11 @@ def test_a_game_refuses_what_cannot_be_played(table):
         game(sfumato.read(wrong, codebook()), sfumato.Histogram("age", 1.0))
 
 
-def test_codes_and_distances():
-    frame = households(rows=50, seed=1)
-    schema = codebook()
-    names = ["region", "age", "hours"]
+def test_codes_come_alike_from_every_frame():
+    frame, schema, names = households(rows=50, seed=1), codebook(), ["region", "age", "hours"]
     codes = codes_of(frame, schema, names)
     assert (codes == codes_of(frame.to_pandas(), schema, names)).all()
     assert (codes == codes_of(sfumato.read(frame, schema), schema, names)).all()
-    distance = Distance.of(schema, names)
-    apart = distance.between(codes, codes)
-    assert (np.diag(apart) == 0).all() and (apart <= 1).all() and (apart == apart.T).all()
-    smallest, place = distance.nearest(codes[:5], codes[5:])
-    assert (smallest == apart[:5, 5:].min(axis=1)).all() and (apart[np.arange(5), place + 5] == smallest).all()
-    ages = np.array([[0, a, 0] for a in (10, 11, 12, 60)])
-    assert most_exposed(ages, distance, np.random.default_rng(0)) == 3
-    missing = schema["hours"].present_size
-    assert Distance.of(schema, ["hours"]).between(
-        np.array([[missing]]), np.array([[missing - 1], [missing]])
-    ).tolist() == [[1, 0]]
     with pytest.raises(RiskError, match="outside the schema"):
         codes_of(frame.set_column(2, "age", [[3] * 50]), schema, ["age"])
 

@@ -10,16 +10,20 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato.columns import Column
 from sfumato.example import codebook, households
 from sfumato.privacy.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.privacy.noise import add_laplace
 from sfumato.risk.attack import Interval, dp_ceiling
 from sfumato.risk.games import CountPair, game
-from sfumato.risk.linkage import FreshReference
+from sfumato.risk.inference import AttributeInference
+from sfumato.risk.linkage import FreshReference, nearest_row
 from sfumato.risk.membership import Learnt, LikelihoodRatio, optimal_accuracy, published_pair
+from sfumato.risk.yardsticks import RowsAsTheyAre, RowsOfNoise
 from statistical.laws import ALPHA
 
 pytestmark = pytest.mark.statistical
@@ -146,3 +150,49 @@ def test_clamped_counts_give_away_no_more():
     two = replace(CountPair.of([0, 0], [2, 2], DiscreteGaussian(2.0)), clamped=True)
     assert two.optimal < replace(two, clamped=False).optimal - 0.001
     assert two.optimal in LikelihoodRatio().run(two, trials=TRIALS, seed=2, level=LEVEL).interval
+
+
+def uniform(rows: int, seed: int) -> pa.Table:
+    """Numbers, a level and a secret that have nothing to do with each other."""
+    rng = np.random.default_rng(seed)
+    numbers = {name: rng.random(rows) for name in ("x", "z")}
+    return pa.table({**numbers, "g": rng.choice(["a", "b"], rows), "s": rng.choice(["no", "yes"], rows)})
+
+
+COLUMNS = (
+    Column("x", "number", bounds=(0.0, 1.0)),
+    Column("z", "number", bounds=(0.0, 1.0), bins=4),
+    Column("g", "category", values=("a", "b")),
+    Column("s", "category", values=("no", "yes")),
+)
+UNIFORM = sfumato.Schema(name="uniform", columns=COLUMNS)
+ROW_ATTACKS = {
+    "linkage": lambda private, made, sees: nearest_row(
+        private, made, ["x", "z"], UNIFORM, level=LEVEL, seed=1, sees=sees
+    ),
+    "inference": lambda private, made, sees: AttributeInference(["x", "z", "g"], "s", sees=sees).run(
+        made, private, schema=UNIFORM, level=LEVEL, seed=1
+    ),
+}
+
+
+@pytest.mark.parametrize("attack", ROW_ATTACKS.values(), ids=ROW_ATTACKS.keys())
+def test_attacks_on_rows_are_sound_at_both_ends(attack):
+    """n = 2000: a copy is attacked with certainty, independent rows of the same law as by guessing, for 5 of them."""
+    private = uniform(2000, 0)
+    assert attack(private, private, "values").rate == 1.0
+    for seed in range(1, 6):
+        blind = attack(private, uniform(2000, seed), "values")
+        assert blind.interval.low <= blind.baseline and not blind.succeeds
+        expected = 1 / 2000 if "Linkage" in blind.attack else 0.5
+        assert expected in blind.interval
+    mutant = attack(private, private, "bins")
+    assert mutant.interval.high < 0.9, "an attacker who sees bins only does not know a copy"
+
+
+def test_membership_on_rows_is_sound_at_both_ends():
+    """n = 200 games: released copies give the target away, released strangers do not."""
+    table = sfumato.read(uniform(300, 0), UNIFORM)
+    assert Learnt().run(table, RowsAsTheyAre(), trials=40, seed=1).rate == 1.0
+    noise = Learnt().run(table, RowsOfNoise(count=300), trials=200, seed=1, level=LEVEL)
+    assert 0.5 in noise.interval and "values themselves" in noise.threat.sees

@@ -17,6 +17,7 @@ from sfumato.errors import PlanError, RiskError
 from sfumato.releases.contingency import Contingency
 from sfumato.releases.method import Output
 from sfumato.risk.rows import codes_of
+from sfumato.risk.yardsticks import RowsAsTheyAre
 from sfumato.schema import Schema
 from sfumato.utility.clusters import transfer_ari
 from sfumato.utility.metrics import METRICS, Trial, metric
@@ -169,6 +170,8 @@ def test_attacks_run_by_name(table):
     guessed = replace(trial, options={"identifiers": "a", "sensitive": "c"})
     assert 0.5 < metric("inference_rate").measure(guessed) < 0.9
     assert abs(metric("inference_gain").measure(guessed)) < 0.2
+    copied = replace(trial, method=RowsAsTheyAre(), options={"identifiers": "v", "sensitive": "c"})
+    assert metric("inference_rate").measure(copied) == 1.0, "the attacker sees values, of which everybody has another"
 
 
 def test_every_metric_says_what_it_means_and_needs():

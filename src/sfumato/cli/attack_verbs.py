@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -14,11 +16,11 @@ from sfumato.cli.arguments import (
     Delimiter,
     Delta,
     Epsilon,
-    MethodName,
+    OptionalMethod,
     Rows,
     SchemaPath,
     Settings,
-    build_method,
+    choose_or_build,
 )
 from sfumato.cli.console import Voice
 from sfumato.cli.risk_verbs import DRAFT, risk_app
@@ -27,13 +29,23 @@ from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.risk.attack import AttackResult
+    from sfumato.risk.games import Game, ReleaseGame
+    from sfumato.risk.rows import Sees
     from sfumato.table import Table
 
-Trials = Annotated[int | None, typer.Option(help="Test releases; 1000 for counts and 200 for rows unless said.")]
+Trials = Annotated[
+    int | None,
+    typer.Option(help="Test releases. 1000 for counts and 200 for rows unless said; fewer where each fits a model."),
+]
+SeenAs = Annotated[
+    str, typer.Option("--sees", help="What the attacker sees of released rows: values, or bins (their public bins).")
+]
 GameSeed = Annotated[int | None, typer.Option(help="Repeat the same games.")]
 Target = Annotated[int | None, typer.Option(help="Row number of the target, from 1; the most exposed unless said.")]
 CONFIDENTIAL = "These numbers are about the private rows: for the custodian's eyes. Nothing was released or spent."
 COUNT_TRIALS, ROW_TRIALS = 1000, 200
+FITTED_RUNS = 150
+"""Releases that are made where each of them fits a model, which takes seconds: games of minutes."""
 HEADERS = ("attack", "right", "interval", "guessing", "control", "best", "ceiling")
 
 
@@ -46,12 +58,13 @@ def register(app: typer.Typer) -> None:
 def membership(
     data: Data,
     schema: SchemaPath,
-    method: MethodName = "histogram",
+    method: OptionalMethod = None,
     settings: Settings = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     rows: Rows = None,
     target: Target = None,
+    sees: SeenAs = "values",
     trials: Trials = None,
     seed: GameSeed = None,
     delimiter: Delimiter = None,
@@ -64,25 +77,26 @@ def membership(
     from sfumato.risk.games import CountPair, game
     from sfumato.risk.membership import Learnt, LikelihoodRatio
 
-    voice, made = Voice(json), build_method(method, settings or [], epsilon, delta)
-    table = _table(voice, data, schema, delimiter)
-    played = game(table, made, _row(target), rows=rows)
+    voice, facts = Voice(json), Schema.load(schema)
+    made, reason = choose_or_build(method, facts, settings or [], epsilon, delta)
+    table = _table(voice, data, facts, delimiter)
+    played = game(table, made, _row(target), rows=rows, sees=_sight(sees))
     attacks: list[Any] = [LikelihoodRatio()] if isinstance(played, CountPair) else []
     attacks += [Learnt(), *([Learnt("entropy-total")] if played.makes == "counts" else [])]
-    count = _trials(trials, played.makes)
-    _report(voice, table, [attack.run(played, trials=count, seed=seed) for attack in attacks])
+    _report(voice, table, _played(voice, played, attacks, trials, seed), reason)
 
 
 def linkage(
     data: Data,
     schema: SchemaPath,
-    method: MethodName = "histogram",
+    method: OptionalMethod = None,
     settings: Settings = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     rows: Rows = None,
     target: Target = None,
     references: Annotated[int, typer.Option(help="Fresh releases of each table to compare with.")] = 1,
+    sees: SeenAs = "values",
     trials: Trials = None,
     seed: GameSeed = None,
     delimiter: Delimiter = None,
@@ -92,11 +106,11 @@ def linkage(
     from sfumato.risk.games import game
     from sfumato.risk.linkage import FreshReference
 
-    voice, made = Voice(json), build_method(method, settings or [], epsilon, delta)
-    attack = FreshReference(references)
-    table = _table(voice, data, schema, delimiter)
-    played = game(table, made, _row(target), rows=rows)
-    _report(voice, table, [attack.run(played, trials=_trials(trials, played.makes), seed=seed)])
+    voice, facts, attack = Voice(json), Schema.load(schema), FreshReference(references)
+    made, reason = choose_or_build(method, facts, settings or [], epsilon, delta)
+    table = _table(voice, data, facts, delimiter)
+    played = game(table, made, _row(target), rows=rows, sees=_sight(sees))
+    _report(voice, table, _played(voice, played, [attack], trials, seed), reason)
 
 
 def inference(
@@ -104,7 +118,7 @@ def inference(
     schema: SchemaPath,
     known: Annotated[list[str] | None, typer.Option(help="A column the attacker knows; repeat it for several.")] = None,
     sensitive: Annotated[str | None, typer.Option(help="Column to be guessed; the sensitive one unless said.")] = None,
-    method: Annotated[str | None, typer.Option("--method", "-m", help="Release half of the table by this.")] = None,
+    method: OptionalMethod = None,
     settings: Settings = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -114,6 +128,7 @@ def inference(
     ] = None,
     control: Annotated[str | None, typer.Option(help="With --release: people who were not in the table.")] = None,
     learner: Annotated[str, typer.Option(help="How to guess from rows: nearest or forest.")] = "nearest",
+    sees: SeenAs = "values",
     trials: Annotated[int, typer.Option(help="People to attack, at most.")] = 5000,
     seed: GameSeed = None,
     delimiter: Delimiter = None,
@@ -121,27 +136,33 @@ def inference(
 ) -> None:
     """Measure how often an attacker guesses a sensitive value, for people in the table and for others.
 
-    With a method, half of the table is released by it and the other half is the control. With --release, DATA holds
-    the people who are in that release.
+    Half of the table is released by the method and the other half is the control. With --release, DATA holds the people
+    who are in that release.
     """
     from sfumato.risk.inference import AttributeInference
 
     voice, facts = Voice(json), Schema.load(schema)
-    _refuse_both(method, release, control)
-    attack = AttributeInference(*_columns(facts, known, sensitive), learner)
-    if method is not None:
-        made = build_method(method, settings or [], epsilon, delta)
-        table = _table(voice, data, schema, delimiter)
+    of_method = {"--method": method, "--set": settings, "--epsilon": epsilon, "--delta": delta, "--rows": rows}
+    _refuse_both(of_method, release, control)
+    attack, reason = AttributeInference(*_columns(facts, known, sensitive), learner, _sight(sees)), None
+    if release is None:
+        made, reason = choose_or_build(method, facts, settings or [], epsilon, delta)
+        table = _table(voice, data, facts, delimiter)
         result = attack.against(table, made, rows=rows, trials=trials, seed=seed)
     else:
-        table = _table(voice, data, schema, delimiter)
-        result = attack.run(_released(str(release)), table, control, schema=facts, trials=trials, seed=seed)
-    _report(voice, table, [result])
+        table = _table(voice, data, facts, delimiter)
+        result = attack.run(_released(release), table, control, schema=facts, trials=trials, seed=seed)
+    _report(voice, table, [result], reason)
 
 
-def _refuse_both(method: str | None, release: str | None, control: str | None) -> None:
-    if (method is None) == (release is None):
-        raise RiskError("give either --method or --release", next_step="write --method marginals --epsilon 1")
+def _refuse_both(of_method: Mapping[str, Any], release: str | None, control: str | None) -> None:
+    given = [name for name, value in of_method.items() if value is not None]
+    if release is not None and given:
+        raise RiskError(
+            "--release names what was released already, so that there is no method to describe",
+            [f"found {name}" for name in given],
+            next_step="leave out --release, or everything about a method",
+        )
     if control is not None and release is None:
         raise RiskError("--control goes with --release", next_step="leave it out: a method holds half of DATA back")
 
@@ -182,13 +203,19 @@ def _released(place: str) -> Any:
     return next(iter(tables.values())) if document.method.makes == "rows" else tables
 
 
-def _table(voice: Voice, data: str, schema: str, delimiter: str | None) -> Table:
+def _table(voice: Voice, data: str, facts: Schema, delimiter: str | None) -> Table:
     from sfumato.table import read
 
-    facts = Schema.load(schema)
     if facts.is_draft:
         voice.say(f"warning: {DRAFT}", style="yellow")
     return read(data, facts, delimiter)
+
+
+def _sight(sees: str) -> Sees:
+    from sfumato.risk.rows import require_sees
+
+    require_sees(sees)
+    return cast("Sees", sees)
 
 
 def _row(target: int | None) -> int | None:
@@ -197,22 +224,55 @@ def _row(target: int | None) -> int | None:
     return None if target is None else target - 1
 
 
-def _trials(trials: int | None, makes: str) -> int:
-    return trials if trials is not None else COUNT_TRIALS if makes == "counts" else ROW_TRIALS
+def _played(voice: Voice, played: Game, attacks: Sequence[Any], trials: int | None, seed: int | None) -> list[Any]:
+    """Play the game with each attack; say before how long that may take, and show how far it is."""
+    from sfumato.risk.games import ReleaseGame
+
+    if not isinstance(played, ReleaseGame):
+        return [attack.run(played, trials=COUNT_TRIALS if trials is None else trials, seed=seed) for attack in attacks]
+    count = _trials(played, attacks) if trials is None else trials
+    runs = sum(attack.releases(count) for attack in attacks)
+    if played.plan.seconds is not None:
+        voice.say(_patience(played.title, runs, played.plan.seconds))
+    with voice.counting(f"attacking {played.title}") as ticker:
+        done = itertools.count(1)
+        watched = replace(played, told=lambda: ticker.say(f"run {next(done):,} of about {runs:,}"))
+        return [attack.run(watched, trials=count, seed=seed) for attack in attacks]
 
 
-def _report(voice: Voice, table: Table, results: Sequence[AttackResult]) -> None:
+def _trials(played: ReleaseGame, attacks: Sequence[Any]) -> int:
+    if played.plan.seconds is not None:
+        return FITTED_RUNS * ROW_TRIALS // sum(attack.releases(ROW_TRIALS) for attack in attacks)
+    return COUNT_TRIALS if played.makes == "counts" else ROW_TRIALS
+
+
+def _patience(method: str, runs: int, seconds: float) -> str:
+    minutes = max(round(runs * seconds / 60), 1)
+    return (
+        f"{method} is run about {runs:,} times, and nothing of it is published. The plan allows "
+        f"{max(seconds, 1):.0f} s a run: up to {minutes} minute{'s' if minutes > 1 else ''}. Fewer --trials are "
+        "quicker and rougher."
+    )
+
+
+def _report(voice: Voice, table: Table, results: Sequence[AttackResult], reason: str | None = None) -> None:
     voice.table(f"Attacks on table {table.schema.name!r}, in per cent", HEADERS, [_line(result) for result in results])
     for result in results:
         voice.say(result.attack, style="bold")
-        for sentence in (result.verdict(), result.ceiling_line(), f"The attacker {result.threat}."):
+        for sentence in (
+            result.verdict(),
+            *result.control_lines(),
+            result.ceiling_line(),
+            f"The attacker {result.threat}.",
+        ):
             voice.say(f"  {sentence}", style="red" if sentence.startswith("REFUTED") else None)
-    for note in dict.fromkeys(note for result in results for note in result.notes):
+    notes = [*dict.fromkeys(note for result in results for note in result.notes), *([reason] if reason else [])]
+    for note in notes:
         voice.say(note)
     voice.say(CONFIDENTIAL, style="yellow")
     facts = [{**r.model_dump(mode="json"), "advantage": r.advantage, "succeeds": r.succeeds,
               "refutes_claim": r.refutes_claim, "statement": r.statement()} for r in results]  # fmt: skip
-    voice.document({"notice": CONFIDENTIAL, "table": table.schema.name, "attacks": facts})
+    voice.document({"notice": CONFIDENTIAL, "table": table.schema.name, "method_chosen": reason, "attacks": facts})
 
 
 def _line(result: AttackResult) -> list[str]:

@@ -19,13 +19,19 @@ class Part(BaseModel):
 
 
 class ThreatModel(Part):
-    """What an attacker wants, and what the attacker knows apart from the release."""
+    """What an attacker wants, what the attacker knows apart from the release, and what is seen of the release."""
 
     goal: str
     knowledge: tuple[str, ...]
+    sees: str = ""
+
+    def seeing(self, sees: str) -> ThreatModel:
+        """Return the same attacker in front of a release of which this is seen, unless that is settled."""
+        return self if self.sees else self.model_copy(update={"sees": sees})
 
     def __str__(self) -> str:
-        return f"wants {self.goal}; knows {'; '.join(self.knowledge)}"
+        seen = f"; sees {self.sees}" if self.sees else ""
+        return f"wants {self.goal}; knows {'; '.join(self.knowledge)}{seen}"
 
 
 class Interval(Part):
@@ -123,8 +129,7 @@ class AttackResult(Part):
             f"{_percent(self.interval.high)}). Guessing without the release is right in {_percent(self.baseline)}.",
             self.verdict(),
         ]
-        lines += [self._control_line()] if self.control is not None else []
-        lines.append(self.ceiling_line())
+        lines += [*self.control_lines(), self.ceiling_line()]
         if self.optimal is not None:
             lines.append(f"The best possible attack on this mechanism is right in {_percent(self.optimal)}.")
         return "\n".join([*lines, *self.notes])
@@ -133,13 +138,20 @@ class AttackResult(Part):
         """Return in one sentence whether the release helps the attacker."""
         if self.succeeds:
             return f"The release helps the attacker: by {100 * self.advantage:.1f} percentage points."
-        return "The attack does not beat guessing; another attack may."
+        if self.interval.high < self.baseline:
+            return "The attack does worse than guessing; another attack may do better."
+        reach = f"the interval reaches to {_percent(self.interval.high)}"
+        return f"The attack was not seen to beat guessing ({reach}); more trials or another attack may."
 
-    def _control_line(self) -> str:
-        interval = f" (interval {self.control_interval})" if self.control_interval else ""
+    def control_lines(self) -> tuple[str, ...]:
+        """Return in one sentence what the attack reaches without the target in the release, where that was tried."""
+        if self.control is None or self.gain is None:
+            return ()
+        within = self.control_interval
+        interval = f" (interval {_percent(within.low)} to {_percent(within.high)})" if within else ""
         return (
-            f"Control, with nothing about the target in the release: {_percent(self.control or 0.0)}{interval}; "
-            f"the difference is {100 * (self.gain or 0.0):.1f} points."
+            f"Control, with nothing about the target in the release: {_percent(self.control)}{interval}; the "
+            f"difference is {100 * self.gain:.1f} points.",
         )
 
     def ceiling_line(self) -> str:

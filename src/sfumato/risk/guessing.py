@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import RiskError
-from sfumato.risk.rows import CHUNK, Codes, Distance, codes_of
+from sfumato.risk.rows import Codes, Points, Seen
+from sfumato.risk.sight import Sight
 from sfumato.schema import Schema
 from sfumato.table.sources import open_source
 
-Guesser = Callable[[Codes], Codes]
-"""Takes the known codes of people, returns the guessed code of each."""
-TIE = 1e-12
+Guesser = Callable[[Seen], Codes]
+"""Takes people as they are known, the known columns first; returns the guessed code of each."""
 TREES = 50
 
 
@@ -37,7 +37,7 @@ def from_counts(tables: Mapping[tuple[str, ...], Any], schema: Schema, known: Se
     most = table.reshape(-1, table.shape[-1]).sum(axis=0).argmax()
     best = np.where(table.max(axis=-1) > 0, table.argmax(axis=-1), most)
     places = [list(known).index(name) for name in shared]
-    return lambda codes: best[tuple(codes[:, place] for place in places)]
+    return lambda people: best[tuple(people.codes[:, place] for place in places)]
 
 
 def _array(table: Any, schema: Schema, names: Sequence[str]) -> NDArray[np.float64]:
@@ -54,41 +54,25 @@ def _array(table: Any, schema: Schema, names: Sequence[str]) -> NDArray[np.float
     return counts.reshape(shape)
 
 
-def from_rows(rows: Any, schema: Schema, known: Sequence[str], sensitive: str, learner: str) -> Guesser:
+def from_rows(rows: Any, sight: Sight, sensitive: str, learner: str) -> Guesser:
     """Guess from synthetic rows: by the nearest of them, or by a classifier trained on them."""
-    codes = codes_of(rows, schema, (*known, sensitive))
-    if not len(codes):
+    seen = sight.read(rows, sensitive)
+    if not len(seen):
         raise RiskError("the release has no rows", next_step="attack a release with rows")
+    known, labels = seen.points[:, :-1], seen.codes[:, -1]
     if learner == "forest":
-        return _forest(codes)
-    return _nearest(codes, Distance.of(schema, known), schema[sensitive].size)
+        return _forest(sight, known, labels)
+    return lambda people: sight.votes(_known(people, sight), known, labels, sight.schema[sensitive].size)
 
 
-def _nearest(codes: Codes, distance: Distance, values: int) -> Guesser:
-    """Let the rows at the smallest distance vote; ties of the vote go to the value that is more common overall."""
-    keys, place = np.unique(codes[:, :-1], axis=0, return_inverse=True)
-    votes = np.zeros((len(keys), values))
-    np.add.at(votes, (place.ravel(), codes[:, -1]), 1.0)
-    votes += votes.sum(axis=0) / (2 * len(codes) + 1)
-
-    def guess(people: Codes) -> Codes:
-        asked, back = np.unique(people, axis=0, return_inverse=True)
-        step = max(CHUNK // len(keys), 1)
-        found = [_vote(distance.between(asked[s : s + step], keys), votes) for s in range(0, len(asked), step)]
-        return np.concatenate(found)[back.ravel()]
-
-    return guess
+def _known(people: Seen, sight: Sight) -> Points:
+    return people.points[:, : len(sight.names)]
 
 
-def _vote(apart: NDArray[np.float64], votes: NDArray[np.float64]) -> Codes:
-    nearest = apart <= apart.min(axis=1, keepdims=True) + TIE
-    return (nearest.astype(float) @ votes).argmax(axis=1)
-
-
-def _forest(codes: Codes) -> Guesser:
+def _forest(sight: Sight, known: Points, labels: Codes) -> Guesser:
     from sklearn.ensemble import RandomForestClassifier
 
     # A fixed seed: the forest is the attacker's own, and nothing private hangs on it.
     model: Any = RandomForestClassifier(n_estimators=TREES, min_samples_leaf=1, random_state=0)
-    model.fit(codes[:, :-1], codes[:, -1])
-    return lambda people: np.asarray(model.predict(people), np.int64)
+    model.fit(sight.scaled(known), labels)
+    return lambda people: np.asarray(model.predict(sight.scaled(_known(people, sight))), np.int64)

@@ -15,12 +15,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.columns import Column
 from sfumato.errors import RiskError
 from sfumato.releases.method import Method
 from sfumato.risk.attack import LEVEL, AttackResult, Interval, ThreatModel, require_trials
 from sfumato.risk.games.playing import NEVER_RELEASED, stream
 from sfumato.risk.guessing import Guesser, from_counts, from_rows
-from sfumato.risk.rows import Codes, codes_of
+from sfumato.risk.rows import Seen, Sees, require_sees
+from sfumato.risk.sight import IN_WORDS, Sight
 from sfumato.schema import Schema
 from sfumato.table import Table, read
 
@@ -29,6 +31,10 @@ __all__ = ["AttributeInference"]
 MOST_TARGETS = 5000
 """Targets that are tried in one run unless said."""
 FEWEST_PEOPLE = 40
+NO_CONTROL = (
+    "No control was given, people who are not in the release: what it teaches about everybody and what it gives away "
+    "about its members cannot be told apart."
+)
 
 
 @dataclass(frozen=True)
@@ -36,19 +42,23 @@ class AttributeInference:
     """Guess the ``sensitive`` column from the ``known`` ones.
 
     From counts: the most common released value given what is known. From rows: the value of most of the nearest rows
-    (``learner="nearest"``), or a classifier trained on the rows (``learner="forest"``).
+    (``learner="nearest"``), or a classifier trained on the rows (``learner="forest"``). Rows are compared by their
+    values; with ``sees="bins"`` ordered columns by their public bins. Counts have nothing but bins. A guess is right
+    when it names the person's own level of the sensitive column, or the public bin of its value.
     """
 
     known: Sequence[str]
     sensitive: str
     learner: str = "nearest"
+    sees: Sees = "values"
 
     threat: ClassVar[ThreatModel] = ThreatModel(
-        goal="to know a person's sensitive value", knowledge=("the person's values in the known columns", "the release")
+        goal="to know a person's sensitive value", knowledge=("the person's values in the known columns",)
     )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "known", tuple(self.known))
+        require_sees(self.sees)
         problems = [] if self.known else ["no known column is named"]
         problems += [f"{self.sensitive!r} is both known and sensitive"] if self.sensitive in self.known else []
         problems += ["a known column is named twice"] if len(set(self.known)) < len(self.known) else []
@@ -63,14 +73,14 @@ class AttributeInference:
         ``members`` are rows that were in the table, ``control`` rows of the same population that were not.
         """
         require_trials(trials, level)
-        facts = _schema(members, schema)
-        guesser = self._guesser(release, facts)
+        sight = Sight(_schema(members, schema), self.known, self.sees)
+        guesser, seen = self._guesser(release, sight)
         generator = stream(seed).generator
-        inside = _sample(codes_of(members, facts, (*self.known, self.sensitive)), trials, generator)
-        outside = None
-        if control is not None:
-            outside = _sample(codes_of(control, facts, (*self.known, self.sensitive)), trials, generator)
-        return self._result(guesser, inside, outside, level)
+        inside = _sample(sight.read(members, self.sensitive), trials, generator)
+        outside = None if control is None else _sample(sight.read(control, self.sensitive), trials, generator)
+        found = self._result(guesser, inside, outside, level)
+        notes = (*found.notes, *_right_means(sight.schema[self.sensitive]), *([NO_CONTROL] if outside is None else []))
+        return found.model_copy(update={"threat": self.threat.seeing(seen), "notes": notes})
 
     def against(self, table: Table, method: Method, *, rows: int | None = None, trials: int = MOST_TARGETS,
                 seed: int | None = None, level: float = LEVEL) -> AttackResult:  # fmt: skip
@@ -86,19 +96,19 @@ class AttributeInference:
         name = f"{found.attack}, against {method.name}"
         return found.model_copy(update={"attack": name, "notes": (*found.notes, NEVER_RELEASED)})
 
-    def _guesser(self, release: Any, schema: Schema) -> Guesser:
+    def _guesser(self, release: Any, sight: Sight) -> tuple[Guesser, str]:
+        """Return how the attacker guesses, and what is seen of this release."""
         tables = getattr(release, "tables", release)
         makes = getattr(getattr(release, "method", None), "makes", None)
         if makes == "rows":
             tables = next(iter(tables.values()))
         if isinstance(tables, Mapping):
-            return from_counts(tables, schema, self.known, self.sensitive)
-        return from_rows(tables, schema, self.known, self.sensitive, self.learner)
+            return from_counts(tables, sight.schema, self.known, self.sensitive), IN_WORDS["counts"]
+        return from_rows(tables, sight, self.sensitive, self.learner), IN_WORDS[self.sees]
 
-    def _result(self, guesser: Guesser, inside: Codes, outside: Codes | None, level: float) -> AttackResult:
-        right = int((guesser(inside[:, :-1]) == inside[:, -1]).sum())
-        common = int(np.bincount(inside[:, -1]).max())
-        blind = None if outside is None else int((guesser(outside[:, :-1]) == outside[:, -1]).sum())
+    def _result(self, guesser: Guesser, inside: Seen, outside: Seen | None, level: float) -> AttackResult:
+        right, common = _right(guesser, inside), int(np.bincount(inside.codes[:, -1]).max())
+        blind = None if outside is None else _right(guesser, outside)
         n, m = len(inside), 0 if outside is None else len(outside)
         return AttackResult(
             attack=f"Inference of {self.sensitive} from {', '.join(self.known)}", threat=self.threat,
@@ -109,6 +119,16 @@ class AttributeInference:
         )  # fmt: skip
 
 
+def _right(guesser: Guesser, people: Seen) -> int:
+    return int((guesser(people) == people.codes[:, -1]).sum())
+
+
+def _right_means(sensitive: Column) -> tuple[str, ...]:
+    if not sensitive.is_ordered or sensitive.has_unit_bins:
+        return ()
+    return (f"A guess of {sensitive.name} is right when it names the public bin of the person's value.",)
+
+
 def _schema(members: Any, schema: Schema | None) -> Schema:
     if schema is not None or not isinstance(members, Table):
         if schema is None:
@@ -117,10 +137,10 @@ def _schema(members: Any, schema: Schema | None) -> Schema:
     return members.schema
 
 
-def _sample(codes: Codes, most: int, generator: np.random.Generator) -> Codes:
-    if not len(codes):
+def _sample(people: Seen, most: int, generator: np.random.Generator) -> Seen:
+    if not len(people):
         raise RiskError("there is nobody to attack", next_step="give a table with rows")
-    return codes if len(codes) <= most else codes[generator.choice(len(codes), most, replace=False)]
+    return people if len(people) <= most else people[generator.choice(len(people), most, replace=False)]
 
 
 def _half_schema(schema: Schema, rows: int) -> Schema:

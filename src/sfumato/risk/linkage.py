@@ -21,15 +21,14 @@ from sfumato.releases.method import Method
 from sfumato.risk.attack import LEVEL, AttackResult, Interval, ThreatModel, require_trials
 from sfumato.risk.games import CountPair, Drawn, Game, as_game
 from sfumato.risk.games.playing import play, stream
-from sfumato.risk.rows import CHUNK, Codes, Distance, codes_of
+from sfumato.risk.rows import Codes, Sees, require_sees
+from sfumato.risk.sight import IN_WORDS, Sight
 from sfumato.schema import Schema
 from sfumato.table import Table
 
 __all__ = ["CountPair", "FreshReference", "NearestRow", "nearest_row"]
 
 Array = NDArray[np.float64]
-SAME = 1e-12
-"""Distances closer than this are ties."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +51,21 @@ class FreshReference:
             raise RiskError(f"references must be at least 1, found {self.references!r}", next_step="use references=1")
 
     def run(self, subject: Any, method: Method | None = None, *, trials: int = 1000, seed: int | None = None,
-            level: float = LEVEL, target: int | None = None, rows: int | None = None) -> AttackResult:  # fmt: skip
-        """Play the game; ``subject`` is a table (with a method) or a game."""
+            level: float = LEVEL, target: int | None = None, rows: int | None = None,
+            sees: Sees = "values") -> AttackResult:  # fmt: skip
+        """Play the game; ``subject`` is a table (with a method) or a game, which knows what is seen."""
         require_trials(trials, level)
-        subject, randomness = as_game(subject, method, target, rows), stream(seed)
+        subject, randomness = as_game(subject, method, target, rows, sees), stream(seed)
 
         def nearer(drawn: Drawn) -> Array:
             inside = self._distance(subject, True, drawn.vectors, randomness)
             return self._distance(subject, False, drawn.vectors, randomness) - inside
 
         return play("Linkage with fresh references", self.threat, subject, nearer, randomness, trials, level)
+
+    def releases(self, trials: int) -> int:
+        """Return how often the method is run: each game, and the control of every second one, with its references."""
+        return (trials + trials // 2) * (1 + 2 * self.references)
 
     def _distance(self, subject: Game, member: bool, observed: Array, randomness: Randomness) -> Array:
         reference = np.zeros_like(observed)
@@ -75,11 +79,13 @@ class NearestRow:
     """Link each original row to the nearest synthetic one, by the columns that the attacker knows.
 
     For synthesizers that keep the order of the rows, so that row i of the synthetic table comes from row i of the
-    original. Where several synthetic rows are equally near, one of them is drawn: the rate is exact, without a draw.
+    original. The attacker sees values; with ``sees="bins"`` only the public bins of ordered ones. Where several
+    synthetic rows are equally near, one of them is drawn: the rate is exact, without a draw.
     """
 
     columns: Sequence[str]
     top: int = 10
+    sees: Sees = "values"
 
     threat: ClassVar[ThreatModel] = ThreatModel(
         goal="to find the synthetic row that was made from a person's record",
@@ -88,23 +94,23 @@ class NearestRow:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
+        require_sees(self.sees)
         if not self.columns or isinstance(self.top, bool) or self.top < 1:
             raise RiskError("columns must be named and top be at least 1", next_step="use for example top=10")
 
     def run(self, original: Any, synthetic: Any, schema: Schema | None = None, *, level: float = LEVEL,
             seed: int | None = None) -> AttackResult:  # fmt: skip
         """Return the share of rows whose nearest synthetic row is their own; the control deals the rows anew."""
-        facts = _schema(original, schema)
-        left, right = (codes_of(rows, facts, self.columns) for rows in (original, synthetic))
+        sight = Sight(_schema(original, schema), self.columns, self.sees)
+        left, right = (sight.read(rows).points for rows in (original, synthetic))
         if len(left) != len(right) or not len(left):
             raise RiskError(
                 f"the tables must have the same rows one by one, found {len(left):,} and {len(right):,}",
                 next_step="give a synthetic table that was made row by row from the original",
             )
-        generator = stream(seed).generator
-        distance = Distance.of(facts, self.columns)
-        first, within = _shares(left, right, distance, self.top)
-        control, _ = _shares(left, right[generator.permutation(len(right))], distance, self.top)
+        dealt = stream(seed).generator.permutation(len(right))
+        first, within = _shares(*sight.ranks(left, right), self.top)
+        control, _ = _shares(*sight.ranks(left, right[dealt]), self.top)
         return self._result(first, within, control, level)
 
     def _result(self, first: Array, within: Array, control: Array, level: float) -> AttackResult:
@@ -112,16 +118,16 @@ class NearestRow:
         intervals = [Interval.exact(round(float(shares.sum())), n, level) for shares in (first, control)]
         top = min(self.top, n)
         return AttackResult(
-            attack=f"Linkage of rows by {', '.join(self.columns)}", threat=self.threat, rate=float(first.mean()),
-            interval=intervals[0], trials=n, baseline=1 / n, control=float(control.mean()),
+            attack=f"Linkage of rows by {', '.join(self.columns)}", threat=self.threat.seeing(IN_WORDS[self.sees]),
+            rate=float(first.mean()), interval=intervals[0], trials=n, baseline=1 / n, control=float(control.mean()),
             control_interval=intervals[1], more={f"top {top}": float(within.mean()), f"top {top} baseline": top / n},
         )  # fmt: skip
 
 
 def nearest_row(original: Any, synthetic: Any, columns: Sequence[str], schema: Schema | None = None, top: int = 10,
-                level: float = LEVEL, seed: int | None = None) -> AttackResult:  # fmt: skip
+                level: float = LEVEL, seed: int | None = None, sees: Sees = "values") -> AttackResult:  # fmt: skip
     """Return the share of rows whose nearest synthetic row (or one of the ``top`` nearest) is their own."""
-    return NearestRow(columns, top).run(original, synthetic, schema, level=level, seed=seed)
+    return NearestRow(columns, top, sees).run(original, synthetic, schema, level=level, seed=seed)
 
 
 def _schema(original: Any, schema: Schema | None) -> Schema:
@@ -132,16 +138,7 @@ def _schema(original: Any, schema: Schema | None) -> Schema:
     raise RiskError("no schema is given", next_step="give a table from sfumato.read(...), or schema=...")
 
 
-def _shares(left: Codes, right: Codes, distance: Distance, top: int) -> tuple[Array, Array]:
+def _shares(nearer: Codes, level_with: Codes, top: int) -> tuple[Array, Array]:
     """Return for each row the chance that its own synthetic row is drawn first, and among the first ``top``."""
-    first, within = np.empty(len(left)), np.empty(len(left))
-    step = max(CHUNK // len(right), 1)
-    for start in range(0, len(left), step):
-        block = slice(start, min(start + step, len(left)))
-        apart = distance.between(left[block], right)
-        own = apart[np.arange(len(apart)), np.arange(block.start, block.stop)][:, None]
-        nearer = (apart < own - SAME).sum(axis=1)
-        level_with = (np.abs(apart - own) <= SAME).sum(axis=1)
-        first[block] = np.where(nearer == 0, 1 / level_with, 0.0)
-        within[block] = np.clip((top - nearer) / level_with, 0.0, 1.0)
-    return first, within
+    first = np.where(nearer == 0, 1 / level_with, 0.0)
+    return first, np.clip((top - nearer) / level_with, 0.0, 1.0)

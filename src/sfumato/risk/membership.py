@@ -26,6 +26,7 @@ from sfumato.risk.games import CountPair, Drawn, Game, ReleaseGame, as_game, gam
 from sfumato.risk.games.count_pair import published_pair
 from sfumato.risk.games.playing import chunks, play, stream
 from sfumato.risk.optimal import optimal_accuracy
+from sfumato.risk.rows import Sees
 
 __all__ = [
     "CountPair", "Game", "Learnt", "LikelihoodRatio", "ReleaseGame", "dp_ceiling", "game", "optimal_accuracy",
@@ -66,9 +67,9 @@ class Learnt:
     """Logistic regression trained on shadow releases and tested on fresh ones.
 
     ``features="target"`` looks at what concerns the target: the counts of its cells, or the copies, nearest rows and
-    density of rows around it. ``features="entropy-total"`` is the attack of the REAEDP paper: entropy and total of
-    the released counts, which hardly depend on one person. ``shadows`` is the number of training releases, as many as
-    trials unless said.
+    density of rows around it, on values, and how many rows share its cells. ``features="entropy-total"`` is the attack
+    of the REAEDP paper: entropy and total of the released counts, which hardly depend on one person. ``shadows`` is the
+    number of training releases, as many as trials unless said.
     """
 
     features: Features = "target"
@@ -84,21 +85,26 @@ class Learnt:
             raise RiskError(f"unknown features {self.features!r}", next_step=f"use one of: {', '.join(FEATURES)}")
 
     def run(self, subject: Any, method: Method | None = None, *, trials: int = 1000, seed: int | None = None,
-            level: float = LEVEL, target: int | None = None, rows: int | None = None) -> AttackResult:  # fmt: skip
-        """Train on shadow releases, then play the game on fresh ones; ``rows`` is for methods that make rows."""
+            level: float = LEVEL, target: int | None = None, rows: int | None = None,
+            sees: Sees = "values") -> AttackResult:  # fmt: skip
+        """Train on shadow releases, then play the game on fresh ones; ``rows`` and ``sees`` are about released rows."""
         require_trials(trials, level)
         require_trials(self.shadows or trials, level)
-        subject = as_game(subject, method, target, rows)
+        subject = as_game(subject, method, target, rows, sees)
         if self.features == "entropy-total" and subject.makes != "counts":
             raise RiskError(f"{subject.title} releases no counts", next_step="use Learnt(features='target')")
         if isinstance(subject, CountPair) and self.features == "target":
             subject = subject.essential()
         randomness = stream(seed)
         score = self._train(subject, self.shadows or trials, randomness)
-        seen = "the target's surroundings" if self.features == "target" else "entropy and total"
-        return play(
-            f"Membership, logistic regression on {seen}", self.threat, subject, score, randomness, trials, level
-        )
+        name, threat = "the target's surroundings", self.threat
+        if self.features == "entropy-total":
+            name, threat = "entropy and total", self.threat.seeing("entropy and total of the released counts")
+        return play(f"Membership, logistic regression on {name}", threat, subject, score, randomness, trials, level)
+
+    def releases(self, trials: int) -> int:
+        """Return how often the method is run: to train, in each game, and for the control of every second one."""
+        return 2 * ((self.shadows or trials) // 2) + trials + trials // 2
 
     def _train(self, subject: Game, shadows: int, randomness: Randomness) -> Any:
         from sklearn.linear_model import LogisticRegression

@@ -1,10 +1,10 @@
-"""Rows as codes of the public schema, and how far two rows are apart: what attacks on rows work with."""
+"""Rows as codes of the public schema and as the values themselves: what attacks on rows work with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,32 +14,75 @@ from sfumato.errors import RiskError
 from sfumato.schema import Schema
 from sfumato.table import Table, read
 from sfumato.table.encode import can_encode
-from sfumato.table.rows import OUTSIDE, encode_column
+from sfumato.table.rows import OUTSIDE, column_values, encode_column
 from sfumato.table.values import countable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Codes = NDArray[np.int64]
-Array = NDArray[np.float64]
-CHUNK = 4_000_000
-"""Distances that are held in memory at once."""
-COMPARED = 2000
-"""Other rows with which each row is compared when the most exposed one is looked for."""
+Points = NDArray[np.float64]
+"""One row per record and one column per name: numbers or codes; NaN is a missing value."""
+Sees = Literal["values", "bins"]
+SEES = ("values", "bins")
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """The same rows twice: the cells of the schema that they lie in, and the points that an attacker compares."""
+
+    codes: Codes
+    points: Points
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, which: Any) -> Seen:
+        return Seen(self.codes[which], self.points[which])
+
+
+def seen_rows(source: Any, schema: Schema, names: Sequence[str], sees: Sees = "values") -> Seen:
+    """Return the rows of any table as an attacker sees them, in the order of the table.
+
+    With ``sees="values"`` ordered columns come as the numbers that they hold, dates as day numbers; with "bins" as the
+    number of the public bin that a value lies in. Levels come as codes either way.
+    """
+    columns = _named(schema, names)
+    batches = list(_batches(source, schema, columns))
+    codes = _within(columns, [_encoded(batch, columns) for batch in batches])
+    points = codes.astype(float)
+    if sees == "values" and batches:
+        points = np.concatenate([_numbers(batch, columns) for batch in batches])
+    points[codes == [column.present_size for column in columns]] = np.nan
+    return Seen(codes, points)
+
+
+def require_sees(sees: str) -> None:
+    """Refuse an attacker who sees neither values nor bins."""
+    if sees not in SEES:
+        raise RiskError(f"an attacker cannot see {sees!r}", next_step=f"use one of: {', '.join(SEES)}")
 
 
 def codes_of(source: Any, schema: Schema, names: Sequence[str]) -> Codes:
     """Return the rows of any table as codes, one row per record in the order of the table, one column per name."""
-    columns = [_closed(schema, name) for name in names]
-    if not columns:
-        raise RiskError("no column is named", next_step=f"name columns of table {schema.name!r}")
-    batches = [_encoded(batch, columns) for batch in _batches(source, schema, columns)]
+    columns = _named(schema, names)
+    return _within(columns, [_encoded(batch, columns) for batch in _batches(source, schema, columns)])
+
+
+def _within(columns: Sequence[Column], batches: Sequence[Codes]) -> Codes:
+    """Return all codes, or refuse rows that do not fit the schema."""
     codes = np.concatenate(batches) if batches else np.empty((0, len(columns)), np.int64)
-    outside = [f"{c.name}: {int(n):,} values outside the schema"
-               for c, n in zip(columns, (codes == OUTSIDE).sum(axis=0), strict=True) if n]  # fmt: skip
-    if outside:
-        raise RiskError("the rows do not fit the schema", outside, "give the schema with which they were made")
+    outside = (codes == OUTSIDE).sum(axis=0)
+    bad = [f"{c.name}: {int(n):,} values outside the schema" for c, n in zip(columns, outside, strict=True) if n]
+    if bad:
+        raise RiskError("the rows do not fit the schema", bad, "give the schema with which they were made")
     return codes
+
+
+def _named(schema: Schema, names: Sequence[str]) -> list[Column]:
+    if not names:
+        raise RiskError("no column is named", next_step=f"name columns of table {schema.name!r}")
+    return [_closed(schema, name) for name in names]
 
 
 def _closed(schema: Schema, name: str) -> Column:
@@ -76,6 +119,11 @@ def _encoded(batch: pa.RecordBatch, columns: Sequence[Column]) -> Codes:
     return np.column_stack(codes)
 
 
+def _numbers(batch: pa.RecordBatch, columns: Sequence[Column]) -> Points:
+    values = [column_values(batch.column(position), column) for position, column in enumerate(columns)]
+    return np.column_stack(values).astype(float)
+
+
 MOST_REMEMBERED = 10_000
 """Tables that are kept: cells that follow from noise differ in every release, and all would fill memory."""
 
@@ -106,57 +154,3 @@ class Remembered(Table):
         if len(self.counted) < MOST_REMEMBERED:
             self.counted.update({columns[names]: table for names, table in counts.items()})
         return {names: (known | counts)[names].copy() for names in wanted}
-
-
-@dataclass(frozen=True)
-class Distance:
-    """Gower's distance on codes: the mean over columns of 0 to 1 each.
-
-    Levels differ or not; ordered columns and ordinals differ by their share of the range; a missing value differs
-    wholly from every present one.
-    """
-
-    columns: tuple[Column, ...]
-
-    @classmethod
-    def of(cls, schema: Schema, names: Sequence[str]) -> Distance:
-        """Return the distance on the named columns."""
-        return cls(tuple(schema[name] for name in names))
-
-    def between(self, left: Codes, right: Codes) -> Array:
-        """Return all distances, one row per left row and one column per right row."""
-        total = np.zeros((len(left), len(right)))
-        for position, column in enumerate(self.columns):
-            total += _apart(column, left[:, position, None], right[None, :, position])
-        return total / max(len(self.columns), 1)
-
-    def nearest(self, left: Codes, right: Codes) -> tuple[Array, Codes]:
-        """Return for each left row the smallest distance and the position of the (first) nearest right row."""
-        step = max(CHUNK // max(len(right), 1), 1)
-        parts = [self.between(left[start : start + step], right) for start in range(0, len(left), step)]
-        places = np.concatenate([part.argmin(axis=1) for part in parts])
-        return np.concatenate([part.min(axis=1) for part in parts]), places
-
-
-def _apart(column: Column, left: Codes, right: Codes) -> Array:
-    if column.kind not in ("ordinal", "integer", "number", "date"):
-        return (left != right).astype(float)
-    span = max(column.present_size - 1, 1)
-    gap = np.abs(left - right) / span
-    one_missing = (left == column.present_size) != (right == column.present_size)
-    return np.where(one_missing, 1.0, np.minimum(gap, 1.0))
-
-
-def most_exposed(codes: Codes, distance: Distance, generator: np.random.Generator) -> int:
-    """Return the row that stands furthest from all others: the person whom a release of rows protects least."""
-    if len(codes) < 2:
-        return 0
-    chosen = generator.permutation(len(codes))[: COMPARED + 1]
-    others = codes[chosen]
-    second = np.empty(len(codes))
-    step = max(CHUNK // len(others), 1)
-    for start in range(0, len(codes), step):
-        part = distance.between(codes[start : start + step], others)
-        part[chosen[None, :] == np.arange(start, start + len(part))[:, None]] = np.inf
-        second[start : start + step] = part.min(axis=1)
-    return int(second.argmax())

@@ -52,7 +52,9 @@ def column_values(array: pa.Array, column: Column) -> NDArray[Any]:
 
     if column.is_ordered:
         plain = array.cast(pa.int32()) if pa.types.is_date(array.type) else array
-        return plain.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return plain.cast(pa.float64(), safe=False).to_numpy(
+            zero_copy_only=False
+        )  # whole numbers beyond 2^53 are rounded
     return encode_column(array, column)
 
 

@@ -15,6 +15,7 @@ from sfumato.privacy.randomness import Randomness
 from sfumato.risk.attack import dp_ceiling
 from sfumato.risk.games.playing import Drawn
 from sfumato.risk.optimal import Law, log_density, optimal_accuracy
+from sfumato.risk.sight import IN_WORDS
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -87,6 +88,11 @@ class CountPair:
     def makes(self) -> str:
         """A release consists of counts."""
         return "counts"
+
+    @property
+    def seen(self) -> str:
+        """Counts know values by their cells only."""
+        return IN_WORDS["counts"]
 
     @classmethod
     def of(cls, without: ArrayLike, within: ArrayLike, law: Law, epsilon: float | None = None, delta: float = 0.0,

@@ -19,7 +19,8 @@ from sfumato.releases.plan import Plan
 from sfumato.risk.games.count_pair import CountPair, CountTable, law_of
 from sfumato.risk.games.playing import Playable
 from sfumato.risk.games.release_game import ReleaseGame
-from sfumato.risk.rows import Distance, Remembered, codes_of, most_exposed
+from sfumato.risk.rows import Remembered, Seen, Sees, require_sees
+from sfumato.risk.sight import Sight
 from sfumato.schema import Schema
 from sfumato.table import Table, read
 
@@ -28,24 +29,32 @@ COUNTED = (Histogram, Contingency)
 """Methods whose release is nothing but the recorded noise on counts: their best attack is known exactly."""
 
 
-def as_game(subject: Any, method: Method | None = None, target: int | None = None, rows: int | None = None) -> Game:
+def as_game(
+    subject: Any,
+    method: Method | None = None,
+    target: int | None = None,
+    rows: int | None = None,
+    sees: Sees = "values",
+) -> Game:
     """Return a game as it is, or make one from a table and a method."""
     if isinstance(subject, Table):
         if method is None:
             raise RiskError("a table is attacked through a method", next_step="give a method: run(table, method)")
-        return game(subject, method, target, rows=rows)
+        return game(subject, method, target, rows=rows, sees=sees)
     if method is not None:
         raise RiskError("a method needs a table", next_step="read one: sfumato.read(source, schema)")
     return subject
 
 
 def game(table: Table, method: Method, target: int | None = None, replaced_by: int | None = None,
-         rows: int | None = None) -> Game:  # fmt: skip
+         rows: int | None = None, sees: Sees = "values") -> Game:  # fmt: skip
     """Return the game of one target: the method on this table, against the table without the target.
 
     ``target`` is a row number from 0; without it the row that is furthest from all others is taken. Under replace the
-    row ``replaced_by`` stands in its place, the most different one unless said. Nothing is released or recorded.
+    row ``replaced_by`` stands in its place, the most different one unless said. Of released rows
+    the attacker ``sees`` values or bins; counts are counts of bins by nature. Nothing is released or recorded.
     """
+    require_sees(sees)
     plan = method.plan(table.schema, rows, "seeded")
     table.require_valid()
     private = _rows_of(table)
@@ -53,15 +62,15 @@ def game(table: Table, method: Method, target: int | None = None, replaced_by: i
         raise RiskError(f"{private.num_rows} rows are too few for a game", next_step="give a table with two rows")
     within = Remembered.of(read(private, table.schema))
     names = _names(method.run(within, plan, Randomness.of(0), rows), method, table.schema)
-    codes = codes_of(private, table.schema, names)
-    distance = Distance.of(table.schema, names)
-    who = _target(target, codes, distance)
-    other = _other(replaced_by, who, codes, distance) if table.schema.adjacency == "replace" else None
+    sight = Sight(table.schema, names, "bins" if method.makes == "counts" else sees)
+    people = sight.read(private)
+    who = _target(target, people, sight)
+    other = _other(replaced_by, who, people, sight) if table.schema.adjacency == "replace" else None
     without = Remembered.of(read(_changed(private, who, other), table.schema))
     if _is_counted(method):
         return replace(_count_pair(method, plan, within, without), row=who)
-    found = None if other is None else codes[other]
-    return ReleaseGame(method, plan, within, without, names, codes[who], found, rows, who)
+    known = people[[who] if other is None else [who, other]]
+    return ReleaseGame(method, plan, within, without, sight, known, rows, who)
 
 
 def _rows_of(table: Table) -> pa.Table:
@@ -82,10 +91,10 @@ def _names(output: Output, method: Method, schema: Schema) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in output.tables for name in names))
 
 
-def _target(target: int | None, codes: np.ndarray, distance: Distance) -> int:
+def _target(target: int | None, people: Seen, sight: Sight) -> int:
     if target is None:
-        return most_exposed(codes, distance, np.random.default_rng(0))
-    return _row(target, len(codes), "target")
+        return sight.most_exposed(people.points, np.random.default_rng(0))
+    return _row(target, len(people), "target")
 
 
 def _row(number: int, rows: int, what: str) -> int:
@@ -94,10 +103,10 @@ def _row(number: int, rows: int, what: str) -> int:
     return int(number)
 
 
-def _other(replaced_by: int | None, who: int, codes: np.ndarray, distance: Distance) -> int:
-    apart = distance.between(codes[who : who + 1], codes)[0]
-    other = int(apart.argmax()) if replaced_by is None else _row(replaced_by, len(codes), "replaced_by")
-    if (codes[other] == codes[who]).all():
+def _other(replaced_by: int | None, who: int, people: Seen, sight: Sight) -> int:
+    apart = sight.between(people.points[[who]], people.points)[0]
+    other = int(apart.argmax()) if replaced_by is None else _row(replaced_by, len(people), "replaced_by")
+    if apart[other] == 0:
         raise RiskError(
             f"rows {who} and {other} are the same in this release, so that there is nothing to tell apart",
             next_step="choose rows that differ in the released columns",

@@ -56,6 +56,11 @@ class Playable(Protocol):
         ...
 
     @property
+    def seen(self) -> str:
+        """What an attacker sees of a release, in words."""
+        ...
+
+    @property
     def width(self) -> int:
         """Numbers in one release."""
         ...
@@ -105,8 +110,8 @@ def play(attack: str, threat: ThreatModel, game: Playable, score: Score, randomn
     # The control deals the same labels, but every release comes from the world without the target.
     blind = _right(scores(game, False, members, score, randomness), outside, randomness.generator)
     return AttackResult(
-        attack=f"{attack}, against {game.title}", threat=threat, rate=right / trials, trials=trials, baseline=0.5,
-        interval=Interval.exact(right, trials, level), control=blind / trials,
+        attack=f"{attack}, against {game.title}", threat=threat.seeing(game.seen), rate=right / trials, trials=trials,
+        baseline=0.5, interval=Interval.exact(right, trials, level), control=blind / trials,
         control_interval=Interval.exact(blind, trials, level), auc=area_under_curve(inside, outside),
         ceiling=game.ceiling, claim=game.claim, optimal=game.optimal, notes=(*_target_note(game), NEVER_RELEASED),
     )  # fmt: skip

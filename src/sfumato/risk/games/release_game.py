@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,8 @@ from sfumato.releases.plan import Plan
 from sfumato.releases.release import describe_cost
 from sfumato.risk.attack import dp_ceiling
 from sfumato.risk.games.playing import Drawn
-from sfumato.risk.rows import Codes, Distance, Remembered, codes_of
+from sfumato.risk.rows import Codes, Points, Remembered, Seen
+from sfumato.risk.sight import IN_WORDS, Sight
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,21 +33,22 @@ LARGEST_SEED = 2**32
 
 @dataclass(frozen=True, eq=False)
 class ReleaseGame:
-    """Releases of a method with and without one target; ``target`` and ``other`` are codes of the ``names``.
+    """Releases of a method with and without one target, the first of the ``people``.
 
-    Under replace the world without the target holds ``other`` in its place.
+    Under replace the world without the target holds the second of them in its place.
     """
 
     method: Method
     plan: Plan
     within: Remembered
     without: Remembered
-    names: tuple[str, ...]
-    target: Codes
-    other: Codes | None = None
+    sight: Sight
+    people: Seen
     rows: int | None = None
     row: int | None = None
     """Which row of the table the target is, from 0."""
+    told: Callable[[], None] | None = None
+    """Called after each run of the method: games may take minutes."""
 
     @property
     def optimal(self) -> None:
@@ -62,6 +64,11 @@ class ReleaseGame:
     def makes(self) -> str:
         """Whether a release consists of counts, rows or values."""
         return self.method.makes
+
+    @property
+    def seen(self) -> str:
+        """What an attacker sees of a release, in words."""
+        return IN_WORDS[{"rows": self.sight.sees, "counts": "counts"}.get(self.makes, "numbers")]
 
     @property
     def ceiling(self) -> float | None:
@@ -93,51 +100,52 @@ class ReleaseGame:
         """Return fresh releases of one world, each from a seed of its own."""
         table = self.within if member else self.without
         seeds = randomness.generator.integers(0, LARGEST_SEED, trials)
-        pairs = [self._read(self.method.run(table, self.plan, Randomness.of(int(s)), self.rows)) for s in seeds]
+        pairs = [self._one(table, Randomness.of(int(seed))) for seed in seeds]
         return Drawn(np.array([vector for vector, _ in pairs]), np.array([features for _, features in pairs]))
+
+    def _one(self, table: Remembered, randomness: Randomness) -> tuple[Array, Array]:
+        found = self._read(self.method.run(table, self.plan, randomness, self.rows))
+        if self.told is not None:
+            self.told()
+        return found
 
     def _read(self, output: Output) -> tuple[Array, Array]:
         if self.makes == "counts":
             return self._read_counts(output)
         table = next(iter(output.tables.values()))
         if self.makes == "rows":
-            return self._read_rows(codes_of(table, self.schema, self.names))
+            return self._read_rows(self.sight.read(table))
         values = np.concatenate([_numbers(table) for table in output.tables.values()])
         return values, values
 
     def _read_counts(self, output: Output) -> tuple[Array, Array]:
         """Return all counts, and those of the target's cell (and of the other's) in each table."""
         parts = [table.column(table.num_columns - 1).to_numpy().astype(float) for table in output.tables.values()]
-        features: list[float] = []
-        for names, counts in zip(output.tables, parts, strict=True):
-            features += [float(counts[self._cell(names, who)]) for who in (self.target, self.other) if who is not None]
+        features = [
+            float(counts[self._cell(names, person)])
+            for names, counts in zip(output.tables, parts, strict=True)
+            for person in self.people.codes
+        ]
         return np.concatenate(parts), np.array(features)
 
-    def _cell(self, names: Sequence[str], who: Codes) -> int:
-        place = [int(who[self.names.index(name)]) for name in names]
+    def _cell(self, names: Sequence[str], person: Codes) -> int:
+        place = [int(person[self.sight.names.index(name)]) for name in names]
         return int(np.ravel_multi_index(place, self.schema.shape(names)))
 
-    def _read_rows(self, codes: Codes) -> tuple[Array, Array]:
-        """Return one-way counts of all columns; and copies, nearest distance, density and counts at the target."""
-        shape = self.schema.shape(self.names)
-        counts = [np.bincount(codes[:, i], minlength=size).astype(float) for i, size in enumerate(shape)]
-        features: list[float] = [float(len(codes))]
-        for who in (self.target, self.other):
-            if who is not None:
-                features += _around(who, codes, self._distance)
-                features += [float(column[code]) for column, code in zip(counts, who, strict=True)]
-        return np.concatenate(counts), np.array(features)
-
-    @cached_property
-    def _distance(self) -> Distance:
-        return Distance.of(self.schema, self.names)
+    def _read_rows(self, rows: Seen) -> tuple[Array, Array]:
+        """Return the spread of the rows over each column; and nearest, copies, density and counts at the target."""
+        features: list[float] = [float(len(rows))]
+        for number, person in enumerate(self.people.codes):
+            features += _around(self.people.points[[number]], rows.points, self.sight)
+            features += [float(count) for count in (rows.codes == person).sum(axis=0)]
+        return self.sight.profile(rows.points), np.array(features)
 
 
-def _around(who: Codes, codes: Codes, distance: Distance) -> list[float]:
+def _around(person: Points, rows: Points, sight: Sight) -> list[float]:
     """Return how the released rows lie around one record."""
-    if not len(codes):
+    if not len(rows):
         return [1.0, 0.0, 0.0]
-    apart = distance.between(who[None, :], codes)[0]
+    apart = sight.between(person, rows)[0]
     density = np.exp(-((apart / BANDWIDTH) ** 2)).sum()
     return [float(apart.min()), float((apart == 0).sum()), float(np.log(density + 1e-12))]
 

@@ -15,6 +15,13 @@ TRUE_TEXTS = ("true", "t", "yes", "y", "1")
 FALSE_TEXTS = ("false", "f", "no", "n", "0")
 NOBODY = ("", "nan", "-nan", "nat", "none", "null", "<na>", "na", "n/a", "#n/a")
 """What programs write where there is no value: never the name of a person."""
+MANY_LEVELS = 1000
+"""Listed values above which a query does not name them all: rows are grouped by value, and looked up here."""
+
+
+def has_many_levels(column: Column) -> bool:
+    """Whether a column lists too many values for a query to name them all."""
+    return not column.is_ordered and len(column.levels) > MANY_LEVELS
 
 
 def typed(raw: Any, column: Column) -> Any:

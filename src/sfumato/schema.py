@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -101,9 +103,11 @@ class Schema:
         return dataclasses.replace(self, is_draft=False, notes=())
 
     def save(self, path: str | Path) -> Path:
-        """Write the schema as TOML and return the path."""
+        """Write the schema as TOML and return the path; a draft tells true values, so only its owner may read it."""
         target, text = Path(path), self.to_toml()
         try:
+            if self.is_draft:
+                _hide(target)
             target.write_text(text, encoding="utf-8")
         except (OSError, ValueError) as error:
             raise SchemaError(
@@ -179,6 +183,16 @@ class Schema:
             "rows, and publishing anything shaped by them would leak (the largest income, a rare diagnosis)",
             next_step="replace what is not public knowledge, then run 'sfumato schema confirm SCHEMA'",
         )
+
+
+def _hide(path: Path) -> None:
+    """Make an empty file that only its owner may read, before anything stands in it."""
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
 
 
 def _reason(error: Exception) -> str:

@@ -118,7 +118,9 @@ MEANINGLESS = [
     "a < " + "9" * 5000, "not " * 2000 + "flag", "(" * 3000 + "a" + ")" * 3000 + " < 1", "+".join(["a"] * 500) + " < 1",
     "-" * 3000 + "1 < a", "a < " + "1" * 300_000,
 ]  # fmt: skip
-KINDS = SCHEMA.replace("[[rules]]", """[columns.flag]
+KINDS = SCHEMA.replace(
+    "[[rules]]",
+    """[columns.flag]
 kind = "boolean"
 [columns.day]
 kind = "date"
@@ -126,7 +128,8 @@ bounds = [2020-01-01, 2020-12-31]
 [columns.end]
 kind = "date"
 bounds = [2020-01-01, 2020-12-31]
-[[rules]]""")
+[[rules]]""",
+)
 
 
 @pytest.mark.parametrize("text", MEANINGLESS, ids=lambda text: text[:20])

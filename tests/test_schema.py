@@ -223,7 +223,10 @@ def test_a_column_lists_all_its_problems_and_a_schema_those_of_all_columns():
     with pytest.raises(SchemaError) as caught:
         Column("x", "number", bounds=(2, 1), bins=0, role="Target", unit=3, outside="clip")
     assert len(caught.value.problems) == 5
-    columns = ["[columns.a]\nkind='number'\nbounds=[2,1]\nbins=0", "[columns.b]\nkind='category'\nvalues=['x','x']\nunit=nan"]
+    columns = [
+        "[columns.a]\nkind='number'\nbounds=[2,1]\nbins=0",
+        "[columns.b]\nkind='category'\nvalues=['x','x']\nunit=nan",
+    ]
     with pytest.raises(SchemaError) as caught:
         Schema.parse("\n".join(["[table]", "adjacency = 'replace'", *columns]))
     assert len(caught.value.problems) == 6
@@ -277,7 +280,13 @@ def test_person_facts_of_columns_that_could_not_be_read():
 
 @pytest.mark.parametrize(
     "text",
-    ["a = " + "[" * 3000 + "]" * 3000, "a = " + "9" * 5000, "a = " + "{b = " * 3000 + "1" + "}" * 3000, "\x00", "a = 1\x7f"],
+    [
+        "a = " + "[" * 3000 + "]" * 3000,
+        "a = " + "9" * 5000,
+        "a = " + "{b = " * 3000 + "1" + "}" * 3000,
+        "\x00",
+        "a = 1\x7f",
+    ],
 )
 def test_hostile_toml_is_refused_by_name(text: str):
     with pytest.raises(SchemaError):

@@ -64,7 +64,11 @@ class Schema:
 
     def _shape_problems(self) -> list[str]:
         """Return what is not even a list of the right things."""
-        wanted = {"columns": (Column, "columns"), "rules": (Rule, "rules: Rule('start <= end')"), "notes": (str, "texts")}
+        wanted = {
+            "columns": (Column, "columns"),
+            "rules": (Rule, "rules: Rule('start <= end')"),
+            "notes": (str, "texts"),
+        }
         return [
             f"{key} needs a list of {words}"
             for key, (kind, words) in wanted.items()
@@ -169,9 +173,13 @@ class Schema:
                 problems += error.problems
             except TypeError:
                 known = ", ".join(item.name for item in dataclasses.fields(Column))
-                problems.append(f"column {column.name}: unknown fact among {', '.join(changes[column.name])}; use {known}")
+                problems.append(
+                    f"column {column.name}: unknown fact among {', '.join(changes[column.name])}; use {known}"
+                )
         if problems:
-            raise SchemaError(f"the columns of table {self.name!r} cannot be changed so", problems, "correct the changes")
+            raise SchemaError(
+                f"the columns of table {self.name!r} cannot be changed so", problems, "correct the changes"
+            )
         return dataclasses.replace(self, columns=tuple(columns))
 
     def require_confirmed(self) -> None:

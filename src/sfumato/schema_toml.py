@@ -37,7 +37,9 @@ def _document(text: str, origin: str) -> Mapping[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError as error:
-        raise SchemaError(f"{origin} is nested too deep", next_step="no key of a schema nests; see docs/schema.md") from error
+        raise SchemaError(
+            f"{origin} is nested too deep", next_step="no key of a schema nests; see docs/schema.md"
+        ) from error
     except (ValueError, TypeError, AttributeError) as error:  # TOML's own error, and numbers of thousands of digits
         raise SchemaError(f"{origin} is not valid TOML: {error}", next_step="mend the TOML at that place") from error
 

@@ -52,7 +52,7 @@ class Table:
         )
 
     def rehearse(self) -> None:
-        """Try, on no rows, everything that a release needs of this table: what cannot work is refused before a spend."""
+        """Try, on no rows, all that a release needs of this table: what cannot work is refused before a spend."""
         rehearse_counting(self.source.engine, self.schema)
         self.schema.to_toml()
 
@@ -77,7 +77,10 @@ def _facts(schema: Any) -> Schema:
 
 
 def read(
-    source: Any, schema: Schema | str | Path | None = None, delimiter: str | None = None, progress: Progress | None = None
+    source: Any,
+    schema: Schema | str | Path | None = None,
+    delimiter: str | None = None,
+    progress: Progress | None = None,
 ) -> Table:
     """Read a table: CSV, Parquet, globs, pandas, polars, Arrow, DuckDB relations, Spark frames and Ibis tables.
 

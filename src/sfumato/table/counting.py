@@ -250,9 +250,12 @@ def count_occupied(engine: Engine, schema: Schema, names: ColumnSet) -> tuple[ND
 def _coded_rows(engine: Engine, schema: Schema, names: Sequence[str]) -> Any:
     raw = kept_rows(engine.table, schema)
     columns = [schema[name] for name in names]
-    return raw.select(**{
-        c.name: countable(raw[c.name], c) if has_many_levels(c) else code_expression(raw[c.name], c) for c in columns
-    })
+    return raw.select(
+        **{
+            c.name: countable(raw[c.name], c) if has_many_levels(c) else code_expression(raw[c.name], c)
+            for c in columns
+        }
+    )
 
 
 def _codes_of(answered: pa.ChunkedArray, column: Column) -> NDArray[np.int64]:

@@ -51,7 +51,8 @@ def open_source(source: Any, delimiter: str | None = None) -> Source:
 def _require_delimiter(delimiter: Any) -> None:
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\x00' or not delimiter.isascii():
         raise TableError(
-            f"the delimiter {delimiter!r} is not one character", next_step="give one of: , ; | or a tab, for example ';'"
+            f"the delimiter {delimiter!r} is not one character",
+            next_step="give one of: , ; | or a tab, for example ';'",
         )
 
 

@@ -12,7 +12,7 @@ from sfumato.errors import TableError
 
 
 def spill_folder() -> str:
-    """Return a private folder (0700) in the system's temporary folder (TMPDIR says which); gone when the program ends."""
+    """Return a private folder (0700) in the temporary folder that TMPDIR names; it is gone when the program ends."""
     return _folder_of(os.getpid())
 
 

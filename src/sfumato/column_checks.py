@@ -80,7 +80,9 @@ class _Check:
 
     def names(self) -> None:
         name = self.facts.get("name")
-        self.need(is_text(name) and name.strip() != "", "a column needs a name: a text without half or NUL characters")
+        self.need(
+            is_text(name) and str(name).strip() != "", "a column needs a name: a text without half or NUL characters"
+        )
         for key in ("unit", "description"):
             words = self.facts.get(key)
             self.need(words is None or is_text(words), f"{key} needs a text, found {_short(words)}")
@@ -135,7 +137,9 @@ class _Check:
         values, bins = self.facts.get("values"), self.facts.get("bins")
         self.need(values is None, f"values has no meaning for kind {kind!r}; give bounds")
         self.need(bins is None or is_positive(bins), f"bins needs a whole number of at least 1, found {_short(bins)}")
-        self.need(not is_positive(bins) or bins <= MOST_CELLS, f"bins: at most {MOST_CELLS:,} can be counted")
+        self.need(
+            not is_positive(bins) or cast("int", bins) <= MOST_CELLS, f"bins: at most {MOST_CELLS:,} can be counted"
+        )
         stated = [key for key in ("bounds", "edges") if self.facts.get(key) is not None]
         self.need(bins is None or "edges" not in stated, "give edges or bins, not both")
         self.need(bool(stated), f"kind {kind!r} needs bounds = [low, high]")

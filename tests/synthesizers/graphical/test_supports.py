@@ -51,7 +51,9 @@ PLAIN = st.recursive(
     ),
     max_leaves=3,
 )
-CHECKS = st.one_of(PLAIN, st.builds("{} implies {}".format, PLAIN, PLAIN)).filter(lambda check: Rule(check).columns != ())
+CHECKS = st.one_of(PLAIN, st.builds("{} implies {}".format, PLAIN, PLAIN)).filter(
+    lambda check: Rule(check).columns != ()
+)
 
 
 def make(*checks: str, columns: tuple[Column, ...] = COLUMNS) -> Schema:

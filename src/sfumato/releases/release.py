@@ -110,7 +110,8 @@ def release(table: Table, method: Method, rows: int | None = None, ledger: Ledge
     table.require_valid()
     if isinstance(method, ChecksTable):
         method.require_table(table, made)
-    table.rehearse()
+    if book is not None:
+        table.rehearse()
     entries = book.spend(table.schema.name, made.events) if book is not None else ()
     output = method.run(table, made, randomness, rows)
     account = book.account(table.schema.name) if book is not None else None

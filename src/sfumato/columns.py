@@ -8,7 +8,7 @@ it, is the last code. Nothing here ever looks at private data.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal, cast
 
@@ -41,7 +41,7 @@ def day_number(value: dt.date) -> int:
 
 @dataclass(frozen=True)
 class Column:
-    """Public facts about one column. Built and validated by :mod:`sfumato.schema`.
+    """Public facts about one column; facts that make no sense are refused, all of them at once.
 
     >>> Column("age", "integer", bounds=(0, 110)).size
     111
@@ -61,6 +61,13 @@ class Column:
     outside: Outside = "refuse"
     description: str | None = None
 
+    def __post_init__(self) -> None:
+        from sfumato.column_checks import sound_facts
+
+        stated = {item.name: getattr(self, item.name) for item in fields(Column)}
+        for name, fact in sound_facts(stated).items():
+            object.__setattr__(self, name, fact)
+
     @property
     def is_open(self) -> bool:
         """Whether no domain is stated: identifiers, which are never released, need none."""
@@ -76,7 +83,7 @@ class Column:
         """The listed values of a level column, in code order."""
         return (False, True) if self.kind == "boolean" else (self.values or ())
 
-    @property
+    @cached_property
     def has_integer_levels(self) -> bool:
         """Whether a category or ordinal column lists integers."""
         return self.kind != "boolean" and bool(self.levels) and all(isinstance(v, int) for v in self.levels)

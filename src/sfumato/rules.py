@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +24,10 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
 ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+DEEPEST = 50
+"""Levels of nesting in a rule: more cannot be turned into a query, and nobody can read them."""
+LONGEST = 200_000
+"""Characters of a rule."""
 HELP = 'write for example: start <= end, age < 15 implies missing(income), size in [1, 2], col("a b") > 0'
 
 
@@ -53,6 +57,8 @@ class Rule:
     @cached_property
     def tree(self) -> ast.expr:
         """The parsed rule; an implication becomes ``not A or B``."""
+        if not isinstance(self.check, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise self._error("a rule is a text")
         parts = self.check.split(" implies ")
         if len(parts) > 2:
             raise self._error("'implies' stands more than once")
@@ -62,13 +68,22 @@ class Rule:
         return ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), trees[0]), trees[1]])
 
     def _parse(self, text: str) -> ast.expr:
+        if len(text) > LONGEST:
+            raise self._error(f"it is longer than {LONGEST:,} characters")
         try:
-            return ast.parse(text.strip(), mode="eval").body
+            tree = ast.parse(text.strip(), mode="eval").body
+        except (RecursionError, MemoryError) as error:
+            raise self._error(TOO_DEEP) from error
         except (SyntaxError, ValueError) as error:
             raise self._error("it cannot be read") from error
+        if _is_deep(tree):
+            raise self._error(TOO_DEEP)
+        return tree
 
     def _error(self, reason: str) -> RuleError:
-        return RuleError(f"rule {self.check!r}: {reason}", next_step=HELP)
+        shown = repr(self.check)
+        shown = shown if len(shown) <= 120 else f"{shown[:116]}...{shown[-1]}"
+        return RuleError(f"rule {shown}: {reason}", next_step=HELP)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -76,6 +91,21 @@ class Rule:
         seen: dict[str, None] = {}
         self.evaluate(_NameCollector(seen))
         return tuple(seen)
+
+    def require_meaning(self, columns: Mapping[str, Column | None]) -> None:
+        """Refuse a rule that names unknown columns, or compares what cannot be compared.
+
+        A column that is there but could not be read is None: nothing is said about it.
+        """
+        from sfumato.rule_kinds import KindAlgebra
+
+        kinds = KindAlgebra(columns, self._error)
+        known = {name: column for name, column in columns.items() if column is not None}
+        self.evaluate(kinds, known)
+        if kinds.absent:
+            raise self._error(f"unknown column {', '.join(kinds.absent)}")
+        if not kinds.seen:
+            raise self._error("it speaks of no column")
 
     def evaluate(self, algebra: Algebra, columns: Mapping[str, Column] | None = None) -> Any:
         """Return the rule's truth in the given algebra; ``columns`` lets text be read as dates."""
@@ -92,6 +122,26 @@ class Rule:
         return (~self.evaluate(EngineAlgebra(table), columns)).fill_null(False)
 
 
+TOO_DEEP = f"it is nested more than {DEEPEST} deep"
+
+
+def _is_deep(tree: ast.AST) -> bool:
+    """Whether a tree is nested too deep, found level by level: a walk that calls itself would not come back."""
+    level: list[ast.AST] = [tree]
+    for _ in range(DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return bool(level)
+
+
+def _joined(join: Callable[[Any, Any], Any], terms: Iterable[Any]) -> Any:
+    """Join terms pairwise, as a balanced tree: thousands of them must not nest thousands deep."""
+    level = list(terms)
+    while len(level) > 1:
+        pairs = [join(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
+        level = [*pairs, *level[len(pairs) * 2 :]]
+    return level[0]
+
+
 @dataclass(frozen=True)
 class _Walk:
     algebra: Algebra
@@ -102,7 +152,7 @@ class _Walk:
         match node:
             case ast.BoolOp(op=op, values=values):
                 join = self.algebra.conjunction if isinstance(op, ast.And) else self.algebra.disjunction
-                return reduce(join, (self.truth(value) for value in values))
+                return _joined(join, (self.truth(value) for value in values))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.algebra.negation(self.truth(operand))
             case ast.Compare(left=left, ops=ops, comparators=comparators):
@@ -118,7 +168,7 @@ class _Walk:
         chain = [left, *rights]
         date = any(self.is_date(node) for node in chain)
         terms = [self.link(a, op, b, date) for a, op, b in zip(chain, ops, rights, strict=False)]
-        return reduce(self.algebra.conjunction, terms)
+        return _joined(self.algebra.conjunction, terms)
 
     def link(self, left: ast.expr, op: ast.cmpop, right: ast.expr, date: bool) -> Any:
         if isinstance(op, ast.In | ast.NotIn):
@@ -126,7 +176,7 @@ class _Walk:
                 raise self.error("'in' needs a list of values")
             value = self.value(left, date)
             options = (self.algebra.compare("==", value, self.value(item, date)) for item in right.elts)
-            found = reduce(self.algebra.disjunction, options)
+            found = _joined(self.algebra.disjunction, options)
             return self.algebra.negation(found) if isinstance(op, ast.NotIn) else found
         if type(op) not in COMPARISONS:
             raise self.error("only < <= > >= == != and in compare values")
@@ -245,10 +295,12 @@ class EngineAlgebra:
         return ibis.literal(value)
 
     def compare(self, operator: str, left: Any, right: Any) -> Any:
+        if left.type().is_date() != right.type().is_date():
+            left, right = _in_days(left), _in_days(right)
         return APPLY[operator](left, right)
 
     def arithmetic(self, operator: str, left: Any, right: Any) -> Any:
-        return APPLY[operator](left, right)
+        return APPLY[operator](_in_days(left), _in_days(right))
 
     def conjunction(self, left: Any, right: Any) -> Any:
         return left & right
@@ -261,3 +313,10 @@ class EngineAlgebra:
 
     def is_missing(self, operand: Any) -> Any:
         return operand.isnull()
+
+
+def _in_days(value: Any) -> Any:
+    """Return a date as its day number, as arrays hold it; other values as they are."""
+    import ibis
+
+    return value.delta(ibis.date("1970-01-01"), unit="day") if value.type().is_date() else value

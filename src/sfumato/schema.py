@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
 from sfumato.columns import Column
 from sfumato.errors import DraftSchemaError, SchemaError
 from sfumato.rules import Rule
+from sfumato.schema_checks import name_problems, person_problems, rule_problems, table_problems
 
 Adjacency = Literal["add-remove", "replace"]
-ADJACENCIES = ("add-remove", "replace")
+MOST_NAMED = 50
+"""Columns that a message lists."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +26,8 @@ class Schema:
     """Public facts about a table. Load one from TOML, or draft one from data and confirm it.
 
     ``adjacency`` says what the guarantee hides: "add-remove" (the presence of one row, or of one person where
-    ``person`` names a column) or "replace" (the content of one row; the number of rows is public).
+    ``person`` names a column) or "replace" (the content of one row; the number of rows is public). Facts that do not go
+    together are refused, all of them at once.
 
     >>> schema = Schema.parse('''
     ... [table]
@@ -44,12 +50,38 @@ class Schema:
     rules: tuple[Rule, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
 
+    def __post_init__(self) -> None:
+        problems = self._shape_problems()
+        if not problems:
+            for key in ("columns", "rules", "notes"):
+                object.__setattr__(self, key, tuple(getattr(self, key)))
+            facts = {item.name: getattr(self, item.name) for item in dataclasses.fields(Schema)}
+            problems = table_problems(facts) + name_problems(self.names)
+            problems += person_problems(self.person, self._by_name) + rule_problems(self.rules, self._by_name)
+        if problems:
+            headline = f"the facts about table {self.name!r} do not go together: {len(problems)} of them"
+            raise SchemaError(headline, problems, "correct them; docs/schema.md lists every fact")
+
+    def _shape_problems(self) -> list[str]:
+        """Return what is not even a list of the right things."""
+        wanted = {
+            "columns": (Column, "columns"),
+            "rules": (Rule, "rules: Rule('start <= end')"),
+            "notes": (str, "texts"),
+        }
+        return [
+            f"{key} needs a list of {words}"
+            for key, (kind, words) in wanted.items()
+            if not isinstance(given := getattr(self, key), list | tuple)
+            or not all(isinstance(item, kind) for item in cast("Iterable[Any]", given))
+        ]
+
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a schema from a TOML file."""
         try:
             text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError, TypeError) as error:
             raise SchemaError(
                 f"cannot read the schema {str(path)!r}: {_reason(error)}",
                 next_step="give the path of a TOML schema, or make one with 'sfumato schema draft DATA'",
@@ -75,9 +107,16 @@ class Schema:
         return dataclasses.replace(self, is_draft=False, notes=())
 
     def save(self, path: str | Path) -> Path:
-        """Write the schema as TOML and return the path."""
-        target = Path(path)
-        target.write_text(self.to_toml(), encoding="utf-8")
+        """Write the schema as TOML and return the path; a draft tells true values, so only its owner may read it."""
+        target, text = Path(path), self.to_toml()
+        try:
+            if self.is_draft:
+                _hide(target)
+            target.write_text(text, encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise SchemaError(
+                f"cannot write the schema to {str(path)!r}: {_reason(error)}", next_step="choose another place"
+            ) from error
         return target
 
     def to_toml(self) -> str:
@@ -87,21 +126,25 @@ class Schema:
         return format_schema(self)
 
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
+        column = self._by_name.get(name)
+        if column is not None:
+            return column
         raise SchemaError(
             f"table {self.name!r} has no column {name!r}",
-            next_step=f"use one of: {', '.join(self.names)}",
+            next_step=f"use one of: {', '.join(self.names[:MOST_NAMED])}",
         )
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names
+        return name in self._by_name
 
-    @property
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Column names in the order of the schema."""
         return tuple(column.name for column in self.columns)
@@ -121,15 +164,27 @@ class Schema:
 
     def replace_columns(self, changes: Mapping[str, Mapping[str, Any]]) -> Self:
         """Return a copy in which the named columns have new facts (how a custodian corrects a draft)."""
-        columns = tuple(dataclasses.replace(c, **changes.get(c.name, {})) for c in self.columns)
-        return dataclasses.replace(self, columns=columns)
+        problems = [f"column {name!r} is not in the schema" for name in changes if name not in self]
+        columns: list[Column] = []
+        for column in self.columns:
+            try:
+                columns.append(dataclasses.replace(column, **changes.get(column.name, {})))
+            except SchemaError as error:
+                problems += error.problems
+            except TypeError:
+                known = ", ".join(item.name for item in dataclasses.fields(Column))
+                problems.append(
+                    f"column {column.name}: unknown fact among {', '.join(changes[column.name])}; use {known}"
+                )
+        if problems:
+            raise SchemaError(
+                f"the columns of table {self.name!r} cannot be changed so", problems, "correct the changes"
+            )
+        return dataclasses.replace(self, columns=tuple(columns))
 
     def require_confirmed(self) -> None:
         """Refuse a draft: bounds and categories that were learned from the rows give those rows away."""
         if not self.is_draft:
-            problems = _adjacency_problems(self)
-            if problems:
-                raise SchemaError(f"the facts about table {self.name!r} do not go together", problems, "correct them")
             return
         raise DraftSchemaError(
             f"the schema of table {self.name!r} is a draft: its bounds and categories were learned from the private "
@@ -138,20 +193,19 @@ class Schema:
         )
 
 
-def _adjacency_problems(schema: Schema) -> list[str]:
-    """Return what does not go together: a schema built in Python has passed no reader."""
-    replaced = schema.adjacency == "replace"
-    problems = ["adjacency 'replace' needs the public row count"] if replaced and schema.rows is None else []
-    if not replaced and schema.rows is not None:
-        problems.append("under 'add-remove' the row count is private: leave rows out")
-    if replaced and schema.person is not None:
-        problems.append("rows per person need adjacency 'add-remove'")
-    if schema.rows_per_person != 1 and schema.person is None:
-        problems.append("rows_per_person needs the column that tells people apart")
-    return problems
+def _hide(path: Path) -> None:
+    """Make an empty file that only its owner may read, before anything stands in it."""
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8 text"
+    if isinstance(error, ValueError):  # NUL or half characters
+        return "that is no path"
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -2,46 +2,77 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import tomlkit
+import datetime as dt
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 from sfumato.columns import Column
 from sfumato.schema import Schema
 
-DRAFT_COMMENTS = ("# DRAFT:", "# income, a rare diagnosis", "# left out:")
+DRAFT_COMMENTS = ("# DRAFT:", "# income, a rare diagnosis", "# left out:", "# look at:")
 """How the comments begin that a draft carries."""
+BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+DRAFT_LINE = re.compile(r"\s*draft\s*=\s*true\s*(#.*)?")
 
 
 def confirm_text(text: str) -> str:
     """Take the draft mark and the draft's warnings out of a schema's text; every other line stays as it is."""
     lines = [line for line in text.splitlines(keepends=True) if not line.startswith(DRAFT_COMMENTS)]
-    document = tomlkit.parse("".join(lines).lstrip("\n"))
+    if sum(bool(DRAFT_LINE.fullmatch(line)) for line in lines) == 1:
+        return "".join(line for line in lines if not DRAFT_LINE.fullmatch(line)).lstrip("\n")
+    return _without_draft_key("".join(lines).lstrip("\n"))
+
+
+def _without_draft_key(text: str) -> str:
+    """Take the key out wherever it stands, also in forms that a draft does not write."""
+    import tomlkit
+
+    document = tomlkit.parse(text)
     table: Any = document["table"]
     table.pop("draft", None)
     return tomlkit.dumps(document)
 
 
 def format_schema(schema: Schema) -> str:
-    """Write a schema as TOML; a draft carries comments that say what to look at."""
-    document = tomlkit.document()
-    for note in schema.notes:
-        document.add(tomlkit.comment(note))
-    table = tomlkit.table()
-    table.update(_table_facts(schema))
-    document["table"] = table
-    columns = tomlkit.table(is_super_table=True)
-    for column in schema.columns:
-        body = tomlkit.table()
-        body.update(_column_facts(column))
-        columns[column.name] = body
-    document["columns"] = columns
-    if schema.rules:
-        rules = tomlkit.aot()
-        for rule in schema.rules:
-            rules.append(tomlkit.item({"check": rule.check}))
-        document["rules"] = rules
-    return tomlkit.dumps(document)
+    """Write a schema as TOML; a draft carries comments that say what to look at.
+
+    Arrays are joined as text: a library that keeps every element as a node of its own needs hours for a million.
+    """
+    notes = "".join(f"# {_one_line(note)}\n" for note in schema.notes)
+    sections = [notes] if notes else []
+    sections.append(_section("[table]", _table_facts(schema)))
+    sections += [_section(f"[columns.{_key(column.name)}]", _column_facts(column)) for column in schema]
+    sections += [_section("[[rules]]", {"check": rule.check}) for rule in schema.rules]
+    return "\n".join(sections)
+
+
+def _section(header: str, facts: Mapping[str, Any]) -> str:
+    return "\n".join([header, *(f"{key} = {_value(fact)}" for key, fact in facts.items())]) + "\n"
+
+
+def _key(name: str) -> str:
+    return name if BARE_KEY.fullmatch(name) else _value(name)
+
+
+def _value(value: Any) -> str:
+    """Return a fact as TOML writes it: JSON's form, but for dates and for the one control character JSON lets pass."""
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, list) and value and isinstance(value[0], dt.date):
+        return f"[{', '.join(day.isoformat() for day in cast('list[dt.date]', value))}]"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")
+
+
+def _one_line(note: str) -> str:
+    return "".join(_printable(note))
+
+
+def _printable(note: str) -> Iterator[str]:
+    """Yield the characters of a comment; line breaks and other control characters as their escapes."""
+    for character in note:
+        yield character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
 
 
 def _table_facts(schema: Schema) -> dict[str, Any]:

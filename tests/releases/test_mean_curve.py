@@ -12,7 +12,7 @@ import pytest
 import sfumato
 from sfumato import Ledger, Schema
 from sfumato.columns import Column
-from sfumato.errors import PlanError, TableError
+from sfumato.errors import PlanError, SchemaError, TableError
 from sfumato.privacy.calibration import gaussian_sigma
 from sfumato.privacy.event import Event
 from sfumato.privacy.randomness import Randomness
@@ -311,21 +311,21 @@ def test_every_problem_is_named_at_once():
     assert len(caught.value.problems) == 4
     columns = (
         Column("a", "number", bounds=(0.0, 1.0), missing=True), Column("b", "category", values=("x", "y")),
-        Column("c", "number"), Column("d", "integer", bounds=(0, 9), role="identifier"),
+        Column("d", "integer", bounds=(0, 9), role="identifier"),
         Column("e", "number", bounds=(0.0, 1.0)),
     )  # fmt: skip
     schema = Schema(name="mixed", columns=columns)
     with pytest.raises(PlanError) as caught:
-        sfumato.plan(schema, method(columns=["a", "b", "c", "d", "e", "e", "f"], positions=None))
+        sfumato.plan(schema, method(columns=["a", "b", "d", "e", "e", "f"], positions=None))
     text = str(caught.value)
-    for words in ("'a' may be missing", "'b' is of kind", "'c' has no bounds", "'d' identifies", "repeat: e", "'f'"):
+    for words in ("'a' may be missing", "'b' is of kind", "'d' identifies", "repeat: e", "'f'"):
         assert words in text
     with pytest.raises(PlanError, match="3 grid points need 3 positions"):
         sfumato.plan(schema_of(3), method(positions=[0.5, 1.0]))
     with pytest.raises(PlanError, match="found none"):
         sfumato.plan(Schema(name="x", columns=(columns[1],)), method())
-    with pytest.raises(PlanError, match="public number of rows"):
-        sfumato.plan(schema_of(3, "replace"), method())
+    with pytest.raises(SchemaError, match="public row count"):
+        schema_of(3, "replace")
 
 
 def test_paths_that_cannot_be_averaged_are_refused():

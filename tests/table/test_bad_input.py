@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
+import sqlite3
+import subprocess
+import sys
 
 import duckdb
+import ibis
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sfumato
 from sfumato import Schema
-from sfumato.errors import SfumatoError, TableError
+from sfumato.errors import SchemaError, SfumatoError, TableError
 
 SCHEMA = Schema.parse("""
 [table]
@@ -197,3 +203,97 @@ def test_check_and_count_agree_on_any_fields(rows, tmp_path):
     else:
         assert fits
         assert {c.sum() for c in counts.values()} == {len(rows)}
+
+
+@pytest.mark.parametrize(
+    "path", ["a\x00b.csv", "\ud800.csv", "x" * 5000, "~nouser/x.csv", "x" * 300 + "*", "/tmp/\x00*.csv"]
+)
+def test_places_that_are_no_path(path: str):
+    with pytest.raises(TableError):
+        sfumato.read(path, SCHEMA)
+    with pytest.raises(TableError):
+        Schema.draft(path)
+
+
+@pytest.mark.parametrize("delimiter", [";;", "", "\n", '"', "\x00", "é", 5])
+def test_delimiters_that_are_none(delimiter, tmp_path):
+    with pytest.raises(TableError, match="not one character"):
+        sfumato.read(write(tmp_path, ""), SCHEMA, delimiter=delimiter)
+
+
+def test_things_that_are_no_table():
+    frame = pd.DataFrame({"ok": [True, False]})
+    for thing in (frame["ok"], frame.index, pl.Series("ok", [True])):
+        with pytest.raises(TableError, match="cannot read a"):
+            sfumato.read(thing, SCHEMA)
+    for schema in (None, {"ok": "boolean"}, 5):
+        with pytest.raises(SchemaError, match="read was given"):
+            sfumato.read(frame, schema)
+    with pytest.raises(SchemaError, match="no schema"):
+        sfumato.read(frame)
+    for subject in (frame, frame["ok"], None, "t.csv"):
+        for verb in (sfumato.release, sfumato.plan):
+            with pytest.raises(TableError, match="not a table with a schema"):
+                verb(subject, sfumato.Histogram("ok", epsilon=1))
+    with pytest.raises(TableError, match="a Schema is not a table"):
+        sfumato.release(SCHEMA, sfumato.Histogram("ok", epsilon=1))
+
+
+def test_an_engine_that_lacks_an_operation_is_named_with_those_that_work(tmp_path):
+    connection = sqlite3.connect(tmp_path / "t.db")
+    connection.execute("CREATE TABLE t (inc REAL)")
+    connection.commit()
+    connection.close()
+    schema = Schema.parse('[table]\nname="t"\n[columns.inc]\nkind="number"\nbounds=[0,100]\n')
+    backend = ibis.sqlite.connect(tmp_path / "t.db")
+    with pytest.raises(TableError, match="use DuckDB, PostgreSQL"):
+        sfumato.read(backend.table("t"), schema).check()
+    backend.disconnect()
+
+
+def test_columns_of_durations_and_lists_are_ignored_or_refused_by_name():
+    relation = duckdb.sql("SELECT INTERVAL 1 DAY AS age, [1] AS inc, true AS ok")
+    small = Schema.parse('[table]\nname="t"\n[columns.ok]\nkind="boolean"\n')
+    assert sfumato.read(relation, small).check() == ()
+    schema = Schema.parse(
+        '[table]\nname="t"\n[columns.age]\nkind="integer"\nbounds=[0,9]\n[columns.ok]\nkind="boolean"\n'
+    )
+    with pytest.raises(TableError, match="'age' holds values of type"):
+        sfumato.read(relation, schema)
+    with pytest.raises(TableError, match="'age' holds values of type"):
+        sfumato.read(pd.DataFrame({"age": pd.to_timedelta([1, 2], "s"), "ok": [True, False]}), schema)
+
+
+def test_a_damaged_footer_is_named(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"ok": [True], "name": ["x"]}).to_parquet(path, index=False)
+    whole = path.read_bytes()
+    small = Schema.parse('[table]\nname="t"\n[columns.ok]\nkind="boolean"\n')
+    for old, new in ((b"name", b"n\xff\xfee"), (b"ok", b"\xff\xfe")):
+        path.write_bytes(whole.replace(old, new))
+        with pytest.raises(TableError, match="cannot read"):
+            sfumato.read(path, small)
+        with pytest.raises(TableError, match="cannot read"):
+            Schema.draft(path)
+
+
+def test_an_index_without_a_name_is_ignored(tmp_path):
+    pd.DataFrame({"ok": [True, False]}).to_csv(tmp_path / "t.csv")
+    small = Schema.parse('[table]\nname="t"\n[columns.ok]\nkind="boolean"\n')
+    assert sfumato.read(tmp_path / "t.csv", small).check() == ()
+
+
+def test_rows_that_do_not_fit_into_memory_go_to_a_private_folder(tmp_path):
+    script = (
+        "import os, stat, sys, sfumato, pandas as pd\n"
+        "from sfumato.table.sources import open_source\n"
+        "engine = open_source(pd.DataFrame({'a': [1]})).engine\n"
+        "place = engine.relation.query('r', \"SELECT current_setting('temp_directory')\").fetchall()[0][0]\n"
+        "print(place, oct(stat.S_IMODE(os.stat(place).st_mode)))\n"
+    )
+    environment = os.environ | {"TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    place, mode = done.stdout.split()
+    assert mode == "0o700"
+    assert place.startswith(str(tmp_path / "sfumato-"))
+    assert list(tmp_path.iterdir()) == []

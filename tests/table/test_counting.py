@@ -222,7 +222,7 @@ def test_identifiers_need_no_list_of_values(tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     for source in (frame, tmp_path / "t.parquet"):
         (violation,) = read(source, schema).check()
-        assert "who: 1 value missing" in str(violation)
+        assert "who: 1 row without a person" in str(violation)
     assert read(frame[:4], schema).marginals([("x",)])[("x",)].tolist() == [2, 1]
 
 

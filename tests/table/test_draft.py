@@ -1,5 +1,6 @@
 import datetime as dt
 
+import duckdb
 import pandas as pd
 import pytest
 
@@ -7,6 +8,7 @@ import sfumato
 from sfumato import Schema
 from sfumato.errors import TableError
 from sfumato.example import households, write_households
+from sfumato.table.engine import DuckDBEngine
 
 
 def test_a_draft_fits_the_data_it_was_drafted_from(tmp_path):
@@ -45,3 +47,54 @@ def test_a_wrong_delimiter_is_named(tmp_path):
     with pytest.raises(TableError, match="--delimiter ';'"):
         Schema.draft(tmp_path / "t.csv")
     assert Schema.draft(tmp_path / "t.csv", delimiter=";").names == ("a", "b")
+
+
+def odd_days():
+    connection = duckdb.connect()
+    connection.execute("""CREATE TABLE d AS SELECT * FROM (VALUES
+        ('infinity'::DATE, '-infinity'::DATE, 'infinity'::TIMESTAMP, 1.5::DECIMAL(9, 2), 1e308, 'a'),
+        ('2020-01-01', '10000-01-01', '2020-05-05 01:02:03', 2.25, -1e308, 'b'),
+        ('2021-01-01', '0044-03-15 (BC)'::DATE, NULL, NULL, 1, 'c')) v(a, never, c, price, large, t)""")
+    return connection
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "relation"])
+def test_days_and_numbers_that_engines_know_and_schemas_do_not(form: str, tmp_path):
+    connection = odd_days()
+    path = tmp_path / f"d.{form}"
+    if form != "relation":
+        connection.execute(f"COPY d TO '{path}'")
+    draft = Schema.draft(connection.sql("FROM d") if form == "relation" else path, name="d")
+    assert draft.names == ("a", "c", "price", "t")
+    assert draft["a"].bounds == (dt.date(2020, 1, 1), dt.date(2021, 12, 31))
+    assert draft["price"].kind == "number"
+    notes = "\n".join(draft.notes)
+    for words in ("look at: a (1 dates", "left out: never (no dates", "left out: large (bounds"):
+        assert words in notes
+    assert Schema.parse(draft.to_toml()) == draft
+
+
+def test_columns_that_no_schema_can_describe_are_left_out_by_name(tmp_path):
+    source = duckdb.sql("SELECT INTERVAL 1 DAY AS d, [1] AS l, 'x' AS t, uuid() AS u, TIME '10:00' AS at")
+    draft = Schema.draft(source)
+    assert draft.names == ("t", "u")
+    assert sum(note.startswith("left out") for note in draft.notes) == 3
+    (tmp_path / "t.csv").write_text(',"a\nb","c\nd"\n0,10,x\n1,11,y\n2,12,x\n')
+    text = Schema.draft(tmp_path / "t.csv").to_toml()
+    assert "# left out: unnamed 1 (" in text and "# left out: a\\nb (" in text
+    assert Schema.parse(text).names == ("c\nd",)
+
+
+def test_a_wide_table_is_drafted_with_few_queries(monkeypatch):
+    queries = []
+    ask = DuckDBEngine.aggregate
+    monkeypatch.setattr(DuckDBEngine, "aggregate", lambda self, e: queries.append(1) or ask(self, e))
+    values = ["x", "y"], ["1", "9"], ["2020-01-01", "2021-01-01"], [0.5, 2.0], [1, 7]
+    draft = Schema.draft(pd.DataFrame({f"c{i}": values[i % 5] for i in range(150)}))
+    assert len(draft.columns) == 150
+    assert len(queries) <= 6
+
+
+def test_a_table_that_is_too_wide_is_refused_by_name(tmp_path):
+    with pytest.raises(TableError, match="5,000 columns, a draft describes at most 2,000"):
+        Schema.draft(pd.DataFrame([[1] * 5000], columns=[f"c{i}" for i in range(5000)]))

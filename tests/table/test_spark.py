@@ -90,3 +90,15 @@ def test_text_columns_on_spark_are_read_by_the_schema(spark, schema, frame):
     ours = sfumato.read(frame, schema).marginals([("age",), ("income",), ("moved_in",), ("insured",)])
     for names, counts in table.marginals(list(ours)).items():
         assert np.array_equal(counts, ours[names]), names
+
+
+def test_rows_without_a_person_are_refused_on_spark(spark):
+    schema = sfumato.Schema.parse(
+        '[table]\nname="t"\nperson="id"\n[columns.id]\nkind="category"\nrole="identifier"\n'
+        '[columns.a]\nkind="category"\nvalues=["x","y"]\n'
+    )
+    for ids in ([1.0, float("nan"), float("nan"), None], ["p", "nan", "", None]):
+        rows = list(zip(ids, "xxyy", strict=True))
+        (violation,) = sfumato.read(spark.createDataFrame(rows, ["id", "a"]), schema).check()
+        assert violation.count == 3
+        assert "without a person" in violation.problem

@@ -147,6 +147,7 @@ def climb(method: Method, target: Target, table: Table, values: Sequence[float],
     for rung in rungs:  # all of them before anything is spent: a refusal halfway would depend on the rows
         if isinstance(rung.method, ChecksTable):
             rung.method.require_table(table, rung.plan)
+    table.rehearse()
     at_once = book is not None and _admits(book, table.schema.name, rungs)
     paid = book.spend(table.schema.name, _all_events(rungs)) if book is not None and at_once else ()
     return _steps(_Ladder(table, rows, seed, options, book, at_once, level), rungs, score, randomness, list(paid))

@@ -44,7 +44,7 @@ def draft(
     if out is None:
         voice.say(schema.to_toml())
     else:
-        _write(schema.to_toml(), out)
+        schema.save(out)
         voice.say(f"wrote a draft of {len(schema.columns)} columns to {out}")
         for note in schema.notes:
             voice.say(f"  {note}", style="yellow")
@@ -52,15 +52,20 @@ def draft(
 
 
 def _refuse_overwrite(out: str | None, force: bool) -> None:
-    if out is not None and Path(out).exists() and not force:
+    try:
+        taken = out is not None and Path(out).exists() and not force
+    except (OSError, ValueError) as error:
+        raise SchemaError(f"{out!r} is no path", next_step="choose another --out") from error
+    if taken:
         raise SchemaError(f"{out!r} exists", next_step="choose another name with --out, or add --force")
 
 
 def _write(text: str, path: str) -> None:
     try:
         Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SchemaError(f"cannot write {path!r}: {error.strerror}", next_step="choose another --out") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "that is no path"
+        raise SchemaError(f"cannot write {path!r}: {reason}", next_step="choose another --out") from error
 
 
 @schema_app.command()
@@ -88,12 +93,18 @@ def confirm(
     voice = Voice(json)
     confirmed = Schema.load(schema).confirm()
     target = out or schema
-    _write(confirm_text(Path(schema).read_text(encoding="utf-8")), target)
+    _write(_confirmed_text(Path(schema).read_text(encoding="utf-8"), confirmed), target)
     rows = [[c.name, c.kind, _domain(c.bounds, c.values), c.size, c.role or ""] for c in confirmed]
     voice.table(f"You vouch that this is public about table {confirmed.name!r}",
                 ("column", "kind", "bounds or values", "cells", "role"), rows)  # fmt: skip
     voice.say(f"confirmed: {target}")
     voice.document({"table": confirmed.name, "path": target, "draft": False})
+
+
+def _confirmed_text(text: str, confirmed: Schema) -> str:
+    """Return the file without its draft mark; written anew where lines alone do not tell what is the mark."""
+    kept = confirm_text(text)
+    return kept if Schema.parse(kept) == confirmed else confirmed.to_toml()
 
 
 def _domain(bounds: tuple[object, object] | None, values: tuple[object, ...] | None) -> str:

@@ -13,7 +13,8 @@ from sfumato.errors import PlanError
 from sfumato.privacy.exact import Number, exact
 from sfumato.releases.curve_kernels import KERNELS, Array
 from sfumato.releases.curve_sums import LARGEST_GRID
-from sfumato.schema import ADJACENCIES, Schema
+from sfumato.schema import Schema
+from sfumato.schema_checks import ADJACENCIES
 
 
 def above_zero(**values: Any) -> list[str]:

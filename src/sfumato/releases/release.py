@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import PlanError
+from sfumato.errors import PlanError, TableError
 from sfumato.privacy.accountant import basic, guarantee_of
 from sfumato.privacy.event import Event, kind_of
 from sfumato.privacy.exact import exact, show, text
@@ -73,7 +73,7 @@ class Release:
 def plan(subject: Table | Schema, method: Method, rows: int | None = None, ledger: Ledger | str | Path | None = None,
          seed: int | None = None) -> Plan:  # fmt: skip
     """Return what a release would cost and need, from the schema alone; with a ledger, also what would be left."""
-    schema = subject if isinstance(subject, Schema) else subject.schema
+    schema = subject if isinstance(subject, Schema) else _table(subject).schema
     _refuse_non_method(method)
     made = method.plan(schema, rows, Randomness.of(seed).mode)
     if any(event.is_formal for event in made.events):
@@ -106,10 +106,12 @@ def release(table: Table, method: Method, rows: int | None = None, ledger: Ledge
     """
     randomness = Randomness.of(_sound_seed(seed))
     book = None if ledger is None else Ledger.of(ledger)
-    made = plan(table, method, rows, book, seed)
+    made = plan(_table(table), method, rows, book, seed)
     table.require_valid()
     if isinstance(method, ChecksTable):
         method.require_table(table, made)
+    if book is not None:
+        table.rehearse()
     entries = book.spend(table.schema.name, made.events) if book is not None else ()
     output = method.run(table, made, randomness, rows)
     account = book.account(table.schema.name) if book is not None else None
@@ -129,6 +131,17 @@ def _sound_seed(seed: int | None) -> int | None:
             f"seed must be a whole number of at least 0, found {seed!r}", next_step="leave it out for a release"
         )
     return seed
+
+
+def _table(subject: Any) -> Table:
+    from sfumato.table import Table
+
+    if isinstance(subject, Table):
+        return subject
+    raise TableError(
+        f"a {type(subject).__name__} is not a table with a schema",
+        next_step="read it first: table = sfumato.read(data, schema)",
+    )
 
 
 def _refuse_non_method(method: Any) -> None:

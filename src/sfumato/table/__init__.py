@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import TableError
+from sfumato.errors import SchemaError, TableError
 from sfumato.schema import Schema
 from sfumato.table.check import Violation, find_violations, require_columns
-from sfumato.table.counting import Progress, count_marginals
+from sfumato.table.counting import Progress, count_marginals, rehearse_counting
 from sfumato.table.sources import Source, open_source
 
 
@@ -51,6 +51,11 @@ class Table:
             "mend the table, widen the schema by public knowledge, or set outside = 'clamp' for a column",
         )
 
+    def rehearse(self) -> None:
+        """Try, on no rows, all that a release needs of this table: what cannot work is refused before a spend."""
+        rehearse_counting(self.source.engine, self.schema)
+        self.schema.to_toml()
+
     def marginals(self, sets: Iterable[Iterable[str]]) -> dict[tuple[str, ...], NDArray[np.int64]]:
         """Count many column sets in as few passes as possible.
 
@@ -61,14 +66,27 @@ class Table:
         return count_marginals(self.source.engine, self.schema, wanted, self.progress)
 
 
+def _facts(schema: Any) -> Schema:
+    if isinstance(schema, str | Path):
+        return Schema.load(schema)
+    if isinstance(schema, Schema):
+        return schema
+    found = "no schema" if schema is None else f"a {type(schema).__name__} as schema"
+    step = "give a Schema or the path of one; Schema.draft(source) proposes one from data"
+    raise SchemaError(f"read was given {found}", next_step=step)
+
+
 def read(
-    source: Any, schema: Schema | str | Path, delimiter: str | None = None, progress: Progress | None = None
+    source: Any,
+    schema: Schema | str | Path | None = None,
+    delimiter: str | None = None,
+    progress: Progress | None = None,
 ) -> Table:
     """Read a table: CSV, Parquet, globs, pandas, polars, Arrow, DuckDB relations, Spark frames and Ibis tables.
 
     Nothing is loaded; the columns of the schema must be there, others are ignored and never released.
     """
-    facts = schema if isinstance(schema, Schema) else Schema.load(schema)
+    facts = _facts(schema)
     opened = open_source(source, delimiter)
     require_columns(opened.engine, facts, facts.name)
     return Table(facts, opened, progress)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import Any
 
 from sfumato.columns import Column
@@ -14,10 +15,11 @@ from sfumato.table.counting import all_inside
 from sfumato.table.engine import Engine
 from sfumato.table.parquet import ParquetEngine
 from sfumato.table.sources import guess_delimiter
-from sfumato.table.values import outside, typed, unreadable
+from sfumato.table.values import has_many_levels, nobody, outside, typed, unreadable
 
 EXAMPLES = 3
 ROWS = "rows"
+NOBODY = "nobody"
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,10 @@ class Violation:
 def require_columns(engine: Engine, schema: Schema, name: str) -> None:
     """Refuse a table that lacks columns of the schema, naming them and the likely reason."""
     found = list(engine.table.columns)
-    absent = [column for column in schema.names if column not in found]
+    there = set(found)
+    absent = [column for column in schema.names if column not in there]
     if not absent:
+        _require_plain_values(engine, schema)
         return
     step = f"the table has: {', '.join(found[:20])}; correct the schema or the table"
     delimiter = guess_delimiter(found[0], schema.names) if len(found) == 1 else None
@@ -49,6 +53,20 @@ def require_columns(engine: Engine, schema: Schema, name: str) -> None:
     )
 
 
+def _require_plain_values(engine: Engine, schema: Schema) -> None:
+    """Refuse columns that hold lists, records, bytes or durations: no fact of a schema speaks of them."""
+    kinds = engine.table.schema()
+    odd = [f"column {name!r} holds values of type {kinds[name]}" for name in schema.names if not is_plain(kinds[name])]
+    if odd:
+        step = "turn them into texts, numbers or dates, or leave them out of the schema"
+        raise TableError(f"table {schema.name!r} has columns that no schema can describe", odd, step)
+
+
+def is_plain(kind: Any) -> bool:
+    """Whether an engine's type holds single values that read as texts, numbers or dates."""
+    return not (kind.is_nested() or kind.is_binary() or kind.is_interval() or kind.is_unknown())
+
+
 def find_violations(engine: Engine, schema: Schema) -> tuple[Violation, ...]:
     """Return every violation of the schema, counted by the engine.
 
@@ -56,8 +74,11 @@ def find_violations(engine: Engine, schema: Schema) -> tuple[Violation, ...]:
     are the columns looked at one by one.
     """
     quick = isinstance(engine, ParquetEngine) and schema.person is None and all_inside(engine, schema)
-    counts = _count(engine, schema, [c for c in schema if c.is_open or not quick])
-    found = [v for i, column in enumerate(schema) for v in _column_violations(engine, column, i, counts)]
+    columns = [c for c in schema if c.is_open or not quick]
+    counts = _count(engine, schema, columns)
+    strays = {c.name: _strays(engine, c) for c in columns if has_many_levels(c)}
+    found = [v for i, column in enumerate(schema) for v in _column_violations(engine, column, i, counts, strays)]
+    found += _person_violations(schema, counts)
     found += [
         Violation("rule", f"{rule.check!r} is broken by {_times(n, 'row')}", n)
         for index, rule in enumerate(schema.rules)
@@ -74,12 +95,16 @@ def _count(engine: Engine, schema: Schema, columns: Sequence[Column]) -> Counter
     raw = engine.table
     values = {column.name: typed(raw[column.name], column) for column in schema}
     measures: dict[str, Any] = {ROWS: raw.count()}
+    position = {name: place for place, name in enumerate(schema.names)}
     for column in columns:
-        position = schema.names.index(column.name)
-        bad = unreadable(raw[column.name], column)
-        measures[f"unreadable_{position}"] = bad.sum()
-        measures[f"missing_{position}"] = (values[column.name].isnull() & ~bad).sum()
-        measures[f"outside_{position}"] = outside(values[column.name], column).sum()
+        place, bad = position[column.name], unreadable(raw[column.name], column)
+        measures[f"unreadable_{place}"] = bad.sum()
+        if column.name == schema.person:
+            measures[NOBODY] = (nobody(raw[column.name], column) & ~bad).sum()
+        else:
+            measures[f"missing_{place}"] = (values[column.name].isnull() & ~bad).sum()
+        if not has_many_levels(column):
+            measures[f"outside_{place}"] = outside(values[column.name], column).sum()
     by_name = {column.name: column for column in schema}
     for index, rule in enumerate(schema.rules):
         measures[f"rule_{index}"] = rule.breaks(values, by_name).sum()
@@ -87,14 +112,49 @@ def _count(engine: Engine, schema: Schema, columns: Sequence[Column]) -> Counter
     return Counter({key: int(value or 0) for key, value in row.items()})
 
 
-def _column_violations(engine: Engine, column: Column, position: int, counts: Mapping[str, int]) -> list[Violation]:
+def _person_violations(schema: Schema, counts: Mapping[str, int]) -> list[Violation]:
+    if schema.person is None or not (n := counts[NOBODY]):
+        return []
+    what = f"{_times(n, 'row')} without a person (missing, NaN or a word for it): they would share one person's bound"
+    return [Violation(schema.person, what, n)]
+
+
+@dataclass(frozen=True)
+class _Strays:
+    """How many values are not listed, and the first of them."""
+
+    count: int
+    examples: tuple[str, ...]
+
+
+def _strays(engine: Engine, column: Column) -> _Strays:
+    """Look up every distinct value here: a query that names a million levels would not come back."""
+    known, count, examples = frozenset(column.levels), 0, list[str]()
+    for value, times in _distinct(engine, column):
+        if value is not None and value not in known:
+            count += times
+            examples = nsmallest(EXAMPLES, [*examples, str(value)])
+    return _Strays(count, tuple(examples))
+
+
+def _distinct(engine: Engine, column: Column) -> Iterator[tuple[Any, int]]:
+    values = engine.table.select(value=typed(engine.table[column.name], column))
+    for batch in engine.batches(values.group_by("value").aggregate(times=values.count())):
+        yield from zip(batch.column("value").to_pylist(), batch.column("times").to_pylist(), strict=True)
+
+
+def _column_violations(
+    engine: Engine, column: Column, position: int, counts: Mapping[str, int], strays: Mapping[str, _Strays]
+) -> list[Violation]:
     found: list[Violation] = []
     name = column.name
     if (n := counts[f"unreadable_{position}"]) and column.outside != "missing":
         what = f"{_times(n, 'value')} cannot be read as {column.kind}{_examples(engine, column, readable=False)}"
         found.append(Violation(name, what, n))
-    if (n := counts[f"outside_{position}"]) and column.outside == "refuse":
-        what = f"{_times(n, 'value')} outside {_domain(column)}{_examples(engine, column, readable=True)}"
+    stray = strays.get(name)
+    if (n := stray.count if stray else counts[f"outside_{position}"]) and column.outside == "refuse":
+        examples = _such_as(stray.examples) if stray else _examples(engine, column, readable=True)
+        what = f"{_times(n, 'value')} outside {_domain(column)}{examples}"
         found.append(Violation(name, what, n))
     if (n := counts[f"missing_{position}"]) and not column.missing:
         found.append(Violation(name, f"{_times(n, 'value')} missing, but missing = true is not in the schema", n))
@@ -117,5 +177,8 @@ def _examples(engine: Engine, column: Column, readable: bool) -> str:
     raw = engine.table[column.name]
     bad = outside(typed(raw, column), column) if readable else unreadable(raw, column)
     rows = engine.table.filter(bad).select(value=raw.cast("string")).distinct().order_by("value").limit(EXAMPLES)
-    values = [repr(row["value"]) for row in engine.aggregate(rows).to_pylist()]
-    return f" (such as {', '.join(values)})" if values else ""
+    return _such_as([row["value"] for row in engine.aggregate(rows).to_pylist()])
+
+
+def _such_as(values: Sequence[str]) -> str:
+    return f" (such as {', '.join(map(repr, values))})" if values else ""

@@ -6,18 +6,22 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.columns import Column
 from sfumato.errors import TableError
 from sfumato.schema import Schema
 from sfumato.table.cover import ColumnSet, cover, marginal
-from sfumato.table.engine import BATCH_ROWS, Engine
+from sfumato.table.engine import BATCH_ROWS, Engine, engine_errors
 from sfumato.table.parquet import ParquetEngine, Unit
-from sfumato.table.values import code_expression, countable, kept_rows
+from sfumato.table.values import code_expression, countable, has_many_levels, kept_rows
+
+if TYPE_CHECKING:
+    from sfumato.table.encode import ColumnEncoder
 
 Counts = dict[ColumnSet, NDArray[np.int64]]
 Progress = Callable[[int], None]
@@ -26,6 +30,8 @@ LOCAL_LIMIT = 16_384
 """Cells of a covering table in this process: small enough for the processor's cache."""
 REMOTE_LIMIT = 1_000_000
 """Cells of a covering table on another engine: each costs a pass there, so they may be larger."""
+MOST_REMOTE_BINS = 10_000
+"""Bins of one column on another engine: each is a branch of the query that is sent there."""
 CELL = "cell"
 CHANGED = "run the release again; if it persists, the schema and the table disagree: sfumato schema check"
 
@@ -76,20 +82,15 @@ class _Layout:
 class _Worker:
     """Encodes and counts batches into tables of its own."""
 
-    schema: Schema
-    names: Sequence[str]
+    encoders: Sequence[ColumnEncoder]
+    code_type: Any
     layout: _Layout
     outside: NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
-        from sfumato.table.encode import ColumnEncoder, code_type
-
-        columns = [self.schema[name] for name in self.names]
-        dtype, bad = code_type(columns)
-        self.encoders = [ColumnEncoder(column, bad) for column in columns]
-        self.codes = np.zeros((len(columns), BATCH_ROWS), dtype)
+        self.codes = np.zeros((len(self.encoders), BATCH_ROWS), self.code_type)
         self.counts = np.zeros(int(self.layout.offsets[-1]), np.int64)
-        self.outside = np.zeros(len(columns), np.int64)
+        self.outside = np.zeros(len(self.encoders), np.int64)
 
     def feed(self, batch: pa.RecordBatch) -> int:
         for start in range(0, batch.num_rows, BATCH_ROWS):
@@ -142,6 +143,15 @@ def all_inside(engine: Engine, schema: Schema) -> bool:
     return not any(worker.outside.any() for worker in workers)
 
 
+def _encoders(schema: Schema, names: Sequence[str]) -> tuple[list[ColumnEncoder], Any]:
+    """Return one encoder per column, which all workers share, and the type of their codes."""
+    from sfumato.table.encode import ColumnEncoder, code_type
+
+    columns = [schema[name] for name in names]
+    dtype, bad = code_type(columns)
+    return [ColumnEncoder(column, bad) for column in columns], dtype
+
+
 def _worker_count(layout: _Layout) -> int:
     """Each worker holds all tables; when they are large, one worker saves the memory."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on every system
@@ -155,9 +165,12 @@ def _units(engine: Engine, schema: Schema, names: Sequence[str]) -> Iterator[Uni
         groups = engine.row_groups([schema[name] for name in names])
         if groups is not None:
             return groups
+    return _batch_units(engine.batches(_countable_rows(engine, schema, names)))
+
+
+def _countable_rows(engine: Engine, schema: Schema, names: Sequence[str]) -> Any:
     table = kept_rows(engine.table, schema)
-    expression = table.select(**{name: countable(table[name], schema[name]) for name in names})
-    return _batch_units(engine.batches(expression))
+    return table.select(**{name: countable(table[name], schema[name]) for name in names})
 
 
 def _batch_units(batches: Iterator[pa.RecordBatch]) -> Iterator[Unit]:
@@ -169,7 +182,8 @@ def _run_side_by_side(
     schema: Schema, names: Sequence[str], layout: _Layout, units: Iterator[Unit], progress: Progress | None
 ) -> list[_Worker]:
     """Let workers take units until none is left; each keeps its own tables, so that only the queue is shared."""
-    workers = [_Worker(schema, names, layout) for _ in range(_worker_count(layout))]
+    encoders, code_type = _encoders(schema, names)
+    workers = [_Worker(encoders, code_type, layout) for _ in range(_worker_count(layout))]
     lock, failures, done = threading.Lock(), list[BaseException](), [0]
 
     def take() -> Unit | None:
@@ -221,18 +235,64 @@ def _count_remotely(
 def count_occupied(engine: Engine, schema: Schema, names: ColumnSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the codes and the counts of the cells that hold a row: any number of columns, on any engine.
 
-    GROUP BY is pushed down; the codes are computed first, because nested group keys are not portable.
+    GROUP BY is pushed down; the codes are computed first, because nested group keys are not portable. Columns with very
+    many levels are grouped by their values, and coded here: a query with a branch for each would be too long.
     """
-    raw = kept_rows(engine.table, schema)
-    coded = raw.select(**{name: code_expression(raw[name], schema[name]) for name in names})
+    coded = _coded_rows(engine, schema, names)
     answer = engine.aggregate(coded.group_by(list(names)).aggregate(**{CELL: coded.count()}))
-    codes = np.array([answer.column(name).to_numpy() for name in names], np.int64).reshape(len(names), -1).T
+    codes = np.array([_codes_of(answer.column(name), schema[name]) for name in names], np.int64)
+    codes = codes.reshape(len(names), -1).T
     counts = answer.column(CELL).to_numpy().astype(np.int64)
     _refuse_outside(names, [int(counts[column < 0].sum()) for column in codes.T])
     return codes, counts
 
 
+def _coded_rows(engine: Engine, schema: Schema, names: Sequence[str]) -> Any:
+    raw = kept_rows(engine.table, schema)
+    columns = [schema[name] for name in names]
+    return raw.select(
+        **{
+            c.name: countable(raw[c.name], c) if has_many_levels(c) else code_expression(raw[c.name], c)
+            for c in columns
+        }
+    )
+
+
+def _codes_of(answered: pa.ChunkedArray, column: Column) -> NDArray[np.int64]:
+    from sfumato.table.rows import encode_column
+
+    if not has_many_levels(column):
+        return answered.to_numpy()
+    return encode_column(answered.combine_chunks(), column)
+
+
 def _dense(codes: NDArray[np.int64], counts: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
     table = np.zeros(shape, np.int64)
-    table[tuple(codes.T)] = counts
+    np.add.at(table, tuple(codes.T), counts)
     return table
+
+
+def rehearse_counting(engine: Engine, schema: Schema) -> None:
+    """Compile and run, on no rows, everything that counts the columns of a release: what fails, fails here."""
+    names = [name for name in schema.releasable if not schema[name].is_open]
+    if not names:
+        return
+    with engine_errors("the table"):
+        rows = engine.aggregate(_countable_rows(engine, schema, names).limit(0))
+        for encoder, kind in zip(_encoders(schema, names)[0], rows.schema.types, strict=True):
+            encoder(pa.array([], kind), np.zeros(0, np.int32))
+    if not engine.streams:
+        _refuse_many_bins(schema, names)
+        with engine_errors("the table"):
+            coded = _coded_rows(engine, schema, names).limit(0)
+            engine.aggregate(coded.group_by(names).aggregate(**{CELL: coded.count()}))
+
+
+def _refuse_many_bins(schema: Schema, names: Sequence[str]) -> None:
+    large = [name for name in names if schema[name].is_ordered and schema[name].size > MOST_REMOTE_BINS]
+    if large:
+        raise TableError(
+            "this engine counts where its rows are, with a query that names every bin",
+            [f"{name}: {schema[name].size:,} bins, at most {MOST_REMOTE_BINS:,}" for name in large],
+            "state fewer bins or edges, or export the table to Parquet",
+        )

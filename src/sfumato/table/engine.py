@@ -13,6 +13,9 @@ from sfumato.errors import TableError
 
 BATCH_ROWS = 1 << 17
 RELATION = "relation"
+ENGINES = "DuckDB, PostgreSQL, Spark, Polars and the warehouses of Ibis"
+OWN = ("builtins", "sfumato")
+"""Where exceptions come from that are about this program, not about the user's table."""
 
 
 class Engine(Protocol):
@@ -72,7 +75,7 @@ class DuckDBEngine:
 
         with engine_errors("the table"):
             columns = self.relation.limit(0).to_arrow_table().schema
-        return ibis.table(ibis.Schema.from_pyarrow(columns), name=RELATION)
+            return ibis.table({field.name: _engine_type(field.type) for field in columns}, name=RELATION)
 
     @property
     def streams(self) -> bool:
@@ -95,27 +98,44 @@ class DuckDBEngine:
             yield from self._run(expression).to_arrow_reader(BATCH_ROWS)
 
 
+def _engine_type(kind: Any) -> Any:
+    """Return an Arrow type as Ibis names it; one that it does not know is unknown, and no schema can describe it."""
+    import ibis
+    import ibis.expr.datatypes as dt
+
+    try:
+        return ibis.dtype(kind)
+    except (TypeError, NotImplementedError, ValueError, KeyError):
+        return dt.unknown
+
+
 @contextmanager
 def engine_errors(where: str) -> Generator[None]:
     """Turn what an engine raises while reading into a :class:`TableError` about the user's table."""
-    import duckdb
-    import pyarrow as pa
-
     try:
         yield
-    except (duckdb.Error, pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
-        raise TableError(f"cannot read {where}: {_plain(error)}", next_step=_advice(str(error))) from error
+    except (RecursionError, MemoryError, OverflowError) as error:
+        step = "state fewer or simpler facts, or cut the table into several"
+        raise TableError(f"{where} is too much for the engine: {_plain(error)}", next_step=step) from error
+    except (OSError, UnicodeError) as error:
+        raise TableError(f"cannot read {where}: {_plain(error)}", next_step=_advice(error)) from error
+    except Exception as error:
+        if type(error).__module__.split(".")[0] in OWN:
+            raise
+        raise TableError(f"cannot read {where}: {_plain(error)}", next_step=_advice(error)) from error
 
 
 def _plain(error: Exception) -> str:
     """Keep the engine's facts (line, column, reason) and drop its advice about its own settings."""
     message = re.sub(r"Possible (fixes|solutions?):.*", "", str(error), flags=re.DOTALL)
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    return "; ".join(lines[:4])[:600]
+    return "; ".join(lines[:4])[:600] or type(error).__name__
 
 
-def _advice(message: str) -> str:
-    lowered = message.lower()
+def _advice(error: Exception) -> str:
+    if type(error).__module__.startswith("ibis"):
+        return f"the engine lacks an operation that counting needs; use {ENGINES}, or export the table to Parquet"
+    lowered = str(error).lower()
     if "utf-8" in lowered or "unicode" in lowered:
         return "save the file as UTF-8, for example: iconv -f latin1 -t utf-8 IN > OUT"
     if "columns" in lowered and "csv" in lowered:

@@ -8,11 +8,14 @@ import gzip
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.errors import MissingExtra, TableError
 from sfumato.table.engine import DuckDBEngine, Engine, IbisEngine, engine_errors
+from sfumato.table.spill import spill_folder
 
 FrameKind = Literal["pandas", "polars", "arrow", "duckdb", "ibis", "spark"]
 DELIMITERS = (",", ";", "\t", "|")
@@ -31,6 +34,8 @@ class Source:
 
 def open_source(source: Any, delimiter: str | None = None) -> Source:
     """Return an engine over any supported source."""
+    if delimiter is not None:
+        _require_delimiter(delimiter)
     if isinstance(source, str | Path):
         return _open_path(str(source), delimiter)
     package = type(source).__module__.split(".")[0]
@@ -43,18 +48,34 @@ def open_source(source: Any, delimiter: str | None = None) -> Source:
     return openers[package](source)
 
 
+def _require_delimiter(delimiter: Any) -> None:
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\x00' or not delimiter.isascii():
+        raise TableError(
+            f"the delimiter {delimiter!r} is not one character",
+            next_step="give one of: , ; | or a tab, for example ';'",
+        )
+
+
 def _open_path(pattern: str, delimiter: str | None) -> Source:
     paths = _matching(pattern)
     if all(_is_parquet(path) for path in paths):
         from sfumato.table.parquet import ParquetEngine
 
         with engine_errors(pattern):
-            relation = _connect().read_parquet(paths)
+            relation = _texts_as_texts(_connect().read_parquet(paths))
         return Source(ParquetEngine(relation, tuple(paths)), "pandas", Path(paths[0]).stem)
     return _open_text(paths, delimiter)
 
 
 def _matching(pattern: str) -> list[str]:
+    try:
+        return _files(pattern)
+    except (OSError, ValueError, RuntimeError) as error:  # NUL, half characters, thousands of characters
+        shown = repr(pattern) if len(pattern) <= 200 else f"{pattern[:200]!r}..."
+        raise TableError(f"{shown} is no path: {error}"[:400], next_step=f"readable are: {FORMATS}") from error
+
+
+def _files(pattern: str) -> list[str]:
     path = Path(pattern)
     if path.is_dir():
         raise TableError(
@@ -97,7 +118,7 @@ def _connect() -> Any:
     """Return a private in-memory DuckDB; a larger streaming buffer lets reading overlap with counting."""
     import duckdb
 
-    connection = duckdb.connect()
+    connection = duckdb.connect(config={"temp_directory": spill_folder()})
     connection.execute("SET streaming_buffer_size = '64MB'")
     return connection
 
@@ -131,24 +152,30 @@ def _header(path: str, delimiter: str | None) -> list[str]:
     except (OSError, EOFError, csv.Error) as error:
         raise TableError(f"cannot read {path!r}: {error}", next_step=f"readable are: {FORMATS}") from error
     _refuse_bad_header(path, names)
-    return names
+    return _named(names)
+
+
+def _named(names: Sequence[str]) -> list[str]:
+    """Name the columns that have no name (a frame's index, written to CSV, is one): they are ignored like any other."""
+    free = (name for i in count(1) if (name := f"unnamed {i}") not in names)
+    return [name if name.strip() else next(free) for name in names]
 
 
 def _refuse_bad_header(path: str, names: Sequence[str]) -> None:
     if not any(name.strip() for name in names):
         raise TableError(f"{path!r} has no header line", next_step="put the column names into the first line")
-    refuse_duplicates(path, names)
+    refuse_duplicates(path, [name for name in names if name.strip()])
     if any("\x00" in name for name in names):
         raise TableError(f"{path!r} is not a text table", next_step=f"readable are: {FORMATS}")
 
 
 def refuse_duplicates(where: str, names: Sequence[str]) -> None:
     """Refuse a table in which two columns carry one name: which one the schema means cannot be known."""
-    repeated = [name for name, count in Counter(n.lower() for n in names).items() if count > 1]
+    repeated = {name: times for name, times in Counter(n.lower() for n in names).items() if times > 1}
     if repeated:
         raise TableError(
             f"{where!r} has duplicate columns",
-            [f"{name!r} stands {sum(n.lower() == name for n in names)} times" for name in repeated],
+            [f"{name!r} stands {times} times" for name, times in repeated.items()],
             "rename the columns so that each name stands once (upper and lower case count as the same)",
         )
 
@@ -163,8 +190,15 @@ def guess_delimiter(only_column: str, wanted: Sequence[str]) -> str | None:
 
 
 def _open_pandas(frame: Any) -> Source:
+    _require_frame(frame)
     refuse_duplicates("pandas frame", [str(name) for name in frame.columns])
     return Source(_memory_engine(_arrow_from_pandas(frame)), "pandas", "table")
+
+
+def _require_frame(frame: Any) -> None:
+    if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
+        step = "give a frame with named columns; a series becomes one with .to_frame()"
+        raise TableError(f"cannot read a {type(frame).__name__}", next_step=step)
 
 
 def _arrow_from_pandas(frame: Any) -> Any:
@@ -176,17 +210,24 @@ def _arrow_from_pandas(frame: Any) -> Any:
         series = frame.iloc[:, position]
         try:
             columns[str(name)] = pa.Array.from_pandas(series)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        except (pa.ArrowException, OverflowError, TypeError, ValueError, ArithmeticError):
             columns[str(name)] = pa.array([None if _is_null(v) else str(v) for v in series], pa.string())
     return pa.table(columns)
 
 
 def _is_null(value: Any) -> bool:
-    return value is None or value != value
+    """Whether a value stands for none: None, NaN of any type, NaT and pandas' own NA, which does not compare."""
+    import pandas as pd
+
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
 
 
 def _open_polars(frame: Any) -> Source:
-    eager = frame.collect() if hasattr(frame, "collect") else frame
+    with engine_errors("the frame"):
+        eager = frame.collect() if hasattr(frame, "collect") else frame
+    _require_frame(eager)
     return Source(_memory_engine(eager.to_arrow()), "polars", "table")
 
 
@@ -209,8 +250,17 @@ def _memory_engine(table: Any) -> Engine:
 def _open_duckdb(relation: Any) -> Source:
     if not hasattr(relation, "query") or not hasattr(relation, "columns"):
         raise TableError("cannot read a DuckDB connection", next_step="give a relation: connection.sql('FROM t')")
-    refuse_duplicates("DuckDB relation", relation.columns)
-    return Source(DuckDBEngine(relation), "duckdb", "table")
+    with engine_errors("the relation"):
+        refuse_duplicates("DuckDB relation", relation.columns)
+        return Source(DuckDBEngine(_texts_as_texts(relation)), "duckdb", "table")
+
+
+def _texts_as_texts(relation: Any) -> Any:
+    """Return a relation whose UUIDs are texts: that is how they are shown, but not how DuckDB compares them."""
+    kinds = zip(relation.columns, relation.types, strict=True)
+    names = ['"' + name.replace('"', '""') + '"' for name, kind in kinds if str(kind) == "UUID"]
+    casts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in names)
+    return relation.project(f"* REPLACE ({casts})") if casts else relation
 
 
 def _open_ibis(table: Any) -> Source:

@@ -13,6 +13,15 @@ from sfumato.schema import Schema
 
 TRUE_TEXTS = ("true", "t", "yes", "y", "1")
 FALSE_TEXTS = ("false", "f", "no", "n", "0")
+NOBODY = ("", "nan", "-nan", "nat", "none", "null", "<na>", "na", "n/a", "#n/a")
+"""What programs write where there is no value: never the name of a person."""
+MANY_LEVELS = 1000
+"""Listed values above which a query does not name them all: rows are grouped by value, and looked up here."""
+
+
+def has_many_levels(column: Column) -> bool:
+    """Whether a column lists too many values for a query to name them all."""
+    return not column.is_ordered and len(column.levels) > MANY_LEVELS
 
 
 def typed(raw: Any, column: Column) -> Any:
@@ -23,7 +32,16 @@ def typed(raw: Any, column: Column) -> Any:
         return _date(raw)
     if column.is_ordered or column.has_integer_levels:
         return _number(raw)
-    return raw if raw.type().is_string() else raw.cast("string")
+    return raw if raw.type().is_string() else _known(raw).cast("string")
+
+
+def _known(raw: Any) -> Any:
+    """Return a column that is null where it holds NaN: not a number is no value, whatever the kind."""
+    kind = raw.type()
+    if kind.is_floating():
+        return raw.isnan().ifelse(None, raw)
+    # Decimals cannot be asked, but PostgreSQL's hold NaN.
+    return raw.cast("float64").isnan().ifelse(None, raw) if kind.is_decimal() else raw
 
 
 def _number(raw: Any) -> Any:
@@ -33,8 +51,7 @@ def _number(raw: Any) -> Any:
         return raw.cast("float64")
     if kind.is_integer():
         return raw if kind.is_signed_integer() else raw.cast("int64")
-    number = raw.try_cast("float64") if kind.is_string() else raw.cast("float64")
-    return number.isnan().ifelse(None, number) if not kind.is_decimal() else number
+    return _known(raw.try_cast("float64") if kind.is_string() else raw.cast("float64"))
 
 
 def _boolean(raw: Any) -> Any:
@@ -60,11 +77,19 @@ def unreadable(raw: Any, column: Column) -> Any:
     """Return whether a value is there but is not of the kind that the schema says."""
     value = typed(raw, column)
     bad = (raw.notnull() & value.isnull()) | _fraction(value, column)
-    if raw.type().is_floating():
-        return bad & ~raw.isnan().fill_null(False)
+    if raw.type().is_floating() or raw.type().is_decimal():
+        return bad & ~raw.cast("float64").isnan().fill_null(False)
     if raw.type().is_string() and (column.is_ordered or column.has_integer_levels) and column.kind != "date":
         return bad & ~raw.lower().strip().isin(["nan"])
     return bad
+
+
+def nobody(raw: Any, column: Column) -> Any:
+    """Return whether a row names no person: rows without one must never share one person's allowance."""
+    value = typed(raw, column)
+    if not value.type().is_string():
+        return value.isnull()
+    return value.isnull() | value.strip().lower().isin(NOBODY).fill_null(False)
 
 
 def outside(value: Any, column: Column) -> Any:
@@ -97,9 +122,7 @@ def countable(raw: Any, column: Column) -> Any:
     """Return a column as the encoders want it; what cannot be read becomes a value outside every domain."""
     import ibis
 
-    value = typed(raw, column)
-    if column.outside == "clamp" and column.bounds is not None:
-        value = value.clip(*column.bounds)
+    value = _clamped(typed(raw, column), column)
     if not raw.type().is_string() or not (column.is_ordered or column.kind == "boolean" or column.has_integer_levels):
         return value
     bad = unreadable(raw, column)
@@ -108,6 +131,18 @@ def countable(raw: Any, column: Column) -> Any:
     if column.kind == "date":
         return bad.ifelse(UNREADABLE_DAY, _day_number(value))
     return bad.ifelse(UNREADABLE_NUMBER, value)
+
+
+def _clamped(value: Any, column: Column) -> Any:
+    """Return the nearest bound of values outside where the schema says so; dates have no clip of their own."""
+    import ibis
+
+    if column.outside != "clamp" or column.bounds is None:
+        return value
+    if column.kind != "date":
+        return value.clip(*column.bounds)
+    low, high = (ibis.literal(bound) for bound in column.bounds)
+    return ibis.cases((value < low, low), (value > high, high), else_=value)
 
 
 def _day_number(value: Any) -> Any:
@@ -120,9 +155,7 @@ def code_expression(raw: Any, column: Column) -> Any:
     """Return the code of each value as an engine expression; -1 where it lies outside the public domain."""
     import ibis
 
-    value = typed(raw, column)
-    if column.outside == "clamp" and column.bounds is not None:
-        value = value.clip(*column.bounds)
+    value = _clamped(typed(raw, column), column)
     missing = column.present_size if column.missing else -1
     outside_code = missing if column.outside == "missing" else -1
     bad = unreadable(raw, column) | outside(value, column)
@@ -148,12 +181,13 @@ def kept_rows(table: Any, schema: Schema) -> Any:
     """Return the rows that count: all of them, or at most ``rows_per_person`` of each person.
 
     Which of a person's rows are kept depends on that person's rows alone, so that one person changes at most that
-    many rows of what is counted.
+    many rows of what is counted. Persons are told apart by the values that the schema reads: 5 and 5.0 are one.
     """
     import ibis
 
     if schema.person is None:
         return table
     order = [table[name].cast("string") for name in schema.names]
-    numbered = table.mutate(_rank=ibis.row_number().over(group_by=table[schema.person], order_by=order))
+    person = typed(table[schema.person], schema[schema.person])
+    numbered = table.mutate(_rank=ibis.row_number().over(group_by=person, order_by=order))
     return numbered.filter(numbered["_rank"] < schema.rows_per_person).drop("_rank")

@@ -217,9 +217,8 @@ def test_a_table_without_one_good_row_is_mended_from_public_facts():
             ["hours < travel", "travel < hours", "not missing(travel)"],
             ["'hours < travel' and 'travel < hours' and 'not m"],
         ),
-        (["1 > 2", "age < 0"], ["no row keeps '1 > 2'", "no row keeps 'age < 0'"]),
+        (["age > 200", "age < 0"], ["no row keeps 'age > 200'", "no row keeps 'age < 0'"]),
         (['city == "Rome"'], ["""no row keeps 'city == "Rome"'"""]),
-        (["city < 3", "age > 200"], ["'city < 3' compares a text with a number", "no row keeps 'age > 200'"]),
         (["age < 9 and age > 11"], ["no row keeps 'age < 9 and age > 11'"]),
     ],
 )

@@ -72,7 +72,7 @@ def test_every_row_keeps_bounds_and_wholeness(columns, table):
     assert made.guarantee.formal
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     low=st.integers(-5, 5), span=st.integers(1, 40), whole=st.booleans(), rows=st.integers(1, 60),
     seed=st.integers(0, 10_000), epsilon=st.sampled_from([0.1, 1.0, 10.0]),

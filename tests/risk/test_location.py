@@ -151,8 +151,11 @@ def rounded(rows: np.ndarray) -> np.ndarray:
 
 
 @settings(max_examples=60)
-@given(seed=st.integers(0, 10**6), target=st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.9, 1.0]),
-       tolerance=st.sampled_from([(0.01, 0.01), (1.0, 0.2), (1.7, 1e-6)]))  # fmt: skip
+@given(
+    seed=st.integers(0, 10**6),
+    target=st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.9, 1.0]),
+    tolerance=st.sampled_from([(0.01, 0.01), (1.0, 0.2), (1.7, 1e-6)]),
+)
 def test_the_blend_of_rounded_rows_is_that_of_a_scan_over_every_step(seed, target, tolerance):
     """A whole value changes where the blend passes a half: all alphas at which a row may jump are tried."""
     generator = np.random.default_rng(seed)

@@ -136,11 +136,31 @@ def test_bad_input_is_named_and_no_budget_is_spent(changes, message, table, tmp_
 
 def test_all_wrong_types_are_named_at_once():
     with pytest.raises(PlanError) as refused:
-        ClusterGeometry([3], epsilon=[1], delta={}, form=["private"], columns=[[]], target=["x"], expected_rows="many",
-                        level_share=[], reflection=None, rounding=3)  # fmt: skip
+        ClusterGeometry(
+            [3],
+            epsilon=[1],
+            delta={},
+            form=["private"],
+            columns=[[]],
+            target=["x"],
+            expected_rows="many",
+            level_share=[],
+            reflection=None,
+            rounding=3,
+        )
     named = {problem.split()[0] for problem in refused.value.problems}
-    assert named == {"clusters", "epsilon", "delta", "form", "columns", "target", "expected_rows", "level_share",
-                     "reflection", "rounding"}  # fmt: skip
+    assert named == {
+        "clusters",
+        "epsilon",
+        "delta",
+        "form",
+        "columns",
+        "target",
+        "expected_rows",
+        "level_share",
+        "reflection",
+        "rounding",
+    }
 
 
 @pytest.mark.parametrize("epsilon", ["1e-20", "1e-9", "1e7", "1e300", 10**400])
@@ -188,8 +208,9 @@ def test_a_senseless_number_of_rows_is_refused(name, rows):
         sfumato.plan(SCHEMA, METHODS[name](1), rows=rows)
 
 
-@pytest.mark.parametrize(("bounds", "kind"), [((-1e308, 1e308), "number"), ((0.0, 5e-324), "number"),
-                                              ((0, 2**60), "integer")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bounds", "kind"), [((-1e308, 1e308), "number"), ((0.0, 5e-324), "number"), ((0, 2**60), "integer")]
+)
 def test_bounds_that_cannot_be_computed_with_are_refused_in_the_plan(bounds, kind):
     schema = Schema(name="t", columns=(Column("x", kind, bounds=bounds, edges=bounds),))
     for method in (Grid(["x"], 1), ClusterGeometry(2, 1)):
@@ -205,8 +226,14 @@ def test_the_published_form_shuffles_and_keeps_its_measures_to_itself(table):
     true = published_geometry(people()[["x", "y"]], 3, 1e6, [0, 0], [10, 10], None, np.random.default_rng(1))
     assert np.corrcoef(true.rows[:, 0], people()["x"])[0, 1] > 0.9
     assert made.statistics == {"clusters": 3}
-    assert set(made.confidential) == {"lid", "tolerance", "noise_scale", "radii_clamped", "centroids_outside",
-                                      "rows_left_out_for_rules"}  # fmt: skip
+    assert set(made.confidential) == {
+        "lid",
+        "tolerance",
+        "noise_scale",
+        "radii_clamped",
+        "centroids_outside",
+        "rows_left_out_for_rules",
+    }
     assert 0 < made.confidential["lid"] < 0.2
 
 
@@ -214,8 +241,12 @@ def test_constant_and_infinite_values_are_named_before_anything_is_recorded(tmp_
     book = Ledger(tmp_path / "ledger.db")
     book.open_table("places", epsilon=1, adjacency="add-remove")
     published = ClusterGeometry(2, 1, columns=["x", "y"], form="published")
-    wrong = [(people().assign(x=3.0), r"the same value"), (people(0), "0 rows"), (people(1), "1 rows"),
-             (people().assign(x=lambda f: (f["x"] > 5) * 1.0, y=lambda f: (f["x"] > 5) * 1.0), "distinct")]  # fmt: skip
+    wrong = [
+        (people().assign(x=3.0), r"the same value"),
+        (people(0), "0 rows"),
+        (people(1), "1 rows"),
+        (people().assign(x=lambda f: (f["x"] > 5) * 1.0, y=lambda f: (f["x"] > 5) * 1.0), "distinct"),
+    ]
     for frame, message in wrong:
         with pytest.raises(TableError, match=message):
             sfumato.release(sfumato.read(frame, SCHEMA), replace(published, clusters=3), ledger=book)

@@ -49,8 +49,18 @@ def test_the_published_form_is_an_exposure_that_says_what_it_measured(table, tmp
     made = sfumato.release(table, TwoStage("y", inputs=["a", "b", "group"]), ledger=book, seed=1)
     assert "heuristic: no differential privacy" in made.guarantee.statement()
     assert (book.account("people").spent_epsilon, book.account("people").exposures) == ("0", 1)
-    for key in ("lid", "lid_floor", "alpha", "linkage_top_1", "linkage_top_10", "membership_auc", "least_displacement",
-                "median_displacement", "rows_left_out_for_rules", "response_lambda"):  # fmt: skip
+    for key in (
+        "lid",
+        "lid_floor",
+        "alpha",
+        "linkage_top_1",
+        "linkage_top_10",
+        "membership_auc",
+        "least_displacement",
+        "median_displacement",
+        "rows_left_out_for_rules",
+        "response_lambda",
+    ):
         assert key in made.confidential, key
     assert set(made.statistics) == {"tolerance", "not_synthesised", "chosen_on_private_data"}
     assert 0.5 <= made.confidential["membership_auc"] <= 1
@@ -63,15 +73,18 @@ def test_the_published_form_is_an_exposure_that_says_what_it_measured(table, tmp
 def test_the_largest_blend_below_a_disclosure_is_found(table):
     made = sfumato.release(table, TwoStage("y", inputs=["a", "b"], max_lid=0.2), seed=1)
     assert made.confidential["lid"] <= 0.2
-    closer = sfumato.release(table, TwoStage("y", inputs=["a", "b"], blend=made.confidential["alpha"][0] + 0.05), seed=1)
+    closer = sfumato.release(
+        table, TwoStage("y", inputs=["a", "b"], blend=made.confidential["alpha"][0] + 0.05), seed=1
+    )
     assert closer.confidential["lid"] > made.confidential["lid"]
 
 
 def ages(rows: int = 500) -> sfumato.table.Table:
     rng = np.random.default_rng(3)
     age = rng.integers(18, 81, rows)
-    schema = Schema(name="ages", columns=(Column("age", "integer", bounds=(18, 80)),
-                                          Column("y", "number", bounds=(0.0, 250.0))))  # fmt: skip
+    schema = Schema(
+        name="ages", columns=(Column("age", "integer", bounds=(18, 80)), Column("y", "number", bounds=(0.0, 250.0)))
+    )
     return sfumato.read(pd.DataFrame({"age": age, "y": 2.0 * age + rng.normal(0, 3, rows)}), schema)
 
 
@@ -191,11 +204,34 @@ def test_bad_input_is_named_and_no_budget_is_spent(changes, message, table, tmp_
 
 def test_all_wrong_types_are_named_at_once():
     with pytest.raises(PlanError) as refused:
-        TwoStage([["y"]], inputs=[[]], first=[], second={}, matching=3, blend=[1], max_lid={}, tolerance=None,
-                 expected_rows=[5], epsilon=[1], delta="x", private=True)  # fmt: skip
+        TwoStage(
+            [["y"]],
+            inputs=[[]],
+            first=[],
+            second={},
+            matching=3,
+            blend=[1],
+            max_lid={},
+            tolerance=None,
+            expected_rows=[5],
+            epsilon=[1],
+            delta="x",
+            private=True,
+        )
     named = {problem.split()[0] for problem in refused.value.problems}
-    assert named >= {"target", "inputs", "first", "second", "matching", "blend", "max_lid", "tolerance",
-                     "expected_rows", "epsilon", "delta"}  # fmt: skip
+    assert named >= {
+        "target",
+        "inputs",
+        "first",
+        "second",
+        "matching",
+        "blend",
+        "max_lid",
+        "tolerance",
+        "expected_rows",
+        "epsilon",
+        "delta",
+    }
 
 
 def refused(frame: pd.DataFrame, method: TwoStage, message: str, book: Ledger, schema: Schema = SCHEMA) -> None:

@@ -138,8 +138,9 @@ def cube():
 
 def test_a_blend_that_copies_the_inputs_has_a_lid_of_one(cube):
     method = TwoStage("y", inputs=list("abc"), second="nadaraya-watson")
-    found = sfumato.calibrate(method, "lid <= 0.5", cube, grid=[0.5, 0.9, 1], parameter="blend", repeats=4,
-                              cost="declared", seed=1)  # fmt: skip
+    found = sfumato.calibrate(
+        method, "lid <= 0.5", cube, grid=[0.5, 0.9, 1], parameter="blend", repeats=4, cost="declared", seed=1
+    )
     means = {point.value: point.mean for point in found.points}
     assert means[1.0] == 1.0
     assert means[0.5] < means[0.9] < 0.5
@@ -150,8 +151,9 @@ def test_methods_that_shuffle_without_telling_pairs_have_no_lid(cube):
     with pytest.raises(RiskError, match="grid does not say which released row"):
         sfumato.calibrate(Grid(["a", "b"], 1.0), "lid <= 0.5", cube, grid=[1.0], repeats=2, cost="declared")
     with pytest.raises(PlanError, match="unknown option 'eta'"):
-        sfumato.calibrate(Grid(["a", "b"], 1.0), "lid <= 0.5", cube, grid=[1.0], repeats=2, cost="declared",
-                          options={"eta": 0.1})  # fmt: skip
+        sfumato.calibrate(
+            Grid(["a", "b"], 1.0), "lid <= 0.5", cube, grid=[1.0], repeats=2, cost="declared", options={"eta": 0.1}
+        )
 
 
 def test_noisy_counts_below_zero_count_as_zero(table):

@@ -33,8 +33,14 @@ def public_page(document: ReleaseDocument, schema: Schema, tables: Tables) -> st
     return _render(document, schema, _figures(document, schema, tables, None), None)
 
 
-def private_page(document: ReleaseDocument, schema: Schema, tables: Tables, table: Table, method: Method,
-                 confidential: Mapping[str, Any] | None = None) -> str:  # fmt: skip
+def private_page(
+    document: ReleaseDocument,
+    schema: Schema,
+    tables: Tables,
+    table: Table,
+    method: Method,
+    confidential: Mapping[str, Any] | None = None,
+) -> str:
     """Return the custodian's copy: true values beside the released ones, and numbers about the private rows."""
     own = facts_of(confidential or {})
     if isinstance(method, ReleasesValues):
@@ -66,8 +72,13 @@ def _figures(
     return [*graph_figure(document, schema), *row_figures(document, schema, counts, truth)]
 
 
-def _render(document: ReleaseDocument, schema: Schema, figures: Sequence[Figure], true_rows: int | None,
-            confidential: Sequence[Fact] = ()) -> str:  # fmt: skip
+def _render(
+    document: ReleaseDocument,
+    schema: Schema,
+    figures: Sequence[Figure],
+    true_rows: int | None,
+    confidential: Sequence[Fact] = (),
+) -> str:
     specs = {f"chart-{i}-{j}": panel.spec for i, f in enumerate(figures, 1) for j, panel in enumerate(f.panels, 1)}
     return render(
         "report.html.j2",

@@ -154,14 +154,20 @@ class ClusterGeometry:
 
         true, low, high, discrete = self._published_rows(table)
         reading: Any = {"reflection": self.reflection, "rounding": self.rounding}
-        made = published_geometry(true, self.clusters, float(exact(self.epsilon or 1)), low, high, discrete,
-                                  randomness.generator, **reading)  # fmt: skip
+        made = published_geometry(
+            true, self.clusters, float(exact(self.epsilon or 1)), low, high, discrete, randomness.generator, **reading
+        )
         order = randomness.generator.permutation(len(true))
         kept, broken = kept_rows_of(table.schema, self._values(table.schema, made.rows[order]))
         near = interval_disclosure(true, made.rows, TOLERANCE * (np.array(high) - np.array(low))).share
-        facts = {"lid": near, "tolerance": TOLERANCE, "noise_scale": made.noise_scale,
-                 "radii_clamped": made.clamped_share, "centroids_outside": made.infeasible_share,
-                 "rows_left_out_for_rules": broken}  # fmt: skip
+        facts = {
+            "lid": near,
+            "tolerance": TOLERANCE,
+            "noise_scale": made.noise_scale,
+            "radii_clamped": made.clamped_share,
+            "centroids_outside": made.infeasible_share,
+            "rows_left_out_for_rules": broken,
+        }
         return Output({("synthetic",): kept}, single=True, statistics={"clusters": self.clusters}, confidential=facts)
 
     def _published_rows(self, table: Table) -> tuple[NDArray[np.float64], list[float], list[float], list[bool]]:

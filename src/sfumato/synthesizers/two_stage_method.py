@@ -41,8 +41,9 @@ class TwoStage:
     ``target`` is one numeric column, several, or one column of levels. ``inputs`` are the numeric inputs and columns of
     levels (all others unless stated); levels are kept as they are. ``blend`` is the weight of the true row (.5 unless
     stated), or ``max_lid`` asks for the largest one at which the interval disclosure of the released rows stays below
-    it at ``tolerance``, a share of each input's public range. With ``private=True`` the release is (``epsilon``, ``delta``)-DP, levels are
-    synthesised too, and ``expected_rows`` is a public guess of the number of rows, for resolutions only.
+    it at ``tolerance``, a share of each input's public range. With ``private=True`` the release is (``epsilon``,
+    ``delta``)-DP, levels are synthesised too, and ``expected_rows`` is a public guess of the number of rows, for
+    resolutions only.
     """
 
     target: str | Sequence[str]
@@ -166,8 +167,11 @@ class TwoStage:
             return PrivateRelease.of(self, table.schema, layout, rows).run(table, plan, randomness)
         values = row_values(table, layout.names)
         made = run_two_stage(layout, values, self.settings(), table.schema, randomness.generator)
-        facts = {"not_synthesised": [c.name for c in layout.levels], "tolerance": self.settings().tolerance,
-                 "chosen_on_private_data": "alpha, pairs, bandwidths, and everything of the response"}  # fmt: skip
+        facts = {
+            "not_synthesised": [c.name for c in layout.levels],
+            "tolerance": self.settings().tolerance,
+            "chosen_on_private_data": "alpha, pairs, bandwidths, and everything of the response",
+        }
         return Output({("synthetic",): made.table}, single=True, statistics=facts, confidential=made.measured)
 
     @classmethod

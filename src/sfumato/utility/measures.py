@@ -115,8 +115,10 @@ def _whole(trial: Trial, option: str, default: int, least: int) -> int:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not (math.isfinite(number) and number.is_integer() and number >= least):
-        raise PlanError(f"{option} must be a whole number of at least {least}, found {value!r}",
-                        next_step=f"write {option}={max(default, least)}")  # fmt: skip
+        raise PlanError(
+            f"{option} must be a whole number of at least {least}, found {value!r}",
+            next_step=f"write {option}={max(default, least)}",
+        )
     return int(number)
 
 

@@ -84,8 +84,11 @@ class GridPlan:
             problems.append(f"unknown adjacency {self.adjacency!r}")
         budget(self.epsilon, problems)
         if problems:
-            raise PlanError("cannot plan a noisy grid", problems,
-                            "give public bounds, a public guess of the rows and an epsilon such as 1")  # fmt: skip
+            raise PlanError(
+                "cannot plan a noisy grid",
+                problems,
+                "give public bounds, a public guess of the rows and an epsilon such as 1",
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:

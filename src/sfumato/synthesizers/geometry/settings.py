@@ -76,8 +76,9 @@ def whole_number(number: Any, what: str, problems: list[str], most: int = MOST_E
     return int(read)
 
 
-def between(number: Any, what: str, problems: list[str], low: Fraction | int = 0, high: Fraction | int = 1, *,
-            ends: bool = True) -> None:  # fmt: skip
+def between(
+    number: Any, what: str, problems: list[str], low: Fraction | int = 0, high: Fraction | int = 1, *, ends: bool = True
+) -> None:
     """Check a number between two others, with these themselves or without."""
     read = _fraction(number, what, problems)
     if read is not None and not (low <= read <= high if ends else low < read < high):

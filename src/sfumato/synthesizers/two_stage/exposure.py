@@ -105,8 +105,10 @@ def require_two_stage(layout: Layout, values: Mapping[str, NDArray[Any]], settin
     """
     original = layout.matrix(values)
     if len(original) < LEAST_ROWS:
-        raise TableError(f"table {table!r} has {len(original)} rows; at least {LEAST_ROWS} are needed",
-                         next_step="use a larger table")  # fmt: skip
+        raise TableError(
+            f"table {table!r} has {len(original)} rows; at least {LEAST_ROWS} are needed",
+            next_step="use a larger table",
+        )
     if settings.first in DEEP:
         require_deep(settings.first)
     strata = _strata(layout, values)
@@ -117,8 +119,9 @@ def require_two_stage(layout: Layout, values: Mapping[str, NDArray[Any]], settin
             _blend(layout, original[rows], settings, np.random.default_rng(), draws=1)
 
 
-def _require_learnable(layout: Layout, values: Mapping[str, NDArray[Any]], settings: Settings,
-                       strata: Sequence[NDArray[np.int64]]) -> None:  # fmt: skip
+def _require_learnable(
+    layout: Layout, values: Mapping[str, NDArray[Any]], settings: Settings, strata: Sequence[NDArray[np.int64]]
+) -> None:
     constant = [column.name for column in layout.targets if len(np.unique(values[column.name])) < 2]
     problems = [f"target {name!r} has one value only" for name in constant]
     largest = max(len(rows) for rows in strata)
@@ -172,9 +175,16 @@ def _blend(layout: Layout, rows: Array, settings: Settings, generator: np.random
         draws -= 1
         synthetic = make_inputs(settings.first, rows, len(rows), generator, names=names)
         try:
-            return hybrid(rows, synthetic, tolerance=layout.tolerances(settings.tolerance), generator=generator,
-                          alpha=settings.alpha, max_lid=settings.max_lid, matching=settings.matching,
-                          finish=layout.finish)  # fmt: skip
+            return hybrid(
+                rows,
+                synthetic,
+                tolerance=layout.tolerances(settings.tolerance),
+                generator=generator,
+                alpha=settings.alpha,
+                max_lid=settings.max_lid,
+                matching=settings.matching,
+                finish=layout.finish,
+            )
         except RiskError:
             if draws <= 0 or settings.max_lid is None:
                 raise
@@ -196,16 +206,23 @@ def _predict(layout: Layout, response: Response, design: Array) -> Values:
     return {c.name: into_domain(c, predicted[:, i])[0] for i, c in enumerate(layout.targets)}
 
 
-def _measures(layout: Layout, original: Array, released: Array, kept: NDArray[np.bool_],
-              parts: Sequence[tuple[NDArray[np.int64], Hybrid]], settings: Settings,
-              generator: np.random.Generator) -> dict[str, Any]:  # fmt: skip
+def _measures(
+    layout: Layout,
+    original: Array,
+    released: Array,
+    kept: NDArray[np.bool_],
+    parts: Sequence[tuple[NDArray[np.int64], Hybrid]],
+    settings: Settings,
+    generator: np.random.Generator,
+) -> dict[str, Any]:
     """Measure what the released rows give away about those they were made from; ``kept`` says which are released."""
     near = interval_disclosure(original, released, layout.tolerances(settings.tolerance)).disclosed
     facts: dict[str, Any] = {
-        "lid": float((near & kept).mean()), "lid_floor": max(made.floor for _, made in parts),
+        "lid": float((near & kept).mean()),
+        "lid_floor": max(made.floor for _, made in parts),
         "alpha": [float(made.alpha) for _, made in parts],
         "membership_auc": _membership(layout, original, settings, _mean_alpha(parts), generator),
-    }  # fmt: skip
+    }
     if not kept.any():
         return facts
     moved = np.empty(len(original))
@@ -223,8 +240,9 @@ def _mean_alpha(parts: Sequence[tuple[NDArray[np.int64], Hybrid]]) -> float:
     return float(np.average([made.alpha for _, made in parts], weights=[len(rows) for rows, _ in parts]))
 
 
-def _membership(layout: Layout, original: Array, settings: Settings, alpha: float,
-                generator: np.random.Generator) -> float:  # fmt: skip
+def _membership(
+    layout: Layout, original: Array, settings: Settings, alpha: float, generator: np.random.Generator
+) -> float:
     """Return how well nearness to the outputs tells rows that went in from rows held out, in a run of its own."""
     from scipy.spatial import KDTree
     from scipy.stats import rankdata
@@ -236,8 +254,15 @@ def _membership(layout: Layout, original: Array, settings: Settings, alpha: floa
         return float("nan")
     spread = np.where(inside.std(axis=0) > 0, inside.std(axis=0), 1.0)
     synthetic = make_inputs(settings.first, inside, len(inside), generator)
-    made = hybrid(inside, synthetic, tolerance=spread * 1e-3, generator=generator, alpha=alpha,
-                  matching=settings.matching, finish=layout.finish)  # fmt: skip
+    made = hybrid(
+        inside,
+        synthetic,
+        tolerance=spread * 1e-3,
+        generator=generator,
+        alpha=alpha,
+        matching=settings.matching,
+        finish=layout.finish,
+    )
     tree = KDTree(made.rows / spread)
     near = [np.asarray(tree.query(part / spread)[0]) for part in (inside, out)]
     ranks = rankdata(-np.concatenate(near))

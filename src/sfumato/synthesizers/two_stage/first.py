@@ -193,4 +193,3 @@ FIRST_STAGES: dict[str, Callable[..., Array]] = {
 """First stages by name."""
 DEEP = ("gan", "diffusion")
 """Those that train a network, for minutes."""
-

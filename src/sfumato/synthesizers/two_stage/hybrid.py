@@ -1,8 +1,8 @@
 """The hybrid step: each original row is blended with the synthetic row that it is matched to.
 
 ``alpha`` is the weight of the original row. It is given, or the largest one that keeps the interval disclosure (LID) of
-the rows as they are released at or below ``max_lid``. Blended rows are a convolution of both distributions and no mixture: with
-rows paired at random the spread shrinks, and it is the matching that keeps the marginals. The released rows are
+the rows as they are released at or below ``max_lid``. Blended rows are a convolution of both distributions and no
+mixture: with rows paired at random the spread shrinks, and it is the matching that keeps the marginals. The rows are
 shuffled. Heuristic: no differential privacy; alpha, the pairs and all that is measured come from the confidential rows.
 """
 

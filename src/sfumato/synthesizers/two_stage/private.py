@@ -71,6 +71,8 @@ class PrivateTwoStagePlan:
 
     def __post_init__(self) -> None:
         problems = list(self._problems())
+        if not problems and self.points > MOST_POINTS:
+            problems.append(f"inputs and their levels come to {self.points:,} indicators, {MOST_POINTS:,} are the most")
         if problems:
             raise PlanError("cannot plan a private two-stage release", problems,
                             "give public bounds of inputs and target, a budget, and the rows to expect")  # fmt: skip
@@ -91,8 +93,6 @@ class PrivateTwoStagePlan:
         budget(self.epsilon, wrong)
         chance(self.delta, wrong)
         yield from wrong
-        if self.points > MOST_POINTS:
-            yield f"the levels of the inputs come to {self.points:,} indicators; up to {MOST_POINTS:,} can be used"
 
     @property
     def kind(self) -> str:
@@ -102,7 +102,7 @@ class PrivateTwoStagePlan:
     @property
     def points(self) -> int:
         """Numbers that stand for one row: one for each numeric input, and an indicator for each level."""
-        levels = (round(self.axes[j].high - self.axes[j].low) + 1 for j in self.categorical if j < len(self.axes))
+        levels = (round(self.axes[j].high - self.axes[j].low) + 1 for j in self.categorical)
         return len(self.axes) - len(self.categorical) + sum(levels)
 
     @property

@@ -234,6 +234,14 @@ def test_all_wrong_types_are_named_at_once():
     }
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"inputs": {"a": 1}}, {"inputs": [3]}, {"target": 5}, {"blend": True}, {"target": []}, {"target": None}]
+)
+def test_what_is_no_name_or_number_is_named(wrong):
+    with pytest.raises(PlanError, match=next(iter(wrong))):
+        TwoStage(**({"target": "y"} | wrong))
+
+
 def refused(frame: pd.DataFrame, method: TwoStage, message: str, book: Ledger, schema: Schema = SCHEMA) -> None:
     with pytest.raises(SfumatoError, match=message):
         sfumato.release(sfumato.read(frame, schema), method, ledger=book)

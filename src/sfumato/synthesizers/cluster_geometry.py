@@ -143,8 +143,8 @@ class ClusterGeometry:
         if not self.is_private:
             from sfumato.synthesizers.geometry.published import checked_table
 
-            rows, *bounds = self._published_rows(table)
-            checked_table(rows, self.clusters, *bounds)
+            rows, low, high, discrete = self._published_rows(table)
+            checked_table(rows, self.clusters, low, high, discrete)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Measure the geometry and draw rows, or run algorithm 1 and shuffle what it makes."""

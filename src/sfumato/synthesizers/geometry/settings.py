@@ -5,7 +5,7 @@ The readers append what is wrong to a list, so that a constructor can name every
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -70,7 +70,7 @@ def whole_number(number: Any, what: str, problems: list[str], most: int = MOST_E
     read = None if number is None else _fraction(number, what, problems)
     if read is None:
         return number
-    if isinstance(number, bool) or read.denominator != 1 or not 1 <= read <= most:
+    if read.denominator != 1 or not 1 <= read <= most:
         problems.append(f"{what} must be a whole number from 1 to {most:,}, found {_shown(number)}")
         return number
     return int(read)
@@ -99,7 +99,8 @@ def names(value: Any, what: str, problems: list[str]) -> Any:
     """Read one name or several as a tuple; nothing stays nothing, and what is no name goes to the problems."""
     if value is None:
         return None
-    listed = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list[Any](value)
+    several = isinstance(value, Iterable) and not isinstance(value, str | Mapping)
+    listed: list[Any] = list(value) if several else [value]
     if not all(isinstance(name, str) for name in listed):
         problems.append(f"{what} must be a name or a list of names, found {_shown(value)}")
         return value
@@ -114,10 +115,12 @@ def one_of(value: Any, what: str, known: Iterable[str], problems: list[str]) -> 
 
 def _fraction(number: Any, what: str, problems: list[str]) -> Fraction | None:
     try:
-        return exact(number, what)
+        if not isinstance(number, bool):
+            return exact(number, what)
     except PlanError:
-        problems.append(f"{what} must be a finite number, found {_shown(number)}")
-        return None
+        pass
+    problems.append(f"{what} must be a finite number, found {_shown(number)}")
+    return None
 
 
 def _shown(value: Any) -> str:

@@ -13,11 +13,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import settings
 
 from sfumato import Schema
 from sfumato.example import codebook, households
 
 HERE = Path(__file__).parent
+# A first example may import scikit-learn or compile a loop, and the machine may be busy: time says nothing here.
+settings.register_profile("sfumato", deadline=None)
+settings.load_profile("sfumato")
 
 
 @pytest.fixture(scope="session")

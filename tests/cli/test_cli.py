@@ -241,3 +241,34 @@ def test_the_demo_makes_what_it_says(folder, sfumato_cli):
     assert body["account"]["left_epsilon"] == "0"
     assert sfumato_cli("demo", "--out", "demo", "--rows", "300")[0] == 0, "a second demo clears the first"
     assert sfumato_cli("demo", "--out", ".")[0] == 2, "other people's folders are left alone"
+
+
+def test_numbers_about_private_rows_are_said_to_the_custodian_and_written_nowhere_public(folder, sfumato_cli):
+    rows = "\n".join(f"{i % 90},{'fm'[i % 2]},{i * 0.7 % 13}" for i in range(60))
+    (folder / "w.csv").write_text(f"age,sex,pay\n{rows}\n")
+    (folder / "w.toml").write_text(SCHEMA + '[columns.pay]\nkind = "number"\nbounds = [0.0, 13.0]\n')
+    assert sfumato_cli("ledger", "init", "L", "--schema", "w.toml", "--epsilon", "1")[0] == 0
+    wanted = (
+        "release",
+        "w.csv",
+        "--schema",
+        "w.toml",
+        "--method",
+        "two-stage",
+        "--set",
+        "target=pay",
+        "--set",
+        "inputs=age",
+        "--set",
+        "second=nadaraya-watson",
+        "--ledger",
+        "L",
+    )
+    code, out, _ = sfumato_cli(*wanted, "--out", "b", "--private-report", "own.html")
+    assert code == 0
+    public, own = out.split("for your eyes only, in no public file:")
+    assert "linkage top 1" in own and "linkage" not in public
+    assert "linkage" not in Path("b/release.json").read_text() + Path("b/report.html").read_text()
+    assert "Rows whose nearest released row is their own" in Path("own.html").read_text()
+    code, out, _ = sfumato_cli(*wanted, "--out", "c", "--json")
+    assert (code, "linkage" in out, "confidential" in out) == (0, False, False)

@@ -128,7 +128,7 @@ def brute_force(max_lid: float, original: np.ndarray, paired: np.ndarray, tolera
     return max(good) if good else None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 10**6), target=st.sampled_from([0.0, 0.05, 0.1, 0.3, 0.5, 0.9, 0.95]),
        scale=st.sampled_from([1e-3, 1.0, 1e6]))  # fmt: skip
 def test_the_exact_blend_is_that_of_brute_force(seed, target, scale):
@@ -143,6 +143,47 @@ def test_the_exact_blend_is_that_of_brute_force(seed, target, scale):
     chosen = blend_for(target, x, s, tolerance)
     assert chosen.alpha == pytest.approx(best, abs=1e-9)
     assert chosen.share == interval_disclosure(x, blended(x, s, chosen.alpha), tolerance).share <= target + 1e-12
+
+
+def rounded(rows: np.ndarray) -> np.ndarray:
+    """Whole numbers in the first column, bounds 0 and 12 in both, as a table with an integer column has them."""
+    return np.column_stack([np.rint(rows[:, 0]), rows[:, 1]]).clip(0, 12)
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    target=st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.9, 1.0]),
+    tolerance=st.sampled_from([(0.01, 0.01), (1.0, 0.2), (1.7, 1e-6)]),
+)
+def test_the_blend_of_rounded_rows_is_that_of_a_scan_over_every_step(seed, target, tolerance):
+    """A whole value changes where the blend passes a half: all alphas at which a row may jump are tried."""
+    generator = np.random.default_rng(seed)
+    x = rounded(generator.uniform(0, 12, (25, 2)))
+    s = x + generator.normal(0, 3, (25, 2))
+    shares = [*(lid_of(x, s, alpha, tolerance) for alpha in (0.0, 1.0))]
+    if shares[0] > target + 1e-12:
+        with pytest.raises(RiskError, match=rf"{shares[0]:.2%} at alpha 0"):
+            blend_for(target, x, s, tolerance, rounded)
+        return
+    chosen = blend_for(target, x, s, tolerance, rounded)
+    assert chosen.share == lid_of(x, s, chosen.alpha, tolerance) <= target + 1e-12
+    assert chosen.floor == shares[0]
+    later = [alpha for alpha in steps(x, s, tolerance) if alpha > chosen.alpha + 1e-9]
+    assert all(lid_of(x, s, alpha, tolerance) > target + 1e-12 for alpha in later)
+    assert chosen.alpha == 1.0 or later
+
+
+def lid_of(x: np.ndarray, s: np.ndarray, alpha: float, tolerance: tuple[float, float]) -> float:
+    return interval_disclosure(x, rounded(blended(x, s, alpha)), tolerance).share
+
+
+def steps(x: np.ndarray, s: np.ndarray, tolerance: tuple[float, float]) -> list[float]:
+    """Return one alpha between every two at which a value may come within its tolerance, and 1."""
+    gaps = np.abs(x - s)
+    reach = np.concatenate([np.arange(0.5, 13), [tolerance[1]]])
+    edges = np.unique(np.clip(1 - reach / gaps.ravel()[:, None], 0, 1))
+    return [*(edges[1:] + edges[:-1]) / 2, 1.0]
 
 
 def test_a_target_of_everything_gives_the_table_itself_and_an_impossible_one_says_the_floor():

@@ -71,7 +71,7 @@ values = st.one_of(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0, 1e300, -1e300, ma
 records = st.integers(4, 7).flatmap(lambda d: st.tuples(*(st.tuples(*[values] * d),) * 2))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(pair=records, released=st.integers(0, 10_000), adjacency=st.sampled_from(ADJACENCIES))
 def test_no_record_moves_a_sum_by_more_than_its_sensitivity(pair, released, adjacency):
     first, second = (np.array(record) for record in pair)
@@ -126,7 +126,7 @@ def test_a_failing_pass_raises_and_is_not_kept():
             source.sums(kernel.sum_scales, (), (9,))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(columns=st.integers(1, 12), clusters=st.integers(1, 20), epsilon=st.sampled_from([0.01, 0.5, 1, "1/3", 10, 50]),
        rows=st.integers(20, 10**9), adjacency=st.sampled_from(ADJACENCIES))  # fmt: skip
 def test_a_plan_is_a_function_of_public_facts(columns, clusters, epsilon, rows, adjacency):
@@ -226,7 +226,7 @@ def test_values_that_are_not_numbers_count_nowhere():
 sides = st.tuples(st.integers(-50, 50), st.integers(1, 60), st.booleans()).map(lambda s: Axis(s[0], s[0] + s[1], s[2]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(axes=st.lists(sides, min_size=1, max_size=6), seed=st.integers(0, 1000), reach=st.floats(0, 50))
 def test_bounds_and_whole_numbers_hold_in_every_row(axes, seed, reach):
     """Centres anywhere and radii of any size, far beyond the box too."""
@@ -261,7 +261,7 @@ def test_rounding_is_right_on_average(value):
         assert stats.binomtest(int((coins < 0.5).sum()), len(coins), fraction).pvalue < ALPHA
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(axes=st.lists(sides, min_size=1, max_size=3), rows=st.integers(1, 10**5), seed=st.integers(0, 100))
 def test_grid_counts_are_those_of_the_edges(axes, rows, seed):
     plan = GridPlan(axes=tuple(axes), epsilon=1, n_pub=rows, most_cells=4000)

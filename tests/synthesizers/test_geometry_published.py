@@ -254,7 +254,7 @@ def test_more_labels_are_recovered_than_any_private_mechanism_allows(epsilon, go
 tables = st.tuples(st.integers(6, 30), st.integers(1, 4), st.integers(0, 10_000))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tables, st.sampled_from(REFLECTIONS), st.sampled_from(("published", "unbiased")),
        st.sampled_from((0.001, 0.5, 3.0, math.inf)))  # fmt: skip
 def test_bounds_and_whole_numbers_hold_in_every_row(shape, reflection, rounding, epsilon):

@@ -184,3 +184,17 @@ def test_the_optimal_rule_stops_before_it_gets_slow():
     with pytest.raises(PlanError, match="too slow") as refused:
         match(rows, rows, "optimal", np.random.default_rng(0))
     assert "rounds" in refused.value.next_step
+
+
+def test_everything_is_about_finished_rows():
+    generator = np.random.default_rng(8)
+    x = np.rint(generator.uniform(0, 40, (200, 2)))
+    s = x + generator.normal(0, 4, x.shape)
+    made = hybrid(x, s, max_lid=0.4, tolerance=0.1, generator=generator, matching="random", finish=np.rint)
+    assert np.array_equal(made.rows, np.rint(made.rows))
+    assert made.lid == float((made.aligned == x).any(axis=1).mean()) <= 0.4
+    assert made.floor == float((np.rint(made.matched) == x).any(axis=1).mean())
+    assert made.displacement.min() == 0
+    unfinished = hybrid(x, s, max_lid=0.4, tolerance=0.1, generator=generator, matching="random")
+    rounded = float((np.rint(unfinished.aligned) == x).any(axis=1).mean())
+    assert rounded > 0.5, "a blend that is solved before the rounding does not keep the target after it"

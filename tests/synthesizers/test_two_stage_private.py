@@ -92,7 +92,7 @@ values = st.one_of(st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 1e300, -1e300, mat
 records = st.tuples(*[values] * 4)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(first=records, second=records, known=st.sampled_from(RELEASED), adjacency=st.sampled_from(ADJACENCIES))
 def test_no_record_moves_a_sum_by_more_than_its_sensitivity(first, second, known, adjacency):
     plan = plan_of(adjacency=adjacency)
@@ -103,7 +103,7 @@ def test_no_record_moves_a_sum_by_more_than_its_sensitivity(first, second, known
     assert {part.stage for part in plan.parts} == set(one)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data(), size=st.integers(2, 6))
 def test_whole_vectors_never_exceed_their_units(data, size):
     """The lattice itself, with vectors of any size, also those that no table would give."""
@@ -147,7 +147,7 @@ def test_every_gaussian_step_alone_at_a_canary(mutant):
         assert (least_mu <= part.sensitivity / part.scale) == (mutant == 1.0), part.stage
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(columns=st.integers(1, 12), epsilon=st.sampled_from([0.01, 0.5, 1, "1/3", 10, 50]), rows=st.integers(1, 10**9),
        adjacency=st.sampled_from(ADJACENCIES))  # fmt: skip
 def test_a_plan_is_a_function_of_public_facts(columns, epsilon, rows, adjacency):
@@ -256,7 +256,7 @@ def test_the_response_that_ignores_the_noise_is_worse():
     assert ((aware - true) ** 2).sum() < 0.7 * ((blind - true) ** 2).sum()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(low=st.integers(-30, 30), width=st.integers(1, 60), whole=st.booleans(), seed=st.integers(0, 1000))
 def test_values_and_scores_are_inverse(low, width, whole, seed):
     axis = Axis(low, low + width, whole)

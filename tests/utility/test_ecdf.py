@@ -23,7 +23,7 @@ def brute(first: list[float], second: list[float]) -> list[float]:
     return [below(first, at) - below(second, at) for at in [*first, *second]]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(few, few)
 def test_both_differences_are_those_of_the_definition(first, second):
     gaps = np.array(brute(first, second))
@@ -31,7 +31,7 @@ def test_both_differences_are_those_of_the_definition(first, second):
     assert ecdf_msq(first, second) == pytest.approx((gaps**2).mean(), abs=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(few, few)
 def test_differences_do_not_depend_on_the_unit_or_the_order(first, second):
     assert ecdf_max(first, second) == ecdf_max([7 * v for v in reversed(first)], [7 * v for v in second])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import ClassVar
 
@@ -12,13 +12,14 @@ import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato import Grid, TwoStage
 from sfumato.entropy.values import shannon
 from sfumato.errors import PlanError, RiskError
 from sfumato.releases.contingency import Contingency
 from sfumato.releases.method import Output
 from sfumato.risk.rows import codes_of
 from sfumato.risk.yardsticks import RowsAsTheyAre
-from sfumato.schema import Schema
+from sfumato.schema import Column, Schema
 from sfumato.utility.clusters import transfer_ari
 from sfumato.utility.metrics import METRICS, Trial, metric
 
@@ -56,6 +57,7 @@ class Rows:
 
     rows: pa.Table
     epsilon: float = 1.0
+    confidential: dict = field(default_factory=dict)
     name: ClassVar[str] = "stand-in"
     makes: ClassVar[str] = "rows"
 
@@ -63,7 +65,7 @@ class Rows:
         return None
 
     def run(self, table, plan, randomness, rows=None):
-        return Output({("synthetic",): self.rows}, single=True)
+        return Output({("synthetic",): self.rows}, single=True, confidential=self.confidential)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +113,6 @@ def test_a_release_of_the_table_itself_is_perfect_and_gives_all_away(table):
     for name in ("tvd_1", "tvd_2", "tvd_3", "ecdf_max", "entropy_error"):
         assert metric(name).measure(replace(same, options={})) == 0
     assert metric("transfer_ari").measure(same) == 1
-    assert metric("lid").measure(replace(same, options={})) == 1
 
 
 def test_clusters_are_those_of_the_utility_module(table, trial):
@@ -120,15 +121,40 @@ def test_clusters_are_those_of_the_utility_module(table, trial):
     assert metric("transfer_ari").measure(asked) == pytest.approx(wanted) and wanted > 0.9
 
 
-def test_lid_counts_rows_with_a_value_nearby(table):
-    moved = frame(400, 1).assign(
-        b=lambda f: (f.b + 5) % 10, v=lambda f: np.where(f.index < 100, f.v + 0.005, f.v + 0.02)
+def test_lid_is_what_the_method_states_and_nothing_else_is_compared(table):
+    same = pa.Table.from_pandas(frame(400, 1))
+    assert metric("lid").measure(Trial(table, Rows(same, confidential={"lid": 0.25}), seed=1)) == 0.25
+    for silent in (Trial(table, Rows(same), seed=1), Trial(table, Rows(same), seed=1, made={("synthetic",): same})):
+        with pytest.raises(RiskError, match="does not say which released row was made from which true row"):
+            metric("lid").measure(silent)
+
+
+@pytest.fixture(scope="module")
+def cube():
+    rng = np.random.default_rng(4)
+    rows = pd.DataFrame(rng.random((500, 3)), columns=list("abc")).assign(y=lambda f: f.sum(axis=1))
+    columns = tuple(Column(name, "number", bounds=(0.0, 3.0 if name == "y" else 1.0)) for name in "abcy")
+    return sfumato.read(rows, Schema(name="cube", columns=columns))
+
+
+def test_a_blend_that_copies_the_inputs_has_a_lid_of_one(cube):
+    method = TwoStage("y", inputs=list("abc"), second="nadaraya-watson")
+    found = sfumato.calibrate(
+        method, "lid <= 0.5", cube, grid=[0.5, 0.9, 1], parameter="blend", repeats=4, cost="declared", seed=1
     )
-    trial = Trial(table, Rows(pa.Table.from_pandas(moved)), seed=1)
-    assert metric("lid").measure(trial) == pytest.approx(0.25)
-    assert metric("lid").measure(replace(trial, options={"eta": 0.003})) == 1
-    with pytest.raises(RiskError, match="row by row"):
-        metric("lid").measure(replace(trial, method=Rows(pa.Table.from_pandas(moved[:300]))))
+    means = {point.value: point.mean for point in found.points}
+    assert means[1.0] == 1.0
+    assert means[0.5] < means[0.9] < 0.5
+    assert found.chosen == 0.9
+
+
+def test_methods_that_shuffle_without_telling_pairs_have_no_lid(cube):
+    with pytest.raises(RiskError, match="grid does not say which released row"):
+        sfumato.calibrate(Grid(["a", "b"], 1.0), "lid <= 0.5", cube, grid=[1.0], repeats=2, cost="declared")
+    with pytest.raises(PlanError, match="unknown option 'eta'"):
+        sfumato.calibrate(
+            Grid(["a", "b"], 1.0), "lid <= 0.5", cube, grid=[1.0], repeats=2, cost="declared", options={"eta": 0.1}
+        )
 
 
 def test_noisy_counts_below_zero_count_as_zero(table):
@@ -183,9 +209,11 @@ def test_every_metric_says_what_it_means_and_needs():
 
 
 def test_wrong_options_are_named(trial):
-    with pytest.raises(PlanError, match="eta must be a number"):
-        metric("lid").measure(
-            replace(trial, options={"eta": "small"}, method=Rows(pa.Table.from_pandas(frame(400, 1))))
-        )
+    for clusters in ("few", "inf", 0, 2.5, [2], None):
+        with pytest.raises(PlanError, match="clusters must be a whole number"):
+            metric("transfer_ari").measure(replace(trial, options={"clusters": clusters}))
+    for options in ({"person": "me"}, {"trials": 0}, {"person": -1}, {"trials": "1e400"}):
+        with pytest.raises(PlanError, match="must be a whole number of at least"):
+            metric("membership_auc").measure(replace(trial, options=options))
     with pytest.raises(RiskError, match="identifiers and one sensitive column"):
         metric("homogeneity_record").measure(replace(trial, options={"sensitive": "a"}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -165,10 +166,17 @@ def show_model(voice: Voice, made: Release, bundle: Path) -> None:
 
 
 def show_statistics(voice: Voice, made: Release) -> None:
-    """Print what was computed from the released data for free."""
+    """Print what was computed from the released data for free, and what only the custodian may see."""
+    _say_numbers(voice, made.statistics)
+    if made.confidential:
+        voice.say("for your eyes only, in no public file:", style="bold")
+        _say_numbers(voice, made.confidential)
+
+
+def _say_numbers(voice: Voice, numbers: Mapping[str, Any]) -> None:
     from sfumato.report.facts import SHOWN_ELSEWHERE, in_words
 
-    for name, value in made.statistics.items():
+    for name, value in numbers.items():
         if name in SHOWN_ELSEWHERE:
             continue
         shown = f"{value:.5g}" if isinstance(value, float) else in_words(name, value)

@@ -81,7 +81,7 @@ def sample_values(schema: Schema, draw: DrawValues, rows: int, generator: np.ran
     if len(bad):
         good = np.setdiff1d(np.arange(rows), bad)
         names = tuple(values)
-        donors = _rows_at(values, good) if len(good) else public_rows(schema, names, generator)
+        donors = _rows_at(values, good) if len(good) else _probed_rows(schema, names)
         _overwrite(values, bad, _rows_at(donors, generator.integers(0, _length(donors), len(bad))))
     return Sampled(values, first_bad, len(bad))
 
@@ -126,7 +126,7 @@ def public_rows(schema: Schema, names: tuple[str, ...], generator: np.random.Gen
     """Return rows drawn uniformly from the public domain that keep the rules; refuse rules that none keeps."""
 
     def uniform(count: int) -> Codes:
-        return {name: generator.integers(0, schema[name].size, count) for name in names}
+        return {name: generator.integers(0, schema[name].size, count) for name in sorted(names)}
 
     values, _, bad = _redraw(schema, _valued(schema, uniform, generator), PROBE_ROWS)
     if len(bad) < PROBE_ROWS:
@@ -138,10 +138,15 @@ def public_rows(schema: Schema, names: tuple[str, ...], generator: np.random.Gen
     )
 
 
+def _probed_rows(schema: Schema, names: tuple[str, ...]) -> Values:
+    """Return public rows that keep the rules, the same each time: a run finds what its plan has found."""
+    return public_rows(schema, names, np.random.default_rng(0))
+
+
 def refuse_impossible_rules(schema: Schema, names: tuple[str, ...]) -> None:
     """Refuse rules that no drawn row can keep, before anything is spent: tried on rows drawn from public facts."""
     if any(set(rule.columns) <= set(names) for rule in schema.rules):
-        public_rows(schema, names, np.random.default_rng(0))
+        _probed_rows(schema, names)
 
 
 def rows_table(schema: Schema, values: Values) -> pa.Table:

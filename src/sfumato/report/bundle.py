@@ -168,7 +168,7 @@ def _publish_with_private(release: Release, document: ReleaseDocument, folder: P
                           table: Table) -> None:  # fmt: skip
     from sfumato.report.html import private_page
 
-    page = private_page(document, release.schema, release.tables, table, release.method)
+    page = private_page(document, release.schema, release.tables, table, release.method, release.confidential)
     private.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(private, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:

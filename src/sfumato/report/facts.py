@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from sfumato.report.document import ReleaseDocument
@@ -177,12 +177,15 @@ STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
     "lid": (
         "Interval disclosure (LID)",
         lambda value: f"{value:.2%}",
-        "Share of rows of which some released input lies within the tolerance of the true one. It needs rows in order "
-        "and says nothing about linkage.",
+        "Share of the true rows of which some released number lies within the tolerance of the true one. It says "
+        "nothing about linkage.",
     ),
     "tolerance": ("Tolerance of the interval disclosure", _short, "As a share of each input's public range."),
-    "alignment": ("Order in which it was measured", str, ""),
-    "lid_floor": ("Smallest interval disclosure of these pairs", lambda value: f"{value:.2%}", "At alpha 0."),
+    "lid_floor": (
+        "Smallest interval disclosure of these pairs",
+        lambda value: f"{value:.2%}",
+        "At alpha 0, in the stratum where it is largest.",
+    ),
     "alpha": ("Weight of the true rows", lambda value: ", ".join(f"{x:.3g}" for x in value), "One for each stratum."),
     "linkage_top_1": (
         "Rows whose nearest released row is their own",
@@ -253,8 +256,13 @@ STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
 
 
 def statistics(document: ReleaseDocument) -> list[Fact]:
-    """Return the statistics, those that need a sentence first."""
-    present = {key: value for key, value in document.statistics.items() if key not in SHOWN_ELSEWHERE}
+    """Return the public statistics, those that need a sentence first."""
+    return facts_of(document.statistics)
+
+
+def facts_of(numbers: Mapping[str, Any]) -> list[Fact]:
+    """Return named numbers in words, those that need a sentence first."""
+    present = {key: value for key, value in numbers.items() if key not in SHOWN_ELSEWHERE}
     named = [key for key in STATISTICS if key in present]
     facts: list[Fact] = []
     for key in (*named, *sorted(set(present) - set(named))):

@@ -7,12 +7,12 @@ custodian's copy also gets true counts, and says so on top.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.releases.method import Method, ReleasesValues
 from sfumato.report import card
 from sfumato.report.document import ReleaseDocument, released_schema
-from sfumato.report.facts import statistics
+from sfumato.report.facts import Fact, facts_of, statistics
 from sfumato.report.figures import Figure, chart_sets, count_figures, row_figures
 from sfumato.report.graph_figure import graph_figure
 from sfumato.report.page import render
@@ -33,15 +33,23 @@ def public_page(document: ReleaseDocument, schema: Schema, tables: Tables) -> st
     return _render(document, schema, _figures(document, schema, tables, None), None)
 
 
-def private_page(document: ReleaseDocument, schema: Schema, tables: Tables, table: Table, method: Method) -> str:
-    """Return the custodian's copy: true values beside the released ones."""
+def private_page(
+    document: ReleaseDocument,
+    schema: Schema,
+    tables: Tables,
+    table: Table,
+    method: Method,
+    confidential: Mapping[str, Any] | None = None,
+) -> str:
+    """Return the custodian's copy: true values beside the released ones, and numbers about the private rows."""
+    own = facts_of(confidential or {})
     if isinstance(method, ReleasesValues):
         some = (schema.releasable[0],)
         figures = value_figures(tables, method.true_values(table))
-        return _render(document, schema, figures, int(table.marginals([some])[some].sum()))
+        return _render(document, schema, figures, int(table.marginals([some])[some].sum()), own)
     sets = _drawn_sets(document, schema, tables)
     truth = table.marginals(sets)
-    return _render(document, schema, _figures(document, schema, tables, truth), int(truth[sets[0]].sum()))
+    return _render(document, schema, _figures(document, schema, tables, truth), int(truth[sets[0]].sum()), own)
 
 
 def _drawn_sets(document: ReleaseDocument, schema: Schema, tables: Tables) -> list[ColumnSet]:
@@ -64,7 +72,13 @@ def _figures(
     return [*graph_figure(document, schema), *row_figures(document, schema, counts, truth)]
 
 
-def _render(document: ReleaseDocument, schema: Schema, figures: Sequence[Figure], true_rows: int | None) -> str:
+def _render(
+    document: ReleaseDocument,
+    schema: Schema,
+    figures: Sequence[Figure],
+    true_rows: int | None,
+    confidential: Sequence[Fact] = (),
+) -> str:
     specs = {f"chart-{i}-{j}": panel.spec for i, f in enumerate(figures, 1) for j, panel in enumerate(f.panels, 1)}
     return render(
         "report.html.j2",
@@ -83,6 +97,7 @@ def _render(document: ReleaseDocument, schema: Schema, figures: Sequence[Figure]
         figures=figures,
         not_drawn=card.not_drawn(document),
         statistics=statistics(document),
+        confidential=confidential,
         columns=card.columns(document, schema),
         say=say,
     )

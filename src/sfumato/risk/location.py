@@ -11,7 +11,7 @@ the two-stage paper). The measure has limits that are printed with it:
 
 The bound that the paper prints (equation 10) is for rows paired at random. Where each row is paired with the nearest
 synthetic one, as its algorithm does, the measured LID is 4 to 200 times larger, so ``blend_for`` computes the blend
-from the pairs themselves.
+from the pairs themselves, as they are released: rounded where a column is whole.
 
 >>> x, s = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0.1], [1.2], [2.4], [3.8]])
 >>> chosen = blend_for(0.25, x, s, tolerance=0.05)
@@ -22,7 +22,7 @@ from the pairs themselves.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +32,8 @@ from sfumato.errors import RiskError
 
 Array = NDArray[np.float64]
 Tolerance = float | Sequence[float] | Array
+Finish = Callable[[Array], Array]
+"""Turns blended rows into released ones, such as by rounding whole columns."""
 TOPS = (1, 10)
 
 
@@ -99,26 +101,52 @@ def row_linkage(original: ArrayLike, released: ArrayLike, tops: Sequence[int] = 
     return {top: float(own[:, :top].any(axis=1).mean()) for top in tops}
 
 
-def blend_for(max_lid: float, original: ArrayLike, matched: ArrayLike, tolerance: Tolerance) -> Blend:
-    """Return the largest alpha for which rows ``alpha x + (1 - alpha) s`` have LID of at most ``max_lid``.
+def blend_for(
+    max_lid: float, original: ArrayLike, matched: ArrayLike, tolerance: Tolerance, finish: Finish | None = None
+) -> Blend:
+    """Return the largest alpha for which rows ``finish(alpha x + (1 - alpha) s)`` have LID of at most ``max_lid``.
 
-    A released value is ``(1 - alpha) |x - s|`` away from its own. With m the smallest of these distances in a row, in
-    units of the tolerance, row i is disclosed as soon as ``(1 - alpha) m_i <= 1``. So alpha lies just below
-    ``1 - 1 / m_(k+1)``, where k is the number of rows that may be disclosed and m is sorted: no search is needed. The
-    answer depends on the confidential rows.
+    ``finish`` rounds rows into their domain, or does nothing unless given. It must leave original rows as they are and
+    keep the order of the values of a column, as rounding and clipping do. Then a released value only comes nearer to
+    its own as alpha grows, and LID is a step function that only rises. Halving finds the step at which it exceeds the
+    target, down to neighbouring numbers: the answer is exact. It depends on the confidential rows.
+
+    Without ``finish`` the step lies at ``1 - 1 / m_(k+1)``, where m is the smallest distance of a row in units of the
+    tolerance, sorted, and k the number of rows that may be disclosed.
+
+    >>> ages, partners = np.array([[30.0], [40.0], [50.0]]), np.array([[31.0], [44.0], [60.0]])
+    >>> round(blend_for(0.4, ages, partners, 0.1, finish=np.rint).alpha, 6)
+    0.875
     """
     left, right = _checked(original, matched, True)
     limits = _tolerances(tolerance, left.shape[1])
     _check_target(max_lid)
-    margins = (np.abs(left - right) / limits).min(axis=1)
-    floor = interval_disclosure(left, right, limits).share
-    allowed = math.floor(max_lid * len(left) * (1 + 1e-12))
-    if allowed >= len(left):
-        return Blend(1.0, 1.0, floor)
-    if floor * len(left) > allowed + 0.5:
+    release = finish or _as_they_are
+
+    def share(alpha: float) -> float:
+        return interval_disclosure(left, release(blended(left, right, alpha)), limits).share
+
+    allowed = math.floor(max_lid * len(left) * (1 + 1e-12)) / len(left)
+    floor = share(0.0)
+    if share(1.0) <= allowed:
+        return Blend(1.0, share(1.0), floor)
+    if floor > allowed:
         raise _infeasible(max_lid, floor)
-    edge = 1 - 1 / float(np.partition(margins, allowed)[allowed])
-    return _just_below(edge, allowed, left, right, limits, floor)
+    alpha = _largest(lambda tried: share(tried) <= allowed)
+    return Blend(alpha, share(alpha), floor)
+
+
+def _as_they_are(rows: Array) -> Array:
+    return rows
+
+
+def _largest(holds: Callable[[float], bool]) -> float:
+    """Return the largest number below 1 for which ``holds``, true at 0 and false at 1, with one step between."""
+    low, high = 0.0, 1.0
+    while high - low > np.spacing(0.5):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 def blended(original: Array, matched: Array, alpha: float) -> Array:
@@ -166,17 +194,6 @@ def printed_inverse(max_lid: float, columns: int, tolerance: float) -> float:
     if max_lid in (0, 1):
         raise RiskError("the printed formula has no value at 0 or 1", next_step="use for example max_lid=0.05")
     return 1 - 2 * tolerance / (1 - (1 - max_lid) ** -columns)
-
-
-def _just_below(edge: float, allowed: int, left: Array, right: Array, limits: Array, floor: float) -> Blend:
-    """Step back from the edge, where row k+1 is disclosed, by as little as the rounding of numbers asks for."""
-    step = np.spacing(1.0)
-    alpha = max(edge, 0.0)
-    while True:
-        found = interval_disclosure(left, blended(left, right, alpha), limits)
-        if int(found.disclosed.sum()) <= allowed:
-            return Blend(alpha, found.share, floor)
-        alpha, step = max(edge - step, 0.0), 2 * step
 
 
 def _nearest(left: Array, right: Array, count: int) -> NDArray[np.int64]:

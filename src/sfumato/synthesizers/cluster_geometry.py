@@ -11,17 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.errors import PlanError
 from sfumato.privacy.event import Event
-from sfumato.privacy.exact import Number, exact, positive
+from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Makes, Output
 from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, unit_of
 from sfumato.releases.sampling import refuse_impossible_rules
+from sfumato.risk.location import interval_disclosure
 from sfumato.schema import Schema
 from sfumato.synthesizers.geometry.columns import axis_of, chosen, has_axis, matrix, released
 from sfumato.synthesizers.geometry.release_private import PrivateRelease
-from sfumato.synthesizers.geometry.settings import whole
+from sfumato.synthesizers.geometry.settings import MOST_CLUSTERS, between, budget, names, one_of, whole_number
 from sfumato.synthesizers.pseudo.release_rows import kept_rows_of
 from sfumato.table.rows import row_values
 
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
 REFLECTIONS = ("single", "successive", "fold")
 ROUNDINGS = ("published", "unbiased")
 BYTES_PER_VALUE = 64
+TOLERANCE = 0.001
+"""Share of a column's public range within which a released value of the published form counts as disclosed."""
 
 
 @dataclass(frozen=True)
@@ -65,29 +71,31 @@ class ClusterGeometry:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "clusters", whole(self.clusters, "clusters"))
-        object.__setattr__(self, "expected_rows", whole(self.expected_rows, "expected_rows"))
-        if self.columns is not None:
-            object.__setattr__(
-                self, "columns", (self.columns,) if isinstance(self.columns, str) else tuple(self.columns)
-            )
-        problems = [
-            f"{name} {found!r} is unknown; use one of {', '.join(known)}"
-            for name, found, known in (("form", self.form, ("private", "published")),
-                                       ("reflection", self.reflection, REFLECTIONS),
-                                       ("rounding", self.rounding, ROUNDINGS))
-            if found not in known
-        ]  # fmt: skip
-        if not 0 < exact(self.level_share, "level_share") < 1:
-            problems.append(f"level_share must lie between 0 and 1, found {self.level_share}")
+        problems: list[str] = []
+        object.__setattr__(self, "clusters", whole_number(self.clusters, "clusters", problems, MOST_CLUSTERS))
+        object.__setattr__(self, "expected_rows", whole_number(self.expected_rows, "expected_rows", problems))
+        object.__setattr__(self, "columns", names(self.columns, "columns", problems))
+        for what, known in (("form", ("private", "published")), ("reflection", REFLECTIONS), ("rounding", ROUNDINGS)):
+            one_of(getattr(self, what), what, known, problems)
+        between(self.level_share, "level_share", problems, ends=False)
+        between(self.delta, "delta", problems)
+        problems += self._choice_problems()
         if problems:
             raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods cluster-geometry' explains them")
+
+    def _choice_problems(self) -> list[str]:
+        problems: list[str] = []
+        if self.clusters is None:  # pyright: ignore[reportUnnecessaryComparison]
+            problems.append("clusters must be given: a public number of them")
+        if self.form == "published" and self.clusters == 1:
+            problems.append("the published form needs at least 2 clusters: its noise follows from their distances")
+        if not isinstance(self.target, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            problems.append(f"target must be a text such as 'transfer_ari >= 0.6', found {self.target!r}")
         if self.epsilon is None:
-            raise PlanError(
-                "cluster-geometry needs an epsilon",
-                next_step="give epsilon, or find one with sfumato.calibrate(method, 'transfer_ari >= 0.6', ...)",
-            )
-        positive(self.epsilon)
+            problems.append("it needs an epsilon: give one, or find one with sfumato.calibrate")
+        else:
+            budget(self.epsilon, problems)
+        return problems
 
     @property
     def is_private(self) -> bool:
@@ -130,26 +138,50 @@ class ClusterGeometry:
                     delta="0", stages=(stage,), events=(event,), cells=self.clusters, memory_bytes=memory,
                     notes=(note,))  # fmt: skip
 
+    def require_table(self, table: Table, plan: Plan) -> None:
+        """Refuse rows that algorithm 1 cannot be run on, before anything is recorded; the private form takes any."""
+        if not self.is_private:
+            from sfumato.synthesizers.geometry.published import checked_table
+
+            rows, low, high, discrete = self._published_rows(table)
+            checked_table(rows, self.clusters, low, high, discrete)
+
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
-        """Measure the geometry and draw rows, or run algorithm 1."""
+        """Measure the geometry and draw rows, or run algorithm 1 and shuffle what it makes."""
         if self.is_private:
             return self.private(table.schema, rows).run(table, plan, randomness)
         from sfumato.synthesizers.geometry.published import published_geometry
 
+        true, low, high, discrete = self._published_rows(table)
+        reading: Any = {"reflection": self.reflection, "rounding": self.rounding}
+        made = published_geometry(
+            true, self.clusters, float(exact(self.epsilon or 1)), low, high, discrete, randomness.generator, **reading
+        )
+        order = randomness.generator.permutation(len(true))
+        kept, broken = kept_rows_of(table.schema, self._values(table.schema, made.rows[order]))
+        near = interval_disclosure(true, made.rows, TOLERANCE * (np.array(high) - np.array(low))).share
+        facts = {
+            "lid": near,
+            "tolerance": TOLERANCE,
+            "noise_scale": made.noise_scale,
+            "radii_clamped": made.clamped_share,
+            "centroids_outside": made.infeasible_share,
+            "rows_left_out_for_rules": broken,
+        }
+        return Output({("synthetic",): kept}, single=True, statistics={"clusters": self.clusters}, confidential=facts)
+
+    def _published_rows(self, table: Table) -> tuple[NDArray[np.float64], list[float], list[float], list[bool]]:
+        """Return the true rows, and for each column its bounds and whether it is whole."""
         columns = self.chosen_columns(table.schema)
         axes = [axis_of(column) for column in columns]
-        true = matrix(row_values(table, [column.name for column in columns]), columns)
-        reading: Any = {"reflection": self.reflection, "rounding": self.rounding}
-        made = published_geometry(true, self.clusters, float(exact(self.epsilon or 1)), [a.low for a in axes],
-                                  [a.high for a in axes], [a.whole for a in axes], randomness.generator,
-                                  **reading)  # fmt: skip
-        values = {name: found for name, (found, _) in released(columns, made.rows).items()}
-        codes = {c.name: made.rows[:, i].astype(int) if not c.is_ordered else values[c.name]
-                 for i, c in enumerate(columns)}  # fmt: skip
-        kept, broken = kept_rows_of(table.schema, codes)
-        statistics = {"clusters": self.clusters, "noise_scale": made.noise_scale, "radii_clamped": made.clamped_share,
-                      "centroids_outside": made.infeasible_share, "rows_left_out_for_rules": broken}  # fmt: skip
-        return Output({("synthetic",): kept}, single=True, statistics=statistics)
+        rows = matrix(row_values(table, [column.name for column in columns]), columns)
+        return rows, [axis.low for axis in axes], [axis.high for axis in axes], [axis.whole for axis in axes]
+
+    def _values(self, schema: Schema, rows: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+        """Return rows of the box as numbers and codes of their columns."""
+        columns = self.chosen_columns(schema)
+        found = released(columns, rows)
+        return {c.name: found[c.name][0] if c.is_ordered else rows[:, i].astype(int) for i, c in enumerate(columns)}
 
     @classmethod
     def example(cls, schema: Schema) -> ClusterGeometry:

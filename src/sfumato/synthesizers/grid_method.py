@@ -10,12 +10,12 @@ from sfumato.privacy.event import Event
 from sfumato.privacy.exact import Number, exact, positive, text
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Makes, Output
-from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, unit_of
+from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.releases.sampling import refuse_impossible_rules, rows_table, sample_values
 from sfumato.schema import Schema
 from sfumato.synthesizers.geometry.columns import axis_of, batches, chosen, has_axis, released
 from sfumato.synthesizers.geometry.grid import GridPlan
-from sfumato.synthesizers.geometry.settings import expected, one_row_per_person, whole
+from sfumato.synthesizers.geometry.settings import drawn_rows, expected, one_row_per_person, whole
 
 if TYPE_CHECKING:
     from sfumato.columns import Column
@@ -67,6 +67,7 @@ class Grid:
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
+        sound_rows(rows)
         grid = self.grid(schema, rows)
         refuse_impossible_rules(schema, tuple(self.columns))
         cost = text(exact(self.epsilon))
@@ -85,7 +86,7 @@ class Grid:
         """Count the cells in one pass, add noise, draw rows."""
         schema, columns = table.schema, self._columns(table.schema)
         noisy = self.grid(schema, rows).release(batches(table, columns), randomness)
-        count = plan.rows if plan.rows is not None else max(round(noisy.total), 1)
+        count = drawn_rows(plan, noisy.total, len(columns))
         generator = randomness.generator
         sampled = sample_values(schema, lambda n: released(columns, noisy.draw(n, generator)), count, generator)
         statistics = {"noisy_total": noisy.total, "grid_shape": list(noisy.counts.shape),

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from sfumato.errors import PlanError, SchemaError, TableError
+from sfumato.errors import PlanError, SchemaError
 from sfumato.privacy.event import Event
-from sfumato.privacy.exact import Number, exact, positive
+from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Makes, Output
 from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, unit_of
 from sfumato.schema import Schema
-from sfumato.synthesizers.geometry.settings import whole
-from sfumato.synthesizers.pseudo.release_rows import kept_rows_of
-from sfumato.synthesizers.two_stage.exposure import Layout, Settings, run_two_stage
+from sfumato.synthesizers.geometry.settings import between, budget, chance, names, one_of, whole_number
+from sfumato.synthesizers.two_stage.exposure import Layout, Settings, require_two_stage, run_two_stage
 from sfumato.synthesizers.two_stage.first import FIRST_STAGES
 from sfumato.synthesizers.two_stage.matching import MATCHINGS
-from sfumato.synthesizers.two_stage.release_private import PrivateRelease
-from sfumato.synthesizers.two_stage.second import LEAST_ROWS, SECOND_STAGES
+from sfumato.synthesizers.two_stage.release_private import PrivateRelease, bounds_of
+from sfumato.synthesizers.two_stage.second import SECOND_STAGES
 from sfumato.table.rows import row_values
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 BYTES_PER_VALUE = 200
+LEAST_TOLERANCE = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,10 @@ class TwoStage:
 
     ``target`` is one numeric column, several, or one column of levels. ``inputs`` are the numeric inputs and columns of
     levels (all others unless stated); levels are kept as they are. ``blend`` is the weight of the true row (.5 unless
-    stated), or ``max_lid`` asks for the largest one whose measured interval disclosure stays below it at ``tolerance``,
-    a share of each input's public range. With ``private=True`` the release is (``epsilon``, ``delta``)-DP, levels are
-    synthesised too, and ``expected_rows`` is a public guess of the number of rows, for resolutions only.
+    stated), or ``max_lid`` asks for the largest one at which the interval disclosure of the released rows stays below
+    it at ``tolerance``, a share of each input's public range. With ``private=True`` the release is (``epsilon``,
+    ``delta``)-DP, levels are synthesised too, and ``expected_rows`` is a public guess of the number of rows, for
+    resolutions only.
     """
 
     target: str | Sequence[str]
@@ -67,34 +69,38 @@ class TwoStage:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "target", (self.target,) if isinstance(self.target, str) else tuple(self.target))
-        if self.inputs is not None:
-            object.__setattr__(self, "inputs", (self.inputs,) if isinstance(self.inputs, str) else tuple(self.inputs))
-        problems = [
-            f"{what} {found!r} is unknown; use one of {', '.join(known)}"
-            for what, found, known in (("first", self.first, FIRST_STAGES), ("second", self.second, SECOND_STAGES),
-                                       ("matching", self.matching, MATCHINGS))
-            if found not in known
-        ]  # fmt: skip
+        problems: list[str] = []
+        object.__setattr__(self, "target", names(self.target, "target", problems))
+        object.__setattr__(self, "inputs", names(self.inputs, "inputs", problems))
+        object.__setattr__(self, "expected_rows", whole_number(self.expected_rows, "expected_rows", problems))
+        for what, known in (("first", FIRST_STAGES), ("second", SECOND_STAGES), ("matching", MATCHINGS)):
+            one_of(getattr(self, what), what, known, problems)
         problems += self._number_problems()
         if problems:
             raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods two-stage' explains them")
-        positive(self.tolerance, "tolerance")
-        object.__setattr__(self, "expected_rows", whole(self.expected_rows, "expected_rows"))
-        if self.epsilon is not None:
-            positive(self.epsilon)
 
     def _number_problems(self) -> list[str]:
         problems = [] if self.target else ["target names no column"]
+        between(self.tolerance, "tolerance", problems, LEAST_TOLERANCE)
+        for what, found in (("blend", self.blend), ("max_lid", self.max_lid)):
+            if found is not None:
+                between(found, what, problems)
         if self.blend is not None and self.max_lid is not None:
             problems.append("give either blend or max_lid, and not both")
+        if not isinstance(self.private, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return [*problems, f"private must be true or false, found {self.private!r}"]
+        return problems + self._budget_problems()
+
+    def _budget_problems(self) -> list[str]:
+        problems: list[str] = []
         if self.private == (self.epsilon is None):
             problems.append("private=True needs epsilon and delta" if self.private else "epsilon needs private=True")
-        if self.private and not 0 < exact(self.delta, "delta") < 1:
-            problems.append(f"the private form needs a delta between 0 and 1 (such as 1e-6), found {self.delta}")
-        for what, found in (("blend", self.blend), ("max_lid", self.max_lid)):
-            if found is not None and not 0 <= exact(found, what) <= 1:
-                problems.append(f"{what} must lie between 0 and 1, found {found}")
+        if self.epsilon is not None:
+            budget(self.epsilon, problems)
+        if self.private and self.delta == 0:
+            problems.append("the private form needs a delta between 0 and 1, such as 1e-6, found 0")
+        elif self.private:
+            chance(self.delta, problems)
         return problems
 
     def settings(self) -> Settings:
@@ -149,25 +155,24 @@ class TwoStage:
                     notes=tuple(notes))  # fmt: skip
 
     def require_table(self, table: Table, plan: Plan) -> None:
-        """Refuse a table that is too small to learn from; nothing is recorded."""
-        if self.private:
-            return
-        some = (table.schema.releasable[0],)
-        found = int(table.marginals([some])[some].sum())
-        if found < LEAST_ROWS:
-            raise TableError(f"table {table.schema.name!r} has {found} rows; at least {LEAST_ROWS} are needed",
-                             next_step="use a larger table")  # fmt: skip
+        """Refuse rows that cannot be learnt from, or that no blend hides as asked; nothing is recorded then."""
+        if not self.private:
+            layout = self.layout(table.schema)
+            require_two_stage(layout, row_values(table, layout.names), self.settings(), table.schema.name)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Read the rows, blend, learn, predict, shuffle."""
         layout = self.layout(table.schema)
         if self.private:
             return PrivateRelease.of(self, table.schema, layout, rows).run(table, plan, randomness)
-        names = [column.name for column in (*layout.inputs, *layout.levels, *layout.targets)]
-        made = run_two_stage(layout, row_values(table, names), self.settings(), randomness.generator)
-        released, broken = kept_rows_of(table.schema, made.values)
-        facts = {"not_synthesised": [c.name for c in layout.levels], "rows_left_out_for_rules": broken}
-        return Output({("synthetic",): released}, single=True, statistics=made.statistics | facts)
+        values = row_values(table, layout.names)
+        made = run_two_stage(layout, values, self.settings(), table.schema, randomness.generator)
+        facts = {
+            "not_synthesised": [c.name for c in layout.levels],
+            "tolerance": self.settings().tolerance,
+            "chosen_on_private_data": "alpha, pairs, bandwidths, and everything of the response",
+        }
+        return Output({("synthetic",): made.table}, single=True, statistics=facts, confidential=made.measured)
 
     @classmethod
     def example(cls, schema: Schema) -> TwoStage:
@@ -197,4 +202,6 @@ def _column_problems(schema: Schema, name: str) -> list[str]:
         return [f"{error.headline} ({error.next_step})"]
     if column.role == "identifier" or name == schema.person:
         return [f"column {name!r} identifies people and is never released"]
-    return [] if _fits(column) else [f"column {name!r} may be missing, and numbers must be there"]
+    if not _fits(column):
+        return [f"column {name!r} may be missing, and numbers must be there"]
+    return list(bounds_of(column).problems(f"column {name!r}")) if column.is_ordered else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -25,7 +26,6 @@ from sfumato.utility.metrics import Trial
 
 TRIALS = 200
 """Games of one attack unless said; each repeat of a point plays that many."""
-ETA = 0.001
 
 
 class InRecords(NamedTuple):
@@ -107,12 +107,19 @@ def _names(trial: Trial, option: str) -> tuple[str, ...] | None:
     return names
 
 
-def _number(trial: Trial, option: str, default: float) -> float:
+def _whole(trial: Trial, option: str, default: int, least: int) -> int:
+    """Read a whole option of at least so much; the default where it is not given."""
     value = trial.options.get(option, default)
     try:
-        return float(value)
-    except (TypeError, ValueError) as error:
-        raise PlanError(f"{option} must be a number, found {value!r}", next_step=f"write {option}={default}") from error
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not (math.isfinite(number) and number.is_integer() and number >= least):
+        raise PlanError(
+            f"{option} must be a whole number of at least {least}, found {value!r}",
+            next_step=f"write {option}={max(default, least)}",
+        )
+    return int(number)
 
 
 def homogeneity(trial: Trial, view: Any) -> float:
@@ -173,11 +180,10 @@ def membership(trial: Trial, what: str) -> float:
     from sfumato.risk.games import CountPair, as_game
     from sfumato.risk.membership import Learnt, LikelihoodRatio
 
-    person = trial.options.get("person")
-    who = None if person is None else int(person)
+    who = _whole(trial, "person", 0, 0) if trial.options.get("person") is not None else None
     game = trial.remembered(f"game {trial.method}", lambda: as_game(trial.table, trial.method, who, trial.rows))
     attack: Any = LikelihoodRatio() if isinstance(game, CountPair) else Learnt()
-    found = attack.run(game, trials=int(_number(trial, "trials", TRIALS)), seed=trial.seed)
+    found = attack.run(game, trials=_whole(trial, "trials", TRIALS, 1), seed=trial.seed)
     return float(getattr(found, what))
 
 
@@ -186,7 +192,7 @@ def inference(trial: Trial, what: str) -> float:
     from sfumato.risk.inference import MOST_TARGETS, AttributeInference
 
     known, sensitive = _roles(trial)
-    trials = int(_number(trial, "trials", MOST_TARGETS))
+    trials = _whole(trial, "trials", MOST_TARGETS, 1)
     attack = AttributeInference(known, sensitive)
     found = attack.against(trial.table, trial.method, rows=trial.rows, trials=trials, seed=trial.seed)
     return float(getattr(found, what))
@@ -200,29 +206,27 @@ def clusters_kept(trial: Trial) -> float:
     from sfumato.utility.clusters import kmeans, standardiser, transfer_ari
 
     real, made = _numeric_rows(trial)
-    clusters = int(_number(trial, "clusters", 0))
+    clusters = _whole(trial, "clusters", 0, 1)
     if len(made) < clusters:
         return 0.0  # noise left too few rows to cluster: nothing of the clusters was kept
     labels = trial.remembered("labels", lambda: kmeans(standardiser(real)(real), clusters, seed=0).labels)
     return transfer_ari(real, made, clusters, labels=labels)
 
 
-def near_rows(trial: Trial) -> float:
-    """Return the local identification measure of row-aligned releases.
+def stated_disclosure(trial: Trial) -> float:
+    """Return the interval disclosure (LID) that the method itself measured.
 
-    The share of rows whose released value lies within eta times the column's public range of the true one, in at least
-    one column. It needs rows in the order of the table, and says nothing about a release whose rows are shuffled.
+    Released rows are shuffled, so that only the method knows which of them was made from which true row. Comparing
+    row i with row i would find a verbatim copy of the table harmless.
     """
-    real, made = _numeric_rows(trial)
-    if real.shape != made.shape:
+    stated = None if trial.made is not None else trial.output.confidential.get("lid")
+    if stated is None:
         raise RiskError(
-            f"lid compares row by row, found {len(real):,} true rows and {len(made):,} released ones",
-            next_step="use it for methods that release one row for each row, or measure membership_auc instead",
+            f"{trial.method.name} does not say which released row was made from which true row, so that it has no lid",
+            ["released rows are in no order: to compare row i with row i would measure nothing"],
+            "measure membership_auc instead, or use a form that states its lid, such as two-stage with a blend",
         )
-    schema = trial.table.schema
-    spans = np.array([np.ptp(schema[name].numeric_bounds) for name in _numeric(trial)])
-    near = np.abs(real - made) <= _number(trial, "eta", ETA) * spans
-    return float(near.any(axis=1).mean())
+    return float(stated)
 
 
 def _numeric(trial: Trial) -> tuple[str, ...]:

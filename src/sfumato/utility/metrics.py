@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from sfumato.errors import PlanError
 from sfumato.privacy.randomness import Randomness
-from sfumato.releases.method import Makes, Method
+from sfumato.releases.method import Makes, Method, Output
 from sfumato.releases.plan import Plan
 from sfumato.table import Table
 
@@ -56,11 +56,14 @@ class Trial:
         return self.method.plan(self.table.schema, self.rows, "seeded")
 
     @cached_property
+    def output(self) -> Output:
+        """What the method hands back in a run of its own."""
+        return self.method.run(self.table, self.plan, Randomness.of(self.seed), self.rows)
+
+    @property
     def tables(self) -> Mapping[tuple[str, ...], pa.Table]:
         """What came out: count tables, or the one table of rows."""
-        if self.made is not None:
-            return self.made
-        return self.method.run(self.table, self.plan, Randomness.of(self.seed), self.rows).tables
+        return self.output.tables if self.made is None else self.made
 
 
 @dataclass(frozen=True)
@@ -147,8 +150,8 @@ _METRICS = (
            "risk", "inference", {"what": "gain"}, options=(*CELLS, "trials")),
     Metric("inference_rate", "share of right guesses of the sensitive value of people in the table", "risk",
            "inference", {"what": "rate"}, options=(*CELLS, "trials")),
-    Metric("lid", "share of rows with a released number within eta times its public range, in the same place", "risk",
-           "near_rows", makes=ROWS, options=("eta", "columns")),
+    Metric("lid", "share of rows with a released number within the method's tolerance of their own, as it states it",
+           "risk", "stated_disclosure", makes=ROWS),
 )  # fmt: skip
 METRICS: dict[str, Metric] = {each.name: each for each in _METRICS}
 

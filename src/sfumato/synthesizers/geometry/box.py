@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 Rows = Callable[[], Iterator[Array]]
 """Returns a fresh iterator over batches of rows (batch by columns) each time it is called."""
 Adjacency = Literal["add-remove", "replace"]
+LARGEST_WHOLE = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,10 @@ class Axis:
             yield f"{name}: bounds must be finite, found {self.low} to {self.high}"
         elif not self.low < self.high:
             yield f"{name}: the lower bound must lie below the upper one, found {self.low} to {self.high}"
+        elif not (math.isfinite(self.high - self.low) and math.isfinite(2 / (self.high - self.low))):
+            yield f"{name}: the bounds {self.low} and {self.high} are too far apart, or too near, to compute with"
+        elif self.whole and max(abs(self.low), abs(self.high)) > LARGEST_WHOLE:
+            yield f"{name}: whole numbers beyond 2^53 are not exact, found {self.low:.0f} to {self.high:.0f}"
         elif self.whole and not (float(self.low).is_integer() and float(self.high).is_integer()):
             yield f"{name}: a column of whole numbers needs whole bounds, found {self.low} to {self.high}"
 

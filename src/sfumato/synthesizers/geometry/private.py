@@ -36,12 +36,13 @@ from functools import cached_property
 from sfumato.errors import PlanError
 from sfumato.privacy.calibration import gaussian_mu
 from sfumato.privacy.event import Part
-from sfumato.privacy.exact import Number, exact, positive
+from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.lattice_gaussian import composed_sigmas
 from sfumato.synthesizers.geometry.box import Adjacency, Axis, box_problems
 from sfumato.synthesizers.geometry.geometry_kernel import LENGTH, UNIT
 from sfumato.synthesizers.geometry.grid import LARGEST_DIMENSION, GridPlan, cells_for
 from sfumato.synthesizers.geometry.plane import BINS
+from sfumato.synthesizers.geometry.settings import MOST_CLUSTERS, between, budget, chance
 
 SHARES = {"scales": 0.30, "products": 0.25, "plane": 0.25, "radii": 0.20}
 STEP_SHARES = {"scales": 0.15, "products": 0.20, "plane": 0.25, "sizes": 0.10, "steps": 0.10, "radii": 0.20}
@@ -74,20 +75,26 @@ class GeometryPlan:
 
     def __post_init__(self) -> None:
         problems = box_problems(self.axes)
-        if self.clusters < 1:
-            problems.append(f"at least one cluster is needed, found {self.clusters}")
+        if not 1 <= self.clusters <= MOST_CLUSTERS:
+            problems.append(f"clusters must lie between 1 and {MOST_CLUSTERS:,}, found {self.clusters}")
         if self.n_pub < max(self.clusters, 1):
             problems.append(f"{self.clusters} clusters of {self.n_pub} rows: n_pub must not be below the clusters")
         if self.adjacency not in ("add-remove", "replace"):
             problems.append(f"unknown adjacency {self.adjacency!r}")
-        delta = exact(self.delta, "delta")
-        if not 0 <= delta < 1:
-            problems.append(f"delta must lie between 0 and 1, found {self.delta}")
-        elif delta == 0 and not self.by_grid:
-            problems.append(f"{len(self.axes)} columns need delta above 0; up to {LARGEST_DIMENSION} do without")
+        budget(self.epsilon, problems)
+        problems += self._delta_problems()
         if problems:
             raise PlanError("cannot plan a private geometry", problems, "give public bounds, clusters and a budget")
-        positive(self.epsilon)
+
+    def _delta_problems(self) -> list[str]:
+        problems: list[str] = []
+        between(self.delta, "delta", problems)
+        if problems or (self.by_grid and exact(self.delta, "delta") == 0):
+            return problems
+        if exact(self.delta, "delta") == 0:
+            return [f"{len(self.axes)} columns need delta above 0; up to {LARGEST_DIMENSION} do without"]
+        chance(self.delta, problems)
+        return problems
 
     @property
     def by_grid(self) -> bool:

@@ -21,22 +21,22 @@ from sfumato.privacy.exact import exact, text
 from sfumato.privacy.noise import add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Output
-from sfumato.releases.plan import Plan, Stage, event_facts, unit_of
+from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.releases.sampling import Values, draw_values, rows_table, sample_values
 from sfumato.releases.tree import draw_given, project
 from sfumato.schema import Schema
 from sfumato.synthesizers.geometry.columns import axis_of, batches, has_axis, matrix, released
-from sfumato.synthesizers.geometry.geometry_run import release_geometry
+from sfumato.synthesizers.geometry.geometry_run import GRID_ROWS, release_geometry
 from sfumato.synthesizers.geometry.private import GeometryPlan
 from sfumato.synthesizers.geometry.sampling import PrivateGeometry
-from sfumato.synthesizers.geometry.settings import expected, one_row_per_person
+from sfumato.synthesizers.geometry.settings import BYTES_PER_VALUE, drawn_rows, expected, one_row_per_person
 from sfumato.table.rows import stream_values
 
 if TYPE_CHECKING:
     from sfumato.synthesizers.cluster_geometry import ClusterGeometry
     from sfumato.table import Table
 
-BYTES_PER_VALUE = 64
+BYTES_PER_DISTANCE = 16
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class PrivateRelease:
     def of(cls, method: ClusterGeometry, schema: Schema, columns: tuple[Column, ...], rows: int | None,
            ) -> PrivateRelease:  # fmt: skip
         """Return the release, from public facts alone."""
+        sound_rows(rows)
         one_row_per_person(schema, method.name)
         ordered = tuple(column for column in columns if has_axis(column))
         levels = tuple(column for column in columns if not has_axis(column))
@@ -90,15 +91,20 @@ class PrivateRelease:
             )
         stages = (*self._geometry_stages(), *self._level_stages())
         count = rows if rows is not None else self.schema.rows
-        memory = BYTES_PER_VALUE * (
-            sum(s.cells for s in stages) + (count or 0) * (len(self.ordered) + len(self.levels))
-        )
+        memory = self._memory(stages, count)
+        refuse_memory(memory, "the geometry and its rows", "ask for fewer rows, clusters or columns")
         return Plan(
             method=self.method.name, table=self.schema.name, adjacency=self.schema.adjacency, unit=unit_of(self.schema),
             epsilon=text(exact(self.method.epsilon or 0)), delta=text(exact(self.geometry.delta)), stages=stages,
             events=tuple(events), cells=sum(stage.cells for stage in stages), memory_bytes=memory, rows=count,
             notes=self.notes,
         )  # fmt: skip
+
+    def _memory(self, stages: tuple[Stage, ...], count: int | None) -> int:
+        """Return the bytes of the counts, of the drawn rows, and of the distances of points to every centre."""
+        values = sum(stage.cells for stage in stages) + (count or 0) * (len(self.ordered) + len(self.levels))
+        points = GRID_ROWS if self.geometry.by_grid else self.geometry.plane_side**2
+        return BYTES_PER_VALUE * values + BYTES_PER_DISTANCE * points * self.method.clusters * len(self.ordered)
 
     def _geometry_stages(self) -> tuple[Stage, ...]:
         whole, grid = exact(self.method.epsilon or 0), self.geometry.by_grid
@@ -122,7 +128,7 @@ class PrivateRelease:
         """Measure the geometry in a few passes, the levels in one more, and draw rows."""
         geometry = release_geometry(self.geometry, lambda: batches(table, self.ordered), randomness)
         tables = self._levels(table, geometry, randomness)
-        count = plan.rows if plan.rows is not None else max(round(geometry.total), 1)
+        count = drawn_rows(plan, geometry.total, len(self.ordered) + len(self.levels))
         generator = randomness.generator
 
         def draw(wanted: int) -> Values:

@@ -191,3 +191,5 @@ FIRST_STAGES: dict[str, Callable[..., Array]] = {
     "diffusion": diffusion,
 }
 """First stages by name."""
+DEEP = ("gan", "diffusion")
+"""Those that train a network, for minutes."""

@@ -1,8 +1,8 @@
 """The hybrid step: each original row is blended with the synthetic row that it is matched to.
 
-``alpha`` is the weight of the original row. It is given, or the largest one that keeps the measured interval
-disclosure (LID) at or below ``max_lid``. Blended rows are a convolution of both distributions and no mixture: with
-rows paired at random the spread shrinks, and it is the matching that keeps the marginals. The released rows are
+``alpha`` is the weight of the original row. It is given, or the largest one that keeps the interval disclosure (LID) of
+the rows as they are released at or below ``max_lid``. Blended rows are a convolution of both distributions and no
+mixture: with rows paired at random the spread shrinks, and it is the matching that keeps the marginals. The rows are
 shuffled. Heuristic: no differential privacy; alpha, the pairs and all that is measured come from the confidential rows.
 """
 
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import PlanError
 from sfumato.risk.location import (
+    Finish,
     IntervalDisclosure,
     Tolerance,
     blend_for,
@@ -44,7 +45,7 @@ class Hybrid:
     """How far each original row moved: Euclidean, in standard deviations of the original columns."""
     matching: str
     floor: float
-    """LID of these pairs at alpha 0: no smaller one can be had with them."""
+    """LID of these pairs at alpha 0, as they would be released: no smaller one can be had with them."""
     label: str = LABEL
 
     @property
@@ -67,10 +68,12 @@ class Hybrid:
 def hybrid(
     original: ArrayLike, synthetic: ArrayLike, *, tolerance: Tolerance, generator: np.random.Generator,
     alpha: float | None = None, max_lid: float | None = None, matching: str = "rounds", scaled: bool = True,
+    finish: Finish | None = None,
 ) -> Hybrid:  # fmt: skip
     """Match, blend and shuffle. Give either ``alpha`` or ``max_lid``.
 
-    ``tolerance`` is one number, or one for each column, in the unit of the table.
+    ``tolerance`` is one number, or one for each column, in the unit of the table. ``finish`` turns blended rows into
+    released ones, by rounding whole columns for example: everything is solved and measured on its result.
 
     >>> generator = np.random.default_rng(1)
     >>> x, s = generator.random((200, 3)), generator.random((200, 3))
@@ -84,11 +87,13 @@ def hybrid(
     # Bad rows or tolerances are refused here, before the matching takes its time.
     interval_disclosure(rows, rows, tolerance)
     matched = made[match(rows, made, matching, generator, scaled=scaled)]
-    floor = interval_disclosure(rows, matched, tolerance).share
     if max_lid is not None:
-        alpha = blend_for(max_lid, rows, matched, tolerance).alpha
+        alpha = blend_for(max_lid, rows, matched, tolerance, finish).alpha
     weight = float(alpha or 0.0)
-    aligned = blended(rows, matched, weight)
+    aligned, bare = (blended(rows, matched, each) for each in (weight, 0.0))
+    if finish is not None:
+        aligned, bare = finish(aligned), finish(bare)
+    floor = interval_disclosure(rows, bare, tolerance).share
     order = generator.permutation(len(rows))
     return Hybrid(
         rows=aligned[order], order=order, matched=matched, alpha=weight, floor=floor, matching=matching,

@@ -26,10 +26,11 @@ from functools import cached_property
 from sfumato.errors import PlanError
 from sfumato.privacy.calibration import gaussian_mu
 from sfumato.privacy.event import Part
-from sfumato.privacy.exact import Number, exact, positive
+from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.lattice_gaussian import composed_sigmas
 from sfumato.privacy.randomness import Randomness
 from sfumato.synthesizers.geometry.box import Adjacency, Array, Axis, Rows, box_problems
+from sfumato.synthesizers.geometry.settings import budget, chance
 from sfumato.synthesizers.two_stage.private_inputs import bins_for
 from sfumato.synthesizers.two_stage.private_run import PrivateTwoStage, TwoStageRun
 from sfumato.synthesizers.two_stage.two_stage_kernel import LENGTH, UNIT
@@ -41,6 +42,8 @@ TARGET_SHARE, SPREAD_SHARE, GRAM_SHARE = 0.08, 0.04, 0.3
 """Shares of the response; two passes over the residuals halve what is left."""
 STRONG = 5000
 """n_pub * epsilon from which a noisy Gram matrix pays: below it, that of synthetic rows is nearer to the truth."""
+MOST_POINTS = 4000
+"""Numbers that may stand for one row: the features are directions of all of them, at a cost of their third power."""
 RANKS = {0: 30, 20_000: 60}
 """Features by the least n_pub * epsilon at which they pay. California at epsilon .5 and 10: relative error .336 and
 .294 with 30 features, .350 and .277 with 60."""
@@ -68,10 +71,11 @@ class PrivateTwoStagePlan:
 
     def __post_init__(self) -> None:
         problems = list(self._problems())
+        if not problems and self.points > MOST_POINTS:
+            problems.append(f"inputs and their levels come to {self.points:,} indicators, {MOST_POINTS:,} are the most")
         if problems:
             raise PlanError("cannot plan a private two-stage release", problems,
                             "give public bounds of inputs and target, a budget, and the rows to expect")  # fmt: skip
-        positive(self.epsilon)
 
     def _problems(self) -> Iterator[str]:
         yield from box_problems(self.axes)
@@ -85,13 +89,21 @@ class PrivateTwoStagePlan:
             yield f"n_pub must be at least 1, found {self.n_pub}"
         if self.adjacency not in ("add-remove", "replace"):
             yield f"unknown adjacency {self.adjacency!r}"
-        if not 0 < exact(self.delta, "delta") < 1:
-            yield f"delta must lie between 0 and 1, found {self.delta}"
+        wrong: list[str] = []
+        budget(self.epsilon, wrong)
+        chance(self.delta, wrong)
+        yield from wrong
 
     @property
     def kind(self) -> str:
         """The kind of event that the parts make."""
         return "lattice-gaussian"
+
+    @property
+    def points(self) -> int:
+        """Numbers that stand for one row: one for each numeric input, and an indicator for each level."""
+        levels = (round(self.axes[j].high - self.axes[j].low) + 1 for j in self.categorical)
+        return len(self.axes) - len(self.categorical) + sum(levels)
 
     @property
     def strength(self) -> float:

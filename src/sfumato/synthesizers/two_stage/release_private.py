@@ -16,22 +16,21 @@ from sfumato.privacy.event import Event
 from sfumato.privacy.exact import exact, text
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Output
-from sfumato.releases.plan import Plan, Stage, event_facts, unit_of
+from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.releases.sampling import Values, refuse_impossible_rules, rows_table, sample_values
 from sfumato.schema import Schema
 from sfumato.synthesizers.geometry.box import Axis
 from sfumato.synthesizers.geometry.columns import batches
-from sfumato.synthesizers.geometry.settings import expected, one_row_per_person
+from sfumato.synthesizers.geometry.settings import BYTES_PER_VALUE, drawn_rows, expected, one_row_per_person
 from sfumato.synthesizers.pseudo.release_rows import released_values
 from sfumato.synthesizers.pseudo.sequential import into_domain
 from sfumato.synthesizers.two_stage.exposure import Layout
 from sfumato.synthesizers.two_stage.private import PrivateTwoStagePlan
+from sfumato.synthesizers.two_stage.private_run import SYNTHETIC_ROWS
 
 if TYPE_CHECKING:
     from sfumato.synthesizers.two_stage_method import TwoStage
     from sfumato.table import Table
-
-BYTES_PER_VALUE = 64
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,7 @@ class PrivateRelease:
     @classmethod
     def of(cls, method: TwoStage, schema: Schema, layout: Layout, rows: int | None) -> PrivateRelease:
         """Return the release, from public facts alone."""
+        sound_rows(rows)
         one_row_per_person(schema, method.name)
         first, *more = layout.targets
         if more or layout.classes:
@@ -55,7 +55,7 @@ class PrivateRelease:
         inputs = (*layout.inputs, *layout.levels)
         size, notes = expected(schema, method.expected_rows, rows)
         categorical = tuple(range(len(layout.inputs), len(inputs)))
-        plan = PrivateTwoStagePlan(axes=tuple(_axis(c) for c in inputs), target=_axis(first),
+        plan = PrivateTwoStagePlan(axes=tuple(bounds_of(c) for c in inputs), target=bounds_of(first),
                                    epsilon=method.epsilon or 0, delta=method.delta, n_pub=size, categorical=categorical,
                                    adjacency=schema.adjacency)  # fmt: skip
         return cls(method, schema, (*inputs, *layout.targets), plan, notes)
@@ -72,17 +72,18 @@ class PrivateRelease:
             for part in self.stages.parts
         )  # fmt: skip
         count = rows if rows is not None else self.schema.rows
+        memory = BYTES_PER_VALUE * ((count or 1) * len(self.columns) + SYNTHETIC_ROWS * self.stages.points)
+        refuse_memory(memory, "the rows", "ask for fewer rows, or leave out columns of many levels")
         return Plan(
             method=self.method.name, table=self.schema.name, adjacency=self.schema.adjacency, unit=unit_of(self.schema),
             stages=stages, events=(event,), cells=sum(stage.cells for stage in stages), rows=count, notes=self.notes,
-            memory_bytes=BYTES_PER_VALUE * (count or 1) * len(self.columns), epsilon=cost["epsilon"],
-            delta=cost["delta"],
+            memory_bytes=memory, epsilon=cost["epsilon"], delta=cost["delta"],
         )  # fmt: skip
 
     def run(self, table: Table, plan: Plan, randomness: Randomness) -> Output:
         """Measure both stages in a few passes, and draw rows with predicted targets."""
         made = self.stages.run(lambda: batches(table, self.columns), randomness)
-        count = plan.rows if plan.rows is not None else max(round(made.total), 1)
+        count = drawn_rows(plan, made.total, len(self.columns))
         generator = randomness.generator
 
         def draw(wanted: int) -> Values:
@@ -95,7 +96,8 @@ class PrivateRelease:
         return Output({("synthetic",): rows_table(self.schema, sampled.values)}, single=True, statistics=facts)
 
 
-def _axis(column: Column) -> Axis:
+def bounds_of(column: Column) -> Axis:
+    """Return the public bounds of numbers, or of the codes of levels."""
     if not column.is_ordered:
         return Axis(0.0, float(column.size - 1), whole=True)
     low, high = (float(bound) for bound in column.numeric_bounds)

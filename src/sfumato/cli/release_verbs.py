@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.cli.arguments import (
+    AllowWeak,
     AsJson,
     Data,
     Delimiter,
@@ -63,13 +64,14 @@ def plan(
     delta: Delta = None,
     rows: Rows = None,
     ledger: LedgerUrl = None,
+    allow_weak: AllowWeak = False,
     json: AsJson = False,
 ) -> None:
     """Show what a release would cost and need, without touching the data or spending anything."""
     voice = Voice(json)
     facts = Schema.load(schema)
     wanted, reason = choose_or_build(method, facts, settings or [], epsilon, delta)
-    made = explained(plan_release(facts, wanted, rows, ledger), reason)
+    made = explained(plan_release(facts, wanted, rows, ledger, allow_weak=allow_weak), reason)
     show_plan(voice, made)
     voice.document(made.model_dump(mode="json"))
 
@@ -116,6 +118,7 @@ def release(
     seed: Seed = None,
     delimiter: Delimiter = None,
     private_report: PrivateReport = None,
+    allow_weak: AllowWeak = False,
     json: AsJson = False,
 ) -> None:
     """Release a table and write the bundle: data, schema, release.json, report.html and the script that repeats it.
@@ -131,7 +134,7 @@ def release(
     prepare_output(out, private_report)
     with voice.counting(f"releasing {wanted.name}") as progress:
         table = read(data, facts, delimiter, progress)
-        made = explained_release(run_release(table, wanted, rows, ledger, seed), reason)
+        made = explained_release(run_release(table, wanted, rows, ledger, seed, allow_weak), reason)
         bundle = made.save(out, private_report, table if private_report else None)
     show_release(voice, made, bundle)
     if private_report:
@@ -149,7 +152,8 @@ def explained_release(made: Release, reason: str | None) -> Release:
 def show_release(voice: Voice, made: Release, bundle: Path) -> None:
     """Print what was released, what is promised and where it lies."""
     show_plan(voice, made.plan)
-    voice.panel("What is promised", made.guarantee.statement(), "yellow" if made.stamp else "green")
+    careful = made.stamp or not made.guarantee.formal or made.guarantee.is_weak
+    voice.panel("What is promised", made.guarantee.statement(), "yellow" if careful else "green")
     show_statistics(voice, made)
     if made.account is not None:
         voice.say(f"left in the ledger: epsilon {made.account.left_epsilon} of {made.account.cap_epsilon}")

@@ -47,7 +47,7 @@ def main() -> None:
     try:
         prepare_output(options.out)  # refuse a bad folder before anything is spent
         table = sfumato.read(options.data, schema, delimiter=options.delimiter)
-        release = sfumato.release(table, METHOD, rows=ROWS, ledger=options.ledger, seed=SEED)
+        release = sfumato.release(table, METHOD, rows=ROWS, ledger=options.ledger, seed=SEED{allowance})
         folder = release.save(options.out)
     except sfumato.errors.SfumatoError as error:
         parser.exit(2, f"{{error}}\\n")
@@ -72,6 +72,7 @@ def reproduction_script(document: ReleaseDocument) -> str:
         method=_call(method.class_name, method.parameters),
         rows=method.rows if method.makes == "rows" else None,
         seed=document.randomness.seed,
+        allowance=", allow_weak=True" if document.guarantee.allowed_weak else "",
     )
 
 

@@ -32,7 +32,9 @@ HUGE = 10_000.0
 
 
 def test_one_table_is_a_frame_of_cells():
-    data = sfumato.release(sfumato.read(FRAME, TINY), Contingency(columns=["a", "b"], epsilon=HUGE), allow_weak=True).data
+    data = sfumato.release(
+        sfumato.read(FRAME, TINY), Contingency(columns=["a", "b"], epsilon=HUGE), allow_weak=True
+    ).data
     assert data["count"].tolist() == [2, 1, 0, 0, 0, 0, 2, 1]
     assert data["a"].tolist() == ["x"] * 4 + ["y"] * 4
     assert [None if pd.isna(v) else int(v) for v in data["b"]] == [1, 2, 3, None] * 2

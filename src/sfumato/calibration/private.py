@@ -79,8 +79,14 @@ class Score:
     target: Target
     schema: Schema
     epsilon: Number
-    rungs: int
+    values: tuple[float, ...]
+    """All candidates of the ladder: fixed beforehand, and recorded with every score."""
     beta: float = BETA
+
+    @property
+    def rungs(self) -> int:
+        """How many candidates there are."""
+        return len(self.values)
 
     @property
     def units(self) -> int:
@@ -99,11 +105,16 @@ class Score:
         return self.scale * math.log(self.rungs / self.beta)
 
     def event(self, value: float, randomness: str) -> Event:
-        """Return what is recorded before the noise of a score is drawn."""
+        """Return what is recorded before the noise of a score is drawn; its note holds the whole ladder."""
         stage = f"score of candidate {value:g}: {self.target}"
         part = Part(stage=stage, cells=1, sensitivity=self.units, scale=self.scale)
-        return Event(kind="discrete-laplace", epsilon=text(exact(self.epsilon)), parts=(part,),
-                     **event_facts("calibrate", self.schema, randomness))  # fmt: skip
+        return Event(
+            kind="discrete-laplace",
+            epsilon=text(exact(self.epsilon)),
+            parts=(part,),
+            note=f"one of the candidates {', '.join(map(repr, self.values))}; beta {self.beta!r}",
+            **event_facts("calibrate", self.schema, randomness),
+        )
 
     def draw(self, trial: Trial, randomness: Randomness) -> int:
         """Return the noisy excess in lattice units."""
@@ -140,13 +151,26 @@ class Climbed:
     notes: tuple[str, ...]
 
 
-def climb(method: Method, target: Target, table: Table, values: Sequence[float], *, parameter: str, level: float,
-          rows: int | None, seed: int | None, ledger: Any, epsilon: Number, beta: float, options: Any,
-          allow_weak: bool = False) -> Climbed:  # fmt: skip
+def climb(
+    method: Method,
+    target: Target,
+    table: Table,
+    values: Sequence[float],
+    *,
+    parameter: str,
+    level: float,
+    rows: int | None,
+    seed: int | None,
+    ledger: Any,
+    epsilon: Number,
+    beta: float,
+    options: Any,
+    allow_weak: bool = False,
+) -> Climbed:
     """Release candidate after candidate until a noisy score meets the target. Refuses before anything is spent."""
     _require_selectable(target, epsilon, beta)
     randomness = Randomness.of(seed)
-    score = Score(target, table.schema, epsilon, len(values), beta)
+    score = Score(target, table.schema, epsilon, tuple(values), beta)
     rungs = [_rung(method, parameter, value, table, rows, seed, score) for value in values]
     weak = refuse_weak(*basic(_all_events(rungs)), allow_weak)
     book = None if ledger is None else Ledger.of(ledger)
@@ -175,8 +199,9 @@ def _require_selectable(target: Target, epsilon: Number, beta: float) -> None:
         raise PlanError("this selection cannot be charged", problems, step)
 
 
-def _rung(method: Method, parameter: str, value: float, table: Table, rows: int | None, seed: int | None,
-          score: Score) -> Rung:  # fmt: skip
+def _rung(
+    method: Method, parameter: str, value: float, table: Table, rows: int | None, seed: int | None, score: Score
+) -> Rung:
     candidate = with_value(method, parameter, value)
     made = plan(table, candidate, rows, None, seed, allow_weak=True)  # what counts is the ladder as a whole
     if any(not event.is_formal for event in made.events):
@@ -185,14 +210,20 @@ def _rung(method: Method, parameter: str, value: float, table: Table, rows: int 
     return Rung(value, candidate, made, (*made.events, score.event(value, Randomness.of(seed).mode)))
 
 
-def ladder_events(selection: Selection, method: Method, schema: Schema, rows: int | None, randomness: str,
-                  ) -> tuple[tuple[Event, ...], ...]:  # fmt: skip
+def ladder_events(
+    selection: Selection,
+    method: Method,
+    schema: Schema,
+    rows: int | None,
+    randomness: str,
+) -> tuple[tuple[Event, ...], ...]:
     """Return the events of each rung of a recorded selection, from public facts alone: what a bundle must hold."""
     target = Target.parse(selection.target)
-    score = Score(target, schema, selection.score_epsilon, len(selection.values), selection.beta)
+    score = Score(target, schema, selection.score_epsilon, selection.values, selection.beta)
     candidates = ((value, with_value(method, selection.parameter, value)) for value in selection.values)
-    return tuple((*each.plan(schema, rows, randomness).events, score.event(value, randomness))
-                 for value, each in candidates)  # fmt: skip
+    return tuple(
+        (*each.plan(schema, rows, randomness).events, score.event(value, randomness)) for value, each in candidates
+    )
 
 
 def _all_events(rungs: Sequence[Rung]) -> list[Event]:
@@ -258,13 +289,24 @@ def _released_size(made: Release) -> float:
     return float(table.column(table.num_columns - 1).to_numpy().clip(min=0).sum())
 
 
-def _kept(ladder: _Ladder, made: Release, rungs: Sequence[Rung], climbed: int, score: Score, paid: Sequence[Entry],
-          ) -> Release:  # fmt: skip
+def _kept(
+    ladder: _Ladder,
+    made: Release,
+    rungs: Sequence[Rung],
+    climbed: int,
+    score: Score,
+    paid: Sequence[Entry],
+) -> Release:
     """Return the candidate at which the ladder stopped, with the events and the promise of the selection."""
     events, everything = _all_events(rungs[:climbed]), _all_events(rungs)
     whole = guarantee_of(everything, *basic(everything))
-    said = {"epsilon": whole.epsilon, "delta": whole.delta, "kind": whole.kind, "allowed_weak": ladder.weak,
-            "selection": _selection(ladder.parameter, rungs, climbed, score)}  # fmt: skip
+    said = {
+        "epsilon": whole.epsilon,
+        "delta": whole.delta,
+        "kind": whole.kind,
+        "allowed_weak": ladder.weak,
+        "selection": _selection(ladder.parameter, rungs, climbed, score),
+    }
     release = made.promising(made.guarantee.model_copy(update=said), events)
     others = [note for note in made.notes if note not in made.guarantee.warnings]
     release = replace(release, notes=(*others, *release.guarantee.warnings))

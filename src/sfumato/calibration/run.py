@@ -177,9 +177,21 @@ def _draft_notes(subject: Table) -> tuple[str, ...]:
 
 def _charged(asked: _Asked, score_epsilon: Number, beta: float, allow_weak: bool) -> Calibration:
     subject = asked.subject
-    found = climb(asked.method, asked.target, subject, asked.values, parameter=asked.parameter, level=asked.level,
-                  rows=asked.rows, seed=asked.seed, ledger=asked.ledger, epsilon=score_epsilon, beta=beta,
-                  options=asked.options, allow_weak=allow_weak)  # fmt: skip
+    found = climb(
+        asked.method,
+        asked.target,
+        subject,
+        asked.values,
+        parameter=asked.parameter,
+        level=asked.level,
+        rows=asked.rows,
+        seed=asked.seed,
+        ledger=asked.ledger,
+        epsilon=score_epsilon,
+        beta=beta,
+        options=asked.options,
+        allow_weak=allow_weak,
+    )
     words = _charged_assumption(asked, subject.schema.name, found.charge)
     result = _result(asked, subject, found.points, words, found.notes)
     more = {"search": "ladder", "charge": found.charge, "release": found.release, "prefer": "smallest"}

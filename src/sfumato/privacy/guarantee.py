@@ -165,7 +165,9 @@ class Guarantee(BaseModel):
         found = certainty(epsilon, delta)
         if is_almost_certain(epsilon, delta):
             return f"almost certain afterwards ({found})"
-        return f"right afterwards with a probability of at most {found}" if delta else f"at most {found} sure afterwards"
+        return (
+            f"right afterwards with a probability of at most {found}" if delta else f"at most {found} sure afterwards"
+        )
 
     def _noun(self) -> str:
         """Return the unit without what stands in brackets behind it."""
@@ -186,8 +188,9 @@ class Guarantee(BaseModel):
 
     def _formal_lines(self) -> list[str]:
         bound = f"a factor of at most {factor(self.exact_epsilon)}"
+        verb = "moves" if self.unit.startswith(ONE_VALUE) else "changes"
         lines = [
-            f"In plain words{self._scope()}: {self.change()} changes the probability of anything that this release can "
+            f"In plain words{self._scope()}: {self.change()} {verb} the probability of anything that this release can "
             f"show by {bound}{self._slack()}. Someone who gave even odds on {self.bet()} before seeing it can be "
             f"{self.odds()}, whatever else they know and however they compute."
         ]
@@ -208,7 +211,7 @@ class Guarantee(BaseModel):
         if not delta:
             return ""
         if delta > most_common_delta(self._public_rows):
-            return f", but for a probability of {percent(delta)} with which anything about it may be shown"
+            return f", apart from a probability of {percent(delta)} with which anything about it may be shown"
         return f", up to an additional probability of at most {float(delta):.3g} (one in {1 / float(delta):,.0f})"
 
     def _adjacency_lines(self) -> list[str]:

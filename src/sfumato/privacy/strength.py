@@ -2,10 +2,10 @@
 
 What an (epsilon, delta) promise leaves to an attacker who gives even odds to two neighbouring tables: whatever he sees
 and computes, he names the right one with a probability of at most (e^epsilon + delta) / (e^epsilon + 1). Proof. A guess
-is a set S of outputs. Its success is (1 + P(S) - P'(S)) / 2, and P(S) - P'(S) is largest under P(S) <= e^epsilon P'(S) +
-delta and 1 - P'(S) <= e^epsilon (1 - P(S)) + delta where both hold with equality: (e^epsilon - 1 + 2 delta) /
-(e^epsilon + 1). QED (Kairouz, Oh and Viswanath 2015). At delta 0 the number also bounds what he may believe after any
-single output.
+is a set S of outputs, and succeeds with probability (1 + P(S) - P'(S)) / 2. Under P(S) <= e^epsilon P'(S) + delta and
+1 - P'(S) <= e^epsilon (1 - P(S)) + delta the difference is largest where both are equalities, and then it is
+(e^epsilon - 1 + 2 delta) / (e^epsilon + 1). QED (Kairouz, Oh and Viswanath 2015). At delta 0 the number also bounds
+what he may believe after any single output.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def warnings(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> tup
     found: list[str] = []
     if epsilon >= WARN_EPSILON:
         found.append(
-            f"epsilon {show(epsilon)} is large: someone who gave even odds can become {certainty(epsilon, delta)} sure; "
-            f"below {show(WARN_EPSILON)} there is no warning"
+            f"epsilon {show(epsilon)} is large: someone who gave even odds can become {certainty(epsilon, delta)} "
+            f"sure; below {show(WARN_EPSILON)} there is no warning"
         )
     if delta > most_common_delta(rows):
         found.append(

@@ -82,8 +82,14 @@ class Release:
         return save_bundle(self, directory, private_report=private_report, table=table)
 
 
-def plan(subject: Table | Schema, method: Method, rows: int | None = None, ledger: Ledger | str | Path | None = None,
-         seed: int | None = None, allow_weak: bool = False) -> Plan:  # fmt: skip
+def plan(
+    subject: Table | Schema,
+    method: Method,
+    rows: int | None = None,
+    ledger: Ledger | str | Path | None = None,
+    seed: int | None = None,
+    allow_weak: bool = False,
+) -> Plan:
     """Return what a release would cost and need, from the schema alone; with a ledger, also what would be left.
 
     Above epsilon 20 or delta 0.1 it is refused, unless ``allow_weak`` says by name that it is wanted.
@@ -118,8 +124,14 @@ def _balance(book: Ledger, account: Account, made: Plan) -> dict[str, str]:
     return {"left_before": account.left_epsilon, "left_after": text(after)}
 
 
-def release(table: Table, method: Method, rows: int | None = None, ledger: Ledger | str | Path | None = None,
-            seed: int | None = None, allow_weak: bool = False) -> Release:  # fmt: skip
+def release(
+    table: Table,
+    method: Method,
+    rows: int | None = None,
+    ledger: Ledger | str | Path | None = None,
+    seed: int | None = None,
+    allow_weak: bool = False,
+) -> Release:
     """Release a table by a method. Nothing is spent and nothing is drawn when anything is wrong.
 
     Order: plan (schema only), ledger check (pure), table check, record in one transaction, then count and draw noise.
@@ -136,8 +148,16 @@ def release(table: Table, method: Method, rows: int | None = None, ledger: Ledge
     return carried_out(table, method, made, guarantee, randomness, rows, book, entries)
 
 
-def carried_out(table: Table, method: Method, made: Plan, guarantee: Guarantee, randomness: Randomness,
-                rows: int | None = None, book: Ledger | None = None, entries: Sequence[Entry] = ()) -> Release:  # fmt: skip
+def carried_out(
+    table: Table,
+    method: Method,
+    made: Plan,
+    guarantee: Guarantee,
+    randomness: Randomness,
+    rows: int | None = None,
+    book: Ledger | None = None,
+    entries: Sequence[Entry] = (),
+) -> Release:
     """Run a method whose plan was checked and whose cost is recorded: the one place where the data are touched."""
     output = method.run(table, made, randomness, rows)
     account = book.account(table.schema.name) if book is not None else None

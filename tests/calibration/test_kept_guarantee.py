@@ -241,3 +241,8 @@ def test_only_the_kept_release_of_a_charged_selection_may_speak_for_it(table, mo
 def test_a_bound_with_many_digits_reads_back_unchanged():
     target = Target.parse("tvd_1 <= 0.123456789012")
     assert Target.parse(str(target)) == target and str(Target.parse("tvd_1 <= 0.05")) == "tvd_1 <= 0.05"
+
+
+def test_a_choice_that_protects_little_comes_with_a_warning(table):
+    found = calibrate(Histogram("a", 1.0), "tvd_1 <= 0.5", pilot=table, grid=[8.0], repeats=2)
+    assert found.chosen == 8 and "Epsilon 8 is large: someone who gave even odds" in found.statement()

@@ -15,7 +15,8 @@ from sfumato.releases.contingency import Contingency
 from sfumato.releases.histogram import Histogram
 from sfumato.releases.plan import event_facts
 from sfumato.releases.release import describe_cost
-from sfumato.report.document import ReleaseDocument
+from sfumato.report import card
+from sfumato.report.document import ReleaseDocument, ReleasedTable
 from sfumato.report.verify import verify_bundle
 
 
@@ -125,7 +126,9 @@ def test_page_one_says_what_is_not_protected(table, tmp_path):
     assert "can be at most 73.1 % sure afterwards" in strong and "stays hidden within these odds" in strong
     weak = (sfumato.release(table, Histogram("age", 12)).save(tmp_path / "b") / "report.html").read_text()
     assert "can be almost certain afterwards (99.99939 %)" in weak and "is not protected" in weak
-    promises = weak[weak.index("<main>") : weak.index("<h2>Stages</h2>")].replace("What is common in a group is not hidden", "")
+    promises = weak[weak.index("<main>") : weak.index("<h2>Stages</h2>")].replace(
+        "What is common in a group is not hidden", ""
+    )
     assert "hidden" not in promises and "stays uncertain" not in promises
 
 
@@ -136,3 +139,21 @@ def test_a_release_is_shown_by_what_it_promises(table):
     assert "Method histogram" in shown and len(shown) < 250
     assert repr(sfumato.release(table, Mixed("age", 1.0))).startswith("Release(No formal guarantee (heuristic")
     assert repr(sfumato.release(table, Histogram("age", 1.0), seed=1)).startswith("Release(NOT FOR RELEASE; ")
+
+
+def test_page_one_names_the_columns_that_are_released_as_they_are(table):
+    """The unit of a method that draws one column beside true ones; the rows here are only a stand-in."""
+    unit = "the value of age in one row"
+    made = sfumato.release(table, sfumato.Marginals(1.0, columns=["age", "sex", "region"]), rows=5)
+    document = ReleaseDocument.from_release(made, tables=[listed(made)])
+    said = made.guarantee.model_copy(update={"unit": unit, "adjacency": "replace", "rows": 600})
+    document = document.model_copy(update={"unit": unit, "guarantee": said})
+    assert "Released as they are, row by row: region, sex." in card.released(document)
+    told = " ".join(card.identified(document, table.schema))
+    assert "Only the value of age in one row is covered; the rest of a row is released as it is" in told
+    assert "someone who fills k rows" not in told and "what a row holds" not in told
+
+
+def listed(made) -> ReleasedTable:
+    names = tuple(next(iter(made.tables.values())).column_names)
+    return ReleasedTable(columns=names, kind="rows", rows=5, parquet="data.parquet", csv="data.csv")

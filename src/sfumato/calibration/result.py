@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -9,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.calibration.target import Comparison
 from sfumato.errors import PlanError
+from sfumato.privacy.exact import exact
+from sfumato.privacy.strength import warnings
 
 if TYPE_CHECKING:
     from sfumato.privacy.guarantee import Guarantee
@@ -162,6 +165,8 @@ class Calibration(_Part):
         if self.feasible and self.search != "ladder" and self._is_at_the_edge():
             side = "below" if self.prefer == "smallest" else "above"
             found.append(f"The choice is the {self.prefer} value that was tried: values {side} it may do as well.")
+        if self.chosen is not None and self.parameter == "epsilon" and self.charge is None:
+            found += [sentence(warning) for warning in warnings(exact(self.chosen), Fraction(0))]
         return found
 
     def _is_at_the_edge(self) -> bool:

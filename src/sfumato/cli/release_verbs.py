@@ -27,6 +27,7 @@ from sfumato.cli.arguments import (
     stages_as_rows,
 )  # fmt: skip
 from sfumato.cli.console import EXIT_ERROR, Voice
+from sfumato.privacy.guarantee import one_of
 from sfumato.releases.method import methods as all_methods
 from sfumato.releases.plan import Plan
 from sfumato.releases.release import Release, describe_cost
@@ -86,7 +87,7 @@ def show_plan(voice: Voice, made: Plan) -> None:
     headers = ("table", "cells", "noise", "scale", "share", "epsilon")
     rows = stages_as_rows([stage.model_dump() for stage in made.stages])
     voice.table(f"Plan: {made.method} of table {made.table!r}", headers, shortened(rows))
-    voice.say(f"cost:      {describe_cost(made)} (one {made.unit})")
+    voice.say(f"cost:      {describe_cost(made)} ({one_of(made.unit)})")
     voice.say(f"cells:     {made.cells:,} in {len(made.stages)} table{'s' if len(made.stages) > 1 else ''}")
     voice.say(f"memory:    about {max(made.memory_bytes / 1e6, 0.1):,.1f} MB")
     if made.seconds is not None:

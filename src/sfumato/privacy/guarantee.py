@@ -41,6 +41,15 @@ ONE_VALUE = "the value of "
 """How the unit begins where only one value of a row is protected, and the rest of the row is released as it is."""
 
 
+def one_of(unit: str) -> str:
+    """Return one unit in words.
+
+    >>> one_of("row"), one_of("the value of y in one row")
+    ('one row', 'the value of y in one row')
+    """
+    return unit if unit.startswith(ONE_VALUE) else f"one {unit}"
+
+
 class Guarantee(BaseModel):
     """Kind, parameters and adjacency of a promise; ``statement()`` says it in plain words.
 
@@ -148,10 +157,8 @@ class Guarantee(BaseModel):
 
     def change(self) -> str:
         """Return what tells two neighbouring tables apart: "adding or removing one row"."""
-        if self.unit.startswith(ONE_VALUE):
-            return f"changing {self.unit}"
         verb = "adding or removing" if self.adjacency == "add-remove" else "replacing"
-        return f"{verb} one {self.unit}"
+        return f"{'changing' if self.unit.startswith(ONE_VALUE) else verb} {one_of(self.unit)}"
 
     def protection(self) -> str:
         """Return in one sentence how well that is protected which one neighbouring change touches."""

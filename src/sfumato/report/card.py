@@ -90,15 +90,21 @@ def released(document: ReleaseDocument) -> list[str]:
         return [f"{_numbers(document)} with noise: {document.method.summary}.", document.method.about]
     if document.method.makes == "rows":
         names = tables[0].columns
-        return [
-            f"{say(tables[0].rows)} synthetic rows with {len(names)} columns: {', '.join(names)}.",
-            document.method.about,
-        ]
+        made = f"{say(tables[0].rows)} synthetic rows with {len(names)} columns: {', '.join(names)}."
+        return [made, *_as_they_are(document, names), document.method.about]
     cells = sum(table.rows for table in tables)
     named = "; ".join(" x ".join(table.columns) for table in tables)
     what = "1 table" if len(tables) == 1 else f"{len(tables)} tables"
     sign = CLAMPED if document.method.parameters.get("nonnegative") else UNBIASED
     return [f"Noisy counts of all {say(cells)} cells of {what}: {named}.", f"{WHOLE_DOMAIN} {sign}"]
+
+
+def _as_they_are(document: ReleaseDocument, names: tuple[str, ...]) -> list[str]:
+    """Say which columns hold true values, where only one value of a row is covered by the promise."""
+    if not document.unit.startswith(ONE_VALUE):
+        return []
+    kept = [name for name in names if document.unit != f"{ONE_VALUE}{name} in one row"]
+    return [f"Released as they are, row by row: {', '.join(kept)}."] if kept else []
 
 
 def _numbers(document: ReleaseDocument) -> str:

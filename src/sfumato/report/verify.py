@@ -242,7 +242,7 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
     if guarantee.recorded != (document.recorded is not None):
         yield "the guarantee and the record disagree on whether the cost was recorded"
     said = {(document.table, document.adjacency, document.unit), (guarantee.table, guarantee.adjacency, guarantee.unit)}
-    if said | {(event.table, event.adjacency, event.unit) for event in events} != said or len(said) > 1:
+    if said | {(event.table, event.adjacency, event.unit) for event in _all_events(document)} != said or len(said) > 1:
         yield "document, guarantee and events do not speak of the same table, adjacency and unit"
 
 

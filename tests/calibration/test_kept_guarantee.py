@@ -147,6 +147,7 @@ def test_headline_odds_events_and_ledger_carry_the_ladder(table, book, monkeypat
     assert metadata[b"sfumato.guarantee"].decode() == said.headline()
     report = (folder / "report.html").read_text()
     assert "This release cost epsilon 0.75." in report and "ε = 4.25" in report
+    assert "the charged selection that chose it is not run again" in (folder / "reproduce.py").read_text()
     result = verify_bundle(folder, book)
     assert result.ok, result.problems
 

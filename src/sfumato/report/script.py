@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sfumato.privacy.guarantee import Guarantee
 from sfumato.report.document import ReleaseDocument
 
 WIDTH = 88
@@ -65,7 +66,7 @@ def reproduction_script(document: ReleaseDocument) -> str:
     method = document.method
     return SCRIPT.format(
         table=_in_docstring(document.table),
-        noise=SECURE if document.randomness.seed is None else SEEDED,
+        noise=(SECURE if document.randomness.seed is None else SEEDED) + _choice(document.guarantee),
         cost="its privacy budget" if document.guarantee.formal else "an exposure",
         module=method.module,
         class_name=method.class_name,
@@ -74,6 +75,15 @@ def reproduction_script(document: ReleaseDocument) -> str:
         seed=document.randomness.seed,
         allowance=", allow_weak=True" if document.guarantee.allowed_weak else "",
     )
+
+
+def _choice(guarantee: Guarantee) -> str:
+    """Say what this script leaves out where the parameter was chosen on the private table."""
+    if guarantee.selection is not None:
+        return "\nIt repeats the kept candidate alone: the charged selection that chose it is not run again."
+    if guarantee.uncharged:
+        return f"\nWhat this run states does not cover how {guarantee.uncharged} was chosen: by looking at the private table."
+    return ""
 
 
 def _in_docstring(name: str) -> str:

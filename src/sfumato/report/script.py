@@ -82,7 +82,7 @@ def _choice(guarantee: Guarantee) -> str:
     if guarantee.selection is not None:
         return "\nIt repeats the kept candidate alone: the charged selection that chose it is not run again."
     if guarantee.uncharged:
-        return f"\nWhat this run states does not cover how {guarantee.uncharged} was chosen: by looking at the private table."
+        return f"\nWhat it states does not cover how {guarantee.uncharged} was chosen: by looking at the private table."
     return ""
 
 

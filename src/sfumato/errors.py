@@ -57,6 +57,10 @@ class PlanError(SfumatoError):
     """A method's parameters are wrong, or what it needs does not fit this machine."""
 
 
+class WeakGuaranteeError(PlanError):
+    """Epsilon or delta is so large that the promise would protect nobody, and nobody allowed that by name."""
+
+
 class AccountingError(SfumatoError):
     """Events cannot be composed: an unknown event, or formal and informal kinds mixed."""
 

@@ -86,7 +86,7 @@ def test_one_record_moves_the_score_by_no_more_than_was_proved(counts, released,
 def score(adjacency: str, bound: Fraction) -> Score:
     more = "" if adjacency == "add-remove" else 'adjacency = "replace"\nrows = 10'
     target = Target(metric("tvd_1"), "<=", float(bound))
-    return Score(target, Schema.parse(TOML.format(more=more)), 0.1, 4)
+    return Score(target, Schema.parse(TOML.format(more=more)), 0.1, tuple(GRID))
 
 
 def test_the_bound_on_the_sensitivity_is_nearly_reached():
@@ -101,7 +101,7 @@ def test_the_bound_on_the_sensitivity_is_nearly_reached():
 
 def test_each_rung_is_recorded_before_its_noise_is_drawn(table, book, monkeypatch):
     seen: list[tuple[str, int]] = []
-    release, draw = ladder.release, Score.draw
+    release, draw = ladder.carried_out, Score.draw
 
     def watched_release(*arguments):
         seen.append(("release", len(book.history("shops"))))
@@ -111,7 +111,7 @@ def test_each_rung_is_recorded_before_its_noise_is_drawn(table, book, monkeypatc
         seen.append(("score", len(book.history("shops"))))
         return draw(self, *arguments)
 
-    monkeypatch.setattr(ladder, "release", watched_release)
+    monkeypatch.setattr(ladder, "carried_out", watched_release)
     monkeypatch.setattr(Score, "draw", watched_draw)
     found = select(table, ledger=book, seed=2)
     run = found.charge.candidates_run

@@ -114,16 +114,16 @@ def test_odd_names_and_values_survive(tmp_path):
     name = ODD.names[0]
     frame = pd.DataFrame({name: ["", "a,b", 'quo"te', "line\nbreak", None, "missing", " NULL "], "count": [True] * 7})
     method = Contingency([[name], [name, "count"]], 50.0)
-    folder = sfumato.release(sfumato.read(frame, ODD), method).save(tmp_path / "odd")
+    folder = sfumato.release(sfumato.read(frame, ODD), method, allow_weak=True).save(tmp_path / "odd")
     assert {"tables/net_income_b.csv", "tables/net_income_b--count.parquet"} < files_of(folder)
     assert verify_bundle(folder), verify_bundle(folder).problems
-    rows = sfumato.release(sfumato.read(frame, ODD), Marginals(50.0), rows=40).save(tmp_path / "rows")
+    rows = sfumato.release(sfumato.read(frame, ODD), Marginals(50.0), rows=40, allow_weak=True).save(tmp_path / "rows")
     assert verify_bundle(rows), verify_bundle(rows).problems
 
 
 def test_a_synthetic_table_without_rows_is_a_bundle_too(tmp_path):
     frame = pd.DataFrame({ODD.names[0]: pd.Series([], dtype=object), "count": pd.Series([], dtype=bool)})
-    made = sfumato.release(sfumato.read(frame, ODD), Marginals(1e9))
+    made = sfumato.release(sfumato.read(frame, ODD), Marginals(1e9), allow_weak=True)
     assert made.data.shape == (0, 2)
     folder = made.save(tmp_path / "empty")
     assert verify_bundle(folder), verify_bundle(folder).problems

@@ -24,6 +24,10 @@ to i occur in it. QED. So recording rung by rung in a ledger with basic composit
 holds for steps chosen after seeing the earlier ones (a privacy filter, Rogers and others 2016). Under "tight"
 composition, which assumes parameters fixed beforehand, all m rungs are recorded before the first.
 
+What the kept release states is the first claim, E and d of all m rungs: that the ladder stopped at this rung is seen
+with the release, and depends on the rows. The epsilon of the rung alone would be false (an output can have a log ratio
+of .2968 where the rung has 0.2). The second claim stands beside it as a bound for the outcome that happened.
+
 Theorem 2 (use). With probability at least 1 - beta the release at which the ladder stops meets the target. Proof.
 A rung with s > 0 has at least 0 units, so it stops the ladder only if the noise is at most -margin: for discrete
 Laplace noise of scale b that has probability at most exp(-margin / b) = beta / m. Sum over the rungs. QED
@@ -47,15 +51,17 @@ from sfumato.calibration.result import Charge, Point
 from sfumato.calibration.search import with_value
 from sfumato.calibration.target import Target
 from sfumato.errors import PlanError
-from sfumato.privacy.accountant import basic
+from sfumato.privacy.accountant import basic, guarantee_of
 from sfumato.privacy.event import Event, Part
 from sfumato.privacy.exact import Number, exact, positive, text
 from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.privacy.noise import add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
+from sfumato.privacy.selection import Selection
+from sfumato.privacy.strength import refuse_weak
 from sfumato.releases.method import ChecksTable, Method
 from sfumato.releases.plan import Plan, event_facts
-from sfumato.releases.release import Release, plan, release
+from sfumato.releases.release import Release, carried_out, plan, promised
 from sfumato.schema import Schema
 from sfumato.table import Table
 from sfumato.utility.metrics import METRICS, Trial
@@ -73,8 +79,14 @@ class Score:
     target: Target
     schema: Schema
     epsilon: Number
-    rungs: int
+    values: tuple[float, ...]
+    """All candidates of the ladder: fixed beforehand, and recorded with every score."""
     beta: float = BETA
+
+    @property
+    def rungs(self) -> int:
+        """How many candidates there are."""
+        return len(self.values)
 
     @property
     def units(self) -> int:
@@ -92,12 +104,17 @@ class Score:
         """How far below 0 a noisy excess must lie, in lattice units."""
         return self.scale * math.log(self.rungs / self.beta)
 
-    def event(self, value: float, randomness: Randomness) -> Event:
-        """Return what is recorded before the noise of a score is drawn."""
+    def event(self, value: float, randomness: str) -> Event:
+        """Return what is recorded before the noise of a score is drawn; its note holds the whole ladder."""
         stage = f"score of candidate {value:g}: {self.target}"
         part = Part(stage=stage, cells=1, sensitivity=self.units, scale=self.scale)
-        return Event(kind="discrete-laplace", epsilon=text(exact(self.epsilon)), parts=(part,),
-                     **event_facts("calibrate", self.schema, randomness.mode))  # fmt: skip
+        return Event(
+            kind="discrete-laplace",
+            epsilon=text(exact(self.epsilon)),
+            parts=(part,),
+            note=f"one of the candidates {', '.join(map(repr, self.values))}; beta {self.beta!r}",
+            **event_facts("calibrate", self.schema, randomness),
+        )
 
     def draw(self, trial: Trial, randomness: Randomness) -> int:
         """Return the noisy excess in lattice units."""
@@ -134,14 +151,28 @@ class Climbed:
     notes: tuple[str, ...]
 
 
-def climb(method: Method, target: Target, table: Table, values: Sequence[float], *, parameter: str, level: float,
-          rows: int | None, seed: int | None, ledger: Any, epsilon: Number, beta: float, options: Any,
-          ) -> Climbed:  # fmt: skip
+def climb(
+    method: Method,
+    target: Target,
+    table: Table,
+    values: Sequence[float],
+    *,
+    parameter: str,
+    level: float,
+    rows: int | None,
+    seed: int | None,
+    ledger: Any,
+    epsilon: Number,
+    beta: float,
+    options: Any,
+    allow_weak: bool = False,
+) -> Climbed:
     """Release candidate after candidate until a noisy score meets the target. Refuses before anything is spent."""
     _require_selectable(target, epsilon, beta)
     randomness = Randomness.of(seed)
-    score = Score(target, table.schema, epsilon, len(values), beta)
-    rungs = [_rung(method, parameter, value, table, rows, seed, score, randomness) for value in values]
+    score = Score(target, table.schema, epsilon, tuple(values), beta)
+    rungs = [_rung(method, parameter, value, table, rows, seed, score) for value in values]
+    weak = refuse_weak(*basic(_all_events(rungs)), allow_weak)
     book = None if ledger is None else Ledger.of(ledger)
     table.require_valid()
     for rung in rungs:  # all of them before anything is spent: a refusal halfway would depend on the rows
@@ -150,7 +181,8 @@ def climb(method: Method, target: Target, table: Table, values: Sequence[float],
     table.rehearse()
     at_once = book is not None and _admits(book, table.schema.name, rungs)
     paid = book.spend(table.schema.name, _all_events(rungs)) if book is not None and at_once else ()
-    return _steps(_Ladder(table, rows, seed, options, book, at_once, level), rungs, score, randomness, list(paid))
+    ladder = _Ladder(table, rows, seed, options, book, at_once, level, parameter, weak)
+    return _steps(ladder, rungs, score, randomness, list(paid))
 
 
 def _require_selectable(target: Target, epsilon: Number, beta: float) -> None:
@@ -168,14 +200,31 @@ def _require_selectable(target: Target, epsilon: Number, beta: float) -> None:
         raise PlanError("this selection cannot be charged", problems, step)
 
 
-def _rung(method: Method, parameter: str, value: float, table: Table, rows: int | None, seed: int | None, score: Score,
-          randomness: Randomness) -> Rung:  # fmt: skip
+def _rung(
+    method: Method, parameter: str, value: float, table: Table, rows: int | None, seed: int | None, score: Score
+) -> Rung:
     candidate = with_value(method, parameter, value)
-    made = plan(table, candidate, rows, None, seed)
+    made = plan(table, candidate, rows, None, seed, allow_weak=True)  # what counts is the ladder as a whole
     if any(not event.is_formal for event in made.events):
         raise PlanError(f"{method.name} has no formal guarantee at {parameter} = {value:g}: nothing can be charged",
                         next_step="choose a formal method, or use cost='declared'")  # fmt: skip
-    return Rung(value, candidate, made, (*made.events, score.event(value, randomness)))
+    return Rung(value, candidate, made, (*made.events, score.event(value, Randomness.of(seed).mode)))
+
+
+def ladder_events(
+    selection: Selection,
+    method: Method,
+    schema: Schema,
+    rows: int | None,
+    randomness: str,
+) -> tuple[tuple[Event, ...], ...]:
+    """Return the events of each rung of a recorded selection, from public facts alone: what a bundle must hold."""
+    target = Target.parse(selection.target)
+    score = Score(target, schema, selection.score_epsilon, selection.values, selection.beta)
+    candidates = ((value, with_value(method, selection.parameter, value)) for value in selection.values)
+    return tuple(
+        (*each.plan(schema, rows, randomness).events, score.event(value, randomness)) for value, each in candidates
+    )
 
 
 def _all_events(rungs: Sequence[Rung]) -> list[Event]:
@@ -198,6 +247,8 @@ class _Ladder:
     book: Ledger | None
     at_once: bool
     level: float
+    parameter: str
+    weak: bool
 
 
 def _steps(ladder: _Ladder, rungs: Sequence[Rung], score: Score, randomness: Randomness, paid: list[Entry]) -> Climbed:
@@ -206,16 +257,22 @@ def _steps(ladder: _Ladder, rungs: Sequence[Rung], score: Score, randomness: Ran
     for rung in rungs:
         if ladder.book is not None and not ladder.at_once:
             paid += ladder.book.spend(ladder.table.schema.name, rung.events)
-        made = release(ladder.table, rung.method, ladder.rows, None, _seed(ladder.seed, len(points)))
+        made = _candidate(ladder, rung, len(points))
         trial = Trial(ladder.table, rung.method, 0, ladder.rows, ladder.options, made=made.tables)
         noisy = score.draw(trial, randomness)
         points.append(score.point(rung.value, noisy, _released_size(made), ladder.level))
         if points[-1].meets:
-            place = sum(len(earlier.events) for earlier in rungs[: len(points) - 1])
-            kept = _recorded(made, ladder.book, paid[place : place + len(made.events)])
+            kept = _kept(ladder, made, rungs, len(points), score, paid)
             break
     run = rungs if ladder.at_once else rungs[: len(points)]
     return Climbed(tuple(points), _charge(run, rungs, len(points), ladder.book is not None), kept, _words(score))
+
+
+def _candidate(ladder: _Ladder, rung: Rung, index: int) -> Release:
+    """Release one candidate, whose cost is recorded; what it promises is settled where the ladder stops."""
+    alone = promised(ladder.table.schema, rung.plan, ladder.book is not None, allow_weak=True)
+    randomness = Randomness.of(_seed(ladder.seed, index))
+    return carried_out(ladder.table, rung.method, rung.plan, alone, randomness, ladder.rows)
 
 
 def _seed(seed: int | None, index: int) -> int | None:
@@ -233,12 +290,45 @@ def _released_size(made: Release) -> float:
     return float(table.column(table.num_columns - 1).to_numpy().clip(min=0).sum())
 
 
-def _recorded(made: Release, book: Ledger | None, entries: Sequence[Entry]) -> Release:
-    """Return the release as one that was recorded: it was, together with its score."""
-    if book is None:
-        return made
-    guarantee = made.guarantee.model_copy(update={"recorded": True})
-    return replace(made, guarantee=guarantee, entries=tuple(entries), account=book.account(made.schema.name))
+def _kept(
+    ladder: _Ladder,
+    made: Release,
+    rungs: Sequence[Rung],
+    climbed: int,
+    score: Score,
+    paid: Sequence[Entry],
+) -> Release:
+    """Return the candidate at which the ladder stopped, with the events and the promise of the selection."""
+    events, everything = _all_events(rungs[:climbed]), _all_events(rungs)
+    whole = guarantee_of(everything, *basic(everything))
+    said = {
+        "epsilon": whole.epsilon,
+        "delta": whole.delta,
+        "kind": whole.kind,
+        "allowed_weak": ladder.weak,
+        "selection": _selection(ladder.parameter, rungs, climbed, score),
+    }
+    release = made.promising(made.guarantee.model_copy(update=said), events)
+    others = [note for note in made.notes if note not in made.guarantee.warnings]
+    release = replace(release, notes=(*others, *release.guarantee.warnings))
+    if ladder.book is None:
+        return release
+    return replace(release, entries=tuple(paid), account=ladder.book.account(made.schema.name))
+
+
+def _selection(parameter: str, rungs: Sequence[Rung], climbed: int, score: Score) -> Selection:
+    spent = basic(_all_events(rungs[:climbed]))
+    return Selection(
+        parameter=parameter,
+        values=tuple(rung.value for rung in rungs),
+        climbed=climbed,
+        target=str(score.target),
+        score_epsilon=text(exact(score.epsilon)),
+        beta=score.beta,
+        spent_epsilon=text(spent[0]),
+        spent_delta=text(spent[1]),
+        unclimbed=tuple(_all_events(rungs[climbed:])),
+    )
 
 
 def _charge(run: Sequence[Rung], rungs: Sequence[Rung], climbed: int, recorded: bool) -> Charge:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.calibration.target import Comparison
+from sfumato.errors import PlanError
+from sfumato.privacy.exact import exact
+from sfumato.privacy.strength import warnings
 
 if TYPE_CHECKING:
+    from sfumato.privacy.guarantee import Guarantee
     from sfumato.releases.release import Release
 
 Cost = Literal["pilot", "declared", "private"]
@@ -43,10 +47,10 @@ class Charge(_Part):
 
     epsilon: str
     delta: str
-    """Spent: every candidate that was run, and every score."""
+    """Recorded as spent: every candidate that was run, and every score."""
     most_epsilon: str
     most_delta: str
-    """What it could have cost at most: the a priori guarantee of the whole selection."""
+    """What it could have cost at most: the guarantee of the whole selection, which the kept release states."""
     candidates_run: int
     candidates: int
     recorded: bool
@@ -101,9 +105,25 @@ class Calibration(_Part):
         return next(point for point in self.points if point.value == value)
 
     def declare(self, release: Release) -> Release:
-        """Return a release whose guarantee says how its parameter was chosen."""
-        said = (*release.guarantee.assumptions, self.assumption)
-        return replace(release, guarantee=release.guarantee.model_copy(update={"assumptions": said}))
+        """Return a release whose guarantee says how its parameter was chosen; its model says the same.
+
+        A choice that looked at the private table uncharged stands in the first line. A kept release of a charged
+        selection already carries all of it.
+        """
+        guarantee = release.guarantee
+        if self.cost == "private":
+            self._require_kept(guarantee)
+            return release
+        said = {"assumptions": (*guarantee.assumptions, self.assumption)}
+        looked = {"uncharged": self.parameter} if self.cost == "declared" else {}
+        return release.promising(guarantee.model_copy(update={**said, **looked}))
+
+    def _require_kept(self, guarantee: Guarantee) -> None:
+        if guarantee.selection is None:
+            raise PlanError(
+                "this release is not the one that the charged selection kept, so its cost is another",
+                next_step="use found.release: it is paid for and carries the guarantee of the selection",
+            )
 
     def statement(self) -> str:
         """Return the answer in plain words: the choice, the shape of the curve, what was charged."""
@@ -145,6 +165,8 @@ class Calibration(_Part):
         if self.feasible and self.search != "ladder" and self._is_at_the_edge():
             side = "below" if self.prefer == "smallest" else "above"
             found.append(f"The choice is the {self.prefer} value that was tried: values {side} it may do as well.")
+        if self.chosen is not None and self.parameter == "epsilon" and self.charge is None:
+            found += [sentence(warning) for warning in warnings(exact(self.chosen), Fraction(0))]
         return found
 
     def _is_at_the_edge(self) -> bool:

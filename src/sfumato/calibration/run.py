@@ -31,6 +31,7 @@ def calibrate(
     cost: Cost | None = None, parameter: str = "epsilon", prefer: Prefer | None = None, level: float = LEVEL,
     rows: int | None = None, seed: int | None = None, ledger: Ledger | str | Path | None = None,
     score_epsilon: Number = SCORE_EPSILON, beta: float = BETA, options: Mapping[str, Any] | None = None,
+    allow_weak: bool = False,
 ) -> Calibration:  # fmt: skip
     """Find the values of a parameter at which a method meets a target, and say what the search itself costs.
 
@@ -43,13 +44,14 @@ def calibrate(
     ``cost`` says what the search may see. "pilot" (with ``pilot=``): a public or simulated table, nothing private.
     "declared" (with ``table=``): the private table, uncharged; the result says so in words for the guarantee.
     "private": the selection is charged, by the ladder of :mod:`sfumato.calibration.private`; candidates are released
-    and recorded one by one, and the one that is kept comes with the result.
+    and recorded one by one, and the one that is kept comes with the result. It states the cost of the whole ladder,
+    which is refused above epsilon 20 or delta 0.1 unless ``allow_weak`` says that it is wanted.
     """
     asked = _Asked(method, Target.parse(target), table, pilot, grid, bisection, repeats, cost, parameter, prefer,
                    level, rows, seed, ledger, dict(options or {}))  # fmt: skip
     asked.require_sound()
     if asked.how == "private":
-        return _charged(asked, score_epsilon, beta)
+        return _charged(asked, score_epsilon, beta, allow_weak)
     return _simulated(asked)
 
 
@@ -173,15 +175,27 @@ def _draft_notes(subject: Table) -> tuple[str, ...]:
     return ("The schema is a draft: no release may use it before it is confirmed.",)
 
 
-def _charged(asked: _Asked, score_epsilon: Number, beta: float) -> Calibration:
+def _charged(asked: _Asked, score_epsilon: Number, beta: float, allow_weak: bool) -> Calibration:
     subject = asked.subject
-    found = climb(asked.method, asked.target, subject, asked.values, parameter=asked.parameter, level=asked.level,
-                  rows=asked.rows, seed=asked.seed, ledger=asked.ledger, epsilon=score_epsilon, beta=beta,
-                  options=asked.options)  # fmt: skip
+    found = climb(
+        asked.method,
+        asked.target,
+        subject,
+        asked.values,
+        parameter=asked.parameter,
+        level=asked.level,
+        rows=asked.rows,
+        seed=asked.seed,
+        ledger=asked.ledger,
+        epsilon=score_epsilon,
+        beta=beta,
+        options=asked.options,
+        allow_weak=allow_weak,
+    )
     words = _charged_assumption(asked, subject.schema.name, found.charge)
     result = _result(asked, subject, found.points, words, found.notes)
-    kept = None if found.release is None else result.declare(found.release)
-    return result.model_copy(update={"search": "ladder", "charge": found.charge, "release": kept, "prefer": "smallest"})
+    more = {"search": "ladder", "charge": found.charge, "release": found.release, "prefer": "smallest"}
+    return result.model_copy(update=more)
 
 
 def _result(asked: _Asked, subject: Table, points: tuple[Point, ...], assumption: str, notes: tuple[str, ...],
@@ -216,6 +230,6 @@ def _charged_assumption(asked: _Asked, name: str, charge: Charge) -> str:
     return (
         f"{asked.parameter} was chosen on the private table {name!r} by a charged selection ({asked.target}): "
         f"{charge.candidates_run} of {charge.candidates} candidate releases with their scores cost epsilon "
-        f"{show(exact(charge.epsilon))}{delta} together, {where}; the whole selection could have cost at most "
-        f"{show(exact(charge.most_epsilon))}"
+        f"{show(exact(charge.epsilon))}{delta} together, {where}; the guarantee of a kept release is that of the whole "
+        f"ladder, epsilon {show(exact(charge.most_epsilon))}"
     )

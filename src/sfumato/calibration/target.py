@@ -44,7 +44,8 @@ class Target:
         return cls(metric(name), comparison, _bound(number))
 
     def __str__(self) -> str:
-        return f"{self.metric.name} {self.comparison} {self.bound:g}"
+        short = f"{self.bound:g}"  # a bound with more digits is written in full, so that it reads back unchanged
+        return f"{self.metric.name} {self.comparison} {short if float(short) == self.bound else repr(self.bound)}"
 
     def is_met(self, value: float) -> bool:
         """Whether a number lies on the wanted side."""

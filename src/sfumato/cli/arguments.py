@@ -44,6 +44,10 @@ Delta = Annotated[
 LedgerUrl = Annotated[str | None, typer.Option("--ledger", "-l", help="Ledger file, or a postgresql:// URL.")]
 Rows = Annotated[int | None, typer.Option(help="Rows of a synthetic table; the noisy total unless said.")]
 Seed = Annotated[int | None, typer.Option(help="Repeatable run for tests: everything is stamped 'not for release'.")]
+AllowWeak = Annotated[
+    bool,
+    typer.Option("--allow-weak", help="Allow epsilon above 20 or delta above 0.1; the guarantee will say so."),
+]
 
 NUMBERS = ("epsilon", "delta")
 LISTS = ("columns", "pairs", "shares", "predictors", "positions", "inputs")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 import typer
 
 from sfumato.cli.arguments import (
+    AllowWeak,
     AsJson,
     Data,
     Delimiter,
@@ -74,6 +75,7 @@ def calibrate(
     out: Annotated[str | None, typer.Option("--out", "-o", help="Folder; NAME-calibration unless said.")] = None,
     force: Annotated[bool, typer.Option(help="Overwrite an earlier page.")] = False,
     delimiter: Delimiter = None,
+    allow_weak: AllowWeak = False,
     json: AsJson = False,
 ) -> None:
     """Find the epsilon at which a method is good enough, or gives away little enough.
@@ -94,6 +96,7 @@ def calibrate(
             cost=cast("Any", cost), parameter=parameter, prefer=cast("Any", prefer), rows=rows, seed=seed,
             ledger=ledger, score_epsilon=score_epsilon, options=read_settings(options or []),
             pilot=table if cost == "pilot" else None, table=None if cost == "pilot" else table,
+            allow_weak=allow_weak,
         )  # fmt: skip
     bundle = _write(places, found)
     show(voice, found, places, bundle)
@@ -171,5 +174,6 @@ def show(voice: Voice, found: Calibration, places: _Places, bundle: Path | None)
         voice.say(line, style="yellow" if line in found.cautions() else None)
     voice.say(f"page: {places.page} ({standing(found)})", style="bold")
     voice.say(f"json: {places.json}", style="bold")
-    if bundle is not None:
+    if found.release is not None:
+        voice.panel("What the kept release promises", found.release.guarantee.statement(), "yellow")
         voice.say(f"release: {bundle}", style="bold")

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.cli.arguments import (
+    AllowWeak,
     AsJson,
     Data,
     Delimiter,
@@ -27,6 +28,7 @@ from sfumato.cli.arguments import (
     stages_as_rows,
 )  # fmt: skip
 from sfumato.cli.console import EXIT_ERROR, Voice
+from sfumato.privacy.guarantee import one_of
 from sfumato.releases.method import methods as all_methods
 from sfumato.releases.plan import Plan
 from sfumato.releases.release import Release, describe_cost
@@ -64,13 +66,14 @@ def plan(
     delta: Delta = None,
     rows: Rows = None,
     ledger: LedgerUrl = None,
+    allow_weak: AllowWeak = False,
     json: AsJson = False,
 ) -> None:
     """Show what a release would cost and need, without touching the data or spending anything."""
     voice = Voice(json)
     facts = Schema.load(schema)
     wanted, reason = choose_or_build(method, facts, settings or [], epsilon, delta)
-    made = explained(plan_release(facts, wanted, rows, ledger), reason)
+    made = explained(plan_release(facts, wanted, rows, ledger, allow_weak=allow_weak), reason)
     show_plan(voice, made)
     voice.document(made.model_dump(mode="json"))
 
@@ -85,7 +88,7 @@ def show_plan(voice: Voice, made: Plan) -> None:
     headers = ("table", "cells", "noise", "scale", "share", "epsilon")
     rows = stages_as_rows([stage.model_dump() for stage in made.stages])
     voice.table(f"Plan: {made.method} of table {made.table!r}", headers, shortened(rows))
-    voice.say(f"cost:      {describe_cost(made)} (one {made.unit})")
+    voice.say(f"cost:      {describe_cost(made)} ({one_of(made.unit)})")
     voice.say(f"cells:     {made.cells:,} in {len(made.stages)} table{'s' if len(made.stages) > 1 else ''}")
     voice.say(f"memory:    about {max(made.memory_bytes / 1e6, 0.1):,.1f} MB")
     if made.seconds is not None:
@@ -117,6 +120,7 @@ def release(
     seed: Seed = None,
     delimiter: Delimiter = None,
     private_report: PrivateReport = None,
+    allow_weak: AllowWeak = False,
     json: AsJson = False,
 ) -> None:
     """Release a table and write the bundle: data, schema, release.json, report.html and the script that repeats it.
@@ -132,7 +136,7 @@ def release(
     prepare_output(out, private_report)
     with voice.counting(f"releasing {wanted.name}") as progress:
         table = read(data, facts, delimiter, progress)
-        made = explained_release(run_release(table, wanted, rows, ledger, seed), reason)
+        made = explained_release(run_release(table, wanted, rows, ledger, seed, allow_weak), reason)
         bundle = made.save(out, private_report, table if private_report else None)
     show_release(voice, made, bundle)
     if private_report:
@@ -150,7 +154,8 @@ def explained_release(made: Release, reason: str | None) -> Release:
 def show_release(voice: Voice, made: Release, bundle: Path) -> None:
     """Print what was released, what is promised and where it lies."""
     show_plan(voice, made.plan)
-    voice.panel("What is promised", made.guarantee.statement(), "yellow" if made.stamp else "green")
+    careful = made.stamp or not made.guarantee.formal or made.guarantee.is_weak
+    voice.panel("What is promised", made.guarantee.statement(), "yellow" if careful else "green")
     show_statistics(voice, made)
     if made.account is not None:
         voice.say(f"left in the ledger: epsilon {made.account.left_epsilon} of {made.account.cap_epsilon}")

@@ -34,7 +34,8 @@ def compose(events: Sequence[Event], delta: Number = 0) -> Guarantee:
     With ``delta`` 0 and pure events this is the exact sum. Otherwise the privacy loss distributions are convolved
     (dp-accounting) and read off at ``delta``; the smaller of that and of the exact sums is returned.
     """
-    _same_table(events)
+    _require_one_table(events)
+    _require_one_kind(events)
     epsilon, sum_of_deltas = basic(events)
     target = exact(delta, "delta")
     assumptions: tuple[str, ...] = ()
@@ -83,15 +84,17 @@ def _self_composed(event: Event, times: int) -> Any:
     return losses.repeated(loss(event), times)
 
 
-def _same_table(events: Sequence[Event]) -> None:
-    if not events:
-        raise AccountingError("no events to compose", next_step="give at least one event")
-    kinds = {event.is_formal for event in events}
-    if len(kinds) > 1:
+def _require_one_kind(events: Sequence[Event]) -> None:
+    if len({event.is_formal for event in events}) > 1:
         raise AccountingError(
             "formal releases and exposures cannot be composed into one guarantee",
             next_step="compose the formal events; show the exposures beside them",
         )
+
+
+def _require_one_table(events: Sequence[Event]) -> None:
+    if not events:
+        raise AccountingError("no events to compose", next_step="give at least one event")
     for what in ("adjacency", "unit", "table"):
         found = sorted({getattr(event, what) for event in events})
         if len(found) > 1:
@@ -101,20 +104,43 @@ def _same_table(events: Sequence[Event]) -> None:
             )
 
 
+def promise_of(events: Sequence[Event]) -> Guarantee:
+    """Return what one release promises: exact sums where every event is formal, and an exposure otherwise."""
+    _require_one_table(events)
+    if all(event.is_formal for event in events):
+        return guarantee_of(events, *basic(events))
+    return _exposure_of(events)
+
+
+def totals(guarantee: Guarantee, events: Sequence[Event]) -> tuple[Fraction, Fraction]:
+    """Return what the events of a release compose to; a selection counts with the rungs that were not climbed."""
+    rest = () if guarantee.selection is None else guarantee.selection.unclimbed
+    return basic((*events, *rest))
+
+
+def _exposure_of(events: Sequence[Event]) -> Guarantee:
+    """Label events of which not all are formal by the weakest kind among them: heuristic before asymptotic."""
+    kinds = {kind_of(event.kind).guarantee for event in events if not event.is_formal}
+    weakest: Any = max(kinds, key=lambda kind: (kind == "heuristic", kind))
+    return Guarantee(kind=weakest, **_shared_facts(events))
+
+
+def _shared_facts(events: Sequence[Event]) -> dict[str, Any]:
+    seeded = any(event.randomness == "seeded" for event in events)
+    first = events[0]
+    return {
+        "adjacency": first.adjacency,
+        "unit": first.unit,
+        "table": first.table,
+        "randomness": "seeded" if seeded else "secure",
+    }
+
+
 def guarantee_of(events: Sequence[Event], epsilon: Fraction, delta: Fraction, assumptions: tuple[str, ...] = (),
                  ) -> Guarantee:  # fmt: skip
     """Return the guarantee of formal events for totals that an accountant computed."""
-    first = events[0]
     kinds = {kind_of(event.kind).guarantee for event in events}
     kind: Any = "approximate" if delta else (kinds.pop() if len(kinds) == 1 else "pure")
-    seeded = any(event.randomness == "seeded" for event in events)
-    return Guarantee(
-        kind="pure" if kind == "approximate" and not delta else kind,
-        epsilon=text(epsilon),
-        delta=text(delta),
-        adjacency=first.adjacency,
-        unit=first.unit,
-        table=first.table,
-        randomness="seeded" if seeded else "secure",
-        assumptions=assumptions,
-    )
+    kind = "pure" if kind == "approximate" and not delta else kind
+    facts = {"epsilon": text(epsilon), "delta": text(delta), "assumptions": assumptions}
+    return Guarantee(kind=kind, **facts, **_shared_facts(events))

@@ -233,7 +233,7 @@ class MeanCurve:
             "bias_per_kernel_norm": bias_per_smoothness(on, rho), "rho": rho, "clip": clip, "kernel": self.kernel,
             "lattice_step": lattice.step, **facts,
         }  # fmt: skip
-        return Output({KEY: _curve_table(on.positions, curve, deviation)}, True, statistics, _notes(facts))
+        return Output({KEY: _curve_table(on.positions, curve, deviation)}, True, statistics, notes=_notes(facts))
 
     def true_values(self, table: Table) -> dict[tuple[str, ...], pa.Table]:
         """Return the ridge mean without noise, for the custodian's copy: never for release."""

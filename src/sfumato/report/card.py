@@ -6,10 +6,12 @@ knows the true number of rows.
 
 from __future__ import annotations
 
-import math
+from fractions import Fraction
 from typing import NamedTuple
 
-from sfumato.privacy.exact import exact, show
+from sfumato.privacy.accountant import basic
+from sfumato.privacy.exact import exact, show, text
+from sfumato.privacy.guarantee import ONE_VALUE, Guarantee
 from sfumato.releases.plan import UNSUMMED, Stage
 from sfumato.report.document import RecordedCost, ReleaseDocument
 from sfumato.report.figures import MOST_COLUMNS, MOST_FIGURES
@@ -60,10 +62,20 @@ def banners(document: ReleaseDocument, true_rows: int | None = None) -> list[Ban
         found.append(Banner("danger", heading, text))
     if document.randomness.stamp:
         found.append(Banner("danger", "NOT FOR RELEASE", f"{document.randomness.stamp.capitalize()}: {SEEDED}"))
+    if document.guarantee.uncharged:
+        heading = f"The choice of {document.guarantee.uncharged} is not covered"
+        found.append(Banner("warning", heading, document.guarantee.protection()))
+    if document.guarantee.is_weak:
+        heading = f"Protection: {document.guarantee.band}"
+        found.append(Banner("warning", heading, _sentences(document.guarantee.warnings)))
     if not document.guarantee.formal:
         text = f"A release of the {document.guarantee.kind} kind: its parameters do not bound what can be learned."
         found.append(Banner("warning", "No formal guarantee", text))
     return found
+
+
+def _sentences(words: tuple[str, ...]) -> str:
+    return " ".join(f"{each[0].upper()}{each[1:]}." for each in words)
 
 
 def epsilon(document: ReleaseDocument) -> str | None:
@@ -78,15 +90,21 @@ def released(document: ReleaseDocument) -> list[str]:
         return [f"{_numbers(document)} with noise: {document.method.summary}.", document.method.about]
     if document.method.makes == "rows":
         names = tables[0].columns
-        return [
-            f"{say(tables[0].rows)} synthetic rows with {len(names)} columns: {', '.join(names)}.",
-            document.method.about,
-        ]
+        made = f"{say(tables[0].rows)} synthetic rows with {len(names)} columns: {', '.join(names)}."
+        return [made, *_as_they_are(document, names), document.method.about]
     cells = sum(table.rows for table in tables)
     named = "; ".join(" x ".join(table.columns) for table in tables)
     what = "1 table" if len(tables) == 1 else f"{len(tables)} tables"
     sign = CLAMPED if document.method.parameters.get("nonnegative") else UNBIASED
     return [f"Noisy counts of all {say(cells)} cells of {what}: {named}.", f"{WHOLE_DOMAIN} {sign}"]
+
+
+def _as_they_are(document: ReleaseDocument, names: tuple[str, ...]) -> list[str]:
+    """Say which columns hold true values, where only one value of a row is covered by the promise."""
+    if not document.unit.startswith(ONE_VALUE):
+        return []
+    kept = [name for name in names if document.unit != f"{ONE_VALUE}{name} in one row"]
+    return [f"Released as they are, row by row: {', '.join(kept)}."] if kept else []
 
 
 def _numbers(document: ReleaseDocument) -> str:
@@ -97,15 +115,30 @@ def _numbers(document: ReleaseDocument) -> str:
 def cost(document: ReleaseDocument) -> Cost:
     """Say what the release cost and what is left."""
     recorded, guarantee = document.recorded, document.guarantee
-    price = f"This release cost epsilon {_amount(guarantee.epsilon or '0', guarantee.delta)}."
-    first = price if guarantee.formal else "This release is an exposure: no sum of costs can include it."
+    first = _price(document) if guarantee.formal else "This release is an exposure: no sum of costs can include it."
     if recorded is None:
         return Cost(0.0, 0.0, (first, document.recorded_note))
     cap, spent = exact(recorded.cap_epsilon), exact(recorded.spent_epsilon)
-    this = guarantee.exact_epsilon if guarantee.formal else exact(0)
+    this = _charged(document)[0]
     whole = max(cap, spent)
     before = max(spent - this, exact(0))
     return Cost(float(100 * before / whole), float(100 * this / whole), (first, *_balance(document.table, recorded)))
+
+
+def _charged(document: ReleaseDocument) -> tuple[Fraction, Fraction]:
+    """Return what the formal events that were run cost; a whole ladder where the ledger was charged for all of it."""
+    at_once = document.recorded is not None and len(document.recorded.entries) > len(document.events)
+    if at_once:
+        return document.guarantee.exact_epsilon, document.guarantee.exact_delta
+    return basic([event for event in document.events if event.is_formal])
+
+
+def _price(document: ReleaseDocument) -> str:
+    epsilon, delta = _charged(document)
+    price = f"This release cost epsilon {_amount(text(epsilon), text(delta))}."
+    if document.guarantee.selection is None:
+        return price
+    return f"{price} That is what the candidates that were run and their scores cost together; see the promise."
 
 
 def _balance(table: str, recorded: RecordedCost) -> list[str]:
@@ -133,9 +166,12 @@ def identified(document: ReleaseDocument, schema: Schema) -> list[str]:
         return ["Anyone in the table, by anyone who knows the seed: treat these files like the private table itself."]
     if not document.guarantee.formal:
         return [UNPROVED]
-    sentences = [_certainty(document), GROUPS]
+    sentences = [_certainty(document.guarantee), document.guarantee.protection(), GROUPS]
     if document.unit == "row":
-        sentences.append("The promise is for one row; someone who fills k rows has k times the epsilon.")
+        more = " and more than k times the delta" if exact(document.guarantee.delta) else ""
+        sentences.append(f"The promise is for one row; someone who fills k rows has k times the epsilon{more}.")
+    if document.unit.startswith(ONE_VALUE):
+        sentences.append(f"Only {document.unit} is covered; the rest of a row is released as it is, and tells whose.")
     names = _released_columns(document)
     quasi = [name for name in schema.with_role("quasi-identifier") if name in names]
     if quasi:
@@ -143,12 +179,9 @@ def identified(document: ReleaseDocument, schema: Schema) -> list[str]:
     return sentences
 
 
-def _certainty(document: ReleaseDocument) -> str:
-    sure = 100 / (1 + math.exp(-float(document.guarantee.exact_epsilon)))
-    added = document.adjacency == "add-remove"
-    what = f"Whether any one {document.unit} is in the table" if added else f"What any one {document.unit} holds"
-    slip = " (up to an additional probability of delta)" if exact(document.guarantee.delta) else ""
-    return f"{what} stays uncertain: even odds can become at most {sure:.3g} % certainty{slip}."
+def _certainty(guarantee: Guarantee) -> str:
+    aside = f", leaving aside what the choice of {guarantee.uncharged} shows" if guarantee.uncharged else ""
+    return f"Someone who gave even odds on {guarantee.bet()} can be {guarantee.odds()}{aside}."
 
 
 def _released_columns(document: ReleaseDocument) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sfumato.privacy.guarantee import Guarantee
 from sfumato.report.document import ReleaseDocument
 
 WIDTH = 88
@@ -47,7 +48,7 @@ def main() -> None:
     try:
         prepare_output(options.out)  # refuse a bad folder before anything is spent
         table = sfumato.read(options.data, schema, delimiter=options.delimiter)
-        release = sfumato.release(table, METHOD, rows=ROWS, ledger=options.ledger, seed=SEED)
+        release = sfumato.release(table, METHOD, rows=ROWS, ledger=options.ledger, seed=SEED{allowance})
         folder = release.save(options.out)
     except sfumato.errors.SfumatoError as error:
         parser.exit(2, f"{{error}}\\n")
@@ -65,14 +66,24 @@ def reproduction_script(document: ReleaseDocument) -> str:
     method = document.method
     return SCRIPT.format(
         table=_in_docstring(document.table),
-        noise=SECURE if document.randomness.seed is None else SEEDED,
+        noise=(SECURE if document.randomness.seed is None else SEEDED) + _choice(document.guarantee),
         cost="its privacy budget" if document.guarantee.formal else "an exposure",
         module=method.module,
         class_name=method.class_name,
         method=_call(method.class_name, method.parameters),
         rows=method.rows if method.makes == "rows" else None,
         seed=document.randomness.seed,
+        allowance=", allow_weak=True" if document.guarantee.allowed_weak else "",
     )
+
+
+def _choice(guarantee: Guarantee) -> str:
+    """Say what this script leaves out where the parameter was chosen on the private table."""
+    if guarantee.selection is not None:
+        return "\nIt repeats the kept candidate alone: the charged selection that chose it is not run again."
+    if guarantee.uncharged:
+        return f"\nWhat it states does not cover how {guarantee.uncharged} was chosen: by looking at the private table."
+    return ""
 
 
 def _in_docstring(name: str) -> str:

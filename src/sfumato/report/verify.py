@@ -17,11 +17,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sfumato import __version__
 from sfumato.errors import BundleError, SfumatoError
-from sfumato.privacy.accountant import basic
+from sfumato.privacy.accountant import basic, totals
 from sfumato.privacy.calibration import is_certified
 from sfumato.privacy.event import Event, kind_of
 from sfumato.privacy.exact import exact, round_down, show
 from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.strength import is_beyond
 from sfumato.releases.method import REGISTRY, method_class
 from sfumato.report.bundle import DOCUMENT, METADATA, MODEL, REPORT, SCHEMA, SCRIPT, WARNING, file_record
 from sfumato.report.document import ReleaseDocument, ReleasedTable, released_schema
@@ -227,23 +228,42 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
     if not events:
         yield f"{DOCUMENT} has no events"
         return
-    formal = {kind_of(event.kind).formal for event in events}
-    if formal != {guarantee.formal} or guarantee.formal != document.method.formal:
+    formal = all(kind_of(event.kind).formal for event in events)
+    if formal != guarantee.formal or guarantee.formal != document.method.formal:
         yield f"the guarantee is stated as {guarantee.kind}, which is not the kind of its events and method"
-    elif guarantee.formal and basic(events) != (exact(guarantee.epsilon or "0"), exact(guarantee.delta)):
-        yield (f"the events compose to epsilon {show(basic(events)[0])}, "
+    elif guarantee.formal and totals(guarantee, events) != (guarantee.exact_epsilon, guarantee.exact_delta):
+        yield (f"the events compose to epsilon {show(totals(guarantee, events)[0])}, "
                f"the guarantee says {show(guarantee.exact_epsilon)}")  # fmt: skip
+    if guarantee.allowed_weak != is_beyond(guarantee.exact_epsilon, guarantee.exact_delta):
+        yield "the guarantee does not say truly whether the custodian allowed so weak a promise"
+    yield from _selection_problems(document)
     if document.statement != guarantee.statement():
         yield "the statement in plain words is not the one that the guarantee makes"
     if guarantee.recorded != (document.recorded is not None):
         yield "the guarantee and the record disagree on whether the cost was recorded"
     said = {(document.table, document.adjacency, document.unit), (guarantee.table, guarantee.adjacency, guarantee.unit)}
-    if said | {(event.table, event.adjacency, event.unit) for event in events} != said or len(said) > 1:
+    if said | {(event.table, event.adjacency, event.unit) for event in _all_events(document)} != said or len(said) > 1:
         yield "document, guarantee and events do not speak of the same table, adjacency and unit"
 
 
+def _selection_problems(document: ReleaseDocument) -> Iterator[str]:
+    chosen = document.guarantee.selection
+    if chosen is None:
+        return
+    if not 1 <= chosen.climbed <= len(chosen.values):
+        yield f"the selection stopped at candidate {chosen.climbed} of {len(chosen.values)}"
+    if basic(document.events) != (exact(chosen.spent_epsilon), exact(chosen.spent_delta)):
+        yield "the events do not compose to what the selection says that its candidates and scores cost"
+
+
+def _all_events(document: ReleaseDocument) -> tuple[Event, ...]:
+    """Return the events with those of a selection that were never run."""
+    chosen = document.guarantee.selection
+    return document.events if chosen is None else (*document.events, *chosen.unclimbed)
+
+
 def _noise_problems(document: ReleaseDocument) -> Iterator[str]:
-    for event in document.events:
+    for event in _all_events(document):
         if not _is_paid_for(event):
             yield f"the noise of {', '.join(part.stage for part in event.parts)} is too small for its epsilon"
 
@@ -253,9 +273,26 @@ def _plan_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
     if document.versions.get("sfumato") != __version__ or document.method.name not in REGISTRY:
         return  # another version may plan otherwise; the events were checked by themselves
     method: Any = method_class(document.method.name)
-    plan = method(**document.method.parameters).plan(schema, document.method.rows, document.randomness.mode)
-    if plan.events != document.events or plan.stages != document.stages:
+    made = method(**document.method.parameters)
+    plan = made.plan(schema, document.method.rows, document.randomness.mode)
+    events = plan.events if document.guarantee.selection is None else _ladder_events(document, schema, made)
+    if events != _all_events(document) or plan.stages != document.stages:
         yield "the method and its parameters do not lead to the events and stages that the bundle states"
+
+
+def _ladder_events(document: ReleaseDocument, schema: Schema, method: Any) -> tuple[Event, ...]:
+    """Plan every rung of a selection again; none where the kept release is not the rung at which it stopped."""
+    from sfumato.calibration.private import ladder_events
+    from sfumato.calibration.search import with_value
+
+    chosen = document.guarantee.selection
+    assert chosen is not None  # asked only of releases that a selection kept
+    rungs = ladder_events(chosen, method, schema, document.method.rows, document.randomness.mode)
+    climbed = sum(len(rung) for rung in rungs[: chosen.climbed])
+    kept = with_value(method, chosen.parameter, chosen.values[chosen.climbed - 1])
+    if kept != method or climbed != len(document.events):
+        return ()
+    return tuple(event for rung in rungs for event in rung)
 
 
 def _is_paid_for(event: Event) -> bool:
@@ -274,12 +311,15 @@ def _ledger_problems(document: ReleaseDocument, ledger: Ledger) -> Iterator[str]
         yield "the bundle says that its cost was not recorded, so the ledger cannot hold it"
         return
     held = {entry.sequence: entry for entry in ledger.history(document.table)}
-    for recorded, event in zip(document.recorded.entries, document.events, strict=False):
+    places = document.recorded.entries
+    # an account with tight composition is charged for a whole ladder before its first rung
+    events = document.events if len(places) <= len(document.events) else _all_events(document)
+    for recorded, event in zip(places, events, strict=False):
         entry = held.get(recorded.sequence)
         if entry is None or entry.hash != recorded.hash:
             yield f"entry {recorded.sequence} of the ledger is not the one that the bundle names"
         elif entry.event != event:
             yield f"entry {recorded.sequence} of the ledger records another event than the bundle"
-    if len(document.recorded.entries) != len(document.events):
-        yield f"{len(document.events)} events, but {len(document.recorded.entries)} entries of the ledger are named"
+    if len(places) != len(events):
+        yield f"{len(events)} events, but {len(places)} entries of the ledger are named"
     yield from ledger.verify(document.recorded.head).problems

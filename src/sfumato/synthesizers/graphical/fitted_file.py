@@ -22,9 +22,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sfumato.columns import Column
 from sfumato.errors import ModelError, SfumatoError
-from sfumato.privacy.accountant import basic  # knows every kind of event
+from sfumato.privacy.accountant import totals  # knows every kind of event
 from sfumato.privacy.event import Event
-from sfumato.privacy.exact import exact
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.schema import Schema
 from sfumato.synthesizers.graphical.averaged import AveragedModel
@@ -203,7 +202,7 @@ def _fact_problems(document: ModelDocument, schema: Schema) -> Generator[str]:
     guarantee = document.guarantee
     if {guarantee.table, *(event.table for event in document.events)} != {schema.name}:
         yield "guarantee, events and schema do not speak of the same table"
-    if guarantee.formal and basic(document.events) != (guarantee.exact_epsilon, exact(guarantee.delta)):
+    if guarantee.formal and totals(guarantee, document.events) != (guarantee.exact_epsilon, guarantee.exact_delta):
         yield "the events do not compose to the guarantee"
     if (document.stamp is not None) != (guarantee.randomness == "seeded"):
         yield "the stamp and the guarantee disagree on how the noise was drawn"

@@ -36,6 +36,7 @@ most r / (r - 1) times the largest (plus scores), 1.1 to 2 times for r of 10 to 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -46,7 +47,7 @@ import numpy as np
 from sfumato.calibration.result import Charge, Point
 from sfumato.calibration.search import with_value
 from sfumato.calibration.target import Target
-from sfumato.errors import PlanError
+from sfumato.errors import NoLedgerWarning, PlanError
 from sfumato.privacy.accountant import basic
 from sfumato.privacy.event import Event, Part
 from sfumato.privacy.exact import Number, exact, positive, text
@@ -54,8 +55,9 @@ from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.privacy.noise import add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import ChecksTable, Method
+from sfumato.releases.outcome import lost_on_failure
 from sfumato.releases.plan import Plan, event_facts
-from sfumato.releases.release import Release, plan, release
+from sfumato.releases.release import UNRECORDED, Release, book_of, plan, release
 from sfumato.schema import Schema
 from sfumato.table import Table
 from sfumato.utility.metrics import METRICS, Trial
@@ -142,14 +144,17 @@ def climb(method: Method, target: Target, table: Table, values: Sequence[float],
     randomness = Randomness.of(seed)
     score = Score(target, table.schema, epsilon, len(values), beta)
     rungs = [_rung(method, parameter, value, table, rows, seed, score, randomness) for value in values]
-    book = None if ledger is None else Ledger.of(ledger)
+    if ledger is None:
+        warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)
+    book = book_of(ledger)
     table.require_valid()
     for rung in rungs:  # all of them before anything is spent: a refusal halfway would depend on the rows
         if isinstance(rung.method, ChecksTable):
             rung.method.require_table(table, rung.plan)
     at_once = book is not None and _admits(book, table.schema.name, rungs)
-    paid = book.spend(table.schema.name, _all_events(rungs)) if book is not None and at_once else ()
-    return _steps(_Ladder(table, rows, seed, options, book, at_once, level), rungs, score, randomness, list(paid))
+    paid = list(book.spend(table.schema.name, _all_events(rungs)) if book is not None and at_once else ())
+    with lost_on_failure(book, paid):
+        return _steps(_Ladder(table, rows, seed, options, book, at_once, level), rungs, score, randomness, paid)
 
 
 def _require_selectable(target: Target, epsilon: Number, beta: float) -> None:
@@ -205,7 +210,7 @@ def _steps(ladder: _Ladder, rungs: Sequence[Rung], score: Score, randomness: Ran
     for rung in rungs:
         if ladder.book is not None and not ladder.at_once:
             paid += ladder.book.spend(ladder.table.schema.name, rung.events)
-        made = release(ladder.table, rung.method, ladder.rows, None, _seed(ladder.seed, len(points)))
+        made = release(ladder.table, rung.method, ladder.rows, False, _seed(ladder.seed, len(points)))
         trial = Trial(ladder.table, rung.method, 0, ladder.rows, ladder.options, made=made.tables)
         noisy = score.draw(trial, randomness)
         points.append(score.point(rung.value, noisy, _released_size(made), ladder.level))
@@ -237,7 +242,8 @@ def _recorded(made: Release, book: Ledger | None, entries: Sequence[Entry]) -> R
     if book is None:
         return made
     guarantee = made.guarantee.model_copy(update={"recorded": True})
-    return replace(made, guarantee=guarantee, entries=tuple(entries), account=book.account(made.schema.name))
+    account = book.account(made.schema.name)
+    return replace(made, guarantee=guarantee, entries=tuple(entries), account=account, ledger=book)
 
 
 def _charge(run: Sequence[Rung], rungs: Sequence[Rung], climbed: int, recorded: bool) -> Charge:

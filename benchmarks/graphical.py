@@ -52,7 +52,7 @@ def child(table: str, method: str, epsilon: str, seed: str) -> None:
         print(json.dumps(measure(lambda: sfumato.read(train, schema).marginals([schema.names[:1]]))[1]))
         return
     chosen = getattr(sfumato, method)(epsilon=float(epsilon), delta=DELTA)
-    released, took = measure(lambda: sfumato.release(sfumato.read(train, schema), chosen, seed=int(seed)))
+    released, took = measure(lambda: sfumato.release(sfumato.read(train, schema), chosen, seed=int(seed), ledger=False))
     used = resource.getrusage(resource.RUSAGE_SELF)
     MADE.mkdir(parents=True, exist_ok=True)
     path = MADE / f"{table}-{method}-{epsilon}-{seed}.parquet"

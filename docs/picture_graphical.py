@@ -36,7 +36,7 @@ WEAKEST = 0.004
 def main() -> int:
     """Write the picture."""
     table = sfumato.read(households(), codebook())
-    made: Any = sfumato.release(table, sfumato.AIM(epsilon=EPSILON), seed=SEED).model
+    made: Any = sfumato.release(table, sfumato.AIM(epsilon=EPSILON), seed=SEED, ledger=False).model
     tree: GraphicalModel = made.model.tree
     IMAGES.joinpath(NAME).write_text(vl_convert.vegalite_to_svg(graph(made.names, tree)), encoding="utf-8")
     print(f"wrote {NAME}: {len(tree.cliques)} cliques measured, {len(_pairs(tree))} edges")

@@ -77,8 +77,24 @@ class LedgerTampered(LedgerError):
     """The ledger's hash chain does not hold: a row was changed, removed or added by hand."""
 
 
+class NoLedgerError(LedgerError):
+    """A bundle was asked for without a ledger, and nobody said that none is wanted."""
+
+
+class NoLedgerWarning(UserWarning):
+    """A release was made without a ledger: no cap protects its table. ``ledger=False`` says that this is meant."""
+
+
+class UnmarkedBundleWarning(UserWarning):
+    """A bundle is in its place, but the ledger could not be told so."""
+
+
 class BundleError(SfumatoError):
     """A bundle cannot be written, or does not verify."""
+
+
+class StampedFrameError(SfumatoError):
+    """A seeded run was asked for a kind of frame that cannot carry the stamp "not for release"."""
 
 
 class ModelError(SfumatoError):
@@ -87,6 +103,10 @@ class ModelError(SfumatoError):
 
 class RiskError(SfumatoError):
     """A measure of risk was asked about counts, parameters or targets that make no sense."""
+
+
+class ResourceError(SfumatoError):
+    """The machine ran out of memory, or something is nested deeper than it can follow."""
 
 
 class MissingExtra(SfumatoError):

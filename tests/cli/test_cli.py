@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.example import CODEBOOK, write_households
+from sfumato.report.document import ReleaseDocument
 
 SCHEMA = """
 [table]
@@ -86,10 +87,129 @@ def test_json_is_the_only_thing_on_standard_output(folder, sfumato_cli):
 
 def test_seeded_releases_are_equal_and_stamped(folder, sfumato_cli):
     for name in ("a", "b"):
-        assert sfumato_cli(*RELEASE, "--epsilon", "1", "--seed", "7", "--out", name)[0] == 0
+        assert sfumato_cli(*RELEASE, "--epsilon", "1", "--seed", "7", "--no-ledger", "--out", name)[0] == 0
     assert Path("a/data.csv").read_bytes() == Path("b/data.csv").read_bytes()
     assert "not for release" in Path("a/release.json").read_text()
     assert "NOT FOR RELEASE" in Path("a/report.html").read_text()
+    code, out, _ = sfumato_cli("verify", "a")
+    assert (code, out) == (3, "a: verified, but NOT FOR RELEASE (seed 7)\n")
+    body = json.loads(sfumato_cli("verify", "a", "--json")[1])
+    assert (body["ok"], body["stamp"], body["exit_code"]) == (True, "not for release (seed 7)", 3)
+    Path("a/NOT-FOR-RELEASE.txt").unlink()
+    assert sfumato_cli("verify", "a")[0] == 2, "damage weighs more than the stamp"
+
+
+def test_a_bundle_of_another_version_has_an_exit_code_of_its_own(folder, sfumato_cli):
+    assert sfumato_cli(*RELEASE, "--epsilon", "1", "--no-ledger", "--out", "a")[0] == 0
+    document = ReleaseDocument.from_json(Path("a/release.json").read_text())
+    other = document.model_copy(update={"versions": {**document.versions, "sfumato": "9.9"}}).sealed()
+    Path("a/release.json").write_text(other.to_json())
+    code, out, _ = sfumato_cli("verify", "a")
+    assert code == 4
+    assert "a: verified, but not in full" in out
+    assert "sfumato 9.9 made this bundle" in out
+
+
+def test_a_release_without_a_ledger_must_be_asked_for(folder, sfumato_cli):
+    code, _, err = sfumato_cli(*RELEASE, "--epsilon", "1", "--out", "o")
+    assert code == 2
+    assert err.startswith("NoLedgerError: no ledger was given")
+    assert "sfumato ledger init" in err and "--no-ledger" in err
+    assert not Path("o").exists()
+    code, _, err = sfumato_cli(*RELEASE, "--epsilon", "1", "--out", "o", "--ledger", "L", "--no-ledger")
+    assert (code, "both given" in err) == (2, True)
+    code, _, err = sfumato_cli(*RELEASE, "--epsilon", "1", "--out", "o", "--no-ledger")
+    assert (code, err) == (0, "")
+    calibrate = ("calibrate", "t.csv", "--schema", "s.toml", "--method", "histogram", "--set", "column=age")
+    code, _, err = sfumato_cli(*calibrate, "--target", "tvd_1 <= 1", "--cost", "private")
+    assert (code, err.split(":")[0]) == (2, "NoLedgerError")
+
+
+NESTED = {
+    "contingency": ["columns=[[[1]]]", 'columns=[["age", 5]]', "columns=[{}]"],
+    "histogram": ["column=[1,2]", "column=[[]]", "column={}"],
+    "entropy": ["column=age --set order=[1,2]"],
+    "marginals": ["columns=[[1]]"],
+    "aim": ['workload=[["age", {"sex": []}]]', "workload=[[[[1]]]]"],
+    "pseudo-posterior": ['target=[["age"]] --set predictors=sex --set family=auto --set standard=weighted'],
+    "two-stage": ["target=[[1]]", 'target=age --set inputs={"a": 1}'],
+}
+
+
+@pytest.mark.parametrize(("method", "setting"), [(name, each) for name, some in NESTED.items() for each in some])
+def test_settings_of_the_wrong_nesting_have_a_name(method, setting, folder, sfumato_cli):
+    given = setting.split(" --set ")
+    settings = [part for each in given for part in ("--set", each)]
+    for verb in (("plan",), ("release", "t.csv", "--no-ledger", "--out", "o")):
+        code, _, err = sfumato_cli(*verb, "--schema", "s.toml", "--method", method, "--epsilon", "1", *settings)
+        assert code == 2, err
+        assert "bug" not in err and "Error: " in err
+    assert not Path("o").exists()
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RecursionError("deep")])
+def test_a_machine_at_its_end_is_no_bug(error, monkeypatch, sfumato_cli):
+    from sfumato.cli import release_verbs
+
+    def broken(*_):
+        raise error
+
+    monkeypatch.setattr(release_verbs, "all_methods", broken)
+    code, _, err = sfumato_cli("methods")
+    assert code == 2
+    assert err.startswith("ResourceError: ")
+
+
+ESCAPES = "m\x1b[2J\x9b1A\u202e\r\x07"
+
+
+def test_names_and_values_cannot_move_the_cursor(folder, sfumato_cli, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    name = json.dumps(f"a{ESCAPES}")
+    column = f'[columns.{name}]\nkind = "category"\nvalues = ["f", {json.dumps(ESCAPES)}]\n'
+    Path("e.toml").write_text(f"[table]\nname = {name}\n{column}")
+    Path("e.csv").write_bytes(f'"a{ESCAPES}"\nf\n'.encode())
+    calls = [("plan", "--schema", "e.toml", "--method", "marginals", "--epsilon", "1"),
+             ("release", "e.csv", "--schema", "e.toml", "--method", "marginals", "--epsilon", "1", "--no-ledger",
+              "--out", "o"),
+             ("verify", f"o{ESCAPES}"), ("schema", "check", "e.csv", "--schema", "e.toml"), ("verify", "o")]  # fmt: skip
+    for call in [*calls, *((*call, "--json") for call in calls)]:
+        _, out, err = sfumato_cli(*call)
+        bad = [each for each in out + err if each in ESCAPES.replace("m", "").replace("[2J", "").replace("1A", "")]
+        assert bad == [], (call, out, err)
+
+
+def test_ordinary_text_is_printed_as_it_is(capsys):
+    from sfumato.cli.console import Voice, printable
+
+    text = "Zürich, 東京, עברית, नमस्ते, 👩‍👩‍👧, 2\u00a0000 [red]"
+    assert printable(text) == text
+    assert printable("a\nb\x1b[2J\u2066\u2028") == "a\nb\\x1b[2J\\u2066\\u2028"
+    voice = Voice()
+    voice.table("t", ("a",), [["one\ntwo"]])
+    assert "one\\ntwo" in capsys.readouterr().out, "a line break could pass for another row"
+    Voice(json=True).document({"name": "ü\x9b\ud800"})
+    assert json.loads(capsys.readouterr().out) == {"name": "ü\x9b\ud800"}
+
+
+def test_progress_never_shows_the_number_of_private_rows(monkeypatch):
+    from sfumato.cli.console import Voice
+
+    voice, seen = Voice(), list[str]()
+    with voice.counting("releasing") as ticker:
+        monkeypatch.setattr(type(ticker.progress), "update", lambda _self, _task, done: seen.append(done))
+        ticker(12347)
+    with voice.counting("drawing", public=True) as ticker:
+        ticker(500)
+    assert seen == ["counting", "500 rows"]
+
+
+def test_levels_that_a_spreadsheet_takes_for_formulas_are_noted(folder, sfumato_cli):
+    Path("f.toml").write_text(SCHEMA.replace('["f", "m"]', '["=cmd|calc", "-1", "m"]'))
+    wanted = ("--method", "histogram", "--set", "column=sex", "--epsilon", "1")
+    assert "levels of sex begin with = + - or @" in sfumato_cli("plan", "--schema", "f.toml", *wanted)[1]
+    Path("f.toml").write_text(SCHEMA.replace('["f", "m"]', '["-1", "+2", "m"]'))
+    assert "begin with" not in sfumato_cli("plan", "--schema", "f.toml", *wanted)[1]
 
 
 BAD = {
@@ -207,7 +327,7 @@ def test_a_wrong_option_is_explained_with_exit_code_2(sfumato_cli):
 
 
 def test_the_installed_command_runs_without_a_traceback(folder):
-    command = [Path(sys.executable).with_name("sfumato"), *RELEASE, "--epsilon", "0", "--out", "o"]
+    command = [Path(sys.executable).with_name("sfumato"), *RELEASE, "--epsilon", "0", "--no-ledger", "--out", "o"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "COLUMNS": "80"}, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("PlanError: cannot plan contingency")

@@ -85,7 +85,7 @@ def test_plan_and_release_say_why_in_words_in_json_and_in_the_report(folder, sfu
     code, out, _ = sfumato_cli("plan", *wanted)
     assert (code, "no method was named, so aim was taken" in out, "time:      about" in out) == (0, True, True)
     assert "aim was taken" in json.loads(sfumato_cli("plan", *wanted, "--json")[1])["notes"][0]
-    code, out, _ = sfumato_cli("release", "p.csv", *wanted, "--out", "b")
+    code, out, _ = sfumato_cli("release", "p.csv", *wanted, "--no-ledger", "--out", "b")
     assert (code, "aim was taken" in out) == (0, True)
     assert 'rows repaired for rules: job == "yes" implies age >= 16: ' in out
     assert f"more rows for free: sfumato sample {folder / 'b'}" in out
@@ -93,12 +93,12 @@ def test_plan_and_release_say_why_in_words_in_json_and_in_the_report(folder, sfu
     assert "so aim was taken" in Path("b/report.html").read_text()
     assert sfumato_cli("verify", "b")[0] == 0
     assert sfumato_cli("sample", "b", "--rows", "50", "--out", "more.csv")[0] == 0
-    body = json.loads(sfumato_cli("release", "p.csv", *wanted, "--out", "c", "--json")[1])
+    body = json.loads(sfumato_cli("release", "p.csv", *wanted, "--no-ledger", "--out", "c", "--json")[1])
     assert (body["method"], "aim was taken" in body["notes"][0]) == ("aim", True)
 
 
 def test_a_missing_epsilon_is_explained(folder, sfumato_cli):
-    code, _, err = sfumato_cli("release", "p.csv", "--schema", "s.toml", "--out", "b")
+    code, _, err = sfumato_cli("release", "p.csv", "--schema", "s.toml", "--no-ledger", "--out", "b")
     assert code == 2
     assert "aim needs epsilon: add --epsilon 1" in err
     assert "because no --method was given" in err
@@ -148,7 +148,7 @@ def test_repeated_workloads_are_sets_and_other_parameters_have_their_kinds():
 
 def test_a_weighted_workload_goes_into_the_bundle_and_its_script(folder, sfumato_cli):
     settings = ("--set", 'workload={"age,sex": 2, "sex,job": 1}', "--seed", "3")
-    wanted = ("release", "p.csv", "--schema", "s.toml", "--epsilon", "1", *settings)
+    wanted = ("release", "p.csv", "--schema", "s.toml", "--epsilon", "1", "--no-ledger", *settings)
     assert sfumato_cli(*wanted, "--out", "b")[0] == 0
     script = Path("b/reproduce.py").read_text()
     assert "workload=[[['age', 'sex'], 2], [['sex', 'job'], 1]]" in script

@@ -30,7 +30,7 @@ def folder(bundles, tmp_path, monkeypatch, sfumato_cli) -> Path:
         Path("h.toml").write_text(CODEBOOK)
         assert sfumato_cli("ledger", "init", "L", "--schema", "h.toml", "--epsilon", "2", "--delta", "1e-8")[0] == 0
         assert sfumato_cli(*RELEASE, "--out", "bundle", "--ledger", "L")[0] == 0
-        assert sfumato_cli(*RELEASE, "--out", "seeded", "--seed", "4")[0] == 0
+        assert sfumato_cli(*RELEASE, "--out", "seeded", "--seed", "4", "--no-ledger")[0] == 0
     monkeypatch.chdir(tmp_path)
     for name in ("bundle", "seeded"):
         Path(name).symlink_to(bundles / name)
@@ -53,6 +53,14 @@ def test_rows_cost_nothing_and_carry_the_guarantee(folder, sfumato_cli, bundles)
     assert table.num_rows == 1234 and table.column_names == ["sex", "persons", "children", "insured"]
     assert b"epsilon = 2" in table.schema.metadata[b"sfumato.guarantee"]
     assert files() == {"more.parquet"}
+
+
+@pytest.mark.parametrize("rows", ["99999999999999999999999", "100000001", "0", "-5"])
+def test_a_number_of_rows_that_nobody_can_want_is_refused(folder, sfumato_cli, rows):
+    code, _, err = sfumato_cli("sample", "bundle", f"--rows={rows}", "--out", "more.parquet")
+    assert code == 2
+    assert "rows must be a whole number between 1 and 100,000,000" in err
+    assert files() == set()
 
 
 def test_a_seed_repeats_rows_and_stamps_nothing(folder, sfumato_cli):

@@ -21,10 +21,12 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato import Contingency, Histogram, Ledger, Marginals, Schema
-from sfumato.errors import BundleError
+from sfumato.errors import BundleError, LedgerError, UnmarkedBundleWarning
 from sfumato.report import bundle, html
-from sfumato.report.bundle import file_record, file_stems, prepare_output, save_bundle
+from sfumato.report.bundle import file_record, file_stems, held, prepare_output, save_bundle
 from sfumato.report.document import ReleaseDocument
+from sfumato.report.leftovers import tidy
+from sfumato.report.script import reproduction_script
 from sfumato.report.verify import verify_bundle
 
 METHODS = {
@@ -175,7 +177,7 @@ def test_an_added_and_a_removed_file_are_found(copied):
         (folder / path).write_bytes(content)
     (folder / "schema.toml").rename(folder.parent / "elsewhere.toml")
     (folder / "schema.toml").symlink_to(folder.parent / "elsewhere.toml")
-    assert "schema.toml is missing" in verify_bundle(folder).problems
+    assert verify_bundle(folder).problems == ("schema.toml is a link; a bundle holds its files itself",)
 
 
 def test_a_smaller_epsilon_is_found_however_it_is_forged(copied):
@@ -205,6 +207,155 @@ def test_a_smaller_epsilon_is_found_however_it_is_forged(copied):
         reseal(folder, forgery)
         assert any(sign in problem for problem in verify_bundle(folder).problems), forgery
     assert any("records another event" in problem for problem in verify_bundle(folder, ledger).problems)
+
+
+EVIL = "import os\nos.system('echo taken')\n"
+
+
+@pytest.mark.parametrize(("path", "content"), [("reproduce.py", EVIL), ("report.html", "<h1>All is well</h1>")])
+def test_a_replaced_script_or_page_is_found_though_hashes_and_seal_match(copied, path, content):
+    _, folder, ledger = copied
+    (folder / path).write_text(content)
+    reseal(folder)
+    (problem,) = verify_bundle(folder).problems
+    assert problem.startswith(f"{path} is not the")
+    assert any("another release.json" in found for found in verify_bundle(folder, ledger).problems)
+
+
+def test_one_changed_letter_of_the_page_is_found(copied):
+    _, folder, _ = copied
+    text = (folder / "report.html").read_text()
+    (folder / "report.html").write_text(text.replace("What is promised", "What is Promised", 1))
+    reseal(folder)
+    assert any(problem.startswith("report.html is not the page") for problem in verify_bundle(folder).problems)
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"module": "os"}, "does not live in os:"), ({"class_name": "Popen"}, "does not live in"),
+    ({"name": "magic"}, "is not one of sfumato's"), ({"summary": "safe in every way"}, "is described otherwise"),
+])  # fmt: skip
+def test_a_method_that_is_not_the_registrys_is_found(copied, change, words):
+    _, folder, _ = copied
+    reseal(folder, lambda body: body["method"].update(change))
+    document = ReleaseDocument.from_json((folder / "release.json").read_text())
+    (folder / "reproduce.py").write_text(reproduction_script(document))
+    reseal(folder)
+    assert any(words in problem for problem in verify_bundle(folder).problems)
+
+
+def test_what_another_version_wrote_is_said_to_be_unchecked(copied):
+    _, folder, _ = copied
+    (folder / "reproduce.py").write_text(EVIL)
+    reseal(folder, lambda body: body["versions"].update(sfumato="9.9"))
+    check = verify_bundle(folder)
+    assert check.ok
+    assert check.verdict == "verified, but not in full"
+    assert "reproduce.py and report.html were not compared: sfumato 9.9 made this bundle" in check.unchecked[0]
+
+
+def test_links_folders_and_outside_paths_are_refused_before_anything_is_opened(copied, monkeypatch, tmp_path):
+    _, folder, _ = copied
+    (folder / "empty").mkdir()
+    assert verify_bundle(folder).problems == ("the folder empty holds nothing that release.json lists",)
+    (folder / "empty").rmdir()
+    opened: list[str] = []
+    monkeypatch.setattr(Path, "read_bytes", lambda self: opened.append(str(self)) or b"")
+    monkeypatch.setattr(pq, "ParquetFile", lambda path: opened.append(str(path)))
+    (tmp_path / "elsewhere").mkdir()
+    (folder / "etc").symlink_to(tmp_path / "elsewhere")
+    assert verify_bundle(folder).problems == ("etc is a link; a bundle holds its files itself",)
+    (folder / "etc").unlink()
+    os.mkfifo(folder / "pipe")
+    assert verify_bundle(folder).problems == ("pipe is neither a file nor a folder",)
+    (folder / "pipe").unlink()
+    (folder / "release.json").rename(tmp_path / "release.json")
+    (folder / "release.json").symlink_to(tmp_path / "release.json")
+    assert verify_bundle(folder).problems == ("release.json is a link; a bundle holds its files itself",)
+    assert opened == []
+
+
+@pytest.mark.parametrize("outside", ["/etc/passwd", "../secret.parquet", "a\\..\\b"])
+def test_tables_outside_the_bundle_are_never_opened(copied, outside, monkeypatch):
+    _, folder, _ = copied
+    body = json.loads((folder / "release.json").read_text())
+    body["tables"][0]["parquet"] = outside
+    (folder / "release.json").write_text(json.dumps(body))
+    monkeypatch.setattr(pq, "ParquetFile", lambda path: pytest.fail(f"opened {path}"))
+    monkeypatch.setattr(pq, "read_schema", lambda path: pytest.fail(f"opened {path}"))
+    assert any("outside the bundle" in problem for problem in verify_bundle(folder).problems)
+
+
+def test_a_full_disk_is_not_called_damage(saved, monkeypatch):
+    _, folder, _ = saved
+
+    def full(_path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pq, "ParquetFile", full)
+    with pytest.raises(BundleError, match="this machine cannot check now") as caught:
+        verify_bundle(folder)
+    assert "nothing was found against the bundle" in caught.value.next_step
+
+
+def test_the_ledger_knows_which_document_a_spend_came_to(table, tmp_path):
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.open_table("households", epsilon=10)
+    made = sfumato.release(table, METHODS["histogram"], ledger=ledger)
+    sequence = made.entries[0].sequence
+    assert made.ledger is ledger and ledger.outcomes("households") == {}
+    first, second = made.save(tmp_path / "first"), made.save(tmp_path / "second")
+    assert (first / "release.json").read_bytes() == (second / "release.json").read_bytes()
+    outcome = ledger.outcomes("households")[sequence]
+    assert (outcome.kind, outcome.sha256) == ("saved", file_record(first / "release.json").sha256)
+    assert verify_bundle(first, ledger) and verify_bundle(second, ledger)
+    reseal(first, lambda body: body.update(notes=["fit for everything"]))
+    assert any("the ledger knows another release.json" in found for found in verify_bundle(first, ledger).problems)
+
+
+def test_a_ledger_that_cannot_be_told_leaves_the_bundle_standing(table, tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.open_table("households", epsilon=10)
+    made = sfumato.release(table, METHODS["histogram"], ledger=ledger)
+
+    def busy(*_arguments):
+        raise LedgerError("the ledger is held by another process")
+
+    monkeypatch.setattr(Ledger, "mark_saved", busy)
+    with pytest.warns(UnmarkedBundleWarning, match="is complete, but the ledger could not be told: the ledger is held"):
+        folder = made.save(tmp_path / "b")
+    check = verify_bundle(folder, ledger)
+    assert check and len(check.notes) == 1
+
+
+@pytest.mark.parametrize("path", [None, 5, "", b"bytes", "nul\0", "\udcff\ud800"])
+def test_what_is_no_path_has_a_name(table, path):
+    made = sfumato.release(table, METHODS["histogram"])
+    with pytest.raises(BundleError, match=r"must be a path|cannot be called"):
+        made.save(path)
+
+
+def test_what_a_killed_run_left_is_finished_or_removed(table, tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.open_table("households", epsilon=10)
+    made = sfumato.release(table, METHODS["histogram"], ledger=ledger)
+    folder = made.save(tmp_path / "whole")
+    partial = tmp_path / ".release-1.0123abcd.partial"
+    shutil.copytree(folder, partial)
+    (broken := tmp_path / ".release-2.0123abcd.partial").mkdir()
+    (broken / "data.csv").write_text("half")
+    states = {Path(each.path).name: each.state for each in tidy(tmp_path)}
+    assert states == {"release-1": "finished", broken.name: "incomplete"}
+    assert verify_bundle(tmp_path / "release-1", ledger)
+    assert broken.exists()
+    with held(broken):
+        assert [each.state for each in tidy(tmp_path, clean=True)] == ["being written"]
+    assert [each.state for each in tidy(tmp_path, clean=True)] == ["removed"]
+    assert not broken.exists()
+    shutil.copytree(folder, partial)
+    (state,) = tidy(tmp_path)
+    assert (state.state, "is taken" in state.detail) == ("complete", True)
+    with pytest.raises(BundleError, match="is not a folder"):
+        tidy(tmp_path / "none")
 
 
 def test_unknown_events_and_other_tables_are_found(copied):

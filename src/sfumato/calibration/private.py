@@ -40,6 +40,7 @@ most r / (r - 1) times the largest (plus scores), 1.1 to 2 times for r of 10 to 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -50,7 +51,7 @@ import numpy as np
 from sfumato.calibration.result import Charge, Point
 from sfumato.calibration.search import with_value
 from sfumato.calibration.target import Target
-from sfumato.errors import PlanError
+from sfumato.errors import NoLedgerWarning, PlanError
 from sfumato.privacy.accountant import basic, guarantee_of
 from sfumato.privacy.event import Event, Part
 from sfumato.privacy.exact import Number, exact, positive, text
@@ -60,8 +61,9 @@ from sfumato.privacy.randomness import Randomness
 from sfumato.privacy.selection import Selection
 from sfumato.privacy.strength import refuse_weak
 from sfumato.releases.method import ChecksTable, Method
+from sfumato.releases.outcome import lost_on_failure
 from sfumato.releases.plan import Plan, event_facts
-from sfumato.releases.release import Release, carried_out, plan, promised
+from sfumato.releases.release import UNRECORDED, Release, book_of, carried_out, plan, promised
 from sfumato.schema import Schema
 from sfumato.table import Table
 from sfumato.utility.metrics import METRICS, Trial
@@ -173,16 +175,19 @@ def climb(
     score = Score(target, table.schema, epsilon, tuple(values), beta)
     rungs = [_rung(method, parameter, value, table, rows, seed, score) for value in values]
     weak = refuse_weak(*basic(_all_events(rungs)), allow_weak)
-    book = None if ledger is None else Ledger.of(ledger)
+    if ledger is None:
+        warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)
+    book = book_of(ledger)
     table.require_valid()
     for rung in rungs:  # all of them before anything is spent: a refusal halfway would depend on the rows
         if isinstance(rung.method, ChecksTable):
             rung.method.require_table(table, rung.plan)
     table.rehearse()
     at_once = book is not None and _admits(book, table.schema.name, rungs)
-    paid = book.spend(table.schema.name, _all_events(rungs)) if book is not None and at_once else ()
+    paid = list(book.spend(table.schema.name, _all_events(rungs)) if book is not None and at_once else ())
     ladder = _Ladder(table, rows, seed, options, book, at_once, level, parameter, weak)
-    return _steps(ladder, rungs, score, randomness, list(paid))
+    with lost_on_failure(book, paid):
+        return _steps(ladder, rungs, score, randomness, paid)
 
 
 def _require_selectable(target: Target, epsilon: Number, beta: float) -> None:
@@ -313,7 +318,8 @@ def _kept(
     release = replace(release, notes=(*others, *release.guarantee.warnings))
     if ladder.book is None:
         return release
-    return replace(release, entries=tuple(paid), account=ladder.book.account(made.schema.name))
+    account = ladder.book.account(made.schema.name)
+    return replace(release, entries=tuple(paid), account=account, ledger=ladder.book)
 
 
 def _selection(parameter: str, rungs: Sequence[Rung], climbed: int, score: Score) -> Selection:

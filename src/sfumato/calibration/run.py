@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sfumato.calibration.private import BETA, SCORE_EPSILON, climb
@@ -14,9 +13,9 @@ from sfumato.calibration.search import GRID, MOST_POINTS, Curve, by_bisection, o
 from sfumato.calibration.target import Target
 from sfumato.errors import PlanError
 from sfumato.privacy.exact import Number, exact, show
-from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Method
+from sfumato.releases.release import LedgerChoice
 from sfumato.table import Table
 
 COSTS = ("pilot", "declared", "private")
@@ -29,7 +28,7 @@ def calibrate(
     method: Method, target: str | Target, table: Table | None = None, pilot: Table | None = None, *,
     grid: Sequence[float] | None = None, bisection: bool | tuple[float, float] = False, repeats: int = REPEATS,
     cost: Cost | None = None, parameter: str = "epsilon", prefer: Prefer | None = None, level: float = LEVEL,
-    rows: int | None = None, seed: int | None = None, ledger: Ledger | str | Path | None = None,
+    rows: int | None = None, seed: int | None = None, ledger: LedgerChoice = None,
     score_epsilon: Number = SCORE_EPSILON, beta: float = BETA, options: Mapping[str, Any] | None = None,
     allow_weak: bool = False,
 ) -> Calibration:  # fmt: skip
@@ -72,7 +71,7 @@ class _Asked:
     level: float
     rows: int | None
     seed: int | None
-    ledger: Ledger | str | Path | None
+    ledger: LedgerChoice
     options: dict[str, Any]
 
     @property
@@ -119,7 +118,7 @@ class _Asked:
             problems.append(f"unknown cost {self.how!r}; use one of: {', '.join(COSTS)}")
         if self.pilot is not None and self.how != "pilot":
             problems.append(f"a pilot costs nothing: cost={self.how!r} is about table=")
-        if self.ledger is not None and self.how != "private":
+        if self.ledger and self.how != "private":
             problems.append(f"cost={self.how!r} charges nothing, so that a ledger has nothing to record")
         if self.wanted not in (None, "smallest", "largest"):
             problems.append(f"prefer must be 'smallest' or 'largest', found {self.wanted!r}")

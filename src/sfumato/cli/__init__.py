@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import sys
 
+from sfumato.cli.interrupt import Interrupted, before_anything, listen
+
 
 def main() -> None:
     """Run the command line; named errors become one message and exit code 2."""
-    from sfumato.cli.app import run
-
+    try:
+        listen()
+        from sfumato.cli.app import run
+    except Interrupted as stop:
+        sys.exit(before_anything(stop.number))
+    except BaseException:
+        if Interrupted.received is None:  # some modules turn whatever stops their import into an error of theirs
+            raise
+        sys.exit(before_anything(Interrupted.received))
     sys.exit(run())

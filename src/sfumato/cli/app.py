@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from functools import cache
@@ -10,8 +11,9 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.console import Voice
-from sfumato.errors import SfumatoError
+from sfumato.cli.console import Voice, shown_warnings
+from sfumato.cli.interrupt import Interrupted, exit_code, words
+from sfumato.errors import ResourceError, SfumatoError
 
 EXIT_BUG = 70
 DEBUG_VARIABLE = "SFUMATO_DEBUG"
@@ -87,29 +89,65 @@ def _register() -> None:
 
 
 def run() -> int:
-    """Run one command and return its exit code: 0, or 2 with a named error."""
-    _register()
+    """Run one command and return its exit code: 0, 2 with a named error, or 130 and 143 when a signal stopped it."""
     voice = Voice(json="--json" in sys.argv)
     try:
-        app()
-    except SfumatoError as error:
-        return voice.fail(error)
+        _register()
+        with shown_warnings(voice):
+            app()
     except SystemExit as stop:
+        cause = _cause(stop)
+        if isinstance(cause, KeyboardInterrupt):
+            return voice.stop(words(cause, _verb()), exit_code(signal.SIGINT))
         return int(stop.code) if isinstance(stop.code, int) else int(stop.code is not None)
-    except KeyboardInterrupt:
-        voice.err.print("interrupted; what was recorded in a ledger stays recorded")
-        return 130
-    except Exception as error:  # noqa: BLE001  the last line of defence: a user sees a sentence, not a traceback
-        return _report_bug(voice, error)
+    except BaseException as error:  # noqa: BLE001  the last line of defence: a user sees a sentence, not a traceback
+        return _failed(voice, error)
     return 0
 
 
-def _report_bug(voice: Voice, error: Exception) -> int:
+def _failed(voice: Voice, error: BaseException) -> int:
+    number = error.number if isinstance(error, Interrupted) else Interrupted.received
+    if number is not None:  # an engine may have turned the signal into an error of its own
+        return voice.stop(words(error, _verb()), exit_code(number))
+    if isinstance(error, SfumatoError):
+        return voice.fail(error)
+    if isinstance(error, KeyboardInterrupt):
+        return voice.stop(words(error, _verb()), exit_code(signal.SIGINT))
+    if isinstance(error, MemoryError | RecursionError):
+        return voice.fail(_exhausted(error))
+    return _report_bug(voice, error)
+
+
+def _cause(stop: BaseException) -> BaseException | None:
+    """Return what the command line library turned into an exit."""
+    found: BaseException | None = stop
+    while found is not None and not isinstance(found, KeyboardInterrupt):
+        found = found.__cause__ or found.__context__
+    return found
+
+
+def _verb() -> str | None:
+    return next((word for word in sys.argv[1:] if not word.startswith("-")), None)
+
+
+def _exhausted(error: MemoryError | RecursionError) -> ResourceError:
+    if isinstance(error, MemoryError):
+        found = ResourceError(
+            "there is not enough memory for this", next_step="use fewer columns, levels, bins or rows"
+        )
+    else:
+        found = ResourceError("something given is nested too deeply", next_step="write rules and settings more simply")
+    for note in getattr(error, "__notes__", ()):
+        found.add_note(note)
+    return found
+
+
+def _report_bug(voice: Voice, error: BaseException) -> int:
     if os.environ.get(DEBUG_VARIABLE):
         traceback.print_exception(error)
-    voice.err.print(
-        f"This is a bug in sfumato ({type(error).__name__}: {error}).\n"
-        f"Next step: run again with {DEBUG_VARIABLE}=1 and report what it prints, without private values.",
-        markup=False,
+    told = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
+    voice.complain(
+        f"This is a bug in sfumato ({type(error).__name__}: {error}).{told}\n"
+        f"Next step: run again with {DEBUG_VARIABLE}=1 and report what it prints, without private values."
     )
     return EXIT_BUG

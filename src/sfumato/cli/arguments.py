@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from sfumato.errors import PlanError
+from sfumato.errors import NoLedgerError, PlanError
 from sfumato.privacy.exact import exact, show
 from sfumato.releases.default import choose_method
 from sfumato.releases.method import Method, method_class
 from sfumato.releases.plan import UNSUMMED
+from sfumato.releases.release import WRONG_SETTINGS
 from sfumato.schema import Schema
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV or Parquet file, or a quoted glob of them.")]
@@ -42,6 +43,9 @@ Delta = Annotated[
     str | None, typer.Option(help="Delta of this release, such as 1e-6; aim and mst take 1e-9 unless said.")
 ]
 LedgerUrl = Annotated[str | None, typer.Option("--ledger", "-l", help="Ledger file, or a postgresql:// URL.")]
+NoLedger = Annotated[
+    bool, typer.Option("--no-ledger", help="Release without recording the cost: no cap protects the table.")
+]
 Rows = Annotated[int | None, typer.Option(help="Rows of a synthetic table; the noisy total unless said.")]
 Seed = Annotated[int | None, typer.Option(help="Repeatable run for tests: everything is stamped 'not for release'.")]
 AllowWeak = Annotated[
@@ -55,6 +59,19 @@ ONE_OR_LISTS = ("column", "target", "ranges", "workload")
 """Parameters that are a list only where commas say so."""
 SETS = ("pairs", "workload")
 """Parameters that are a list of column sets; one set may be written alone."""
+
+
+def wanted_ledger(ledger: str | None, no_ledger: bool) -> str | Literal[False]:
+    """Return the ledger that was named, or False where none is wanted; refuse where nobody said which."""
+    if ledger is not None and no_ledger:
+        raise NoLedgerError("--ledger and --no-ledger were both given", next_step="give one of them")
+    if ledger is None and not no_ledger:
+        raise NoLedgerError(
+            "no ledger was given: nobody would add up what releases of this table cost, and no cap would protect it",
+            next_step="make one with 'sfumato ledger init budget.db --schema SCHEMA --epsilon 5 --delta 1e-6' and give "
+            "--ledger budget.db; to release without one, say --no-ledger",
+        )
+    return False if ledger is None else ledger
 
 
 def build_method(name: str, settings: Sequence[str], epsilon: str | None, delta: str | None) -> Method:
@@ -89,7 +106,15 @@ def _build(name: str, settings: Mapping[str, Any], epsilon: str | None, delta: s
     ]
     if problems:
         raise PlanError(f"cannot build the method {name!r}", problems, f"see 'sfumato methods {name}'")
-    return cls(**{key: _shape(fields[key], value) for key, value in values.items()})
+    try:
+        return cls(**{key: _shape(fields[key], value) for key, value in values.items()})
+    except WRONG_SETTINGS as error:
+        given_words = ", ".join(f"{key}={value!r}" for key, value in values.items())
+        raise PlanError(
+            f"cannot build the method {name!r} from {given_words}",
+            [f"{type(error).__name__}: {error}"],
+            f"compare the settings with 'sfumato methods {name}'",
+        ) from error
 
 
 def _how_to_give(key: str) -> str:
@@ -117,7 +142,7 @@ def _read_value(key: str, value: str) -> Any:
     if value[:1] in "[{" and value:
         try:
             return json.loads(value)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise PlanError(
                 f"--set {key}: {value!r} is not valid JSON", next_step='write [["age"], ["age", "sex"]]'
             ) from error

@@ -18,12 +18,14 @@ from sfumato.cli.arguments import (
     Epsilon,
     LedgerUrl,
     MethodName,
+    NoLedger,
     Rows,
     SchemaPath,
     Seed,
     Settings,
     build_method,
     read_settings,
+    wanted_ledger,
 )  # fmt: skip
 from sfumato.cli.console import Voice
 from sfumato.errors import BundleError, PlanError
@@ -70,6 +72,7 @@ def calibrate(
     delta: Delta = None,
     score_epsilon: Annotated[str, typer.Option(help="Budget of each noisy score, with --cost private.")] = "0.1",
     ledger: LedgerUrl = None,
+    no_ledger: NoLedger = False,
     rows: Rows = None,
     seed: Seed = None,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Folder; NAME-calibration unless said.")] = None,
@@ -86,6 +89,7 @@ def calibrate(
     from sfumato.calibration import Target, calibrate
 
     voice, facts = Voice(json), Schema.load(schema)
+    book = wanted_ledger(ledger, no_ledger) if cost == "private" else ledger
     wanted = _method(method, settings or [], epsilon, delta, parameter)
     asked = Target.parse(target)
     places = _places(out, facts.name, force, cost)
@@ -94,7 +98,7 @@ def calibrate(
         found = calibrate(
             wanted, asked, grid=_grid(grid), bisection=_range(bisection, search_range), repeats=repeats,
             cost=cast("Any", cost), parameter=parameter, prefer=cast("Any", prefer), rows=rows, seed=seed,
-            ledger=ledger, score_epsilon=score_epsilon, options=read_settings(options or []),
+            ledger=book, score_epsilon=score_epsilon, options=read_settings(options or []),
             pilot=table if cost == "pilot" else None, table=None if cost == "pilot" else table,
             allow_weak=allow_weak,
         )  # fmt: skip

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+import unicodedata
+import warnings
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,22 +21,55 @@ from rich.table import Table
 from sfumato.errors import SfumatoError
 
 EXIT_ERROR = 2
+UNSAFE = re.compile(r"[^\n -~]")
+"""Everything but plain ASCII is looked at; most of it is fine."""
+JOINERS = "\u200c\u200d"
+"""Invisible, but part of how many languages and emoji are written."""
+
+
+def printable(text: str) -> str:
+    r"""Return text in which nothing moves the cursor or turns the reading direction: names and values are not ours.
+
+    >>> printable("m\x1b[2J"), printable("Zürich, 東京")
+    ('m\\x1b[2J', 'Zürich, 東京')
+    """
+    return UNSAFE.sub(lambda found: _shown(found[0]), text)
+
+
+def _shown(character: str) -> str:
+    if character in JOINERS or unicodedata.category(character) not in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"):
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+
+
+def in_a_cell(value: object) -> str:
+    """Return a value for one cell or title: a line break could pass for another row."""
+    return escape(printable(str(value)).replace("\n", "\\n"))
+
+
+def machine_readable(body: Any) -> str:
+    """Return JSON that is as safe on a terminal as it is plain for machines."""
+    text = json.dumps(body, indent=2, default=str, ensure_ascii=False)
+    return UNSAFE.sub(lambda found: found[0] if _shown(found[0]) == found[0] else json.dumps(found[0])[1:-1], text)
 
 
 @dataclass(frozen=True)
 class Ticker:
-    """Progress of one piece of work: called with the rows counted so far, and told in words what else is done."""
+    """Progress of one piece of work: told in words what is being done. Numbers of private rows are never shown."""
 
     progress: Progress
     task: TaskID
+    public: bool = False
+    """Whether the rows that are counted are synthetic, so that their number may be shown."""
 
     def __call__(self, rows: int) -> None:
-        """Show how many rows were counted."""
-        self.say(f"{rows:,} rows")
+        """Note that rows were counted; how many there are in a private table is nobody's business."""
+        self.say(f"{rows:,} rows" if self.public else "counting")
 
     def say(self, text: str) -> None:
         """Show what is being done."""
-        self.progress.update(self.task, done=escape(text))
+        self.progress.update(self.task, done=in_a_cell(text))
 
 
 @dataclass
@@ -47,40 +83,68 @@ class Voice:
     def say(self, text: str = "", style: str | None = None) -> None:
         """Print a line for people; silent with JSON."""
         if not self.json:
-            self.out.print(escape(text), style=style)
+            self.out.print(escape(printable(text)), style=style)
 
     def table(self, title: str, headers: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """Print a table for people; silent with JSON."""
         if self.json:
             return
-        table = Table(title=title, title_justify="left", header_style="bold", title_style="bold")
+        table = Table(title=in_a_cell(title), title_justify="left", header_style="bold", title_style="bold")
         for header in headers:
-            table.add_column(header, overflow="fold")
+            table.add_column(in_a_cell(header), overflow="fold")
         for row in rows:
-            table.add_row(*(escape(str(cell)) for cell in row))
+            table.add_row(*(in_a_cell(cell) for cell in row))
         self.out.print(table, soft_wrap=False)
 
     def panel(self, title: str, text: str, style: str = "green") -> None:
         """Print a framed text for people; silent with JSON."""
         if not self.json:
-            self.out.print(Panel(escape(text), title=title, title_align="left", border_style=style), soft_wrap=False)
+            framed = Panel(escape(printable(text)), title=in_a_cell(title), title_align="left", border_style=style)
+            self.out.print(framed, soft_wrap=False)
 
     def document(self, body: Mapping[str, Any] | Sequence[Any]) -> None:
         """Print the JSON document when JSON was asked for."""
         if self.json:
-            sys.stdout.write(json.dumps(body, indent=2, default=str, ensure_ascii=False) + "\n")
+            sys.stdout.write(machine_readable(body) + "\n")
+
+    def complain(self, text: str) -> None:
+        """Print a text on standard error."""
+        self.err.print(printable(text), markup=False)
 
     def fail(self, error: SfumatoError) -> int:
-        """Report a named error and return the exit code."""
+        """Report a named error, and what it says was spent all the same; return the exit code."""
+        spent = [str(note) for note in getattr(error, "__notes__", ())]
         if self.json:
-            sys.stdout.write(json.dumps(error.to_dict(), indent=2, ensure_ascii=False) + "\n")
-        self.err.print(f"[bold red]{type(error).__name__}[/]: {escape(str(error))}")
+            sys.stdout.write(machine_readable({**error.to_dict(), **({"spent": spent} if spent else {})}) + "\n")
+        told = "\n".join([printable(str(error)), *(printable(note) for note in spent)])
+        self.err.print(f"[bold red]{type(error).__name__}[/]: {escape(told)}")
         return EXIT_ERROR
 
+    def stop(self, text: str, code: int) -> int:
+        """Say what an interruption left behind and return the exit code."""
+        if self.json:
+            body = {"error": "Interrupted", "message": text, "problems": [], "next_step": ""}
+            sys.stdout.write(machine_readable(body) + "\n")
+        self.complain(text)
+        return code
+
     @contextmanager
-    def counting(self, what: str) -> Generator[Ticker]:
+    def counting(self, what: str, public: bool = False) -> Generator[Ticker]:
         """Show progress on standard error while rows are counted and models fitted; only on a terminal."""
         bar, done = BarColumn(bar_width=20, pulse_style="cyan"), TextColumn("{task.fields[done]}")
-        columns = (SpinnerColumn(), TextColumn(what), bar, TimeElapsedColumn(), done)
+        columns = (SpinnerColumn(), TextColumn(in_a_cell(what)), bar, TimeElapsedColumn(), done)
         with Progress(*columns, console=self.err, transient=True, disable=not self.err.is_terminal) as progress:
-            yield Ticker(progress, progress.add_task(what, total=None, done=""))
+            yield Ticker(progress, progress.add_task(in_a_cell(what), total=None, done=""), public)
+
+
+@contextmanager
+def shown_warnings(voice: Voice) -> Generator[None]:
+    """Print warnings as sentences for people, not as lines of source code."""
+
+    def show(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None,
+             line: str | None = None) -> None:  # fmt: skip
+        voice.complain(f"{category.__name__}: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield

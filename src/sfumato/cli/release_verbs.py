@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,7 @@ from sfumato.cli.arguments import (
     Delta,
     Epsilon,
     LedgerUrl,
+    NoLedger,
     OptionalMethod,
     Rows,
     SchemaPath,
@@ -26,10 +27,14 @@ from sfumato.cli.arguments import (
     Settings,
     choose_or_build,
     stages_as_rows,
+    wanted_ledger,
 )  # fmt: skip
 from sfumato.cli.console import EXIT_ERROR, Voice
+from sfumato.cli.interrupt import standing
+from sfumato.errors import SfumatoError
 from sfumato.privacy.guarantee import one_of
 from sfumato.releases.method import methods as all_methods
+from sfumato.releases.outcome import lost_on_failure, spent_words
 from sfumato.releases.plan import Plan
 from sfumato.releases.release import Release, describe_cost
 from sfumato.releases.release import plan as plan_release
@@ -37,7 +42,11 @@ from sfumato.releases.release import release as run_release
 from sfumato.schema import Schema
 from sfumato.table import read
 
+if TYPE_CHECKING:
+    from sfumato.report.verify import BundleCheck
+
 MOST_STAGES, LAST_STAGES = 12, 3
+EXIT_NOT_FOR_RELEASE, EXIT_IN_PART = 3, 4
 Out = Annotated[str, typer.Option("--out", "-o", help="Folder for the bundle; it must not exist or be empty.")]
 PrivateReport = Annotated[
     str | None,
@@ -116,6 +125,7 @@ def release(
     epsilon: Epsilon = None,
     delta: Delta = None,
     ledger: LedgerUrl = None,
+    no_ledger: NoLedger = False,
     rows: Rows = None,
     seed: Seed = None,
     delimiter: Delimiter = None,
@@ -126,22 +136,26 @@ def release(
     """Release a table and write the bundle: data, schema, release.json, report.html and the script that repeats it.
 
     The budget is checked and recorded before any noise is drawn. When anything is wrong, nothing is written and nothing
-    is spent.
+    is spent. A ledger is needed, or --no-ledger.
     """
     from sfumato.report.bundle import prepare_output
 
-    voice = Voice(json)
+    voice, book = Voice(json), wanted_ledger(ledger, no_ledger)
     facts = Schema.load(schema)
     wanted, reason = choose_or_build(method, facts, settings or [], epsilon, delta)
     prepare_output(out, private_report)
-    with voice.counting(f"releasing {wanted.name}") as progress:
-        table = read(data, facts, delimiter, progress)
-        made = explained_release(run_release(table, wanted, rows, ledger, seed, allow_weak), reason)
-        bundle = made.save(out, private_report, table if private_report else None)
-    show_release(voice, made, bundle)
-    if private_report:
-        voice.say(f"custodian's copy (confidential): {private_report}", style="yellow")
-    voice.document(release_document(made, bundle))
+    with standing() as stand:
+        with voice.counting(f"releasing {wanted.name}") as progress:
+            table = read(data, facts, delimiter, progress)
+            made = explained_release(run_release(table, wanted, rows, book, seed, allow_weak), reason)
+            stand.words = f"{spent_words(made.entries)}; nothing was written" if made.entries else stand.words
+            with lost_on_failure(made.ledger, made.entries, SfumatoError):  # this process ends, and the release with it
+                bundle = made.save(out, private_report, table if private_report else None)
+        stand.words = f"the bundle is complete: {bundle}"
+        show_release(voice, made, bundle)
+        if private_report:
+            voice.say(f"custodian's copy (confidential): {private_report}", style="yellow")
+        voice.document(release_document(made, bundle))
 
 
 def explained_release(made: Release, reason: str | None) -> Release:
@@ -209,17 +223,33 @@ def verify(
     ledger: LedgerUrl = None,
     json: AsJson = False,
 ) -> None:
-    """Check a bundle: hashes, schema, events, guarantee, and its record in a ledger when one is given."""
+    """Check a bundle: hashes, schema, events, guarantee, script, page, and its record in a ledger when one is given.
+
+    Ends with 0 where everything holds, with 2 where something does not, with 3 where everything holds but the run was
+    seeded and is NOT FOR RELEASE, and with 4 where the bundle is another version's and could not be checked in full.
+    """
     from sfumato.report.verify import verify_bundle
 
     voice = Voice(json)
     result = verify_bundle(bundle, ledger)
-    voice.document(result.model_dump(mode="json"))
+    code = verified_code(result)
+    voice.document({**result.model_dump(mode="json"), "verdict": result.verdict, "exit_code": code})
     for problem in result.problems:
         voice.say(f"  - {problem}", style="red")
-    voice.say(f"{bundle}: {'verified' if result.ok else f'{len(result.problems)} problems'}", style="bold")
+    for word in (*result.unchecked, *result.notes):
+        voice.say(f"  note: {word}", style="yellow")
+    voice.say(f"{bundle}: {result.verdict}", style="bold")
+    if code:
+        raise typer.Exit(code)
+
+
+def verified_code(result: BundleCheck) -> int:
+    """Return the exit code of a verification."""
     if not result.ok:
-        raise typer.Exit(EXIT_ERROR)
+        return EXIT_ERROR
+    if result.stamp is not None:
+        return EXIT_NOT_FOR_RELEASE
+    return EXIT_IN_PART if result.unchecked else 0
 
 
 def list_methods(

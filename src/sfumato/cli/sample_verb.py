@@ -9,6 +9,7 @@ import typer
 
 from sfumato.cli.arguments import AsJson, Rows
 from sfumato.cli.console import Voice
+from sfumato.releases.plan import sound_rows
 
 if TYPE_CHECKING:
     from sfumato.synthesizers.graphical.fitted import FittedModel
@@ -49,10 +50,11 @@ def sample(
     from sfumato.synthesizers.graphical.sample_file import format_of, write_rows
     from sfumato.synthesizers.graphical.whole_file import refuse_place
 
+    sound_rows(rows)
     voice, kind = Voice(json), format_of(out)
     refuse_place(Path(out).absolute(), force)
     fitted = FittedModel.load(model)
-    with voice.counting("drawing") as progress:
+    with voice.counting("drawing", public=True) as progress:
         batches = fitted.draws(rows, seed=seed, rounding=not independent)
         written = write_rows(fitted, out, kind, batches, force, progress)
     _show(voice, fitted, written, out)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.errors import PlanError, TableError
+from sfumato.errors import NoLedgerWarning, PlanError, TableError
 from sfumato.privacy.accountant import basic, promise_of
 from sfumato.privacy.event import Event
 from sfumato.privacy.exact import exact, show, text
@@ -18,6 +20,7 @@ from sfumato.privacy.noise import require_seedable
 from sfumato.privacy.randomness import Randomness
 from sfumato.privacy.strength import refuse_weak
 from sfumato.releases.method import ChecksTable, Method, Model
+from sfumato.releases.outcome import lost_on_failure
 from sfumato.releases.plan import Plan
 from sfumato.schema import Schema
 from sfumato.table.frames import Tables, to_frame
@@ -26,6 +29,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sfumato.table import Table
+
+LedgerChoice = Ledger | str | Path | Literal[False] | None
+"""A ledger, its path or URL; False where none is wanted; None where nobody said."""
+WRONG_SETTINGS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+"""What a method raises on parameters of a shape that its own checks did not foresee."""
+UNRECORDED = (
+    "no ledger was given, so no cap protects this table and nobody adds up what its releases cost; give ledger=..., or "
+    "ledger=False if that is meant"
+)
+FORMULA_SIGNS = ("=", "+", "-", "@")
+"""A cell that begins like this is a formula to a spreadsheet."""
+
+
+def _now() -> str:
+    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,6 +67,10 @@ class Release:
     account: Account | None = None
     model: Model | None = None
     """The fitted model with this guarantee attached, where the method has one: rows drawn from it cost nothing more."""
+    ledger: Ledger | None = field(default=None, repr=False)
+    """Where the cost was recorded; ``save`` marks there what became of it."""
+    created_at: str = field(default_factory=_now)
+    """Saved twice, a release gives the same files to the last byte: the time is that of the release."""
 
     def __repr__(self) -> str:
         lines = sum(table.num_rows for table in self.tables.values())
@@ -86,7 +108,7 @@ def plan(
     subject: Table | Schema,
     method: Method,
     rows: int | None = None,
-    ledger: Ledger | str | Path | None = None,
+    ledger: LedgerChoice = None,
     seed: int | None = None,
     allow_weak: bool = False,
 ) -> Plan:
@@ -96,15 +118,15 @@ def plan(
     """
     schema = subject if isinstance(subject, Schema) else _table(subject).schema
     _refuse_non_method(method)
-    made = method.plan(schema, rows, Randomness.of(seed).mode)
+    made = _planned(method, schema, rows, seed)
     if any(event.is_formal for event in made.events):
         schema.require_confirmed()
         if seed is not None:
             require_seedable(part.scale for event in made.events for part in event.parts)
     made = made.model_copy(update={"notes": (*made.notes, *_notes(schema, method, made, rows, allow_weak))})
-    if ledger is None:
+    book = book_of(ledger)
+    if book is None:
         return made
-    book = Ledger.of(ledger)
     account = book.check(schema.name, made.events)
     return made.model_copy(update=_balance(book, account, made))
 
@@ -113,7 +135,47 @@ def _notes(schema: Schema, method: Method, made: Plan, rows: int | None, allow_w
     """Return what the caller must be told; refuses a promise that would protect nobody."""
     ignored = f"{method.name} makes no rows, so rows is ignored"
     promise = promised(schema, made, False, allow_weak)
-    return (*((ignored,) if rows is not None and method.makes != "rows" else ()), *promise.warnings)
+    return (
+        *((ignored,) if rows is not None and method.makes != "rows" else ()),
+        *_formula_note(schema),
+        *promise.warnings,
+    )
+
+
+def _planned(method: Method, schema: Schema, rows: int | None, seed: int | None) -> Plan:
+    try:
+        return method.plan(schema, rows, Randomness.of(seed).mode)
+    except WRONG_SETTINGS as error:
+        raise PlanError(
+            f"{method.name} cannot be planned with these parameters",
+            [f"{type(error).__name__}: {error}"],
+            f"compare them with 'sfumato methods {method.name}'",
+        ) from error
+
+
+def _formula_note(schema: Schema) -> list[str]:
+    """Levels are public and stay as they are; whoever opens data.csv in a spreadsheet should know of them."""
+    named = [column.name for column in schema if any(_is_formula(value) for value in column.values or ())]
+    if not named:
+        return []
+    told = "begin with = + - or @: a spreadsheet takes such cells of data.csv for formulas"
+    return [f"levels of {', '.join(named)} {told}"]
+
+
+def _is_formula(value: str | int) -> bool:
+    if not isinstance(value, str) or not value.startswith(FORMULA_SIGNS):
+        return False
+    try:
+        return float(value) != float(value)  # a signed number is read as that number
+    except ValueError:
+        return True
+
+
+def book_of(ledger: LedgerChoice) -> Ledger | None:
+    """Return the ledger that was chosen, if any."""
+    if ledger is True:  # pyright: ignore[reportUnnecessaryComparison]
+        raise PlanError("ledger=True names no ledger", next_step="give its path or URL; ledger=False goes without one")
+    return None if ledger is None or ledger is False else Ledger.of(ledger)
 
 
 def _balance(book: Ledger, account: Account, made: Plan) -> dict[str, str]:
@@ -128,17 +190,20 @@ def release(
     table: Table,
     method: Method,
     rows: int | None = None,
-    ledger: Ledger | str | Path | None = None,
+    ledger: LedgerChoice = None,
     seed: int | None = None,
     allow_weak: bool = False,
 ) -> Release:
     """Release a table by a method. Nothing is spent and nothing is drawn when anything is wrong.
 
     Order: plan (schema only), ledger check (pure), table check, record in one transaction, then count and draw noise.
-    A crash after recording loses budget, never privacy. ``allow_weak`` is that of :func:`plan`; the guarantee says it.
+    A crash after recording loses budget, never privacy. Without a ledger it warns; ``ledger=False`` says that none is
+    wanted. ``allow_weak`` is that of :func:`plan`; the guarantee says it.
     """
     randomness = Randomness.of(_sound_seed(seed))
-    book = None if ledger is None else Ledger.of(ledger)
+    if ledger is None:
+        warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=2)
+    book = book_of(ledger)
     made = plan(_table(table), method, rows, book, seed, allow_weak)
     guarantee = promised(table.schema, made, book is not None, allow_weak)
     table.require_valid()
@@ -147,7 +212,8 @@ def release(
     if book is not None:
         table.rehearse()
     entries = book.spend(table.schema.name, made.events) if book is not None else ()
-    return carried_out(table, method, made, guarantee, randomness, rows, book, entries)
+    with lost_on_failure(book, entries):
+        return carried_out(table, method, made, guarantee, randomness, rows, book, entries)
 
 
 def carried_out(
@@ -164,11 +230,13 @@ def carried_out(
     output = method.run(table, made, randomness, rows)
     account = book.account(table.schema.name) if book is not None else None
     model = output.model.promised(guarantee, made.events, randomness.stamp) if output.model is not None else None
+    tables = {names: to_frame(data, "arrow", randomness.stamp) for names, data in output.tables.items()}
     return Release(
         method=method, schema=table.schema, plan=made, guarantee=guarantee,
-        events=made.events, tables=output.tables, single=output.single, frame_kind=table.frame_kind,
+        events=made.events, tables=tables, single=output.single, frame_kind=table.frame_kind,
         randomness=randomness, statistics=output.statistics, confidential=output.confidential,
         notes=(*made.notes, *output.notes), entries=tuple(entries), account=account, model=model,
+        ledger=book,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""A release on disk: written beside its place and moved there whole, so that no partial bundle ever exists."""
+"""A release on disk: written beside its place and moved there whole, so that a bundle is complete or absent."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Generator, Iterator, Mapping
+import warnings
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from sfumato.errors import BundleError, SfumatoError
+from sfumato.errors import BundleError, SfumatoError, UnmarkedBundleWarning
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.releases.method import Makes
+from sfumato.releases.outcome import lost_on_failure
 from sfumato.report.document import FileRecord, ReleaseDocument, ReleasedTable
 from sfumato.report.script import reproduction_script
 
@@ -35,45 +38,87 @@ WARNING = "NOT-FOR-RELEASE.txt"
 TABLES = "tables"
 METADATA = "sfumato."
 """Prefix of the key-value metadata of Parquet files."""
-LONGEST_STEM = 100
+PARTIAL = ".partial"
+"""End of the name of a bundle that is being written."""
+LONGEST_STEM, LONGEST_NAME = 100, 60
+MARK_IT = "mark it with 'sfumato doctor FOLDER --ledger LEDGER'"
 NEW_FOLDER = "give a folder that does not exist yet, for example --out release-1"
 AGAIN = "nothing more is spent by saving again: call release.save() with another folder"
 
 
 def prepare_output(directory: str | Path, private_report: str | Path | None = None) -> None:
     """Refuse an output folder that cannot take a bundle; leaves nothing behind. Call it before anything is spent."""
-    target = Path(directory).absolute()
+    target = _place(directory, "the folder of a bundle")
     with _named_failure(target, NEW_FOLDER):
         _refuse_occupied(target)
         _refuse_read_only(target if target.exists() else target.parent)
         _refuse_unmovable(target)
         if private_report is not None:
-            _refuse_private_place(Path(private_report).absolute(), target)
+            _refuse_private_place(_place(private_report, "the custodian's copy"), target)
         with _workshop(target, keep_parents=False) as folder:
             (folder / "probe").write_bytes(b"sfumato")
 
 
+def _place(path: Any, what: str) -> Path:
+    """Return an absolute path; refuse what is no path, or one that no system can hold."""
+    if not isinstance(path, str | os.PathLike) or not (text := os.fspath(path)):
+        raise BundleError(f"{what} must be a path, found {path!r}", next_step=NEW_FOLDER)
+    if not isinstance(text, str) or not _can_be_written(text):
+        raise BundleError(f"{what} cannot be called {path!r}", next_step=NEW_FOLDER)
+    return Path(text).absolute()
+
+
+def _can_be_written(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
 def save_bundle(release: Release, directory: str | Path, private_report: str | Path | None = None,
                 table: Table | None = None) -> Path:  # fmt: skip
-    """Write a release as a bundle and return its folder.
+    """Write a release as a bundle and return its folder; the ledger is told what became of the spend.
 
     ``private_report`` writes the custodian's copy, which sets true values beside the released ones, to a path outside
     the bundle; it needs the private ``table``.
     """
-    target = Path(directory).absolute()
+    target = _place(directory, "the folder of a bundle")
     if private_report is not None and table is None:
         raise BundleError(
             "the custodian's copy shows true values and needs the private table",
             next_step="call release.save(directory, private_report=path, table=table)",
         )
     prepare_output(target, private_report)
+    private = None if private_report is None else _place(private_report, "the custodian's copy")
+    with lost_on_failure(release.ledger, release.entries):
+        sealed = _write_in_place(release, target, private, table)
+    if release.ledger is not None and release.entries:
+        mark_saved(release.ledger, release.entries, target, sealed)
+    return target
+
+
+def _write_in_place(release: Release, target: Path, private: Path | None, table: Table | None) -> str:
+    """Write everything, move it to its place, and return the SHA-256 of its document."""
     with _named_failure(target, AGAIN), _workshop(target, keep_parents=True) as folder:
         document = write_bundle(release, folder)
-        if private_report is None or table is None:
+        sealed = file_record(folder / DOCUMENT).sha256
+        if private is None or table is None:
             folder.rename(target)
         else:
-            _publish_with_private(release, document, folder, target, Path(private_report).absolute(), table)
-    return target
+            _publish_with_private(release, document, folder, target, private, table)
+    return sealed
+
+
+def mark_saved(ledger: Ledger, entries: Sequence[Entry], folder: Path, sha256: str) -> None:
+    """Tell the ledger that a spend came to this bundle. The bundle stands whatever happens: a failure is a warning."""
+    complete = f"the bundle {str(folder)!r} is complete, but the ledger could not be told"
+    try:
+        ledger.mark_saved(entries, sha256)
+    except SfumatoError as error:
+        warnings.warn(UnmarkedBundleWarning(f"{complete}: {error.headline}; {MARK_IT}"), stacklevel=4)
+    except BaseException as stop:
+        stop.add_note(f"{complete}; {MARK_IT}")
+        raise
 
 
 def write_bundle(release: Release, folder: Path) -> ReleaseDocument:
@@ -89,7 +134,8 @@ def write_bundle(release: Release, folder: Path) -> ReleaseDocument:
         release.model.save(folder / MODEL)
     document = ReleaseDocument.from_release(release, tables=tables)
     (folder / SCRIPT).write_text(reproduction_script(document), encoding="utf-8")
-    page = public_page(document.with_files(file_records(folder)), release.schema, release.tables)
+    shown = {listed.columns: table for listed, table in zip(tables, release.tables.values(), strict=True)}
+    page = public_page(document.with_files(file_records(folder)), release.schema, shown)
     (folder / REPORT).write_text(page, encoding="utf-8")
     document = document.with_files(file_records(folder))
     (folder / DOCUMENT).write_text(document.to_json(), encoding="utf-8")
@@ -185,14 +231,37 @@ def _workshop(target: Path, keep_parents: bool) -> Generator[Path]:
     """Make a folder beside the target; whatever is still in it at the end is removed."""
     absent = [parent for parent in target.parents if not parent.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
-    folder = target.parent / f".{target.name[:60]}.{secrets.token_hex(4)}.partial"
+    folder = target.parent / f".{target.name[:LONGEST_NAME]}.{secrets.token_hex(4)}{PARTIAL}"
     try:
         folder.mkdir()
-        yield folder
+        with held(folder):
+            yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         if not (keep_parents and target.exists()):
             _remove_empty(absent)
+
+
+@contextmanager
+def held(folder: Path) -> Generator[bool]:
+    """Hold a folder while it is written; false where another process holds it. The system lets go of the dead's."""
+    try:
+        import fcntl
+    except ImportError:  # a system without such locks
+        yield True
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        free = True
+    except BlockingIOError:
+        free = False
+    except OSError:  # a file system without locks
+        free = True
+    try:
+        yield free
+    finally:
+        os.close(descriptor)
 
 
 def _remove_empty(folders: list[Path]) -> None:

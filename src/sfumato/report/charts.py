@@ -6,10 +6,11 @@ colours as plain values for pictures outside a page.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import altair as alt
 from numpy.typing import NDArray
@@ -24,6 +25,23 @@ FEW_LABELS = 14
 SHORT_LABEL = 5
 BAR_HEIGHT = 22
 PLOT_HEIGHT = 260
+TAKEN_NAMES = (
+    "constructor",
+    "hasOwnProperty",
+    "isPrototypeOf",
+    "propertyIsEnumerable",
+    "toLocaleString",
+    "toString",
+    "valueOf",
+    "__proto__",
+    "__defineGetter__",
+    "__defineSetter__",
+    "__lookupGetter__",
+    "__lookupSetter__",
+)
+"""Names that every object of the chart library has already."""
+INVISIBLE = "\u200b"
+SEPARATORS = {0x2028: "\\u2028", 0x2029: "\\u2029"}
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 
 
@@ -228,7 +246,23 @@ def _bare(chart: Any) -> Spec:
     spec: Spec = chart.to_dict(context={"pre_transform": False})
     for key in ("$schema", "config"):
         spec.pop(key, None)
-    return spec
+    return _harmless(spec)
+
+
+def _harmless(node: Any, hint: bool = False) -> Any:
+    """Return a specification in which no name or value of the user's can be read as code or stop the drawing.
+
+    Vega writes titles of tooltips into expressions, where it escapes quotes alone, and uses values as keys of objects.
+    """
+    if isinstance(node, dict):
+        fields = cast("dict[str, Any]", node)
+        return {key: _harmless(value, key == "tooltip" or (hint and key == "title")) for key, value in fields.items()}
+    if isinstance(node, list):
+        return [_harmless(value, hint) for value in cast("list[Any]", node)]
+    if not isinstance(node, str):
+        return node
+    kept = f"{INVISIBLE}{node}" if node in TAKEN_NAMES else node
+    return json.dumps(kept, ensure_ascii=False)[1:-1].replace('\\"', '"').translate(SEPARATORS) if hint else kept
 
 
 def static_spec(spec: Spec, width: int = 640) -> Spec:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import importlib.metadata
 import json
@@ -31,7 +30,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 UNRECORDED = "The cost of this release was not recorded: no ledger was given, so no cap protects the table."
-DISTRIBUTIONS = ("cryptography", "dp-accounting", "duckdb", "numba", "numpy", "opendp", "pyarrow")
+DISTRIBUTIONS = ("altair", "cryptography", "dp-accounting", "duckdb", "jinja2", "numba", "numpy", "opendp", "pyarrow",
+                 "vl-convert-python")  # fmt: skip
 
 
 class Record(BaseModel):
@@ -56,6 +56,18 @@ class ReleasedTable(Record):
     """Lines of the released table: cells of a count table, synthetic rows, or points of a curve."""
     parquet: str
     csv: str
+
+    @field_validator("parquet", "csv")
+    @classmethod
+    def _inside_the_bundle(cls, path: str) -> str:
+        return _inside(path)
+
+
+def _inside(path: str) -> str:
+    """Refuse a path that leads out of the bundle: it is never opened."""
+    if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\\" in path or "\0" in path:
+        raise ValueError(f"a file outside the bundle: {path!r}")
+    return path
 
 
 class MethodRecord(Record):
@@ -136,10 +148,7 @@ class ReleaseDocument(Record):
     @field_validator("files")
     @classmethod
     def _inside_the_bundle(cls, files: dict[str, FileRecord]) -> dict[str, FileRecord]:
-        outside = [path for path in files if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts]
-        if outside:
-            raise ValueError(f"files outside the bundle: {', '.join(outside)}")
-        return files
+        return {_inside(path): record for path, record in files.items()}
 
     @classmethod
     def from_release(cls, release: Release, files: Mapping[str, FileRecord] | None = None,
@@ -147,7 +156,7 @@ class ReleaseDocument(Record):
         """Return the sealed document of a release."""
         recorded = RecordedCost.of(release.entries, release.account) if release.entries and release.account else None
         return cls(
-            created_at=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+            created_at=release.created_at,
             table=release.schema.name, method=_method(release), adjacency=release.schema.adjacency,
             unit=release.plan.unit, guarantee=release.guarantee, statement=release.guarantee.statement(),
             events=release.events, stages=release.plan.stages, statistics=plain(dict(release.statistics)),

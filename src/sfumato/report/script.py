@@ -92,7 +92,8 @@ def _in_docstring(name: str) -> str:
 
 
 def _call(class_name: str, parameters: dict[str, Any]) -> str:
-    arguments = [f"{name}={value!r}" for name, value in parameters.items()]
+    # sorted, as release.json holds them: the script can be written anew from the document and compared
+    arguments = [f"{name}={value!r}" for name, value in sorted(parameters.items())]
     one_line = f"{class_name}({', '.join(arguments)})"
     if len(one_line) <= WIDTH:
         return one_line

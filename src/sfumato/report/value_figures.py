@@ -23,7 +23,8 @@ def value_figures(tables: Mapping[ColumnSet, pa.Table], truth: Mapping[ColumnSet
                   ) -> list[Figure]:  # fmt: skip
     """Return a figure for every released curve: a table with a place, a value and the spread of its noise."""
     curves = {names: table for names, table in tables.items() if is_curve(table)}
-    return [_figure(names, table, None if truth is None else truth[names]) for names, table in curves.items()]
+    true = [None] * len(curves) if truth is None else [truth[names] for names in curves]
+    return [_figure(table, beside) for table, beside in zip(curves.values(), true, strict=True)]
 
 
 def is_curve(table: pa.Table) -> bool:
@@ -31,7 +32,7 @@ def is_curve(table: pa.Table) -> bool:
     return table.num_rows > 1 and table.num_columns == 3 and table.column_names[2] == SPREAD
 
 
-def _figure(names: ColumnSet, table: pa.Table, truth: pa.Table | None) -> Figure:
+def _figure(table: pa.Table, truth: pa.Table | None) -> Figure:
     place, value, _ = table.column_names
     columns = [column.to_pylist() for column in table.columns]
     true = None if truth is None else truth.column(1).to_pylist()
@@ -48,7 +49,7 @@ def _figure(names: ColumnSet, table: pa.Table, truth: pa.Table | None) -> Figure
     spec = curve(columns[0], columns[1], columns[2], true, place, value)
     label = f"Line of the released {value} against {place}, {len(lines)} points; the table below holds the values."
     over = max(len(lines) - MOST_VALUES, 0)
-    return Figure(" ".join(names).replace("_", " "), tuple(notes), (Panel("", label, spec),), header,
+    return Figure(f"{value} by {place}".replace("_", " "), tuple(notes), (Panel("", label, spec),), header,
                   tuple(lines[:MOST_VALUES]), over)  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import errno
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,25 +15,34 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from sfumato import __version__
 from sfumato.errors import BundleError, SfumatoError
 from sfumato.privacy.accountant import basic, totals
 from sfumato.privacy.calibration import is_certified
 from sfumato.privacy.event import Event, kind_of
 from sfumato.privacy.exact import exact, round_down, show
 from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.randomness import STAMP, Randomness
 from sfumato.privacy.strength import is_beyond
 from sfumato.releases.method import REGISTRY, method_class
+from sfumato.report import regenerate
 from sfumato.report.bundle import DOCUMENT, METADATA, MODEL, REPORT, SCHEMA, SCRIPT, WARNING, file_record
+from sfumato.report.contents import Contents
 from sfumato.report.document import ReleaseDocument, ReleasedTable, released_schema
 from sfumato.schema import Schema
 from sfumato.table.frames import cell_table
 
 REQUIRED = (SCHEMA, REPORT, SCRIPT)
+EXHAUSTED = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+EXHAUSTED_WORDS = ("no space left", "disk full", "disk is full", "out of memory", "too many open files")
+"""Signs that this machine, not the bundle, is at its end."""
+FINISH = "'sfumato doctor FOLDER --ledger LEDGER'"
 
 
 class BundleCheck(BaseModel):
-    """What was checked and what did not hold; true in a condition when everything held."""
+    """What was checked and what did not hold; true in a condition when everything held.
+
+    A seeded bundle may hold and still be not for release: ``stamp`` says so.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -41,9 +50,27 @@ class BundleCheck(BaseModel):
     ok: bool
     checks: tuple[str, ...]
     problems: tuple[str, ...] = ()
+    stamp: str | None = None
+    """What a seeded run is stamped with: it must not be released."""
+    unchecked: tuple[str, ...] = ()
+    """What only another version of sfumato, or of what draws the page, could compare."""
+    notes: tuple[str, ...] = ()
+    """What is worth knowing and no fault of the bundle."""
 
     def __bool__(self) -> bool:
         return self.ok
+
+    @property
+    def verdict(self) -> str:
+        """The result in a few words."""
+        if not self.ok:
+            return f"{len(self.problems)} problem{'s' if len(self.problems) > 1 else ''}"
+        part = ", but not in full" if self.unchecked else ""
+        return (
+            f"verified{part}"
+            if self.stamp is None
+            else f"verified{part}, but {self.stamp.replace(STAMP, STAMP.upper())}"
+        )
 
 
 def verify_bundle(directory: str | Path, ledger: Ledger | str | Path | None = None) -> BundleCheck:
@@ -51,11 +78,16 @@ def verify_bundle(directory: str | Path, ledger: Ledger | str | Path | None = No
     folder = Path(directory)
     _refuse_non_bundle(folder)
     inspection = _Inspection(folder)
-    document = inspection.document()
+    inspection.check("nothing in the folder is a link", lambda: Contents.of(folder).strange)
+    document = None if inspection.problems else inspection.document()
     if document is not None:
         inspection.run(document, None if ledger is None else Ledger.of(ledger))
     problems = tuple(inspection.problems)
-    return BundleCheck(directory=str(folder), ok=not problems, checks=tuple(inspection.checks), problems=problems)
+    return BundleCheck(
+        directory=str(folder), ok=not problems, checks=tuple(inspection.checks), problems=problems,
+        stamp=None if document is None else document.randomness.stamp,
+        unchecked=() if document is None else tuple(regenerate.unchecked(document)), notes=tuple(inspection.notes),
+    )  # fmt: skip
 
 
 def _refuse_non_bundle(folder: Path) -> None:
@@ -76,6 +108,7 @@ class _Inspection:
     folder: Path
     checks: list[str] = field(default_factory=list[str])
     problems: list[str] = field(default_factory=list[str])
+    notes: list[str] = field(default_factory=list[str])
 
     def document(self) -> ReleaseDocument | None:
         self.checks.append(f"{DOCUMENT} can be read and carries its own seal")
@@ -94,10 +127,14 @@ class _Inspection:
         return document
 
     def run(self, document: ReleaseDocument, ledger: Ledger | None) -> None:
-        self.check("every listed file is there, unchanged, and no other file is", lambda: self.files(document))
+        self.check("every listed file is there, unchanged, and nothing else is", lambda: self.files(document))
         self.check("the events compose to the stated guarantee", lambda: _guarantee_problems(document))
         self.check("the noise is as large as each event's cost demands", lambda: _noise_problems(document))
         self.check("the stamp of seeded runs is everywhere or nowhere", lambda: self.stamps(document))
+        title = "the method is one of sfumato's, and described as sfumato describes it"
+        self.check(title, lambda: regenerate.method_problems(document))
+        title = f"{SCRIPT} is the script that {DOCUMENT} makes"
+        self.check(title, lambda: regenerate.script_problems(self.folder, document))
         schema = self.schema(document)
         if schema is not None:
             self.check("the method's plan on this schema gives these events", lambda: _plan_problems(document, schema))
@@ -107,27 +144,33 @@ class _Inspection:
             if MODEL in document.files:
                 title = f"{MODEL} is sound and carries the same guarantee"
                 self.check(title, lambda: _model_problems(self.folder / MODEL, document, schema))
+            title = f"{REPORT} is the page that {DOCUMENT} and the released tables make"
+            self.check(title, lambda: regenerate.page_problems(self.folder, document, schema))
         if ledger is not None:
             self.check("the ledger holds the recorded events", lambda: _ledger_problems(document, ledger))
+            self.check(f"the ledger's mark is of this {DOCUMENT}", lambda: self.marks(document, ledger))
 
     def check(self, title: str, look: Callable[[], Any]) -> None:
         self.checks.append(title)
         try:
             self.problems += look()
         except SfumatoError as error:
+            _refuse_exhausted(title, error)
             self.problems += [error.headline, *error.problems]
-        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+            _refuse_exhausted(title, error)
             self.problems.append(f"cannot check that {title}: {error}")
 
     def files(self, document: ReleaseDocument) -> Iterator[str]:
-        found = {Path(root, name).relative_to(self.folder).as_posix()
-                 for root, _, names in os.walk(self.folder) for name in names}  # fmt: skip
+        contents = Contents.of(self.folder)
         named = {path for table in document.tables for path in (table.parquet, table.csv)}
         listed = set(document.files)
-        yield from (f"{path} is not listed in {DOCUMENT}" for path in sorted(found - listed - {DOCUMENT}))
+        yield from (f"{path} is not listed in {DOCUMENT}" for path in sorted(contents.files - listed - {DOCUMENT}))
+        needless = contents.needless_folders(listed)
+        yield from (f"the folder {path} holds nothing that {DOCUMENT} lists" for path in needless)
         yield from (f"{DOCUMENT} does not list {path}" for path in sorted(({*REQUIRED} | named) - listed))
         for path, record in document.files.items():
-            if path not in found or (self.folder / path).is_symlink():
+            if path not in contents.files:
                 yield f"{path} is missing"
             elif file_record(self.folder / path) != record:
                 yield f"{path} was changed: its hash is not the one in {DOCUMENT}"
@@ -146,10 +189,25 @@ class _Inspection:
             self.problems.append(f"{SCHEMA} and {DOCUMENT} disagree on name, adjacency or public row count")
         return schema
 
+    def marks(self, document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:
+        """Compare what the ledger says became of the spend with the document that lies here."""
+        outcomes, here = ledger.outcomes(document.table), file_record(self.folder / DOCUMENT).sha256
+        for recorded in document.recorded.entries if document.recorded else ():
+            outcome = outcomes.get(recorded.sequence)
+            if outcome is None:
+                told = f"the ledger does not know what became of entry {recorded.sequence}"
+                self.notes.append(f"{told}; {FINISH} tells it")
+            elif outcome.kind == "lost":
+                yield f"the ledger says that nothing came of entry {recorded.sequence} ({outcome.reason})"
+            elif outcome.sha256 != here:
+                yield f"the ledger knows another {DOCUMENT} for entry {recorded.sequence}: SHA-256 {outcome.sha256}"
+
     def stamps(self, document: ReleaseDocument) -> Iterator[str]:
         stamp, seeded = document.randomness.stamp, document.randomness.mode == "seeded"
         if seeded != (stamp is not None) or seeded != (document.guarantee.randomness == "seeded"):
             yield f"{DOCUMENT}: the stamp, the mode of randomness and the guarantee disagree"
+        if stamp != Randomness.of(document.randomness.seed).stamp:
+            yield f"{DOCUMENT}: the stamp is not the one of this seed"
         if any((event.randomness == "seeded") != seeded for event in document.events):
             yield f"{DOCUMENT}: the events and the mode of randomness disagree"
         if (self.folder / WARNING).exists() != seeded:
@@ -169,6 +227,16 @@ class _Inspection:
             yield f"{listed.csv} and {listed.parquet} do not hold the same values"
         look = {"rows": _row_problems, "counts": _cell_problems, "values": _value_problems}[listed.kind]
         yield from look(schema, listed, table)
+
+
+def _refuse_exhausted(title: str, error: Exception) -> None:
+    """A full disk is no damage: the check could not be made, and says nothing about the bundle."""
+    known = isinstance(error, OSError) and error.errno in EXHAUSTED
+    if known or any(word in str(error).lower() for word in EXHAUSTED_WORDS):
+        raise BundleError(
+            f"this machine cannot check now that {title}: {error}",
+            next_step="free disk space or memory and verify again; nothing was found against the bundle by this",
+        ) from error
 
 
 def _model_problems(path: Path, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
@@ -270,7 +338,7 @@ def _noise_problems(document: ReleaseDocument) -> Iterator[str]:
 
 def _plan_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
     """Plan again from public facts alone: cells, sensitivities, scales and shares must come out the same."""
-    if document.versions.get("sfumato") != __version__ or document.method.name not in REGISTRY:
+    if not regenerate.is_this_version(document) or document.method.name not in REGISTRY:
         return  # another version may plan otherwise; the events were checked by themselves
     method: Any = method_class(document.method.name)
     made = method(**document.method.parameters)

@@ -10,14 +10,22 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.columns import Column
+from sfumato.errors import StampedFrameError
 
 ARROW_TYPES = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32(), "boolean": pa.bool_()}
+UNSTAMPED = ("polars", "duckdb", "ibis")
+"""Kinds of frames without a place for metadata."""
 
 
 def to_frame(table: pa.Table, kind: str, stamp: str | None = None) -> Any:
-    """Return an Arrow table as the kind of frame that the user gave."""
+    """Return an Arrow table as the kind of frame that the user gave; a kind that would lose the stamp is refused."""
     if kind == "arrow":
         return table.replace_schema_metadata({"sfumato": stamp}) if stamp else table
+    if stamp and kind in UNSTAMPED:
+        raise StampedFrameError(
+            f"a {kind} frame cannot carry the stamp {stamp!r}, and rows of a seeded run go nowhere without it",
+            next_step="take release.tables (Arrow, stamped), read the table as pandas or Arrow, or leave the seed out",
+        )
     if kind == "polars":
         import polars as pl
 

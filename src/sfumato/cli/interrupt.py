@@ -1,0 +1,82 @@
+"""Ctrl-C and SIGTERM: stop at once, clean up on the way out, and say what was spent.
+
+Both signals raise an exception of our own. The command line library swallows a KeyboardInterrupt, and engines turn
+what a signal raises into errors of theirs, so the signal is also remembered.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+NOTHING = "nothing was spent and nothing was written"
+SPENDING_VERBS = ("release", "calibrate", "demo", "ledger")
+"""Verbs that may write to a ledger; no other verb can spend."""
+
+
+class Interrupted(BaseException):
+    """A signal told this process to stop."""
+
+    received: int | None = None
+    """The last signal that came, whatever became of the exception."""
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+def listen() -> None:
+    """Turn SIGINT and SIGTERM into :class:`Interrupted`; a signal that was switched off from outside stays off."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _raise)
+
+
+def _raise(number: int, _frame: FrameType | None) -> None:
+    Interrupted.received = number
+    raise Interrupted(number)
+
+
+def exit_code(number: int) -> int:
+    """Return the code that shells expect: 130 for Ctrl-C, 143 for SIGTERM."""
+    return 128 + number
+
+
+def words(error: BaseException, verb: str | None) -> str:
+    """Return what to tell the user: what the release said about itself, or what is true of the verb."""
+    told = getattr(error, "__notes__", ())
+    if told:
+        return f"interrupted: {'; '.join(told)}"
+    if verb in SPENDING_VERBS:
+        return "interrupted: what was recorded in a ledger stays recorded; 'sfumato ledger show LEDGER' lists it"
+    return "interrupted: nothing was spent"
+
+
+@dataclass
+class Standing:
+    """What is true if a signal comes now; a verb that spends keeps it up to date."""
+
+    words: str = NOTHING
+
+
+@contextmanager
+def standing() -> Generator[Standing]:
+    """Yield what is true so far; an interruption that says nothing itself carries it to the user."""
+    stand = Standing()
+    try:
+        yield stand
+    except BaseException as error:
+        stopped = Interrupted.received is not None or not isinstance(error, Exception | SystemExit)
+        if stopped and not getattr(error, "__notes__", ()):
+            error.add_note(stand.words)
+        raise
+
+
+def before_anything(number: int) -> int:
+    """Say that nothing had begun, without any import, and return the exit code."""
+    sys.stderr.write(f"interrupted before anything began: {NOTHING}\n")
+    return exit_code(number)

@@ -1,0 +1,71 @@
+"""Is a bundle's script, page and method what its own document makes of them? Written anew and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from sfumato import __version__
+from sfumato.registry import REGISTRY
+from sfumato.releases.method import method_class
+from sfumato.report.bundle import DOCUMENT, REPORT, SCRIPT
+from sfumato.report.document import ReleaseDocument, versions
+from sfumato.report.html import public_page
+from sfumato.report.script import reproduction_script
+from sfumato.schema import Schema
+
+DRAWN_BY = ("altair", "jinja2", "vl-convert-python")
+"""Other versions of these draw the same page with other bytes."""
+
+
+def is_this_version(document: ReleaseDocument) -> bool:
+    """Whether the bundle was made by the sfumato that looks at it: another may plan, write and draw otherwise."""
+    return document.versions.get("sfumato") == __version__
+
+
+def unchecked(document: ReleaseDocument) -> list[str]:
+    """Return what cannot be compared here, and why."""
+    made = document.versions.get("sfumato", "an unknown version")
+    if not is_this_version(document):
+        return [f"method, plan, {SCRIPT} and {REPORT} were not compared: sfumato {made} made this bundle, and this is "
+                f"{__version__}; do not run {SCRIPT} before that version has verified it"]  # fmt: skip
+    here = versions()
+    other = [f"{name} {document.versions.get(name, '(not said)')} (here {here[name]})" for name in DRAWN_BY
+             if document.versions.get(name) != here[name]]  # fmt: skip
+    return [f"{REPORT} was not compared: it was drawn with {', '.join(other)}"] if other else []
+
+
+def method_problems(document: ReleaseDocument) -> Iterator[str]:
+    """Look whether the method is a registered one and is described as sfumato describes it."""
+    if not is_this_version(document):
+        return
+    said = document.method
+    if said.name not in REGISTRY:
+        yield f"the method {said.name!r} is not one of sfumato's, so nothing that it states can be checked"
+    elif REGISTRY[said.name] != f"{said.module}:{said.class_name}":
+        home = f"{said.module}:{said.class_name}"
+        yield f"the method {said.name!r} does not live in {home}: {SCRIPT} would run other code"
+    else:
+        cls = method_class(said.name)
+        if (cls.summary, cls.about, cls.makes) != (said.summary, said.about, said.makes):
+            yield f"the method {said.name!r} is described otherwise than sfumato describes it"
+        if cls.formal not in (None, said.formal):
+            standing = "a" if cls.formal else "no"
+            yield f"the method {said.name!r} has {standing} formal guarantee, and {DOCUMENT} says otherwise"
+
+
+def script_problems(folder: Path, document: ReleaseDocument) -> Iterator[str]:
+    """Write reproduce.py anew and compare."""
+    if is_this_version(document) and (folder / SCRIPT).read_bytes() != reproduction_script(document).encode():
+        yield f"{SCRIPT} is not the script that {DOCUMENT} makes: do not run it"
+
+
+def page_problems(folder: Path, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
+    """Draw report.html anew from the document, the schema and the released tables, and compare."""
+    if unchecked(document):
+        return
+    tables = {listed.columns: pq.ParquetFile(folder / listed.parquet).read() for listed in document.tables}
+    if (folder / REPORT).read_bytes() != public_page(document, schema, tables).encode():
+        yield f"{REPORT} is not the page that {DOCUMENT} and the released tables make"

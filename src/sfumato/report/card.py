@@ -77,16 +77,20 @@ def released(document: ReleaseDocument) -> list[str]:
     if document.method.makes == "values":
         return [f"{_numbers(document)} with noise: {document.method.summary}.", document.method.about]
     if document.method.makes == "rows":
-        names = tables[0].columns
-        return [
-            f"{say(tables[0].rows)} synthetic rows with {len(names)} columns: {', '.join(names)}.",
-            document.method.about,
-        ]
+        return [*_released_rows(document), document.method.about]
     cells = sum(table.rows for table in tables)
     named = "; ".join(" x ".join(table.columns) for table in tables)
     what = "1 table" if len(tables) == 1 else f"{len(tables)} tables"
     sign = CLAMPED if document.method.parameters.get("nonnegative") else UNBIASED
     return [f"Noisy counts of all {say(cells)} cells of {what}: {named}.", f"{WHOLE_DOMAIN} {sign}"]
+
+
+def _released_rows(document: ReleaseDocument) -> list[str]:
+    names, kept = document.tables[0].columns, document.statistics.get("not_synthesised") or []
+    what = "rows" if kept else "synthetic rows"
+    sentence = f"{say(document.tables[0].rows)} {what} with {len(names)} columns: {', '.join(names)}."
+    drawn = ", ".join(name for name in names if name not in kept)
+    return [sentence, *([f"{', '.join(kept)}: released as they are; {drawn}: synthetic."] if kept else [])]
 
 
 def _numbers(document: ReleaseDocument) -> str:

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 import sfumato
 from sfumato import Ledger, PlausibleDeniability
-from sfumato.errors import PlanError, TableError
+from sfumato.errors import PlanError
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.tree import Edge, TreeModel
 from sfumato.schema import Column, Schema
 from sfumato.synthesizers.deniability_attempt import attempt
-from sfumato.synthesizers.deniability_law import PrivacyTest, cell_index, output_law
+from sfumato.synthesizers.deniability_law import (
+    PrivacyTest,
+    cell_index,
+    output_law,
+    pass_probability,
+    prior_share,
+    smallest_delta,
+)
+from sfumato.synthesizers.proposal_kernel import DEAREST, cell_width, whole_costs
 from sfumato.synthesizers.proposals import KernelModel, SeedModel, Seeds
 from sfumato.table.draft import draft_schema
 from statistical.laws import ALPHA
@@ -112,6 +123,93 @@ def test_counting_equals_a_scan(kind, gamma, tree):
     assert found.tolist() == [int((cells[drawn, y] == cells[s, y]).sum()) for s, y in zip(own, at, strict=True)]
 
 
+BANDWIDTH = 1.0955790961432328
+"""At gamma 2 a float sum of costs lies on the end of a cell in one order of the columns, and below it in another."""
+NEAR_A_CELL_END = (3, 9, 6)
+ALIKE = {
+    "one": ({(0, 8, 8): 60, (6, 8, 7): 60, (1, 0, 7): 4, (7, 2, 11): 11, (0, 10, 11): 9, (4, 4, 1): 5}, (0, 7, 1)),
+    "two": ({(0, 8, 8): 600, (5, 9, 9): 600, (1, 1, 2): 31, (2, 10, 11): 132, (6, 3, 10): 6, (7, 4, 11): 45,
+             (5, 3, 0): 2, (3, 10, 2): 4}, (0, 8, 1)),
+}  # fmt: skip
+"""Pairs of neighbours, as rows with their counts and the record that is added: it flips the order of the columns."""
+
+
+def whole_numbers() -> KernelModel:
+    columns = tuple(Column(name, "integer", bounds=(0, most)) for name, most in zip(NAMES, (9, 10, 11), strict=True))
+    return KernelModel.of(Schema(name="t", columns=columns), NAMES, bandwidth=BANDWIDTH, stay=0.8)
+
+
+def seeds_of(rows: dict[tuple[int, ...], int]) -> Seeds:
+    return Seeds.of(np.array(list(rows)), np.array(list(rows.values())))
+
+
+@pytest.mark.parametrize("pair", list(ALIKE))
+def test_one_record_moves_the_count_of_a_cell_by_at_most_one(pair):
+    """The order in which columns are added up follows the private rows; the sum must not."""
+    rows, record = ALIKE[pair]
+    model, own = whole_numbers(), np.array(list(rows))
+    candidates = np.tile(NEAR_A_CELL_END, (len(own), 1))
+    alone = model.plausible(seeds_of(rows), own, candidates, 2.0)
+    more = model.plausible(seeds_of(rows | {record: rows.get(record, 0) + 1}), own, candidates, 2.0)
+    assert ((more - alone >= 0) & (more - alone <= 1)).all()
+
+
+def law_of_a_row(model: KernelModel, table: Seeds, test: PrivacyTest) -> np.ndarray:
+    """The exact law of one released row, from the counts that the program itself finds for every seed and record."""
+    domain = np.array(list(itertools.product(*(range(len(kernel)) for kernel in model.kernels))))
+    own = np.repeat(table.codes, len(domain), axis=0)
+    candidates = np.tile(domain, (len(table.codes), 1))
+    counts = model.plausible(table, own, candidates, test.gamma).reshape(len(table.codes), -1)
+    p = np.prod([kernel[own[:, i], candidates[:, i]] for i, kernel in enumerate(model.kernels)], axis=0)
+    passes = pass_probability(counts, test.k, test.epsilon0)
+    places = max(table.total, test.k)
+    released = (table.counts[:, None] * p.reshape(counts.shape) * passes).sum(axis=0) / places
+    prior, share = np.full(len(domain), 1 / len(domain)), prior_share(test.k, test.gamma, test.epsilon0)
+    return (1 - share) * (released + (1 - released.sum()) * prior) + share * prior
+
+
+@pytest.mark.parametrize("pair", list(ALIKE))
+def test_the_exact_law_of_neighbours_keeps_the_guarantee(pair):
+    """Every record of the domain, k between the two counts that an order of columns could give."""
+    rows, record = ALIKE[pair]
+    test = PrivacyTest(k=90, gamma=2.0, epsilon0=1.0, t=70) if pair == "one" else PrivacyTest(900, 2.0, 0.2, 800)
+    model = whole_numbers()
+    laws = [law_of_a_row(model, seeds_of(table), test) for table in (rows, rows | {record: rows.get(record, 0) + 1})]
+    assert laws[0].sum() == pytest.approx(1)
+    assert smallest_delta(*laws, test.epsilon) <= test.delta
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_cells_are_those_of_whole_costs_in_any_order(data):
+    """Counts equal a scan with Python's whole numbers, columns added up in the order of the schema."""
+    gamma = data.draw(st.sampled_from([1.000001, 1.3, 2.0, 64.0]))
+    bandwidth = data.draw(st.sampled_from([0.001, 0.7, BANDWIDTH, 5.0]))
+    columns = tuple(Column(name, "integer", bounds=(0, most)) for name, most in zip(NAMES, (2, 5, 3), strict=True))
+    model = KernelModel.of(Schema(name="t", columns=columns), NAMES, bandwidth, 0.8)
+    rows = data.draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5), st.integers(0, 3)), min_size=1))
+    own = np.array(rows)
+    candidates = model.propose(own, np.random.default_rng(data.draw(st.integers(0, 99))))
+    found = model.plausible(Seeds.of(*np.unique(own, axis=0, return_counts=True)), own, candidates, gamma)
+    costs, width = whole_costs(model.kernels), cell_width(gamma, 3)
+
+    def cell(seed: np.ndarray, candidate: np.ndarray) -> int | None:
+        terms = [int(costs[i, candidate[i], seed[i]]) for i in range(3)]
+        return None if max(terms) > 3 * DEAREST else sum(terms) // width
+
+    expected = [sum(cell(other, y) == cell(s, y) for other in own) for s, y in zip(own, candidates, strict=True)]
+    assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("gamma", [1.000001, 1.3, 2.0, 1e9])
+def test_two_costs_of_one_cell_differ_by_a_factor_of_gamma_at_most(gamma):
+    """In exact terms: the widest difference within a cell, plus what rounding can hide in each of d columns."""
+    for columns in (1, 3, 1000):
+        width = cell_width(gamma, columns)
+        assert width >= 1
+        assert width - 1 + columns <= math.log(gamma) * 2**40
+
+
 def test_candidates_outside_the_table_are_counted_too(tree):
     """A level that no row of the table holds must not be mistaken for another group."""
     seeds = Seeds(np.array([[0, 0, 0], [1, 0, 0]]), np.array([5, 7]))
@@ -163,6 +261,25 @@ def test_replace_costs_the_same(schema, frame):
         ({"epsilon": 20, "delta": 0}, "delta"),
         ({"epsilon": 20, "keep": -1}, "keep"),
         ({"epsilon": 20, "model_share": 1}, "model_share"),
+        ({"epsilon": "1e-300"}, "epsilon must be"),
+        ({"epsilon": 1e-300}, "epsilon must be"),
+        ({"epsilon": 1e300}, "epsilon must be"),
+        ({"epsilon": 10**400}, "epsilon must be"),
+        ({"epsilon": float("nan")}, "epsilon must be"),
+        ({"epsilon": True}, "epsilon must be"),
+        ({"epsilon": [1]}, "epsilon must be"),
+        ({"epsilon": 20, "gamma": 10**400}, "gamma must be"),
+        ({"epsilon": 20, "gamma": "two"}, "gamma must be"),
+        ({"epsilon": 20, "bandwidth": 0}, "bandwidth must be"),
+        ({"epsilon": 20, "bandwidth": "1e-30"}, "bandwidth must be"),
+        ({"epsilon": 20, "delta": "1e-299"}, "delta must be"),
+        ({"epsilon": 20, "model_epsilon": -1}, "model_epsilon must be"),
+        ({"epsilon": 20, "columns": [["age", "sex"]]}, "columns must list columns by their names"),
+        ({"epsilon": 20, "columns": {"age": 1}}, "columns must be a column"),
+        ({"epsilon": 20, "columns": []}, "no column"),
+        ({"k": "50.5", "epsilon0": 1}, "k must be a whole number"),
+        ({"k": 50, "epsilon0": [1]}, "epsilon0 must be"),
+        ({"k": 50, "epsilon0": 1, "t": "five"}, "t must be a whole number"),
     ],
 )
 def test_bad_parameters_have_a_name(parameters, message):
@@ -170,18 +287,50 @@ def test_bad_parameters_have_a_name(parameters, message):
         PlausibleDeniability(**parameters)
 
 
-def test_a_table_that_is_too_small_is_refused_and_nothing_is_spent(schema, frame, tmp_path):
+def test_all_bad_parameters_are_listed_at_once():
+    with pytest.raises(PlanError) as caught:
+        PlausibleDeniability(epsilon=-1, delta=2, gamma=None, columns=[3], keep=0.5, model="magic")  # type: ignore[arg-type]
+    assert len(caught.value.problems) == 6
+
+
+@pytest.mark.parametrize("epsilon", ["1e-9", 1e3, 1e9])
+def test_an_odd_budget_is_planned_or_refused_by_name(epsilon, schema):
+    try:
+        assert sfumato.plan(schema, PlausibleDeniability(epsilon=epsilon, columns=["age"]), rows=1).epsilon
+    except PlanError as error:
+        assert "cannot pay" in str(error)
+
+
+def test_a_public_number_of_rows_below_k_is_refused_in_the_plan(schema):
+    public = replace(schema, adjacency="replace", rows=600)
+    with pytest.raises(PlanError, match=r"too small.*600 rows.*k = 700"):
+        sfumato.plan(public, PlausibleDeniability(k=700, gamma=2, epsilon0=1, delta=1e-9))
+    with pytest.raises(PlanError, match=r"too small(.|\n)*fewer rows"):
+        sfumato.plan(public, PlausibleDeniability(epsilon=1), rows=1000)
+
+
+@pytest.mark.parametrize("model", ["seed", "kernel"])
+@pytest.mark.parametrize("rows", [0, 1, 30, 600])
+def test_a_private_number_of_rows_is_neither_refused_nor_told(rows, model, schema, frame, tmp_path):
+    """The theorem covers tables below k, so nothing that is said or recorded may depend on their size."""
     book = Ledger(tmp_path / "ledger.db")
     book.open_table(schema.name, epsilon=10_000, delta="0.1", adjacency=schema.adjacency)
-    hungry = PlausibleDeniability(k=700, gamma=2, epsilon0=1, delta=1e-9)
-    with pytest.raises(TableError, match=r"too small.*600 rows.*k = 700"):
-        sfumato.release(sfumato.read(frame, schema), hungry, ledger=book)
-    with pytest.raises(TableError, match=r"too small(.|\n)*fewer rows"):
-        sfumato.release(sfumato.read(frame, schema), PlausibleDeniability(epsilon=1), rows=1000, ledger=book)
-    assert book.history() == ()
-    public = replace(schema, adjacency="replace", rows=600)
-    with pytest.raises(PlanError, match="too small"):
-        sfumato.plan(public, hungry)
+    method = PlausibleDeniability(k=700, gamma=2, epsilon0=1, delta=1e-9, columns=["age", "sex"], model=model)
+    made = sfumato.release(sfumato.read(frame.head(rows), schema), method, rows=20, ledger=book)
+    assert len(made.data) == 20
+    assert made.plan == sfumato.plan(schema, method, rows=20, ledger=None).model_copy(
+        update={"left_before": made.plan.left_before, "left_after": made.plan.left_after}
+    )
+    assert any("k = 700" in note for note in made.notes)
+
+
+def test_identifiers_are_never_released(schema):
+    """The kernel model measures nothing, so it must look at the roles by itself."""
+    named = schema.replace_columns({"sex": {"role": "identifier"}})
+    for model in ("seed", "kernel"):
+        method = PlausibleDeniability(epsilon=20, columns=["age", "sex"], model=model)
+        with pytest.raises(PlanError, match="identifies people"):
+            sfumato.plan(named, method)
 
 
 def test_one_person_with_several_rows_is_refused(schema):

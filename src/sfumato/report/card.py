@@ -89,9 +89,7 @@ def released(document: ReleaseDocument) -> list[str]:
     if document.method.makes == "values":
         return [f"{_numbers(document)} with noise: {document.method.summary}.", document.method.about]
     if document.method.makes == "rows":
-        names = tables[0].columns
-        made = f"{say(tables[0].rows)} synthetic rows with {len(names)} columns: {', '.join(names)}."
-        return [made, *_as_they_are(document, names), document.method.about]
+        return [*_released_rows(document), document.method.about]
     cells = sum(table.rows for table in tables)
     named = "; ".join(" x ".join(table.columns) for table in tables)
     what = "1 table" if len(tables) == 1 else f"{len(tables)} tables"
@@ -99,12 +97,12 @@ def released(document: ReleaseDocument) -> list[str]:
     return [f"Noisy counts of all {say(cells)} cells of {what}: {named}.", f"{WHOLE_DOMAIN} {sign}"]
 
 
-def _as_they_are(document: ReleaseDocument, names: tuple[str, ...]) -> list[str]:
-    """Say which columns hold true values, where only one value of a row is covered by the promise."""
-    if not document.unit.startswith(ONE_VALUE):
-        return []
-    kept = [name for name in names if document.unit != f"{ONE_VALUE}{name} in one row"]
-    return [f"Released as they are, row by row: {', '.join(kept)}."] if kept else []
+def _released_rows(document: ReleaseDocument) -> list[str]:
+    names, kept = document.tables[0].columns, document.statistics.get("not_synthesised") or []
+    what = "rows" if kept else "synthetic rows"
+    sentence = f"{say(document.tables[0].rows)} {what} with {len(names)} columns: {', '.join(names)}."
+    drawn = ", ".join(name for name in names if name not in kept)
+    return [sentence, *([f"{', '.join(kept)}: released as they are; {drawn}: synthetic."] if kept else [])]
 
 
 def _numbers(document: ReleaseDocument) -> str:

@@ -51,15 +51,8 @@ def stated_budget(test: PrivacyTest, model_epsilon: Fraction, records: int) -> B
     return Budget(model_epsilon, model_delta, exact(round_up(exact(together))), 2 * delta, test)
 
 
-def stated_test(
-    k: Number | None, gamma: Number, epsilon0: Number | None, delta: Number, t: Number | None
-) -> PrivacyTest:
+def stated_test(k: Number, gamma: Number, epsilon0: Number, delta: Number, t: Number | None) -> PrivacyTest:
     """Return the test of stated parameters; with ``t`` left out, the best t at ``delta`` per record."""
-    if k is None or epsilon0 is None:
-        raise PlanError(
-            "the privacy test needs k and epsilon0, or a total epsilon from which they follow",
-            next_step="give epsilon=8 (and delta), or k=50, gamma=4, epsilon0=1, delta=1e-9",
-        )
     whole = exact(k, "k")
     problems = parameter_problems(float(whole), float(exact(gamma, "gamma")), float(exact(epsilon0, "epsilon0")))
     if t is not None and not 1 <= exact(t, "t") < max(whole, 2):

@@ -13,15 +13,17 @@ from functools import lru_cache
 
 from sfumato.errors import PlanError
 from sfumato.privacy.losses import repeated
-from sfumato.synthesizers.deniability_law import ROUNDING, PrivacyTest
+from sfumato.synthesizers.deniability_law import LEAST_NOISE, MOST_NOISE, MOST_SEEDS, ROUNDING, PrivacyTest
 
-FINEST_STEPS = 64
-"""Grid points of the privacy loss between 0 and epsilon: losses are multiples of epsilon, so one would do."""
 DELTA_SHARES = (0.5, 0.2, 0.1, 0.03, 0.01)
 """Shares of the total delta that the tests' own deltas may take; the rest buys a smaller total epsilon."""
 SPLITS = 400
 """Points at which the split of a record's epsilon between noise and cells is tried."""
 HALVINGS = 50
+PLAIN_SUM = 50.0
+"""Above this epsilon of one record the optimum is the plain sum but for what machine numbers cannot show."""
+LARGEST_EXPONENT = 700.0
+"""What exp can still take."""
 
 
 @lru_cache(maxsize=512)
@@ -33,6 +35,8 @@ def composed_epsilon(epsilon: float, delta: float, records: int, total_delta: fl
     """
     from dp_accounting.pld import common, privacy_loss_distribution
 
+    if epsilon > PLAIN_SUM:
+        return records * epsilon if records * delta <= total_delta else math.inf
     one = privacy_loss_distribution.from_privacy_parameters(
         common.DifferentialPrivacyParameters(epsilon, delta), value_discretization_interval=epsilon
     )
@@ -76,11 +80,12 @@ def _cheapest(total_epsilon: float, total_delta: float, delta: float, records: i
     epsilon = record_epsilon(total_epsilon, total_delta, delta, records)
     best: PrivacyTest | None = None
     for i in range(1, SPLITS):
-        noise = epsilon * i / SPLITS
-        t = math.ceil(gamma * (1 + 2 * ROUNDING) / math.expm1(epsilon - noise)) if noise < epsilon else 0
-        if t < 1 or not math.isfinite(t):
+        noise = min(epsilon * i / SPLITS, MOST_NOISE)
+        if noise < LEAST_NOISE or not noise < epsilon:
             continue
-        k = math.ceil(t + math.log(1 / delta) / noise)
-        if best is None or k < best.k:
+        growth = math.expm1(min(epsilon - noise, LARGEST_EXPONENT))
+        t = max(math.ceil(gamma * (1 + 2 * ROUNDING) / growth), 1)
+        k = max(math.ceil(t + math.log(1 / delta) / noise), t + 1)
+        if k <= MOST_SEEDS and (best is None or k < best.k):
             best = PrivacyTest(k, gamma, noise, t)
     return best

@@ -13,6 +13,10 @@ of at most 1 + gamma/t, so q(D', y) <= e^epsilon q(D, y). Where it held fewer, i
 probability is at most P(L >= k - t) <= delta, and the sum over all such y of what it contributes is at most
 delta times the number of seeds.
 
+Cells come from floating point where the seed model adds up its logarithms, in an order that is public; where the kernel
+model adds them up, from whole numbers (:mod:`sfumato.synthesizers.proposal_kernel`). Either way the cell of a seed is a
+function of seed and candidate alone: no other record can move it.
+
 **Repair**. A failed test must not show: not as a missing row, not as a retry, not as time. So a failure is answered by
 a draw from a public prior pi, and with probability lambda the prior answers without an attempt at all. The seed is
 drawn from N = max(|D|, k) places; a place without a record fails. Then *every* output is (epsilon, delta)-DP, whatever
@@ -49,6 +53,10 @@ CELL_SHIFT = 1e-9
 move alike: the ratio within a cell stays at most gamma."""
 ROUNDING = 1e-12
 """Relative slack on gamma for proposals computed in floating point."""
+MOST_SEEDS = 10**12
+LEAST_GAMMA, MOST_GAMMA = 1.000001, 1e9
+LEAST_NOISE, MOST_NOISE = 1e-9, 1e3
+"""Parameters beyond these are slips of the pen: no table has that many rows, no cell is that narrow."""
 NEXT = "see the page 'Plausible deniability' for the meaning of k, t, gamma and epsilon0"
 
 
@@ -102,12 +110,15 @@ class PrivacyTest:
 def parameter_problems(k: float, gamma: float, epsilon0: float) -> list[str]:
     """Return what is wrong with the parameters of a privacy test."""
     problems: list[str] = []
-    if isinstance(k, bool) or k != int(k) or k < 1:
-        problems.append(f"k must be a whole number of at least 1, found {k}")
-    if not (math.isfinite(gamma) and gamma > 1):
-        problems.append(f"gamma must be above 1: seeds of one cell may differ by a factor of gamma, found {gamma}")
-    if not (math.isfinite(epsilon0) and epsilon0 > 0):
-        problems.append(f"epsilon0 must be above 0, found {epsilon0}")
+    if isinstance(k, bool) or not (math.isfinite(k) and k == int(k) and 1 <= k <= MOST_SEEDS):
+        problems.append(f"k must be a whole number from 1 to {MOST_SEEDS:,}, found {k}")
+    if not LEAST_GAMMA <= gamma <= MOST_GAMMA:
+        problems.append(
+            f"gamma must be above 1 (from {LEAST_GAMMA} to {MOST_GAMMA:g}): seeds of one cell may differ by a factor "
+            f"of gamma, found {gamma}"
+        )
+    if not LEAST_NOISE <= epsilon0 <= MOST_NOISE:
+        problems.append(f"epsilon0 must be above 0 (from {LEAST_NOISE:g} to {MOST_NOISE:g}), found {epsilon0}")
     return problems
 
 

@@ -22,22 +22,48 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PlanError, TableError
+from sfumato.errors import PlanError
 from sfumato.privacy.event import Event, Part
-from sfumato.privacy.exact import Number, exact, positive, text
+from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.randomness import Randomness, Uniform
 from sfumato.releases.marginals import Marginals, fit_noisy, noisy_total
-from sfumato.releases.measurement import measure
+from sfumato.releases.measurement import measure, set_problems
 from sfumato.releases.method import Makes, Output
-from sfumato.releases.plan import Plan, Stage, cells_of, event_facts, refuse_memory, table_memory, unit_of
+from sfumato.releases.plan import (
+    Plan,
+    Stage,
+    cells_of,
+    event_facts,
+    refuse_memory,
+    sound_rows,
+    table_memory,
+    unit_of,
+)
 from sfumato.releases.sampling import refuse_impossible_rules, rows_table, sample_rows
 from sfumato.schema import Schema
 from sfumato.synthesizers.deniability_attempt import attempt
 from sfumato.synthesizers.deniability_budget import Budget, stated_budget, stated_test, total_budget
-from sfumato.synthesizers.deniability_law import PrivacyTest, prior_share
+from sfumato.synthesizers.deniability_law import (
+    LEAST_GAMMA,
+    LEAST_NOISE,
+    MOST_GAMMA,
+    MOST_NOISE,
+    MOST_SEEDS,
+    PrivacyTest,
+    prior_share,
+)
 from sfumato.synthesizers.deniability_law import output_law as output_law
 from sfumato.synthesizers.deniability_law import smallest_delta as smallest_delta
-from sfumato.synthesizers.proposals import KernelModel, Proposal, SeedModel, Seeds, choose_keep
+from sfumato.synthesizers.parameters import between_problems, epsilon_problems, name_problems, number_problems
+from sfumato.synthesizers.proposals import (
+    MOST_COLUMNS,
+    KernelModel,
+    Proposal,
+    SeedModel,
+    Seeds,
+    choose_keep,
+    kernel_bytes,
+)
 from sfumato.table.counting import count_occupied
 
 if TYPE_CHECKING:
@@ -85,36 +111,47 @@ class PlausibleDeniability:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
-        problems = [] if self.model in ("seed", "kernel") else [f"model {self.model!r} is unknown: 'seed' or 'kernel'"]
-        if not 0 < exact(self.delta, "delta") < 1:
-            problems.append(f"delta must lie between 0 and 1, found {self.delta}")
-        if not 0 < exact(self.model_share, "model_share") < 1:
-            problems.append(f"model_share must lie between 0 and 1, found {self.model_share}")
-        if self.epsilon is not None and any(value is not None for value in (self.k, self.epsilon0, self.t)):
-            problems.append("epsilon is a total from which k, epsilon0 and t follow: give either it or them")
-        if self.keep is not None and (exact(self.keep, "keep").denominator != 1 or exact(self.keep) < 0):
-            problems.append(f"keep must be a whole number of attributes, found {self.keep}")
+        problems = self._problems()
         if problems:
             raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods' explains the parameters")
-        for value, what in ((self.bandwidth, "bandwidth"), (self.model_epsilon, "model_epsilon")):
-            positive(value, what)
-        self._refuse_budget()
-        if self.columns is not None:
-            object.__setattr__(
-                self, "columns", (self.columns,) if isinstance(self.columns, str) else tuple(self.columns)
-            )
-
-    def _refuse_budget(self) -> None:
+        if isinstance(self.columns, str):
+            object.__setattr__(self, "columns", (self.columns,))
+        elif self.columns is not None:
+            object.__setattr__(self, "columns", tuple(self.columns))
         if self.epsilon is None:
             self.privacy_test()
-        else:
-            positive(self.epsilon)
-            if exact(self.gamma, "gamma") <= 1:
-                raise PlanError(f"gamma must be above 1, found {self.gamma}", next_step="give for example gamma=2")
+
+    def _problems(self) -> list[str]:
+        problems = [] if self.model in ("seed", "kernel") else [f"model {self.model!r} is unknown: 'seed' or 'kernel'"]
+        problems += number_problems(self.delta, "delta", "1e-100", "0.999999") + between_problems(
+            self.model_share, "model_share"
+        )
+        problems += number_problems(self.gamma, "gamma", text(exact(LEAST_GAMMA)), text(exact(MOST_GAMMA)))
+        problems += number_problems(self.bandwidth, "bandwidth", "1e-3", "1e9")
+        problems += epsilon_problems(self.model_epsilon, "model_epsilon")
+        if self.keep is not None:
+            problems += number_problems(self.keep, "keep", "0", "1000000", whole=True)
+        if self.columns is not None:
+            problems += name_problems(self.columns, "columns")
+            problems += [] if len(self.columns) else ["columns names no column"]
+        return problems + self._budget_problems()
+
+    def _budget_problems(self) -> list[str]:
+        stated = {"k": self.k, "epsilon0": self.epsilon0, "t": self.t}
+        if self.epsilon is not None:
+            both = any(value is not None for value in stated.values())
+            found = ["epsilon is a total from which k, epsilon0 and t follow: give either it or them"] if both else []
+            return found + epsilon_problems(self.epsilon)
+        if self.k is None or self.epsilon0 is None:
+            return ["the privacy test needs k and epsilon0, or a total epsilon from which they follow: give epsilon=8 "
+                    "(and delta), or k=50, gamma=4, epsilon0=1, delta=1e-9"]  # fmt: skip
+        found = number_problems(self.k, "k", "1", str(MOST_SEEDS), whole=True)
+        found += number_problems(self.epsilon0, "epsilon0", text(exact(LEAST_NOISE)), text(exact(MOST_NOISE)))
+        return found + ([] if self.t is None else number_problems(self.t, "t", "1", str(MOST_SEEDS), whole=True))
 
     def privacy_test(self, rows: int = DEFAULT_ROWS) -> PrivacyTest:
         """Return k, t, gamma, epsilon0 and the (epsilon, delta) of one row, when ``rows`` rows are made."""
-        if self.epsilon is None:
+        if self.k is not None and self.epsilon0 is not None:
             return stated_test(self.k, self.gamma, self.epsilon0, self.delta, self.t)
         return self.budget(rows).test
 
@@ -134,15 +171,26 @@ class PlausibleDeniability:
         """Return the columns to synthesise."""
         return schema.releasable if self.columns is None else tuple(self.columns)
 
+    def _sound_columns(self, schema: Schema) -> tuple[str, ...]:
+        names = self.chosen_columns(schema)
+        problems = set_problems(schema, names) if names else ["it has no column that may be released"]
+        if self.model == "kernel" and len(names) > MOST_COLUMNS:
+            problems.append(f"the kernel model takes at most {MOST_COLUMNS:,} columns, found {len(names):,}")
+        if problems:
+            raise PlanError(f"cannot plan {self.name} on table {schema.name!r}", problems, "name other columns")
+        return names
+
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
-        wanted = DEFAULT_ROWS if rows is None else rows
-        if not 1 <= wanted <= LARGEST_SAMPLE:
+        sound_rows(rows)
+        wanted = DEFAULT_ROWS if rows is None else int(rows)
+        if wanted > LARGEST_SAMPLE:
             raise PlanError(f"rows must be between 1 and {LARGEST_SAMPLE:,}, found {wanted:,}",
                             next_step="every row costs: give for example --rows 100")  # fmt: skip
-        budget, names = self.budget(wanted), self.chosen_columns(schema)
+        names = self._sound_columns(schema)
         _refuse_unit(schema)
-        _refuse_small(schema.name, schema.rows, budget.test, self._remedy())
+        budget = self.budget(wanted)
+        _refuse_small(schema, budget.test, self._remedy())
         refuse_impossible_rules(schema, names)
         stages, events = self._records(schema, wanted, budget, randomness)
         if self.model == "seed":
@@ -156,12 +204,13 @@ class PlausibleDeniability:
         names = self.chosen_columns(schema)
         sets = self._marginals(budget).measurement(schema).sets if self.model == "seed" else ()
         memory = table_memory(schema, sets) + (schema.rows or 0) * (8 * len(names) + 8) + rows * 64 * len(names)
+        memory += kernel_bytes(schema.shape(names)) if self.model == "kernel" else 0
         refuse_memory(memory, "the model and its rows", "use fewer columns")
         return Plan(
             method=self.name, table=schema.name, adjacency=schema.adjacency, unit=unit_of(schema),
             epsilon=text(budget.epsilon + budget.model_epsilon), delta=text(budget.delta + budget.model_delta),
             stages=stages, events=events, cells=sum(cells_of(schema, s) for s in sets) + rows, memory_bytes=memory,
-            rows=rows, notes=(_cost_note(budget.test, rows),),
+            rows=rows, notes=(_cost_note(budget.test, rows), *_size_note(schema, budget.test)),
         )  # fmt: skip
 
     def _records(self, schema: Schema, rows: int, budget: Budget, randomness: str,
@@ -178,13 +227,6 @@ class PlausibleDeniability:
 
     def _remedy(self) -> str:
         return "ask for fewer rows or a larger epsilon" if self.epsilon is not None else "lower k"
-
-    def require_table(self, table: Table, plan: Plan) -> None:
-        """Refuse a table with fewer rows than k: no candidate could pass but by noise. Nothing is spent."""
-        if table.schema.rows is None:
-            some = (table.schema.releasable[0],)
-            found = int(table.marginals([some])[some].sum())
-            _refuse_small(table.schema.name, found, self.budget(plan.rows or 1).test, self._remedy(), TableError)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Learn the model's parameters, make one attempt for each row, fall back on the prior."""
@@ -264,14 +306,24 @@ def _refuse_unit(schema: Schema) -> None:
         )
 
 
-def _refuse_small(table: str, rows: int | None, test: PrivacyTest, remedy: str,
-                  error: type[PlanError] | type[TableError] = PlanError) -> None:  # fmt: skip
-    if rows is not None and rows < test.k:
-        raise error(
-            f"table {table!r} is too small: it has {rows:,} rows, and every synthetic row needs k = {test.k:,} rows "
-            "that could have made it",
+def _refuse_small(schema: Schema, test: PrivacyTest, remedy: str) -> None:
+    """Refuse a public number of rows below k: every row would come from the prior. A private number is never asked."""
+    if schema.rows is not None and schema.rows < test.k:
+        raise PlanError(
+            f"table {schema.name!r} is too small: it has {schema.rows:,} rows, and every synthetic row needs "
+            f"k = {test.k:,} rows that could have made it",
             next_step=remedy,
         )
+
+
+def _size_note(schema: Schema, test: PrivacyTest) -> tuple[str, ...]:
+    """Say what a small table would come to, where its size is private: the guarantee holds, the rows are of no use."""
+    if schema.rows is not None:
+        return ()
+    return (
+        f"every row needs k = {test.k:,} rows that could have made it: of a table with fewer, next to all rows come "
+        "from the prior; no message says whether this one has as many",
+    )
 
 
 def _statistics(budget: Budget, proposal: Proposal) -> dict[str, Any]:

@@ -1,13 +1,22 @@
 """Counting the seeds of a cell by a compiled walk over sorted rows that skips whole runs.
 
-Rows are sorted by their columns, so that rows which begin alike stand together. The walk adds up
--log_gamma p column by column. All terms are 0 or more, and the cheapest term of every later column is known; so when
-the sum so far leaves the cell, or cannot reach it, the whole run that begins like this is skipped. What lies in a cell
-is decided by the full sum alone, in one order of columns for all rows: skipping has a margin far above rounding.
+Rows are sorted by their columns, so that rows which begin alike stand together. The walk adds up costs -ln p column by
+column. All terms are 0 or more, and the cheapest term of every later column is known; so when the sum so far leaves the
+cell, or cannot reach it, the whole run that begins like this is skipped.
+
+Proof note. The theorem needs the cell of a seed to be a function of seed and candidate alone, with a ratio of at most
+gamma inside it. The order of the columns is chosen by the private rows, for speed; so the sum must not depend on it.
+Costs are therefore whole numbers, round(-ln p * 2^40), computed from the public kernels, and 64-bit sums of them are
+exact in any order. Cell i holds the costs from i * w to (i + 1) * w - 1 with the public, whole w = floor(ln gamma *
+2^40) - d - 2 for d columns. Two costs of one cell differ by less than w; each is off by at most half a unit a column,
+and the logarithms by far less than one unit in all: so -ln p differs by less than ln gamma. A move that is impossible
+costs more than all possible ones together, and lies in no cell.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,18 +24,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.compiled import compiled
-from sfumato.synthesizers.deniability_law import CELL_SHIFT
 
-MARGIN = 1e-6
-"""Kept around the ends of a cell when runs are skipped; rounding is a thousand million times smaller."""
+UNITS = 2**40
+"""Units of a cost in one nat."""
+DEAREST = 2**50
+"""No possible move costs as much: -ln of the smallest float is below 746 nats."""
 Codes = NDArray[np.int64]
 
 
+def cell_width(gamma: float, columns: int) -> int:
+    """Return the width of a cell in units: less than ln gamma by what rounding can add to a difference of two costs.
+
+    >>> cell_width(2.0, 3) == int(math.log(2) * 2**40) - 5
+    True
+    """
+    return math.floor(math.log(gamma) * UNITS) - columns - 2
+
+
+def whole_costs(kernels: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
+    """Return ``costs[i, y, s]``: what column i adds when it moves from code s to code y, in units, padded."""
+    longest, impossible = max(len(kernel) for kernel in kernels), (len(kernels) + 1) * DEAREST
+    costs = np.full((len(kernels), longest, longest), impossible, np.int64)
+    for i, kernel in enumerate(kernels):
+        with np.errstate(divide="ignore"):
+            nats = -np.log(kernel.T)
+        possible = np.isfinite(nats)
+        costs[i, : len(kernel), : len(kernel)][possible] = np.rint(nats[possible] * UNITS).astype(np.int64)
+    return np.maximum(costs, 0)
+
+
 @compiled
-def _cost(costs: Any, order: Any, seed: Any, candidate: Any) -> float:
-    total = CELL_SHIFT
+def _cost(costs: Any, order: Any, seed: Any, candidate: Any) -> int:
+    total = 0
     for i in order:
-        total += costs[i, candidate[i], seed[i]]
+        total = min(total + costs[i, candidate[i], seed[i]], (len(order) + 1) * DEAREST)
     return total
 
 
@@ -37,11 +68,11 @@ def _bounds(costs: Any, order: Any, sizes: Any, candidate: Any, least: Any, most
         i = order[at]
         column = costs[i, candidate[i], : sizes[i]]
         least[at] = least[at + 1] + column.min()
-        most[at] = most[at + 1] + column.max()
+        most[at] = min(most[at + 1] + column.max(), (len(order) + 1) * DEAREST)
 
 
 @compiled
-def _walk(costs: Any, order: Any, codes: Any, counts: Any, ends: Any, candidate: Any, cell: float, sums: Any,
+def _walk(costs: Any, order: Any, codes: Any, counts: Any, ends: Any, candidate: Any, start: int, width: int, sums: Any,
           least: Any, most: Any) -> int:  # fmt: skip
     """Return how many rows lie in a cell; ``sums[d]`` is the sum over the first d columns of the row at hand."""
     found, row, depth, columns = 0, 0, 0, len(order)
@@ -51,11 +82,10 @@ def _walk(costs: Any, order: Any, codes: Any, counts: Any, ends: Any, candidate:
             i = order[depth]
             sums[depth + 1] = sums[depth] + costs[i, candidate[i], codes[row, i]]
             depth += 1
-            low, high = sums[depth] + least[depth], sums[depth] + most[depth]
-            if low >= cell + 1 + MARGIN or high < cell - MARGIN:
+            if sums[depth] + least[depth] >= start + width or sums[depth] + most[depth] < start:
                 skipped = True
                 break
-        if not skipped and np.floor(sums[columns]) == cell:
+        if not skipped:
             found += counts[row]
         row = ends[depth - 1, row]
         while row < len(codes) and depth > 0 and ends[depth - 1, row - 1] == row:
@@ -64,15 +94,17 @@ def _walk(costs: Any, order: Any, codes: Any, counts: Any, ends: Any, candidate:
 
 
 @compiled
-def _count(costs: Any, order: Any, sizes: Any, codes: Any, counts: Any, ends: Any, seeds: Any, candidates: Any,
-           found: Any) -> None:  # fmt: skip
-    sums = np.zeros(len(order) + 1)
-    least, most = np.zeros(len(order) + 1), np.zeros(len(order) + 1)
+def _count(costs: Any, order: Any, sizes: Any, width: int, codes: Any, counts: Any, ends: Any, seeds: Any,
+           candidates: Any, found: Any) -> None:  # fmt: skip
+    sums = np.zeros(len(order) + 1, np.int64)
+    least, most = np.zeros(len(order) + 1, np.int64), np.zeros(len(order) + 1, np.int64)
     for c in range(len(candidates)):
-        sums[0] = CELL_SHIFT
-        cell = np.floor(_cost(costs, order, seeds[c], candidates[c]))
+        cost = _cost(costs, order, seeds[c], candidates[c])
+        if cost >= (len(order) + 1) * DEAREST:
+            continue  # what no seed can have made lies in no cell
+        start = cost // width * width
         _bounds(costs, order, sizes, candidates[c], least, most)
-        found[c] = _walk(costs, order, codes, counts, ends, candidates[c], cell, sums, least, most)
+        found[c] = _walk(costs, order, codes, counts, ends, candidates[c], start, width, sums, least, most)
 
 
 @dataclass(frozen=True)
@@ -85,7 +117,7 @@ class SortedRows:
     ends: NDArray[np.int32]
 
     @classmethod
-    def of(cls, codes: Codes, counts: Codes, costs: NDArray[np.float64]) -> SortedRows:
+    def of(cls, codes: Codes, counts: Codes, costs: NDArray[np.int64]) -> SortedRows:
         """Sort rows by their columns, first those that tell seeds apart most: they let the longest runs be skipped."""
         order = np.argsort([-_mean_cost(costs[i], column, counts) for i, column in enumerate(codes.T)], kind="stable")
         place = np.lexsort(codes[:, order[::-1]].astype(np.int32).T)
@@ -93,10 +125,10 @@ class SortedRows:
         return cls(order, rows, counts[place], _run_ends(rows[:, order]))
 
 
-def _mean_cost(costs: NDArray[np.float64], column: Codes, counts: Codes) -> float:
+def _mean_cost(costs: NDArray[np.int64], column: Codes, counts: Codes) -> float:
     """Return what two rows of the table add in a column, on average, above the least."""
-    shares = np.bincount(column, counts, len(costs)) / counts.sum()
-    present = shares > 0
+    shares = np.bincount(column, counts, len(costs)) / max(int(counts.sum()), 1)
+    present = np.bincount(column, minlength=len(costs)) > 0
     table = costs[np.ix_(present, present)]
     return float(shares[present] @ (table - table.min(axis=1, keepdims=True)) @ shares[present])
 
@@ -112,12 +144,11 @@ def _run_ends(rows: Codes) -> NDArray[np.int32]:
     return ends
 
 
-def count_cells(costs: NDArray[np.float64], sizes: Codes, rows: SortedRows, seeds: Codes, candidates: Codes) -> Codes:
-    """Return how many rows lie in the cell of each seed, given its candidate.
-
-    ``costs[i, y, s]`` is -log_gamma of the probability that column i moves from code s to code y.
-    """
+def count_cells(
+    costs: NDArray[np.int64], sizes: Codes, width: int, rows: SortedRows, seeds: Codes, candidates: Codes
+) -> Codes:
+    """Return how many rows lie in the cell of each seed, given its candidate."""
     found = np.zeros(len(candidates), np.int64)
-    _count(costs, rows.order, sizes, rows.codes, rows.counts, rows.ends, np.ascontiguousarray(seeds),
+    _count(costs, rows.order, sizes, width, rows.codes, rows.counts, rows.ends, np.ascontiguousarray(seeds),
            np.ascontiguousarray(candidates), found)  # fmt: skip
     return found

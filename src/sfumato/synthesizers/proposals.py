@@ -8,12 +8,11 @@ engine returns from one GROUP BY, and seeds with equal codes are equally plausib
   the seed only through the length of the prefix in which s and y agree, so the seeds of a cell are counted by looking
   up prefixes: no scan.
 - :class:`KernelModel` moves every attribute by itself: nearby bins of ordered columns, rarely another level of others.
-  p_s(y) is a product, so counting adds logarithms along sorted rows and skips runs that cannot lie in the cell.
+  p_s(y) is a product, so counting adds whole costs along sorted rows and skips runs that cannot lie in the cell.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +29,8 @@ from sfumato.synthesizers.deniability_law import cell_index
 
 Codes = NDArray[np.int64]
 Array = NDArray[np.float64]
+MOST_COLUMNS = 1000
+"""Columns of the kernel model up to which sums of costs, impossible ones included, surely stay below 2^63."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,12 @@ class Seeds:
 
     @classmethod
     def of(cls, codes: Codes, counts: NDArray[np.int64]) -> Seeds:
-        """Return the rows in sorted order: engines hand them over in any order, and a seed must repeat a run."""
+        """Return the rows in sorted order: engines hand them over in any order, and a seed must repeat a run.
+
+        An empty table is a row that occurs 0 times: it takes the same steps, and no place holds a row.
+        """
+        if not len(codes):
+            return cls(np.zeros((1, codes.shape[1]), np.int64), np.zeros(1, np.int64))
         order = np.lexsort(codes.T)
         return cls(codes[order], counts[order])
 
@@ -194,14 +200,16 @@ class KernelModel:
 
     def plausible(self, table: Seeds, seeds: Codes, candidates: Codes, gamma: float) -> NDArray[np.int64]:
         """Return how many rows lie in the cell of each seed, counted by a compiled loop."""
-        from sfumato.synthesizers.proposal_kernel import SortedRows, count_cells
+        from sfumato.synthesizers.proposal_kernel import SortedRows, cell_width, count_cells, whole_costs
 
-        sizes = np.array([len(kernel) for kernel in self.kernels])
-        costs = np.full((len(sizes), sizes.max(), sizes.max()), np.inf)
-        for i, kernel in enumerate(self.kernels):
-            with np.errstate(divide="ignore"):
-                costs[i, : sizes[i], : sizes[i]] = -np.log(kernel).T / math.log(gamma)
-        return count_cells(costs, sizes, SortedRows.of(table.codes, table.counts, costs), seeds, candidates)
+        sizes, costs = np.array([len(kernel) for kernel in self.kernels]), whole_costs(self.kernels)
+        rows = SortedRows.of(table.codes, table.counts, costs)
+        return count_cells(costs, sizes, cell_width(gamma, len(sizes)), rows, seeds, candidates)
+
+
+def kernel_bytes(sizes: Sequence[int]) -> int:
+    """Return the bytes that the kernels and the costs of columns of these sizes take."""
+    return 8 * (3 * sum(size * size for size in sizes) + len(sizes) * max(sizes) ** 2)
 
 
 def _kernel(schema: Schema, name: str, bandwidth: float, stay: float) -> Array:

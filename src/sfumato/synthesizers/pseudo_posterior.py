@@ -12,17 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sfumato.errors import PlanError, SchemaError, TableError
+import numpy as np
+
+from sfumato.errors import PlanError, SchemaError
 from sfumato.privacy.event import Event
-from sfumato.privacy.exact import Number, exact, positive
+from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Makes, Output
-from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, unit_of
+from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.schema import Schema
-from sfumato.synthesizers.pseudo.exposure import expose
-from sfumato.synthesizers.pseudo.range_settings import range_columns, range_problems, read_ranges
-from sfumato.synthesizers.pseudo.release_rows import kept_rows_of
-from sfumato.synthesizers.pseudo.sequential import ColumnModel, column_models
+from sfumato.synthesizers.parameters import epsilon_problems, name_problems, number_problems
+from sfumato.synthesizers.pseudo.exposure import expose, try_fit
+from sfumato.synthesizers.pseudo.range_settings import range_columns, range_problems, read_ranges, refuse_ranges
+from sfumato.synthesizers.pseudo.release_rows import as_they_are, shuffled_rows_of
+from sfumato.synthesizers.pseudo.sequential import ColumnModel, column_models, named_families, refuse_draws
 from sfumato.synthesizers.pseudo.weights import STANDARDS, Weighting
 from sfumato.table.rows import row_values
 
@@ -31,7 +34,10 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 PRIVATE = ("clipped", "statistics", "private")
+WITH_RANGES = ("averaged", "truncated")
+ALL_ROWS = "rows is ignored: columns that are released as they are decide how many there are"
 MOST_COPIES = 1000
+MOST_DRAWS = 1_000_000
 BYTES_PER_VALUE = 64
 
 
@@ -66,19 +72,20 @@ class PseudoPosterior:
     name: ClassVar[str] = "pseudo-posterior"
     summary: ClassVar[str] = "synthetic columns drawn from a posterior, weighted by risk or clipped with a guarantee"
     about: ClassVar[str] = (
-        "Target columns are drawn from a model. Under the published standards other columns are released as they are."
+        "Target columns are drawn from a model. Predictors are released as they are under the published standards, and "
+        "where they were declared public; otherwise they are synthetic, too."
     )
     formal: ClassVar[bool | None] = None
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "target", _names(self.target))
-        object.__setattr__(self, "predictors", tuple(n for n in _names(self.predictors or ()) if n not in ("", "none")))
-        for whole in ("draws", "copies"):
-            object.__setattr__(self, whole, _whole(getattr(self, whole), whole))
         problems = self._problems()
         if problems:
             raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods pseudo-posterior' explains them")
+        object.__setattr__(self, "target", _names(self.target))
+        object.__setattr__(self, "predictors", _predictors(self.predictors))
+        for whole in ("draws", "copies"):
+            object.__setattr__(self, whole, int(exact(getattr(self, whole), whole)))
         if not self.is_private:
             self._weighting(None)
 
@@ -93,31 +100,56 @@ class PseudoPosterior:
         return tuple(self.target)
 
     def _problems(self) -> list[str]:
+        named = name_problems(self.target, "target") + name_problems(self.predictors or (), "predictors")
+        return [
+            *named,
+            *([] if named else self._column_problems()),
+            *self._number_problems(),
+            *self._standard_problems(),
+        ]
+
+    def _column_problems(self) -> list[str]:
+        targets, predictors = _names(self.target), _predictors(self.predictors)
+        problems = [] if targets else ["target names no column"]
+        problems += [f"column {name!r} is both target and predictor" for name in sorted(set(targets) & set(predictors))]
+        problems += [f"column {name!r} is named twice" for name in _repeated((*targets, *predictors))]
+        if self.ranges is not None and len(targets) > 1:
+            problems.append("ranges need a single target")
+        return problems + named_families(self.family, targets)
+
+    def _number_problems(self) -> list[str]:
+        problems = number_problems(self.draws, "draws", "1", str(MOST_DRAWS), whole=True)
+        problems += number_problems(self.copies, "copies", "1", str(MOST_COPIES), whole=True)
+        if not problems and exact(self.copies) > exact(self.draws):
+            problems.append(f"copies must be at most draws ({self.draws}), found {self.copies}")
+        if self.scale is not None:
+            problems += number_problems(self.scale, "scale", "1e-9", "1e9")
+        problems += number_problems(self.shift, "shift", "-1e9", "1e9")
+        problems += number_problems(self.delta, "delta", "0", "0.999999")
+        if self.target_epsilon is not None:
+            problems += epsilon_problems(self.target_epsilon, "target_epsilon")
+        return problems + _unit_problems(self.unit)
+
+    def _standard_problems(self) -> list[str]:
         problems = [] if self.standard in (*STANDARDS, *PRIVATE) else [
             f"standard {self.standard!r} is unknown; use one of {', '.join((*STANDARDS, *PRIVATE))}"]  # fmt: skip
-        if not self.targets:
-            problems.append("target names no column")
-        both = sorted(set(self.targets) & set(self.predictors))
-        problems += [f"column {name!r} is both target and predictor" for name in both]
-        problems += [f"column {name!r} is named twice" for name in _repeated((*self.targets, *self.predictors))]
         problems += range_problems(self.ranges)
-        if self.ranges is not None and (len(self.targets) > 1 or self.is_private):
-            problems.append("ranges need a published standard and a single target")
-        if self.copies > MOST_COPIES or self.copies > self.draws:
-            problems.append(f"copies must be at most {MOST_COPIES} and at most draws, found {self.copies}")
+        if self.ranges is not None and self.standard not in WITH_RANGES:
+            problems.append(f"ranges belong to the standards {' and '.join(WITH_RANGES)}, found {self.standard!r}")
+        if self.ranges is None and self.standard in WITH_RANGES:
+            problems.append(f"the standard {self.standard!r} needs ranges: give ranges='brackets', the schema's public "
+                            "bins of the target")  # fmt: skip
         if self.is_private and self.target_epsilon is None:
             problems.append(f"standard {self.standard!r} needs target_epsilon, the budget of the release")
-        if self.public_predictors and not self.is_private:
+        if not isinstance(self.public_predictors, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            problems.append(f"public_predictors must be true or false, found {self.public_predictors!r}")
+        elif self.public_predictors and not self.is_private:
             problems.append("public_predictors belongs to the private standards; published ones keep predictors anyway")
         return problems
 
     def _weighting(self, ranges: Any) -> Weighting:
-        needs = self.standard in ("averaged", "truncated")
-        if needs and self.ranges is None:
-            raise PlanError(f"the standard {self.standard!r} needs ranges",
-                            next_step="give ranges='brackets', the schema's public bins of the target")  # fmt: skip
-        target = None if self.target_epsilon is None else float(positive(self.target_epsilon, "target_epsilon"))
-        standard = self.standard if ranges is not None or not needs else "weighted"
+        target = None if self.target_epsilon is None else float(exact(self.target_epsilon, "target_epsilon"))
+        standard = self.standard if ranges is not None or self.standard not in WITH_RANGES else "weighted"
         return Weighting(standard, 1.0 if self.scale is None else float(exact(self.scale, "scale")),
                          float(exact(self.shift, "shift")), ranges, self.draws, target)  # fmt: skip
 
@@ -132,7 +164,7 @@ class PseudoPosterior:
                 problems.append(f"{error.headline} ({error.next_step})")
         if problems:
             raise PlanError(f"cannot plan {self.name} on table {schema.name!r}", problems, "correct the columns")
-        return column_models(schema, self.targets, self.predictors, self.family)
+        return column_models(schema, self.targets, self.predictors, self.family, regression=self.is_private)
 
     def private(self, schema: Schema, rows: int | None = None) -> PrivateRegression:
         """Return the formal mechanism; ``rows`` are those to make, where they are stated."""
@@ -141,15 +173,16 @@ class PseudoPosterior:
         return PrivateRegression.of(self, schema, rows)
 
     def require_table(self, table: Table, plan: Plan) -> None:
-        """Refuse a table with more rows than a clipped posterior can read; nothing is spent."""
-        if not self.is_private or self.private(table.schema, plan.rows).chosen(plan.rows) != "clipped":
+        """Refuse rows that a published standard cannot fit, by fitting them; private standards take every table."""
+        if self.is_private:
             return
-        from sfumato.synthesizers.pseudo.grid_bounds import MOST_RECORDS
+        values = row_values(table, self._read_columns())
+        ranges = read_ranges(self.ranges, table.schema[self.targets[0]], values, self._factor())
+        trial = np.random.default_rng(0)
+        try_fit(self.models(table.schema), values, self._weighting(ranges), self._factor(), trial)
 
-        some = (self.targets[0],)
-        if int(table.marginals([some])[some].sum()) > MOST_RECORDS:
-            raise TableError(f"a clipped posterior reads at most {MOST_RECORDS:,} rows",
-                             next_step="use standard='statistics': it is more accurate at this size")  # fmt: skip
+    def _read_columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.targets, *self.predictors, *range_columns(self.ranges))))
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release: what is not named is left out."""
@@ -157,10 +190,12 @@ class PseudoPosterior:
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
+        sound_rows(rows)
         models = self.models(schema)
         if self.is_private:
             return self.private(schema, rows).plan(rows, randomness)
-        read_ranges(self.ranges, schema[self.targets[0]])
+        refuse_ranges(self.ranges, schema, self.targets[0])
+        refuse_draws(models, self.draws)
         memory = (schema.rows or 0) * BYTES_PER_VALUE * (len(models) + len(self.predictors)) * (1 + self.copies)
         refuse_memory(memory, "the rows and their copies", "ask for fewer copies")
         stages = tuple(
@@ -169,15 +204,15 @@ class PseudoPosterior:
             for model in models
         )  # fmt: skip
         words = f"{self.standard}; families {', '.join(m.family for m in models)}; {self.draws} draws"
+        words = "; ".join((words, *as_they_are(self.predictors)))
         event = Event(kind="asymptotic", note=words, **event_facts(self.name, schema, randomness))
         return Plan(method=self.name, table=schema.name, adjacency=schema.adjacency, unit=unit_of(schema), epsilon=None,
                     delta="0", stages=stages, events=(event,) * self.copies, cells=self.copies * len(models),
-                    memory_bytes=memory or BYTES_PER_VALUE, notes=self._notes(schema))  # fmt: skip
+                    memory_bytes=memory or BYTES_PER_VALUE, notes=self._notes(schema, rows))  # fmt: skip
 
-    def _notes(self, schema: Schema) -> tuple[str, ...]:
-        kept = ", ".join(self.predictors) or "none"
+    def _notes(self, schema: Schema, rows: int | None) -> tuple[str, ...]:
         left = [name for name in schema.releasable if name not in (*self.targets, *self.predictors)]
-        notes = [f"released as they are, not synthesised: {kept}"]
+        notes = [*as_they_are(self.predictors), *(() if rows is None else (ALL_ROWS,))]
         notes += [f"left out of the release: {', '.join(left)}"] if left else []
         if self.ranges is not None and self.ranges != "brackets" and not (
             isinstance(self.ranges, Mapping) and "brackets" in self.ranges):  # fmt: skip
@@ -189,26 +224,21 @@ class PseudoPosterior:
         if self.is_private:
             return self.private(table.schema, rows).run(table, plan, randomness)
         schema, models = table.schema, self.models(table.schema)
-        extra = [name for name in range_columns(self.ranges) if name not in (*self.targets, *self.predictors)]
-        values = row_values(table, (*self.targets, *self.predictors, *extra))
-        factor = self._factor()
+        values, factor = row_values(table, self._read_columns()), self._factor()
         ranges = read_ranges(self.ranges, schema[self.targets[0]], values, factor)
-        known = {name: column for name, column in values.items() if name not in extra}
+        known = {name: column for name, column in values.items() if name in (*self.targets, *self.predictors)}
         made = expose(models, known, self._weighting(ranges), self.copies, factor, randomness.generator)
-        released = [kept_rows_of(schema, known | copy) for copy in made.copies]
+        released = [shuffled_rows_of(schema, known | copy, randomness.generator) for copy in made.copies]
         tables = {(f"synthetic-{i}",) if self.copies > 1 else ("synthetic",): table
                   for i, (table, _) in enumerate(released, 1)}  # fmt: skip
         facts = {"unit": self._unit(schema), "family": ", ".join(m.family for m in models), "standard": self.standard,
-                 "not_synthesised": list(self.predictors)}  # fmt: skip
+                 "copies": self.copies, "draws": self.draws, "not_synthesised": list(self.predictors)}  # fmt: skip
         broken = {"rows_left_out_for_rules": sum(count for _, count in released)}
-        return Output(tables, single=self.copies == 1, statistics=facts | made.statistics | broken)
+        return Output(tables, single=self.copies == 1, statistics=facts, confidential=made.confidential | broken)
 
     def _factor(self) -> float:
         """Return the number that the target is divided by, 1 where the unit is a word."""
-        try:
-            return float(positive(self.unit, "unit")) if self.unit is not None else 1.0  # pyright: ignore[reportArgumentType]
-        except PlanError:
-            return 1.0
+        return 1.0 if self.unit is None or _is_word(self.unit) else float(exact(self.unit, "unit"))
 
     def _unit(self, schema: Schema) -> str:
         stated = schema[self.targets[0]].unit or "as stored"
@@ -239,8 +269,16 @@ def _repeated(names: Sequence[str]) -> list[str]:
     return sorted({name for i, name in enumerate(names) if name in names[:i]})
 
 
-def _whole(number: Any, what: str) -> int:
-    read = exact(number, what)
-    if read.denominator != 1 or read < 1:
-        raise PlanError(f"{what} must be a whole number of at least 1, found {number}", next_step=f"give {what}=100")
-    return int(read)
+def _predictors(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(name for name in _names(names or ()) if name not in ("", "none"))
+
+
+def _is_word(unit: Any) -> bool:
+    try:
+        return isinstance(unit, str) and exact(unit, "unit") is None
+    except PlanError:
+        return True
+
+
+def _unit_problems(unit: Any) -> list[str]:
+    return [] if unit is None or _is_word(unit) else number_problems(unit, "unit", "1e-12", "1e12")

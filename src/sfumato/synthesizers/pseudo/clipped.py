@@ -88,7 +88,8 @@ class RegressionDraw:
         if design is not None:
             mean = mean + (design - np.array(self.centres)) @ np.array(self.coefficients[1:])
         drawn = mean + self.spread * generator.standard_normal(len(mean))
-        return np.exp(drawn) if self.scale == "lognormal" else drawn
+        with np.errstate(over="ignore"):  # what lies beyond all numbers is moved to the column's bound
+            return np.exp(drawn) if self.scale == "lognormal" else drawn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +157,7 @@ class ClippedPosterior:
         y, design = self.box.prepare(target, predictors)
         if len(y) > MOST_RECORDS:
             raise TableError(
-                f"a clipped posterior reads at most {MOST_RECORDS:,} records, found {len(y):,}",
+                f"a clipped posterior reads at most {MOST_RECORDS:,} records",
                 next_step="use standard='statistics': it is more accurate at this size, and needs one pass",
             )
         return Scores(self.axes, y, design)

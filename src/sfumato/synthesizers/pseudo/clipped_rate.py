@@ -29,13 +29,15 @@ from sfumato.errors import PlanError, TableError
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.synthesizers.pseudo.clipped import Adjacency, strength_of
-from sfumato.synthesizers.pseudo.grid_bounds import MOST_RECORDS, UNITS
+from sfumato.synthesizers.pseudo.grid_bounds import UNITS, Whole
 from sfumato.synthesizers.pseudo.grid_sampler import GridLaw, Items
 from sfumato.synthesizers.pseudo.public_box import Interval
 
 Array = NDArray[np.float64]
 RateName = Literal["binary", "counts", "exponential"]
 POINTS = 4096
+MOST_RECORDS = 1 << 22
+"""Records whose scores surely sum to less than 2^53 units, as floats must."""
 WIDTH = 5.0
 
 
@@ -112,7 +114,7 @@ class ClippedRate:
         low, high = self.interval if self.family == "binary" else (math.log(bound) for bound in self.interval)
         return np.linspace(low, high, POINTS + 1)
 
-    def scores(self, values: ArrayLike) -> Array:
+    def scores(self, values: ArrayLike) -> Whole:
         """Return the whole score of a table at every point; values outside the family's domain are refused."""
         x = np.asarray(values, dtype=float).ravel()
         self._check(x)
@@ -120,7 +122,8 @@ class ClippedRate:
         tops, factors, slopes, levels = self._terms(x, middles)
         tops, levels = 1 + tops / self.width, levels / self.width
         factors = factors / self.width
-        return np.array([_total(tops, factors, float(a), float(b)) for a, b in zip(slopes, levels, strict=True)])
+        totals = [_total(tops, factors, float(a), float(b)) for a, b in zip(slopes, levels, strict=True)]
+        return np.array(totals).astype(np.int64)
 
     def _terms(self, x: Array, middles: Array) -> tuple[Array, Array, Array, Array]:
         """Return top(x), factor(x), slope(theta), level(theta) with h = top + factor * slope + level."""
@@ -159,7 +162,7 @@ class ClippedRate:
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    scores: Array
+    scores: Whole
 
-    def at_points(self, origins: NDArray[np.int64], sizes: tuple[int, ...]) -> Array:
+    def at_points(self, origins: Whole, sizes: tuple[int, ...]) -> Whole:
         return self.scores[origins]

@@ -5,7 +5,8 @@ A record's score at a grid point (b_0 .. b_p, s) is a whole number of units betw
     score = round(UNITS * max(0, 1 - ln(s / s_lo) / W - r^2 / (2 s^2 W))),    r = y - b_0 - b_1 u_1 - .. - b_p u_p,
 
 which is (f - (top - W)) / W of the clipped log-density f, in units. It depends on the record and the point alone: sums
-of whole numbers below 2^53 are exact in any order, so that neither the other records nor the batch can change it.
+of whole numbers are exact in any order (floats within a chunk, where they stay below 2^53, then 64-bit integers), so
+that neither the other records nor the batch can change it.
 What is not a number scores 0 everywhere, as if the record were not there.
 
 Proof of the bound. In a block, the coefficients differ from its centre by at most h_j, hence |r| is at least
@@ -33,8 +34,8 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 UNITS = 2.0**30
 """Units in the largest score of one record."""
-MOST_RECORDS = 1 << 22
-"""Records whose bounds, and scores, surely sum to less than 2^53 units."""
+MOST_RECORDS = 1 << 32
+"""Records whose bounds, and scores, surely sum to less than 2^63 units; no memory holds as many rows."""
 WIDEST = 2.0**18
 """Largest term of a residual, in multiples of the smallest s, for which the proof covers machine rounding."""
 CHUNK = 1024
@@ -119,7 +120,7 @@ def _block_scores(target: Any, predictors: Any, table: Any, heights: Any, falls:
                 size = _residual_squares(target, predictors, table, place, start, squares)
                 for t in range(depth):
                     part = _chunk_score(squares, size, heights[low + t], falls[low + t])
-                    scores[block, corner * depth + t] += part
+                    scores[block, corner * depth + t] += np.int64(part)
 
 
 @compiled
@@ -142,13 +143,14 @@ def _block_bounds(target: Any, predictors: Any, centres: Any, halves: Any, logs:
     for block in range(len(centres)):
         log_low, log_high = logs[block, 0], logs[block, 1]
         low, high = math.exp(log_low), math.exp(log_high)
-        total = 0.0
+        total = 0
         for i in range(len(target)):
             residual, slack = target[i] - centres[block, 0], halves[block, 0]
             for j in range(predictors.shape[0]):
                 residual -= centres[block, j + 1] * predictors[j, i]
                 slack += halves[block, j + 1] * abs(predictors[j, i])
-            total += _record_bound(max(abs(residual) - slack, 0.0), low, high, log_low, log_high, first, width)
+            nearest = max(abs(residual) - slack, 0.0)
+            total += np.int64(_record_bound(nearest, low, high, log_low, log_high, first, width))
         bounds[block] = total
 
 
@@ -161,20 +163,20 @@ class Scores:
     predictors: Array
     """One row for each predictor, already centred and clipped to public bounds."""
 
-    def at_points(self, origins: Whole, sizes: tuple[int, ...]) -> Array:
+    def at_points(self, origins: Whole, sizes: tuple[int, ...]) -> Whole:
         """Return the scores of all points of blocks that start at ``origins``: one row for each block."""
-        scores = np.zeros((len(origins), math.prod(sizes)))
+        scores = np.zeros((len(origins), math.prod(sizes)), np.int64)
         axes = self.axes
         _block_scores(self.target, self.predictors, axes.table, axes.heights, axes.falls,
                       np.ascontiguousarray(origins), np.array(sizes), scores)  # fmt: skip
         return scores
 
-    def at_blocks(self, origins: Whole, sizes: tuple[int, ...]) -> Array:
+    def at_blocks(self, origins: Whole, sizes: tuple[int, ...]) -> Whole:
         """Return an upper bound on the scores of the points of each block."""
         first = [axis[origins[:, j]] for j, axis in enumerate(self.axes.values)]
         last = [axis[origins[:, j] + sizes[j] - 1] for j, axis in enumerate(self.axes.values)]
         low, high = np.stack(first[:-1], axis=1), np.stack(last[:-1], axis=1)
-        bounds = np.empty(len(origins))
+        bounds = np.empty(len(origins), np.int64)
         _block_bounds(self.target, self.predictors, (low + high) / 2, (high - low) / 2,
                       np.stack([first[-1], last[-1]], axis=1), float(self.axes.values[-1][0]), self.axes.width,
                       bounds)  # fmt: skip

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sfumato.privacy.exact_choice import LAST_LEVEL, happens, levels, pick_level, weights
 from sfumato.privacy.randomness import Uniform
-from sfumato.synthesizers.pseudo.grid_bounds import UNITS, Array, Scores, Whole, corners, split
+from sfumato.synthesizers.pseudo.grid_bounds import UNITS, Scores, Whole, corners, split
 
 NEAR = 3.0
 """All items further below the best score than ln(points) + NEAR weigh less than exp(-NEAR) of the best point."""
@@ -51,10 +51,10 @@ def block_sizes(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(found[::-1]))
 
 
-def climb(scores: Scores, start: Whole) -> float:
+def climb(scores: Scores, start: Whole) -> int:
     """Return a high score, found by steps along the axes from a start: any score will do, a high one saves time."""
     shape = np.array(scores.axes.shape)
-    place, best = start, -1.0
+    place, best = start, -1
     step = max(int(shape.max()) // 16, 1)
     while step:
         moves = np.concatenate([np.zeros((1, len(shape)), np.int64), *_axis_moves(len(shape), step)])
@@ -63,7 +63,7 @@ def climb(scores: Scores, start: Whole) -> float:
         top = int(found.argmax())
         if found[top] <= best:
             step //= 2
-        place, best = near[top], max(best, float(found[top]))
+        place, best = near[top], max(best, int(found[top]))
     return best
 
 
@@ -77,7 +77,7 @@ class Items:
     """A part of the envelope: blocks of one size with their bounds; points with their scores are blocks of size 1."""
 
     origins: Whole
-    bounds: Array
+    bounds: Whole
     sizes: tuple[int, ...]
 
     @property
@@ -112,7 +112,7 @@ def _refined(scores: Scores, nat: float) -> Iterator[Items]:
 class PointScores(Protocol):
     """What a law asks of its scores when a draw falls into a block."""
 
-    def at_points(self, origins: Whole, sizes: tuple[int, ...]) -> Array:
+    def at_points(self, origins: Whole, sizes: tuple[int, ...]) -> Whole:
         """Return the scores of all points of blocks, one row for each block."""
         ...
 
@@ -131,15 +131,15 @@ class GridLaw:
         return cls(scores, strength, tuple(envelope(scores, strength)))
 
     @cached_property
-    def _top(self) -> float:
-        return max(float(part.bounds.max()) for part in self.items if len(part.bounds))
+    def _top(self) -> int:
+        return max(int(part.bounds.max()) for part in self.items if len(part.bounds))
 
     @cached_property
     def _sorted(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """For each part: its items sorted by level, and where every level starts."""
         found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
         for part in self.items:
-            level = levels(self._top - part.bounds, self.strength, UNITS).astype(np.int16)
+            level = levels((self._top - part.bounds).astype(float), self.strength, UNITS).astype(np.int16)
             starts = np.searchsorted(np.sort(level, kind="stable"), np.arange(LAST_LEVEL + 2))
             found.append((np.argsort(level, kind="stable"), starts))
         return found
@@ -158,7 +158,7 @@ class GridLaw:
         while True:
             level, left = pick_level(self._weights, uniform)
             place, score = self._candidate(level, left)
-            deficit = Fraction(int(self._top) - score) * self.strength / int(UNITS)
+            deficit = Fraction(self._top - score) * self.strength / int(UNITS)
             if happens(deficit, level, uniform):
                 return place
 

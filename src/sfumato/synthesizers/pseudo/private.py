@@ -4,18 +4,21 @@ Proof note. The parameters of the target given its predictors are drawn by :mod:
 or from :mod:`sfumato.synthesizers.pseudo.statistics`, at their own cost. The predictors are synthesised from noisy
 marginals (:mod:`sfumato.releases.marginals`) with a third of the budget. Released rows are made from these alone, so
 the whole table carries the guarantee; costs add up. Where the predictors are declared public, all of the budget goes to
-the target, neighbours differ in the target value of one row, and the statement says so. Public: schema, families,
-budget, number of rows.
+the target, and neighbours differ in the target value of one row: that is the unit of the event, so that no ledger adds
+it to what protects rows. Targets that break a rule are then drawn again for their own predictors; whether they do
+depends on public predictors and drawn parameters alone. Public: schema, families, budget, number of rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.columns import Column
@@ -26,7 +29,15 @@ from sfumato.privacy.randomness import Randomness
 from sfumato.releases.marginals import Marginals, fit_noisy, noisy_total
 from sfumato.releases.measurement import measure
 from sfumato.releases.method import Output
-from sfumato.releases.plan import Plan, Stage, event_facts, unit_of
+from sfumato.releases.plan import (
+    LARGEST_SAMPLE,
+    Plan,
+    Stage,
+    event_facts,
+    memory_limit,
+    refuse_memory,
+    unit_of,
+)
 from sfumato.releases.sampling import Values, draw_values, refuse_impossible_rules, rows_table, sample_values
 from sfumato.releases.tree import TreeModel
 from sfumato.schema import Schema
@@ -34,7 +45,7 @@ from sfumato.synthesizers.pseudo.clipped import ClippedPosterior, RegressionDraw
 from sfumato.synthesizers.pseudo.design import Design
 from sfumato.synthesizers.pseudo.private_choice import PREDICTOR_SHARE, recommended
 from sfumato.synthesizers.pseudo.public_box import public_box
-from sfumato.synthesizers.pseudo.release_rows import released_values
+from sfumato.synthesizers.pseudo.release_rows import as_they_are, redrawn_in_place, released_values
 from sfumato.synthesizers.pseudo.sequential import REGRESSIONS, ColumnModel, into_domain
 from sfumato.synthesizers.pseudo.statistics import NoisyStatistics
 from sfumato.table.rows import row_values
@@ -46,6 +57,8 @@ if TYPE_CHECKING:
 MOST_EXACT = 2
 """Columns of the design up to which a clipped posterior is drawn exactly from its grid."""
 BYTES_PER_VALUE = 64
+LARGEST_SCALE = 2.0**54
+"""Noise of this scale leaves the 64-bit integers with a probability below exp(-250)."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +94,16 @@ class PrivateRegression:
     def keeps_predictors(self) -> bool:
         """Whether predictors are released as they are, because they are public."""
         return self.method.public_predictors
+
+    @property
+    def unit(self) -> str:
+        """What one neighbouring change changes: a row, or nothing but its target where the predictors are public."""
+        return f"the value of {self.model.column.name} in one row" if self.keeps_predictors else unit_of(self.schema)
+
+    @property
+    def kept_names(self) -> tuple[str, ...]:
+        """The columns that are released as they are."""
+        return tuple(column.name for column in self.model.given) if self.keeps_predictors else ()
 
     @property
     def design(self) -> Design:
@@ -140,13 +163,23 @@ class PrivateRegression:
             events = (*(event.model_copy(update={"method": self.method.name}) for event in first.events), *events)
         refuse_impossible_rules(self.schema, self.method.released_columns(self.schema))
         count = self._count(rows)
+        memory = max(count or 1, self.schema.rows or 1) * self._row_bytes * self.method.copies
+        refuse_memory(memory, "the rows and their copies", "ask for fewer rows or copies")
         cost = (sum(Fraction(e.epsilon or 0) for e in events), sum(Fraction(exact(e.delta)) for e in events))
         return Plan(
-            method=self.method.name, table=self.schema.name, adjacency=self.schema.adjacency, unit=unit_of(self.schema),
+            method=self.method.name, table=self.schema.name, adjacency=self.schema.adjacency, unit=self.unit,
             epsilon=text(Fraction(cost[0])), delta=text(Fraction(cost[1])), stages=stages, events=events,
             cells=sum(stage.cells for stage in stages), rows=count, assumptions=self._assumptions(),
-            memory_bytes=(count or self.schema.rows or 1) * BYTES_PER_VALUE * (1 + len(self.model.given)),
+            memory_bytes=memory, notes=self._notes(rows),
         )  # fmt: skip
+
+    @property
+    def _row_bytes(self) -> int:
+        return BYTES_PER_VALUE * (1 + len(self.model.given))
+
+    def _notes(self, rows: int | None) -> tuple[str, ...]:
+        ignored = ("rows is ignored: public predictors decide how many there are",) if rows is not None else ()
+        return (*as_they_are(self.kept_names), *(ignored if self.keeps_predictors else ()))
 
     def _count(self, rows: int | None) -> int | None:
         if self.keeps_predictors:
@@ -165,9 +198,9 @@ class PrivateRegression:
                 f"is the value of {self.model.column.name} in any one row",)  # fmt: skip
 
     def _target(self, rows: int | None, randomness: str) -> tuple[tuple[Stage, ...], tuple[Event, ...]]:
-        facts = event_facts(self.method.name, self.schema, randomness)
+        facts = event_facts(self.method.name, self.schema, randomness) | {"unit": self.unit}
         epsilon, name = self.budgets[1], f"{self.model.column.name} given its predictors"
-        said = "; ".join(self._assumptions())
+        said = "; ".join((*as_they_are(self.kept_names), *self._assumptions()))
         if self.chosen(rows) == "clipped":
             posterior = self.clipped()
             part = Part(stage=name, cells=self.method.copies, scale=float(1 / posterior.strength))
@@ -176,6 +209,7 @@ class PrivateRegression:
         else:
             noisy = self.statistics()
             part, delta = noisy.part.model_copy(update={"stage": name}), exact(noisy.delta)
+            _refuse_scale(part.scale)
             kind = "lattice-gaussian" if delta else "discrete-laplace"
             event = Event(kind=kind, epsilon=text(epsilon), delta=text(delta), parts=(part,), note=said, **facts)
             words, shown = "noisy statistics, on a lattice", part.scale / part.sensitivity
@@ -185,22 +219,26 @@ class PrivateRegression:
 
     def run(self, table: Table, plan: Plan, randomness: Randomness) -> Output:
         """Draw the parameters, then make rows from them."""
-        names = [column.name for column in self.model.given]
-        values = row_values(table, [self.model.column.name, *names])
+        values = row_values(table, [self.model.column.name, *(column.name for column in self.model.given)])
         tree, total = self._predictor_model(table, plan, randomness)
-        count = len(values[self.model.column.name]) if self.keeps_predictors else plan.rows or max(round(total), 1)
-        tables: dict[tuple[str, ...], Any] = {}
-        redrawn = replaced = 0
+        count = plan.rows or self._affordable(total)
+        tables: dict[tuple[str, ...], pa.Table] = {}
+        facts: Counter[str] = Counter()
         for i, draw in enumerate(self._draws(values, plan, randomness), 1):
-            make = self._maker(draw, tree, values if self.keeps_predictors else None, randomness)
-            sampled = sample_values(self.schema, make, count, randomness.generator)
-            redrawn, replaced = redrawn + sampled.redrawn, replaced + sampled.replaced
             key = (f"synthetic-{i}",) if self.method.copies > 1 else ("synthetic",)
-            tables[key] = rows_table(self.schema, sampled.values)
-        facts = {"standard": self.chosen(plan.rows), "family": self.model.family, "copies": self.method.copies,
-                 "not_synthesised": names if self.keeps_predictors else [], "rows_redrawn_for_rules": redrawn,
-                 "rows_replaced_for_rules": replaced}  # fmt: skip
-        return Output(tables, single=self.method.copies == 1, statistics=facts)
+            if self.keeps_predictors:
+                tables[key], mended = self._with_public(draw, values, randomness.generator)
+            else:
+                tables[key], mended = self._synthetic(draw, tree, count, randomness.generator)
+            facts.update(mended)
+        said = {"standard": self.chosen(plan.rows), "family": self.model.family, "copies": self.method.copies,
+                "not_synthesised": list(self.kept_names)}  # fmt: skip
+        return Output(tables, single=self.method.copies == 1, statistics=said | dict(facts))
+
+    def _affordable(self, total: float) -> int:
+        """Return the noisy number of rows within public limits: noise can make it larger than any memory."""
+        most = memory_limit() // (self._row_bytes * self.method.copies)
+        return max(min(round(total), LARGEST_SAMPLE, most), 1)
 
     def _predictor_model(self, table: Table, plan: Plan, randomness: Randomness) -> tuple[TreeModel | None, float]:
         if not self.budgets[0]:
@@ -224,28 +262,50 @@ class PrivateRegression:
         for _ in range(self.method.copies):
             yield moments.draw(randomness.generator)
 
-    def _maker(self, draw: RegressionDraw, tree: TreeModel | None, known: dict[str, NDArray[Any]] | None,
-               randomness: Randomness) -> Any:  # fmt: skip
-        """Return what makes rows: predictors from the noisy tree, or the public ones, and a target for each."""
-        generator, column = randomness.generator, self.model.column
+    def _synthetic(self, draw: RegressionDraw, tree: TreeModel | None, count: int, generator: np.random.Generator,
+                   ) -> tuple[pa.Table, dict[str, int]]:  # fmt: skip
+        """Return rows with predictors from the noisy tree and a target for each."""
 
-        def make(count: int) -> Values:
-            rows: dict[str, NDArray[Any]] = {}
-            if known is not None:
-                rows = {c.name: known[c.name] for c in self.model.given}
-            elif tree is not None:
-                rows = _predictor_values(self.model.given, tree.draw(count, generator), generator)
-            design = self.design.matrix(rows, count) if self.model.given else ()
-            target, _ = into_domain(column, draw.synthesise(design, generator, count))
-            return {
-                name: released_values(self.schema[name], found)
-                for name, found in (rows | {column.name: target}).items()
-            }
+        def make(wanted: int) -> Values:
+            codes = {} if tree is None else tree.draw(wanted, generator)
+            given = () if tree is None else self.model.given
+            return self._completed(draw, _predictor_values(given, codes, generator), wanted, generator)
 
-        return make
+        sampled = sample_values(self.schema, make, count, generator)
+        mended = {"rows_redrawn_for_rules": sampled.redrawn, "rows_replaced_for_rules": sampled.replaced}
+        return rows_table(self.schema, sampled.values), mended
+
+    def _with_public(self, draw: RegressionDraw, known: dict[str, NDArray[Any]], generator: np.random.Generator,
+                     ) -> tuple[pa.Table, dict[str, int]]:  # fmt: skip
+        """Return the public predictors with a target for each, and how many rows the rules cost."""
+
+        def make(places: NDArray[np.int64]) -> Values:
+            given = {name: known[name][places] for name in self.kept_names}
+            return self._completed(draw, given, len(places), generator)
+
+        rows = len(known[self.model.column.name])
+        table, redrawn, left_out = redrawn_in_place(self.schema, make, rows, generator)
+        return table, {"rows_redrawn_for_rules": redrawn, "rows_left_out_for_rules": left_out}
+
+    def _completed(self, draw: RegressionDraw, given: dict[str, NDArray[Any]], rows: int,
+                   generator: np.random.Generator) -> Values:  # fmt: skip
+        """Return predictors and a fresh target for each of them, as they are released."""
+        column = self.model.column
+        design = self.design.matrix(given, rows) if self.model.given else ()
+        target, _ = into_domain(column, draw.synthesise(design, generator, rows))
+        return {
+            name: released_values(self.schema[name], found) for name, found in (given | {column.name: target}).items()
+        }
 
 
-def _predictor_values(columns: tuple[Column, ...], codes: dict[str, NDArray[np.int64]],
+def _refuse_scale(scale: float) -> None:
+    """Refuse noise that 64-bit sums could not hold."""
+    if not scale <= LARGEST_SCALE:
+        raise PlanError("the noise of this budget does not fit into machine numbers",
+                        next_step="give a larger target_epsilon, or fewer predictors")  # fmt: skip
+
+
+def _predictor_values(columns: tuple[Column, ...], codes: Mapping[str, NDArray[np.int64]],
                       generator: np.random.Generator) -> dict[str, NDArray[Any]]:  # fmt: skip
     """Return numbers within their bins, and codes of levels."""
     return {c.name: np.asarray(draw_values(c, codes[c.name], generator)[0], float) if c.is_ordered else codes[c.name]

@@ -1,8 +1,13 @@
-"""Columns of numbers and codes as a released table."""
+"""Columns of numbers and codes as a released table, in an order that says nothing.
+
+A row cannot be drawn again where it belongs to predictors that are released as they are; its target can, as long as the
+predictors stay in their place. Rows that keep no rule even then are left out. The rows are shuffled as a whole: the
+order of the table may tell what no column says.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,19 +15,52 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.columns import Column
-from sfumato.releases.sampling import keeps_rules, rows_table
+from sfumato.releases.sampling import REDRAWS, Values, keeps_rules, rows_table
 from sfumato.schema import Schema
 
+Places = NDArray[np.int64]
 
-def kept_rows_of(schema: Schema, values: Mapping[str, NDArray[Any]]) -> tuple[pa.Table, int]:
-    """Return whole columns as a table, without the rows that break a rule of the schema, and how many those were.
 
-    A row cannot be drawn again here: it belongs to predictors that are released as they are.
+def as_they_are(names: Sequence[str]) -> tuple[str, ...]:
+    """Name the columns whose true values leave, in the words that plan, event and report share; none, no words.
+
+    >>> as_they_are(["x", "g"])
+    ('x, g: released as they are',)
     """
+    return (f"{', '.join(names)}: released as they are",) if names else ()
+
+
+def shuffled_rows_of(schema: Schema, values: Mapping[str, NDArray[Any]], generator: np.random.Generator,
+                     ) -> tuple[pa.Table, int]:  # fmt: skip
+    """Return whole columns as a table, without the rows that break a rule of the schema, and how many those were."""
     released = {name: released_values(schema[name], found) for name, found in values.items()}
     kept = keeps_rules(schema, released)
-    table = rows_table(schema, {name: (found[kept], missing[kept]) for name, (found, missing) in released.items()})
-    return table, int((~kept).sum())
+    return _shuffled(schema, released, kept, generator), int((~kept).sum())
+
+
+def redrawn_in_place(schema: Schema, make: Callable[[Places], Values], rows: int, generator: np.random.Generator,
+                     ) -> tuple[pa.Table, int, int]:  # fmt: skip
+    """Return rows that keep the rules, how many were drawn again, and how many had to be left out.
+
+    ``make`` returns the rows at given places of predictors that stay as they are, with fresh targets.
+    """
+    values = make(np.arange(rows))
+    kept = keeps_rules(schema, values)
+    broken = int((~kept).sum())
+    for _ in range(REDRAWS):
+        bad = np.flatnonzero(~kept)
+        if not len(bad):
+            break
+        fresh = make(bad)
+        for name, (column, missing) in fresh.items():
+            values[name][0][bad], values[name][1][bad] = column, missing
+        kept[bad] = keeps_rules(schema, fresh)
+    return _shuffled(schema, values, kept, generator), broken, int((~kept).sum())
+
+
+def _shuffled(schema: Schema, values: Values, kept: NDArray[np.bool_], generator: np.random.Generator) -> pa.Table:
+    order = generator.permutation(np.flatnonzero(kept))
+    return rows_table(schema, {name: (found[order], missing[order]) for name, (found, missing) in values.items()})
 
 
 def released_values(column: Column, found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:

@@ -35,8 +35,8 @@ MOST_COUNTED = 100
 """Span up to which whole numbers from 0 on are modelled as counts, unless a family is named."""
 
 
-def family_for(column: Column) -> str:
-    """Return the family that fits a column's kind.
+def family_for(column: Column, regression: bool = False) -> str:
+    """Return the family that fits a column's kind; with ``regression`` one of those that have a private standard.
 
     >>> family_for(Column("sex", "category", values=("f", "m"))), family_for(Column("wage", "number", bounds=(1, 9e5)))
     ('categorical', 'lognormal')
@@ -44,7 +44,7 @@ def family_for(column: Column) -> str:
     if not column.is_ordered:
         return "binary" if column.kind == "boolean" and not column.missing else "categorical"
     low, high = column.numeric_bounds
-    if column.kind == "integer" and low >= 0 and high <= MOST_COUNTED and low == 0:
+    if not regression and column.kind == "integer" and low >= 0 and high <= MOST_COUNTED and low == 0:
         return "counts"
     return "lognormal" if column.kind == "number" and low > 0 else "normal"
 
@@ -61,9 +61,27 @@ def family_problems(column: Column, family: str) -> list[str]:
         return [f"column {column.name!r} has {column.size} levels or numbers; the {family} family needs two levels"]
     if family not in (*CODES, "logistic") and not column.is_ordered:
         return [f"column {column.name!r} holds levels; the {family} family needs numbers"]
-    if family in ("lognormal", "exponential") and column.numeric_bounds[1] <= 0:
-        return [f"column {column.name!r} has no values above 0, which the {family} family needs"]
+    return _value_problems(column, family) if column.is_ordered else []
+
+
+def _value_problems(column: Column, family: str) -> list[str]:
+    """Return which values a column's public bounds allow and a family has no place for."""
+    low = column.numeric_bounds[0]
+    if family in ("lognormal", "exponential") and low <= 0:
+        return [f"the bounds of column {column.name!r} allow values that are not above 0 (from {low:g}), which the "
+                f"{family} family needs: state the smallest value above 0 that can occur"]  # fmt: skip
+    if family in ("counts", "negative-binomial") and low < 0:
+        return [f"the bounds of column {column.name!r} allow values below 0, and the {family} family counts from 0 on"]
     return []
+
+
+def named_families(families: Any, targets: Sequence[str]) -> list[str]:
+    """Return what is wrong with the families as they were named: one for all targets, or one by target."""
+    stated: dict[Any, Any] = dict(families) if isinstance(families, Mapping) else dict.fromkeys(targets, families)
+    known = (*FAMILIES, *SAMPLED, "auto")
+    unknown = list(dict.fromkeys(repr(name) for name in stated.values() if name not in known))
+    problems = [f"family {name} is unknown; use one of {', '.join(known)}" for name in unknown]
+    return problems + [f"family of {name!r}: it is no target" for name in stated if name not in targets]
 
 
 @dataclass(frozen=True)
@@ -112,33 +130,50 @@ class ColumnModel:
 
 
 def column_models(schema: Schema, targets: Sequence[str], predictors: Sequence[str],
-                  families: str | Mapping[str, str]) -> tuple[ColumnModel, ...]:  # fmt: skip
+                  families: str | Mapping[str, str], regression: bool = False) -> tuple[ColumnModel, ...]:  # fmt: skip
     """Return the models of the targets in order, or refuse with every problem."""
     problems: list[str] = []
     models: list[ColumnModel] = []
+    named = False
     given = [schema[name] for name in predictors]
     for name in targets:
         column = schema[name]
         stated = families if isinstance(families, str) else families.get(name, "auto")
-        family = family_for(column) if stated == "auto" else stated
-        problems += family_problems(column, family)
+        family = family_for(column, regression) if stated == "auto" else stated
+        found = family_problems(column, family)
+        problems += found
+        named = named or (bool(found) and stated != "auto")
         models.append(ColumnModel(column, family, tuple(given)))
         given.append(column)
     problems += [f"predictor {c.name!r} may be missing, and numbers must be there"
                  for c in given[: len(predictors)] if c.is_ordered and c.missing]  # fmt: skip
+    if problems:
+        raise PlanError("these columns cannot be modelled so", tuple(dict.fromkeys(problems)),
+                        "name other families, or 'auto', or leave columns out" if named
+                        else "correct the public facts of these columns, or leave them out")  # fmt: skip
     if any(model.family in SAMPLED for model in models):
         from sfumato.synthesizers.pseudo.mcmc_engine import require_numpyro
 
         require_numpyro(next(model.family for model in models if model.family in SAMPLED))
-    if problems:
-        raise PlanError("these columns cannot be modelled so", tuple(dict.fromkeys(problems)),
-                        "name other families, or 'auto', or leave columns out")  # fmt: skip
     return tuple(models)
+
+
+def refuse_draws(models: Sequence[ColumnModel], draws: int) -> None:
+    """Refuse more draws than the chains of a sampled family keep."""
+    sampled = [model.family for model in models if model.family in SAMPLED]
+    if not sampled:
+        return
+    from sfumato.synthesizers.pseudo.mcmc import Sampling
+
+    kept = Sampling(seed=0).kept
+    if draws > kept:
+        raise PlanError(f"{draws:,} draws asked for, the chains of the {sampled[0]} family keep {kept:,}",
+                        next_step=f"give draws={kept} at most")  # fmt: skip
 
 
 def fit_columns(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]], seed: int = 0) -> Family:
     """Return one family over all targets; a single target is itself."""
-    parts = tuple(model.fitted(values, seed + i) for i, model in enumerate(models))
+    parts = tuple(model.fitted(values, (seed + i) % 2**32) for i, model in enumerate(models))
     return parts[0] if len(parts) == 1 else JointFamily(parts)
 
 

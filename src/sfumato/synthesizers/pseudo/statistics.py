@@ -46,6 +46,10 @@ UNIT = STEPS * STEPS
 CHUNK = 1 << 16
 FLOOR = 2.0
 """Eigenvalues are floored at so many standard deviations of the noise."""
+SMALLEST_SQUARE = 1e-100
+"""A chi-square draw below this is taken for it: a spread must be finite."""
+FINEST = 1e-10
+"""... and at this part of the largest, so that the matrix can be inverted however little noise there is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +195,8 @@ class NoisyMoments:
         first, second = np.triu_indices(q, 1)
         gram[1 + first, 1 + second] = gram[1 + second, 1 + first] = self.sums[2 * q + 1 :]
         values, vectors = np.linalg.eigh(gram)
-        return (vectors * np.maximum(values, FLOOR * self.deviation)) @ vectors.T
+        least = max(FLOOR * self.deviation, FINEST * float(np.abs(values).max()))
+        return (vectors * np.maximum(values, least)) @ vectors.T
 
     def draw(self, generator: np.random.Generator) -> RegressionDraw:
         """Return one draw of the parameters; further ones cost nothing more."""
@@ -199,7 +204,7 @@ class NoisyMoments:
         inverse = np.linalg.inv(gram[:k, :k])
         fit = inverse @ gram[:k, k]
         rest = max(float(gram[k, k] - gram[:k, k] @ fit), np.finfo(float).tiny)
-        spread = math.sqrt(rest / generator.chisquare(max(self.rows - k, 1.0)))
+        spread = math.sqrt(rest / max(float(generator.chisquare(max(self.rows - k, 1.0))), SMALLEST_SQUARE))
         scaled = fit + spread * (np.linalg.cholesky(inverse) @ generator.standard_normal(k))
         return self._in_units(scaled, spread)
 

@@ -10,13 +10,13 @@ import dataclasses
 import math
 import numbers
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import Any, ClassVar, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from sfumato.errors import PlanError
-from sfumato.privacy.exact import exact
+from sfumato.privacy.exact import Number, exact
 
 SMALLEST_EPSILON = Fraction(1, 10_000)
 """Below it each count carries noise of more than 10,000 records, and synthetic tables would be as long as the noise."""
@@ -33,8 +33,41 @@ def sound_parameters(method: Any) -> None:
     problems = [problem for name, hint in hints.items() for problem in _problems(name, hint, getattr(method, name))]
     if problems:
         raise PlanError(f"cannot make the method {method.name!r}", problems, f"see 'sfumato methods {method.name}'")
-    for name in hints:
-        object.__setattr__(method, name, _frozen(getattr(method, name)))
+    for name, hint in hints.items():
+        object.__setattr__(method, name, _settled(getattr(method, name), hint))
+
+
+def number_problems(value: Any, what: str, least: Number, most: Number, whole: bool = False) -> list[str]:
+    """Return what is wrong with a number that must lie from ``least`` to ``most``.
+
+    >>> number_problems(True, "k", 1, 9, whole=True), number_problems("1/3", "share", 0, 1)
+    (['k must be a whole number from 1 to 9, found True'], [])
+    """
+    kind = "a whole number" if whole else "a number"
+    try:
+        read = exact(value, what)
+        if exact(least) <= read <= exact(most) and not (whole and read.denominator != 1):
+            return []
+    except PlanError:
+        pass
+    return [f"{what} must be {kind} from {_plain(least)} to {_plain(most)}, found {_short(value)}"]
+
+
+def share_problems(value: Any, what: str) -> list[str]:
+    """Return what is wrong with a share or a probability, which must lie between 0 and 1 and be neither."""
+    try:
+        if 0 < exact(value, what) < 1:
+            return []
+    except PlanError:
+        pass
+    return [f"{what} must lie between 0 and 1, found {_short(value)}"]
+
+
+def word_problems(value: Any, what: str, known: Iterable[str]) -> list[str]:
+    """Return what is wrong with a word that must be one of those that are known."""
+    if isinstance(value, str) and value in known:
+        return []
+    return [f"{what} {_short(value)} is unknown; use one of {', '.join(known)}"]
 
 
 @cache
@@ -95,10 +128,18 @@ def _fits_plain(value: Any, hint: Any) -> bool:
     if hint is bool or isinstance(value, bool):
         return isinstance(value, bool) and hint is bool
     if hint is int:
-        return isinstance(value, numbers.Integral) and abs(int(value)) < LARGEST_WHOLE
+        whole = isinstance(value, numbers.Integral) or (isinstance(value, float) and value.is_integer())
+        return whole and abs(int(value)) < LARGEST_WHOLE
     if hint is float:
         return _fits_plain(value, int) or (isinstance(value, float) and not math.isnan(value))
     return isinstance(value, hint)
+
+
+def _settled(value: Any, hint: Any) -> Any:
+    """Return a value as the method keeps it: lists as tuples, and a whole number as such however it was written."""
+    if isinstance(value, float) and float not in get_args(hint) and (hint is int or int in get_args(hint)):
+        return value if _is_number(hint) else int(value)
+    return _frozen(value)
 
 
 def _frozen(value: Any) -> Any:
@@ -118,6 +159,10 @@ def _words(hint: Any) -> str:
         each = {str: "names"}.get(inner[0], "finite numbers" if _is_number(inner[0]) else "lists of names")
         return f"a list of {each}"
     return {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}.get(hint, "a mapping")
+
+
+def _plain(number: Number) -> str:
+    return str(number) if isinstance(number, str) else f"{number:,}" if isinstance(number, int) else f"{float(number):g}"
 
 
 def _short(value: Any) -> str:

@@ -197,8 +197,9 @@ def release(
     """Release a table by a method. Nothing is spent and nothing is drawn when anything is wrong.
 
     Order: plan (schema only), ledger check (pure), table check, record in one transaction, then count and draw noise.
-    A crash after recording loses budget, never privacy. Without a ledger it warns; ``ledger=False`` says that none is
-    wanted. ``allow_weak`` is that of :func:`plan`; the guarantee says it.
+    A crash after recording loses budget, never privacy. An exposure is recorded once there is something to expose,
+    before it is handed out. Without a ledger it warns; ``ledger=False`` says that none is wanted.
+    ``allow_weak`` is that of :func:`plan`; the guarantee says it.
     """
     randomness = Randomness.of(_sound_seed(seed))
     if ledger is None:
@@ -211,9 +212,17 @@ def release(
         method.require_table(table, made)
     if book is not None:
         table.rehearse()
-    entries = book.spend(table.schema.name, made.events) if book is not None else ()
-    with lost_on_failure(book, entries):
-        return carried_out(table, method, made, guarantee, randomness, rows, book, entries)
+    if book is None or guarantee.formal:
+        entries = book.spend(table.schema.name, made.events) if book is not None else ()
+        with lost_on_failure(book, entries):
+            return carried_out(table, method, made, guarantee, randomness, rows, book, entries)
+    return _exposed(carried_out(table, method, made, guarantee, randomness, rows), book)
+
+
+def _exposed(made: Release, book: Ledger) -> Release:
+    """Record an exposure: it has no cost to check, and where its method failed on the rows nothing was exposed."""
+    entries = book.spend(made.schema.name, made.events)
+    return replace(made, entries=entries, account=book.account(made.schema.name), ledger=book)
 
 
 def carried_out(

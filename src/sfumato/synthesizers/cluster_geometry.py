@@ -26,7 +26,7 @@ from sfumato.schema import Schema
 from sfumato.synthesizers.geometry.columns import axis_of, chosen, has_axis, matrix, released
 from sfumato.synthesizers.geometry.release_private import PrivateRelease
 from sfumato.synthesizers.geometry.settings import MOST_CLUSTERS, between, budget, names, one_of, whole_number
-from sfumato.synthesizers.pseudo.release_rows import kept_rows_of
+from sfumato.synthesizers.pseudo.release_rows import shuffled_rows_of
 from sfumato.table.rows import row_values
 
 if TYPE_CHECKING:
@@ -157,8 +157,8 @@ class ClusterGeometry:
         made = published_geometry(
             true, self.clusters, float(exact(self.epsilon or 1)), low, high, discrete, randomness.generator, **reading
         )
-        order = randomness.generator.permutation(len(true))
-        kept, broken = kept_rows_of(table.schema, self._values(table.schema, made.rows[order]))
+        values = self._values(table.schema, made.rows)
+        kept, broken = shuffled_rows_of(table.schema, values, randomness.generator)
         near = interval_disclosure(true, made.rows, TOLERANCE * (np.array(high) - np.array(low))).share
         facts = {
             "lid": near,

@@ -166,7 +166,7 @@ def test_all_wrong_types_are_named_at_once():
 @pytest.mark.parametrize("epsilon", ["1e-20", "1e-9", "1e7", "1e300", 10**400])
 def test_a_grid_refuses_an_epsilon_without_sense_in_the_plan(epsilon, table, tmp_path):
     book = Ledger(tmp_path / "ledger.db")
-    book.open_table("places", epsilon="1e250", adjacency="add-remove")
+    book.open_table("places", epsilon=100, adjacency="add-remove")
     with pytest.raises(PlanError, match="epsilon"):
         sfumato.release(table, Grid(["x", "y"], epsilon=epsilon), ledger=book)
     assert book.history() == ()
@@ -212,10 +212,9 @@ def test_a_senseless_number_of_rows_is_refused(name, rows):
     ("bounds", "kind"), [((-1e308, 1e308), "number"), ((0.0, 5e-324), "number"), ((0, 2**60), "integer")]
 )
 def test_bounds_that_cannot_be_computed_with_are_refused_in_the_plan(bounds, kind):
-    schema = Schema(name="t", columns=(Column("x", kind, bounds=bounds, edges=bounds),))
     for method in (Grid(["x"], 1), ClusterGeometry(2, 1)):
         with pytest.raises(SfumatoError, match=r"too far apart|2\^53|edges|bounds"):
-            sfumato.plan(schema, method)
+            sfumato.plan(Schema(name="t", columns=(Column("x", kind, bounds=bounds, edges=bounds),)), method)
 
 
 def test_the_published_form_shuffles_and_keeps_its_measures_to_itself(table):

@@ -122,7 +122,7 @@ def test_the_published_form_is_an_exposure(table, tmp_path):
         ({"expected_rows": 10**400}, "expected_rows"),
         ({"clusters": 10**6, "expected_rows": 10**7}, "clusters must be a whole number from 1 to 1,000"),
         ({"clusters": 1, "form": "published"}, "at least 2 clusters"),
-        ({"clusters": None}, "clusters must be given"),
+        ({"clusters": None}, "clusters must be a whole number"),
     ],
 )
 def test_bad_input_is_named_and_no_budget_is_spent(changes, message, table, tmp_path):
@@ -183,8 +183,8 @@ METHODS = {
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_noisy_number_of_rows_stays_within_memory(name, table, monkeypatch):
-    """At epsilon 1e-5 the noisy number of rows is anything; the memory is that of the plan and little more."""
-    method = METHODS[name](1e-5)
+    """At epsilon 1e-4 the noisy number of rows is anything; the memory is that of the plan and little more."""
+    method = METHODS[name](1e-4)
     needed = sfumato.plan(SCHEMA, method).memory_bytes + 100_000
     monkeypatch.setenv("SFUMATO_MEMORY", f"{needed}B")
     made = [sfumato.release(table, method, seed=seed).data for seed in range(4)]

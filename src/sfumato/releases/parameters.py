@@ -22,6 +22,7 @@ SMALLEST_EPSILON = Fraction(1, 10_000)
 """Below it each count carries noise of more than 10,000 records, and synthetic tables would be as long as the noise."""
 LARGEST_EPSILON = 10**6
 """Above it the odds that epsilon bounds have no number any more."""
+SMALLEST_DELTA, LARGEST_DELTA = "1e-100", "0.999999"
 LARGEST_WHOLE = 2**63
 BUDGETS = ("epsilon", "target_epsilon")
 SHOWN = 60
@@ -43,14 +44,24 @@ def number_problems(value: Any, what: str, least: Number, most: Number, whole: b
     >>> number_problems(True, "k", 1, 9, whole=True), number_problems("1/3", "share", 0, 1)
     (['k must be a whole number from 1 to 9, found True'], [])
     """
-    kind = "a whole number" if whole else "a number"
     try:
         read = exact(value, what)
         if exact(least) <= read <= exact(most) and not (whole and read.denominator != 1):
             return []
     except PlanError:
         pass
-    return [f"{what} must be {kind} from {_plain(least)} to {_plain(most)}, found {_short(value)}"]
+    wanted = f"be a whole number from {_plain(least)} to" if whole else f"lie between {_plain(least)} and"
+    return [f"{what} must {wanted} {_plain(most)}, found {_short(value)}"]
+
+
+def epsilon_problems(value: Any, what: str = "epsilon") -> list[str]:
+    """Return what is wrong with a budget."""
+    return number_problems(value, what, SMALLEST_EPSILON, LARGEST_EPSILON)
+
+
+def delta_problems(value: Any) -> list[str]:
+    """Return what is wrong with a delta that must be above 0."""
+    return number_problems(value, "delta", SMALLEST_DELTA, LARGEST_DELTA)
 
 
 def share_problems(value: Any, what: str) -> list[str]:
@@ -162,7 +173,9 @@ def _words(hint: Any) -> str:
 
 
 def _plain(number: Number) -> str:
-    return str(number) if isinstance(number, str) else f"{number:,}" if isinstance(number, int) else f"{float(number):g}"
+    if isinstance(number, int):
+        return f"{number:,}"
+    return number if isinstance(number, str) else f"{float(number):g}"
 
 
 def _short(value: Any) -> str:

@@ -19,13 +19,20 @@ from sfumato.privacy.event import Event
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Makes, Output
+from sfumato.releases.parameters import (
+    epsilon_problems,
+    number_problems,
+    share_problems,
+    sound_parameters,
+    word_problems,
+)
 from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, unit_of
 from sfumato.releases.sampling import refuse_impossible_rules
 from sfumato.risk.location import interval_disclosure
 from sfumato.schema import Schema
 from sfumato.synthesizers.geometry.columns import axis_of, chosen, has_axis, matrix, released
 from sfumato.synthesizers.geometry.release_private import PrivateRelease
-from sfumato.synthesizers.geometry.settings import MOST_CLUSTERS, between, budget, names, one_of, whole_number
+from sfumato.synthesizers.geometry.settings import MOST_CLUSTERS, MOST_EXPECTED
 from sfumato.synthesizers.pseudo.release_rows import shuffled_rows_of
 from sfumato.table.rows import row_values
 
@@ -71,30 +78,27 @@ class ClusterGeometry:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
-        problems: list[str] = []
-        object.__setattr__(self, "clusters", whole_number(self.clusters, "clusters", problems, MOST_CLUSTERS))
-        object.__setattr__(self, "expected_rows", whole_number(self.expected_rows, "expected_rows", problems))
-        object.__setattr__(self, "columns", names(self.columns, "columns", problems))
+        sound_parameters(self)
+        if isinstance(self.columns, str):
+            object.__setattr__(self, "columns", (self.columns,))
+        problems = number_problems(self.clusters, "clusters", 1, MOST_CLUSTERS, whole=True)
+        if self.expected_rows is not None:
+            problems += number_problems(self.expected_rows, "expected_rows", 1, MOST_EXPECTED, whole=True)
         for what, known in (("form", ("private", "published")), ("reflection", REFLECTIONS), ("rounding", ROUNDINGS)):
-            one_of(getattr(self, what), what, known, problems)
-        between(self.level_share, "level_share", problems, ends=False)
-        between(self.delta, "delta", problems)
+            problems += word_problems(getattr(self, what), what, known)
+        problems += share_problems(self.level_share, "level_share") + number_problems(self.delta, "delta", 0, 1)
         problems += self._choice_problems()
         if problems:
             raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods cluster-geometry' explains them")
 
     def _choice_problems(self) -> list[str]:
         problems: list[str] = []
-        if self.clusters is None:  # pyright: ignore[reportUnnecessaryComparison]
-            problems.append("clusters must be given: a public number of them")
         if self.form == "published" and self.clusters == 1:
             problems.append("the published form needs at least 2 clusters: its noise follows from their distances")
-        if not isinstance(self.target, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
-            problems.append(f"target must be a text such as 'transfer_ari >= 0.6', found {self.target!r}")
         if self.epsilon is None:
             problems.append("it needs an epsilon: give one, or find one with sfumato.calibrate")
         else:
-            budget(self.epsilon, problems)
+            problems += epsilon_problems(self.epsilon)
         return problems
 
     @property

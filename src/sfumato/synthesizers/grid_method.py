@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from sfumato.errors import PlanError
 from sfumato.privacy.event import Event
 from sfumato.privacy.exact import Number, exact, positive, text
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Makes, Output
+from sfumato.releases.parameters import number_problems, sound_parameters
 from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.releases.sampling import refuse_impossible_rules, rows_table, sample_values
 from sfumato.schema import Schema
 from sfumato.synthesizers.geometry.columns import axis_of, batches, chosen, has_axis, released
 from sfumato.synthesizers.geometry.grid import GridPlan
-from sfumato.synthesizers.geometry.settings import drawn_rows, expected, one_row_per_person, whole
+from sfumato.synthesizers.geometry.settings import MOST_EXPECTED, drawn_rows, expected, one_row_per_person
 
 if TYPE_CHECKING:
     from sfumato.columns import Column
@@ -47,9 +49,14 @@ class Grid:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
+        sound_parameters(self)
         positive(self.epsilon)
-        object.__setattr__(self, "columns", (self.columns,) if isinstance(self.columns, str) else tuple(self.columns))
-        object.__setattr__(self, "expected_rows", whole(self.expected_rows, "expected_rows"))
+        if isinstance(self.columns, str):
+            object.__setattr__(self, "columns", (self.columns,))
+        if self.expected_rows is not None:
+            problems = number_problems(self.expected_rows, "expected_rows", 1, MOST_EXPECTED, whole=True)
+            if problems:
+                raise PlanError(f"cannot plan {self.name}", problems, "give expected_rows=1000, a public guess")
 
     def _columns(self, schema: Schema) -> tuple[Column, ...]:
         return chosen(schema, self.columns, only_axes=True)

@@ -16,9 +16,16 @@ from sfumato.privacy.event import Event
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Makes, Output
+from sfumato.releases.parameters import (
+    delta_problems,
+    epsilon_problems,
+    number_problems,
+    sound_parameters,
+    word_problems,
+)
 from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, unit_of
 from sfumato.schema import Schema
-from sfumato.synthesizers.geometry.settings import between, budget, chance, names, one_of, whole_number
+from sfumato.synthesizers.geometry.settings import MOST_EXPECTED
 from sfumato.synthesizers.two_stage.exposure import Layout, Settings, require_two_stage, run_two_stage
 from sfumato.synthesizers.two_stage.first import FIRST_STAGES
 from sfumato.synthesizers.two_stage.matching import MATCHINGS
@@ -69,26 +76,25 @@ class TwoStage:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
-        problems: list[str] = []
-        object.__setattr__(self, "target", names(self.target, "target", problems))
-        object.__setattr__(self, "inputs", names(self.inputs, "inputs", problems))
-        object.__setattr__(self, "expected_rows", whole_number(self.expected_rows, "expected_rows", problems))
+        sound_parameters(self)
+        for names in ("target", "inputs"):
+            if isinstance(getattr(self, names), str):
+                object.__setattr__(self, names, (getattr(self, names),))
+        problems = self._number_problems()
         for what, known in (("first", FIRST_STAGES), ("second", SECOND_STAGES), ("matching", MATCHINGS)):
-            one_of(getattr(self, what), what, known, problems)
-        problems += self._number_problems()
+            problems += word_problems(getattr(self, what), what, known)
         if problems:
             raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods two-stage' explains them")
 
     def _number_problems(self) -> list[str]:
         problems = [] if self.target else ["target names no column"]
-        between(self.tolerance, "tolerance", problems, LEAST_TOLERANCE)
+        problems += number_problems(self.tolerance, "tolerance", LEAST_TOLERANCE, 1)
+        if self.expected_rows is not None:
+            problems += number_problems(self.expected_rows, "expected_rows", 1, MOST_EXPECTED, whole=True)
         for what, found in (("blend", self.blend), ("max_lid", self.max_lid)):
-            if found is not None:
-                between(found, what, problems)
+            problems += [] if found is None else number_problems(found, what, 0, 1)
         if self.blend is not None and self.max_lid is not None:
             problems.append("give either blend or max_lid, and not both")
-        if not isinstance(self.private, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return [*problems, f"private must be true or false, found {self.private!r}"]
         return problems + self._budget_problems()
 
     def _budget_problems(self) -> list[str]:
@@ -96,11 +102,11 @@ class TwoStage:
         if self.private == (self.epsilon is None):
             problems.append("private=True needs epsilon and delta" if self.private else "epsilon needs private=True")
         if self.epsilon is not None:
-            budget(self.epsilon, problems)
+            problems += epsilon_problems(self.epsilon)
         if self.private and self.delta == 0:
             problems.append("the private form needs a delta between 0 and 1, such as 1e-6, found 0")
         elif self.private:
-            chance(self.delta, problems)
+            problems += delta_problems(self.delta)
         return problems
 
     def settings(self) -> Settings:

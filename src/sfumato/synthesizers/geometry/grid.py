@@ -28,10 +28,10 @@ from sfumato.privacy.event import Part
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.noise import add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
+from sfumato.releases.parameters import epsilon_problems
 from sfumato.releases.tree import project
 from sfumato.synthesizers.geometry.box import Adjacency, Array, Axis, box_problems
 from sfumato.synthesizers.geometry.geometry_kernel import count_cells
-from sfumato.synthesizers.geometry.settings import budget
 
 LARGEST_DIMENSION = 3
 LARGEST_GRID = 1 << 20
@@ -82,7 +82,7 @@ class GridPlan:
             problems.append("most_cells and coarseness must be above 0")
         if self.adjacency not in ("add-remove", "replace"):
             problems.append(f"unknown adjacency {self.adjacency!r}")
-        budget(self.epsilon, problems)
+        problems += epsilon_problems(self.epsilon)
         if problems:
             raise PlanError(
                 "cannot plan a noisy grid",

@@ -38,11 +38,12 @@ from sfumato.privacy.calibration import gaussian_mu
 from sfumato.privacy.event import Part
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.lattice_gaussian import composed_sigmas
+from sfumato.releases.parameters import delta_problems, epsilon_problems, number_problems
 from sfumato.synthesizers.geometry.box import Adjacency, Axis, box_problems
 from sfumato.synthesizers.geometry.geometry_kernel import LENGTH, UNIT
 from sfumato.synthesizers.geometry.grid import LARGEST_DIMENSION, GridPlan, cells_for
 from sfumato.synthesizers.geometry.plane import BINS
-from sfumato.synthesizers.geometry.settings import MOST_CLUSTERS, between, budget, chance
+from sfumato.synthesizers.geometry.settings import MOST_CLUSTERS
 
 SHARES = {"scales": 0.30, "products": 0.25, "plane": 0.25, "radii": 0.20}
 STEP_SHARES = {"scales": 0.15, "products": 0.20, "plane": 0.25, "sizes": 0.10, "steps": 0.10, "radii": 0.20}
@@ -81,20 +82,17 @@ class GeometryPlan:
             problems.append(f"{self.clusters} clusters of {self.n_pub} rows: n_pub must not be below the clusters")
         if self.adjacency not in ("add-remove", "replace"):
             problems.append(f"unknown adjacency {self.adjacency!r}")
-        budget(self.epsilon, problems)
-        problems += self._delta_problems()
+        problems += epsilon_problems(self.epsilon) + self._delta_problems()
         if problems:
             raise PlanError("cannot plan a private geometry", problems, "give public bounds, clusters and a budget")
 
     def _delta_problems(self) -> list[str]:
-        problems: list[str] = []
-        between(self.delta, "delta", problems)
+        problems = number_problems(self.delta, "delta", 0, 1)
         if problems or (self.by_grid and exact(self.delta, "delta") == 0):
             return problems
         if exact(self.delta, "delta") == 0:
             return [f"{len(self.axes)} columns need delta above 0; up to {LARGEST_DIMENSION} do without"]
-        chance(self.delta, problems)
-        return problems
+        return delta_problems(self.delta)
 
     @property
     def by_grid(self) -> bool:

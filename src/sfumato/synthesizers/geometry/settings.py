@@ -8,7 +8,6 @@ from sfumato.schema import Schema
 
 GUESS = 1000
 """Rows that a resolution is chosen for when nobody says how many to expect."""
-LEAST_DELTA = "1e-100"
 MOST_EXPECTED = 10**12
 """Rows that anybody may expect."""
 MOST_CLUSTERS = 1000

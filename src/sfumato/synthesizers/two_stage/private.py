@@ -29,8 +29,8 @@ from sfumato.privacy.event import Part
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.lattice_gaussian import composed_sigmas
 from sfumato.privacy.randomness import Randomness
+from sfumato.releases.parameters import delta_problems, epsilon_problems
 from sfumato.synthesizers.geometry.box import Adjacency, Array, Axis, Rows, box_problems
-from sfumato.synthesizers.geometry.settings import budget, chance
 from sfumato.synthesizers.two_stage.private_inputs import bins_for
 from sfumato.synthesizers.two_stage.private_run import PrivateTwoStage, TwoStageRun
 from sfumato.synthesizers.two_stage.two_stage_kernel import LENGTH, UNIT
@@ -89,10 +89,8 @@ class PrivateTwoStagePlan:
             yield f"n_pub must be at least 1, found {self.n_pub}"
         if self.adjacency not in ("add-remove", "replace"):
             yield f"unknown adjacency {self.adjacency!r}"
-        wrong: list[str] = []
-        budget(self.epsilon, wrong)
-        chance(self.delta, wrong)
-        yield from wrong
+        yield from epsilon_problems(self.epsilon)
+        yield from delta_problems(self.delta)
 
     @property
     def kind(self) -> str:

@@ -84,7 +84,10 @@ def test_a_charged_selection_is_recorded_and_its_release_verifies(folder, sfumat
         (("--target", "tvd_1 <= 1", "--grid", "a,b"), "is not a list of numbers"),
         (("--target", "tvd_1 <= 1", "--range", "1-3"), "not of the form low:high"),
         (("--target", "tvd_1 <= 1", "--cost", "free"), "unknown cost 'free'"),
-        (("--target", "membership_auc <= 1", "--cost", "private"), "no sensitivity is proved for membership_auc"),
+        (
+            ("--target", "membership_auc <= 1", "--cost", "private", "--no-ledger"),
+            "no sensitivity is proved for membership_auc",
+        ),
         (("--target", "tvd_1 <= 1", "--parameter", "size", "--grid", "1", "--epsilon", "1"), "has no parameter 'size'"),
     ],
 )

@@ -145,3 +145,19 @@ def test_mutant_loops_are_named(loop: str, mutant, words: str, monkeypatch):
     monkeypatch.setattr(fast_kernel, loop, mutant)
     problems = fast_check.sampler_problems()
     assert len(problems) == 1 and words in problems[0]
+
+
+def test_what_killed_runs_left_is_listed_and_removed_on_request(tmp_path, monkeypatch, sfumato_cli):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    half = tmp_path / ".out.0123abcd.partial"
+    half.mkdir()
+    (half / "data.csv").write_text("half")
+    code, out, _ = sfumato_cli("doctor", ".")
+    assert (code, "incomplete" in out, "--clean removes it" in out, half.exists()) == (0, True, True, True)
+    body = json.loads(sfumato_cli("doctor", ".", "--clean", "--json")[1])
+    assert [each["state"] for each in body["leftovers"]] == ["removed"]
+    assert not half.exists()
+    assert "nothing was left behind" in sfumato_cli("doctor", ".")[1]
+    code, _, err = sfumato_cli("doctor", "--clean")
+    assert (code, "need a folder" in err) == (2, True)

@@ -98,7 +98,7 @@ def test_errors_are_named_and_leave_nothing(folder, sfumato_cli):
         "ends in neither .parquet nor .csv": ("bundle", "--out", "x.xlsx"),
         "there is no folder": ("bundle", "--out", "no/x.csv"),
         "'taken.csv' exists|taken.csv' exists": ("bundle", "--out", "taken.csv"),
-        "rows must be a whole number of at least 1, found 0": ("bundle", "--out", "x.csv", "--rows", "0"),
+        "rows must be a whole number between 1 and 100,000,000, found 0": ("bundle", "--out", "x.csv", "--rows", "0"),
         "seed must be a whole number": ("bundle", "--out", "x.csv", "--seed", "-1"),
     }
     for told, arguments in calls.items():

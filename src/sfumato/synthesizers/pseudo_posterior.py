@@ -279,9 +279,10 @@ def _predictors(names: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def _is_word(unit: Any) -> bool:
     try:
-        return isinstance(unit, str) and exact(unit, "unit") is None
+        exact(unit, "unit")
     except PlanError:
-        return True
+        return isinstance(unit, str)
+    return False
 
 
 def _unit_problems(unit: Any) -> list[str]:

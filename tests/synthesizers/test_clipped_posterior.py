@@ -258,3 +258,18 @@ def test_a_false_bound_is_never_released():
         part.bounds[:] = 0
     with pytest.raises(AssertionError, match="certified bound"):
         GridLaw(scores, posterior.strength, tuple(broken)).draw(np.random.default_rng(0))
+
+
+def test_scores_of_many_records_are_exact():
+    """Above 2^22 records sums pass 2^53, where floats have gaps; no table is refused for its private size."""
+    rows = (1 << 23) + 3
+    posterior = ClippedPosterior(box=Box(((0.0, 6.0),), (0.5, 2.0), scale="normal"), epsilon=1, grid=(4, 4))
+    start, whole = np.zeros((1, 2), np.int64), (4, 4)
+    one = posterior.scores([0.75]).at_points(start, whole)
+    scores = posterior.scores(np.full(rows, 0.75))
+    many = scores.at_points(start, whole)
+    assert many.dtype == np.int64
+    assert many.max() > 2**53
+    assert many.tolist() == [[rows * int(score) for score in one[0]]]
+    assert (scores.at_blocks(start, whole) >= many.max()).all()
+    assert posterior.law(np.full(rows, 0.75)).draw(np.random.default_rng(1)) is not None

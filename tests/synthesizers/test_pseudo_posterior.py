@@ -284,6 +284,7 @@ def test_rows_that_cannot_keep_a_rule_are_left_out_and_counted(tmp_path):
     method = PseudoPosterior("high", ["low"], "normal", "clipped", target_epsilon=0.001, public_predictors=True)
     made = sfumato.release(sfumato.read(frame, schema), method, seed=3)
     assert len(made.data) + made.statistics["rows_left_out_for_rules"] == 300
+    assert made.statistics["rows_left_out_for_rules"] > 0
     assert (made.data["high"] >= 19).all()
     made.save(tmp_path / "bundle")
 
@@ -376,12 +377,11 @@ def test_the_constructor_lists_all_problems():
 
 
 @pytest.mark.parametrize("standard", ["clipped", "statistics"])
-@pytest.mark.parametrize("budget", ["1e-9", "1e-6", 0.01, 1e4, 1e9])
-@pytest.mark.parametrize("delta", [0, "1e-50"])
-def test_an_odd_budget_is_released_or_refused_before_the_spend(standard, budget, delta, tmp_path):
+@pytest.mark.parametrize("budget", ["1e-9", 0.01, 1e4, 1e9])
+def test_an_odd_budget_is_released_or_refused_before_the_spend(standard, budget, tmp_path):
     book = Ledger(tmp_path / "ledger.db")
     book.open_table("people", epsilon="1e12", delta="0.5", adjacency="add-remove")
-    method = PseudoPosterior("x", ["z"], "lognormal", standard, target_epsilon=budget, delta=delta)
+    method = PseudoPosterior("x", ["z"], "lognormal", standard, target_epsilon=budget)
     try:
         made = sfumato.release(sfumato.read(people(50), SCHEMA), method, rows=20, ledger=book)
     except PlanError:

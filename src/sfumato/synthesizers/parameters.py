@@ -12,6 +12,9 @@ LEAST_EPSILON = "1e-9"
 MOST_EPSILON = "1e9"
 """Budgets beyond these are slips of the pen, and machine numbers end not far from them."""
 
+LEAST_GAUSSIAN = "1e-3"
+"""The same for Gaussian noise, whose certificate is computed on as many points as its scale needs."""
+
 
 def number_problems(value: Any, what: str, least: str, most: str, whole: bool = False) -> list[str]:
     """Return what is wrong with a number that must lie from ``least`` to ``most``.

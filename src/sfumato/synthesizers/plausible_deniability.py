@@ -54,7 +54,14 @@ from sfumato.synthesizers.deniability_law import (
 )
 from sfumato.synthesizers.deniability_law import output_law as output_law
 from sfumato.synthesizers.deniability_law import smallest_delta as smallest_delta
-from sfumato.synthesizers.parameters import between_problems, epsilon_problems, name_problems, number_problems
+from sfumato.synthesizers.parameters import (
+    LEAST_GAUSSIAN,
+    MOST_EPSILON,
+    between_problems,
+    epsilon_problems,
+    name_problems,
+    number_problems,
+)
 from sfumato.synthesizers.proposals import (
     MOST_COLUMNS,
     KernelModel,
@@ -128,7 +135,7 @@ class PlausibleDeniability:
         )
         problems += number_problems(self.gamma, "gamma", text(exact(LEAST_GAMMA)), text(exact(MOST_GAMMA)))
         problems += number_problems(self.bandwidth, "bandwidth", "1e-3", "1e9")
-        problems += epsilon_problems(self.model_epsilon, "model_epsilon")
+        problems += number_problems(self.model_epsilon, "model_epsilon", LEAST_GAUSSIAN, MOST_EPSILON)
         if self.keep is not None:
             problems += number_problems(self.keep, "keep", "0", "1000000", whole=True)
         if self.columns is not None:
@@ -190,6 +197,7 @@ class PlausibleDeniability:
         names = self._sound_columns(schema)
         _refuse_unit(schema)
         budget = self.budget(wanted)
+        _refuse_model(self.model, budget)
         _refuse_small(schema, budget.test, self._remedy())
         refuse_impossible_rules(schema, names)
         stages, events = self._records(schema, wanted, budget, randomness)
@@ -295,6 +303,14 @@ def _cost_note(test: PrivacyTest, rows: int) -> str:
         f"each of {rows:,} rows is ({test.epsilon:.4g}, {test.delta:.3g})-DP: k = {test.k}, t = {test.t}, gamma = "
         f"{test.gamma:g}, epsilon0 = {test.epsilon0:.4g}; noisy counts would pay once for any number of rows"
     )
+
+
+def _refuse_model(model: str, budget: Budget) -> None:
+    if model == "seed" and budget.model_epsilon < exact(LEAST_GAUSSIAN):
+        raise PlanError(
+            f"the share of the model is epsilon {float(budget.model_epsilon):g}, and its noise needs {LEAST_GAUSSIAN}",
+            next_step="give a larger epsilon or model_share, or use model='kernel', which learns nothing",
+        )
 
 
 def _refuse_unit(schema: Schema) -> None:

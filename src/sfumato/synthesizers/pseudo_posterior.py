@@ -21,7 +21,7 @@ from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Makes, Output
 from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.schema import Schema
-from sfumato.synthesizers.parameters import epsilon_problems, name_problems, number_problems
+from sfumato.synthesizers.parameters import LEAST_GAUSSIAN, epsilon_problems, name_problems, number_problems
 from sfumato.synthesizers.pseudo.exposure import expose, try_fit
 from sfumato.synthesizers.pseudo.range_settings import range_columns, range_problems, read_ranges, refuse_ranges
 from sfumato.synthesizers.pseudo.release_rows import as_they_are, shuffled_rows_of
@@ -128,6 +128,10 @@ class PseudoPosterior:
         problems += number_problems(self.delta, "delta", "0", "0.999999")
         if self.target_epsilon is not None:
             problems += epsilon_problems(self.target_epsilon, "target_epsilon")
+        if not problems and exact(self.delta) and exact(self.target_epsilon or 1) < exact(LEAST_GAUSSIAN):
+            problems.append(
+                f"with a delta target_epsilon must be at least {LEAST_GAUSSIAN}, found {self.target_epsilon}"
+            )
         return problems + _unit_problems(self.unit)
 
     def _standard_problems(self) -> list[str]:
@@ -275,9 +279,10 @@ def _predictors(names: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def _is_word(unit: Any) -> bool:
     try:
-        return isinstance(unit, str) and exact(unit, "unit") is None
+        exact(unit, "unit")
     except PlanError:
-        return True
+        return isinstance(unit, str)
+    return False
 
 
 def _unit_problems(unit: Any) -> list[str]:

@@ -198,7 +198,7 @@ class PrivateRegression:
                 f"is the value of {self.model.column.name} in any one row",)  # fmt: skip
 
     def _target(self, rows: int | None, randomness: str) -> tuple[tuple[Stage, ...], tuple[Event, ...]]:
-        facts = event_facts(self.method.name, self.schema, randomness) | {"unit": self.unit}
+        facts: dict[str, Any] = {**event_facts(self.method.name, self.schema, randomness), "unit": self.unit}
         epsilon, name = self.budgets[1], f"{self.model.column.name} given its predictors"
         said = "; ".join((*as_they_are(self.kept_names), *self._assumptions()))
         if self.chosen(rows) == "clipped":

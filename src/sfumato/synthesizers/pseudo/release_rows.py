@@ -30,12 +30,18 @@ def as_they_are(names: Sequence[str]) -> tuple[str, ...]:
     return (f"{', '.join(names)}: released as they are",) if names else ()
 
 
-def shuffled_rows_of(schema: Schema, values: Mapping[str, NDArray[Any]], generator: np.random.Generator,
-                     ) -> tuple[pa.Table, int]:  # fmt: skip
+def kept_rows_of(schema: Schema, values: Mapping[str, NDArray[Any]]) -> tuple[pa.Table, int]:
     """Return whole columns as a table, without the rows that break a rule of the schema, and how many those were."""
     released = {name: released_values(schema[name], found) for name, found in values.items()}
     kept = keeps_rules(schema, released)
-    return _shuffled(schema, released, kept, generator), int((~kept).sum())
+    return _rows_at(schema, released, np.flatnonzero(kept)), int((~kept).sum())
+
+
+def shuffled_rows_of(schema: Schema, values: Mapping[str, NDArray[Any]], generator: np.random.Generator,
+                     ) -> tuple[pa.Table, int]:  # fmt: skip
+    """Return the same in a random order."""
+    table, broken = kept_rows_of(schema, values)
+    return table.take(generator.permutation(table.num_rows)), broken
 
 
 def redrawn_in_place(schema: Schema, make: Callable[[Places], Values], rows: int, generator: np.random.Generator,
@@ -55,12 +61,12 @@ def redrawn_in_place(schema: Schema, make: Callable[[Places], Values], rows: int
         for name, (column, missing) in fresh.items():
             values[name][0][bad], values[name][1][bad] = column, missing
         kept[bad] = keeps_rules(schema, fresh)
-    return _shuffled(schema, values, kept, generator), broken, int((~kept).sum())
-
-
-def _shuffled(schema: Schema, values: Values, kept: NDArray[np.bool_], generator: np.random.Generator) -> pa.Table:
     order = generator.permutation(np.flatnonzero(kept))
-    return rows_table(schema, {name: (found[order], missing[order]) for name, (found, missing) in values.items()})
+    return _rows_at(schema, values, order), broken, int((~kept).sum())
+
+
+def _rows_at(schema: Schema, values: Values, places: Places) -> pa.Table:
+    return rows_table(schema, {name: (found[places], missing[places]) for name, (found, missing) in values.items()})
 
 
 def released_values(column: Column, found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:

@@ -96,7 +96,7 @@ def _flipped(value: Any, chance: random.Random) -> Any:
         ("DELETE FROM sfumato_ledger_chain WHERE sequence > 8", "remembers 10 rows, but the last one is row 8"),
         ("DELETE FROM sfumato_ledger_chain", "remembers 10 rows, but the last one is row 0"),
         ("DELETE FROM sfumato_ledger_head", "after row 10: the ledger has 0 heads"),
-        ("UPDATE sfumato_ledger_head SET format = 2", "after row 10: the ledger is of format 2"),
+        ("UPDATE sfumato_ledger_head SET format = 3", "after row 10: the ledger is of format 3"),
         ("DELETE FROM sfumato_ledger_accounts WHERE name = 'people'", "'people', opened in row 1, was removed"),
         (
             "UPDATE sfumato_ledger_accounts SET cap_epsilon = '50' WHERE name = 'people'",

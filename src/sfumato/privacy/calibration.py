@@ -149,6 +149,12 @@ def _certify(start: tuple[Part, ...], epsilon: float, delta: float) -> tuple[Par
 
 def is_certified(parts: Sequence[Part], epsilon: float, delta: float) -> bool:
     """Whether discrete Gaussian noise on these parts is (epsilon, delta)-DP, by a rigorous upper bound."""
+    return _is_certified(tuple(parts), epsilon, delta)
+
+
+@lru_cache(maxsize=1024)
+def _is_certified(parts: tuple[Part, ...], epsilon: float, delta: float) -> bool:
+    # Kept, because a ledger asks again for what the plan has just certified, and the law of many tables takes seconds.
     if all(part.sensitivity == 1 for part in parts):
         loss = discrete_gaussian_parts(parts, CERTIFIED_INTERVAL)
         return float(loss.get_delta_for_epsilon(epsilon)) <= delta

@@ -10,6 +10,7 @@ from sfumato.errors import PlanError
 
 Number = int | float | str | Fraction
 LARGEST_EXPONENT = 300
+TOO_LARGE = 10 ** (LARGEST_EXPONENT + 1)
 LONGEST_TEXT = 1000
 
 
@@ -26,12 +27,22 @@ def exact(value: Number, what: str = "epsilon") -> Fraction:
         _refuse_endless(shown)
         return Fraction(shown)
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise PlanError(f"{what} must be a finite number, found {value!r}", next_step=f"give {what} as 0.5") from error
+        found = _in_short(value)
+        raise PlanError(f"{what} must be a finite number, found {found}", next_step=f"give {what} as 0.5") from error
+
+
+def _in_short(value: object) -> str:
+    if isinstance(value, int | Fraction) and abs(value) >= TOO_LARGE:
+        return f"one of 10^{LARGEST_EXPONENT} or more"
+    shown = repr(value)
+    return shown if len(shown) <= LONGEST_TEXT else f"{shown[:40]}..."
 
 
 def _refuse_endless(value: Number) -> None:
-    """Refuse texts such as 1e999999999 before they become an integer with a billion digits."""
+    """Refuse texts such as 1e999999999 before they become an integer with a billion digits, and such integers."""
     if not isinstance(value, str):
+        if abs(value) >= TOO_LARGE:
+            raise ValueError("too large")
         return
     if len(value) > LONGEST_TEXT:
         raise ValueError(value[:LONGEST_TEXT])

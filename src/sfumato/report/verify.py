@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from sfumato import __version__
 from sfumato.errors import BundleError, SfumatoError
 from sfumato.privacy.accountant import basic
-from sfumato.privacy.calibration import is_certified
-from sfumato.privacy.event import Event, kind_of
-from sfumato.privacy.exact import exact, round_down, show
+from sfumato.privacy.event import kind_of
+from sfumato.privacy.event_cost import cost_problem
+from sfumato.privacy.exact import exact, show
 from sfumato.privacy.ledger import Ledger
 from sfumato.releases.method import REGISTRY, method_class
 from sfumato.report.bundle import DOCUMENT, METADATA, MODEL, REPORT, SCHEMA, SCRIPT, WARNING, file_record
@@ -243,9 +242,8 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _noise_problems(document: ReleaseDocument) -> Iterator[str]:
-    for event in document.events:
-        if not _is_paid_for(event):
-            yield f"the noise of {', '.join(part.stage for part in event.parts)} is too small for its epsilon"
+    found = (cost_problem(event) for event in document.events)
+    yield from (problem for problem in found if problem is not None)
 
 
 def _plan_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
@@ -256,17 +254,6 @@ def _plan_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
     plan = method(**document.method.parameters).plan(schema, document.method.rows, document.randomness.mode)
     if plan.events != document.events or plan.stages != document.stages:
         yield "the method and its parameters do not lead to the events and stages that the bundle states"
-
-
-def _is_paid_for(event: Event) -> bool:
-    """Whether the recorded noise gives the recorded cost; other kinds state their cost and are taken at their word."""
-    if event.kind == "discrete-laplace":
-        demanded = sum((Fraction(part.sensitivity) / Fraction(part.scale) for part in event.parts), Fraction(0))
-        return demanded <= event.cost[0]
-    if event.kind == "discrete-gaussian":
-        epsilon, delta = event.cost
-        return is_certified(event.parts, round_down(epsilon), round_down(delta))
-    return True
 
 
 def _ledger_problems(document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:

@@ -174,7 +174,7 @@ def test_rows_carry_terms_and_running_totals(file: Path) -> None:
 def test_a_tight_account_reads_no_row_that_was_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(tmp_path / "L")
     ledger.open_table("people", epsilon=1, delta="1e-6", composition="tight")
-    for _ in range(12):
+    for _ in range(10):
         ledger.spend("people", epsilon="0.1", delta="1e-12")
     monkeypatch.setattr(ledger_guard, "REREAD", 0)
     rewrite(tmp_path / "L", f"UPDATE {CHAIN} SET body = replace(body, '\"0.1\"', '\"0.001\"') WHERE sequence = 4")

@@ -15,9 +15,8 @@ So the cost has a bound. What a longer ledger hides from one write, an edited ro
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -124,18 +123,17 @@ class _Totals:
     def __init__(self, first: dict[str, Any], opened: bool) -> None:
         self._first = self._last = first
         self._opened = opened
-        self._costs = [Fraction(0), Fraction(0)]
-        self._counts = [0, 0]
+        self._costs: Counter[tuple[str, str]] = Counter()  # equal costs are many, and adding fractions is slow
+        self._exposures = 0
 
     def add(self, event: dict[str, Any] | None, standing: dict[str, Any]) -> None:
         self._last = standing
         if event is None:
             return
-        formal = kind_of(event["kind"]).formal
-        self._counts[0 if formal else 1] += 1
-        if formal:
-            self._costs[0] += _amount(event["epsilon"])
-            self._costs[1] += _amount(event["delta"])
+        if kind_of(event["kind"]).formal:
+            self._costs[event["epsilon"], event["delta"]] += 1
+        else:
+            self._exposures += 1
 
     def agree(self) -> bool:
         try:
@@ -147,15 +145,16 @@ class _Totals:
         first = self._first
         if self._opened and [first[each] for each in TOTALS] != ["", "0", "0", 0, 0]:
             return {}
-        spent = [text(exact(first[each]) + more) for each, more in zip(TOTALS[1:3], self._costs, strict=True)]
-        counts = [first[each] + more for each, more in zip(TOTALS[3:], self._counts, strict=True)]
-        unit = first["unit"] or self._last["unit"]
-        return {**first, **dict(zip(TOTALS, [unit, *spent, *counts], strict=True))}
-
-
-@lru_cache(maxsize=4096)
-def _amount(value: str) -> Fraction:
-    return exact(value)
+        epsilon = sum((times * exact(cost) for (cost, _), times in self._costs.items()), exact(first["spent_epsilon"]))
+        delta = sum((times * exact(cost) for (_, cost), times in self._costs.items()), exact(first["spent_delta"]))
+        return {
+            **first,
+            "unit": first["unit"] or self._last["unit"],
+            "spent_epsilon": text(epsilon),
+            "spent_delta": text(delta),
+            "events": first["events"] + self._costs.total(),
+            "exposures": first["exposures"] + self._exposures,
+        }
 
 
 def _account_problems(connection: sa.Connection, head: Head, stored: Sequence[dict[str, Any]]) -> list[str]:

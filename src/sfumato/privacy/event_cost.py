@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from sfumato.privacy import losses as losses  # registers the kinds that this package emits
 from sfumato.privacy.event import Event, Part
@@ -34,7 +35,8 @@ def cost_problem(event: Event, *, thorough: bool = True) -> str | None:
     """
     if not event.is_formal:
         return None
-    return _problem(event.model_copy(update={"method": "", "table": "", "note": ""}), thorough)
+    bare: Any = event.model_copy(update={"method": "", "table": "", "note": ""})  # frozen, so it can be a key
+    return _problem(bare, thorough)
 
 
 @lru_cache(maxsize=4096)

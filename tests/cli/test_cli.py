@@ -315,7 +315,7 @@ def test_a_flipped_byte_in_the_ledger_is_found(folder, sfumato_cli):
     "verb",
     [[], ["schema"], ["schema", "draft"], ["schema", "check"], ["schema", "confirm"], ["plan"], ["release"], ["verify"],
      ["demo"], ["methods"], ["ledger"], ["ledger", "init"], ["ledger", "show"], ["ledger", "verify"],
-     ["ledger", "export"]],
+     ["ledger", "export"], ["ledger", "upgrade"]],
 )  # fmt: skip
 def test_every_verb_teaches(verb: list[str], sfumato_cli):
     code, out, _ = sfumato_cli(*verb, "--help")

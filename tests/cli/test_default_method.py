@@ -106,7 +106,7 @@ def test_a_missing_epsilon_is_explained(folder, sfumato_cli):
 
 def test_a_ledger_without_delta_says_what_to_do(folder, sfumato_cli):
     wanted = ("p.csv", "--schema", "s.toml", "--epsilon", "1", "--ledger", "L", "--out", "b")
-    sfumato_cli("ledger", "init", "L", "--schema", "s.toml", "--epsilon", "3")
+    sfumato_cli("ledger", "init", "L", "--schema", "s.toml", "--epsilon", "3", "--delta", "0")
     code, _, err = sfumato_cli("release", *wanted)
     assert code == 2
     assert "sfumato ledger init NEW.db --schema SCHEMA --epsilon 3 --delta 1e-6" in err

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 
 from sfumato import errors
 from sfumato.privacy import accountant
-from sfumato.privacy.event import Event
-from sfumato.privacy.exact import exact
+from sfumato.privacy.event import Event, Part
+from sfumato.privacy.exact import exact, round_up
 from sfumato.privacy.ledger import Ledger
 
 
 def event(epsilon: Any = "0.1", **changes: Any) -> Event:
     formal = {"kind": "discrete-laplace", "method": "histogram", "table": "people", "adjacency": "add-remove"}
-    return Event(**{**formal, "epsilon": epsilon, **changes})
+    scale = round_up(1 / exact(epsilon)) if epsilon else 1.0
+    return Event(**{**formal, "epsilon": epsilon, "parts": (Part(stage="age", cells=3, scale=scale),), **changes})
 
 
 def exposure(**changes: Any) -> Event:
@@ -103,7 +104,7 @@ def test_a_declared_release_takes_the_terms_of_its_account(tmp_path: Path) -> No
     [
         (event(adjacency="replace"), "stated for adjacency replace, the account for add-remove"),
         (event(table="places"), "ran on table 'places'"),
-        ([event(), event(unit="person")], "one person and one row does not add up"),
+        ([event(), event(unit="person")], "different units do not add up: 'person' and 'row'"),
         ([], "neither an event nor an epsilon"),
     ],
 )
@@ -118,7 +119,7 @@ def test_events_that_do_not_belong_are_refused(tmp_path: Path, events: Any, word
 def test_the_first_formal_event_decides_the_unit(ledger: Ledger) -> None:
     ledger.spend("people", [exposure(), event(unit="person")])
     assert ledger.account("people").unit == "person"
-    with pytest.raises(errors.LedgerError, match="does not add up"):
+    with pytest.raises(errors.LedgerError, match="do not add up"):
         ledger.check("people", event())
     (declared,) = ledger.spend("people", epsilon=1)
     assert declared.event.unit == "person"

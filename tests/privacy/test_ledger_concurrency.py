@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import BudgetExceeded
-from sfumato.privacy import ledger_chain
+from sfumato.privacy import ledger_chain, ledger_guard
 from sfumato.privacy.exact import exact
 from sfumato.privacy.ledger import Ledger
 
@@ -46,9 +46,8 @@ def open_account(ledger: Ledger) -> str:
 
 
 def read_then_update() -> None:
-    """Break the ledger on purpose: look at the account without holding its row."""
-    held = ledger_chain.known_account
-    ledger_chain.known_account = lambda connection, name, *, hold=False: held(connection, name)
+    """Break the ledger on purpose: look at the accounts without holding the head."""
+    ledger_guard.sound_accounts = lambda connection, *, hold=False: ledger_chain.all_accounts(connection)
 
 
 def run_processes(task: str, url: str) -> list[int | str]:

@@ -121,6 +121,39 @@ def test_a_lazy_postgresql_server_is_made_to_wait_for_its_disk(postgres_ledger_u
         assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "read committed"
 
 
+def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "L")
+    ledger.open_table("people", epsilon=1)
+    with ledger._store.write():
+        found = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert found == {"L": 0o600, "L-wal": 0o600, "L-shm": 0o600}
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "passing"),
+    [
+        (sqlite3.SQLITE_IOERR, "disk I/O error", True),
+        (sqlite3.SQLITE_IOERR_SHMSIZE, "disk I/O error", True),
+        (sqlite3.SQLITE_FULL, "database or disk is full", True),
+        (sqlite3.SQLITE_NOMEM, "out of memory", True),
+        (sqlite3.SQLITE_BUSY, "database is locked", True),
+        (sqlite3.SQLITE_CORRUPT, "database disk image is malformed", False),
+        (sqlite3.SQLITE_IOERR_SHORT_READ, "disk I/O error", False),
+        (sqlite3.SQLITE_NOTADB, "file is not a database", False),
+    ],
+)
+def test_a_passing_failure_is_not_called_damage(tmp_path: Path, code: int, words: str, passing: bool) -> None:
+    ledger = Ledger(tmp_path / "L")
+    ledger.open_table("people", epsilon=1)
+    error = sqlite3.OperationalError(words)
+    error.sqlite_errorcode = code
+    with pytest.raises(errors.LedgerError) as refused, ledger._store.write():
+        raise error
+    assert words in refused.value.headline
+    assert ("cannot be used now" in refused.value.headline) == passing
+    assert "init" not in str(refused.value)
+
+
 def test_importing_the_ledger_stays_light() -> None:
     heavy = "{'numpy', 'opendp', 'dp_accounting', 'psycopg', 'duckdb', 'ibis'}"
     code = f"import sys, sfumato.privacy.ledger; print(sorted({heavy} & set(sys.modules)))"

@@ -13,6 +13,7 @@ import pytest
 from sfumato import errors
 from sfumato.privacy.event import Event
 from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.ledger_rows import ChainRow
 
 EXPOSURE = Event(kind="heuristic", method="range-restriction", table="people", adjacency="add-remove")
 
@@ -96,7 +97,7 @@ def _flipped(value: Any, chance: random.Random) -> Any:
         ("DELETE FROM sfumato_ledger_chain WHERE sequence > 8", "remembers 10 rows, but the last one is row 8"),
         ("DELETE FROM sfumato_ledger_chain", "remembers 10 rows, but the last one is row 0"),
         ("DELETE FROM sfumato_ledger_head", "after row 10: the ledger has 0 heads"),
-        ("UPDATE sfumato_ledger_head SET format = 2", "after row 10: the ledger is of format 2"),
+        ("UPDATE sfumato_ledger_head SET format = 3", "after row 10: the ledger is of format 3"),
         ("DELETE FROM sfumato_ledger_accounts WHERE name = 'people'", "'people', opened in row 1, was removed"),
         (
             "UPDATE sfumato_ledger_accounts SET cap_epsilon = '50' WHERE name = 'people'",
@@ -181,6 +182,22 @@ def test_a_file_cut_short_is_reported(file: Path) -> None:
     for length in (0, 50, 4096, len(raw) // 2, len(raw) - 4096):
         file.write_bytes(raw[:length])
         assert not Ledger(file).verify(), length
+
+
+def test_a_row_that_is_nested_without_end_is_named(file: Path) -> None:
+    """The hash is right, so that reading the row is what must not fail."""
+    with sqlite3.connect(file) as connection:
+        row = ChainRow(*connection.execute("SELECT * FROM sfumato_ledger_chain WHERE sequence = 4").fetchone())
+        deep = ChainRow.sealed(*row[:4], "[" * 100_000, row.previous_hash)
+        connection.execute(
+            "UPDATE sfumato_ledger_chain SET body = ?, hash = ? WHERE sequence = 4", (deep.body, deep.hash)
+        )
+    connection.close()
+    ledger = Ledger(file)
+    assert any(problem.startswith("row 4 cannot be read") for problem in ledger.verify().problems)
+    for call in (ledger.history, ledger.export, lambda: ledger.spend("people", epsilon=1)):
+        with pytest.raises(errors.LedgerError, match="row 4"):
+            call()
 
 
 @pytest.mark.postgres

@@ -24,6 +24,7 @@ def basic(events: Sequence[Event]) -> tuple[Fraction, Fraction]:
     Theorem (basic composition, also as a filter): the sums bound the whole even when each release and its
     parameters are chosen after seeing all earlier ones.
     """
+    _same("unit", events)
     costs = [event.cost for event in events]
     return sum((c[0] for c in costs), Fraction(0)), sum((c[1] for c in costs), Fraction(0))
 
@@ -96,12 +97,16 @@ def _require_one_table(events: Sequence[Event]) -> None:
     if not events:
         raise AccountingError("no events to compose", next_step="give at least one event")
     for what in ("adjacency", "unit", "table"):
-        found = sorted({getattr(event, what) for event in events})
-        if len(found) > 1:
-            raise AccountingError(
-                f"events of different {what} cannot be composed: {', '.join(found)}",
-                next_step="compose the events of one table under one adjacency",
-            )
+        _same(what, events)
+
+
+def _same(what: str, events: Sequence[Event]) -> None:
+    found = sorted({getattr(event, what) for event in events})
+    if len(found) > 1:
+        raise AccountingError(
+            f"events of different {what} cannot be composed: {', '.join(found)}",
+            next_step="compose the events of one table under one adjacency and one unit",
+        )
 
 
 def promise_of(events: Sequence[Event]) -> Guarantee:

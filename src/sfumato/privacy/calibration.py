@@ -155,6 +155,12 @@ def is_certified(parts: Sequence[Part], epsilon: float, delta: float) -> bool:
     zCDP always holds; the exact loss, which asks for less noise, is computed on a grid and by Fourier transforms, and
     can tell nothing where epsilon is near the grid's step or delta near the rounding of the transforms.
     """
+    return _is_certified(tuple(parts), epsilon, delta)
+
+
+@lru_cache(maxsize=1024)
+def _is_certified(parts: tuple[Part, ...], epsilon: float, delta: float) -> bool:
+    # Kept, because a ledger asks again for what the plan has just certified, and the law of many tables takes seconds.
     rho = sum(p.changed_cells * p.sensitivity**2 / (2 * p.scale**2) for p in parts)
     if concentrated_epsilon(rho, delta) <= epsilon:
         return True

@@ -86,7 +86,8 @@ class Event(BaseModel):
 
     def to_json(self) -> str:
         """Return canonical JSON: sorted keys, no spaces; the ledger hashes this text."""
-        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        body = self.model_dump(mode="json", warnings="error")  # a copy may hold what its class would have refused
+        return json.dumps(body, sort_keys=True, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, data: str | Mapping[str, Any]) -> Event:

@@ -10,6 +10,7 @@ from sfumato.errors import PlanError
 
 Number = int | float | str | Fraction
 LARGEST_EXPONENT = 300
+TOO_LARGE = 10 ** (LARGEST_EXPONENT + 1)
 LONGEST_TEXT = 1000
 LONGEST_SHOWN = 60
 
@@ -30,22 +31,23 @@ def exact(value: Number, what: str = "epsilon") -> Fraction:
         return _within_reach(Fraction(shown))
     except (ValueError, TypeError, ArithmeticError) as error:
         raise PlanError(
-            f"{what} must be a finite number, found {_short(value)}", next_step=f"give {what} as 0.5"
+            f"{what} must be a finite number, found {in_short(value)}", next_step=f"give {what} as 0.5"
         ) from error
 
 
-def _short(value: object) -> str:
-    """Write what was found; numbers that Python itself refuses to print are told by their size."""
-    try:
-        shown = repr(value)
-    except ValueError:
-        return "a number of thousands of digits"
+def in_short(value: object) -> str:
+    """Write what was found for a message; numbers with hundreds of digits are told by their size."""
+    if isinstance(value, int | Fraction) and abs(value) >= TOO_LARGE:
+        return f"one of 10^{LARGEST_EXPONENT} or more"
+    shown = repr(value)
     return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}..."
 
 
 def _refuse_endless(value: Number) -> None:
-    """Refuse texts such as 1e999999999 before they become an integer with a billion digits."""
+    """Refuse texts such as 1e999999999 before they become an integer with a billion digits, and such integers."""
     if not isinstance(value, str):
+        if abs(value) >= TOO_LARGE:
+            raise ValueError("too large")
         return
     if len(value) > LONGEST_TEXT:
         raise ValueError(value[:LONGEST_TEXT])
@@ -55,7 +57,7 @@ def _refuse_endless(value: Number) -> None:
 
 def _within_reach(number: Fraction) -> Fraction:
     """Refuse whole numbers with hundreds of digits: no float holds them."""
-    if abs(number) >= 10 ** (LARGEST_EXPONENT + 1):
+    if abs(number) >= TOO_LARGE:
         raise ValueError(LARGEST_EXPONENT)
     return number
 

@@ -43,10 +43,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from sfumato.privacy.calibration import CONCENTRATED_ORDERS, gaussian_delta
+from sfumato.privacy.calibration import CONCENTRATED_ORDERS, concentrated_epsilon, gaussian_delta
 from sfumato.privacy.concentrated import concentrated_rho
 from sfumato.privacy.exact import Number, exact, positive, round_down
-from sfumato.privacy.lattice_gaussian import DELTA_SHARE, epsilon_slack
+from sfumato.privacy.lattice_gaussian import DELTA_SHARE, epsilon_slack, far_reach
 
 SMALLEST_SIGMA = 2.0**22
 """Lattice units in one standard deviation, at least: a run of 2^26 cells then has a slack below 1e-6."""
@@ -101,9 +101,17 @@ def run_rho(epsilon: Number, delta: Number, choices: Fraction) -> Fraction:
     return max(plain, Fraction(low) * (1 - Fraction(1, 10**12)))
 
 
+def covers(epsilon: float, delta: float, mu: float, rho: float) -> bool:
+    """Whether Gaussian noise of total mu with choices of total rho is (epsilon, delta)-DP, by either accounting."""
+    if concentrated_epsilon(mu * mu / 2 + rho, delta) <= epsilon:
+        return True
+    target, chance = _after_slack(epsilon, delta)
+    return target > 0 and run_delta(target, mu, rho) <= chance
+
+
 def _after_slack(epsilon: float, delta: float) -> tuple[float, float]:
     """Return what the lattice leaves of epsilon and delta, for as many coordinates as a run may have."""
-    reach = math.sqrt(2 * (epsilon + math.log(4 / (delta * DELTA_SHARE))))
+    reach = far_reach(epsilon, delta)
     slack = epsilon_slack(SMALLEST_SIGMA, MOST_COORDINATES, reach)
     factor = math.exp(MOST_COORDINATES / (8 * SMALLEST_SIGMA**2))
     return max(epsilon - slack, 0.0), delta * (1 - DELTA_SHARE) / factor

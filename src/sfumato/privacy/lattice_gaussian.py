@@ -104,7 +104,7 @@ def _after_slack(lowest: float, budget: float, chance: float, dimensions: int) -
             f"the lattice is too coarse: sigma would be {lowest:.4g} units, {SMALLEST_SIGMA:.0f} are needed",
             next_step="use a finer public lattice step, or a smaller epsilon",
         )
-    reach = math.sqrt(2 * (budget + math.log(4 / (chance * DELTA_SHARE))))
+    reach = far_reach(budget, chance)
     left = budget - epsilon_slack(lowest, dimensions, reach)
     if left <= 0:
         raise PlanError(
@@ -112,6 +112,11 @@ def _after_slack(lowest: float, budget: float, chance: float, dimensions: int) -
             next_step="use a finer public lattice step, or fewer coordinates",
         )
     return left, reach
+
+
+def far_reach(epsilon: float, delta: float) -> float:
+    """Return the r of the theorem at which the far tail takes a quarter of the share of delta set aside for it."""
+    return math.sqrt(2 * (epsilon + math.log(4 / (delta * DELTA_SHARE))))
 
 
 def _require_certified(reached: float, chance: float, dimensions: int) -> None:
@@ -123,8 +128,9 @@ def _require_certified(reached: float, chance: float, dimensions: int) -> None:
     )
 
 
-def composed_delta(epsilon: float, sigmas: Sequence[float], units: Sequence[int], dimensions: int, reach: float = 12.0,
-                   ) -> float:  # fmt: skip
+def composed_delta(
+    epsilon: float, sigmas: Sequence[float], units: Sequence[float], dimensions: int, reach: float = 12.0
+) -> float:
     """Return an upper bound on delta at ``epsilon`` of several integer vectors, each chosen after seeing the last.
 
     ``dimensions`` is the number of coordinates of all of them together.

@@ -6,8 +6,8 @@ when it has returned may the caller draw noise. A crash after it loses budget, n
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,19 @@ import sqlalchemy as sa
 
 from sfumato.errors import LedgerTampered
 from sfumato.privacy import ledger_chain as chain
+from sfumato.privacy import ledger_guard as guard
+from sfumato.privacy import ledger_marks as marks
 from sfumato.privacy.event import Event
 from sfumato.privacy.exact import Number, text
-from sfumato.privacy.ledger_models import Account, ChainRow, Entry, Verification
+from sfumato.privacy.ledger_chain import Record
+from sfumato.privacy.ledger_models import Account, Entry, Outcome, Verification
+from sfumato.privacy.ledger_rows import UNREADABLE, ChainRow
 from sfumato.privacy.ledger_rules import Request, admitted, other_terms, tight_total
 from sfumato.privacy.ledger_store import Store, UnreadableLedgerError
+from sfumato.privacy.ledger_upgrade import upgrade
 from sfumato.privacy.ledger_verify import verify_connection
 
-__all__ = ["Account", "Entry", "Ledger", "Verification"]
+__all__ = ["Account", "Entry", "Ledger", "Outcome", "Verification"]
 
 
 class Ledger:
@@ -56,12 +61,12 @@ class Ledger:
         if not self._store.exists():
             self._store.create()
         with self._store.write() as connection:
-            chain.read_head(connection, hold=True)  # first, so that two openings of one name cannot both find none
-            present = chain.find_account(connection, name)
+            accounts = guard.sound_accounts(connection, hold=True)
+            present = accounts.get(name)
             if present is None:
-                chain.append(connection, "open", name, [wanted.terms()])
+                chain.append(connection, accounts, [Record("open", wanted)])
                 chain.add_account(connection, wanted)
-        if present is not None and present.terms() != wanted.terms():
+        if present is not None and present.terms != wanted.terms:
             raise other_terms(present, wanted)
         return present or wanted
 
@@ -70,8 +75,8 @@ class Ledger:
         """Return the account as it stands if the cap allows the events; otherwise raise. Records nothing."""
         request = Request.of(events, epsilon, delta)
         with self._store.read() as connection:
-            account = chain.known_account(connection, name)
-            admitted(account, request.events_for(account), lambda: _formal_events(connection, name))
+            account = chain.known_account(guard.sound_accounts(connection), name)
+            admitted(account, request.events_for(account), lambda: _formal_events(connection, account))
             return _composed(connection, account)
 
     def spend(self, name: str, events: Event | Sequence[Event] | None = None, *, epsilon: Number | None = None,
@@ -79,33 +84,65 @@ class Ledger:
         """Check the cap and record the events in one transaction: all of them or none.
 
         Give ``epsilon`` (and ``delta``) instead of events for a release that was made elsewhere. Exposures are
-        recorded and never counted. When this returns the record is on disk, and noise may be drawn.
+        recorded and never counted. When this returns the record is on disk, and noise may be drawn. A ledger that
+        was changed by hand, and an event that states less than its parts cost, are refused.
         """
         request = Request.of(events, epsilon, delta, note)
         with self._store.write() as connection:
-            account = chain.known_account(connection, name, hold=True)
+            accounts = guard.sound_accounts(connection, hold=True)
+            account = chain.known_account(accounts, name)
             asked = request.events_for(account)
-            after = admitted(account, asked, lambda: _formal_events(connection, name))
-            added = chain.append(connection, "event", name, [event.to_json() for event in asked])
+            after = admitted(account, asked, lambda: _formal_events(connection, account))
+            entries = tuple(row.entry() for row in chain.append(connection, accounts, _records(account, asked)))
             chain.save_account(connection, after)
-        return tuple(row.entry() for row in added)
+        return entries
+
+    def mark_saved(self, entries: Sequence[Entry], sha256: str) -> None:
+        """Record that a bundle came of these entries, by the SHA-256 of its release.json. Costs nothing."""
+        self._mark(entries, "saved", marks.saved_mark(sha256))
+
+    def mark_lost(self, entries: Sequence[Entry], reason: str) -> None:
+        """Record that no bundle came of these entries, and why; what they cost stays spent."""
+        self._mark(entries, "lost", marks.lost_mark(reason))
+
+    def _mark(self, entries: Sequence[Entry], kind: str, mark: dict[str, str]) -> None:
+        if not entries:
+            return
+        with self._store.write() as connection:
+            accounts = guard.sound_accounts(connection, hold=True)
+            chain.append(connection, accounts, marks.mark_records(connection, accounts, entries, kind, mark))
+
+    def outcomes(self, name: str | None = None) -> dict[int, Outcome]:
+        """Return what came of the events of one table, or of all, by the number of the event's row.
+
+        An event that is not among them is one of which no bundle is known: its run was killed, or goes on.
+        """
+        with self._reading(name) as (connection, _):
+            return marks.outcomes_of(chain.rows(connection, name, marks.MARKS))
 
     def history(self, name: str | None = None) -> tuple[Entry, ...]:
         """Return the recorded events of one table, or of all, oldest first."""
-        with self._store.read() as connection:
-            if name is not None:
-                chain.known_account(connection, name)
-            return tuple(row.entry() for row in chain.rows(connection, name, "event"))
+        with self._reading(name) as (connection, _):
+            return tuple(row.entry() for row in chain.rows(connection, name, ("event",)))
 
     def accounts(self) -> tuple[Account, ...]:
         """Return all accounts by name."""
-        with self._store.read() as connection:
-            return tuple(_composed(connection, account) for account in chain.all_accounts(connection))
+        with self._reading() as (connection, accounts):
+            return tuple(_composed(connection, account) for account in accounts.values())
 
     def account(self, name: str) -> Account:
         """Return the account of one table."""
+        with self._reading(name) as (connection, accounts):
+            return _composed(connection, accounts[name])
+
+    @contextmanager
+    def _reading(self, name: str | None = None) -> Generator[tuple[sa.Connection, Mapping[str, Account]], None, None]:
         with self._store.read() as connection:
-            return _composed(connection, chain.known_account(connection, name))
+            chain.read_head(connection)
+            accounts = chain.all_accounts(connection)
+            if name is not None:
+                chain.known_account(accounts, name)
+            yield connection, accounts
 
     def tight(self, name: str, delta: Number | None = None, more: Sequence[Event] = ()) -> Fraction | None:
         """Return epsilon of all formal events together at ``delta`` (by default the cap's); none if unbounded.
@@ -113,10 +150,20 @@ class Ledger:
         The smaller of the exact sum and of composed privacy losses, ``more`` events included. It rests on
         ``accountant.ASSUMPTION_FIXED``.
         """
-        with self._store.read() as connection:
-            account = chain.known_account(connection, name)
-            past = _formal_events(connection, name)
+        with self._reading(name) as (connection, accounts):
+            account = accounts[name]
+            past = _formal_events(connection, account)
         return tight_total([*past, *more], account.cap_delta if delta is None else delta)
+
+    def require_sound(self) -> None:
+        """Raise LedgerTampered where the next write would: cheap, and less than ``verify``."""
+        with self._store.read() as connection:
+            guard.sound_accounts(connection)
+
+    def upgrade(self) -> Verification:
+        """Check a ledger of format 1 as a whole, and go on in the format that seals totals in every row."""
+        with self._store.write() as connection:
+            return upgrade(connection, self._store.damage(connection))
 
     def head(self) -> str:
         """Return the hash of the last row; written down elsewhere, it lets ``verify`` find a shortened ledger."""
@@ -137,30 +184,47 @@ class Ledger:
             return Verification(ok=False, problems=(*damage, error.headline))
 
     def export(self) -> dict[str, Any]:
-        """Return accounts, all rows of the chain and the head in a form that JSON can hold."""
-        with self._store.read() as connection:
+        """Return accounts, all rows of the chain, what came of each event, and the head, in a form for JSON."""
+        with self._reading() as (connection, accounts):
+            rows = [_exported(row) for row in chain.rows(connection)]
+            found = marks.outcomes_of(chain.rows(connection, kinds=marks.MARKS))
+            spends = [row["sequence"] for row in rows if row["kind"] == "event"]
             return {
-                "accounts": [account.model_dump(mode="json") for account in chain.all_accounts(connection)],
-                "entries": [_exported(row) for row in chain.rows(connection)],
+                "accounts": [account.model_dump(mode="json") for account in accounts.values()],
+                "entries": rows,
+                "outcomes": {str(each): str(found.get(each, marks.UNKNOWN)) for each in spends},
                 "head": chain.read_head(connection).hash,
             }
+
+
+def _records(account: Account, events: Sequence[Event]) -> list[Record]:
+    records: list[Record] = []
+    for event in events:
+        account = account.plus([event])
+        records.append(Record("event", account, {"event": event.model_dump(mode="json")}))
+    return records
 
 
 def _composed(connection: sa.Connection, account: Account) -> Account:
     """Fill in the total that counts where it is not the exact sum."""
     if account.composition == "basic":
         return account
-    total = tight_total(_formal_events(connection, account.name), account.cap_delta)
+    total = tight_total(_formal_events(connection, account), account.cap_delta)
     return account.model_copy(update={"tight_epsilon": None if total is None else text(total)})
 
 
-def _formal_events(connection: sa.Connection, name: str) -> list[Event]:
-    events = (row.entry().event for row in chain.rows(connection, name, "event"))
-    return [event for event in events if event.is_formal]
+def _formal_events(connection: sa.Connection, account: Account) -> list[Event]:
+    """Return the account's formal events, each from a row that has its hash."""
+    found = list(chain.rows(connection, account.name, ("event",)))
+    changed = [f"row {row.sequence} was changed: its content does not have its hash" for row in found if not row.holds]
+    events = [event for event in (row.entry().event for row in found) if event.is_formal]
+    if changed or len(events) != account.events:
+        raise LedgerTampered(f"the events of table {account.name!r} were changed by hand", changed, chain.VERIFY)
+    return events
 
 
 def _exported(row: ChainRow) -> dict[str, Any]:
     try:
-        return {**row._asdict(), "body": json.loads(row.body)}
-    except (ValueError, TypeError) as error:
+        return {**row._asdict(), "body": row.content()}
+    except UNREADABLE as error:
         raise LedgerTampered(f"row {row.sequence} of the ledger cannot be read", next_step=chain.VERIFY) from error

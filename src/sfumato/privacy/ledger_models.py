@@ -1,23 +1,21 @@
-"""What a ledger hands out: accounts, entries and the result of a verification; and how its rows are sealed."""
+"""What a ledger hands out: accounts, entries, what came of them, and the result of a verification."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, computed_field
 
-from sfumato.errors import AccountingError, LedgerError, PlanError
+from sfumato.errors import LedgerError, PlanError
 from sfumato.privacy.event import Event
 from sfumato.privacy.exact import Number, exact, positive, text
 
 Adjacency = Literal["add-remove", "replace"]
 Composition = Literal["basic", "tight"]
-GENESIS = "0" * 64
-"""What the first row of a ledger follows."""
+TERMS = ("cap_epsilon", "cap_delta", "adjacency", "composition")
+TOTALS = ("unit", "spent_epsilon", "spent_delta", "events", "exposures")
 
 
 class Account(BaseModel):
@@ -103,17 +101,20 @@ class Account(BaseModel):
         totals = {"spent_epsilon": text(epsilon), "spent_delta": text(delta)}
         return self.model_copy(update={**totals, "unit": unit, "events": formal, "exposures": exposures})
 
-    def terms(self) -> str:
-        """Return the terms of the account as canonical JSON; the ledger seals this text when it opens one."""
-        chosen = {"cap_epsilon", "cap_delta", "adjacency", "composition"}
-        return json.dumps(self.model_dump(include=chosen), sort_keys=True, separators=(",", ":"))
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Caps, adjacency and composition: fixed when the account is opened."""
+        return tuple(getattr(self, each) for each in TERMS)
+
+    def standing(self) -> dict[str, Any]:
+        """Return terms and running totals, as they are sealed in every row of the account."""
+        return self.model_dump(include={*TERMS, *TOTALS})
 
     @classmethod
-    def from_terms(cls, name: str, terms: str) -> Account:
-        """Read the terms of an account back; they are checked as at its opening."""
-        found: dict[str, Any] = json.loads(terms)
-        adjacency, composition = found["adjacency"], found["composition"]
-        return cls.opened(name, found["cap_epsilon"], found["cap_delta"], adjacency, composition)
+    def from_terms(cls, name: str, terms: Mapping[str, Any]) -> Account:
+        """Return a new account with the terms of a row; they are checked as at its opening."""
+        epsilon, delta, adjacency, composition = (terms[each] for each in TERMS)
+        return cls.opened(name, epsilon, delta, adjacency, composition)
 
 
 class Entry(BaseModel):
@@ -130,6 +131,26 @@ class Entry(BaseModel):
     hash: str
 
 
+class Outcome(BaseModel):
+    """What came of a recorded event: a bundle that was saved, or none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["saved", "lost"]
+    sha256: str | None = None
+    """Of the release.json that was saved last."""
+    reason: str = ""
+    """Why no bundle came of it."""
+    recorded_at: str
+    bundles: tuple[str, ...] = ()
+    """The SHA-256 of every release.json that was saved for this event, oldest first; saving again is free."""
+
+    def __str__(self) -> str:
+        return (
+            f"bundle saved (sha256 {self.sha256})" if self.kind == "saved" else f"no bundle came of it: {self.reason}"
+        )
+
+
 class Verification(BaseModel):
     """Whether a ledger holds together; true in a condition when it does."""
 
@@ -137,55 +158,15 @@ class Verification(BaseModel):
 
     ok: bool
     problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What is odd and proves nothing, such as times that go backwards."""
     entries: int = 0
-    """Number of rows in the chain, openings included."""
+    """Number of rows in the chain, openings and marks included."""
     head: str = ""
     """Hash of the last row: write it down elsewhere, and a shortened or rewritten ledger will show."""
 
     def __bool__(self) -> bool:
         return self.ok
-
-
-class ChainRow(NamedTuple):
-    """One row of the chain as it lies in the database, where a damaged file may hold any type."""
-
-    sequence: int
-    kind: str
-    table_name: str
-    recorded_at: str
-    body: str
-    previous_hash: str
-    hash: str
-
-    @classmethod
-    def sealed(cls, sequence: int, kind: str, table_name: str, recorded_at: str, body: str, previous: str) -> ChainRow:
-        """Return the row with the hash that binds it to all rows before it."""
-        content = [previous, sequence, kind, table_name, recorded_at, body]
-        digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
-        return cls(sequence, kind, table_name, recorded_at, body, previous, digest)
-
-    @property
-    def holds(self) -> bool:
-        """Whether the stored hash is that of the stored content."""
-        try:
-            return self == ChainRow.sealed(*self[:6])
-        except TypeError:  # a column that came back as raw bytes
-            return False
-
-    def entry(self) -> Entry:
-        """Return the row as an entry."""
-        try:
-            event = Event.from_json(self.body)
-        except (ValueError, TypeError, AttributeError, PlanError, AccountingError) as error:
-            raise LedgerError(f"row {self.sequence} of the ledger holds no event that can be read: {error}") from error
-        return Entry(
-            sequence=self.sequence,
-            table=self.table_name,
-            event=event,
-            recorded_at=self.recorded_at,
-            previous_hash=self.previous_hash,
-            hash=self.hash,
-        )
 
 
 def probability(delta: Number) -> Fraction:
@@ -202,5 +183,5 @@ def _refuse_unknown(what: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def _refuse_odd_name(name: str) -> None:
-    if not name.strip() or not name.isprintable():
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LedgerError(f"{name!r} cannot name a table", next_step="give the name that stands in its schema")

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sfumato.errors import BudgetExceeded, LedgerError
+from sfumato.errors import AccountingError, BudgetExceeded, LedgerError, PlanError
 from sfumato.privacy import accountant
 from sfumato.privacy.event import Event
-from sfumato.privacy.exact import Number, exact, positive, show, text
-from sfumato.privacy.ledger_models import Account, probability
+from sfumato.privacy.event_cost import cost_problem
+from sfumato.privacy.exact import LONGEST_TEXT, Number, exact, positive, show, text
+from sfumato.privacy.ledger_models import TERMS, Account, probability
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,14 @@ class Request:
     def of(cls, events: Event | Sequence[Event] | None, epsilon: Number | None, delta: Number,
            note: str = "") -> Request:  # fmt: skip
         """Read the arguments of ``check`` and ``spend``: events, or an epsilon, never both."""
-        given = (events,) if isinstance(events, Event) else tuple(events or ())
+        given = checked_events((events,) if isinstance(events, Event) else tuple(events or ()))
         if bool(given) == (epsilon is not None):
             found = "both events and an epsilon" if given else "neither an event nor an epsilon"
             raise LedgerError(f"nothing clear to record: {found}", next_step="give events, or epsilon=0.5")
         if given and exact(delta, "delta"):
             raise LedgerError("events carry their own delta", next_step="give delta= only together with epsilon=")
+        if not isinstance(note, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LedgerError(f"a note must be text, found {note!r}", next_step="give note='weekly figures'")
         return cls(given, None if epsilon is None else positive(epsilon), probability(delta), note)
 
     def events_for(self, account: Account) -> tuple[Event, ...]:
@@ -51,10 +54,35 @@ class Request:
         return (declared,)
 
 
+def checked_events(events: Sequence[Event]) -> tuple[Event, ...]:
+    """Return the events as they will be read back, after checking that each costs no more than it states."""
+    read = tuple(_as_recorded(event) for event in events)
+    found = ((event, cost_problem(event)) for event in read)
+    problems = [f"{event.method}: {problem}" for event, problem in found if problem is not None]
+    if problems:
+        hint = "state what the parts cost; give epsilon= instead of events for a release that was made elsewhere"
+        raise AccountingError("the stated cost of these events does not hold; nothing was recorded", problems, hint)
+    return read
+
+
+def _as_recorded(event: Event) -> Event:
+    """Write an event and read it again: what was changed past the checks of its class does not come back."""
+    try:
+        return Event.from_json(event.to_json())
+    except (ValueError, TypeError, AttributeError, PlanError) as error:
+        reason = " ".join(str(error).split())
+        hint = "make events with Event(...), which checks them; nothing was recorded"
+        raise AccountingError(f"an event cannot be recorded: {reason}", next_step=hint) from error
+
+
 def admitted(account: Account, events: Sequence[Event], past: Callable[[], Sequence[Event]]) -> Account:
     """Return the account after the events, or raise; ``past`` is read only when the exact sums do not fit."""
-    _refuse_misfits(account, events)
+    problems = misfits(account, events)
+    if problems:
+        hint = "release under the adjacency and the unit that the account was opened for"
+        raise LedgerError(f"events do not belong on the account of table {account.name!r}", problems, hint)
     after = account.plus(events)
+    _refuse_endless(after)
     formal = [event for event in events if event.is_formal]
     if not formal or after.within_caps:
         return after
@@ -80,21 +108,27 @@ def tight_total(events: Sequence[Event], delta: Number) -> Fraction | None:
 
 def other_terms(present: Account, wanted: Account) -> LedgerError:
     """Return the error of opening an account again with other terms."""
-    fields = ("cap_epsilon", "cap_delta", "adjacency", "composition")
-    changed = [(each, getattr(present, each), getattr(wanted, each)) for each in fields]
+    changed = [(each, getattr(present, each), getattr(wanted, each)) for each in TERMS]
     problems = [f"{each}: {now} in the ledger, {asked} asked" for each, now, asked in changed if now != asked]
     hint = "keep the terms: a cap that can be raised later protects nobody; or open the table in a new ledger"
     return LedgerError(f"table {present.name!r} already has an account with other terms", problems, hint)
 
 
-def _refuse_misfits(account: Account, events: Sequence[Event]) -> None:
+def misfits(account: Account, events: Sequence[Event]) -> list[str]:
+    """Return why events cannot be added to what the account has spent: another table, adjacency or unit."""
     problems = [problem for event in events for problem in _misfits(account, event)]
     units = {account.unit, *(event.unit for event in events if event.is_formal)} - {""}
     if len(units) > 1:
-        problems.append(f"what protects one {' and one '.join(sorted(units))} does not add up")
-    if problems:
-        hint = "release under the adjacency and the unit that the account was opened for"
-        raise LedgerError(f"events do not belong on the account of table {account.name!r}", problems, hint)
+        named = " and ".join(repr(unit) for unit in sorted(units))
+        problems.append(f"costs for different units do not add up: {named}")
+    return problems
+
+
+def _refuse_endless(after: Account) -> None:
+    """Exact sums of odd fractions grow; one that could not be read back would lock the account for ever."""
+    if max(len(after.spent_epsilon), len(after.spent_delta)) > LONGEST_TEXT:
+        hint = "state costs as decimals, such as 0.143 instead of 1/7"
+        raise LedgerError(f"the exact sum of table {after.name!r} would need too many digits", next_step=hint)
 
 
 def _misfits(account: Account, event: Event) -> list[str]:

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,9 @@ from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError, SQLA
 from sqlalchemy.pool import NullPool
 
 from sfumato.errors import LedgerError, MissingExtra
-from sfumato.privacy.ledger_models import GENESIS
+from sfumato.privacy.ledger_rows import GENESIS
 
-FORMAT = 1
+FORMAT = 2
 WAIT_SECONDS = 60.0
 _CREATION_LOCK = 0x5F0A70  # any number does, as long as every process uses the same
 _INIT = "make a ledger with 'sfumato ledger init' or Ledger(...).open_table(name, epsilon=...)"
@@ -59,6 +59,29 @@ HEAD = sa.Table(
     sa.Column("sequence", _number, nullable=False),
     *_words("hash"),
 )
+
+
+_SQLITE_OBJECTS = """
+SELECT type || ' ' || name FROM sqlite_master
+WHERE type IN ('trigger', 'view') OR (name LIKE 'sfumato_ledger_%' AND sql LIKE 'CREATE VIRTUAL%')
+"""
+_POSTGRES_OBJECTS = """
+WITH ours AS (
+    SELECT oid, relname, relkind, relrowsecurity FROM pg_class WHERE oid IN (
+        to_regclass('sfumato_ledger_chain'), to_regclass('sfumato_ledger_accounts'), to_regclass('sfumato_ledger_head')
+    )
+)
+SELECT 'trigger ' || tgname || ' on ' || relname FROM pg_trigger JOIN ours ON ours.oid = tgrelid WHERE NOT tgisinternal
+UNION ALL SELECT 'rule ' || rulename || ' on ' || relname FROM pg_rewrite JOIN ours ON ours.oid = ev_class
+UNION ALL SELECT relname || ', which is no table or hides rows' FROM ours WHERE relkind <> 'r' OR relrowsecurity
+"""
+
+
+def foreign_objects(connection: sa.Connection) -> list[str]:
+    """Return what stands between the ledger and its tables: a trigger can undo a spend as soon as it is written."""
+    query = _SQLITE_OBJECTS if connection.dialect.name == "sqlite" else _POSTGRES_OBJECTS
+    found = sorted(str(row[0]) for row in connection.execute(sa.text(query)))
+    return [f"the database holds something that is not the ledger's: {each!a}" for each in found]
 
 
 class UnreadableLedgerError(LedgerError):
@@ -101,6 +124,7 @@ class Store:
         with self._named_errors():
             if self.path:
                 self._refuse_other_database(self.path)
+                _make_private(self.path)
                 _switch_to_write_ahead_log(self.path)
             with self._engine().connect() as connection:
                 self._begin_write(connection)
@@ -172,10 +196,10 @@ class Store:
             yield
         except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:  # the last from a damaged schema
             reason = " ".join(str(getattr(error, "orig", None) or error).split())
-            if _is_passing(error, reason):
+            if _is_passing(error):
                 hint = "check that it can be reached and written to, then try again; nothing was released"
                 raise LedgerError(f"the ledger {self} cannot be used now: {reason}", next_step=hint) from error
-            hint = f"check the path; 'sfumato ledger verify' names what is damaged; or {_INIT}"
+            hint = "check the path; 'sfumato ledger verify' names what is damaged; restore a damaged ledger from a copy"
             raise UnreadableLedgerError(f"{self} cannot be read as a ledger: {reason}", next_step=hint) from error
 
 
@@ -226,6 +250,12 @@ def _connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
     return connection
 
 
+def _make_private(path: Path) -> None:
+    """Make an empty file that only its owner can read: notes stand in it. SQLite's own files beside it follow."""
+    with suppress(OSError):  # it is there already, or cannot be made: opening it will say so
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
 def _text_as_it_is(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
@@ -246,8 +276,27 @@ def _switch_to_write_ahead_log(path: Path) -> None:
             connection.close()
 
 
-def _is_passing(error: Exception, reason: str) -> bool:
+_PASSING = frozenset(
+    {
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+_SHORT_FILE = sqlite3.SQLITE_IOERR_SHORT_READ
+
+
+def _is_passing(error: Exception) -> bool:
     """Tell a ledger that cannot be reached or written now from one that is damaged."""
-    if isinstance(getattr(error, "orig", None) or error, sqlite3.Error):
-        return any(word in reason for word in ("locked", "unable to open", "readonly", "disk is full"))
+    cause = getattr(error, "orig", None) or error
+    if isinstance(cause, sqlite3.Error):
+        code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        return code & 0xFF in _PASSING and code != _SHORT_FILE
     return isinstance(error, OperationalError | InterfaceError)

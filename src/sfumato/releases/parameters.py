@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, ClassVar, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from sfumato.errors import PlanError
-from sfumato.privacy.exact import Number, exact
+from sfumato.privacy.exact import Number, exact, in_short
 
 SMALLEST_EPSILON = Fraction(1, 10_000)
 """Below it each count carries noise of more than 10,000 records, and synthetic tables would be as long as the noise."""
@@ -25,7 +25,6 @@ LARGEST_EPSILON = 10**6
 SMALLEST_DELTA, LARGEST_DELTA = "1e-100", "0.999999"
 LARGEST_WHOLE = 2**63
 BUDGETS = ("epsilon", "target_epsilon")
-SHOWN = 60
 
 
 def sound_parameters(method: Any) -> None:
@@ -51,7 +50,7 @@ def number_problems(value: Any, what: str, least: Number, most: Number, whole: b
     except PlanError:
         pass
     wanted = f"be a whole number from {_plain(least)} to" if whole else f"lie between {_plain(least)} and"
-    return [f"{what} must {wanted} {_plain(most)}, found {_short(value)}"]
+    return [f"{what} must {wanted} {_plain(most)}, found {in_short(value)}"]
 
 
 def epsilon_problems(value: Any, what: str = "epsilon") -> list[str]:
@@ -64,6 +63,11 @@ def delta_problems(value: Any) -> list[str]:
     return number_problems(value, "delta", SMALLEST_DELTA, LARGEST_DELTA)
 
 
+def name_problems(names: Any, what: str) -> list[str]:
+    """Return what is wrong with the name of a column, or with a list of such names."""
+    return [] if _fits_list(names, str) else [f"{what} must be a name or a list of names, found {in_short(names)}"]
+
+
 def share_problems(value: Any, what: str) -> list[str]:
     """Return what is wrong with a share or a probability, which must lie between 0 and 1 and be neither."""
     try:
@@ -71,14 +75,14 @@ def share_problems(value: Any, what: str) -> list[str]:
             return []
     except PlanError:
         pass
-    return [f"{what} must lie between 0 and 1, found {_short(value)}"]
+    return [f"{what} must lie between 0 and 1, found {in_short(value)}"]
 
 
 def word_problems(value: Any, what: str, known: Iterable[str]) -> list[str]:
     """Return what is wrong with a word that must be one of those that are known."""
     if isinstance(value, str) and value in known:
         return []
-    return [f"{what} {_short(value)} is unknown; use one of {', '.join(known)}"]
+    return [f"{what} {in_short(value)} is unknown; use one of {', '.join(known)}"]
 
 
 @cache
@@ -92,7 +96,7 @@ def _problems(name: str, hint: Any, value: Any) -> Iterator[str]:
     if _is_number(hint) and not (value is None and type(None) in get_args(hint)):
         yield from _number_problems(name, value)
     elif not _fits(value, hint):
-        yield f"{name} must be {_words(hint)}, found {_short(value)}"
+        yield f"{name} must be {_words(hint)}, found {in_short(value)}"
 
 
 def _is_number(hint: Any) -> bool:
@@ -176,8 +180,3 @@ def _plain(number: Number) -> str:
     if isinstance(number, int):
         return f"{number:,}"
     return number if isinstance(number, str) else f"{float(number):g}"
-
-
-def _short(value: Any) -> str:
-    shown = repr(value) if not isinstance(value, int) or abs(value) < LARGEST_WHOLE else "a number beyond 2^63"
-    return shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sfumato.errors import BundleError, SfumatoError
 from sfumato.privacy.accountant import basic, totals
-from sfumato.privacy.calibration import is_certified
 from sfumato.privacy.event import Event, kind_of
-from sfumato.privacy.exact import exact, round_down, show
+from sfumato.privacy.event_cost import cost_problem
+from sfumato.privacy.exact import exact, show
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.randomness import STAMP, Randomness
 from sfumato.privacy.strength import is_beyond
@@ -331,9 +330,8 @@ def _all_events(document: ReleaseDocument) -> tuple[Event, ...]:
 
 
 def _noise_problems(document: ReleaseDocument) -> Iterator[str]:
-    for event in _all_events(document):
-        if not _is_paid_for(event):
-            yield f"the noise of {', '.join(part.stage for part in event.parts)} is too small for its epsilon"
+    found = (cost_problem(event) for event in _all_events(document))
+    yield from (problem for problem in found if problem is not None)
 
 
 def _plan_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
@@ -361,17 +359,6 @@ def _ladder_events(document: ReleaseDocument, schema: Schema, method: Any) -> tu
     if kept != method or climbed != len(document.events):
         return ()
     return tuple(event for rung in rungs for event in rung)
-
-
-def _is_paid_for(event: Event) -> bool:
-    """Whether the recorded noise gives the recorded cost; other kinds state their cost and are taken at their word."""
-    if event.kind == "discrete-laplace":
-        demanded = sum((Fraction(part.sensitivity) / Fraction(part.scale) for part in event.parts), Fraction(0))
-        return demanded <= event.cost[0]
-    if event.kind == "discrete-gaussian":
-        epsilon, delta = event.cost
-        return is_certified(event.parts, round_down(epsilon), round_down(delta))
-    return True
 
 
 def _ledger_problems(document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:

@@ -29,6 +29,14 @@ from sfumato.privacy.randomness import Randomness, Uniform
 from sfumato.releases.marginals import Marginals, fit_noisy, noisy_total
 from sfumato.releases.measurement import measure, set_problems
 from sfumato.releases.method import Makes, Output
+from sfumato.releases.parameters import (
+    SMALLEST_EPSILON,
+    delta_problems,
+    epsilon_problems,
+    number_problems,
+    share_problems,
+    sound_parameters,
+)
 from sfumato.releases.plan import (
     Plan,
     Stage,
@@ -54,14 +62,6 @@ from sfumato.synthesizers.deniability_law import (
 )
 from sfumato.synthesizers.deniability_law import output_law as output_law
 from sfumato.synthesizers.deniability_law import smallest_delta as smallest_delta
-from sfumato.synthesizers.parameters import (
-    LEAST_GAUSSIAN,
-    MOST_EPSILON,
-    between_problems,
-    epsilon_problems,
-    name_problems,
-    number_problems,
-)
 from sfumato.synthesizers.proposals import (
     MOST_COLUMNS,
     KernelModel,
@@ -118,28 +118,24 @@ class PlausibleDeniability:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
+        sound_parameters(self)
         problems = self._problems()
         if problems:
             raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods' explains the parameters")
         if isinstance(self.columns, str):
             object.__setattr__(self, "columns", (self.columns,))
-        elif self.columns is not None:
-            object.__setattr__(self, "columns", tuple(self.columns))
         if self.epsilon is None:
             self.privacy_test()
 
     def _problems(self) -> list[str]:
         problems = [] if self.model in ("seed", "kernel") else [f"model {self.model!r} is unknown: 'seed' or 'kernel'"]
-        problems += number_problems(self.delta, "delta", "1e-100", "0.999999") + between_problems(
-            self.model_share, "model_share"
-        )
+        problems += delta_problems(self.delta) + share_problems(self.model_share, "model_share")
         problems += number_problems(self.gamma, "gamma", text(exact(LEAST_GAMMA)), text(exact(MOST_GAMMA)))
         problems += number_problems(self.bandwidth, "bandwidth", "1e-3", "1e9")
-        problems += number_problems(self.model_epsilon, "model_epsilon", LEAST_GAUSSIAN, MOST_EPSILON)
+        problems += epsilon_problems(self.model_epsilon, "model_epsilon")
         if self.keep is not None:
             problems += number_problems(self.keep, "keep", "0", "1000000", whole=True)
         if self.columns is not None:
-            problems += name_problems(self.columns, "columns")
             problems += [] if len(self.columns) else ["columns names no column"]
         return problems + self._budget_problems()
 
@@ -306,9 +302,10 @@ def _cost_note(test: PrivacyTest, rows: int) -> str:
 
 
 def _refuse_model(model: str, budget: Budget) -> None:
-    if model == "seed" and budget.model_epsilon < exact(LEAST_GAUSSIAN):
+    if model == "seed" and budget.model_epsilon < SMALLEST_EPSILON:
         raise PlanError(
-            f"the share of the model is epsilon {float(budget.model_epsilon):g}, and its noise needs {LEAST_GAUSSIAN}",
+            f"the share of the model is epsilon {float(budget.model_epsilon):g}, and its noise needs "
+            f"{float(SMALLEST_EPSILON):g}",
             next_step="give a larger epsilon or model_share, or use model='kernel', which learns nothing",
         )
 

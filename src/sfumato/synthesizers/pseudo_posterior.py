@@ -19,9 +19,9 @@ from sfumato.privacy.event import Event
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Makes, Output
+from sfumato.releases.parameters import epsilon_problems, number_problems, sound_parameters
 from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.schema import Schema
-from sfumato.synthesizers.parameters import LEAST_GAUSSIAN, epsilon_problems, name_problems, number_problems
 from sfumato.synthesizers.pseudo.exposure import expose, try_fit
 from sfumato.synthesizers.pseudo.range_settings import range_columns, range_problems, read_ranges, refuse_ranges
 from sfumato.synthesizers.pseudo.release_rows import as_they_are, shuffled_rows_of
@@ -79,6 +79,7 @@ class PseudoPosterior:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
+        sound_parameters(self)
         problems = self._problems()
         if problems:
             raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods pseudo-posterior' explains them")
@@ -100,13 +101,7 @@ class PseudoPosterior:
         return tuple(self.target)
 
     def _problems(self) -> list[str]:
-        named = name_problems(self.target, "target") + name_problems(self.predictors or (), "predictors")
-        return [
-            *named,
-            *([] if named else self._column_problems()),
-            *self._number_problems(),
-            *self._standard_problems(),
-        ]
+        return [*self._column_problems(), *self._number_problems(), *self._standard_problems()]
 
     def _column_problems(self) -> list[str]:
         targets, predictors = _names(self.target), _predictors(self.predictors)
@@ -128,10 +123,6 @@ class PseudoPosterior:
         problems += number_problems(self.delta, "delta", "0", "0.999999")
         if self.target_epsilon is not None:
             problems += epsilon_problems(self.target_epsilon, "target_epsilon")
-        if not problems and exact(self.delta) and exact(self.target_epsilon or 1) < exact(LEAST_GAUSSIAN):
-            problems.append(
-                f"with a delta target_epsilon must be at least {LEAST_GAUSSIAN}, found {self.target_epsilon}"
-            )
         return problems + _unit_problems(self.unit)
 
     def _standard_problems(self) -> list[str]:
@@ -145,9 +136,7 @@ class PseudoPosterior:
                             "bins of the target")  # fmt: skip
         if self.is_private and self.target_epsilon is None:
             problems.append(f"standard {self.standard!r} needs target_epsilon, the budget of the release")
-        if not isinstance(self.public_predictors, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            problems.append(f"public_predictors must be true or false, found {self.public_predictors!r}")
-        elif self.public_predictors and not self.is_private:
+        if self.public_predictors and not self.is_private:
             problems.append("public_predictors belongs to the private standards; published ones keep predictors anyway")
         return problems
 

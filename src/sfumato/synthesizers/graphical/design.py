@@ -12,6 +12,7 @@ from typing import Any
 from sfumato.errors import PlanError
 from sfumato.privacy.concentrated import choice_strength
 from sfumato.privacy.event import Event, Part
+from sfumato.privacy.event_cost import CHOICES
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.gaussian_choices import MOST_COORDINATES
 from sfumato.releases.measurement import set_problems
@@ -160,7 +161,7 @@ class Design:
                        share=text(rest))  # fmt: skip
         if not self.choice_share:
             return (*ones, rounds)
-        choices = Stage(name="choices of tables", cells=len(self.weights), noise="exponential weights",
+        choices = Stage(name=CHOICES, cells=len(self.weights), noise="exponential weights",
                         scale=float(1 / choice_strength(budget.rho * self.choice_share)), epsilon="joint",
                         share=text(self.choice_share))  # fmt: skip
         return (*ones, rounds, choices)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sfumato.columns import Column
 from sfumato.errors import PlanError
+from sfumato.releases.parameters import name_problems
 from sfumato.schema import Schema
-from sfumato.synthesizers.parameters import name_problems
 from sfumato.synthesizers.pseudo.ranges import Brackets, Radius, Ranges, wider_in_tail
 
 SHAPES = ("write ranges as 'brackets', as a pair (a, b), or as {'radius': [a, b], 'tail': [a, b], 'share': 0.05}, "

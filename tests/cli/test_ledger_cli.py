@@ -1,0 +1,122 @@
+"""The ledger's verbs: what they say of units, notes and outcomes, and which ledgers they refuse."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from sfumato import AIM, Ledger, plan
+from sfumato.privacy.event import Event
+
+UNIT = "the value of y in one row"
+COLUMN = Event(
+    kind="declared", method="m", table="people", adjacency="replace", unit=UNIT, epsilon="1", note="x as it is"
+)
+EXPOSURE = Event(kind="heuristic", method="published", table="people", adjacency="replace", note="the paper's form")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
+    monkeypatch.chdir(tmp_path)
+    ledger = Ledger("L")
+    ledger.open_table("people", epsilon=5, adjacency="replace")
+    return ledger
+
+
+def rewrite(statement: str) -> None:
+    connection = sqlite3.connect("L")
+    with connection:
+        connection.execute(statement)
+    connection.close()
+
+
+def test_a_new_account_has_a_delta_with_which_the_default_method_works(tmp_path, monkeypatch, schema, sfumato_cli):
+    monkeypatch.chdir(tmp_path)
+    schema.save("s.toml")
+    code, out, _ = sfumato_cli("ledger", "init", "L", "--schema", "s.toml", "--epsilon", "3")
+    assert code == 0
+    assert "cap epsilon 3, delta 1e-06" in out
+    assert "the cap on delta is the default, 1e-6" in out
+    assert plan(schema, AIM(epsilon=1), ledger="L").left_after == "2"
+    code, out, _ = sfumato_cli("ledger", "init", "M", "--schema", "s.toml", "--delta", "0")
+    assert "delta 0" in out
+    assert "default" not in out
+
+
+def test_show_tells_unit_note_and_what_came_of_it(ledger, sfumato_cli):
+    first = ledger.spend("people", COLUMN)
+    second = ledger.spend("people", [COLUMN, EXPOSURE])
+    ledger.mark_saved(first, "a" * 64)
+    ledger.mark_lost(second[:1], "interrupted")
+    code, out, _ = sfumato_cli("ledger", "show", "L")
+    assert code == 0
+    assert f"people: replace, unit: {UNIT}, basic composition" in out
+    assert f"2: unit: {UNIT}; bundle saved (sha256 {'a' * 64}); note: x as it is" in out
+    assert f"3: unit: {UNIT}; no bundle came of it: interrupted; note: x as it is" in out
+    assert "4: unit: row; no bundle known; note: the paper's form" in out
+    entries = json.loads(sfumato_cli("ledger", "show", "L", "--json")[1])["entries"]
+    assert [entry["outcome"] and entry["outcome"]["kind"] for entry in entries] == ["saved", "lost", None]
+    told = json.loads(sfumato_cli("ledger", "export", "L")[1])["outcomes"]
+    assert told == {"2": f"bundle saved (sha256 {'a' * 64})", "3": "no bundle came of it: interrupted",
+                    "4": "no bundle known"}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", ["show", "export"])
+@pytest.mark.parametrize("number", [3, 99, -1])
+def test_ledgers_of_another_format_are_refused(ledger, sfumato_cli, verb, number):
+    rewrite(f"UPDATE sfumato_ledger_head SET format = {number}")
+    code, out, err = sfumato_cli("ledger", verb, "L")
+    assert (code, out) == (2, "")
+    assert f"the ledger is of format {number}" in err
+    assert "init" not in err
+
+
+@pytest.mark.parametrize("json_too", [(), ("--json",)])
+def test_show_does_not_end_well_on_sums_that_were_changed(ledger, sfumato_cli, json_too):
+    ledger.spend("people", COLUMN)
+    rewrite("UPDATE sfumato_ledger_accounts SET spent_epsilon = '0'")
+    code, out, err = sfumato_cli("ledger", "show", "L", *json_too)
+    assert code == 2
+    assert "LedgerTampered" in err
+    if json_too:
+        assert json.loads(out)["error"] == "LedgerTampered"
+
+
+def test_an_old_ledger_is_upgraded(tmp_path, monkeypatch, sfumato_cli):
+    monkeypatch.chdir(tmp_path)
+    connection = sqlite3.connect("L")
+    dump = Path(__file__).parents[1] / "privacy" / "format_1.sql"
+    connection.executescript(dump.read_text(encoding="utf-8"))
+    connection.close()
+    code, _, err = sfumato_cli("ledger", "show", "L")
+    assert code == 2
+    assert "sfumato ledger upgrade" in err
+    code, out, _ = sfumato_cli("ledger", "upgrade", "L")
+    assert code == 0
+    assert "the ledger holds: 8 rows" in out
+    assert sfumato_cli("ledger", "show", "L")[0] == 0
+
+
+def test_a_clock_that_was_set_back_is_a_note_and_no_failure(ledger, sfumato_cli, monkeypatch):
+    from sfumato.privacy import ledger_chain
+
+    class Back(ledger_chain.datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return cls(1999, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr(ledger_chain, "datetime", Back)
+    ledger.spend("people", COLUMN)
+    code, out, _ = sfumato_cli("ledger", "verify", "L")
+    assert code == 0
+    assert "note: row 2 says 1999-01-01T00:00:00, before row 1" in out
+    assert "the ledger holds" in out
+
+
+def test_an_export_is_for_its_owner_alone(ledger, sfumato_cli):
+    assert sfumato_cli("ledger", "export", "L", "--out", "e.json")[0] == 0
+    assert Path("e.json").stat().st_mode & 0o777 == 0o600
+    assert json.loads(Path("e.json").read_text())["head"] == ledger.head()

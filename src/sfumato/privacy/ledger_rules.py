@@ -142,7 +142,7 @@ def _misfits(account: Account, event: Event) -> list[str]:
 
 def _over_budget(account: Account, after: Account, *more: str) -> BudgetExceeded:
     costs = zip(("epsilon", "delta"), account.caps, account.spent, after.spent, strict=True)
-    lines = [_cost_line(*cost) for cost in costs if cost[1] or cost[3]]
+    lines = [_cost_line(*cost) for cost in costs if cost[0] == "epsilon" or cost[3] != cost[2]]  # a delta if asked
     left = account.left_epsilon
     ask = f"ask for epsilon {left} at most, or " if left != "0" and after.spent[1] <= account.caps[1] else ""
     hint = f"{ask}work with what was already released: that costs nothing"

@@ -159,8 +159,9 @@ def test_without_choices_it_is_the_gaussian_and_without_noise_the_concentrated_b
 def test_more_noise_fewer_choices_and_a_larger_epsilon_never_cost_more(epsilon, mu, rho):
     here = run_delta(epsilon, mu, rho)
     assert 0 <= here <= 1
-    if here < 0.2:
-        # Not everywhere: near a delta of 1 the bound of the choices is loose, and a wider Gaussian averages over it.
+    if here < 0.1:
+        # Not everywhere: at a large delta the bound of the choices is loose, and a wider Gaussian averages over it
+        # (at epsilon .0508, mu and rho .0625 it falls from .187854 to .187847). Releases end at a delta of 0.1.
         assert run_delta(epsilon, 1.1 * mu, rho) >= here * (1 - 1e-9)
     assert run_delta(epsilon, mu, 1.1 * rho) >= here
     assert run_delta(1.1 * epsilon, mu, rho) <= here

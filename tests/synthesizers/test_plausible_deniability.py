@@ -259,25 +259,25 @@ def test_replace_costs_the_same(schema, frame):
         ({"epsilon": 20, "delta": 0}, "delta"),
         ({"epsilon": 20, "keep": -1}, "keep"),
         ({"epsilon": 20, "model_share": 1}, "model_share"),
-        ({"epsilon": "1e-300"}, "epsilon must be"),
-        ({"epsilon": 1e-300}, "epsilon must be"),
-        ({"epsilon": 1e300}, "epsilon must be"),
-        ({"epsilon": 10**400}, "epsilon must be"),
-        ({"epsilon": float("nan")}, "epsilon must be"),
-        ({"epsilon": True}, "epsilon must be"),
-        ({"epsilon": [1]}, "epsilon must be"),
-        ({"epsilon": 20, "gamma": 10**400}, "gamma must be"),
-        ({"epsilon": 20, "gamma": "two"}, "gamma must be"),
-        ({"epsilon": 20, "bandwidth": 0}, "bandwidth must be"),
-        ({"epsilon": 20, "bandwidth": "1e-30"}, "bandwidth must be"),
-        ({"epsilon": 20, "delta": "1e-299"}, "delta must be"),
-        ({"epsilon": 20, "model_epsilon": -1}, "model_epsilon must be"),
-        ({"epsilon": 20, "columns": [["age", "sex"]]}, "columns must list columns by their names"),
-        ({"epsilon": 20, "columns": {"age": 1}}, "columns must be a column"),
+        ({"epsilon": "1e-300"}, "epsilon must"),
+        ({"epsilon": 1e-300}, "epsilon must"),
+        ({"epsilon": 1e300}, "epsilon must"),
+        ({"epsilon": 10**400}, "epsilon must"),
+        ({"epsilon": float("nan")}, "epsilon must"),
+        ({"epsilon": True}, "epsilon must"),
+        ({"epsilon": [1]}, "epsilon must"),
+        ({"epsilon": 20, "gamma": 10**400}, "gamma must"),
+        ({"epsilon": 20, "gamma": "two"}, "gamma must"),
+        ({"epsilon": 20, "bandwidth": 0}, "bandwidth must"),
+        ({"epsilon": 20, "bandwidth": "1e-30"}, "bandwidth must"),
+        ({"epsilon": 20, "delta": "1e-299"}, "delta must"),
+        ({"epsilon": 20, "model_epsilon": -1}, "model_epsilon must"),
+        ({"epsilon": 20, "columns": [["age", "sex"]]}, "columns must be a list of names"),
+        ({"epsilon": 20, "columns": {"age": 1}}, "columns must be a list of names"),
         ({"epsilon": 20, "columns": []}, "no column"),
         ({"k": "50.5", "epsilon0": 1}, "k must be a whole number"),
-        ({"k": 50, "epsilon0": [1]}, "epsilon0 must be"),
-        ({"k": 50, "epsilon0": 1, "t": "five"}, "t must be a whole number"),
+        ({"k": 50, "epsilon0": [1]}, "epsilon0 must"),
+        ({"k": 50, "epsilon0": 1, "t": "five"}, "t must be a finite number"),
     ],
 )
 def test_bad_parameters_have_a_name(parameters, message):
@@ -291,10 +291,11 @@ def test_all_bad_parameters_are_listed_at_once():
     assert len(caught.value.problems) == 6
 
 
-@pytest.mark.parametrize("epsilon", ["1e-9", 1e3, 1e9])
+@pytest.mark.parametrize("epsilon", ["0.001", 1e3, 1e6])
 def test_an_odd_budget_is_planned_or_refused_by_name(epsilon, schema):
+    method = PlausibleDeniability(epsilon=epsilon, columns=["age"])
     try:
-        assert sfumato.plan(schema, PlausibleDeniability(epsilon=epsilon, columns=["age"]), rows=1).epsilon
+        assert sfumato.plan(schema, method, rows=1, allow_weak=True).epsilon
     except PlanError as error:
         assert "cannot pay" in str(error)
 
@@ -314,9 +315,9 @@ def test_a_private_number_of_rows_is_neither_refused_nor_told(rows, model, schem
     book = Ledger(tmp_path / "ledger.db")
     book.open_table(schema.name, epsilon=10_000, delta="0.1", adjacency=schema.adjacency)
     method = PlausibleDeniability(k=700, gamma=2, epsilon0=1, delta=1e-9, columns=["age", "sex"], model=model)
-    made = sfumato.release(sfumato.read(frame.head(rows), schema), method, rows=20, ledger=book)
+    made = sfumato.release(sfumato.read(frame.head(rows), schema), method, rows=20, ledger=book, allow_weak=True)
     assert len(made.data) == 20
-    assert made.plan == sfumato.plan(schema, method, rows=20, ledger=None).model_copy(
+    assert made.plan == sfumato.plan(schema, method, rows=20, ledger=None, allow_weak=True).model_copy(
         update={"left_before": made.plan.left_before, "left_after": made.plan.left_after}
     )
     assert any("k = 700" in note for note in made.notes)

@@ -232,13 +232,13 @@ def test_a_ledger_does_not_add_targets_to_rows(first, tmp_path):
     methods = [sfumato.Histogram("z", epsilon=1), with_public_predictors(target_epsilon=1)]
     allowed, refused = methods if first == "histogram" else methods[::-1]
     sfumato.release(table, allowed, ledger=book)
-    with pytest.raises(LedgerError, match="does not add up"):
+    with pytest.raises(LedgerError, match="do not add up"):
         sfumato.release(table, refused, ledger=book)
     account = book.account("people")
     assert (account.spent_epsilon, account.events, len(book.history())) == ("1", 1, 1)
     assert account.unit == ("row" if first == "histogram" else "the value of x in one row")
     other = with_public_predictors(target="visits", family="normal", predictors=["z"], target_epsilon=1)
-    with pytest.raises(LedgerError, match="does not add up"):
+    with pytest.raises(LedgerError, match="do not add up"):
         sfumato.release(table, other, ledger=book)
 
 
@@ -330,15 +330,15 @@ def test_bad_input_is_named_and_nothing_is_recorded(changes, message, table, tmp
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"target": [["x"]]}, "target must list columns by their names"),
-        ({"target": {"x": 1}}, "target must be a column"),
-        ({"target": 3}, "target must be a column"),
-        ({"predictors": [["z"]]}, "predictors must list columns by their names"),
+        ({"target": [["x"]]}, "target must be a text or a list of names"),
+        ({"target": {"x": 1}}, "target must be a text or a list of names"),
+        ({"target": 3}, "target must be a text or a list of names"),
+        ({"predictors": [["z"]]}, "predictors must be a list of names"),
         ({"family": ["lognormal"]}, "family"),
         ({"family": {"x": "cauchy"}}, "cauchy"),
         ({"family": {"y": "normal"}}, "no target"),
-        ({"family": 3}, "family 3 is unknown"),
-        ({"standard": ["weighted"]}, "is unknown"),
+        ({"family": 3}, "family must be a text or a mapping, found 3"),
+        ({"standard": ["weighted"]}, "standard must be a text"),
         ({"ranges": [[1, 2], 3], "standard": "averaged"}, "not understood"),
         ({"ranges": (float("nan"), 2), "standard": "averaged"}, "miss"),
         ({"ranges": {"brackets": [[1]]}, "standard": "averaged"}, "bracket"),
@@ -346,22 +346,22 @@ def test_bad_input_is_named_and_nothing_is_recorded(changes, message, table, tmp
         ({"ranges": {"radius": [0.5, 2], "tail": [0.1, 3], "share": 7}, "standard": "averaged"}, "share"),
         ({"ranges": {"columns": "low"}, "standard": "averaged"}, "not understood"),
         ({"ranges": 5, "standard": "averaged"}, "not understood"),
-        ({"target_epsilon": -1}, "target_epsilon must be a number from .* found -1"),
-        ({"target_epsilon": -1, "standard": "clipped"}, "target_epsilon must be a number from .* found -1"),
-        ({"target_epsilon": float("nan")}, "target_epsilon must be"),
-        ({"target_epsilon": "1e-300", "standard": "statistics"}, "target_epsilon must be"),
-        ({"target_epsilon": 10**400, "standard": "statistics"}, "target_epsilon must be"),
-        ({"target_epsilon": True, "standard": "statistics"}, "target_epsilon must be"),
-        ({"delta": -1}, "delta must be"),
-        ({"delta": 1}, "delta must be"),
+        ({"target_epsilon": -1}, "target_epsilon must lie between .* found -1"),
+        ({"target_epsilon": -1, "standard": "clipped"}, "target_epsilon must lie between .* found -1"),
+        ({"target_epsilon": float("nan")}, "target_epsilon must"),
+        ({"target_epsilon": "1e-300", "standard": "statistics"}, "target_epsilon must"),
+        ({"target_epsilon": 10**400, "standard": "statistics"}, "target_epsilon must"),
+        ({"target_epsilon": True, "standard": "statistics"}, "target_epsilon must"),
+        ({"delta": -1}, "delta must"),
+        ({"delta": 1}, "delta must"),
         ({"draws": 2.5}, "draws must be a whole number"),
         ({"draws": "many"}, "draws must be a whole number"),
         ({"copies": 0}, "copies must be a whole number"),
         ({"copies": 500}, "at most draws"),
-        ({"scale": float("inf")}, "scale must be"),
-        ({"shift": None}, "shift must be"),
-        ({"unit": -1}, "unit must be"),
-        ({"unit": "0"}, "unit must be"),
+        ({"scale": float("inf")}, "scale must"),
+        ({"shift": None}, "shift must"),
+        ({"unit": -1}, "unit must"),
+        ({"unit": "0"}, "unit must"),
         ({"public_predictors": "yes"}, "true or false"),
     ],
 )  # fmt: skip
@@ -377,13 +377,13 @@ def test_the_constructor_lists_all_problems():
 
 
 @pytest.mark.parametrize("standard", ["clipped", "statistics"])
-@pytest.mark.parametrize("budget", ["1e-9", 0.01, 1e4, 1e9])
+@pytest.mark.parametrize("budget", ["0.0001", 0.01, 1e4, 1e6])
 def test_an_odd_budget_is_released_or_refused_before_the_spend(standard, budget, tmp_path):
     book = Ledger(tmp_path / "ledger.db")
     book.open_table("people", epsilon="1e12", delta="0.5", adjacency="add-remove")
     method = PseudoPosterior("x", ["z"], "lognormal", standard, target_epsilon=budget)
     try:
-        made = sfumato.release(sfumato.read(people(50), SCHEMA), method, rows=20, ledger=book)
+        made = sfumato.release(sfumato.read(people(50), SCHEMA), method, rows=20, ledger=book, allow_weak=True)
     except PlanError:
         assert book.history() == ()
     else:

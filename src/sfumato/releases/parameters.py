@@ -27,10 +27,16 @@ LARGEST_WHOLE = 2**63
 BUDGETS = ("epsilon", "target_epsilon")
 
 
-def sound_parameters(method: Any) -> None:
-    """Refuse parameters that are not of the kind which the method's fields state; lists become tuples."""
+def sound_parameters(method: Any, more: Iterable[str] = ()) -> None:
+    """Refuse parameters that are not of the kind which the method's fields state; lists become tuples.
+
+    ``more`` is what else is wrong, told in the same breath: sentences that begin with a parameter's name are left out
+    where that parameter is already of the wrong kind.
+    """
     hints = _hints(type(method))
-    problems = [problem for name, hint in hints.items() for problem in _problems(name, hint, getattr(method, name))]
+    wrong = {name: list(_problems(name, hint, getattr(method, name))) for name, hint in hints.items()}
+    problems = [problem for found in wrong.values() for problem in found]
+    problems += [problem for problem in more if not wrong.get(problem.split(" ", 1)[0])]
     if problems:
         raise PlanError(f"cannot make the method {method.name!r}", problems, f"see 'sfumato methods {method.name}'")
     for name, hint in hints.items():

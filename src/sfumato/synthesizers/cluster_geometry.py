@@ -78,18 +78,18 @@ class ClusterGeometry:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
-        sound_parameters(self)
+        sound_parameters(self, self._problems())
         if isinstance(self.columns, str):
             object.__setattr__(self, "columns", (self.columns,))
+
+    def _problems(self) -> list[str]:
         problems = number_problems(self.clusters, "clusters", 1, MOST_CLUSTERS, whole=True)
         if self.expected_rows is not None:
             problems += number_problems(self.expected_rows, "expected_rows", 1, MOST_EXPECTED, whole=True)
         for what, known in (("form", ("private", "published")), ("reflection", REFLECTIONS), ("rounding", ROUNDINGS)):
             problems += word_problems(getattr(self, what), what, known)
         problems += share_problems(self.level_share, "level_share") + number_problems(self.delta, "delta", 0, 1)
-        problems += self._choice_problems()
-        if problems:
-            raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods cluster-geometry' explains them")
+        return problems + self._choice_problems()
 
     def _choice_problems(self) -> list[str]:
         problems: list[str] = []

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from sfumato.errors import PlanError
 from sfumato.privacy.event import Event
-from sfumato.privacy.exact import Number, exact, positive, text
+from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Makes, Output
-from sfumato.releases.parameters import number_problems, sound_parameters
+from sfumato.releases.parameters import epsilon_problems, number_problems, sound_parameters
 from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.releases.sampling import refuse_impossible_rules, rows_table, sample_values
 from sfumato.schema import Schema
@@ -49,14 +48,12 @@ class Grid:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
-        sound_parameters(self)
-        positive(self.epsilon)
+        problems = epsilon_problems(self.epsilon)
+        if self.expected_rows is not None:
+            problems += number_problems(self.expected_rows, "expected_rows", 1, MOST_EXPECTED, whole=True)
+        sound_parameters(self, problems)
         if isinstance(self.columns, str):
             object.__setattr__(self, "columns", (self.columns,))
-        if self.expected_rows is not None:
-            problems = number_problems(self.expected_rows, "expected_rows", 1, MOST_EXPECTED, whole=True)
-            if problems:
-                raise PlanError(f"cannot plan {self.name}", problems, "give expected_rows=1000, a public guess")
 
     def _columns(self, schema: Schema) -> tuple[Column, ...]:
         return chosen(schema, self.columns, only_axes=True)

@@ -118,10 +118,7 @@ class PlausibleDeniability:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
-        sound_parameters(self)
-        problems = self._problems()
-        if problems:
-            raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods' explains the parameters")
+        sound_parameters(self, self._problems())
         if isinstance(self.columns, str):
             object.__setattr__(self, "columns", (self.columns,))
         if self.epsilon is None:
@@ -135,8 +132,8 @@ class PlausibleDeniability:
         problems += epsilon_problems(self.model_epsilon, "model_epsilon")
         if self.keep is not None:
             problems += number_problems(self.keep, "keep", "0", "1000000", whole=True)
-        if self.columns is not None:
-            problems += [] if len(self.columns) else ["columns names no column"]
+        if self.columns in ((), []):
+            problems.append("columns names no column")
         return problems + self._budget_problems()
 
     def _budget_problems(self) -> list[str]:

@@ -19,7 +19,7 @@ from sfumato.privacy.event import Event
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Makes, Output
-from sfumato.releases.parameters import epsilon_problems, number_problems, sound_parameters
+from sfumato.releases.parameters import epsilon_problems, name_problems, number_problems, sound_parameters
 from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.schema import Schema
 from sfumato.synthesizers.pseudo.exposure import expose, try_fit
@@ -79,10 +79,7 @@ class PseudoPosterior:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
-        sound_parameters(self)
-        problems = self._problems()
-        if problems:
-            raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods pseudo-posterior' explains them")
+        sound_parameters(self, self._problems())
         object.__setattr__(self, "target", _names(self.target))
         object.__setattr__(self, "predictors", _predictors(self.predictors))
         for whole in ("draws", "copies"):
@@ -101,7 +98,9 @@ class PseudoPosterior:
         return tuple(self.target)
 
     def _problems(self) -> list[str]:
-        return [*self._column_problems(), *self._number_problems(), *self._standard_problems()]
+        unnamed = name_problems(self.target, "target") + name_problems(self.predictors or (), "predictors")
+        named = [] if unnamed else self._column_problems()
+        return [*named, *self._number_problems(), *self._standard_problems()]
 
     def _column_problems(self) -> list[str]:
         targets, predictors = _names(self.target), _predictors(self.predictors)

@@ -76,15 +76,13 @@ class TwoStage:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
-        sound_parameters(self)
-        for names in ("target", "inputs"):
-            if isinstance(getattr(self, names), str):
-                object.__setattr__(self, names, (getattr(self, names),))
         problems = self._number_problems()
         for what, known in (("first", FIRST_STAGES), ("second", SECOND_STAGES), ("matching", MATCHINGS)):
             problems += word_problems(getattr(self, what), what, known)
-        if problems:
-            raise PlanError(f"cannot plan {self.name}", problems, "'sfumato methods two-stage' explains them")
+        sound_parameters(self, problems)
+        for names in ("target", "inputs"):
+            if isinstance(getattr(self, names), str):
+                object.__setattr__(self, names, (getattr(self, names),))
 
     def _number_problems(self) -> list[str]:
         problems = [] if self.target else ["target names no column"]

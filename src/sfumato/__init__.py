@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.registry import REGISTRY
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
     from sfumato import errors as errors

@@ -8,12 +8,9 @@ import signal
 import sys
 import time
 
-WHEN, NUMBER = sys.argv[1], int(getattr(signal, sys.argv[2]))
-sys.argv = ["sfumato", *sys.argv[3:]]
-
 
 def hit(*_arguments, **_named):
-    os.kill(os.getpid(), NUMBER)
+    os.kill(os.getpid(), int(getattr(signal, SIGNAL)))
     time.sleep(5)
     raise AssertionError("the signal did not stop the work")
 
@@ -29,23 +26,23 @@ def during_imports() -> None:
     builtins.__import__ = importing
 
 
-def arrange() -> None:
+def arrange(when: str) -> None:
     from sfumato.cli import release_verbs
     from sfumato.privacy.ledger import Ledger
     from sfumato.releases.contingency import Contingency
     from sfumato.report import bundle
 
-    if WHEN == "before":
+    if when == "before":
         release_verbs.read = hit
-    elif WHEN == "run":
+    elif when == "run":
         Contingency.run = hit
-    elif WHEN == "save":
+    elif when == "save":
         bundle._settle = hit
-    elif WHEN == "mark":
+    elif when == "mark":
         Ledger.mark_saved = hit
-    elif WHEN == "show":
+    elif when == "show":
         release_verbs.show_release = hit
-    elif WHEN == "engine":  # an engine that turns the signal into an error of its own
+    elif when == "engine":  # an engine that turns the signal into an error of its own
         Contingency.run = lambda *_arguments: translated()
 
 
@@ -56,10 +53,13 @@ def translated():
         raise RuntimeError("Query interrupted") from None
 
 
-if WHEN == "imports":
-    during_imports()
-else:
-    arrange()
-from sfumato.cli import main  # noqa: E402
+if __name__ == "__main__":
+    when, SIGNAL = sys.argv[1:3]
+    sys.argv = ["sfumato", *sys.argv[3:]]
+    if when == "imports":
+        during_imports()
+    else:
+        arrange(when)
+    from sfumato.cli import main
 
-main()
+    main()

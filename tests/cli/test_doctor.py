@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+import sfumato
 from sfumato import doctor
 from sfumato.errors import PlanError
 from sfumato.privacy import fast_check, fast_kernel, noise
@@ -42,7 +43,7 @@ def test_every_check_is_shown_by_name(sfumato_cli):
     assert code == 0 and body["can_release"] and body["sampler"] == "table inversion" and body["warnings"] == []
     tested = [check for check in body["checks"] if check["part"] == "self-test"]
     assert len(tested) == SELF_TEST and {check["state"] for check in tested} == {"ok"}
-    assert body["versions"]["sfumato"] == "0.1.0" and "not installed" not in body["versions"].values()
+    assert body["versions"]["sfumato"] == sfumato.__version__ and "not installed" not in body["versions"].values()
 
 
 def test_a_failed_self_test_is_shown_and_opendp_takes_over(monkeypatch, sfumato_cli):

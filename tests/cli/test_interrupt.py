@@ -94,7 +94,7 @@ def test_a_bundle_that_is_in_place_is_never_called_lost(folder, when, sfumato_cl
 
 @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (Interrupted(signal.SIGTERM), 143)])
 def test_the_command_line_library_does_not_swallow_it(folder, monkeypatch, sfumato_cli, error, code):
-    def fail(*_arguments):
+    def fail(*_arguments, **_named):
         raise error
 
     monkeypatch.setattr(release_verbs, "plan_release", fail)

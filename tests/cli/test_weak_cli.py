@@ -22,11 +22,12 @@ LADDER = (*AGE[:6], "--target", "tvd_1 <= 0.5", "--cost", "private", "--score-ep
 
 
 def test_plan_and_release_refuse_and_allow(folder, sfumato_cli):
-    for call in (("plan", *AGE), ("release", "h.csv", *AGE, "--out", "b")):
+    for call in (("plan", *AGE), ("release", "h.csv", *AGE, "--no-ledger", "--out", "b")):
         code, _, err = sfumato_cli(*call, "--epsilon", "1000")
         assert code == 2 and "epsilon 1000 is above 20" in err and "--allow-weak" in err
     assert not (folder / "b").exists()
-    code, out, _ = sfumato_cli("release", "h.csv", *AGE, "--epsilon", "1000", "--allow-weak", "--out", "b", "--json")
+    code, out, _ = sfumato_cli("release", "h.csv", *AGE, "--epsilon", "1000", "--allow-weak", "--no-ledger", "--out",
+                               "b", "--json")  # fmt: skip
     body = json.loads(out)
     assert code == 0 and body["guarantee"]["allowed_weak"]
     assert "hidden" not in body["statement"] and "100 %" not in body["statement"]
@@ -38,9 +39,9 @@ def test_a_weak_plan_prints_a_warning(folder, sfumato_cli):
 
 
 def test_a_ladder_is_refused_and_allowed_as_a_whole(folder, sfumato_cli):
-    code, _, err = sfumato_cli("calibrate", "h.csv", *LADDER, "--grid", "10,11")
+    code, _, err = sfumato_cli("calibrate", "h.csv", *LADDER, "--no-ledger", "--grid", "10,11")
     assert code == 2 and "epsilon 23 is above 20" in err
-    code, out, _ = sfumato_cli("calibrate", "h.csv", *LADDER, "--grid", "10,11", "--allow-weak")
+    code, out, _ = sfumato_cli("calibrate", "h.csv", *LADDER, "--no-ledger", "--grid", "10,11", "--allow-weak")
     said = " ".join(out.replace("│", " ").split())
     assert code == 0 and "What the kept release promises" in said
     assert "differential privacy with epsilon = 23, for adding or removing one row" in said

@@ -42,11 +42,12 @@ def test_any_value_makes_a_method_or_a_named_error(name, key):
     for value in AWKWARD:
         try:
             method = dataclasses.replace(example, **{key: value})
-            hash(method)
+            assert isinstance(value, dict) or hash(method)
             sfumato.plan(SCHEMA, method, allow_weak=True)
         except SfumatoError as error:
-            assert error.headline
             assert error.next_step
+            # the net under all plans catches what no check foresaw: nothing here may fall so far
+            assert "cannot be planned with these parameters" not in error.headline, (key, value)
 
 
 @pytest.mark.parametrize("name", METHODS)

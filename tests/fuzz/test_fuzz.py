@@ -39,6 +39,21 @@ kind = "boolean"
 """
 
 
+PLAIN = """
+[table]
+name = "t"
+[columns.x]
+kind = "number"
+bounds = [0, 10]
+[columns.y]
+kind = "integer"
+bounds = [0, 9]
+[columns.g]
+kind = "boolean"
+"""
+"""Columns that every method can take."""
+
+
 def named(error: SfumatoError) -> bool:
     return bool(error.headline) and bool(error.next_step)
 
@@ -55,12 +70,12 @@ def test_any_schema_is_read_and_planned_or_refused_by_name():
         except SfumatoError as error:
             assert named(error), text
             refused += 1
-    assert 100 < refused < SCHEMAS - 100
+    assert 100 < refused < SCHEMAS - 40
 
 
 def test_any_parameter_makes_a_plan_or_is_refused_by_name():
-    rng, schema, planned = random.Random(SEED + 1), Schema.parse(SOUND), 0
-    examples = [info.cls.example(schema) for info in sfumato.methods().values() if info.name not in ("mean-curve",)]
+    rng, schema, planned = random.Random(SEED + 1), Schema.parse(PLAIN), 0
+    examples = [info.cls.example(schema) for info in sfumato.methods().values()]
     for _ in range(PARAMETERS):
         example = rng.choice(examples)
         field = rng.choice(dataclasses.fields(example))

@@ -20,6 +20,10 @@ from sfumato.papers.homogeneity_attack.errata import zero_truncated_rate
 from sfumato.papers.homogeneity_attack.utility import marginal_distances, utilities
 from sfumato.report.reproduction_page import render
 
+pytestmark = pytest.mark.xdist_group(
+    "reproduction of homogeneity_attack"
+)  # computed once, for all tests that look at it
+
 ROOT = Path(__file__).parents[2]
 EPSILONS = (0.01, 0.1, 1.0, 5.0, 10.0)
 LAPLACE = {

@@ -31,6 +31,8 @@ from sfumato.papers.kmeans_geometry.simulation import (
 )
 from sfumato.report.reproduction_page import render
 
+pytestmark = pytest.mark.xdist_group("reproduction of kmeans_geometry")  # computed once, for all tests that look at it
+
 
 @pytest.fixture(scope="module")
 def work() -> Work:

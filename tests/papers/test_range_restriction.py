@@ -33,6 +33,10 @@ from sfumato.report.charts import PAPER
 from sfumato.report.reproduction_charts import Violin, violins
 from sfumato.report.reproduction_page import render
 
+pytestmark = pytest.mark.xdist_group(
+    "reproduction of range_restriction"
+)  # computed once, for all tests that look at it
+
 STANDARD_ERRORS = 3.0
 GOLDEN = {  # mean and sd of epsilon over 30 samples of 2,000 records
     "Unweighted": (28.14, 2.76), "Weighted": (8.05, 0.65), "(0.4, 1.8) trunc": (6.69, 0.63),

@@ -50,6 +50,8 @@ from sfumato.report.reproduction_page import render
 from sfumato.risk.attack import Interval
 from sfumato.synthesizers.plausible_deniability import output_law
 
+pytestmark = pytest.mark.xdist_group("reproduction of reaedp")  # computed once, for all tests that look at it
+
 PARTS = 4.892
 """Two independent means differ by more than this many standard errors with probability below 1e-6."""
 PASS_RATES = {

@@ -34,6 +34,8 @@ from sfumato.report.reproduction_page import render
 from sfumato.risk.location import interval_disclosure
 from sfumato.utility.prediction import mapd
 
+pytestmark = pytest.mark.xdist_group("reproduction of two_stage")  # computed once, for all tests that look at it
+
 
 @pytest.fixture(scope="module")
 def results(shared_data: Path) -> Iterator[Reproduction]:

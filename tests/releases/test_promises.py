@@ -62,7 +62,8 @@ def test_formal_and_other_events_make_an_exposure(table, book, tmp_path):
     folder = made.save(tmp_path / "mixed")
     report = (folder / "report.html").read_text()
     assert "No formal guarantee" in report and "ε =" not in report
-    assert verify_bundle(folder, book).problems == ()
+    [problem] = verify_bundle(folder, book).problems
+    assert "'mixed' is not one of sfumato's" in problem
 
 
 def test_a_plan_without_events_promises_nothing_and_runs_nothing(table, book):
@@ -147,8 +148,9 @@ def test_page_one_names_the_columns_that_are_released_as_they_are(table):
     made = sfumato.release(table, sfumato.Marginals(1.0, columns=["age", "sex", "region"]), rows=5)
     document = ReleaseDocument.from_release(made, tables=[listed(made)])
     said = made.guarantee.model_copy(update={"unit": unit, "adjacency": "replace", "rows": 600})
-    document = document.model_copy(update={"unit": unit, "guarantee": said})
-    assert "Released as they are, row by row: region, sex." in card.released(document)
+    kept = {"not_synthesised": ["region", "sex"]}
+    document = document.model_copy(update={"unit": unit, "guarantee": said, "statistics": kept})
+    assert "region, sex: released as they are; age: synthetic." in card.released(document)
     told = " ".join(card.identified(document, table.schema))
     assert "Only the value of age in one row is covered; the rest of a row is released as it is" in told
     assert "someone who fills k rows" not in told and "what a row holds" not in told

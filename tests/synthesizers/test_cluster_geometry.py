@@ -117,7 +117,7 @@ def test_the_published_form_is_an_exposure(table, tmp_path):
         ({"reflection": "never", "form": "published"}, "never"),
         ({"epsilon": "1e-20"}, "epsilon must lie between"),
         ({"epsilon": "1e300"}, "epsilon must lie between"),
-        ({"epsilon": 10**400}, "epsilon must lie between"),
+        ({"epsilon": 10**400}, "epsilon must be a finite number"),
         ({"epsilon": "1e-20", "form": "published"}, "epsilon must lie between"),
         ({"delta": "1/1" + "0" * 400, "columns": ["x", "y", "visits", "extra"]}, "delta must lie between"),
         ({"expected_rows": 10**400}, "expected_rows"),

@@ -187,7 +187,7 @@ def test_the_private_form_is_formal_and_predicts(table, tmp_path):
         ({"target": "b", "inputs": ["a", "y"], "blend": 0.5, "second": "krr", "tolerance": "1e-300"}, "tolerance"),
         ({"private": True, "epsilon": "1e-20", "delta": 1e-6}, "epsilon must lie between"),
         ({"private": True, "epsilon": "1e300", "delta": 1e-6}, "epsilon must lie between"),
-        ({"private": True, "epsilon": 10**400, "delta": 1e-6}, "epsilon must lie between"),
+        ({"private": True, "epsilon": 10**400, "delta": 1e-6}, "epsilon must be a finite number"),
         ({"private": True, "epsilon": 1, "delta": "1/1" + "0" * 400}, "delta must lie between"),
         ({"private": True, "epsilon": 1, "delta": 1e-6, "expected_rows": 10**400}, "expected_rows"),
         ({"private": "yes", "epsilon": 1, "delta": 1e-6}, "private must be true or false"),

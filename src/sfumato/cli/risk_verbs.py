@@ -77,8 +77,8 @@ def homogeneity(
     with voice.counting("counting cells") as progress:
         cells = _cells(pilot or data, _pilot_schema(facts, asked) if pilot else facts, asked, delimiter, progress)
     found = curves(
-        cells, grid, target=target, mechanism=mechanism, view=cast("Any", view), weights=cast("Any", weights),
-        pilot=Path(pilot).name if pilot else None,
+        replace(cells, schema=facts), grid, target=target, mechanism=mechanism, view=cast("Any", view),
+        weights=cast("Any", weights), pilot=Path(pilot).name if pilot else None,
     )  # fmt: skip
     document = _document(found)
     _write(places, found, document, facts.is_draft)
@@ -132,7 +132,7 @@ def _pilot_schema(schema: Schema, asked: _Columns) -> Schema:
     wanted |= {asked.sensitive} if asked.sensitive else set(schema.with_role("sensitive"))
     columns = tuple(column for column in schema if column.name in wanted)
     rules = tuple(rule for rule in schema.rules if set(rule.columns) <= wanted)
-    return replace(schema, columns=columns, rules=rules, rows=None) if columns else schema
+    return replace(schema, columns=columns, rules=rules, adjacency="add-remove", rows=None) if columns else schema
 
 
 def _cells(source: str, schema: Schema, asked: _Columns, delimiter: str | None, progress: Any) -> Cells:

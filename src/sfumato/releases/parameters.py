@@ -64,6 +64,11 @@ def epsilon_problems(value: Any, what: str = "epsilon") -> list[str]:
     return number_problems(value, what, SMALLEST_EPSILON, LARGEST_EPSILON)
 
 
+def shared_epsilon_problems(value: Any) -> list[str]:
+    """Return what is wrong with a part of a budget, which may be smaller than a whole one."""
+    return number_problems(value, "epsilon", SMALLEST_EPSILON / 1000, LARGEST_EPSILON)
+
+
 def delta_problems(value: Any) -> list[str]:
     """Return what is wrong with a delta that must be above 0."""
     return number_problems(value, "delta", SMALLEST_DELTA, LARGEST_DELTA)

@@ -93,7 +93,9 @@ def _closed(schema: Schema, name: str) -> Column:
 
 
 def _only(schema: Schema, columns: Sequence[Column]) -> Schema:
-    return replace(schema, columns=tuple(columns), rules=(), rows=None, person=None, rows_per_person=1)
+    return replace(
+        schema, columns=tuple(columns), rules=(), adjacency="add-remove", rows=None, person=None, rows_per_person=1
+    )
 
 
 def _batches(source: Any, schema: Schema, columns: Sequence[Column]) -> Iterator[pa.RecordBatch]:

@@ -28,7 +28,7 @@ from sfumato.privacy.event import Part
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.noise import add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
-from sfumato.releases.parameters import epsilon_problems
+from sfumato.releases.parameters import shared_epsilon_problems
 from sfumato.releases.tree import project
 from sfumato.synthesizers.geometry.box import Adjacency, Array, Axis, box_problems
 from sfumato.synthesizers.geometry.geometry_kernel import count_cells
@@ -82,7 +82,7 @@ class GridPlan:
             problems.append("most_cells and coarseness must be above 0")
         if self.adjacency not in ("add-remove", "replace"):
             problems.append(f"unknown adjacency {self.adjacency!r}")
-        problems += epsilon_problems(self.epsilon)
+        problems += shared_epsilon_problems(self.epsilon)
         if problems:
             raise PlanError(
                 "cannot plan a noisy grid",

@@ -38,7 +38,7 @@ from sfumato.privacy.calibration import gaussian_mu
 from sfumato.privacy.event import Part
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.lattice_gaussian import composed_sigmas
-from sfumato.releases.parameters import delta_problems, epsilon_problems, number_problems
+from sfumato.releases.parameters import delta_problems, number_problems, shared_epsilon_problems
 from sfumato.synthesizers.geometry.box import Adjacency, Axis, box_problems
 from sfumato.synthesizers.geometry.geometry_kernel import LENGTH, UNIT
 from sfumato.synthesizers.geometry.grid import LARGEST_DIMENSION, GridPlan, cells_for
@@ -82,7 +82,7 @@ class GeometryPlan:
             problems.append(f"{self.clusters} clusters of {self.n_pub} rows: n_pub must not be below the clusters")
         if self.adjacency not in ("add-remove", "replace"):
             problems.append(f"unknown adjacency {self.adjacency!r}")
-        problems += epsilon_problems(self.epsilon) + self._delta_problems()
+        problems += shared_epsilon_problems(self.epsilon) + self._delta_problems()
         if problems:
             raise PlanError("cannot plan a private geometry", problems, "give public bounds, clusters and a budget")
 

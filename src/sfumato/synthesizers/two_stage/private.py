@@ -29,7 +29,7 @@ from sfumato.privacy.event import Part
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.lattice_gaussian import composed_sigmas
 from sfumato.privacy.randomness import Randomness
-from sfumato.releases.parameters import delta_problems, epsilon_problems
+from sfumato.releases.parameters import delta_problems, shared_epsilon_problems
 from sfumato.synthesizers.geometry.box import Adjacency, Array, Axis, Rows, box_problems
 from sfumato.synthesizers.two_stage.private_inputs import bins_for
 from sfumato.synthesizers.two_stage.private_run import PrivateTwoStage, TwoStageRun
@@ -89,7 +89,7 @@ class PrivateTwoStagePlan:
             yield f"n_pub must be at least 1, found {self.n_pub}"
         if self.adjacency not in ("add-remove", "replace"):
             yield f"unknown adjacency {self.adjacency!r}"
-        yield from epsilon_problems(self.epsilon)
+        yield from shared_epsilon_problems(self.epsilon)
         yield from delta_problems(self.delta)
 
     @property

@@ -198,7 +198,7 @@ class _Inspection:
                 self.notes.append(f"{told}; {FINISH} tells it")
             elif outcome.kind == "lost":
                 yield f"the ledger says that nothing came of entry {recorded.sequence} ({outcome.reason})"
-            elif outcome.sha256 != here:
+            elif here not in outcome.bundles:
                 yield f"the ledger knows another {DOCUMENT} for entry {recorded.sequence}: SHA-256 {outcome.sha256}"
 
     def stamps(self, document: ReleaseDocument) -> Iterator[str]:

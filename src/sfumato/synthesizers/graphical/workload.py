@@ -112,7 +112,7 @@ def candidates(wanted: Mapping[Clique, float]) -> dict[Clique, int]:
     if len(raw) > MOST_CANDIDATES:
         raise PlanError(
             f"the workload asks for {len(raw):,} tables, at most {MOST_CANDIDATES:,} can be weighed",
-            next_step="name fewer columns; aim also takes workload='2-way' or sets of your own",
+            next_step="use fewer columns; aim also takes workload='2-way' or sets of your own",
         )
     return {clique: max(1, round(WHOLE * weight / largest)) for clique, weight in raw.items()}
 

@@ -163,8 +163,13 @@ def test_without_a_ledger_the_words_say_so(table):
     assert found == select(table, seed=2)
 
 
-def test_no_candidate_may_be_good_enough(table):
-    found = calibrate(Histogram("size", 1.0), "tvd_1 <= 0.001", table, cost="private", grid=[0.02, 0.05], seed=1)
+def test_no_candidate_may_be_good_enough(table, tmp_path):
+    book = Ledger(tmp_path / "budget.db")
+    book.open_table("shops", epsilon=5)
+    hard = {"cost": "private", "grid": [0.02, 0.05], "seed": 1, "ledger": book}
+    found = calibrate(Histogram("size", 1.0), "tvd_1 <= 0.001", table, **hard)
+    assert {outcome.reason for outcome in book.outcomes("shops").values()} == {"no candidate met the target"}
+    assert len(book.outcomes("shops")) == len(book.history("shops")) == 4
     assert found.chosen is None and found.release is None and found.charge.candidates_run == 2
     assert "was not reached" in found.statement()
 

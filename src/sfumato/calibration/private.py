@@ -187,7 +187,10 @@ def climb(
     paid = list(book.spend(table.schema.name, _all_events(rungs)) if book is not None and at_once else ())
     ladder = _Ladder(table, rows, seed, options, book, at_once, level, parameter, weak)
     with lost_on_failure(book, paid):
-        return _steps(ladder, rungs, score, randomness, paid)
+        found = _steps(ladder, rungs, score, randomness, paid)
+    if book is not None and found.release is None:
+        book.mark_lost(paid, "no candidate met the target")
+    return found
 
 
 def _require_selectable(target: Target, epsilon: Number, beta: float) -> None:

@@ -163,9 +163,7 @@ def test_without_a_ledger_the_words_say_so(table):
     assert found == select(table, seed=2)
 
 
-def test_no_candidate_may_be_good_enough(table, tmp_path):
-    book = Ledger(tmp_path / "budget.db")
-    book.open_table("shops", epsilon=5)
+def test_no_candidate_may_be_good_enough(table, book):
     hard = {"cost": "private", "grid": [0.02, 0.05], "seed": 1, "ledger": book}
     found = calibrate(Histogram("size", 1.0), "tvd_1 <= 0.001", table, **hard)
     assert {outcome.reason for outcome in book.outcomes("shops").values()} == {"no candidate met the target"}

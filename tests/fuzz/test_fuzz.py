@@ -20,7 +20,7 @@ from sfumato.cli.app import run
 from sfumato.errors import SfumatoError
 
 SEED = 20261115
-SCHEMAS, PARAMETERS, FILES, COMMANDS = 600, 600, 160, 80
+SCHEMAS, PARAMETERS, FILES, COMMANDS = 900, 320, 70, 60
 ENDS = (0, 2, 3)
 """Done; refused by name; a seeded bundle that verifies."""
 SOUND = """

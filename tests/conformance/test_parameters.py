@@ -29,6 +29,7 @@ role = "identifier"
 
 AWKWARD = [
     None, True, False, 0, -1, 5, 1e300, 1e-300, 1e-20, 10**400, float("nan"), float("inf"), "", "x", "1e-400", "nan",
+    [10**5000],
     b"x", [], [[]], [1, 2], ["age"], [["age"]], ["age", "dose"], [["age", "sex"]] * 2, {}, {"sex": 1}, {"a": [1]}, (),
     set(), object(), [None], [["age", None]], "age", "id", ["id"], 3 + 4j, "all", "\x00", "a" * 5000,
 ]  # fmt: skip

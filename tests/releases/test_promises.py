@@ -66,6 +66,16 @@ def test_formal_and_other_events_make_an_exposure(table, book, tmp_path):
     assert "'mixed' is not one of sfumato's" in problem
 
 
+def test_a_plan_with_a_formal_event_is_recorded_before_the_table_is_touched(table, book, monkeypatch):
+    """Whatever else it holds. A plan of exposures alone is recorded afterwards, and not at all where it fails."""
+    seen: list[int] = []
+    monkeypatch.setattr(Mixed, "run", lambda *_arguments: seen.append(len(book.history())) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        sfumato.release(table, Mixed("age", 1.0), ledger=book)
+    assert seen == [2] and len(book.history()) == 2
+    assert {outcome.kind for outcome in book.outcomes().values()} == {"lost"}
+
+
 def test_a_plan_without_events_promises_nothing_and_runs_nothing(table, book):
     with pytest.raises(AccountingError, match="no events"):
         sfumato.release(table, Silent("age", 1.0), ledger=book)

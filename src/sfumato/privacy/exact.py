@@ -39,7 +39,10 @@ def in_short(value: object) -> str:
     """Write what was found for a message; numbers with hundreds of digits are told by their size."""
     if isinstance(value, int | Fraction) and abs(value) >= TOO_LARGE:
         return f"one of 10^{LARGEST_EXPONENT} or more"
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except ValueError:  # Python writes no whole number with thousands of digits, also inside a list
+        return "a number with thousands of digits"
     return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}..."
 
 

@@ -36,6 +36,7 @@ from sfumato.releases.parameters import (
     number_problems,
     share_problems,
     sound_parameters,
+    word_problems,
 )
 from sfumato.releases.plan import (
     Plan,
@@ -125,7 +126,7 @@ class PlausibleDeniability:
             self.privacy_test()
 
     def _problems(self) -> list[str]:
-        problems = [] if self.model in ("seed", "kernel") else [f"model {self.model!r} is unknown: 'seed' or 'kernel'"]
+        problems = word_problems(self.model, "model", ("seed", "kernel"))
         problems += delta_problems(self.delta) + share_problems(self.model_share, "model_share")
         problems += number_problems(self.gamma, "gamma", text(exact(LEAST_GAMMA)), text(exact(MOST_GAMMA)))
         problems += number_problems(self.bandwidth, "bandwidth", "1e-3", "1e9")

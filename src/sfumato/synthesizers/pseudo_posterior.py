@@ -16,10 +16,16 @@ import numpy as np
 
 from sfumato.errors import PlanError, SchemaError
 from sfumato.privacy.event import Event
-from sfumato.privacy.exact import Number, exact
+from sfumato.privacy.exact import Number, exact, in_short
 from sfumato.privacy.randomness import Randomness
 from sfumato.releases.method import Makes, Output
-from sfumato.releases.parameters import epsilon_problems, name_problems, number_problems, sound_parameters
+from sfumato.releases.parameters import (
+    epsilon_problems,
+    name_problems,
+    number_problems,
+    sound_parameters,
+    word_problems,
+)
 from sfumato.releases.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.schema import Schema
 from sfumato.synthesizers.pseudo.exposure import expose, try_fit
@@ -125,16 +131,19 @@ class PseudoPosterior:
         return problems + _unit_problems(self.unit)
 
     def _standard_problems(self) -> list[str]:
-        problems = [] if self.standard in (*STANDARDS, *PRIVATE) else [
-            f"standard {self.standard!r} is unknown; use one of {', '.join((*STANDARDS, *PRIVATE))}"]  # fmt: skip
+        problems = word_problems(self.standard, "standard", (*STANDARDS, *PRIVATE))
         problems += range_problems(self.ranges)
         if self.ranges is not None and self.standard not in WITH_RANGES:
-            problems.append(f"ranges belong to the standards {' and '.join(WITH_RANGES)}, found {self.standard!r}")
+            problems.append(
+                f"ranges belong to the standards {' and '.join(WITH_RANGES)}, found {in_short(self.standard)}"
+            )
         if self.ranges is None and self.standard in WITH_RANGES:
-            problems.append(f"the standard {self.standard!r} needs ranges: give ranges='brackets', the schema's public "
-                            "bins of the target")  # fmt: skip
+            problems.append(
+                f"the standard {in_short(self.standard)} needs ranges: give ranges='brackets', the schema's public "
+                "bins of the target"
+            )
         if self.is_private and self.target_epsilon is None:
-            problems.append(f"standard {self.standard!r} needs target_epsilon, the budget of the release")
+            problems.append(f"standard {in_short(self.standard)} needs target_epsilon, the budget of the release")
         if self.public_predictors and not self.is_private:
             problems.append("public_predictors belongs to the private standards; published ones keep predictors anyway")
         return problems

@@ -8,7 +8,7 @@ from math import comb
 from typing import Any, cast
 
 from sfumato.errors import PlanError
-from sfumato.privacy.exact import Number, exact, positive
+from sfumato.privacy.exact import Number, exact, in_short, positive
 
 Clique = tuple[int, ...]
 THREE_WAY_FROM = 2
@@ -54,7 +54,7 @@ def _is_pair(item: Any) -> bool:
 
 def _problems(names: Any, weight: Any) -> list[str]:
     if isinstance(names, str) or not isinstance(names, Iterable):
-        return [f"{names!r} is not a list of column names"]
+        return [f"{in_short(names)} is not a list of column names"]
     listed = [str(name) for name in cast(Iterable[Any], names)]
     label = " x ".join(listed) or "an empty set"
     shape = [] if 1 <= len(set(listed)) == len(listed) <= LARGEST_SET else [

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.columns import Column
 from sfumato.errors import PlanError
+from sfumato.privacy.exact import in_short
 from sfumato.releases.parameters import name_problems
 from sfumato.schema import Schema
 from sfumato.synthesizers.pseudo.ranges import Brackets, Radius, Ranges, wider_in_tail
@@ -23,7 +24,7 @@ def range_problems(settings: Any) -> list[str]:
     """Return what is wrong with the ranges as far as no column need be known."""
     if settings is None or settings == "brackets":
         return []
-    wrong = [f"ranges {settings!r} are not understood; {SHAPES}"]
+    wrong = [f"ranges {in_short(settings)} are not understood; {SHAPES}"]
     if isinstance(settings, Mapping):
         keys = set(cast("Mapping[str, Any]", settings))
         if keys not in KEYS:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.columns import Column
 from sfumato.errors import PlanError
+from sfumato.privacy.exact import in_short
 from sfumato.schema import Schema
 from sfumato.synthesizers.pseudo.design import CoarseCells, Design
 from sfumato.synthesizers.pseudo.families import FAMILIES, make_family
@@ -79,7 +80,7 @@ def named_families(families: Any, targets: Sequence[str]) -> list[str]:
     """Return what is wrong with the families as they were named: one for all targets, or one by target."""
     stated: dict[Any, Any] = dict(families) if isinstance(families, Mapping) else dict.fromkeys(targets, families)
     known = (*FAMILIES, *SAMPLED, "auto")
-    unknown = list(dict.fromkeys(repr(name) for name in stated.values() if name not in known))
+    unknown = list(dict.fromkeys(in_short(name) for name in stated.values() if name not in known))
     problems = [f"family {name} is unknown; use one of {', '.join(known)}" for name in unknown]
     return problems + [f"family of {name!r}: it is no target" for name in stated if name not in targets]
 

@@ -124,8 +124,9 @@ def _print_comparison(table: str, found: Found, seeds: int) -> None:
 
 def _line(name: str, row: Found, peer: Found | None = None) -> list[str]:
     numbers = [f"{row[key]:.4f}" if key in row else "" for key in QUALITY]
-    times = [f"{row[key]:.{digits}f}" if key in row else "" for key, digits in
-             (("cpu", 1), ("process", 1), ("peak_mb", 0))]  # fmt: skip
+    times = [
+        f"{row[key]:.{digits}f}" if key in row else "" for key, digits in (("cpu", 1), ("process", 1), ("peak_mb", 0))
+    ]
     ratios = ["", ""]
     if peer and "error" not in peer and "error" not in row:
         ratios = [f"{row['tvd2'] / peer['tvd2']:.2f}", f"{peer['cpu'] / row['process']:.0f}x"]
@@ -140,10 +141,15 @@ def print_verdicts(found: Found) -> list[Found]:
             measured = found.get(f"{method} {epsilon:g}", {})
             rows += [_verdict(kind, method, epsilon, name, goal, measured.get(name)) for name, goal in wanted.items()]
     shown = [
-        [f"{row['method']} {row['epsilon']:g} {row['measure']}", row["kind"], f"{row['goal']:g}",
-         "not run" if row["found"] is None else f"{row['found']:.4f}", row["verdict"]]
+        [
+            f"{row['method']} {row['epsilon']:g} {row['measure']}",
+            row["kind"],
+            f"{row['goal']:g}",
+            "not run" if row["found"] is None else f"{row['found']:.4f}",
+            row["verdict"],
+        ]
         for row in rows
-    ]  # fmt: skip
+    ]
     print_table("verdicts on Adult (hgb at least, all others at most)", ("what", "", "goal", "found", ""), shown)
     floor = run_child("graphical.py", "--child", "adult", "floor", "0", "0")
     print(f"  a process that reads Adult and counts one column, no more: {floor['peak_mb']:.0f} MB")

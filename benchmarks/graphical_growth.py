@@ -132,8 +132,11 @@ def growth(
     }
     for kind, sizes in found.items():
         shown = [_line(int(count), row) for count, row in sizes.items()]
-        print_table(f"growth in {kind} ({method}, epsilon {EPSILON:g})",
-                    (kind, "CPU s", "wall s", "MB", "rows made", "tvd2"), shown)  # fmt: skip
+        print_table(
+            f"growth in {kind} ({method}, epsilon {EPSILON:g})",
+            (kind, "CPU s", "wall s", "MB", "rows made", "tvd2"),
+            shown,
+        )
     return found
 
 

@@ -87,11 +87,14 @@ def _features(prepared: Prepared, frame: pd.DataFrame) -> NDArray[np.float64]:
     columns = [column for column in prepared.schema if column.name != prepared.target]
     codes = prepared.codes(frame)
     places = {column.name: i for i, column in enumerate(prepared.schema)}
-    return np.column_stack([
-        frame[column.name].astype(float).to_numpy(float, na_value=np.nan)
-        if column.is_ordered else codes[:, places[column.name]].astype(float)
-        for column in columns
-    ])  # fmt: skip
+    return np.column_stack(
+        [
+            frame[column.name].astype(float).to_numpy(float, na_value=np.nan)
+            if column.is_ordered
+            else codes[:, places[column.name]].astype(float)
+            for column in columns
+        ]
+    )
 
 
 def _boosted_auc(prepared: Prepared, frame: pd.DataFrame, label: NDArray[np.bool_], truth: NDArray[np.bool_]) -> float:

@@ -56,9 +56,19 @@ YES_NO = levels("no", "yes")
 CODED_PAIR = levels(1, 2)
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 JOBS = (
-    "admin.", "blue-collar", "entrepreneur", "housemaid", "management", "retired", "self-employed", "services",
-    "student", "technician", "unemployed", "unknown",
-)  # fmt: skip
+    "admin.",
+    "blue-collar",
+    "entrepreneur",
+    "housemaid",
+    "management",
+    "retired",
+    "self-employed",
+    "services",
+    "student",
+    "technician",
+    "unemployed",
+    "unknown",
+)
 
 BANK = _codebook(
     "bank_marketing",

@@ -110,10 +110,17 @@ def measure_all(cells: int, classes: int) -> list[dict[str, Any]]:
         draw = child("draws", name, "conservative")["draw"]
         for view in VIEWS:
             exact = child("time", name, view)["seconds"]
-            results.append({
-                "law": name, "view": view, "exact_s": exact, "allocated_mb": child("allocated", name, view)["mb"],
-                "resident_mb": child("resident", name, view)["mb"], "draw_s": draw, "ratio": MANY_DRAWS * draw / exact,
-            })  # fmt: skip
+            results.append(
+                {
+                    "law": name,
+                    "view": view,
+                    "exact_s": exact,
+                    "allocated_mb": child("allocated", name, view)["mb"],
+                    "resident_mb": child("resident", name, view)["mb"],
+                    "draw_s": draw,
+                    "ratio": MANY_DRAWS * draw / exact,
+                }
+            )
     return results
 
 
@@ -126,16 +133,26 @@ def main() -> None:
     facts, results = machine(), measure_all(options.cells, options.classes)
     header = ("law", "view", "exact s", "allocated MB", "resident MB", "one draw s", f"{MANY_DRAWS} draws s", "ratio")
     lines = [
-        (r["law"], r["view"], f"{r['exact_s']:.2f}", f"{r['allocated_mb']:.0f}", f"{r['resident_mb']:.0f}",
-         f"{r['draw_s']:.2f}", f"{MANY_DRAWS * r['draw_s']:.0f}", f"{r['ratio']:.0f}")
+        (
+            r["law"],
+            r["view"],
+            f"{r['exact_s']:.2f}",
+            f"{r['allocated_mb']:.0f}",
+            f"{r['resident_mb']:.0f}",
+            f"{r['draw_s']:.2f}",
+            f"{MANY_DRAWS * r['draw_s']:.0f}",
+            f"{r['ratio']:.0f}",
+        )
         for r in results
-    ]  # fmt: skip
+    ]
     title = f"Exact risk of {options.cells:,} cells x {options.classes}; Monte Carlo from {DRAWS} draws, extrapolated"
     print_table(title, header, lines)
     save("homogeneity.json", {"machine": facts, "results": results})
     held = [r["exact_s"] < LIMITS["seconds"] and r["allocated_mb"] < LIMITS["mb"] for r in results]
-    print(f"\nunder {LIMITS['seconds']:g} s and {LIMITS['mb']:g} MB: {'yes' if all(held) else 'NO'}; "
-          f"smallest ratio {min(r['ratio'] for r in results):.0f} (expected above {LIMITS['ratio']:g})")  # fmt: skip
+    print(
+        f"\nunder {LIMITS['seconds']:g} s and {LIMITS['mb']:g} MB: {'yes' if all(held) else 'NO'}; "
+        f"smallest ratio {min(r['ratio'] for r in results):.0f} (expected above {LIMITS['ratio']:g})"
+    )
 
 
 if __name__ == "__main__":

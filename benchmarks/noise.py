@@ -63,8 +63,16 @@ def measured(law: str, scale: float) -> dict[str, Any]:
     wall = time.perf_counter() - start
     call = cpu_ns(lambda: [add(few, scale) for _ in range(200)], 200) / 1000
     numpy_ns = cpu_ns(lambda: numpy_noise(law, scale), DRAWS)
-    return {"law": law, "scale": scale, "ns": ns, "opendp_ns": opendp, "ratio": opendp / ns, "numpy_ns": numpy_ns,
-            "cells_s": wall, "call_us": call}  # fmt: skip
+    return {
+        "law": law,
+        "scale": scale,
+        "ns": ns,
+        "opendp_ns": opendp,
+        "ratio": opendp / ns,
+        "numpy_ns": numpy_ns,
+        "cells_s": wall,
+        "call_us": call,
+    }
 
 
 def verdict(what: str, found: list[dict[str, Any]]) -> str:
@@ -83,10 +91,17 @@ def time_all() -> list[dict[str, Any]]:
     found = [measured(law, scale) for law, scale in cases]
     header = ("law", "ns a draw", "OpenDP ns", "ratio", "NumPy ns", "10M cells s", "10-cell call us")
     lines = [
-        (f"{f['law']} {f['scale']:g}", f"{f['ns']:.1f}", f"{f['opendp_ns']:,.0f}", f"{f['ratio']:,.0f}",
-         f"{f['numpy_ns']:.1f}", f"{f['cells_s']:.2f}", f"{f['call_us']:.0f}")
+        (
+            f"{f['law']} {f['scale']:g}",
+            f"{f['ns']:.1f}",
+            f"{f['opendp_ns']:,.0f}",
+            f"{f['ratio']:,.0f}",
+            f"{f['numpy_ns']:.1f}",
+            f"{f['cells_s']:.2f}",
+            f"{f['call_us']:.0f}",
+        )
         for f in found
-    ]  # fmt: skip
+    ]
     print_table("Exact integer noise", header, lines)
     print(*(verdict(what, found) for what in LIMITS), sep="\n", flush=True)
     return found
@@ -99,8 +114,9 @@ def check_all(total: int) -> list[dict[str, Any]]:
         show_progress(case.name)
         found.append(noise_check.checked(case))
         save("noise_check.json", {"checked": found})  # a billion draws of each law take a while: keep what is done
-    print_table(f"The law of the draws, alpha = {noise_check.ALPHA:g}", noise_check.HEADER,
-                [noise_check.row(f) for f in found])  # fmt: skip
+    print_table(
+        f"The law of the draws, alpha = {noise_check.ALPHA:g}", noise_check.HEADER, [noise_check.row(f) for f in found]
+    )
     wrong = [f["name"] for f in found if f["passes"] != f["wanted"]]
     print(f"not as wanted: {', '.join(wrong) or 'none'}")
     return found

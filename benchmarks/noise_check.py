@@ -180,9 +180,19 @@ def checked(case: Case) -> dict[str, Any]:
     p, bins = law_p(found)
     tails, signs, digits = tail_p(found, case), sign_p(found), digit_p(found, case)
     each = [p, signs, *(tail for _, tail in tails), *([] if digits is None else [digits])]
-    return {"name": case.name, "draws": case.draws, "bins": bins, "law_p": p, "tails": tails, "sign_p": signs,
-            "digit_p": digits, "slow": len(slow), "passes": min(each) > ALPHA, "wanted": case.factor == 1,
-            "seconds": time.perf_counter() - start}  # fmt: skip
+    return {
+        "name": case.name,
+        "draws": case.draws,
+        "bins": bins,
+        "law_p": p,
+        "tails": tails,
+        "sign_p": signs,
+        "digit_p": digits,
+        "slow": len(slow),
+        "passes": min(each) > ALPHA,
+        "wanted": case.factor == 1,
+        "seconds": time.perf_counter() - start,
+    }
 
 
 def row(found: dict[str, Any]) -> tuple[str, ...]:
@@ -191,10 +201,29 @@ def row(found: dict[str, Any]) -> tuple[str, ...]:
     shown = [f"{tails[share]:.3g}" if share in tails else "-" for share in TAILS]
     digits = "-" if found["digit_p"] is None else f"{found['digit_p']:.3g}"
     verdict = "passes" if found["passes"] else "fails"
-    return (found["name"], f"{found['draws']:,}", f"{found['bins']:,}", f"{found['law_p']:.3g}", *shown,
-            f"{found['sign_p']:.3g}", digits, f"{found['slow']:,}", f"{found['seconds']:.1f}",
-            verdict if found["passes"] == found["wanted"] else f"{verdict}: WRONG")  # fmt: skip
+    return (
+        found["name"],
+        f"{found['draws']:,}",
+        f"{found['bins']:,}",
+        f"{found['law_p']:.3g}",
+        *shown,
+        f"{found['sign_p']:.3g}",
+        digits,
+        f"{found['slow']:,}",
+        f"{found['seconds']:.1f}",
+        verdict if found["passes"] == found["wanted"] else f"{verdict}: WRONG",
+    )
 
 
-HEADER = ("law", "draws", "bins", "chi-square p", *(f"tail {share:g}" for share in TAILS), "signs", "last digit",
-          "slow draws", "s", "verdict")  # fmt: skip
+HEADER = (
+    "law",
+    "draws",
+    "bins",
+    "chi-square p",
+    *(f"tail {share:g}" for share in TAILS),
+    "signs",
+    "last digit",
+    "slow draws",
+    "s",
+    "verdict",
+)

@@ -101,13 +101,20 @@ def release(data: sfumato.Table, count: int) -> list[dict[str, Any]]:
     true = data.marginals(pairs)
     seeds = Seeds(*count_occupied(data.source.engine, data.schema, data.schema.releasable))
     codes = seeds.codes[seeds.draw(seeds.total, count, np.random.default_rng(SEED))]
-    floor = [0.5 * np.abs(np.histogram2d(codes[:, i], codes[:, j], bins=[np.arange(n + 1) for n in true[a, b].shape])[0]
-                          / count - true[a, b] / true[a, b].sum()).sum()
-             for (i, a), (j, b) in combinations(enumerate(data.schema.releasable), 2)]  # fmt: skip
+    floor = [
+        0.5
+        * np.abs(
+            np.histogram2d(codes[:, i], codes[:, j], bins=[np.arange(n + 1) for n in true[a, b].shape])[0] / count
+            - true[a, b] / true[a, b].sum()
+        ).sum()
+        for (i, a), (j, b) in combinations(enumerate(data.schema.releasable), 2)
+    ]
     lines = [{"method": "a plain sample: no guarantee", "seconds": 0.0, "distance": float(np.mean(floor))}]
     for epsilon in (1, 8, 32):
-        for method in (sfumato.PlausibleDeniability(epsilon=epsilon, delta="1e-5"),
-                       Marginals(epsilon=epsilon, delta="1e-5")):  # fmt: skip
+        for method in (
+            sfumato.PlausibleDeniability(epsilon=epsilon, delta="1e-5"),
+            Marginals(epsilon=epsilon, delta="1e-5"),
+        ):
             start = time.process_time()
             made = sfumato.release(data, method, rows=count, ledger=False, allow_weak=True)
             took = time.process_time() - start

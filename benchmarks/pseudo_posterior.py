@@ -63,8 +63,14 @@ def closed_form(records: int, draws: int = CLOSED_DRAWS) -> dict[str, Any]:
         seconds.append(time.perf_counter() - start)
     many = family.posterior(weights).draw(family.numbers(200_000, np.random.default_rng(SEED))).theta
     typical = float(np.median(seconds))
-    return {"seconds": typical, "first": float(seconds[0]), "draws": draws, "effective": float(draws),
-            "r_hat": 1.0, **agreement(family, weights, many, len(many))}  # fmt: skip
+    return {
+        "seconds": typical,
+        "first": float(seconds[0]),
+        "draws": draws,
+        "effective": float(draws),
+        "r_hat": 1.0,
+        **agreement(family, weights, many, len(many)),
+    }
 
 
 def agreement(family: Any, weights: np.ndarray, draws: np.ndarray, effective: float) -> dict[str, Any]:
@@ -81,9 +87,14 @@ def judged(family: Any, weights: np.ndarray, run: Callable[[int], np.ndarray], c
     _, cold = measure(lambda: run(1))
     chains, warm = measure(lambda: run(2))
     found = convergence_of(chains, 0.0)
-    return {"seconds": warm["wall"], "first": cold["wall"] + compile_s, "draws": CHAINS * DRAWS,
-            "effective": found.bulk, "r_hat": found.r_hat,
-            **agreement(family, weights, chains.reshape(-1, 3), found.bulk)}  # fmt: skip
+    return {
+        "seconds": warm["wall"],
+        "first": cold["wall"] + compile_s,
+        "draws": CHAINS * DRAWS,
+        "effective": found.bulk,
+        "r_hat": found.r_hat,
+        **agreement(family, weights, chains.reshape(-1, 3), found.bulk),
+    }
 
 
 def numpyro_nuts(records: int) -> dict[str, Any]:
@@ -129,8 +140,9 @@ def nutpie_nuts(records: int) -> dict[str, Any]:
     compiled, cost = measure(lambda: nutpie.compile_pymc_model(model))
 
     def run(seed: int) -> np.ndarray:
-        found = nutpie.sample(compiled, draws=DRAWS, tune=WARMUP, chains=CHAINS, cores=CHAINS, seed=seed,
-                              progress_bar=False).posterior  # fmt: skip
+        found = nutpie.sample(
+            compiled, draws=DRAWS, tune=WARMUP, chains=CHAINS, cores=CHAINS, seed=seed, progress_bar=False
+        ).posterior
         b, log_s = np.asarray(found["b"]), np.asarray(found["log_s"])
         return np.concatenate([b, np.exp(2 * log_s)[..., None]], axis=2)
 
@@ -193,11 +205,13 @@ kind = "number"
 bounds = [-10, 10]
 """
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {
-    "closed": closed_form, "as-many": lambda n: closed_form(n, CHAINS * DRAWS),
-    "numpyro": numpyro_nuts, "nutpie": nutpie_nuts,
+    "closed": closed_form,
+    "as-many": lambda n: closed_form(n, CHAINS * DRAWS),
+    "numpyro": numpyro_nuts,
+    "nutpie": nutpie_nuts,
     **{f"library-{name}": lambda n, name=name: in_library(name, n) for name in STANDARDS},
     **{f"release-{name}": lambda n, name=name: released(name, n) for name in STANDARDS},
-}  # fmt: skip
+}
 
 
 def child(task: str, records: int) -> dict[str, Any]:
@@ -221,15 +235,35 @@ def compare_samplers(records: int) -> list[dict[str, Any]]:
 
 
 def show_samplers(records: int, results: list[dict[str, Any]]) -> None:
-    header = ("sampler", "draws", "seconds", "with compiling", "effective", "effective/s", "ratio",
-              "ratio with compiling", "R-hat", "z of 3 means", "3 sd ratios")  # fmt: skip
+    header = (
+        "sampler",
+        "draws",
+        "seconds",
+        "with compiling",
+        "effective",
+        "effective/s",
+        "ratio",
+        "ratio with compiling",
+        "R-hat",
+        "z of 3 means",
+        "3 sd ratios",
+    )
     lines = [
-        (r["sampler"], f"{r['draws']}", f"{r['seconds']:.5f}" if r["seconds"] < 0.1 else f"{r['seconds']:.1f}",
-         f"{r['first']:.4f}" if r["first"] < 0.1 else f"{r['first']:.1f}", f"{r['effective']:.0f}",
-         f"{r['per_second']:.3g}", f"{r['ratio']:,.0f}", f"{r['first_ratio']:,.0f}", f"{r['r_hat']:.4f}",
-         " ".join(f"{z:.2f}" for z in r["z"]), " ".join(f"{z:.3f}" for z in r["ratios"]))
+        (
+            r["sampler"],
+            f"{r['draws']}",
+            f"{r['seconds']:.5f}" if r["seconds"] < 0.1 else f"{r['seconds']:.1f}",
+            f"{r['first']:.4f}" if r["first"] < 0.1 else f"{r['first']:.1f}",
+            f"{r['effective']:.0f}",
+            f"{r['per_second']:.3g}",
+            f"{r['ratio']:,.0f}",
+            f"{r['first_ratio']:,.0f}",
+            f"{r['r_hat']:.4f}",
+            " ".join(f"{z:.2f}" for z in r["z"]),
+            " ".join(f"{z:.3f}" for z in r["ratios"]),
+        )
         for r in results
-    ]  # fmt: skip
+    ]
     title = f"Weighted lognormal regression, n = {records:,}, seed {SEED}: effective draws of {', '.join(NAMES)}"
     print_table(title, header, lines)
 
@@ -252,18 +286,28 @@ def main() -> None:
     facts, samplers = machine(), compare_samplers(options.records)
     facts["versions"] |= {name: version(name) for name in ("jax", "numpyro", "nutpie", "pymc") if find_spec(name)}
     show_samplers(options.records, samplers)
-    wholes = [{"way": way, "standard": name, **child(f"{way}-{name}", options.many)}
-              for way in ("library", "release") for name in STANDARDS]  # fmt: skip
-    lines = [(r["way"], r["standard"], f"{r['wall']:.1f}", f"{r['cpu']:.1f}", f"{r['peak_mb']:.0f}",
-              f"{r['epsilon']:.2f}") for r in wholes]  # fmt: skip
-    print_table(f"{options.many:,} records end to end: weights, posterior (1000 draws), one synthetic column",
-                ("way", "standard", "seconds", "CPU s", "peak MB", "claimed epsilon"), lines)  # fmt: skip
+    wholes = [
+        {"way": way, "standard": name, **child(f"{way}-{name}", options.many)}
+        for way in ("library", "release")
+        for name in STANDARDS
+    ]
+    lines = [
+        (r["way"], r["standard"], f"{r['wall']:.1f}", f"{r['cpu']:.1f}", f"{r['peak_mb']:.0f}", f"{r['epsilon']:.2f}")
+        for r in wholes
+    ]
+    print_table(
+        f"{options.many:,} records end to end: weights, posterior (1000 draws), one synthetic column",
+        ("way", "standard", "seconds", "CPU s", "peak MB", "claimed epsilon"),
+        lines,
+    )
     save("pseudo_posterior.json", {"machine": facts, "samplers": samplers, "end_to_end": wholes})
     slowest = max(r["wall"] for r in wholes)
     warm, cold = (min((r[kind] for r in samplers[2:]), default=math.nan) for kind in ("ratio", "first_ratio"))
-    print(f"\nslowest end to end {slowest:.1f} s (limit {LIMITS['seconds']:g}); smallest ratio {cold:,.0f} with "
-          f"compiling, {warm:,.0f} without (expected above {LIMITS['ratio']:g}); "
-          f"load at start {facts['load_at_start']:.1f} on {facts['cores']} cores")  # fmt: skip
+    print(
+        f"\nslowest end to end {slowest:.1f} s (limit {LIMITS['seconds']:g}); smallest ratio {cold:,.0f} with "
+        f"compiling, {warm:,.0f} without (expected above {LIMITS['ratio']:g}); "
+        f"load at start {facts['load_at_start']:.1f} on {facts['cores']} cores"
+    )
 
 
 if __name__ == "__main__":

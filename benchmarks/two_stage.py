@@ -71,9 +71,12 @@ def theirs(rows: int, lambdas: int, timed: int, near: float) -> dict[str, Any]:
     grid = np.geomspace(1e-6, 1e-2, lambdas)
     tried = sorted(grid[np.argsort(np.abs(np.log(grid / near)))[:timed]])
     search = GridSearchCV(
-        KernelRidge(kernel="precomputed"), {"alpha": [rows * value for value in tried]},
-        scoring="neg_mean_squared_error", cv=KFold(FOLDS, shuffle=True, random_state=1), refit=False,
-    )  # fmt: skip
+        KernelRidge(kernel="precomputed"),
+        {"alpha": [rows * value for value in tried]},
+        scoring="neg_mean_squared_error",
+        cv=KFold(FOLDS, shuffle=True, random_state=1),
+        refit=False,
+    )
     start, cpu = time.perf_counter(), time.process_time()
     search.fit(gram, targets - mean)
     searching, cpu_searching = time.perf_counter() - start, time.process_time() - cpu
@@ -153,16 +156,24 @@ def _print_krr(rows: int, lambdas: int, timed: int) -> dict[str, Any]:
     found["scikit-learn"] = _child("theirs", rows, lambdas, timed, found["exact"]["lambda"])
     base = found["scikit-learn"]
     lines = [
-        [name, f"{row['seconds']:.1f}", f"{base['seconds'] / row['seconds']:.1f}x", f"{row['cpu']:.1f}",
-         f"{row['mse']:.3e}", f"{100 * (row['mse'] / base['mse'] - 1):+.1f} %",
-         f"{row['lambda']:.1e}", f"{row['peak_mb']:.0f}"]
+        [
+            name,
+            f"{row['seconds']:.1f}",
+            f"{base['seconds'] / row['seconds']:.1f}x",
+            f"{row['cpu']:.1f}",
+            f"{row['mse']:.3e}",
+            f"{100 * (row['mse'] / base['mse'] - 1):+.1f} %",
+            f"{row['lambda']:.1e}",
+            f"{row['peak_mb']:.0f}",
+        ]
         for name, row in found.items()
-    ]  # fmt: skip
+    ]
     scaled = "" if base["timed"] == lambdas else f" (scikit-learn: {base['timed']} lambdas timed, scaled to {lambdas})"
     print_table(
         f"kernel ridge regression, {rows:,} rows, {FOLDS} folds x {lambdas} lambdas{scaled}",
-        ("method", "s", "faster", "CPU s", "MSE", "against theirs", "lambda", "MB"), lines,
-    )  # fmt: skip
+        ("method", "s", "faster", "CPU s", "MSE", "against theirs", "lambda", "MB"),
+        lines,
+    )
     return found
 
 

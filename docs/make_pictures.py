@@ -50,8 +50,17 @@ def main() -> int:
     except TableError as error:
         print(f"{error}\nmaking the pictures from the example households", file=sys.stderr)
         tables = None
-    for page in (picture_attacks, picture_clusters, picture_deniability, picture_entropy, picture_graphical,
-                 picture_mean_curve, picture_noise, picture_pseudo_posterior, picture_two_stage):  # fmt: skip
+    for page in (
+        picture_attacks,
+        picture_clusters,
+        picture_deniability,
+        picture_entropy,
+        picture_graphical,
+        picture_mean_curve,
+        picture_noise,
+        picture_pseudo_posterior,
+        picture_two_stage,
+    ):
         page.main()
     people, ratings = _counts(tables)
     pictures = {
@@ -113,10 +122,14 @@ def two_intervals() -> Spec:
     choice = epsilon_for(TARGET, counts, "laplace")
     assert len(choice.intervals) == 2
     inside = [
-        Line("meets the target", [e for e in grid if low <= e <= high],
-             [r for e, r in zip(grid, risk, strict=True) if low <= e <= high], note=f"{low:.4g} to {high:.4g}")
+        Line(
+            "meets the target",
+            [e for e in grid if low <= e <= high],
+            [r for e, r in zip(grid, risk, strict=True) if low <= e <= high],
+            note=f"{low:.4g} to {high:.4g}",
+        )
         for low, high in choice.intervals
-    ]  # fmt: skip
+    ]
     above = Line("record view", grid.tolist(), risk)
     return lines([above, *inside], palette=PAPER, rules=((f"target {TARGET:g}", TARGET),), top=0.6)
 

@@ -49,10 +49,16 @@ def chart() -> Spec:
     """Return exact curves as lines, measured attacks as points with their 95 % intervals."""
     law = exact_rows()
     measured = measured_rows()
-    curves = alt.Chart(alt.InlineData(values=law)).mark_line(strokeWidth=2).encode(
-        x=_x(), y=_y("y:Q"), color=_colour(), strokeDash=alt.condition(
-            alt.datum.s == CEILING, alt.value([5, 4]), alt.value([1, 0])),
-    )  # fmt: skip
+    curves = (
+        alt.Chart(alt.InlineData(values=law))
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=_x(),
+            y=_y("y:Q"),
+            color=_colour(),
+            strokeDash=alt.condition(alt.datum.s == CEILING, alt.value([5, 4]), alt.value([1, 0])),
+        )
+    )
     base = alt.Chart(alt.InlineData(values=measured))
     bars = base.mark_rule(strokeWidth=2).encode(x=_x(), y=_y("a:Q"), y2="b:Q", color=_colour())
     points = base.mark_point(filled=True, size=55, opacity=1).encode(x=_x(), y=_y("y:Q"), color=_colour())

@@ -64,11 +64,15 @@ def _points(title: str, rows: Array, labels: Any) -> list[dict[str, Any]]:
 
 def _panels(titles: list[str], rows: list[dict[str, Any]]) -> Spec:
     colour = alt.Scale(domain=list(range(CLUSTERS)), range=list(PAPER.series[:CLUSTERS]))
-    cloud = alt.Chart(alt.InlineData(values=rows)).mark_circle(size=14, opacity=0.55).encode(
-        x=alt.X("x:Q", title="x1", axis=alt.Axis(grid=False, tickCount=5)),
-        y=alt.Y("y:Q", title="x2", axis=alt.Axis(grid=False, tickCount=6)),
-        color=alt.Color("k:N", scale=colour, legend=None),
-    )  # fmt: skip
+    cloud = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_circle(size=14, opacity=0.55)
+        .encode(
+            x=alt.X("x:Q", title="x1", axis=alt.Axis(grid=False, tickCount=5)),
+            y=alt.Y("y:Q", title="x2", axis=alt.Axis(grid=False, tickCount=6)),
+            color=alt.Color("k:N", scale=colour, legend=None),
+        )
+    )
     header = alt.Header(title=None, labelFontSize=12, labelColor=PAPER.ink)
     facets = cloud.properties(width=PANEL, height=PANEL).facet(column=alt.Column("t:N", sort=titles, header=header))
     facets = facets.resolve_scale(y="independent")  # x2 of the published rows has no bounds: it would flatten the rest

@@ -42,18 +42,27 @@ def cost() -> Spec:
     """Return the smallest k against the number of rows, one line for each total epsilon."""
     rows = [
         {"n": count, "s": f"total epsilon {total:g}", "k": smallest_test(total, DELTA, count, GAMMA).k}
-        for total in TOTALS for count in COUNTS
-    ]  # fmt: skip
+        for total in TOTALS
+        for count in COUNTS
+    ]
     names = list(dict.fromkeys(str(row["s"]) for row in rows))
     colour = alt.Scale(domain=names, range=list(PAPER.series[: len(names)]))
     key: Any = alt.Legend(title=None, orient="top", symbolType="stroke")
     decades = alt.Axis(grid=False, values=[1, 10, 100, 1000, 10_000], format="~s")
-    drawn = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=2, point=True).encode(
-        x=alt.X("n:Q", title="rows to make", scale=alt.Scale(type="log", nice=False), axis=decades),
-        y=alt.Y("k:Q", title="smallest k", scale=alt.Scale(type="log", domain=[1, 20_000], nice=False),
-                axis=alt.Axis(values=[1, 10, 100, 1000, 10_000], format="~s")),
-        color=alt.Color("s:N", sort=names, scale=colour, legend=key),
-    )  # fmt: skip
+    drawn = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(strokeWidth=2, point=True)
+        .encode(
+            x=alt.X("n:Q", title="rows to make", scale=alt.Scale(type="log", nice=False), axis=decades),
+            y=alt.Y(
+                "k:Q",
+                title="smallest k",
+                scale=alt.Scale(type="log", domain=[1, 20_000], nice=False),
+                axis=alt.Axis(values=[1, 10, 100, 1000, 10_000], format="~s"),
+            ),
+            color=alt.Color("s:N", sort=names, scale=colour, legend=key),
+        )
+    )
     return finished(drawn, 260)
 
 

@@ -47,9 +47,10 @@ def _printed(n: int, order: float) -> float:
 
 def _both(order: float) -> Any:
     rows = [
-        {"n": n, "s": name, "y": value} for n in SIZES
+        {"n": n, "s": name, "y": value}
+        for n in SIZES
         for name, value in ((PRINTED, _printed(n, order)), (EXACT, float(sensitivity(n, BINS, order))))
-    ]  # fmt: skip
+    ]
     names = [PRINTED, EXACT]
     key = alt.Legend(title=None, orient="top", symbolType="stroke")
     colour = alt.Scale(domain=names, range=[PAPER.muted, PAPER.series[0]])
@@ -58,21 +59,30 @@ def _both(order: float) -> Any:
     upright = alt.Axis(values=[0.001, 0.01, 0.1], format="~g")
     title = "bits" if order == ORDERS[0] else None
     head = f"order {order:g}{' (Shannon)' if order == 1 else ''}"
-    return alt.Chart(alt.InlineData(values=rows), title=head).mark_line(strokeWidth=2).encode(
-        x=across,
-        y=alt.Y("y:Q", title=title, scale=alt.Scale(type="log", domain=[0.001, 1], nice=False), axis=upright),
-        color=alt.Color("s:N", sort=names, scale=colour, legend=key),
-        strokeDash=alt.StrokeDash("s:N", sort=names, scale=dash, legend=key),
-    ).properties(width=PANEL, height=190)  # fmt: skip
+    return (
+        alt.Chart(alt.InlineData(values=rows), title=head)
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=across,
+            y=alt.Y("y:Q", title=title, scale=alt.Scale(type="log", domain=[0.001, 1], nice=False), axis=upright),
+            color=alt.Color("s:N", sort=names, scale=colour, legend=key),
+            strokeDash=alt.StrokeDash("s:N", sort=names, scale=dash, legend=key),
+        )
+        .properties(width=PANEL, height=190)
+    )
 
 
 def _ratio(order: float) -> Any:
     rows = [{"n": n, "r": _printed(n, order) / sensitivity(n, BINS, order)} for n in SIZES]
     title = "printed / exact" if order == ORDERS[0] else None
-    line = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=2, color=PAPER.ink).encode(
-        x=alt.X("n:Q", title="records", scale=_sizes(), axis=alt.Axis(grid=False, values=TICKS, format="~g")),
-        y=alt.Y("r:Q", title=title, scale=alt.Scale(domain=[0, 2.4]), axis=alt.Axis(values=[0, 1, 2])),
-    )  # fmt: skip
+    line = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(strokeWidth=2, color=PAPER.ink)
+        .encode(
+            x=alt.X("n:Q", title="records", scale=_sizes(), axis=alt.Axis(grid=False, values=TICKS, format="~g")),
+            y=alt.Y("r:Q", title=title, scale=alt.Scale(domain=[0, 2.4]), axis=alt.Axis(values=[0, 1, 2])),
+        )
+    )
     one = alt.Chart(alt.InlineData(values=[{"one": 1, "w": "below: no bound"}]))
     rule = one.mark_rule(color=PAPER.truth, strokeDash=[2, 3]).encode(y="one:Q")
     look: dict[str, Any] = {"align": "right", "dx": -4, "fontSize": 10}
@@ -96,13 +106,25 @@ def ways() -> Spec:
     names = list(dict.fromkeys(row["s"] for row in rows))
     key = alt.Legend(title=None, orient="top", symbolType="stroke", columns=4, labelLimit=230)
     colour = alt.Scale(domain=names, range=[PAPER.ink, *PAPER.series[: len(names) - 1]])
-    drawn = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=2).encode(
-        x=alt.X("m:Q", title="cells", scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(grid=False, values=[2, 5, 10, 20, 50, 100, 200])),
-        y=alt.Y("y:Q", title="mean absolute error, bits", scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(values=[1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1], format="~g")),
-        color=alt.Color("s:N", sort=names, scale=colour, legend=key),
-    )  # fmt: skip
+    drawn = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=alt.X(
+                "m:Q",
+                title="cells",
+                scale=alt.Scale(type="log", nice=False),
+                axis=alt.Axis(grid=False, values=[2, 5, 10, 20, 50, 100, 200]),
+            ),
+            y=alt.Y(
+                "y:Q",
+                title="mean absolute error, bits",
+                scale=alt.Scale(type="log", nice=False),
+                axis=alt.Axis(values=[1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1], format="~g"),
+            ),
+            color=alt.Color("s:N", sort=names, scale=colour, legend=key),
+        )
+    )
     return finished(drawn, 260)
 
 

@@ -48,10 +48,16 @@ def graph(names: tuple[str, ...], tree: GraphicalModel) -> Spec:
     edges = _pairs(tree)
     at = _layout(len(names), list(edges))
     lines = [
-        {"x": at[a, 0], "y": at[a, 1], "x2": at[b, 0], "y2": at[b, 1], "s": kind,
-         "w": 0.8 + 5 * math.sqrt(max(bits - WEAKEST, 0.0))}
+        {
+            "x": at[a, 0],
+            "y": at[a, 1],
+            "x2": at[b, 0],
+            "y2": at[b, 1],
+            "s": kind,
+            "w": 0.8 + 5 * math.sqrt(max(bits - WEAKEST, 0.0)),
+        }
         for (a, b), (kind, bits) in edges.items()
-    ]  # fmt: skip
+    ]
     points = [{"x": x, "y": y, "name": f"{n} ({size})"} for (x, y), n, size in zip(at, names, tree.sizes, strict=True)]
     chart = alt.layer(_lines(lines), *_points(points)).properties(width=WIDTH, height=HEIGHT)
     return {**chart.to_dict(), "config": config(PAPER), "background": "white"}
@@ -63,10 +69,15 @@ def _lines(values: list[dict[str, Any]]) -> alt.Chart:
     return (
         alt.Chart(alt.InlineData(values=values))
         .mark_rule(color=PAPER.accent, opacity=0.75)
-        .encode(x=_across("x"), y=_up("y"), x2="x2:Q", y2="y2:Q",
-                strokeWidth=alt.StrokeWidth("w:Q", scale=None, legend=None),
-                strokeDash=alt.StrokeDash("s:N", sort=list(KINDS), scale=dash, legend=key))
-    )  # fmt: skip
+        .encode(
+            x=_across("x"),
+            y=_up("y"),
+            x2="x2:Q",
+            y2="y2:Q",
+            strokeWidth=alt.StrokeWidth("w:Q", scale=None, legend=None),
+            strokeDash=alt.StrokeDash("s:N", sort=list(KINDS), scale=dash, legend=key),
+        )
+    )
 
 
 def _points(values: list[dict[str, Any]]) -> tuple[alt.Chart, ...]:

@@ -48,8 +48,16 @@ def three_rhos(paths: np.ndarray) -> Spec:
     for rho in RHOS:
         made = sfumato.release(table, MeanCurve(epsilon=1, delta=1e-5, rho=rho, clip=1), seed=7, ledger=False)
         for place, mean, sd in made.data.itertuples(index=False):
-            rows.append({"r": f"rho = {rho:g}", "x": place, "private": mean, "lo": mean - 2 * sd, "hi": mean + 2 * sd,
-                         "mean": float(plain[round(place * STEPS) - 1])})  # fmt: skip
+            rows.append(
+                {
+                    "r": f"rho = {rho:g}",
+                    "x": place,
+                    "private": mean,
+                    "lo": mean - 2 * sd,
+                    "hi": mean + 2 * sd,
+                    "mean": float(plain[round(place * STEPS) - 1]),
+                }
+            )
     return _panels(rows)
 
 

@@ -60,10 +60,15 @@ def _words() -> list[dict[str, Any]]:
     table = thresholds(LaplaceSize(SCALE), BITS)
     found = [bisect_left(table, word) for word in range(1 << BITS)]
     return [
-        {"word": word, "left": word, "right": word + 1, "middle": word + 0.5,
-         "s": READ_ON if table[outcome] == word else f"|X| = {outcome}"}
+        {
+            "word": word,
+            "left": word,
+            "right": word + 1,
+            "middle": word + 0.5,
+            "s": READ_ON if table[outcome] == word else f"|X| = {outcome}",
+        }
         for word, outcome in enumerate(found)
-    ]  # fmt: skip
+    ]
 
 
 def _edges() -> list[dict[str, Any]]:

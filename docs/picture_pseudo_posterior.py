@@ -57,9 +57,7 @@ def by_standard(samples: Repeats) -> Spec:
 
 def against_w(samples: Repeats) -> Spec:
     """Return the ECDF maximum of both private standards against their budget, beside the weighted one."""
-    drawn = [
-        Line(name, BUDGETS, [_error(name, budget) for budget in BUDGETS]) for name in ("clipped", "statistics")
-    ]  # fmt: skip
+    drawn = [Line(name, BUDGETS, [_error(name, budget) for budget in BUDGETS]) for name in ("clipped", "statistics")]
     rules = (
         ("weighted: claims 8, guarantees nothing", samples.mean("ECDF max", WEIGHTED)),
         ("unweighted", samples.mean("ECDF max", UNWEIGHTED)),

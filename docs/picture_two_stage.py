@@ -23,20 +23,29 @@ ALPHAS = tuple(round(0.05 * step, 2) for step in range(20))
 EPSILONS = (0.5, 1.0, 3.0, 10.0)
 ERRORS: dict[str, dict[str, tuple[float, ...]]] = {
     "insurance": {"private": (0.39, 0.29, 0.20, 0.16), "AdaSSP": (1.22, 0.96, 0.63, 0.41), "KRR": (0.157,)},
-    "simulated, 1,000 rows": {"private": (0.71, 0.36, 0.12, 0.034), "AdaSSP": (1.08, 0.86, 0.53, 0.29),
-                              "KRR": (0.013,)},
-    "simulated, 10,000 rows": {"private": (0.043, 0.031, 0.021, 0.009), "AdaSSP": (0.35, 0.23, 0.13, 0.061),
-                               "KRR": (0.004,)},
+    "simulated, 1,000 rows": {
+        "private": (0.71, 0.36, 0.12, 0.034),
+        "AdaSSP": (1.08, 0.86, 0.53, 0.29),
+        "KRR": (0.013,),
+    },
+    "simulated, 10,000 rows": {
+        "private": (0.043, 0.031, 0.021, 0.009),
+        "AdaSSP": (0.35, 0.23, 0.13, 0.061),
+        "KRR": (0.004,),
+    },
     "california": {"private": (0.34, 0.32, 0.29, 0.28), "AdaSSP": (0.44, 0.39, 0.35, 0.32), "KRR": (0.236,)},
-}  # fmt: skip
+}
 """The table of the page: mean squared error of the test rows over that of predicting the mean."""
 WAYS = {"AdaSSP": "AdaSSP, the better of two", "private": "private two-stage", "KRR": "KRR, not private"}
 
 
 def main() -> int:
     """Write the three pictures."""
-    pictures = {"two-stage-rows.svg": four_tables(), "two-stage-lid.svg": static_spec(disclosure(), WIDTH),
-                "two-stage-epsilon.svg": errors()}  # fmt: skip
+    pictures = {
+        "two-stage-rows.svg": four_tables(),
+        "two-stage-lid.svg": static_spec(disclosure(), WIDTH),
+        "two-stage-epsilon.svg": errors(),
+    }
     for name, drawn in pictures.items():
         IMAGES.joinpath(name).write_text(vl_convert.vegalite_to_svg(drawn), encoding="utf-8")
     print(f"wrote {', '.join(pictures)}")
@@ -57,12 +66,19 @@ def four_tables() -> Spec:
     near, loose = (blended(x, s[match(x, s, how, generator)], 0.5) for how in ("rounds", "random"))
     printed = make_inputs("lhs", x, SHOWN, generator, step="covariance")
     tables = {"original": x, "blend of matched rows": near, "blend of random pairs": loose, "covariance step": printed}
-    rows = [{"t": title, "x": round(float(row[0]), 3), "y": round(float(row[2]), 3)}
-            for title, table in tables.items() for row in table]  # fmt: skip
-    cloud = alt.Chart(alt.InlineData(values=rows)).mark_circle(size=9, opacity=0.5, color=PAPER.accent).encode(
-        x=alt.X("x:Q", title="x1", axis=alt.Axis(grid=False, tickCount=3)),
-        y=alt.Y("y:Q", title="x3", axis=alt.Axis(grid=False, tickCount=4)),
-    )  # fmt: skip
+    rows = [
+        {"t": title, "x": round(float(row[0]), 3), "y": round(float(row[2]), 3)}
+        for title, table in tables.items()
+        for row in table
+    ]
+    cloud = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_circle(size=9, opacity=0.5, color=PAPER.accent)
+        .encode(
+            x=alt.X("x:Q", title="x1", axis=alt.Axis(grid=False, tickCount=3)),
+            y=alt.Y("y:Q", title="x3", axis=alt.Axis(grid=False, tickCount=4)),
+        )
+    )
     return _side_by_side(cloud, list(tables))
 
 
@@ -70,8 +86,11 @@ def disclosure() -> Spec:
     """Return measured LID beside the published bound, and linkage, by alpha; uniform rows, matched in rounds."""
     drawn = [Line("printed bound, 3 columns", ALPHAS, [published_bound(a, 3, TOLERANCE) for a in ALPHAS])]
     one, three = (_measured(columns) for columns in (1, 3))
-    drawn += [Line("measured LID, 3 columns", ALPHAS, three[0]), Line("measured LID, 1 column", ALPHAS, one[0]),
-              Line("rows linked, 3 columns", ALPHAS, three[1])]  # fmt: skip
+    drawn += [
+        Line("measured LID, 3 columns", ALPHAS, three[0]),
+        Line("measured LID, 1 column", ALPHAS, one[0]),
+        Line("rows linked, 3 columns", ALPHAS, three[1]),
+    ]
     return lines(drawn, x="alpha, the weight of the true row", y="share of rows", palette=PAPER, logarithmic=False)
 
 
@@ -95,13 +114,21 @@ def errors() -> Spec:
     key = alt.Legend(title=None, orient="top", symbolType="stroke", labelLimit=230)
     colour = alt.Scale(domain=names, range=[PAPER.series[1], PAPER.series[0], PAPER.muted])
     dashes = alt.Scale(domain=names, range=[[1, 0], [1, 0], [5, 4]])
-    curves = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=2).encode(
-        x=alt.X("x:Q", title="epsilon", scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(grid=False, format="~g", values=list(EPSILONS))),
-        y=alt.Y("y:Q", title="relative error", scale=alt.Scale(domain=[0, 1.25])),
-        color=alt.Color("s:N", sort=names, scale=colour, legend=key),
-        strokeDash=alt.StrokeDash("s:N", sort=names, scale=dashes, legend=key),
-    )  # fmt: skip
+    curves = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=alt.X(
+                "x:Q",
+                title="epsilon",
+                scale=alt.Scale(type="log", nice=False),
+                axis=alt.Axis(grid=False, format="~g", values=list(EPSILONS)),
+            ),
+            y=alt.Y("y:Q", title="relative error", scale=alt.Scale(domain=[0, 1.25])),
+            color=alt.Color("s:N", sort=names, scale=colour, legend=key),
+            strokeDash=alt.StrokeDash("s:N", sort=names, scale=dashes, legend=key),
+        )
+    )
     return _side_by_side(curves, list(ERRORS))
 
 

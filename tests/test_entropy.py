@@ -18,7 +18,7 @@ from sfumato.entropy import (
     renyi,
     sensitivity,
     shannon,
-)  # fmt: skip
+)
 from sfumato.errors import PlanError
 
 ORDERS = [0.5, 0.75, 1, 1.5, 2, 3, 10, math.inf]
@@ -78,9 +78,18 @@ def test_shannon_goldens():
         assert 2 < published_bound(n) / sensitivity(n, 10) < 2.1
 
 
-RENYI = [(0.5, 100, 5, 0.261829), (0.5, 1000, 2, 0.088432), (0.75, 1000, 9, 0.028055), (1.5, 1000, 35, 0.008715),
-         (2, 1000, 11, 0.005998), (2, 1000, 30, 0.009191), (3, 1000, 6, 0.004621), (5, 1000, 30, 0.017464),
-         (10, 1000, 3, 0.003543), (math.inf, 1000, 30, 0.041820)]  # fmt: skip
+RENYI = [
+    (0.5, 100, 5, 0.261829),
+    (0.5, 1000, 2, 0.088432),
+    (0.75, 1000, 9, 0.028055),
+    (1.5, 1000, 35, 0.008715),
+    (2, 1000, 11, 0.005998),
+    (2, 1000, 30, 0.009191),
+    (3, 1000, 6, 0.004621),
+    (5, 1000, 30, 0.017464),
+    (10, 1000, 3, 0.003543),
+    (math.inf, 1000, 30, 0.041820),
+]
 
 
 @pytest.mark.parametrize(("order", "n", "cells", "value"), RENYI)
@@ -131,10 +140,18 @@ def test_continuity_bound_holds(p, q):
 
 @pytest.mark.parametrize(
     "call",
-    [lambda: shannon([-1, 2]), lambda: renyi([1, 2], -1), lambda: renyi([1], math.nan), lambda: sensitivity(0, 3),
-     lambda: sensitivity(5, 0), lambda: sensitivity(5, 3, adjacency="sideways"), lambda: sensitivity(2.5, 3),
-     lambda: continuity_bound(2, 3), lambda: published_renyi_bound(10, 1)],
-)  # fmt: skip
+    [
+        lambda: shannon([-1, 2]),
+        lambda: renyi([1, 2], -1),
+        lambda: renyi([1], math.nan),
+        lambda: sensitivity(0, 3),
+        lambda: sensitivity(5, 0),
+        lambda: sensitivity(5, 3, adjacency="sideways"),
+        lambda: sensitivity(2.5, 3),
+        lambda: continuity_bound(2, 3),
+        lambda: published_renyi_bound(10, 1),
+    ],
+)
 def test_senseless_questions_are_refused_by_name(call):
     with pytest.raises(PlanError):
         call()

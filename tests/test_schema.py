@@ -158,9 +158,13 @@ def test_random_text_is_refused_by_name(text: str):
 
 
 SOUND = {
-    "category": {"values": ("x", "y")}, "ordinal": {"values": (1, 2)}, "boolean": {}, "integer": {"bounds": (0, 9)},
-    "number": {"bounds": (0.0, 1.0)}, "date": {"bounds": (dt.date(2020, 1, 1), dt.date(2020, 12, 31))},
-}  # fmt: skip
+    "category": {"values": ("x", "y")},
+    "ordinal": {"values": (1, 2)},
+    "boolean": {},
+    "integer": {"bounds": (0, 9)},
+    "number": {"bounds": (0.0, 1.0)},
+    "date": {"bounds": (dt.date(2020, 1, 1), dt.date(2020, 12, 31))},
+}
 SENSELESS = [
     ("category", {"role": "Identifier"}, "role 'Identifier' is unknown"),
     ("category", {"values": ("a", "b", "a")}, "values repeat: a"),
@@ -329,9 +333,11 @@ def test_any_schema_is_written_as_toml_that_reads_back_equal(name: str, levels: 
     low, high = sorted(data.draw(st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=2, unique=True)))
     days = tuple(sorted(data.draw(st.lists(st.dates(), min_size=2, max_size=4, unique=True))))
     try:
-        columns = (Column(f"{name}1", "category", values=levels, unit=unit, description=unit),
-                   Column(f"{name}2", "number", bounds=(low, high), outside="clamp"),
-                   Column(f"{name}3", "date", bounds=(days[0], days[-1]), edges=days, missing=True))  # fmt: skip
+        columns = (
+            Column(f"{name}1", "category", values=levels, unit=unit, description=unit),
+            Column(f"{name}2", "number", bounds=(low, high), outside="clamp"),
+            Column(f"{name}3", "date", bounds=(days[0], days[-1]), edges=days, missing=True),
+        )
     except SchemaError:  # bounds that floating point cannot cut into bins
         return
     schema = Schema(name, columns, is_draft=True, notes=(f"left out: {name}\n[table]",))

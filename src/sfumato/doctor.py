@@ -81,9 +81,12 @@ def diagnose() -> Diagnosis:
     if sampler.name == FAST:  # chosen earlier in this process: it must still pass
         needed += tested
     return Diagnosis(
-        can_release=all(check.state != "failed" for check in needed), sampler=sampler.name, why=sampler.why,
-        checks=(*needed[:2], _opendp(sampler), *tested, *_machine(), *_extras()), versions=versions(),
-    )  # fmt: skip
+        can_release=all(check.state != "failed" for check in needed),
+        sampler=sampler.name,
+        why=sampler.why,
+        checks=(*needed[:2], _opendp(sampler), *tested, *_machine(), *_extras()),
+        versions=versions(),
+    )
 
 
 def versions() -> dict[str, str]:
@@ -130,10 +133,14 @@ def _self_test() -> list[Check]:
     except ImportError as missing:
         return [Check(part="self-test", name=FAST, state="absent", detail=f"{missing}; pip install --upgrade sfumato")]
     return [
-        Check(part="self-test", name=check.name, state="ok" if check.problem is None else "failed",
-              detail=check.problem or "")
+        Check(
+            part="self-test",
+            name=check.name,
+            state="ok" if check.problem is None else "failed",
+            detail=check.problem or "",
+        )
         for check in self_test()
-    ]  # fmt: skip
+    ]
 
 
 def _opendp(sampler: noise.Sampler) -> Check:

@@ -122,22 +122,24 @@ def households(rows: int = ROWS, seed: int = 2024) -> pa.Table:
     persons = np.minimum(1 + rng.poisson(np.where((age > 24) & (age < 60), 1.7, 0.7)), 12)
     moved_in, interviewed = _dates(age, rng)
     hours = np.clip(np.rint(rng.normal(np.where(status == "employed", 37, 44), 9)), 1, 80).astype(np.int64)
-    return pa.table({
-        "household": pa.array(np.arange(1, rows + 1)),
-        "region": rng.choice(REGIONS, rows, p=(0.31, 0.24, 0.22, 0.18, 0.05)),
-        "age": age,
-        "sex": rng.choice(("f", "m", "x"), rows, p=(0.506, 0.488, 0.006)),
-        "education": np.array(EDUCATION)[education],
-        "status": status,
-        "hours": pa.array(hours, mask=~working),
-        "income": _income(age, education, working, rng),
-        "tenure": _tenure(age, rng),
-        "persons": persons,
-        "children": np.minimum(rng.binomial(persons - 1, np.where(age < 62, 0.55, 0.05)), 10),
-        "insured": rng.random(rows) < 0.62 + 0.06 * education,
-        "moved_in": moved_in,
-        "interviewed": interviewed,
-    })  # fmt: skip
+    return pa.table(
+        {
+            "household": pa.array(np.arange(1, rows + 1)),
+            "region": rng.choice(REGIONS, rows, p=(0.31, 0.24, 0.22, 0.18, 0.05)),
+            "age": age,
+            "sex": rng.choice(("f", "m", "x"), rows, p=(0.506, 0.488, 0.006)),
+            "education": np.array(EDUCATION)[education],
+            "status": status,
+            "hours": pa.array(hours, mask=~working),
+            "income": _income(age, education, working, rng),
+            "tenure": _tenure(age, rng),
+            "persons": persons,
+            "children": np.minimum(rng.binomial(persons - 1, np.where(age < 62, 0.55, 0.05)), 10),
+            "insured": rng.random(rows) < 0.62 + 0.06 * education,
+            "moved_in": moved_in,
+            "interviewed": interviewed,
+        }
+    )
 
 
 def _education(age: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:

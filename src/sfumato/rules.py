@@ -21,8 +21,13 @@ from sfumato.columns import Column, day_number
 from sfumato.errors import RuleError
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-}  # fmt: skip
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
 ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 DEEPEST = 50
 """Levels of nesting in a rule: more cannot be turned into a query, and nobody can read them."""
@@ -111,8 +116,11 @@ class Rule:
         """Return the rule's truth in the given algebra; ``columns`` lets text be read as dates."""
         return _Walk(algebra, columns or {}, self._error).truth(self.tree)
 
-    def keeps(self, values: Mapping[str, tuple[NDArray[Any], NDArray[np.bool_]]], columns: Mapping[str, Column],
-              ) -> NDArray[np.bool_]:  # fmt: skip
+    def keeps(
+        self,
+        values: Mapping[str, tuple[NDArray[Any], NDArray[np.bool_]]],
+        columns: Mapping[str, Column],
+    ) -> NDArray[np.bool_]:
         """Return which rows keep the rule, for columns given as (values, missing mask)."""
         truth, known = self.evaluate(ArrayAlgebra(values), columns)
         return np.asarray(truth | ~known)
@@ -239,10 +247,16 @@ class _NameCollector:
 
 
 APPLY: dict[str, Callable[[Any, Any], Any]] = {
-    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
-}  # fmt: skip
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+}
 
 
 @dataclass(frozen=True)

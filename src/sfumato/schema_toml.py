@@ -15,8 +15,17 @@ from sfumato.schema_checks import name_problems, person_problems, rule_problems,
 
 TABLE_KEYS = ("name", "adjacency", "rows", "draft", "person", "rows_per_person")
 COLUMN_KEYS = (
-    "kind", "bounds", "values", "edges", "bins", "missing", "role", "unit", "outside", "description",
-)  # fmt: skip
+    "kind",
+    "bounds",
+    "values",
+    "edges",
+    "bins",
+    "missing",
+    "role",
+    "unit",
+    "outside",
+    "description",
+)
 
 
 def parse_schema(text: str, origin: str) -> Schema:

@@ -50,8 +50,15 @@ def theory(epsilon: float) -> float:
 
 
 def test_the_curve_is_the_one_that_theory_gives(coins):
-    found = calibrate(Histogram("side", 1.0), "tvd_1 <= 0.001", pilot=coins, grid=[0.05, 0.2, 1.0], repeats=60,
-                      level=1 - ALPHA, seed=3)  # fmt: skip
+    found = calibrate(
+        Histogram("side", 1.0),
+        "tvd_1 <= 0.001",
+        pilot=coins,
+        grid=[0.05, 0.2, 1.0],
+        repeats=60,
+        level=1 - ALPHA,
+        seed=3,
+    )
     for point in found.points:
         assert point.low <= theory(point.value) <= point.high
     # A mutant that adds the noise of half the budget would be seen: alpha 1e-6, 60 runs at each of 3 values.
@@ -178,8 +185,14 @@ def test_a_declared_choice_stands_in_the_guarantee_of_a_bundle(coins, tmp_path):
 
 def test_another_parameter_can_be_looked_for(coins, artificial, monkeypatch):
     monkeypatch.setitem(METRICS, "delta", Metric("delta", "delta", "risk", lambda trial: 1e6 * trial.method.delta))
-    found = calibrate(Histogram("side", 1.0, delta=1e-6, noise="gaussian"), "delta <= 5", pilot=coins,
-                      parameter="delta", grid=[1e-6, 4e-6, 6e-6], repeats=2)  # fmt: skip
+    found = calibrate(
+        Histogram("side", 1.0, delta=1e-6, noise="gaussian"),
+        "delta <= 5",
+        pilot=coins,
+        parameter="delta",
+        grid=[1e-6, 4e-6, 6e-6],
+        repeats=2,
+    )
     assert found.chosen == 4e-6 and found.parameter == "delta"
 
 

@@ -176,8 +176,15 @@ def missed(table, times: int) -> tuple[int, int]:
     """Return how many ladders stop, and how many of these at a release that misses the target in truth."""
     stopped, wrong, memory = 0, 0, {}
     for seed in range(times):
-        found = calibrate(Histogram("size", 1.0), "tvd_1 <= 0.06", table, cost="private", score_epsilon=0.005,
-                          grid=[0.0026, 0.0028, 0.003, 2.0], seed=seed)  # fmt: skip
+        found = calibrate(
+            Histogram("size", 1.0),
+            "tvd_1 <= 0.06",
+            table,
+            cost="private",
+            score_epsilon=0.005,
+            grid=[0.0026, 0.0028, 0.003, 2.0],
+            seed=seed,
+        )
         if found.release is not None:
             trial = Trial(table, found.release.method, 0, made=found.release.tables, memory=memory)
             stopped, wrong = stopped + 1, wrong + (metric("tvd_1").measure(trial) > 0.06)

@@ -144,30 +144,38 @@ def test_a_copy_is_read_off_by_values_and_not_by_bins(folder, sfumato_cli):
     assert found["rate"] < 0.8 and "only the public bin" in found["threat"]["sees"]
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (("membership", *TABLE, "--set", "column=shoe", "--epsilon", "1"), "shoe"),
-    (("membership", *TABLE, *HISTOGRAM, "--trials", "3"), "at least 20"),
-    (("membership", *TABLE, *HISTOGRAM, "--target", "0"), "counted from 1"),
-    (("membership", *TABLE, *HISTOGRAM, "--target", "999"), "row"),
-    (("membership", *TABLE), "aim needs epsilon"),
-    (("linkage", *TABLE), "aim needs epsilon"),
-    (("membership", *TABLE, *HISTOGRAM, "--sees", "cells"), "cannot see 'cells'"),
-    (("linkage", *TABLE, *HISTOGRAM, "--sees", "cells"), "cannot see 'cells'"),
-    (("inference", *TABLE, "--known", "age", "--sensitive", "insured", *MARGINALS, "--sees", "all"), "cannot see"),
-    (("inference", *TABLE, "--known", "age", "--sensitive", "insured", "--release", "no.csv", *MARGINALS),
-     "found --set"),
-    (("membership", *TABLE, *MARGINALS, "--trials", "0"), "at least 20"),
-    (("membership", "nowhere.csv", "--schema", "h.toml", *HISTOGRAM), "no file"),
-    (("linkage", *TABLE, *HISTOGRAM, "--references", "0"), "references"),
-    (("inference", *TABLE, "--known", "age", "--sensitive", "insured"), "aim needs epsilon"),
-    (("inference", *TABLE, "--known", "shoe", "--sensitive", "insured", *MARGINALS), "shoe"),
-    (("inference", *TABLE, "--known", "insured", "--sensitive", "insured", *MARGINALS), "both known and sensitive"),
-    (("inference", *TABLE, "--known", "sex", "--sensitive", "insured", *MARGINALS, "--control", "h.csv"), "--control"),
-    (("inference", *TABLE, "--known", "age", "--sensitive", "insured", "--release", "."), "not a bundle"),
-    (("inference", *TABLE, "--known", "age", "--sensitive", "insured", "--release", "no.csv"), "no file"),
-    (("inference", *TABLE, "--known", "age", "--sensitive", "insured", *MARGINALS), "column"),
-    (("inference", *TABLE, "--known", "age", "--sensitive", "insured", *HISTOGRAM), "no released table"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("membership", *TABLE, "--set", "column=shoe", "--epsilon", "1"), "shoe"),
+        (("membership", *TABLE, *HISTOGRAM, "--trials", "3"), "at least 20"),
+        (("membership", *TABLE, *HISTOGRAM, "--target", "0"), "counted from 1"),
+        (("membership", *TABLE, *HISTOGRAM, "--target", "999"), "row"),
+        (("membership", *TABLE), "aim needs epsilon"),
+        (("linkage", *TABLE), "aim needs epsilon"),
+        (("membership", *TABLE, *HISTOGRAM, "--sees", "cells"), "cannot see 'cells'"),
+        (("linkage", *TABLE, *HISTOGRAM, "--sees", "cells"), "cannot see 'cells'"),
+        (("inference", *TABLE, "--known", "age", "--sensitive", "insured", *MARGINALS, "--sees", "all"), "cannot see"),
+        (
+            ("inference", *TABLE, "--known", "age", "--sensitive", "insured", "--release", "no.csv", *MARGINALS),
+            "found --set",
+        ),
+        (("membership", *TABLE, *MARGINALS, "--trials", "0"), "at least 20"),
+        (("membership", "nowhere.csv", "--schema", "h.toml", *HISTOGRAM), "no file"),
+        (("linkage", *TABLE, *HISTOGRAM, "--references", "0"), "references"),
+        (("inference", *TABLE, "--known", "age", "--sensitive", "insured"), "aim needs epsilon"),
+        (("inference", *TABLE, "--known", "shoe", "--sensitive", "insured", *MARGINALS), "shoe"),
+        (("inference", *TABLE, "--known", "insured", "--sensitive", "insured", *MARGINALS), "both known and sensitive"),
+        (
+            ("inference", *TABLE, "--known", "sex", "--sensitive", "insured", *MARGINALS, "--control", "h.csv"),
+            "--control",
+        ),
+        (("inference", *TABLE, "--known", "age", "--sensitive", "insured", "--release", "."), "not a bundle"),
+        (("inference", *TABLE, "--known", "age", "--sensitive", "insured", "--release", "no.csv"), "no file"),
+        (("inference", *TABLE, "--known", "age", "--sensitive", "insured", *MARGINALS), "column"),
+        (("inference", *TABLE, "--known", "age", "--sensitive", "insured", *HISTOGRAM), "no released table"),
+    ],
+)
 def test_wrong_arguments_end_in_a_named_error(folder, sfumato_cli, arguments, words):
     code, out, err = sfumato_cli("risk", *arguments)
     assert code == 2 and words in err and "Next step" in err and "Traceback" not in err + out

@@ -65,8 +65,19 @@ def test_bisection_and_options(folder, sfumato_cli):
 
 def test_a_charged_selection_is_recorded_and_its_release_verifies(folder, sfumato_cli):
     assert sfumato_cli("ledger", "init", "budget.db", "--schema", "s.toml", "--epsilon", "7")[0] == 0
-    code, out, err = sfumato_cli(*CALL, "--target", "tvd_1 <= 0.2", "--grid", "0.5,1,5", "--cost", "private",
-                                 "--ledger", "budget.db", "--out", "found")  # fmt: skip
+    code, out, err = sfumato_cli(
+        *CALL,
+        "--target",
+        "tvd_1 <= 0.2",
+        "--grid",
+        "0.5,1,5",
+        "--cost",
+        "private",
+        "--ledger",
+        "budget.db",
+        "--out",
+        "found",
+    )
     assert (code, err) == (0, "") and "by a charged selection" in out and "recorded in the ledger" in out
     assert sfumato_cli("verify", "found/release", "--ledger", "budget.db")[0] == 0
     again = (*CALL, "--target", "tvd_1 <= 0.2", "--grid", "0.5,1,5", "--cost", "private", "--ledger", "budget.db")

@@ -169,11 +169,25 @@ def test_names_and_values_cannot_move_the_cursor(folder, sfumato_cli, monkeypatc
     column = f'[columns.{name}]\nkind = "category"\nvalues = ["f", {json.dumps(ESCAPES)}]\n'
     Path("e.toml").write_text(f"[table]\nname = {name}\n{column}")
     Path("e.csv").write_bytes(f'"a{ESCAPES}"\nf\n'.encode())
-    calls = [("plan", "--schema", "e.toml", "--method", "marginals", "--epsilon", "1"),
-             ("release", "e.csv", "--schema", "e.toml", "--method", "marginals", "--epsilon", "1", "--no-ledger",
-              "--out", "o"),
-             ("verify", f"o{ESCAPES}"), ("verify", "o"),
-             ("schema", "check", "e.csv", "--schema", "e.toml")]  # fmt: skip
+    calls = [
+        ("plan", "--schema", "e.toml", "--method", "marginals", "--epsilon", "1"),
+        (
+            "release",
+            "e.csv",
+            "--schema",
+            "e.toml",
+            "--method",
+            "marginals",
+            "--epsilon",
+            "1",
+            "--no-ledger",
+            "--out",
+            "o",
+        ),
+        ("verify", f"o{ESCAPES}"),
+        ("verify", "o"),
+        ("schema", "check", "e.csv", "--schema", "e.toml"),
+    ]
     for call in [*calls, *((*call, "--json") for call in calls)]:
         _, out, err = sfumato_cli(*call)
         bad = [each for each in out + err if each in ESCAPES.replace("m", "").replace("[2J", "").replace("1A", "")]
@@ -243,10 +257,15 @@ def test_senseless_epsilons(epsilon: str, folder, sfumato_cli):
 
 @pytest.mark.parametrize(
     ("content", "error"),
-    [("", "TableError"), ("age;sex\n1;f\n", "TableError"), ("age,sex\n300,f\nabc,q\n", "TableError"),
-     ("age,sex,sex\n1,f,f\n", "TableError"), ("age,sex\n1,é\n", "TableError"),
-     ("age,sex\nnan,f\ninf,f\n", "TableError")],
-)  # fmt: skip
+    [
+        ("", "TableError"),
+        ("age;sex\n1;f\n", "TableError"),
+        ("age,sex\n300,f\nabc,q\n", "TableError"),
+        ("age,sex,sex\n1,f,f\n", "TableError"),
+        ("age,sex\n1,é\n", "TableError"),
+        ("age,sex\nnan,f\ninf,f\n", "TableError"),
+    ],
+)
 def test_bad_tables(content: str, error: str, folder, sfumato_cli):
     sfumato_cli("ledger", "init", "L", "--table", "t", "--epsilon", "2")
     Path("t.csv").write_bytes(content.encode("latin-1"))
@@ -313,10 +332,25 @@ def test_a_flipped_byte_in_the_ledger_is_found(folder, sfumato_cli):
 
 @pytest.mark.parametrize(
     "verb",
-    [[], ["schema"], ["schema", "draft"], ["schema", "check"], ["schema", "confirm"], ["plan"], ["release"], ["verify"],
-     ["demo"], ["methods"], ["ledger"], ["ledger", "init"], ["ledger", "show"], ["ledger", "verify"],
-     ["ledger", "export"], ["ledger", "upgrade"]],
-)  # fmt: skip
+    [
+        [],
+        ["schema"],
+        ["schema", "draft"],
+        ["schema", "check"],
+        ["schema", "confirm"],
+        ["plan"],
+        ["release"],
+        ["verify"],
+        ["demo"],
+        ["methods"],
+        ["ledger"],
+        ["ledger", "init"],
+        ["ledger", "show"],
+        ["ledger", "verify"],
+        ["ledger", "export"],
+        ["ledger", "upgrade"],
+    ],
+)
 def test_every_verb_teaches(verb: list[str], sfumato_cli):
     code, out, _ = sfumato_cli(*verb, "--help")
     assert code == 0

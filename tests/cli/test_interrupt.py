@@ -52,8 +52,10 @@ def test_nothing_is_spent_before_the_table_is_counted(folder, when, number):
     assert is_untouched()
 
 
-@pytest.mark.parametrize(("when", "number"), [("run", "SIGINT"), ("run", "SIGTERM"), ("save", "SIGINT"),
-                                              ("save", "SIGTERM"), ("engine", "SIGINT")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("when", "number"),
+    [("run", "SIGINT"), ("run", "SIGTERM"), ("save", "SIGINT"), ("save", "SIGTERM"), ("engine", "SIGINT")],
+)
 def test_a_spend_that_came_to_nothing_is_told_and_marked(folder, when, number):
     done = interrupted(when, number)
     assert done.returncode == CODES[number], done.stderr

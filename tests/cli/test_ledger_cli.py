@@ -60,8 +60,11 @@ def test_show_tells_unit_note_and_what_came_of_it(ledger, sfumato_cli):
     entries = json.loads(sfumato_cli("ledger", "show", "L", "--json")[1])["entries"]
     assert [entry["outcome"] and entry["outcome"]["kind"] for entry in entries] == ["saved", "lost", None]
     told = json.loads(sfumato_cli("ledger", "export", "L")[1])["outcomes"]
-    assert told == {"2": f"bundle saved (sha256 {'a' * 64})", "3": "no bundle came of it: interrupted",
-                    "4": "no bundle known"}  # fmt: skip
+    assert told == {
+        "2": f"bundle saved (sha256 {'a' * 64})",
+        "3": "no bundle came of it: interrupted",
+        "4": "no bundle known",
+    }
 
 
 @pytest.mark.parametrize("verb", ["show", "export"])

@@ -21,10 +21,15 @@ def _saved(folder: str) -> Reproduction:
     return Reproduction.model_validate_json((Path(folder) / "results.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("option", "number", "part"), [
-    ("--figure", "4", "figure 4"), ("--figure", "s1", "figure S1"), ("--table", "iv", "table IV"),
-    ("--table", "S3", "table S3"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "number", "part"),
+    [
+        ("--figure", "4", "figure 4"),
+        ("--figure", "s1", "figure S1"),
+        ("--table", "iv", "table IV"),
+        ("--table", "S3", "table S3"),
+    ],
+)
 def test_one_part_goes_into_its_own_folder(sfumato_cli, option, number, part):
     code, out, err = sfumato_cli("reproduce", "reaedp", option, number)
     assert (code, err) == (0, "")

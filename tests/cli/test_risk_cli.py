@@ -164,9 +164,13 @@ def test_bad_input_is_one_named_message_and_nothing_is_written(case, folder, sfu
     assert sorted(folder.iterdir()) == before
 
 
-@pytest.mark.parametrize(("name", "text"), [
-    ("TableError", "age,sex,illness,visits\nyoung,f,plague,1\n"), ("RiskError", "age,sex,illness,visits\n"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("TableError", "age,sex,illness,visits\nyoung,f,plague,1\n"),
+        ("RiskError", "age,sex,illness,visits\n"),
+    ],
+)
 def test_a_table_that_does_not_fit_or_is_empty_is_refused(name, text, folder, sfumato_cli):
     Path("t.csv").write_text(text)
     code, _, err = sfumato_cli(*RISK)

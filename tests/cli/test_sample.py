@@ -11,8 +11,20 @@ import pytest
 
 from sfumato.example import CODEBOOK, write_households
 
-RELEASE = ("release", "h.csv", "--schema", "h.toml", "--method", "aim", "--epsilon", "2", "--set",
-           "columns=sex,insured,persons,children", "--rows", "50")  # fmt: skip
+RELEASE = (
+    "release",
+    "h.csv",
+    "--schema",
+    "h.toml",
+    "--method",
+    "aim",
+    "--epsilon",
+    "2",
+    "--set",
+    "columns=sex,insured,persons,children",
+    "--rows",
+    "50",
+)
 
 
 @pytest.fixture(scope="module")

@@ -26,8 +26,9 @@ def test_plan_and_release_refuse_and_allow(folder, sfumato_cli):
         code, _, err = sfumato_cli(*call, "--epsilon", "1000")
         assert code == 2 and "epsilon 1000 is above 20" in err and "--allow-weak" in err
     assert not (folder / "b").exists()
-    code, out, _ = sfumato_cli("release", "h.csv", *AGE, "--epsilon", "1000", "--allow-weak", "--no-ledger", "--out",
-                               "b", "--json")  # fmt: skip
+    code, out, _ = sfumato_cli(
+        "release", "h.csv", *AGE, "--epsilon", "1000", "--allow-weak", "--no-ledger", "--out", "b", "--json"
+    )
     body = json.loads(out)
     assert code == 0 and body["guarantee"]["allowed_weak"]
     assert "hidden" not in body["statement"] and "100 %" not in body["statement"]

@@ -29,8 +29,12 @@ KINDS = {
 }
 OUTSIDE = ("refuse", "clamp", "missing")
 METHODS = sfumato.methods()
-FORMS = [(name, form) for name, info in METHODS.items()
-         for form in ("example", "published_example") if hasattr(info.cls, form)]  # fmt: skip
+FORMS = [
+    (name, form)
+    for name, info in METHODS.items()
+    for form in ("example", "published_example")
+    if hasattr(info.cls, form)
+]
 
 
 def schema_with(kind: str, outside: str) -> Schema:

@@ -41,8 +41,11 @@ class Case:
 def cases() -> list:
     """Every registered method, and what it can do without a guarantee."""
     found = [(info.name, Case(info, info.cls.example)) for info in METHODS]
-    found += [(f"{info.name}, published", Case(info, info.cls.published_example))
-              for info in METHODS if hasattr(info.cls, "published_example")]  # fmt: skip
+    found += [
+        (f"{info.name}, published", Case(info, info.cls.published_example))
+        for info in METHODS
+        if hasattr(info.cls, "published_example")
+    ]
     return [pytest.param(case, id=name) for name, case in found]
 
 
@@ -83,8 +86,11 @@ def test_plans_from_the_schema_alone(case: Case, schema):
 @each_method
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
 def test_frames_come_back_in_the_kind_that_came_in(case: Case, kind, frame, schema):
-    source = {"pandas": lambda: frame, "polars": lambda: pl.from_pandas(frame),
-              "arrow": lambda: pa.Table.from_pandas(frame, preserve_index=False)}[kind]()  # fmt: skip
+    source = {
+        "pandas": lambda: frame,
+        "polars": lambda: pl.from_pandas(frame),
+        "arrow": lambda: pa.Table.from_pandas(frame, preserve_index=False),
+    }[kind]()
     made = sfumato.release(sfumato.read(source, schema), case.make(schema))
     expected = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.Table}[kind]
     assert all(isinstance(f, expected) for f in as_mapping(made.data).values())

@@ -60,8 +60,11 @@ def test_what_reproduces(work: Work):
     paper, measured, _ = row_of("table 1")
     assert f"{ari_of_table(PRINTED_CONFUSION):.4f}" in paper and "the same" in measured
     aligned = work.at_paper.aligned
-    require_close(row_of("table 3")[1], f"reproduced: {aligned[:PAPER_RUNS].mean():.3f} +- "
-                  f"{aligned[:PAPER_RUNS].std(ddof=1):.3f} in 30 runs, {aligned.mean():.3f} in 200")  # fmt: skip
+    require_close(
+        row_of("table 3")[1],
+        f"reproduced: {aligned[:PAPER_RUNS].mean():.3f} +- "
+        f"{aligned[:PAPER_RUNS].std(ddof=1):.3f} in 30 runs, {aligned.mean():.3f} in 200",
+    )
     require_close(row_of("table 2")[1], f"the order only: {work.coordinate.mean():.2f}")
 
 
@@ -92,9 +95,14 @@ def test_the_bare_box_is_the_yardstick(work: Work):
 
     low, high = np.array(PUBLIC_BOX).T
     found = [
-        transfer_ari(work.rows, np.random.default_rng(seed).uniform(low, high, work.rows.shape), CLUSTERS, seed=seed,
-                     labels=work.labels)
+        transfer_ari(
+            work.rows,
+            np.random.default_rng(seed).uniform(low, high, work.rows.shape),
+            CLUSTERS,
+            seed=seed,
+            labels=work.labels,
+        )
         for seed in range(30)
-    ]  # fmt: skip
+    ]
     (stated,) = re.findall(r"evenly over this public box reach (\.\d+)", PAGE)
     assert float(stated) == pytest.approx(np.mean(found), abs=CLOSE)

@@ -81,8 +81,14 @@ def measured(columns: int) -> dict[str, float]:
     for seed in range(SEEDS):
         x, matched = pairs(columns, seed)
         asked = max(corrected_inverse(0.05, columns, TOLERANCE), 0.0)
-        wanted = {"random": ("random", 0.5), "greedy": ("greedy", 0.5), "rounds": ("rounds", 0.5),
-                  "floor": ("rounds", 0.0), "greedy floor": ("greedy", 0.0), "asked": ("greedy", asked)}  # fmt: skip
+        wanted = {
+            "random": ("random", 0.5),
+            "greedy": ("greedy", 0.5),
+            "rounds": ("rounds", 0.5),
+            "floor": ("rounds", 0.0),
+            "greedy floor": ("greedy", 0.0),
+            "asked": ("greedy", asked),
+        }
         for name, (how, alpha) in wanted.items():
             share = interval_disclosure(x, blended(x, matched[how], alpha), TOLERANCE).share
             found.setdefault(name, []).append(100 * share)
@@ -165,9 +171,12 @@ def test_bandwidths_and_lambdas():
 def test_the_printed_profit_ratios():
     given, public, combined = (
         -1 - 100 / np.array(markups)
-        for markups in ([200.00, 142.86, 99.01, 102.04, 111.11], [185.07, 133.23, 94.56, 97.29, 105.10],
-                        [198.81, 142.48, 98.82, 101.71, 111.08])
-    )  # fmt: skip
+        for markups in (
+            [200.00, 142.86, 99.01, 102.04, 111.11],
+            [185.07, 133.23, 94.56, 97.29, 105.10],
+            [198.81, 142.48, 98.82, 101.71, 111.08],
+        )
+    )
     ratios = said(11, r"values: ([\d.]+), ([\d.]+), ([\d.]+), ([\d.]+), ([\d.]+);")
     assert ratios == np.round(100 * optimal_profit_ratio(given, public), 2).tolist()
     deviations = [round(100 * mapd(given, estimate), 2) for estimate in (public, combined)]

@@ -8,10 +8,37 @@ import string
 from typing import Any
 
 NASTY = [
-    "", " ", "x", "\x00", "\x1b[2J", "\u202e", "a" * 300, "'", '"', "\\", "\n", "é", "😀", "__proto__",
-    "=1+1", "null", "NaN", "inf", "-0", "1e400", "1e-400", "0x10", "1_000", "2024-13-45", "9999-12-31",
-    "0001-01-01", "true", "None", "../x", "~nobody",
-]  # fmt: skip
+    "",
+    " ",
+    "x",
+    "\x00",
+    "\x1b[2J",
+    "\u202e",
+    "a" * 300,
+    "'",
+    '"',
+    "\\",
+    "\n",
+    "é",
+    "😀",
+    "__proto__",
+    "=1+1",
+    "null",
+    "NaN",
+    "inf",
+    "-0",
+    "1e400",
+    "1e-400",
+    "0x10",
+    "1_000",
+    "2024-13-45",
+    "9999-12-31",
+    "0001-01-01",
+    "true",
+    "None",
+    "../x",
+    "~nobody",
+]
 NUMBERS = [
     0,
     1,
@@ -36,10 +63,25 @@ NUMBERS = [
 KINDS = ["category", "ordinal", "boolean", "integer", "number", "date", "text", 5, None]
 KEYS = ["kind", "bounds", "values", "edges", "bins", "missing", "role", "unit", "outside", "description", "colour"]
 CHECKS = [
-    "x <= y", "x + y == 3", "1 < 2", "not x", "x implies y", "x == True", "x in (1, 2)", "x in ('a',)", "",
-    "(" * 90 + "x" + ")" * 90, "x <", "import os", "x.y", "x[0]", "lambda: 1",
-    "__import__('os')", "x == 'a' and y > 2", "9" * 400 + " < x",
-]  # fmt: skip
+    "x <= y",
+    "x + y == 3",
+    "1 < 2",
+    "not x",
+    "x implies y",
+    "x == True",
+    "x in (1, 2)",
+    "x in ('a',)",
+    "",
+    "(" * 90 + "x" + ")" * 90,
+    "x <",
+    "import os",
+    "x.y",
+    "x[0]",
+    "lambda: 1",
+    "__import__('os')",
+    "x == 'a' and y > 2",
+    "9" * 400 + " < x",
+]
 
 
 def toml(value: Any) -> str:

@@ -116,20 +116,42 @@ def command(rng: random.Random, folder: Path) -> list[str]:
     data, schema = str(folder / "t.csv"), str(folder / "s.toml")
     odd = str(rng.choice([*NASTY, *NUMBERS[:10]])).replace("\x00", "")
     epsilon = rng.choice(["1", "0.5", odd])
-    return rng.choice([
-        ["schema", "draft", rng.choice([data, odd]), "--out", str(folder / f"draft-{rng.random()}.toml")],
-        ["schema", "check", data, "--schema", schema],
-        ["schema", "confirm", rng.choice([schema, odd])],
-        ["plan", "--schema", schema, "--epsilon", epsilon, "--set", f"columns={odd}"],
-        ["plan", "--schema", schema, "--epsilon", epsilon, "--method", rng.choice(["mst", "marginals", odd])],
-        ["release", data, "--schema", schema, "--epsilon", epsilon, "--method", "histogram",
-         "--set", f"column={odd or 'x'}", "--ledger", str(folder / "ledger.db"),
-         "--out", str(folder / f"out-{rng.random()}")],
-        ["ledger", "show", rng.choice([str(folder / "ledger.db"), data, odd])],
-        ["ledger", "init", str(folder / f"{rng.random()}.db"), "--schema", schema, "--epsilon", epsilon],
-        ["verify", rng.choice([str(folder), odd])],
-        ["sample", rng.choice([str(folder), odd]), "--rows", rng.choice(["5", odd]), "--out", str(folder / "more.csv")],
-    ])  # fmt: skip
+    return rng.choice(
+        [
+            ["schema", "draft", rng.choice([data, odd]), "--out", str(folder / f"draft-{rng.random()}.toml")],
+            ["schema", "check", data, "--schema", schema],
+            ["schema", "confirm", rng.choice([schema, odd])],
+            ["plan", "--schema", schema, "--epsilon", epsilon, "--set", f"columns={odd}"],
+            ["plan", "--schema", schema, "--epsilon", epsilon, "--method", rng.choice(["mst", "marginals", odd])],
+            [
+                "release",
+                data,
+                "--schema",
+                schema,
+                "--epsilon",
+                epsilon,
+                "--method",
+                "histogram",
+                "--set",
+                f"column={odd or 'x'}",
+                "--ledger",
+                str(folder / "ledger.db"),
+                "--out",
+                str(folder / f"out-{rng.random()}"),
+            ],
+            ["ledger", "show", rng.choice([str(folder / "ledger.db"), data, odd])],
+            ["ledger", "init", str(folder / f"{rng.random()}.db"), "--schema", schema, "--epsilon", epsilon],
+            ["verify", rng.choice([str(folder), odd])],
+            [
+                "sample",
+                rng.choice([str(folder), odd]),
+                "--rows",
+                rng.choice(["5", odd]),
+                "--out",
+                str(folder / "more.csv"),
+            ],
+        ]
+    )
 
 
 def test_any_command_ends_in_a_sentence(tmp_path, monkeypatch, capsys):

@@ -156,9 +156,25 @@ def test_every_erratum_is_there_and_computed(results: Reproduction):
     assert {e.name for e in results.errata} == {f"E{i}" for i in range(1, 13)}
     words = " ".join(f"{e.printed} {e.exact}" for e in results.errata)
     golden = (
-        "0.234393", "0.427407", "0.26041", "0.35586", "0.1472", "0.280208", "0.274845", "4.55557", "2.14226", "0.9117",
-        "5,974", "5,009", "0.2982", "0.7501", "0.6923", "0.1651", "14.50 / 0", "0.6477",
-    )  # fmt: skip
+        "0.234393",
+        "0.427407",
+        "0.26041",
+        "0.35586",
+        "0.1472",
+        "0.280208",
+        "0.274845",
+        "4.55557",
+        "2.14226",
+        "0.9117",
+        "5,974",
+        "5,009",
+        "0.2982",
+        "0.7501",
+        "0.6923",
+        "0.1651",
+        "14.50 / 0",
+        "0.6477",
+    )
     assert [value for value in golden if value not in words] == []
 
 

@@ -39,16 +39,25 @@ pytestmark = pytest.mark.xdist_group(
 
 STANDARD_ERRORS = 3.0
 GOLDEN = {  # mean and sd of epsilon over 30 samples of 2,000 records
-    "Unweighted": (28.14, 2.76), "Weighted": (8.05, 0.65), "(0.4, 1.8) trunc": (6.69, 0.63),
-    "(0.6, 1.2) trunc": (6.03, 0.60), "(0.4, 1.8) avg": (4.02, 0.35), "(0.6, 1.2) avg": (1.98, 0.17),
-    "Top 1 %": (5.54, 0.66), "Top 5 %": (5.81, 0.51), "Top 10 %": (5.83, 0.51),
-}  # fmt: skip
+    "Unweighted": (28.14, 2.76),
+    "Weighted": (8.05, 0.65),
+    "(0.4, 1.8) trunc": (6.69, 0.63),
+    "(0.6, 1.2) trunc": (6.03, 0.60),
+    "(0.4, 1.8) avg": (4.02, 0.35),
+    "(0.6, 1.2) avg": (1.98, 0.17),
+    "Top 1 %": (5.54, 0.66),
+    "Top 5 %": (5.81, 0.51),
+    "Top 10 %": (5.83, 0.51),
+}
 UTILITY = {  # ECDF max, msq x 1,000, mean, median and Q90 ratio
-    "Unweighted": (0.0244, 0.114, 1.004, 0.996, 1.015), "Weighted": (0.0477, 0.752, 0.840, 0.894, 0.851),
-    "(0.4, 1.8) avg": (0.0278, 0.170, 0.994, 0.968, 1.002), "(0.6, 1.2) avg": (0.0256, 0.129, 1.003, 0.986, 1.010),
-    "Top 1 %": (0.0289, 0.193, 0.980, 0.960, 0.987), "Top 5 %": (0.0301, 0.221, 0.959, 0.954, 0.968),
+    "Unweighted": (0.0244, 0.114, 1.004, 0.996, 1.015),
+    "Weighted": (0.0477, 0.752, 0.840, 0.894, 0.851),
+    "(0.4, 1.8) avg": (0.0278, 0.170, 0.994, 0.968, 1.002),
+    "(0.6, 1.2) avg": (0.0256, 0.129, 1.003, 0.986, 1.010),
+    "Top 1 %": (0.0289, 0.193, 0.980, 0.960, 0.987),
+    "Top 5 %": (0.0301, 0.221, 0.959, 0.954, 0.968),
     "Top 10 %": (0.0313, 0.249, 0.946, 0.948, 0.957),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -125,8 +134,10 @@ def test_the_errata_of_the_docs_page_show_these_numbers(samples: Repeats):
     page = (Path(__file__).parents[2] / "docs" / "pseudo-posterior.md").read_text(encoding="utf-8")
     rows = {line[2]: line for line in page.splitlines() if re.match(r"\| [a-i] \|", line)}
     assert "".join(rows) == "abcdefghi"
-    for letter, measure, names in (("a", "eq 15", ("(0.4, 1.8) trunc", "(0.6, 1.2) trunc")),
-                                   ("b", "whole exponent", ("(0.4, 1.8) avg", "(0.6, 1.2) avg"))):  # fmt: skip
+    for letter, measure, names in (
+        ("a", "eq 15", ("(0.4, 1.8) trunc", "(0.6, 1.2) trunc")),
+        ("b", "whole exponent", ("(0.4, 1.8) avg", "(0.6, 1.2) avg")),
+    ):
         assert " and ".join(f"{samples.mean(measure, name):.1f}" for name in names) in rows[letter]
     assert f"{samples.mean('oscillation', 'Weighted'):.2f} for weighted" in rows["f"]
 
@@ -202,8 +213,14 @@ def test_fatigue_rows(work: Work):
 
 def test_fatigue_epsilons(work: Work):
     """The note's are from one set of draws; at n = 19 the maximum over draws has an sd of up to 1."""
-    golden = {"Unweighted": 38.1, "Weighted": 24.0, "(0.4, 1.8) trunc": 20.4, "(0.6, 1.2) trunc": 18.4,
-              "(0.4, 1.8) avg": 14.7, "(0.6, 1.2) avg": 7.4}  # fmt: skip
+    golden = {
+        "Unweighted": 38.1,
+        "Weighted": 24.0,
+        "(0.4, 1.8) trunc": 20.4,
+        "(0.6, 1.2) trunc": 18.4,
+        "(0.4, 1.8) avg": 14.7,
+        "(0.6, 1.2) avg": 7.4,
+    }
     found = epsilons(work.sources)
     for name, value in golden.items():
         assert abs(value - found[name].mean()) <= 3 * found[name].std(ddof=1)
@@ -213,8 +230,12 @@ def test_fatigue_epsilons(work: Work):
 def test_table_1_is_not_from_a_flat_prior_regression_on_stress(work: Work):
     """Percentiles of 4,000 sets: a share near 0 has a standard error below .004, one near .5 of .008."""
     table = kept_rows(work.sources.fatigue())
-    golden = {"linear": (0.005, 0.022, 0.002), "log stress": (0.001, 0.016, 0.000),
-              "no predictor": (0.516, 0.437, 0.392), "log, prior N(0, 100 s2)": (0.400, 0.385, 0.284)}  # fmt: skip
+    golden = {
+        "linear": (0.005, 0.022, 0.002),
+        "log stress": (0.001, 0.016, 0.000),
+        "no predictor": (0.516, 0.437, 0.392),
+        "log, prior N(0, 100 s2)": (0.400, 0.385, 0.284),
+    }
     for name, shares in golden.items():
         found = percentiles(table, models(table.z)[name], "Weighted")
         assert found == pytest.approx(shares, abs=0.06 if shares[0] > 0.1 else 0.01)
@@ -299,8 +320,12 @@ def test_outlines_have_their_widest_place_at_one():
 
 
 def test_violins_know_their_colours_and_names():
-    spec = violins([Violin("a", (1.0, 2.0), (0.5, 1.0), 1.5), Violin("(0.4)\nb", (1.0, 2.0), (1.0, 0.2), 1.2, 2)], "y",
-                   PAPER, rules=(("data", 1.1),))  # fmt: skip
+    spec = violins(
+        [Violin("a", (1.0, 2.0), (0.5, 1.0), 1.5), Violin("(0.4)\nb", (1.0, 2.0), (1.0, 0.2), 1.2, 2)],
+        "y",
+        PAPER,
+        rules=(("data", 1.1),),
+    )
     rows = spec["datasets"][spec["layer"][0]["data"]["name"]]
     assert {row["c"] for row in rows} == {PAPER.muted, PAPER.series[2]} and {row["k"] for row in rows} == {0, 1}
     assert "(0.4)|b" in spec["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]

@@ -59,12 +59,19 @@ PASS_RATES = {
     4.0: (0.948, 0.897, 0.829, 0.668),
     8.0: (0.938, 0.892, 0.828, 0.640),
 }
-SAMPLED = {(50, 10): (0.1053, 0.1174), (100, 10): (0.0650, 0.0695), (1000, 10): (0.0060, 0.0096),
-           (1000, 30): (0.0080, 0.0088)}  # fmt: skip
+SAMPLED = {
+    (50, 10): (0.1053, 0.1174),
+    (100, 10): (0.0650, 0.0695),
+    (1000, 10): (0.0060, 0.0096),
+    (1000, 30): (0.0080, 0.0088),
+}
 BASELINES = {  # Laplace, Gaussian, synthetic Laplace, synthetic Gaussian
-    0.25: (0.0800, 0.204, 0.0553, 0.204), 0.5: (0.0275, 0.174, 0.0368, 0.128), 1.0: (0.0173, 0.0988, 0.0360, 0.0896),
-    2.0: (0.0099, 0.0275, 0.0286, 0.0332), 4.0: (0.0056, 0.0184, 0.0379, 0.0260),
-}  # fmt: skip
+    0.25: (0.0800, 0.204, 0.0553, 0.204),
+    0.5: (0.0275, 0.174, 0.0368, 0.128),
+    1.0: (0.0173, 0.0988, 0.0360, 0.0896),
+    2.0: (0.0099, 0.0275, 0.0286, 0.0332),
+    4.0: (0.0056, 0.0184, 0.0379, 0.0260),
+}
 ATTACKS = {0.5: (0.526, 0.537), 1.0: (0.549, 0.570), 2.0: (0.590, 0.629), 4.0: (0.687, 0.743), 8.0: (0.824, 0.912)}
 VIOLATED = {0.5: 2, 0.75: 2, 1.5: 35, 2.0: 11, 3.0: 6, 5.0: 4, 10.0: 3, math.inf: 3}
 TOTAL_ERRORS = {1e-6: 16.56, 1e-3: 1.69, 0.01: 0.581, 0.03: 0.398, 0.1: 0.357, 0.3: 0.435, 1.0: 0.557}
@@ -318,11 +325,24 @@ def test_the_renyi_bound_is_violated_from(order):
 def test_table_s1_is_golden(results: Reproduction):
     shown = {row[0]: row for row in _rows(results, "table S1")}
     assert {key: row[1] for key, row in shown.items()} == {
-        "0.5": "2.89", "1.5": "8.66", "2": "5.77", "3": "4.33", "5": "3.61", "10": "3.21", "infinity": "not given",
-    }  # fmt: skip
+        "0.5": "2.89",
+        "1.5": "8.66",
+        "2": "5.77",
+        "3": "4.33",
+        "5": "3.61",
+        "10": "3.21",
+        "infinity": "not given",
+    }
     assert all(abs(float(row[1]) - float(row[2])) < 5.1e-3 for row in shown.values() if row[1] != "not given")
-    exact = {"0.5": "0.088432", "1.5": "0.008371", "2": "0.009191", "3": "0.012094", "5": "0.017464",
-             "10": "0.025314", "infinity": "0.041820"}  # fmt: skip
+    exact = {
+        "0.5": "0.088432",
+        "1.5": "0.008371",
+        "2": "0.009191",
+        "3": "0.012094",
+        "5": "0.017464",
+        "10": "0.025314",
+        "infinity": "0.041820",
+    }
     assert {key: row[4] for key, row in shown.items()} == exact
 
 
@@ -336,8 +356,11 @@ def test_image_measures_by_hand():
 def test_image_noise_gets_better_with_epsilon_and_stays_in_range():
     for noise in ("Laplace", "Gaussian"):
         found = [qualities(noise, epsilon, trials=2) for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0)]
-        for values, rising in (([q.psnr for q in found], True), ([q.ssim for q in found], True),
-                               ([q.mae for q in found], False)):  # fmt: skip
+        for values, rising in (
+            ([q.psnr for q in found], True),
+            ([q.ssim for q in found], True),
+            ([q.mae for q in found], False),
+        ):
             assert values == sorted(values, reverse=not rising)
     noisy = noisy_image(demo_image(), "Laplace", 0.1, np.random.default_rng(1))
     assert noisy.shape == (64, 64) and noisy.min() == 0 and noisy.max() == 255
@@ -351,8 +374,21 @@ def test_the_page_says_that_pixel_noise_protects_one_pixel(results: Reproduction
 def test_all_twelve_errata_with_their_numbers(results: Reproduction):
     assert [e.number for e in results.errata] == list(range(1, 13))
     words = " ".join(f"{e.paper} {e.verdict} {e.instead}" for e in errata())
-    golden = ("2.04 to 2.08", "0.0884", "2 epsilon", "5 of the 7", "0.00674", "0.0909", "1/51", "11.1 for 10",
-              "91.8 for 100", "681 for 1,000", "9.06", "0.775", "0.7241")  # fmt: skip
+    golden = (
+        "2.04 to 2.08",
+        "0.0884",
+        "2 epsilon",
+        "5 of the 7",
+        "0.00674",
+        "0.0909",
+        "1/51",
+        "11.1 for 10",
+        "91.8 for 100",
+        "681 for 1,000",
+        "9.06",
+        "0.775",
+        "0.7241",
+    )
     assert [value for value in golden if value not in words] == []
 
 

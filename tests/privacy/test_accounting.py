@@ -21,7 +21,7 @@ from sfumato.privacy.calibration import (
     gaussian_mu,
     gaussian_sigma,
     is_certified,
-)  # fmt: skip
+)
 from sfumato.privacy.event import Event, Part
 from sfumato.privacy.exact import exact, round_down, round_up, text
 from sfumato.privacy.lattice import Lattice

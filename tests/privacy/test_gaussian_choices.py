@@ -97,8 +97,10 @@ def adaptive_delta(epsilon: float, mu: float, rho: float, shares: tuple[float, f
         shift, rest = mu * math.sqrt(part), mu * math.sqrt(1 - part)
         answers = np.linspace(shift - 9, shift + 9, 2001)
         density = stats.norm.pdf(answers, shift)
-        value = [_second(epsilon - loss - (shift * z - shift**2 / 2), rest, first, shares[1], (z < 0.5 * mu) != turned)
-                 for z in answers]  # fmt: skip
+        value = [
+            _second(epsilon - loss - (shift * z - shift**2 / 2), rest, first, shares[1], (z < 0.5 * mu) != turned)
+            for z in answers
+        ]
         total += chance * float(integrate.trapezoid(density * np.array(value), answers))
     return total
 
@@ -179,8 +181,11 @@ def test_the_bound_of_choices_falls_and_covers_a_gaussian_of_the_same_rho(rho):
     assert np.all(gaussian <= bound * (1 + 1e-9))
 
 
-@given(st.sampled_from([0.05, 0.3, 1, 3, 10]), st.sampled_from([1e-12, 1e-9, 1e-5, 0.01]),
-       st.sampled_from([Fraction(0), Fraction(1, 20), Fraction(1, 3), Fraction(9, 10)]))  # fmt: skip
+@given(
+    st.sampled_from([0.05, 0.3, 1, 3, 10]),
+    st.sampled_from([1e-12, 1e-9, 1e-5, 0.01]),
+    st.sampled_from([Fraction(0), Fraction(1, 20), Fraction(1, 3), Fraction(9, 10)]),
+)
 @settings(deadline=None, max_examples=30)
 def test_the_total_never_exceeds_what_was_asked_and_is_used_up(epsilon, delta, choices):
     rho = run_rho(epsilon, delta, choices)

@@ -68,12 +68,15 @@ UNSOUND = {
         kind="gaussian-and-choices", epsilon="1", delta="1e-6", parts=(part(3.0), part(50, stage=CHOICES)), **FACTS
     ),
     "tiny noise beside choices": Event(
-        kind="gaussian-and-choices", epsilon="1", delta="1e-6", parts=(part(1e-200), part(1e-200, stage=CHOICES)),
-        **FACTS
+        kind="gaussian-and-choices",
+        epsilon="1",
+        delta="1e-6",
+        parts=(part(1e-200), part(1e-200, stage=CHOICES)),
+        **FACTS,
     ),
     "posterior too strong": Event(kind="clipped-posterior", epsilon="1", parts=(part(1.0, cells=2),), **FACTS),
     "privacy test without delta": Event(kind="plausible-deniability", epsilon="1", parts=(part(1.0),), **FACTS),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", UNSOUND)

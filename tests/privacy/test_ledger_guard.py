@@ -138,8 +138,10 @@ def test_a_last_row_sealed_anew_does_not_hide_a_refund(file: Path) -> None:
     rows = [ChainRow(*row) for row in connection.execute(f"SELECT * FROM {CHAIN} ORDER BY sequence")]
     people, places = (json.loads(rows[place].body)["standing"] for place in (7, 8))
     people["spent_epsilon"] = "1/3"
-    for row, standings in ((rows[7], {"people": people, "places": json.loads(rows[1].body)["standing"]}),
-                           (rows[8], {"people": people, "places": places})):  # fmt: skip
+    for row, standings in (
+        (rows[7], {"people": people, "places": json.loads(rows[1].body)["standing"]}),
+        (rows[8], {"people": people, "places": places}),
+    ):
         body = json.loads(row.body)
         body |= {"accounts": Standings(standings).digest, "standing": standings[row.table_name]}
         sealed = ChainRow.sealed(*row[:4], json.dumps(body, sort_keys=True, separators=(",", ":")), row.previous_hash)
@@ -147,8 +149,10 @@ def test_a_last_row_sealed_anew_does_not_hide_a_refund(file: Path) -> None:
             rows[8] = rows[8]._replace(previous_hash=sealed.hash)
         else:
             sealed = ChainRow.sealed(*row[:4], sealed.body, rows[8].previous_hash)
-        connection.execute(f"UPDATE {CHAIN} SET body = ?, previous_hash = ?, hash = ? WHERE sequence = ?",
-                           (sealed.body, sealed.previous_hash, sealed.hash, sealed.sequence))  # fmt: skip
+        connection.execute(
+            f"UPDATE {CHAIN} SET body = ?, previous_hash = ?, hash = ? WHERE sequence = ?",
+            (sealed.body, sealed.previous_hash, sealed.hash, sealed.sequence),
+        )
         connection.execute("UPDATE sfumato_ledger_head SET hash = ?", (sealed.hash,))
     connection.execute(f"UPDATE {ACCOUNTS} SET spent_epsilon = '1/3' WHERE name = 'people'")
     connection.commit()
@@ -163,11 +167,22 @@ def test_rows_carry_terms_and_running_totals(file: Path) -> None:
     totals = [row["body"]["standing"]["spent_epsilon"] for row in rows if row["table_name"] == "people"]
     assert totals == ["0", "1/3", "2/3", "1", "4/3", "5/3", "5/3"]
     last = rows[-1]["body"]["standing"]
-    assert last == {"cap_epsilon": "2", "cap_delta": "0", "adjacency": "add-remove", "composition": "basic",
-                    "unit": "row", "spent_epsilon": "0.5", "spent_delta": "0", "events": 1, "exposures": 0}  # fmt: skip
+    assert last == {
+        "cap_epsilon": "2",
+        "cap_delta": "0",
+        "adjacency": "add-remove",
+        "composition": "basic",
+        "unit": "row",
+        "spent_epsilon": "0.5",
+        "spent_delta": "0",
+        "events": 1,
+        "exposures": 0,
+    }
     people = rows[-2]["body"]["standing"]
-    lines = [json.dumps([name, standing], sort_keys=True, separators=(",", ":"))
-             for name, standing in (("people", people), ("places", last))]  # fmt: skip
+    lines = [
+        json.dumps([name, standing], sort_keys=True, separators=(",", ":"))
+        for name, standing in (("people", people), ("places", last))
+    ]
     assert rows[-1]["body"]["accounts"] == hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 

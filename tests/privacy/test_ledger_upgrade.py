@@ -75,15 +75,31 @@ def test_what_was_changed_by_hand_is_not_upgraded_and_not_hidden_by_it(file: Pat
         Ledger(copy).spend("people", epsilon=1)
 
 
-@pytest.mark.parametrize(("number", "advice"), [(1, "sfumato ledger upgrade"), (3, "use the one that wrote it"),
-                                                (99, "use the one that wrote it"), (-1, "wrote it")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (1, "sfumato ledger upgrade"),
+        (3, "use the one that wrote it"),
+        (99, "use the one that wrote it"),
+        (-1, "wrote it"),
+    ],
+)
 def test_other_formats_are_refused_by_every_door(file: Path, number: int, advice: str) -> None:
     rewrite(file, f"UPDATE sfumato_ledger_head SET format = {number}")
     ledger = Ledger(file)
-    doors = [ledger.accounts, ledger.history, ledger.outcomes, ledger.export, ledger.head, ledger.require_sound,
-             lambda: ledger.account("people"), lambda: ledger.tight("people"),
-             lambda: ledger.check("people", epsilon=1), lambda: ledger.spend("people", epsilon=1),
-             lambda: ledger.open_table("people", epsilon=1)]  # fmt: skip
+    doors = [
+        ledger.accounts,
+        ledger.history,
+        ledger.outcomes,
+        ledger.export,
+        ledger.head,
+        ledger.require_sound,
+        lambda: ledger.account("people"),
+        lambda: ledger.tight("people"),
+        lambda: ledger.check("people", epsilon=1),
+        lambda: ledger.spend("people", epsilon=1),
+        lambda: ledger.open_table("people", epsilon=1),
+    ]
     for door in doors if number == 1 else [*doors, ledger.upgrade]:
         with pytest.raises(errors.LedgerError, match=f"the ledger is of format {number}") as refused:
             door()

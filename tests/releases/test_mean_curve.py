@@ -289,17 +289,29 @@ def test_plans_are_functions_of_public_facts():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"rho": 0}, "rho"), ({"rho": -1}, "rho"), ({"rho": math.nan}, "rho"), ({"rho": 1e-330}, "rho"),
-        ({"clip": 0}, "clip"), ({"clip": math.inf}, "clip"), ({"clip": "much"}, "clip"),
-        ({"delta": 0}, "delta"), ({"delta": 1}, "delta"), ({"delta": -0.1}, "delta"),
-        ({"epsilon": 0}, "epsilon"), ({"epsilon": math.nan}, "epsilon"),
-        ({"kernel": "cubic"}, "cubic"), ({"kernel": "wiener", "length_scale": 1}, "length_scale"),
+        ({"rho": 0}, "rho"),
+        ({"rho": -1}, "rho"),
+        ({"rho": math.nan}, "rho"),
+        ({"rho": 1e-330}, "rho"),
+        ({"clip": 0}, "clip"),
+        ({"clip": math.inf}, "clip"),
+        ({"clip": "much"}, "clip"),
+        ({"delta": 0}, "delta"),
+        ({"delta": 1}, "delta"),
+        ({"delta": -0.1}, "delta"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": math.nan}, "epsilon"),
+        ({"kernel": "cubic"}, "cubic"),
+        ({"kernel": "wiener", "length_scale": 1}, "length_scale"),
         ({"kernel": "gaussian", "length_scale": 0}, "length_scale"),
-        ({"positions": [0.0, 0.5, 1]}, "at 0"), ({"positions": [0.2, 0.2, 1]}, "increase"),
-        ({"positions": [0.2, 0.5, 1.5]}, "at most at 1"), ({"positions": [0.2, math.nan, 1]}, "finite"),
-        ({"positions": "0.1,0.2"}, "finite"), ({"columns": ["t1", "t2"], "positions": [0.5]}, "2 positions"),
+        ({"positions": [0.0, 0.5, 1]}, "at 0"),
+        ({"positions": [0.2, 0.2, 1]}, "increase"),
+        ({"positions": [0.2, 0.5, 1.5]}, "at most at 1"),
+        ({"positions": [0.2, math.nan, 1]}, "finite"),
+        ({"positions": "0.1,0.2"}, "finite"),
+        ({"columns": ["t1", "t2"], "positions": [0.5]}, "2 positions"),
     ],
-)  # fmt: skip
+)
 def test_wrong_parameters_are_refused_by_name(changes, words):
     with pytest.raises(PlanError, match=words):
         method(**changes)
@@ -310,10 +322,11 @@ def test_every_problem_is_named_at_once():
         method(rho=0, clip=-1, delta=2, kernel="cubic")
     assert len(caught.value.problems) == 4
     columns = (
-        Column("a", "number", bounds=(0.0, 1.0), missing=True), Column("b", "category", values=("x", "y")),
+        Column("a", "number", bounds=(0.0, 1.0), missing=True),
+        Column("b", "category", values=("x", "y")),
         Column("d", "integer", bounds=(0, 9), role="identifier"),
         Column("e", "number", bounds=(0.0, 1.0)),
-    )  # fmt: skip
+    )
     schema = Schema(name="mixed", columns=columns)
     with pytest.raises(PlanError) as caught:
         sfumato.plan(schema, method(columns=["a", "b", "d", "e", "e", "f"], positions=None))
@@ -330,9 +343,13 @@ def test_every_problem_is_named_at_once():
 
 def test_paths_that_cannot_be_averaged_are_refused():
     for paths, words in (
-        ([[1.0, math.nan]], "missing"), ([[1.0, 2.0], [1.0]], "1, 2 points"), ([1.0, 2.0], "shape"), ([], "shape"),
-        ([["a", "b"]], "not numbers"), ([[math.inf, 1.0], [1.0, 1.0]], "1 path"),
-    ):  # fmt: skip
+        ([[1.0, math.nan]], "missing"),
+        ([[1.0, 2.0], [1.0]], "1, 2 points"),
+        ([1.0, 2.0], "shape"),
+        ([], "shape"),
+        ([["a", "b"]], "not numbers"),
+        ([[math.inf, 1.0], [1.0, 1.0]], "1 path"),
+    ):
         for call in (lambda p: ridge_mean(p, 0.1), lambda p: error_split(p, 5, 0.1, 1, 1, 1e-5)):
             with pytest.raises(PlanError, match=words):
                 call(paths)
@@ -355,9 +372,10 @@ def test_a_refusal_spends_nothing(tmp_path):
     broken = frame_of(squared_brownian(3, paths=5))
     broken.loc[2, "t2"] = np.nan
     for data, how, error in (
-        (broken, method(), TableError), (broken.fillna(0), method(positions=[0.1, 0.9]), PlanError),
+        (broken, method(), TableError),
+        (broken.fillna(0), method(positions=[0.1, 0.9]), PlanError),
         (broken.fillna(99), method(), TableError),
-    ):  # fmt: skip
+    ):
         with pytest.raises(error):
             sfumato.release(sfumato.read(data, schema), how, ledger=ledger)
     assert ledger.history() == ()

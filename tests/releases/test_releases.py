@@ -164,8 +164,13 @@ def test_rules_that_no_row_can_keep_are_refused_before_spending(tmp_path):
 
 
 def test_synthetic_rows_follow_the_table_at_a_large_epsilon(frame, schema):
-    made = sfumato.release(sfumato.read(frame, schema), Marginals(epsilon=1e6, columns=["age", "status", "hours"]),
-                           rows=20_000, seed=4, allow_weak=True)  # fmt: skip
+    made = sfumato.release(
+        sfumato.read(frame, schema),
+        Marginals(epsilon=1e6, columns=["age", "status", "hours"]),
+        rows=20_000,
+        seed=4,
+        allow_weak=True,
+    )
     true = frame["status"].value_counts(normalize=True)
     synthetic = made.data["status"].value_counts(normalize=True)
     assert (true - synthetic).abs().max() < 0.02

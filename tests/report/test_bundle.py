@@ -231,10 +231,15 @@ def test_one_changed_letter_of_the_page_is_found(copied):
     assert any(problem.startswith("report.html is not the page") for problem in verify_bundle(folder).problems)
 
 
-@pytest.mark.parametrize(("change", "words"), [
-    ({"module": "os"}, "does not live in os:"), ({"class_name": "Popen"}, "does not live in"),
-    ({"name": "magic"}, "is not one of sfumato's"), ({"summary": "safe in every way"}, "is described otherwise"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"module": "os"}, "does not live in os:"),
+        ({"class_name": "Popen"}, "does not live in"),
+        ({"name": "magic"}, "is not one of sfumato's"),
+        ({"summary": "safe in every way"}, "is described otherwise"),
+    ],
+)
 def test_a_method_that_is_not_the_registrys_is_found(copied, change, words):
     _, folder, _ = copied
     reseal(folder, lambda body: body["method"].update(change))
@@ -495,8 +500,13 @@ def test_places_that_cannot_hold_a_bundle_are_refused(tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
     (tmp_path / "other").symlink_to(tmp_path / "empty")
-    for place, word in (("file", "is a file"), ("file/deep", "is a file"), ("full", "not empty"),
-                        ("link", "link to nowhere"), ("other", "is a link")):  # fmt: skip
+    for place, word in (
+        ("file", "is a file"),
+        ("file/deep", "is a file"),
+        ("full", "not empty"),
+        ("link", "link to nowhere"),
+        ("other", "is a link"),
+    ):
         with pytest.raises(BundleError, match=word):
             prepare_output(tmp_path / place)
     with pytest.raises(BundleError, match=r"cannot write|too long"):

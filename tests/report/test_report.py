@@ -74,10 +74,15 @@ class Page(HTMLParser):
 def page_of(made: sfumato.Release, files=None) -> str:
     kind = made.method.makes
     tables = [
-        ReleasedTable(columns=names if kind == "counts" else data.column_names, kind=kind, rows=data.num_rows,
-                      parquet="data.parquet", csv="data.csv")
+        ReleasedTable(
+            columns=names if kind == "counts" else data.column_names,
+            kind=kind,
+            rows=data.num_rows,
+            parquet="data.parquet",
+            csv="data.csv",
+        )
         for names, data in made.tables.items()
-    ]  # fmt: skip
+    ]
     return public_page(ReleaseDocument.from_release(made, files, tables), made.schema, made.tables)
 
 
@@ -235,8 +240,10 @@ missing = true
 
 def test_noise_bands_hold_95_percent_of_the_noise():
     k = np.arange(-4000, 4001)
-    for kind, scale, weight in (("discrete-laplace", 12.5, lambda k, s: np.exp(-np.abs(k) / s)),
-                                ("discrete-gaussian", 12.5, lambda k, s: np.exp(-(k**2) / (2 * s * s)))):  # fmt: skip
+    for kind, scale, weight in (
+        ("discrete-laplace", 12.5, lambda k, s: np.exp(-np.abs(k) / s)),
+        ("discrete-gaussian", 12.5, lambda k, s: np.exp(-(k**2) / (2 * s * s))),
+    ):
         law = weight(k, scale) / weight(k, scale).sum()
         inside = law[np.abs(k) <= Spread(kind, scale).half_width()].sum()
         assert 0.94 < inside < 0.96

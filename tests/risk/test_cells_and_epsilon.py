@@ -25,7 +25,7 @@ from sfumato.risk.homogeneity import (
     plurality,
     soft,
     weighted_mean,
-)  # fmt: skip
+)
 from sfumato.risk.homogeneity.inverse import MOST_EVALUATIONS
 
 
@@ -33,10 +33,14 @@ def category_schema(frame: pd.DataFrame, sensitive: str) -> sfumato.Schema:
     from sfumato.columns import Column
 
     columns = [
-        Column(name, "category", values=tuple(sorted(frame[name].astype(str).unique())),
-               role="sensitive" if name == sensitive else "quasi-identifier")
+        Column(
+            name,
+            "category",
+            values=tuple(sorted(frame[name].astype(str).unique())),
+            role="sensitive" if name == sensitive else "quasi-identifier",
+        )
         for name in frame.columns
-    ]  # fmt: skip
+    ]
     return sfumato.Schema(name="t", columns=tuple(columns))
 
 
@@ -150,17 +154,24 @@ def test_targets_outside_zero_and_one_are_refused(target):
 
 
 TABLE = [  # epsilon: Adult cells: conservative, record, hard, soft; by record: hard, soft
-    (0.1, 0.325, 0.291, 0.456, 0.451, 0.648, 0.609), (1, 0.514, 0.501, 0.718, 0.696, 0.797, 0.744),
+    (0.1, 0.325, 0.291, 0.456, 0.451, 0.648, 0.609),
+    (1, 0.514, 0.501, 0.718, 0.696, 0.797, 0.744),
     (5, 0.799, 0.799, 0.936, 0.921, 0.846, 0.798),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"epsilon {row[0]}")
 def test_adult_under_geometric_noise(adult, row):
     noise = Geometric(row[0])
     hard, proportional = plurality(adult, noise), soft(adult, noise)
-    measured = [local(adult, noise).mean(), local(adult, noise, "record").mean(), hard.cell_average,
-                proportional.cell_average, hard.record_average, proportional.record_average]  # fmt: skip
+    measured = [
+        local(adult, noise).mean(),
+        local(adult, noise, "record").mean(),
+        hard.cell_average,
+        proportional.cell_average,
+        hard.record_average,
+        proportional.record_average,
+    ]
     assert measured == pytest.approx(list(row[1:]), abs=6e-4)
     assert hard.baseline == pytest.approx(0.7457, abs=6e-5)
 
@@ -205,9 +216,13 @@ def test_identifiers_follow_the_schema_s_roles(frame, schema):
 
 @pytest.mark.parametrize(
     ("identifiers", "sensitive", "word"),
-    [(["region", "moon"], "status", "no column 'moon'"), (["region", "status"], "status", "both identifier"),
-     ([], "status", "no identifiers"), (["region", "region"], "status", "twice")],
-)  # fmt: skip
+    [
+        (["region", "moon"], "status", "no column 'moon'"),
+        (["region", "status"], "status", "both identifier"),
+        ([], "status", "no identifiers"),
+        (["region", "region"], "status", "twice"),
+    ],
+)
 def test_wrong_cells_are_refused_by_name(frame, schema, identifiers, sensitive, word):
     with pytest.raises(RiskError, match=word):
         Cells.of(sfumato.read(frame, schema), identifiers, sensitive)

@@ -66,9 +66,12 @@ def test_adult_reproduces_the_exact_laplace_curves(adult):
     found = curves(adult, [0.01, 0.1, 1, 5, 10], utility=False, mechanism="laplace", target=0.35)
     assert (found.cells, found.records, found.values, found.domain) == (5009, 27504, 2, 288_000)
     printed = {
-        0.01: (0.3022, 0.2567, 0.2696), 0.1: (0.3246, 0.2903, 0.2679), 1: (0.4820, 0.4677, 0.2961),
-        5: (0.7588, 0.7569, 0.3879), 10: (0.8033, 0.8031, 0.4027),
-    }  # fmt: skip
+        0.01: (0.3022, 0.2567, 0.2696),
+        0.1: (0.3246, 0.2903, 0.2679),
+        1: (0.4820, 0.4677, 0.2961),
+        5: (0.7588, 0.7569, 0.3879),
+        10: (0.8033, 0.8031, 0.4027),
+    }
     for point in found.points:
         shown = (point.conservative.cell, point.record.cell, point.record.record)
         assert shown == pytest.approx(printed[point.epsilon], abs=5.1e-5)
@@ -82,8 +85,12 @@ def test_adult_reproduces_the_exact_laplace_curves(adult):
 
 def test_adult_reproduces_the_guessing_attackers_and_companions(adult):
     found = curves(adult, [0.01, 0.1, 1, 5], utility=False)
-    printed = [(0.388, 0.387, 0.458, 0.453), (0.456, 0.451, 0.648, 0.609), (0.718, 0.696, 0.797, 0.744),
-               (0.936, 0.921, 0.846, 0.798)]  # fmt: skip
+    printed = [
+        (0.388, 0.387, 0.458, 0.453),
+        (0.456, 0.451, 0.648, 0.609),
+        (0.718, 0.696, 0.797, 0.744),
+        (0.936, 0.921, 0.846, 0.798),
+    ]
     shown = [(g.plurality.cell, g.soft.cell, g.plurality.record, g.soft.record) for g in found.guesses]
     assert np.array(shown) == pytest.approx(np.array(printed), abs=6e-4)
     assert found.guessed_cells == found.distinct_cells == 310
@@ -255,10 +262,21 @@ def test_too_large_counts_leave_the_guessing_attackers_out_and_many_cells_are_sa
     assert sampled.guessed_cells < sampled.distinct_cells and "estimated from seeded samples" in risk_page(sampled)
 
 
-@pytest.mark.parametrize("wrong", [
-    {"epsilons": [1.0]}, {"epsilons": [2, 1]}, {"epsilons": [0, 1]}, {"epsilons": [1, math.inf]},
-    {"mechanism": "magic"}, {"view": "all"}, {"weights": "row"}, {"target": 0}, {"target": 1.5}, {"target": math.nan},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epsilons": [1.0]},
+        {"epsilons": [2, 1]},
+        {"epsilons": [0, 1]},
+        {"epsilons": [1, math.inf]},
+        {"mechanism": "magic"},
+        {"view": "all"},
+        {"weights": "row"},
+        {"target": 0},
+        {"target": 1.5},
+        {"target": math.nan},
+    ],
+)
 def test_what_makes_no_sense_is_named(wrong):
     with pytest.raises(RiskError):
         curves(cells_of([[3, 1]]), **{"utility": False, **wrong})

@@ -29,7 +29,7 @@ from sfumato.risk.homogeneity import (
     published,
     shrinkage,
     soft,
-)  # fmt: skip
+)
 
 ALPHA = 1e-6
 LAWS = [Laplace(0.7), Geometric(0.7), Gaussian(1.8), DiscreteGaussian(1.8), Geometric(1.0, sensitivity=2)]
@@ -137,9 +137,13 @@ def test_published_numbers_carry_their_label():
 
 @pytest.mark.parametrize(
     ("measure", "noise", "facts"),
-    [(12, Laplace(1), {"n": -3, "p": (0.5, 0.5)}), (12, Laplace(1), {"n": 2.5, "p": (0.5, 0.5)}),
-     (13, Laplace(1), {"n": 3, "beta": 2}), (18, Laplace(1), {})],
-)  # fmt: skip
+    [
+        (12, Laplace(1), {"n": -3, "p": (0.5, 0.5)}),
+        (12, Laplace(1), {"n": 2.5, "p": (0.5, 0.5)}),
+        (13, Laplace(1), {"n": 3, "beta": 2}),
+        (18, Laplace(1), {}),
+    ],
+)
 def test_printed_formulas_refuse_senseless_facts(measure, noise, facts):
     with pytest.raises(RiskError):
         published(measure, noise, **facts)
@@ -162,9 +166,11 @@ def test_guessing_refuses_what_does_not_fit():
 
 
 SIGMAS = [  # epsilon, delta, (20), (21), analytic
-    (0.1, 1e-3, 37.764795, 33.056523, 17.404396), (0.9, 1e-5, 5.383117, 5.018668, 4.106624),
-    (0.5, 1e-6, 10.597605, 9.884446, 8.057618), (0.1, 1e-6, 52.988025, 49.018387, 36.304690),
-]  # fmt: skip
+    (0.1, 1e-3, 37.764795, 33.056523, 17.404396),
+    (0.9, 1e-5, 5.383117, 5.018668, 4.106624),
+    (0.5, 1e-6, 10.597605, 9.884446, 8.057618),
+    (0.1, 1e-6, 52.988025, 49.018387, 36.304690),
+]
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "classic", "probabilistic", "analytic"), SIGMAS)
@@ -323,14 +329,20 @@ def test_publishing_the_table_as_it_is_gives_every_homogeneous_cell_away():
 
 
 BAD_COUNTS = [
-    ([[-1, 2]], "negative"), ([[0.5, 1]], "fractions"), ([[math.nan, 1]], "NaN"), ([[1], [2]], "K = 1"),
-    ([[[1, 2]]], "dimensions"), ([["a", "b"]], "type"), (np.zeros((0,)), "dimensions"),
-]  # fmt: skip
+    ([[-1, 2]], "negative"),
+    ([[0.5, 1]], "fractions"),
+    ([[math.nan, 1]], "NaN"),
+    ([[1], [2]], "K = 1"),
+    ([[[1, 2]]], "dimensions"),
+    ([["a", "b"]], "type"),
+    (np.zeros((0,)), "dimensions"),
+]
 
 
 @pytest.mark.parametrize(("counts", "word"), BAD_COUNTS)
-@pytest.mark.parametrize("measure", [lambda c: local(c, Geometric(1)), lambda c: plurality(c, Geometric(1)),
-                                     lambda c: attack(c, c)])  # fmt: skip
+@pytest.mark.parametrize(
+    "measure", [lambda c: local(c, Geometric(1)), lambda c: plurality(c, Geometric(1)), lambda c: attack(c, c)]
+)
 def test_bad_counts_are_refused_by_name(counts, word, measure):
     with pytest.raises(RiskError, match=word):
         measure(counts)
@@ -347,13 +359,22 @@ def test_laws_refuse_senseless_parameters(value):
 
 @pytest.mark.parametrize(
     "call",
-    [lambda: expected(3, (0.5, 0.6), Laplace(1)), lambda: expected(-1, (0.5, 0.5), Laplace(1)),
-     lambda: expected(2.5, (0.5, 0.5), Laplace(1)), lambda: expected(3, (1.0,), Laplace(1)),
-     lambda: shrinkage(3, (0.0, 1.0), Laplace(1)), lambda: shrinkage([-1], (1.0, 1.0), Laplace(1)),
-     lambda: overall((1.0, 1.0), Laplace(1), []), lambda: Poisson(0), lambda: NegativeBinomial(1, 1.0),
-     lambda: local([[1, 2]], Laplace(1), "sideways"), lambda: attack([[1, 2]], [[1, 2, 3]]),
-     lambda: attack([[1, 2]], [[1.5, 2.0]]), lambda: attack([[0, 0]], [[1, 1]])],
-)  # fmt: skip
+    [
+        lambda: expected(3, (0.5, 0.6), Laplace(1)),
+        lambda: expected(-1, (0.5, 0.5), Laplace(1)),
+        lambda: expected(2.5, (0.5, 0.5), Laplace(1)),
+        lambda: expected(3, (1.0,), Laplace(1)),
+        lambda: shrinkage(3, (0.0, 1.0), Laplace(1)),
+        lambda: shrinkage([-1], (1.0, 1.0), Laplace(1)),
+        lambda: overall((1.0, 1.0), Laplace(1), []),
+        lambda: Poisson(0),
+        lambda: NegativeBinomial(1, 1.0),
+        lambda: local([[1, 2]], Laplace(1), "sideways"),
+        lambda: attack([[1, 2]], [[1, 2, 3]]),
+        lambda: attack([[1, 2]], [[1.5, 2.0]]),
+        lambda: attack([[0, 0]], [[1, 1]]),
+    ],
+)
 def test_senseless_questions_are_refused_by_name(call):
     with pytest.raises(RiskError):
         call()

@@ -152,8 +152,10 @@ def test_people_stay_together():
     from sfumato.risk.inference import _halves
 
     frame = pa.table({"who": [str(i // 3) for i in range(300)], "s": [i % 2 for i in range(300)]})
-    columns = (sfumato.columns.Column("who", "category", role="identifier"),
-               sfumato.columns.Column("s", "integer", bounds=(0, 1)))  # fmt: skip
+    columns = (
+        sfumato.columns.Column("who", "category", role="identifier"),
+        sfumato.columns.Column("s", "integer", bounds=(0, 1)),
+    )
     schema = sfumato.Schema(name="t", columns=columns, person="who", rows_per_person=3)
     halves = _halves(sfumato.read(frame, schema), np.random.default_rng(1))
     people = [set(h.source.engine.aggregate(h.source.engine.table).column("who").to_pylist()) for h in halves]
@@ -170,18 +172,21 @@ def few() -> sfumato.Table:
     return sfumato.read(households(rows=9), codebook())
 
 
-@pytest.mark.parametrize("call", [
-    lambda t: AttributeInference([], "insured"),
-    lambda t: AttributeInference(["insured", "age", "age"], "insured"),
-    lambda t: AttributeInference(["age"], "insured", "oracle"),
-    lambda t: AttributeInference(["age"], "insured", sees="everything"),
-    lambda t: AttributeInference(["age"], "insured").against(t, sfumato.Histogram("age", 1.0)),
-    lambda t: AttributeInference(["age"], "insured").run(households(rows=0), t),
-    lambda t: AttributeInference(["age"], "insured").run(households(rows=9), households(rows=9)),
-    lambda t: AttributeInference(["age"], "insured").run(households(rows=9), households(rows=0), schema=codebook()),
-    lambda t: AttributeInference(["sex"], "insured").run({("sex", "insured"): pa.table({"count": [1]})}, t),
-    lambda t: AttributeInference(["age"], "insured").against(few(), RowsAsTheyAre()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: AttributeInference([], "insured"),
+        lambda t: AttributeInference(["insured", "age", "age"], "insured"),
+        lambda t: AttributeInference(["age"], "insured", "oracle"),
+        lambda t: AttributeInference(["age"], "insured", sees="everything"),
+        lambda t: AttributeInference(["age"], "insured").against(t, sfumato.Histogram("age", 1.0)),
+        lambda t: AttributeInference(["age"], "insured").run(households(rows=0), t),
+        lambda t: AttributeInference(["age"], "insured").run(households(rows=9), households(rows=9)),
+        lambda t: AttributeInference(["age"], "insured").run(households(rows=9), households(rows=0), schema=codebook()),
+        lambda t: AttributeInference(["sex"], "insured").run({("sex", "insured"): pa.table({"count": [1]})}, t),
+        lambda t: AttributeInference(["age"], "insured").against(few(), RowsAsTheyAre()),
+    ],
+)
 def test_nonsense_is_refused_by_name(table, call):
     with pytest.raises(RiskError, match="Next step"):
         call(table)

@@ -167,12 +167,17 @@ def test_two_people_of_the_same_cells_are_told_apart_by_values():
         game(private, sfumato.Histogram("x", 1.0), 0, 1)
 
 
-@pytest.mark.parametrize("call", [
-    lambda t: NearestRow(["age"], sees="cells"),
-    lambda t: FreshReference(0), lambda t: NearestRow([]), lambda t: NearestRow(["age"], top=0),
-    lambda t: nearest_row(t, households(rows=10), KNOWN),
-    lambda t: nearest_row(households(rows=10), households(rows=10), KNOWN),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: NearestRow(["age"], sees="cells"),
+        lambda t: FreshReference(0),
+        lambda t: NearestRow([]),
+        lambda t: NearestRow(["age"], top=0),
+        lambda t: nearest_row(t, households(rows=10), KNOWN),
+        lambda t: nearest_row(households(rows=10), households(rows=10), KNOWN),
+    ],
+)
 def test_nonsense_is_refused_by_name(table, call):
     with pytest.raises(RiskError, match="Next step"):
         call(table)

@@ -28,8 +28,12 @@ from statistical.laws import ALPHA
 TOLERANCE = 0.001
 ROWS = 1000
 SEEDS = 3
-GREEDY = {1: (77.4, 194, 66.0, 98, (0.51, 0.93)), 2: (15.7, 20, 8.7, 67, (0.58, 0.93)),
-          3: (9.0, 7.6, 4.2, 37, (0.71, 0.97)), 5: (7.3, 3.7, 4.3, 19, (0.85, 0.99))}  # fmt: skip
+GREEDY = {
+    1: (77.4, 194, 66.0, 98, (0.51, 0.93)),
+    2: (15.7, 20, 8.7, 67, (0.58, 0.93)),
+    3: (9.0, 7.6, 4.2, 37, (0.71, 0.97)),
+    5: (7.3, 3.7, 4.3, 19, (0.85, 0.99)),
+}
 """Checked maths, by columns: LID % at alpha .5, times the bound, LID % at alpha 0, LID % where the corrected inverse
 is asked for 5 %, linkage top 1 and top 10 at alpha .5. Uniform rows, n = 1000, greedy matching."""
 
@@ -122,15 +126,21 @@ def brute_force(max_lid: float, original: np.ndarray, paired: np.ndarray, tolera
     ratios = np.divide(tolerance, distance, where=distance > 0, out=np.full_like(distance, np.inf))
     edges = 1 - ratios.max(axis=1)
     ends = np.unique(np.concatenate([[0.0], edges[edges > 0], [1.0]]))
-    good = [high for low, high in itertools.pairwise(ends)
-            if interval_disclosure(original, blended(original, paired, (low + high) / 2), tolerance).share
-            <= max_lid + 1e-12]  # fmt: skip
+    good = [
+        high
+        for low, high in itertools.pairwise(ends)
+        if interval_disclosure(original, blended(original, paired, (low + high) / 2), tolerance).share
+        <= max_lid + 1e-12
+    ]
     return max(good) if good else None
 
 
 @settings(max_examples=60)
-@given(seed=st.integers(0, 10**6), target=st.sampled_from([0.0, 0.05, 0.1, 0.3, 0.5, 0.9, 0.95]),
-       scale=st.sampled_from([1e-3, 1.0, 1e6]))  # fmt: skip
+@given(
+    seed=st.integers(0, 10**6),
+    target=st.sampled_from([0.0, 0.05, 0.1, 0.3, 0.5, 0.9, 0.95]),
+    scale=st.sampled_from([1e-3, 1.0, 1e6]),
+)
 def test_the_exact_blend_is_that_of_brute_force(seed, target, scale):
     generator = np.random.default_rng(seed)
     x, s = scale * generator.random((40, 2)), scale * generator.random((40, 2))
@@ -206,12 +216,15 @@ def test_bad_rows_are_refused_with_all_problems():
     with pytest.raises(RiskError) as refused:
         interval_disclosure([[np.nan, 1.0]], [[np.inf, np.inf]], 0.1)
     assert len(refused.value.problems) == 2
-    for call in (lambda: interval_disclosure(np.ones((4, 3)), np.ones((5, 3)), 0.1),
-                 lambda: interval_disclosure(np.ones((4, 3)), np.ones((5, 2)), 0.1, aligned=False),
-                 lambda: blend_for(1.5, np.ones((4, 3)), np.ones((4, 3)), 0.1),
-                 lambda: row_linkage(np.ones((4, 3)), np.ones((4, 3)), (0,)),
-                 lambda: published_bound(1.5, 3, 0.1), lambda: published_bound(0.5, 0, 0.1),
-                 lambda: printed_inverse(0.0, 3, 0.1)):  # fmt: skip
+    for call in (
+        lambda: interval_disclosure(np.ones((4, 3)), np.ones((5, 3)), 0.1),
+        lambda: interval_disclosure(np.ones((4, 3)), np.ones((5, 2)), 0.1, aligned=False),
+        lambda: blend_for(1.5, np.ones((4, 3)), np.ones((4, 3)), 0.1),
+        lambda: row_linkage(np.ones((4, 3)), np.ones((4, 3)), (0,)),
+        lambda: published_bound(1.5, 3, 0.1),
+        lambda: published_bound(0.5, 0, 0.1),
+        lambda: printed_inverse(0.0, 3, 0.1),
+    ):
         with pytest.raises(RiskError):
             call()
 

@@ -71,20 +71,23 @@ def test_no_difference_is_a_coin():
     assert optimal_accuracy(Geometric(1.0), (0, 0)) == 0.5
 
 
-@pytest.mark.parametrize("call", [
-    lambda: optimal_accuracy([Laplace(1.0)], (1, 1)),
-    lambda: optimal_accuracy(Laplace(1.0), (1, 2)),
-    lambda: optimal_accuracy([Laplace(1.0), Geometric(1.0)], (1, 1)),
-    lambda: CountPair.of([1, 2], [1, 2, 3], Geometric(1.0)),
-    lambda: CountPair.of([1.5], [2.5], Geometric(1.0)),
-    lambda: published_pair([0, 4], 1.0, 0, 1),
-    lambda: published_pair([3, 4], 1.0, 0, 2),
-    lambda: Learnt("everything"),
-    lambda: LikelihoodRatio().run(CountPair.of([1], [2], Geometric(1.0)), trials=5),
-    lambda: LikelihoodRatio().run(CountPair.of([1], [2], Geometric(1.0)), level=1.0),
-    lambda: LikelihoodRatio().run(CountPair.of([1], [2], Geometric(1.0)), seed=-1),
-    lambda: Learnt(shadows=4).run(CountPair.of([1], [2], Geometric(1.0))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: optimal_accuracy([Laplace(1.0)], (1, 1)),
+        lambda: optimal_accuracy(Laplace(1.0), (1, 2)),
+        lambda: optimal_accuracy([Laplace(1.0), Geometric(1.0)], (1, 1)),
+        lambda: CountPair.of([1, 2], [1, 2, 3], Geometric(1.0)),
+        lambda: CountPair.of([1.5], [2.5], Geometric(1.0)),
+        lambda: published_pair([0, 4], 1.0, 0, 1),
+        lambda: published_pair([3, 4], 1.0, 0, 2),
+        lambda: Learnt("everything"),
+        lambda: LikelihoodRatio().run(CountPair.of([1], [2], Geometric(1.0)), trials=5),
+        lambda: LikelihoodRatio().run(CountPair.of([1], [2], Geometric(1.0)), level=1.0),
+        lambda: LikelihoodRatio().run(CountPair.of([1], [2], Geometric(1.0)), seed=-1),
+        lambda: Learnt(shadows=4).run(CountPair.of([1], [2], Geometric(1.0))),
+    ],
+)
 def test_nonsense_is_refused_by_name(call):
     with pytest.raises(RiskError, match="Next step"):
         call()
@@ -116,8 +119,18 @@ def test_the_exact_interval_covers():
 
 def test_what_a_result_says():
     threat = ThreatModel(goal="to know", knowledge=("this", "that"))
-    result = AttackResult(attack="A", threat=threat, rate=0.9, interval=Interval.exact(90, 100), trials=100,
-                          baseline=0.5, control=0.5, ceiling=0.731, claim="epsilon 1", optimal=0.73)  # fmt: skip
+    result = AttackResult(
+        attack="A",
+        threat=threat,
+        rate=0.9,
+        interval=Interval.exact(90, 100),
+        trials=100,
+        baseline=0.5,
+        control=0.5,
+        ceiling=0.731,
+        claim="epsilon 1",
+        optimal=0.73,
+    )
     assert result.advantage == pytest.approx(0.4) and result.gain == pytest.approx(0.4)
     assert result.succeeds and result.refutes_claim
     for words in ("right in 90.0 % of 100 trials", "Guessing", "Control", "REFUTED: the guarantee (epsilon 1)", "best"):

@@ -43,8 +43,14 @@ def simulated(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return np.exp(z + 1 + generator.standard_normal(rows)), z
 
 
-def private_draws(method: str, x: np.ndarray, z: np.ndarray, epsilon: float, seed: int, draws: int,
-                  ) -> list[RegressionDraw]:  # fmt: skip
+def private_draws(
+    method: str,
+    x: np.ndarray,
+    z: np.ndarray,
+    epsilon: float,
+    seed: int,
+    draws: int,
+) -> list[RegressionDraw]:
     randomness = Randomness.of(seed)
     if method == "clipped":
         posterior = ClippedPosterior(box=BOX, epsilon=epsilon)

@@ -55,9 +55,15 @@ def test_on_the_papers_pair_the_likelihood_ratio_reaches_the_closed_form(epsilon
 
 @pytest.mark.parametrize(
     ("law", "shift"),
-    [(Geometric(1.0), (0, 1, 0)), (Geometric(0.7), (1, -1, 0)), (DiscreteGaussian(1.3), (0, 1, 0)),
-     (DiscreteGaussian(1.3), (1, -1, 0)), (Gaussian(1.3), (1, -1, 0)), (Laplace(1.0), (0, 0, 1))],
-)  # fmt: skip
+    [
+        (Geometric(1.0), (0, 1, 0)),
+        (Geometric(0.7), (1, -1, 0)),
+        (DiscreteGaussian(1.3), (0, 1, 0)),
+        (DiscreteGaussian(1.3), (1, -1, 0)),
+        (Gaussian(1.3), (1, -1, 0)),
+        (Laplace(1.0), (0, 0, 1)),
+    ],
+)
 def test_measured_equals_exact_for_every_law(law, shift):
     base = np.array([10, 5, 7])
     result = LikelihoodRatio().run(CountPair.of(base, base + shift, law), trials=TRIALS, seed=5, level=LEVEL)

@@ -108,10 +108,17 @@ def test_whole_numbers_are_uniform_beyond_one_word():
     assert uniform_below(1, uniform) == 0
 
 
-@pytest.mark.parametrize(("rows", "epsilon", "most", "tables"), [
-    (2000, 1.0, 0.035, 4), (2000, 3.0, 0.029, 4), (2000, 8.0, 0.027, 4),
-    (200, 1.0, 0.105, 8), (200, 3.0, 0.085, 12), (200, 8.0, 0.080, 30),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "most", "tables"),
+    [
+        (2000, 1.0, 0.035, 4),
+        (2000, 3.0, 0.029, 4),
+        (2000, 8.0, 0.027, 4),
+        (200, 1.0, 0.105, 8),
+        (200, 3.0, 0.085, 12),
+        (200, 8.0, 0.080, 30),
+    ],
+)
 def test_a_private_draw_is_useful(rows, epsilon, most, tables):
     found = utility("clipped", rows, epsilon, tables)
     assert found.ecdf_max <= most

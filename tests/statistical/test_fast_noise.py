@@ -106,8 +106,13 @@ def test_widest_noise_has_its_spread(add: Add, size: float, spread: float):
     assert abs(sizes.mean() - size) < 5.2 * spread / 1000
 
 
-SHORT = [(fast_laplace, 20.0, 8), (fast_gaussian, 5.0, 9), (fast_laplace, 0.5, 3), (fast_laplace, 100.0, 10),
-         (fast_gaussian, 2100.0, 10)]  # fmt: skip
+SHORT = [
+    (fast_laplace, 20.0, 8),
+    (fast_gaussian, 5.0, 9),
+    (fast_laplace, 0.5, 3),
+    (fast_laplace, 100.0, 10),
+    (fast_gaussian, 2100.0, 10),
+]
 
 
 @pytest.mark.parametrize(("add", "scale", "bits"), SHORT)
@@ -143,8 +148,9 @@ def test_rejection_is_decided_exactly_by_short_words(bits: int):
     assert stats.binomtest(kept, len(prefixes), math.exp(-0.3)).pvalue > ALPHA
 
 
-@pytest.mark.parametrize(("add", "reference", "scale"), [(fast_laplace, opendp_laplace, 20.0),
-                                                        (fast_gaussian, opendp_gaussian, 5.0)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("add", "reference", "scale"), [(fast_laplace, opendp_laplace, 20.0), (fast_gaussian, opendp_gaussian, 5.0)]
+)
 def test_opendp_draws_the_same_law(add: Add, reference: Add, scale: float):
     """Two samples, n = 40,000 each: Pearson's test of homogeneity over values seen at least 50 times."""
     ours, theirs = draws(add, scale, OPENDP_N), draws(reference, scale, OPENDP_N)

@@ -103,8 +103,9 @@ def lower_bound(found: np.ndarray) -> str:
     return f"mean {found.mean():.3f}, standard deviation {found.std():.3f}, {len(found)} seeds"
 
 
-@pytest.mark.parametrize(("rows", "epsilon", "least"), [(400, 0.5, 0.80), (400, 1, 0.95), (400, 2.5, 0.97),
-                                                        (10_000, 0.5, 0.99)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "least"), [(400, 0.5, 0.80), (400, 1, 0.95), (400, 2.5, 0.97), (10_000, 0.5, 0.99)]
+)
 def test_the_example_of_the_paper(rows, epsilon, least):
     """Eight seeds instead of 30, the targets themselves: means lie .15, .03, .02 and .008 above them."""
     found = measure(example(rows), epsilon, seeds=8)
@@ -118,8 +119,9 @@ def test_real_tables_with_many_columns(table, epsilon, least):
     assert found.mean() >= least, lower_bound(found)
 
 
-@pytest.mark.parametrize(("rows", "epsilon", "least", "seeds"), [(10_000, 1, 0.70, 30), (10_000, 2.5, 0.85, 30),
-                                                                 (None, 1, 0.85, 8)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "least", "seeds"), [(10_000, 1, 0.70, 30), (10_000, 2.5, 0.85, 30), (None, 1, 0.85, 8)]
+)
 def test_diamonds(shared_data, rows, epsilon, least, seeds):
     """All 30 seeds of 10,000 rows, eight of all 53,940 rows (mean .90, deviation .02); the targets themselves."""
     found = measure(diamonds(shared_data, rows), epsilon, seeds)

@@ -114,8 +114,10 @@ STATISTICS: dict[str, tuple[Callable[[Seen], float], tuple[float, ...]]] = {
 
 
 def bounds(inside: Sequence[Seen], outside: Sequence[Seen]) -> dict[str, float]:
-    return {name: audited([look(seen) for seen in inside], [look(seen) for seen in outside], cuts)
-            for name, (look, cuts) in STATISTICS.items()}  # fmt: skip
+    return {
+        name: audited([look(seen) for seen in inside], [look(seen) for seen in outside], cuts)
+        for name, (look, cuts) in STATISTICS.items()
+    }
 
 
 def delta_bound(inside: Sequence[Seen]) -> float:
@@ -225,11 +227,15 @@ def visits(rows: int, seed: int, wards: str) -> pd.DataFrame:
     generator = np.random.default_rng(seed)
     stage = generator.choice(["low", "middle", "high"], rows)
     dose = np.round(generator.uniform(0, np.where(stage == "low", 20, 50)), 1)
-    return pd.DataFrame({
-        "ward": generator.choice(list(wards), rows), "stage": stage, "age": generator.integers(20, 20 + 3 * seed, rows),
-        "dose": np.where(generator.random(rows) < 0.1, np.nan, dose),
-        "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(generator.integers(0, 100 * seed, rows), unit="D"),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "ward": generator.choice(list(wards), rows),
+            "stage": stage,
+            "age": generator.integers(20, 20 + 3 * seed, rows),
+            "dose": np.where(generator.random(rows) < 0.1, np.nan, dose),
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(generator.integers(0, 100 * seed, rows), unit="D"),
+        }
+    )
 
 
 def released(method: Any, frame: pd.DataFrame, monkeypatch: Any) -> tuple[Any, list[int]]:
@@ -252,8 +258,9 @@ def released(method: Any, frame: pd.DataFrame, monkeypatch: Any) -> tuple[Any, l
 
 
 def same_releases(method: Any, monkeypatch: Any) -> bool:
-    (one, offered), (two, other) = (released(method, frame, monkeypatch)
-                                    for frame in (visits(60, 1, "ab"), visits(300, 3, "cdef")))  # fmt: skip
+    (one, offered), (two, other) = (
+        released(method, frame, monkeypatch) for frame in (visits(60, 1, "ab"), visits(300, 3, "cdef"))
+    )
     ours, theirs = one.model.model.to_arrays(), two.model.model.to_arrays()
     arrays = ours.keys() == theirs.keys() and all(np.array_equal(ours[name], theirs[name]) for name in ours)
     return one.data.equals(two.data) and one.statistics == two.statistics and offered == other and arrays

@@ -41,8 +41,10 @@ def covariance_p(curves: np.ndarray, covariance: np.ndarray) -> float:
     squares = (white**2).sum(axis=1)
     chi = stats.chi2(curves.shape[0])
     every = stats.chi2(curves.size)
-    levels = [2 * np.minimum(chi.cdf(squares), chi.sf(squares)),
-              2 * np.atleast_1d(min(every.cdf(squares.sum()), every.sf(squares.sum())))]  # fmt: skip
+    levels = [
+        2 * np.minimum(chi.cdf(squares), chi.sf(squares)),
+        2 * np.atleast_1d(min(every.cdf(squares.sum()), every.sf(squares.sum()))),
+    ]
     products = (white @ white.T) / np.sqrt(squares)
     levels.append(2 * stats.norm.sf(np.abs(products[np.triu_indices(len(white), 1)])))
     together = np.concatenate(levels)

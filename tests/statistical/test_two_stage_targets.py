@@ -20,8 +20,16 @@ from sfumato.synthesizers.two_stage.private import PrivateTwoStagePlan
 
 CODED = ("sex", "smoker", "region")
 INSURANCE = (Axis(18, 64, True), Axis(0, 1, True), Axis(15, 55), Axis(0, 5, True), Axis(0, 1, True), Axis(0, 3, True))
-CALIFORNIA = (Axis(-125, -114), Axis(32, 42), Axis(1, 52), Axis(0, 40_000), Axis(0, 6500), Axis(0, 36_000),
-              Axis(0, 6100), Axis(0, 15.01))  # fmt: skip
+CALIFORNIA = (
+    Axis(-125, -114),
+    Axis(32, 42),
+    Axis(1, 52),
+    Axis(0, 40_000),
+    Axis(0, 6500),
+    Axis(0, 36_000),
+    Axis(0, 6100),
+    Axis(0, 15.01),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +83,14 @@ def measure(case: Case, epsilon: float, seeds: int) -> np.ndarray:
     found = []
     for seed in range(seeds):
         train, test = case.split(np.random.default_rng(100 + seed))
-        plan = PrivateTwoStagePlan(axes=case.axes, target=case.target, categorical=case.categorical,
-                                   epsilon=epsilon, delta=1e-6, n_pub=len(train))  # fmt: skip
+        plan = PrivateTwoStagePlan(
+            axes=case.axes,
+            target=case.target,
+            categorical=case.categorical,
+            epsilon=epsilon,
+            delta=1e-6,
+            n_pub=len(train),
+        )
         release = plan.run(lambda rows=train: iter([rows]), Randomness.of(seed))
         left = test[:, -1] - release.predict(test[:, :-1])[:, 0]
         found.append((left**2).mean() / test[:, -1].var())

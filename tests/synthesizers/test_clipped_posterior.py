@@ -121,8 +121,13 @@ def test_the_logarithm_does_not_depend_on_the_place():
 @given(seed=st.integers(0, 10**6), predictors=st.integers(0, 2), rows=st.integers(0, 40), far=st.floats(0, 50))
 def test_block_bounds_are_above_every_point(seed, predictors, rows, far):
     generator = np.random.default_rng(seed)
-    box = Box(((0.0, 6.0), *[(-1.0, 3.0)] * predictors), (0.01, 4.0), (2.0,) * predictors, ((-3.0, 7.0),) * predictors,
-              scale="normal")  # fmt: skip
+    box = Box(
+        ((0.0, 6.0), *[(-1.0, 3.0)] * predictors),
+        (0.01, 4.0),
+        (2.0,) * predictors,
+        ((-3.0, 7.0),) * predictors,
+        scale="normal",
+    )
     shape = (16, *[8] * predictors, 8)
     posterior = ClippedPosterior(box=box, epsilon=1, grid=shape)
     scores = posterior.scores(generator.normal(3, 1 + far, rows), generator.normal(2, 1 + far, (rows, predictors)))
@@ -197,11 +202,14 @@ def test_two_predictors_recover_their_slopes():
     assert drawn.spread == pytest.approx(1, abs=0.15)
 
 
-@pytest.mark.parametrize(("family", "interval", "tables", "truth"), [
-    ("binary", (0.01, 0.99), (np.ones(600), np.zeros(1)), 0.3),
-    ("counts", (0.1, 100.0), (np.zeros(600), np.full(1, 60.0)), 4.0),
-    ("exponential", (0.01, 100.0), (np.full(600, 0.01), np.full(1, 50.0)), 2.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("family", "interval", "tables", "truth"),
+    [
+        ("binary", (0.01, 0.99), (np.ones(600), np.zeros(1)), 0.3),
+        ("counts", (0.1, 100.0), (np.zeros(600), np.full(1, 60.0)), 4.0),
+        ("exponential", (0.01, 100.0), (np.full(600, 0.01), np.full(1, 50.0)), 2.0),
+    ],
+)
 def test_one_parameter_families(family, interval, tables, truth):
     posterior = ClippedRate(family=family, interval=interval, epsilon=1)
     equal, other = tables
@@ -215,8 +223,11 @@ def test_one_parameter_families(family, interval, tables, truth):
     assert 0.85 < added <= 1 + 1e-12
     assert 1.7 < replaced <= 2 + 1e-12
     generator = np.random.default_rng(5)
-    draw = {"binary": lambda: generator.random(3000) < truth, "counts": lambda: generator.poisson(truth, 3000),
-            "exponential": lambda: generator.exponential(1 / truth, 3000)}[family]  # fmt: skip
+    draw = {
+        "binary": lambda: generator.random(3000) < truth,
+        "counts": lambda: generator.poisson(truth, 3000),
+        "exponential": lambda: generator.exponential(1 / truth, 3000),
+    }[family]
     drawn = posterior.draw(draw(), Randomness.of(4))
     assert drawn.value == pytest.approx(truth, rel=0.15)
     assert len(drawn.synthesise(7, generator)) == 7

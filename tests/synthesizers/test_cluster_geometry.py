@@ -38,12 +38,18 @@ def people(rows: int = 900) -> pd.DataFrame:
     return frame
 
 
-SCHEMA = Schema(name="places", columns=(
-    Column("x", "number", bounds=(0.0, 10.0)), Column("y", "number", bounds=(0.0, 10.0)),
-    Column("visits", "integer", bounds=(0, 30)), Column("grade", "ordinal", values=("low", "mid", "high")),
-    Column("town", "category", values=("a", "b", "c", "d")), Column("extra", "number", bounds=(0.0, 1.0)),
-    Column("more", "number", bounds=(-4.0, 4.0)),
-))  # fmt: skip
+SCHEMA = Schema(
+    name="places",
+    columns=(
+        Column("x", "number", bounds=(0.0, 10.0)),
+        Column("y", "number", bounds=(0.0, 10.0)),
+        Column("visits", "integer", bounds=(0, 30)),
+        Column("grade", "ordinal", values=("low", "mid", "high")),
+        Column("town", "category", values=("a", "b", "c", "d")),
+        Column("extra", "number", bounds=(0.0, 1.0)),
+        Column("more", "number", bounds=(-4.0, 4.0)),
+    ),
+)
 
 
 @pytest.fixture
@@ -75,9 +81,13 @@ def test_every_row_keeps_bounds_and_wholeness(columns, table):
 
 @settings(max_examples=40)
 @given(
-    low=st.integers(-5, 5), span=st.integers(1, 40), whole=st.booleans(), rows=st.integers(1, 60),
-    seed=st.integers(0, 10_000), epsilon=st.sampled_from([0.1, 1.0, 10.0]),
-)  # fmt: skip
+    low=st.integers(-5, 5),
+    span=st.integers(1, 40),
+    whole=st.booleans(),
+    rows=st.integers(1, 60),
+    seed=st.integers(0, 10_000),
+    epsilon=st.sampled_from([0.1, 1.0, 10.0]),
+)
 def test_rows_of_a_grid_stay_in_the_box(low, span, whole, rows, seed, epsilon):
     axis = Axis(float(low), float(low + span), whole=whole)
     drawn = np.random.default_rng(seed).integers(low, low + span + 1, (rows, 2)).astype(float)

@@ -91,10 +91,12 @@ def universes(count: int = UNIVERSES, seed: int = 0):
         n = int(rng.integers(1, 25))
         seeds = rng.integers(0, size, n) if rng.random() < 0.6 else np.full(n, rng.integers(0, size))
         yield Universe(
-            proposals, seeds.tolist(), (int(rng.integers(0, size)), int(rng.integers(0, size))),
+            proposals,
+            seeds.tolist(),
+            (int(rng.integers(0, size)), int(rng.integers(0, size))),
             rng.dirichlet(np.full(size, rng.choice([0.05, 1.0]))),
             {"k": k, "gamma": float(rng.choice([1.2, 2, 4, 8])), "epsilon0": float(rng.choice([0.1, 0.3, 1, 2]))},
-        )  # fmt: skip
+        )
 
 
 def violations(world: Universe, first: np.ndarray, second: np.ndarray) -> int:
@@ -155,9 +157,16 @@ def test_lambda_is_as_stated():
 
 @pytest.mark.parametrize(
     ("epsilon", "records", "golden"),
-    [(1.1054, 10, 11.05), (1.1054, 100, 91.80), (1.1054, 1000, 680.6), (0.2, 100, 9.754), (0.2, 1000, 45.99),
-     (0.05, 100, 1.969), (0.05, 1000, 7.533)],
-)  # fmt: skip
+    [
+        (1.1054, 10, 11.05),
+        (1.1054, 100, 91.80),
+        (1.1054, 1000, 680.6),
+        (0.2, 100, 9.754),
+        (0.2, 1000, 45.99),
+        (0.05, 100, 1.969),
+        (0.05, 1000, 7.533),
+    ],
+)
 def test_composition_goldens(epsilon, records, golden):
     assert composed_epsilon(epsilon, 1e-9, records, 1e-5) == pytest.approx(golden, rel=1e-2)
 
@@ -178,11 +187,21 @@ def test_the_smallest_k_for_a_total(total, records, published_k):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"k": 0}, {"k": 2.5}, {"gamma": 1.0}, {"gamma": math.nan}, {"epsilon0": 0.0}, {"epsilon0": -1.0},
-        {"seeds": []}, {"seeds": [3]}, {"seeds": [-1]}, {"proposals": [[0.9, 0.2], [0.5, 0.5]]},
-        {"proposals": [[-0.1, 0.2], [0.5, 0.5]]}, {"prior": [0.5, 0.6]}, {"prior": [1.0]},
+        {"k": 0},
+        {"k": 2.5},
+        {"gamma": 1.0},
+        {"gamma": math.nan},
+        {"epsilon0": 0.0},
+        {"epsilon0": -1.0},
+        {"seeds": []},
+        {"seeds": [3]},
+        {"seeds": [-1]},
+        {"proposals": [[0.9, 0.2], [0.5, 0.5]]},
+        {"proposals": [[-0.1, 0.2], [0.5, 0.5]]},
+        {"prior": [0.5, 0.6]},
+        {"prior": [1.0]},
     ],
-)  # fmt: skip
+)
 def test_bad_input_has_a_name(wrong):
     sound = {"seeds": [0, 1], "proposals": np.eye(2), "k": 2, "gamma": 2.0, "epsilon0": 1.0, "prior": [0.5, 0.5]}
     given = sound | wrong

@@ -57,8 +57,12 @@ def contributions(record: np.ndarray, released: int, clusters: int = 3) -> dict[
     kernel.sum_steps(one, mean, factor, centres, 0.45 * math.sqrt(d), sizes, steps)
     kernel.count_radii(one, mean, factor, centres, 5.0, radii)
     counted = {"plane": cells, "sizes": sizes, "radii": radii}
-    return {"scales": scales, "products": products, "steps": steps,
-            **{stage: counts * kernel.LENGTH for stage, counts in counted.items()}}  # fmt: skip
+    return {
+        "scales": scales,
+        "products": products,
+        "steps": steps,
+        **{stage: counts * kernel.LENGTH for stage, counts in counted.items()},
+    }
 
 
 def within(part, moved: np.ndarray) -> bool:
@@ -66,8 +70,10 @@ def within(part, moved: np.ndarray) -> bool:
     return sum(int(v) ** 2 for v in moved.ravel()) <= part.sensitivity**2
 
 
-values = st.one_of(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0, 1e300, -1e300, math.inf, -math.inf, math.nan, 5e-324]),
-                   st.floats(-1.5, 1.5))  # fmt: skip
+values = st.one_of(
+    st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0, 1e300, -1e300, math.inf, -math.inf, math.nan, 5e-324]),
+    st.floats(-1.5, 1.5),
+)
 records = st.integers(4, 7).flatmap(lambda d: st.tuples(*(st.tuples(*[values] * d),) * 2))
 
 
@@ -127,8 +133,13 @@ def test_a_failing_pass_raises_and_is_not_kept():
 
 
 @settings(max_examples=60)
-@given(columns=st.integers(1, 12), clusters=st.integers(1, 20), epsilon=st.sampled_from([0.01, 0.5, 1, "1/3", 10, 50]),
-       rows=st.integers(20, 10**9), adjacency=st.sampled_from(ADJACENCIES))  # fmt: skip
+@given(
+    columns=st.integers(1, 12),
+    clusters=st.integers(1, 20),
+    epsilon=st.sampled_from([0.01, 0.5, 1, "1/3", 10, 50]),
+    rows=st.integers(20, 10**9),
+    adjacency=st.sampled_from(ADJACENCIES),
+)
 def test_a_plan_is_a_function_of_public_facts(columns, clusters, epsilon, rows, adjacency):
     facts = {"clusters": clusters, "epsilon": epsilon, "n_pub": rows, "adjacency": adjacency}
     plan = plan_of(columns, **facts)
@@ -141,10 +152,21 @@ def test_a_plan_is_a_function_of_public_facts(columns, clusters, epsilon, rows, 
         assert composed_delta(float(exact(epsilon)), sigmas, units, cells, 15) <= 1e-6 * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("facts", [
-    {"clusters": 0}, {"n_pub": 2}, {"delta": 1.0}, {"delta": 0}, {"adjacency": "swap"}, {"epsilon": 0},
-    {"axes": ()}, {"axes": (Axis(1, 1),) * 4}, {"axes": (Axis(0, math.inf),) * 4}, {"axes": (Axis(0, 1.5, True),) * 4},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"clusters": 0},
+        {"n_pub": 2},
+        {"delta": 1.0},
+        {"delta": 0},
+        {"adjacency": "swap"},
+        {"epsilon": 0},
+        {"axes": ()},
+        {"axes": (Axis(1, 1),) * 4},
+        {"axes": (Axis(0, math.inf),) * 4},
+        {"axes": (Axis(0, 1.5, True),) * 4},
+    ],
+)
 def test_bad_plans_are_refused(facts):
     with pytest.raises(PlanError):
         GeometryPlan(**{"axes": (UNIT_BOX,) * 4, "clusters": 3, "epsilon": 1, "delta": 1e-6, "n_pub": 100, **facts})
@@ -233,8 +255,14 @@ def test_bounds_and_whole_numbers_hold_in_every_row(axes, seed, reach):
     generator, d = np.random.default_rng(seed), len(axes)
     space = Space(tuple(axes), generator.uniform(-1, 1, d), 1 / generator.uniform(0.05, 3, d))
     edges = np.tile(np.linspace(0, reach, 4), (2, 1))
-    geometry = PrivateGeometry(space, reach * generator.normal(size=(2, d)), edges, generator.random((2, 3)) + 0.1,
-                               generator.normal(size=(d, d)), ())  # fmt: skip
+    geometry = PrivateGeometry(
+        space,
+        reach * generator.normal(size=(2, d)),
+        edges,
+        generator.random((2, 3)) + 0.1,
+        generator.normal(size=(d, d)),
+        (),
+    )
     drawn, _ = geometry.draw(300, generator)
     for column, axis in zip(drawn.T, axes, strict=True):
         assert column.min() >= axis.low

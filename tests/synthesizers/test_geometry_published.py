@@ -30,8 +30,14 @@ from sfumato.utility.clusters import aligned_ari, kmeans, standardiser, transfer
 from statistical.laws import ALPHA
 
 ROWS = illustrative()
-FAILURES = {0.1: (0.877, 1.000), 0.5: (0.521, 0.947), 1.0: (0.273, 0.721), 1.6: (0.127, 0.420), 2.5: (0.041, 0.156),
-            5.0: (0.002, 0.008)}  # fmt: skip
+FAILURES = {
+    0.1: (0.877, 1.000),
+    0.5: (0.521, 0.947),
+    1.0: (0.273, 0.721),
+    1.6: (0.127, 0.420),
+    2.5: (0.041, 0.156),
+    5.0: (0.002, 0.008),
+}
 """Of the checked maths: one centroid outside after one reflection, and at least one of four."""
 
 
@@ -113,8 +119,10 @@ def test_rounding_has_the_bias_of_the_paper_and_can_be_without():
     """alpha 1e-6, n = 200,000: up with 1/2 whatever the fraction, or with the fraction."""
     n, generator = 200_000, np.random.default_rng(2)
     for fraction in (0.1, 0.4, 0.9):
-        ups = {way: int((round_randomly(np.full(n, 3 + fraction), way, generator) == 4).sum())
-               for way in ("published", "unbiased")}  # fmt: skip
+        ups = {
+            way: int((round_randomly(np.full(n, 3 + fraction), way, generator) == 4).sum())
+            for way in ("published", "unbiased")
+        }
         assert agrees(ups["published"], n, 0.5) and agrees(ups["unbiased"], n, fraction)
         assert not agrees(ups["published"], n, fraction) and not agrees(ups["unbiased"], n, 0.5)
 
@@ -202,12 +210,17 @@ def indices(epsilon: float, runs: int) -> np.ndarray:
     """Return aligned and transfer index, one row a run."""
     labels = kmeans(standardiser(ROWS)(ROWS), CLUSTERS, 0).labels
     made = [(seed, run(epsilon, seed).rows) for seed in range(runs)]
-    return np.array([[index(ROWS, rows, CLUSTERS, seed=seed, labels=labels) for index in (aligned_ari, transfer_ari)]
-                     for seed, rows in made])  # fmt: skip
+    return np.array(
+        [
+            [index(ROWS, rows, CLUSTERS, seed=seed, labels=labels) for index in (aligned_ari, transfer_ari)]
+            for seed, rows in made
+        ]
+    )
 
 
-@pytest.mark.parametrize(("epsilon", "aligned", "transfer"),
-                         [(0.001, 0.55, 0.0), (0.5, 0.55, 0.06), (1.6, 0.59, 0.26), (5.0, 0.76, 0.56)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("epsilon", "aligned", "transfer"), [(0.001, 0.55, 0.0), (0.5, 0.55, 0.06), (1.6, 0.59, 0.26), (5.0, 0.76, 0.56)]
+)
 def test_the_aligned_index_stays_while_the_transfer_index_goes_to_zero(epsilon, aligned, transfer):
     """Means of 40 runs; their standard errors are below .03."""
     found = indices(epsilon, 40).mean(axis=0)
@@ -255,8 +268,12 @@ tables = st.tuples(st.integers(6, 30), st.integers(1, 4), st.integers(0, 10_000)
 
 
 @settings(max_examples=40)
-@given(tables, st.sampled_from(REFLECTIONS), st.sampled_from(("published", "unbiased")),
-       st.sampled_from((0.001, 0.5, 3.0, math.inf)))  # fmt: skip
+@given(
+    tables,
+    st.sampled_from(REFLECTIONS),
+    st.sampled_from(("published", "unbiased")),
+    st.sampled_from((0.001, 0.5, 3.0, math.inf)),
+)
 def test_bounds_and_whole_numbers_hold_in_every_row(shape, reflection, rounding, epsilon):
     n, d, seed = shape
     generator = np.random.default_rng(seed)
@@ -264,8 +281,9 @@ def test_bounds_and_whole_numbers_hold_in_every_row(shape, reflection, rounding,
     rows = np.where(discrete, generator.integers(0, 9, (n, d)), generator.uniform(0, 9, (n, d)))
     rows[0], rows[1] = 0, 9
     low, high = np.where(generator.random(d) < 0.3, -np.inf, -0.5), np.where(generator.random(d) < 0.3, np.inf, 9.5)
-    made = published_geometry(rows, 2, epsilon, low, high, discrete, generator, reflection=reflection,
-                              rounding=rounding, starts=1)  # fmt: skip
+    made = published_geometry(
+        rows, 2, epsilon, low, high, discrete, generator, reflection=reflection, rounding=rounding, starts=1
+    )
     assert made.rows.shape == rows.shape and np.isfinite(made.rows).all()
     assert (made.rows >= low).all() and (made.rows <= high).all()
     assert (made.rows[:, discrete] == np.rint(made.rows[:, discrete])).all()
@@ -291,8 +309,9 @@ def test_bad_rows_are_named_errors(rows, bounds, problem):
 
 def test_all_problems_are_listed_at_once():
     with pytest.raises(PlanError) as caught:
-        published_geometry([[1.0], [2.0]], 2, 0, None, None, None, np.random.default_rng(1), reflection="twice",
-                           rounding="up")  # fmt: skip
+        published_geometry(
+            [[1.0], [2.0]], 2, 0, None, None, None, np.random.default_rng(1), reflection="twice", rounding="up"
+        )
     assert len(caught.value.problems) == 3
     with pytest.raises(PlanError, match="clusters"):
         published_geometry([[1.0], [2.0]], 1, 1, None, None, None, np.random.default_rng(1))

@@ -22,8 +22,9 @@ def data(rows: int, seed: int, predictors: int = 1) -> tuple[np.ndarray, np.ndar
 
 
 def statistics(predictors: int, **facts) -> NoisyStatistics:
-    return NoisyStatistics(**{"target": (-1, 1), "predictors": ((-1, 1),) * predictors, "scale": "normal", "epsilon": 1,
-                              **facts})  # fmt: skip
+    return NoisyStatistics(
+        **{"target": (-1, 1), "predictors": ((-1, 1),) * predictors, "scale": "normal", "epsilon": 1, **facts}
+    )
 
 
 def moved(method: NoisyStatistics, records: np.ndarray, norm: int) -> np.ndarray:

@@ -64,8 +64,9 @@ def seed_proposals(tree: TreeModel, keep) -> np.ndarray:
 
 
 def kernel_proposals(model: KernelModel) -> np.ndarray:
-    return np.array([[np.prod([k[a, b] for k, a, b in zip(model.kernels, s, y, strict=True)]) for y in DOMAIN]
-                     for s in DOMAIN])  # fmt: skip
+    return np.array(
+        [[np.prod([k[a, b] for k, a, b in zip(model.kernels, s, y, strict=True)]) for y in DOMAIN] for s in DOMAIN]
+    )
 
 
 def some_seeds(rows: int) -> tuple[Seeds, np.ndarray]:
@@ -76,8 +77,11 @@ def some_seeds(rows: int) -> tuple[Seeds, np.ndarray]:
 
 
 def kernel_model() -> KernelModel:
-    columns = (Column("a", "category", values=("x", "y")), Column("b", "integer", bounds=(0, 2)),
-               Column("c", "category", values=("x", "y")))  # fmt: skip
+    columns = (
+        Column("a", "category", values=("x", "y")),
+        Column("b", "integer", bounds=(0, 2)),
+        Column("c", "category", values=("x", "y")),
+    )
     return KernelModel.of(Schema(name="t", columns=columns), NAMES, bandwidth=1.0, stay=0.8)
 
 
@@ -128,9 +132,20 @@ BANDWIDTH = 1.0955790961432328
 NEAR_A_CELL_END = (3, 9, 6)
 ALIKE = {
     "one": ({(0, 8, 8): 60, (6, 8, 7): 60, (1, 0, 7): 4, (7, 2, 11): 11, (0, 10, 11): 9, (4, 4, 1): 5}, (0, 7, 1)),
-    "two": ({(0, 8, 8): 600, (5, 9, 9): 600, (1, 1, 2): 31, (2, 10, 11): 132, (6, 3, 10): 6, (7, 4, 11): 45,
-             (5, 3, 0): 2, (3, 10, 2): 4}, (0, 8, 1)),
-}  # fmt: skip
+    "two": (
+        {
+            (0, 8, 8): 600,
+            (5, 9, 9): 600,
+            (1, 1, 2): 31,
+            (2, 10, 11): 132,
+            (6, 3, 10): 6,
+            (7, 4, 11): 45,
+            (5, 3, 0): 2,
+            (3, 10, 2): 4,
+        },
+        (0, 8, 1),
+    ),
+}
 """Pairs of neighbours, as rows with their counts and the record that is added: it flips the order of the columns."""
 
 
@@ -344,8 +359,9 @@ def test_passing_and_failing_leave_no_trace(schema, frame):
     made = sfumato.release(sfumato.read(frame, schema), method, seed=1)
     assert not any("fail" in key or "pass" in key for key in made.statistics)
     assert len(made.data) == 100
-    empty = sfumato.release(sfumato.read(frame.assign(age=18, sex="f", hours=None), schema.replace_columns({})),
-                            method, seed=1)  # fmt: skip
+    empty = sfumato.release(
+        sfumato.read(frame.assign(age=18, sex="f", hours=None), schema.replace_columns({})), method, seed=1
+    )
     assert set(empty.statistics) == set(made.statistics)
 
 

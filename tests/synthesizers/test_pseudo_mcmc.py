@@ -163,14 +163,22 @@ def test_a_weight_of_2_is_a_duplicate_and_a_weight_of_0_is_no_record(name: str) 
     twice = np.ones(24)
     twice[4], once = 2.0, np.ones(25)
     more = family.with_record(family.values[4], family.design[4:5, 1:])
-    assert np.allclose(engine.log_targets(flats, family.values, family.design, twice),
-                       engine.log_targets(flats, more.values, more.design, once), rtol=1e-12)  # fmt: skip
+    assert np.allclose(
+        engine.log_targets(flats, family.values, family.design, twice),
+        engine.log_targets(flats, more.values, more.design, once),
+        rtol=1e-12,
+    )
     without, less = np.ones(24), family.without(4)
     without[4] = 0.0
-    assert np.allclose(engine.log_targets(flats, family.values, family.design, without),
-                       engine.log_targets(flats, less.values, less.design, np.ones(23)), rtol=1e-12)  # fmt: skip
-    assert not np.allclose(engine.log_targets(flats, family.values, family.design, np.ones(24)),
-                           engine.log_targets(flats, less.values, less.design, np.ones(23)))  # fmt: skip
+    assert np.allclose(
+        engine.log_targets(flats, family.values, family.design, without),
+        engine.log_targets(flats, less.values, less.design, np.ones(23)),
+        rtol=1e-12,
+    )
+    assert not np.allclose(
+        engine.log_targets(flats, family.values, family.design, np.ones(24)),
+        engine.log_targets(flats, less.values, less.design, np.ones(23)),
+    )
 
 
 @needs_numpyro
@@ -197,10 +205,18 @@ def test_log_likelihoods_and_ranges_agree_with_scipy(name: str) -> None:
     assert np.allclose(found[inside > 1e-6], inside[inside > 1e-6], rtol=1e-6)
 
 
-@pytest.mark.parametrize(("low", "high", "mean", "size"), [
-    (0, 0, 3.0, 2.0), (2, 9, 3.0, 2.0), (400, 430, 3.0, 5.0), (3000, 3010, 2.0, 2.5),
-    (0, 3, 900.0, 200.0), (40, 40, 41.0, 1e6), (5, np.inf, 3.0, 2.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("low", "high", "mean", "size"),
+    [
+        (0, 0, 3.0, 2.0),
+        (2, 9, 3.0, 2.0),
+        (400, 430, 3.0, 5.0),
+        (3000, 3010, 2.0, 2.5),
+        (0, 3, 900.0, 200.0),
+        (40, 40, 41.0, 1e6),
+        (5, np.inf, 3.0, 2.0),
+    ],
+)
 def test_negative_binomial_ranges_are_exact_in_both_tails(low: float, high: float, mean: float, size: float) -> None:
     counts = np.arange(low, min(high, low + 4000) + 1)
     expected = logsumexp(stats.nbinom(size, size / (size + mean)).logpmf(counts))

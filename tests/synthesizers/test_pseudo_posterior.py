@@ -25,22 +25,31 @@ LABEL = "asymptotic, local, draw-based; not differential privacy"
 def people(rows: int = 500) -> pd.DataFrame:
     rng = np.random.default_rng(11)
     z = rng.uniform(0, 4, rows)
-    return pd.DataFrame({
-        "x": np.exp(1 + 0.5 * z + 0.4 * rng.standard_normal(rows)).clip(0.1, 400), "z": z,
-        "group": rng.choice(["a", "b", "c"], rows, p=[0.6, 0.3, 0.1]), "member": rng.random(rows) < 0.4,
-        "visits": rng.poisson(2, rows).clip(0, 20), "low": 0.5, "high": 1.5,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "x": np.exp(1 + 0.5 * z + 0.4 * rng.standard_normal(rows)).clip(0.1, 400),
+            "z": z,
+            "group": rng.choice(["a", "b", "c"], rows, p=[0.6, 0.3, 0.1]),
+            "member": rng.random(rows) < 0.4,
+            "visits": rng.poisson(2, rows).clip(0, 20),
+            "low": 0.5,
+            "high": 1.5,
+        }
+    )
 
 
-SCHEMA = Schema(name="people", columns=(
-    Column("x", "number", bounds=(0.1, 400.0), edges=(0.1, 1.0, 5.0, 20.0, 100.0, 400.0), unit="EUR"),
-    Column("z", "number", bounds=(0.0, 4.0)),
-    Column("group", "category", values=("a", "b", "c")),
-    Column("member", "boolean"),
-    Column("visits", "integer", bounds=(0, 20)),
-    Column("low", "number", bounds=(0.0, 1.0)),
-    Column("high", "number", bounds=(1.0, 3.0)),
-))  # fmt: skip
+SCHEMA = Schema(
+    name="people",
+    columns=(
+        Column("x", "number", bounds=(0.1, 400.0), edges=(0.1, 1.0, 5.0, 20.0, 100.0, 400.0), unit="EUR"),
+        Column("z", "number", bounds=(0.0, 4.0)),
+        Column("group", "category", values=("a", "b", "c")),
+        Column("member", "boolean"),
+        Column("visits", "integer", bounds=(0, 20)),
+        Column("low", "number", bounds=(0.0, 1.0)),
+        Column("high", "number", bounds=(1.0, 3.0)),
+    ),
+)
 
 
 @pytest.fixture
@@ -56,14 +65,18 @@ def weighted(**changes) -> PseudoPosterior:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"standard": "unweighted"}, {"standard": "weighted"}, {"standard": "weighted", "target_epsilon": 5},
-        {"standard": "capped", "target_epsilon": 6}, {"standard": "averaged", "ranges": "brackets"},
-        {"standard": "averaged", "ranges": (0.4, 1.8)}, {"standard": "truncated", "ranges": (0.6, 1.2)},
+        {"standard": "unweighted"},
+        {"standard": "weighted"},
+        {"standard": "weighted", "target_epsilon": 5},
+        {"standard": "capped", "target_epsilon": 6},
+        {"standard": "averaged", "ranges": "brackets"},
+        {"standard": "averaged", "ranges": (0.4, 1.8)},
+        {"standard": "truncated", "ranges": (0.6, 1.2)},
         {"standard": "averaged", "ranges": {"radius": [0.4, 1.8], "tail": [0.2, 2.4], "share": 0.05}},
         {"standard": "averaged", "ranges": {"columns": ["low", "high"]}},
         {"standard": "truncated", "ranges": {"brackets": [0, 10, 500]}},
     ],
-)  # fmt: skip
+)
 def test_every_published_standard_is_an_exposure(changes, table, tmp_path):
     book = Ledger(tmp_path / "ledger.db")
     book.open_table("people", epsilon=1, adjacency="add-remove")
@@ -73,9 +86,17 @@ def test_every_published_standard_is_an_exposure(changes, table, tmp_path):
     account = book.account("people")
     assert (account.spent_epsilon, account.exposures) == ("0", 1)
     about_rows = made.confidential
-    for key in ("claimed_epsilon", "records", "sum_of_weights", "share_of_zero_weights", "sign_of_highest_log_density",
-                "claim_with_whole_exponent", "oscillation_epsilon", "leave_one_out_loss",
-                "added_outlier_loss"):  # fmt: skip
+    for key in (
+        "claimed_epsilon",
+        "records",
+        "sum_of_weights",
+        "share_of_zero_weights",
+        "sign_of_highest_log_density",
+        "claim_with_whole_exponent",
+        "oscillation_epsilon",
+        "leave_one_out_loss",
+        "added_outlier_loss",
+    ):
         assert key in about_rows, key
     assert set(made.statistics) == {"unit", "family", "standard", "copies", "draws", "not_synthesised"}
     assert made.statistics["unit"] == "EUR"
@@ -242,10 +263,17 @@ def test_a_ledger_does_not_add_targets_to_rows(first, tmp_path):
         sfumato.release(table, other, ledger=book)
 
 
-RULED = Schema(name="ruled", adjacency="replace", rows=300, rules=(Rule("low <= high"),), columns=(
-    Column("low", "number", bounds=(0.0, 10.0)), Column("high", "number", bounds=(0.0, 20.0)),
-    Column("g", "category", values=("a", "b")),
-))  # fmt: skip
+RULED = Schema(
+    name="ruled",
+    adjacency="replace",
+    rows=300,
+    rules=(Rule("low <= high"),),
+    columns=(
+        Column("low", "number", bounds=(0.0, 10.0)),
+        Column("high", "number", bounds=(0.0, 20.0)),
+        Column("g", "category", values=("a", "b")),
+    ),
+)
 
 
 def ruled(high) -> pd.DataFrame:
@@ -261,8 +289,9 @@ def test_rules_hold_with_public_predictors(standard, copies, tmp_path):
     book = Ledger(tmp_path / "ledger.db")
     book.open_table("ruled", epsilon=10, adjacency="replace")
     frame = ruled(lambda low, rng: np.clip(low + 1 + rng.normal(0, 1, 300), 0, 20))
-    method = PseudoPosterior("high", ["low", "g"], "normal", standard, target_epsilon=3, public_predictors=True,
-                             copies=copies)  # fmt: skip
+    method = PseudoPosterior(
+        "high", ["low", "g"], "normal", standard, target_epsilon=3, public_predictors=True, copies=copies
+    )
     made = sfumato.release(sfumato.read(frame, RULED), method, ledger=book, seed=1)
     assert book.account("ruled").spent_epsilon == "3"
     assert made.statistics["rows_redrawn_for_rules"] > 0
@@ -317,7 +346,7 @@ def test_rows_that_cannot_keep_a_rule_are_left_out_and_counted(tmp_path):
         ({"standard": "clipped", "target_epsilon": 1, "predictors": "none"}, "rows"),
         ({"scale": 0.001}, "weights sum"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_named_and_nothing_is_recorded(changes, message, table, tmp_path):
     """Exposures included: what the rows cannot give is found by a fit before the record."""
     book = Ledger(tmp_path / "ledger.db")
@@ -364,7 +393,7 @@ def test_bad_input_is_named_and_nothing_is_recorded(changes, message, table, tmp
         ({"unit": "0"}, "unit must"),
         ({"public_predictors": "yes"}, "true or false"),
     ],
-)  # fmt: skip
+)
 def test_the_constructor_refuses_what_makes_no_sense(changes, message):
     with pytest.raises(PlanError, match=message):
         weighted(**changes)

@@ -49,8 +49,7 @@ def test_the_rank_step_keeps_marginals_in_any_unit(unit):
     assert ratios == pytest.approx([1.0, 1.0, 1.02], abs=0.02) and worst < 0.035 and change < 0.04
 
 
-@pytest.mark.parametrize(("unit", "ratios", "worst"),
-                         [(1.0, [0.39, 0.37, 0.47], 0.27), (50.0, [1.8, 1.9, 3.2], 0.46)])  # fmt: skip
+@pytest.mark.parametrize(("unit", "ratios", "worst"), [(1.0, [0.39, 0.37, 0.47], 0.27), (50.0, [1.8, 1.9, 3.2], 0.46)])
 def test_the_published_covariance_step_distorts_every_marginal(unit, ratios, worst):
     found, distance, _ = measured("covariance", unit)
     assert found == pytest.approx(ratios, rel=0.12) and distance == pytest.approx(worst, abs=0.03)
@@ -162,15 +161,27 @@ def test_bad_inputs_are_named_all_at_once():
     with pytest.raises(TableError) as refused:
         make_inputs("lhs", bad[:10], 10, generator, names=("age", "flat", "gap"))
     assert [problem.split(":")[0] for problem in refused.value.problems] == [
-        "10 rows are too few, at least 20 are needed", "flat", "gap"]  # fmt: skip
+        "10 rows are too few, at least 20 are needed",
+        "flat",
+        "gap",
+    ]
     with pytest.raises(TableError, match="age and again are the same up to unit and sign"):
         make_inputs("lhs", np.column_stack([x[:, 0], 5 - 2 * x[:, 0]]), 10, generator, names=("age", "again"))
 
 
-@pytest.mark.parametrize(("name", "rows", "options"), [
-    ("lsh", 50, {}), ("lhs", 1, {}), ("lhs", 3, {}), ("lhs", 50, {"step": "ranks"}), ("random", 50, {"unit": "cm"}),
-    ("random", 50, {"step": "rank"}), ("lhs", 50, {"bandwidths": [0.0]}), ("lhs", 50, {"bandwidths": [1e-9]}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "rows", "options"),
+    [
+        ("lsh", 50, {}),
+        ("lhs", 1, {}),
+        ("lhs", 3, {}),
+        ("lhs", 50, {"step": "ranks"}),
+        ("random", 50, {"unit": "cm"}),
+        ("random", 50, {"step": "rank"}),
+        ("lhs", 50, {"bandwidths": [0.0]}),
+        ("lhs", 50, {"bandwidths": [1e-9]}),
+    ],
+)
 def test_bad_choices_are_refused_by_name(name, rows, options):
     x, generator = simulated(13, 60)
     with pytest.raises(PlanError):

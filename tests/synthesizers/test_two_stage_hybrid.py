@@ -163,8 +163,13 @@ def test_a_blend_is_a_convolution_and_matching_saves_the_marginals():
 def test_bad_choices_are_refused_by_name():
     x, s, generator = uniform(2, 50, 10)
     common = {"tolerance": TOLERANCE, "generator": generator}
-    for choice in ({}, {"alpha": 0.5, "max_lid": 0.1}, {"alpha": 1.5}, {"alpha": np.nan},
-                   {"alpha": 0.5, "matching": "best"}):  # fmt: skip
+    for choice in (
+        {},
+        {"alpha": 0.5, "max_lid": 0.1},
+        {"alpha": 1.5},
+        {"alpha": np.nan},
+        {"alpha": 0.5, "matching": "best"},
+    ):
         with pytest.raises(PlanError):
             hybrid(x, s, **choice, **common)
     with pytest.raises(PlanError, match="as many synthetic"):

@@ -21,15 +21,22 @@ def people(rows: int = 600) -> pd.DataFrame:
     a, b = rng.uniform(0, 10, rows), rng.uniform(0, 1, rows)
     group = rng.choice(["x", "y"], rows, p=[0.7, 0.3])
     y = 3 * np.sin(a / 2) + 4 * b + 2 * (group == "y") + rng.normal(0, 0.2, rows)
-    return pd.DataFrame({"a": a, "b": b, "whole": rng.integers(0, 50, rows), "group": group, "y": y.clip(-10, 15),
-                         "high": y > 3})  # fmt: skip
+    return pd.DataFrame(
+        {"a": a, "b": b, "whole": rng.integers(0, 50, rows), "group": group, "y": y.clip(-10, 15), "high": y > 3}
+    )
 
 
-SCHEMA = Schema(name="people", columns=(
-    Column("a", "number", bounds=(0.0, 10.0)), Column("b", "number", bounds=(0.0, 1.0)),
-    Column("whole", "integer", bounds=(0, 49)), Column("group", "category", values=("x", "y")),
-    Column("y", "number", bounds=(-10.0, 15.0)), Column("high", "boolean"),
-))  # fmt: skip
+SCHEMA = Schema(
+    name="people",
+    columns=(
+        Column("a", "number", bounds=(0.0, 10.0)),
+        Column("b", "number", bounds=(0.0, 1.0)),
+        Column("whole", "integer", bounds=(0, 49)),
+        Column("group", "category", values=("x", "y")),
+        Column("y", "number", bounds=(-10.0, 15.0)),
+        Column("high", "boolean"),
+    ),
+)
 
 
 @pytest.fixture

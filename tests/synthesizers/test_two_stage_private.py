@@ -87,8 +87,10 @@ def square(moved: np.ndarray) -> int:
     return sum(int(v) ** 2 for v in moved.ravel())
 
 
-values = st.one_of(st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 1e300, -1e300, math.inf, -math.inf, math.nan, 5e-324]),
-                   st.floats(-1.5, 2.5))  # fmt: skip
+values = st.one_of(
+    st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 1e300, -1e300, math.inf, -math.inf, math.nan, 5e-324]),
+    st.floats(-1.5, 2.5),
+)
 records = st.tuples(*[values] * 4)
 
 
@@ -148,11 +150,20 @@ def test_every_gaussian_step_alone_at_a_canary(mutant):
 
 
 @settings(max_examples=60)
-@given(columns=st.integers(1, 12), epsilon=st.sampled_from([0.01, 0.5, 1, "1/3", 10, 50]), rows=st.integers(1, 10**9),
-       adjacency=st.sampled_from(ADJACENCIES))  # fmt: skip
+@given(
+    columns=st.integers(1, 12),
+    epsilon=st.sampled_from([0.01, 0.5, 1, "1/3", 10, 50]),
+    rows=st.integers(1, 10**9),
+    adjacency=st.sampled_from(ADJACENCIES),
+)
 def test_a_plan_is_a_function_of_public_facts(columns, epsilon, rows, adjacency):
-    facts = {"axes": (*(UNIT_BOX,) * (columns - 1), LEVELS), "categorical": (columns - 1,), "epsilon": epsilon,
-             "n_pub": rows, "adjacency": adjacency}  # fmt: skip
+    facts = {
+        "axes": (*(UNIT_BOX,) * (columns - 1), LEVELS),
+        "categorical": (columns - 1,),
+        "epsilon": epsilon,
+        "n_pub": rows,
+        "adjacency": adjacency,
+    }
     plan = plan_of(**facts)
     again = plan_of.__wrapped__(**facts)
     assert plan == again
@@ -176,11 +187,23 @@ def test_shares_are_those_of_the_recipe():
     assert "correlation" not in plan_of(axes=(UNIT_BOX,), categorical=()).shares
 
 
-@pytest.mark.parametrize("facts", [
-    {"n_pub": 0}, {"delta": 1.0}, {"delta": 0}, {"adjacency": "swap"}, {"epsilon": 0}, {"axes": (), "categorical": ()},
-    {"axes": (Axis(1, 1),) * 3}, {"axes": (Axis(0, math.inf),) * 3}, {"target": Axis(0, math.nan)},
-    {"target": Axis(3, 3)}, {"categorical": (0,)}, {"categorical": (3,)},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"n_pub": 0},
+        {"delta": 1.0},
+        {"delta": 0},
+        {"adjacency": "swap"},
+        {"epsilon": 0},
+        {"axes": (), "categorical": ()},
+        {"axes": (Axis(1, 1),) * 3},
+        {"axes": (Axis(0, math.inf),) * 3},
+        {"target": Axis(0, math.nan)},
+        {"target": Axis(3, 3)},
+        {"categorical": (0,)},
+        {"categorical": (3,)},
+    ],
+)
 def test_bad_plans_are_refused(facts):
     with pytest.raises(PlanError):
         plan_of(**facts)

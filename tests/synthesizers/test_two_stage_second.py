@@ -203,20 +203,23 @@ def test_nadaraya_watson_far_away_answers_with_the_nearest():
     assert np.min(np.abs(targets - response.predict(far))) < 1e-9
 
 
-@pytest.mark.parametrize(("change", "named", "said"), [
-    ({"targets": np.full(30, np.nan)}, TableError, "missing"),
-    ({"inputs": np.ones((10, 2)), "targets": np.ones(10)}, TableError, "at least 20"),
-    ({"inputs": np.ones((40, 2))}, TableError, "do not go with"),
-    ({"name": "magic"}, PlanError, "unknown"),
-    ({"lambdas": [0.0, 1e-3]}, PlanError, "must be positive"),
-    ({"lambdas": []}, PlanError, "must be positive"),
-    ({"kernel": "cubic"}, PlanError, "unknown"),
-    ({"reach": -1.0}, PlanError, "positive"),
-    ({"method": "guess"}, PlanError, "unknown"),
-    ({"method": "nystrom", "landmarks_by": "best"}, PlanError, "unknown"),
-    ({"targets": ["a"] * 30, "classes": True}, TableError, "one class"),
-    ({"name": "nadaraya-watson", "bandwidth": 0.0}, PlanError, "positive"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "named", "said"),
+    [
+        ({"targets": np.full(30, np.nan)}, TableError, "missing"),
+        ({"inputs": np.ones((10, 2)), "targets": np.ones(10)}, TableError, "at least 20"),
+        ({"inputs": np.ones((40, 2))}, TableError, "do not go with"),
+        ({"name": "magic"}, PlanError, "unknown"),
+        ({"lambdas": [0.0, 1e-3]}, PlanError, "must be positive"),
+        ({"lambdas": []}, PlanError, "must be positive"),
+        ({"kernel": "cubic"}, PlanError, "unknown"),
+        ({"reach": -1.0}, PlanError, "positive"),
+        ({"method": "guess"}, PlanError, "unknown"),
+        ({"method": "nystrom", "landmarks_by": "best"}, PlanError, "unknown"),
+        ({"targets": ["a"] * 30, "classes": True}, TableError, "one class"),
+        ({"name": "nadaraya-watson", "bandwidth": 0.0}, PlanError, "positive"),
+    ],
+)
 def test_bad_input_is_named(change, named, said):
     rng = np.random.default_rng(0)
     wanted = {"name": "krr", "inputs": rng.random((30, 2)), "targets": rng.random(30), **change}

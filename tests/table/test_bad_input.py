@@ -137,10 +137,15 @@ def test_files_of_a_glob_must_agree(tmp_path):
 
 
 def test_a_frame_with_mixed_types_is_read_as_text(tmp_path):
-    frame = pd.DataFrame({
-        "age": pd.Series([1, "two", 3.5], dtype=object), "sex": ["f", "m", "f"], "inc": [1.0, np.inf, np.nan],
-        "when": [dt.date(2020, 1, 1)] * 3, "ok": [True, False, True],
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "age": pd.Series([1, "two", 3.5], dtype=object),
+            "sex": ["f", "m", "f"],
+            "inc": [1.0, np.inf, np.nan],
+            "when": [dt.date(2020, 1, 1)] * 3,
+            "ok": [True, False, True],
+        }
+    )
     problems = [str(v) for v in sfumato.read(frame, SCHEMA).check()]
     assert any("age: 2 values cannot be read" in p for p in problems)
     assert any("inc: 1 value outside" in p for p in problems)
@@ -181,8 +186,9 @@ def test_random_bytes_are_refused_by_name(content: bytes, tmp_path):
 
 FIELD = st.one_of(
     st.text(alphabet=st.characters(blacklist_characters="\x00\r\n", blacklist_categories=["Cs"]), max_size=8),
-    st.integers(-10, 400).map(str), st.sampled_from(["nan", "inf", "", "f", "m", "2020-02-02", "true", "1e400"]),
-)  # fmt: skip
+    st.integers(-10, 400).map(str),
+    st.sampled_from(["nan", "inf", "", "f", "m", "2020-02-02", "true", "1e400"]),
+)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -111,8 +111,10 @@ def test_many_levels_are_checked_and_counted_on_every_engine():
     good = pa.table({"x": [levels[-1], levels[0], None, levels[-1]]})
     bad = pa.table({"x": ["moon", levels[0], "mars", "moon"]})
     for wrap in (lambda t: t, ibis.polars.connect().create_table):
-        tables = [sfumato.read(wrap(t) if wrap.__name__ == "<lambda>" else wrap(f"t{i}", t), schema)
-                  for i, t in enumerate((good, bad))]  # fmt: skip
+        tables = [
+            sfumato.read(wrap(t) if wrap.__name__ == "<lambda>" else wrap(f"t{i}", t), schema)
+            for i, t in enumerate((good, bad))
+        ]
         assert tables[0].check() == ()
         counts = tables[0].marginals([("x",)])[("x",)]
         assert (counts[0], counts[-2], counts[-1], counts.sum()) == (1, 2, 1, 4)

@@ -29,10 +29,16 @@ def test_a_draft_fits_the_data_it_was_drafted_from(tmp_path):
 
 
 def test_unusual_columns():
-    frame = pd.DataFrame({
-        "nothing": pd.Series([None] * 40, dtype="str"), "grade": [1, 2, 5, 9] * 10, "constant": [3] * 40,
-        "when": [dt.datetime(2020, 3, 4, 5, 6)] * 40, "free": [f"text {i}" for i in range(40)] , "one": [1.5] * 40,
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "nothing": pd.Series([None] * 40, dtype="str"),
+            "grade": [1, 2, 5, 9] * 10,
+            "constant": [3] * 40,
+            "when": [dt.datetime(2020, 3, 4, 5, 6)] * 40,
+            "free": [f"text {i}" for i in range(40)],
+            "one": [1.5] * 40,
+        }
+    )
     draft = Schema.draft(frame)
     assert draft["grade"].values == (1, 2, 5, 9)
     assert draft["constant"].bounds == (3, 3)

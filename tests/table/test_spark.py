@@ -31,9 +31,12 @@ def spark(tmp_path_factory):
     folder = tmp_path_factory.mktemp("spark")
     builder = SparkSession.builder.master("local[1]").appName("sfumato-tests")
     for key, value in {
-        "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g",
-        "spark.sql.warehouse.dir": str(folder), "spark.driver.host": "127.0.0.1",
-    }.items():  # fmt: skip
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.memory": "1g",
+        "spark.sql.warehouse.dir": str(folder),
+        "spark.driver.host": "127.0.0.1",
+    }.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")

@@ -91,9 +91,13 @@ def test_one_copy_has_no_spread():
 def test_everything_wrong_is_said_at_once():
     with pytest.raises(TableError) as caught:
         compare([1.0, float("nan")], [[], [[1.0]], ["a"], [1.0, float("inf")]])
-    assert caught.value.problems == ("copy 3: not numbers", "confidential values: 1 missing or infinite values",
-                                     "copy 1: empty", "copy 2: 2 dimensions instead of one",
-                                     "copy 4: 1 missing or infinite values")  # fmt: skip
+    assert caught.value.problems == (
+        "copy 3: not numbers",
+        "confidential values: 1 missing or infinite values",
+        "copy 1: empty",
+        "copy 2: 2 dimensions instead of one",
+        "copy 4: 1 missing or infinite values",
+    )
     with pytest.raises(TableError, match="no synthetic copy"):
         compare([1.0], [])
     with pytest.raises(TableError, match="copy 1: empty"):

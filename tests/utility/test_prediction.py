@@ -63,17 +63,20 @@ def test_the_profit_ratio_is_that_of_two_profits(beta, estimate):
     assert ratio <= 1 + 1e-12
 
 
-@pytest.mark.parametrize("call", [
-    lambda: optimal_markup([-1.5, -1.0, 0.2]),
-    lambda: optimal_profit_ratio(-1.5, -0.9),
-    lambda: optimal_markup(float("nan")),
-    lambda: mapd([0.0], [1.0]),
-    lambda: mapd([1.0, 2.0], [1.0]),
-    lambda: delta_mse(0.0, 1.0),
-    lambda: mean_squared_error([1.0, 2.0], [1.0]),
-    lambda: total_variation([[1.0]], [[1.0, 2.0]]),
-    lambda: total_variation([float("nan")], [1.0]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: optimal_markup([-1.5, -1.0, 0.2]),
+        lambda: optimal_profit_ratio(-1.5, -0.9),
+        lambda: optimal_markup(float("nan")),
+        lambda: mapd([0.0], [1.0]),
+        lambda: mapd([1.0, 2.0], [1.0]),
+        lambda: delta_mse(0.0, 1.0),
+        lambda: mean_squared_error([1.0, 2.0], [1.0]),
+        lambda: total_variation([[1.0]], [[1.0, 2.0]]),
+        lambda: total_variation([float("nan")], [1.0]),
+    ],
+)
 def test_what_makes_no_sense_is_refused(call):
     with pytest.raises(RiskError):
         call()

@@ -129,8 +129,9 @@ class Score:
         size = GRAIN * max(records, 1.0)
         mean, half = self.target.bound + noisy / size, self.scale * math.log(2 * self.rungs / (1 - level)) / size
         sd = math.sqrt(2) * self.scale / size
-        return Point(value=value, mean=mean, low=mean - half, high=mean + half, sd=sd, repeats=1,
-                     meets=noisy <= -self.margin)  # fmt: skip
+        return Point(
+            value=value, mean=mean, low=mean - half, high=mean + half, sd=sd, repeats=1, meets=noisy <= -self.margin
+        )
 
 
 @dataclass(frozen=True)
@@ -214,8 +215,10 @@ def _rung(
     candidate = with_value(method, parameter, value)
     made = plan(table, candidate, rows, None, seed, allow_weak=True)  # what counts is the ladder as a whole
     if any(not event.is_formal for event in made.events):
-        raise PlanError(f"{method.name} has no formal guarantee at {parameter} = {value:g}: nothing can be charged",
-                        next_step="choose a formal method, or use cost='declared'")  # fmt: skip
+        raise PlanError(
+            f"{method.name} has no formal guarantee at {parameter} = {value:g}: nothing can be charged",
+            next_step="choose a formal method, or use cost='declared'",
+        )
     return Rung(value, candidate, made, (*made.events, score.event(value, Randomness.of(seed).mode)))
 
 
@@ -343,9 +346,14 @@ def _selection(parameter: str, rungs: Sequence[Rung], climbed: int, score: Score
 def _charge(run: Sequence[Rung], rungs: Sequence[Rung], climbed: int, recorded: bool) -> Charge:
     spent, most = basic(_all_events(run)), basic(_all_events(rungs))
     return Charge(
-        epsilon=text(spent[0]), delta=text(spent[1]), most_epsilon=text(most[0]), most_delta=text(most[1]),
-        candidates_run=climbed, candidates=len(rungs), recorded=recorded,
-    )  # fmt: skip
+        epsilon=text(spent[0]),
+        delta=text(spent[1]),
+        most_epsilon=text(most[0]),
+        most_delta=text(most[1]),
+        candidates_run=climbed,
+        candidates=len(rungs),
+        recorded=recorded,
+    )
 
 
 def _words(score: Score) -> tuple[str, ...]:

@@ -25,13 +25,26 @@ LEVEL = 0.95
 
 
 def calibrate(
-    method: Method, target: str | Target, table: Table | None = None, pilot: Table | None = None, *,
-    grid: Sequence[float] | None = None, bisection: bool | tuple[float, float] = False, repeats: int = REPEATS,
-    cost: Cost | None = None, parameter: str = "epsilon", prefer: Prefer | None = None, level: float = LEVEL,
-    rows: int | None = None, seed: int | None = None, ledger: LedgerChoice = None,
-    score_epsilon: Number = SCORE_EPSILON, beta: float = BETA, options: Mapping[str, Any] | None = None,
+    method: Method,
+    target: str | Target,
+    table: Table | None = None,
+    pilot: Table | None = None,
+    *,
+    grid: Sequence[float] | None = None,
+    bisection: bool | tuple[float, float] = False,
+    repeats: int = REPEATS,
+    cost: Cost | None = None,
+    parameter: str = "epsilon",
+    prefer: Prefer | None = None,
+    level: float = LEVEL,
+    rows: int | None = None,
+    seed: int | None = None,
+    ledger: LedgerChoice = None,
+    score_epsilon: Number = SCORE_EPSILON,
+    beta: float = BETA,
+    options: Mapping[str, Any] | None = None,
     allow_weak: bool = False,
-) -> Calibration:  # fmt: skip
+) -> Calibration:
     """Find the values of a parameter at which a method meets a target, and say what the search itself costs.
 
     ``method`` is an instance; its own value of ``parameter`` is replaced. ``target`` is an expression over a metric:
@@ -46,8 +59,23 @@ def calibrate(
     and recorded one by one, and the one that is kept comes with the result. It states the cost of the whole ladder,
     which is refused above epsilon 20 or delta 0.1 unless ``allow_weak`` says that it is wanted.
     """
-    asked = _Asked(method, Target.parse(target), table, pilot, grid, bisection, repeats, cost, parameter, prefer,
-                   level, rows, seed, ledger, dict(options or {}))  # fmt: skip
+    asked = _Asked(
+        method,
+        Target.parse(target),
+        table,
+        pilot,
+        grid,
+        bisection,
+        repeats,
+        cost,
+        parameter,
+        prefer,
+        level,
+        rows,
+        seed,
+        ledger,
+        dict(options or {}),
+    )
     asked.require_sound()
     if asked.how == "private":
         return _charged(asked, score_epsilon, beta, allow_weak)
@@ -158,8 +186,18 @@ def _simulated(asked: _Asked) -> Calibration:
     subject = asked.subject
     subject.require_valid()
     most = len(asked.values) if asked.bisection is False else MOST_POINTS
-    curve = Curve(asked.method, asked.target, subject, asked.parameter, asked.repeats, asked.level, most, asked.seed,
-                  asked.rows, asked.options)  # fmt: skip
+    curve = Curve(
+        asked.method,
+        asked.target,
+        subject,
+        asked.parameter,
+        asked.repeats,
+        asked.level,
+        most,
+        asked.seed,
+        asked.rows,
+        asked.options,
+    )
     if asked.bisection is False:
         over_grid(curve, asked.values)
     else:
@@ -197,17 +235,38 @@ def _charged(asked: _Asked, score_epsilon: Number, beta: float, allow_weak: bool
     return result.model_copy(update=more)
 
 
-def _result(asked: _Asked, subject: Table, points: tuple[Point, ...], assumption: str, notes: tuple[str, ...],
-            ) -> Calibration:  # fmt: skip
+def _result(
+    asked: _Asked,
+    subject: Table,
+    points: tuple[Point, ...],
+    assumption: str,
+    notes: tuple[str, ...],
+) -> Calibration:
     intervals, target = intervals_of(points), asked.target
     return Calibration(
-        method=asked.method.name, table=subject.schema.name, parameter=asked.parameter, metric=target.metric.name,
-        kind=target.metric.kind, meaning=target.metric.meaning, target=str(target), comparison=target.comparison,
-        bound=target.bound, prefer=asked.prefer, search="grid" if asked.bisection is False else "bisection",
-        points=points, intervals=intervals, chosen=choice_of(intervals, asked.prefer), monotone=is_monotone(points),
-        level=asked.level, cost=asked.how, private_data_used=asked.how != "pilot", assumption=assumption,
-        randomness=Randomness.of(asked.seed).mode, options=asked.options, notes=notes,
-    )  # fmt: skip
+        method=asked.method.name,
+        table=subject.schema.name,
+        parameter=asked.parameter,
+        metric=target.metric.name,
+        kind=target.metric.kind,
+        meaning=target.metric.meaning,
+        target=str(target),
+        comparison=target.comparison,
+        bound=target.bound,
+        prefer=asked.prefer,
+        search="grid" if asked.bisection is False else "bisection",
+        points=points,
+        intervals=intervals,
+        chosen=choice_of(intervals, asked.prefer),
+        monotone=is_monotone(points),
+        level=asked.level,
+        cost=asked.how,
+        private_data_used=asked.how != "pilot",
+        assumption=assumption,
+        randomness=Randomness.of(asked.seed).mode,
+        options=asked.options,
+        notes=notes,
+    )
 
 
 def _assumption(asked: _Asked, name: str) -> str:

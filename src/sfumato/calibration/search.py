@@ -65,8 +65,16 @@ class Curve:
         first = self._trial(method, value, 0)
         if metric.is_exact(first):
             found = metric.measure(first)
-            return Point(value=value, mean=found, low=found, high=found, sd=0.0, repeats=1, exact=True,
-                         meets=self.target.is_met(found))  # fmt: skip
+            return Point(
+                value=value,
+                mean=found,
+                low=found,
+                high=found,
+                sd=0.0,
+                repeats=1,
+                exact=True,
+                meets=self.target.is_met(found),
+            )
         trials = [first, *(self._trial(method, value, index) for index in range(1, self.repeats))]
         return self._summary(value, [metric.measure(trial) for trial in trials])
 
@@ -79,8 +87,15 @@ class Curve:
         mean, sd = float(np.mean(found)), float(np.std(found, ddof=1))
         half = t_quantile(self.level, self.most, len(found)) * sd / math.sqrt(len(found))
         worst = self.target.worst(mean - half, mean + half)
-        return Point(value=value, mean=mean, low=mean - half, high=mean + half, sd=sd, repeats=len(found),
-                     meets=self.target.is_met(worst))  # fmt: skip
+        return Point(
+            value=value,
+            mean=mean,
+            low=mean - half,
+            high=mean + half,
+            sd=sd,
+            repeats=len(found),
+            meets=self.target.is_met(worst),
+        )
 
     def sorted(self) -> tuple[Point, ...]:
         """Return all points in the order of their values."""
@@ -98,9 +113,7 @@ def with_value(method: Method, parameter: str, value: float) -> Method:
     """Return the method with another value of a numeric parameter."""
     known = parameters_of(method)
     if parameter not in known:
-        raise PlanError(
-            f"{method.name} has no parameter {parameter!r}", next_step=f"use one of: {', '.join(known)}"
-        )  # fmt: skip
+        raise PlanError(f"{method.name} has no parameter {parameter!r}", next_step=f"use one of: {', '.join(known)}")
     kinds = {f.name: str(f.type) for f in dataclasses.fields(method)}  # pyright: ignore[reportArgumentType]
     whole = kinds[parameter].startswith("int") and not isinstance(known[parameter], bool)
     changed: Any = round(value) if whole else value

@@ -36,8 +36,9 @@ class Target:
             return text
         found = FORM.fullmatch(text)
         if found is None:
-            raise PlanError(f"{text!r} is not a target: metric, comparison, number",
-                            [f"metrics: {', '.join(METRICS)}"], EXAMPLE)  # fmt: skip
+            raise PlanError(
+                f"{text!r} is not a target: metric, comparison, number", [f"metrics: {', '.join(METRICS)}"], EXAMPLE
+            )
         name, comparison, number = found.groups()
         if comparison not in ("<=", ">="):
             raise PlanError(f"{text!r} compares by {comparison!r}", next_step=f"use <= or >=: {EXAMPLE}")
@@ -64,8 +65,11 @@ class Target:
         known = ", ".join(self.metric.known) or "none"
         problems += [f"unknown option {name!r}; it has: {known}" for name in options if name not in self.metric.known]
         if problems:
-            raise PlanError(f"{self.metric.name} cannot be measured here", problems,
-                            "choose another metric or method, or give the options")  # fmt: skip
+            raise PlanError(
+                f"{self.metric.name} cannot be measured here",
+                problems,
+                "choose another metric or method, or give the options",
+            )
 
 
 def _bound(number: str) -> float:

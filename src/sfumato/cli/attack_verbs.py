@@ -270,8 +270,16 @@ def _report(voice: Voice, table: Table, results: Sequence[AttackResult], reason:
     for note in notes:
         voice.say(note)
     voice.say(CONFIDENTIAL, style="yellow")
-    facts = [{**r.model_dump(mode="json"), "advantage": r.advantage, "succeeds": r.succeeds,
-              "refutes_claim": r.refutes_claim, "statement": r.statement()} for r in results]  # fmt: skip
+    facts = [
+        {
+            **r.model_dump(mode="json"),
+            "advantage": r.advantage,
+            "succeeds": r.succeeds,
+            "refutes_claim": r.refutes_claim,
+            "statement": r.statement(),
+        }
+        for r in results
+    ]
     voice.document({"notice": CONFIDENTIAL, "table": table.schema.name, "method_chosen": reason, "attacks": facts})
 
 

@@ -26,7 +26,7 @@ from sfumato.cli.arguments import (
     build_method,
     read_settings,
     wanted_ledger,
-)  # fmt: skip
+)
 from sfumato.cli.console import Voice
 from sfumato.errors import BundleError, PlanError
 from sfumato.releases.method import Method, method_class
@@ -96,12 +96,23 @@ def calibrate(
     with voice.counting(f"calibrating {method}") as progress:
         table = read(data, facts, delimiter, progress)
         found = calibrate(
-            wanted, asked, grid=_grid(grid), bisection=_range(bisection, search_range), repeats=repeats,
-            cost=cast("Any", cost), parameter=parameter, prefer=cast("Any", prefer), rows=rows, seed=seed,
-            ledger=book, score_epsilon=score_epsilon, options=read_settings(options or []),
-            pilot=table if cost == "pilot" else None, table=None if cost == "pilot" else table,
+            wanted,
+            asked,
+            grid=_grid(grid),
+            bisection=_range(bisection, search_range),
+            repeats=repeats,
+            cost=cast("Any", cost),
+            parameter=parameter,
+            prefer=cast("Any", prefer),
+            rows=rows,
+            seed=seed,
+            ledger=book,
+            score_epsilon=score_epsilon,
+            options=read_settings(options or []),
+            pilot=table if cost == "pilot" else None,
+            table=None if cost == "pilot" else table,
             allow_weak=allow_weak,
-        )  # fmt: skip
+        )
     bundle = _write(places, found)
     show(voice, found, places, bundle)
     body = {"page": str(places.page), "json": str(places.json), "bundle": bundle and str(bundle)}

@@ -141,8 +141,14 @@ class Voice:
 def shown_warnings(voice: Voice) -> Generator[None]:
     """Print warnings as sentences for people, not as lines of source code."""
 
-    def show(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None,
-             line: str | None = None) -> None:  # fmt: skip
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
         voice.complain(f"{category.__name__}: {message}")
 
     with warnings.catch_warnings():

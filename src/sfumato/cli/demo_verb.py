@@ -55,8 +55,10 @@ def demo(
     voice.say(f"3. opened a ledger for table 'households' with a cap of epsilon {CAP} and delta {DELTA}")
     bundles = _release_all(voice, data, schema, ledger, folder, seed)
     voice.say("")
-    voice.say(f"ledger: {folder / 'ledger.db'} ({'holds' if ledger.verify() else 'DAMAGED'}); spent "
-              f"{ledger.account(schema.name).spent_epsilon} of {CAP}")  # fmt: skip
+    voice.say(
+        f"ledger: {folder / 'ledger.db'} ({'holds' if ledger.verify() else 'DAMAGED'}); spent "
+        f"{ledger.account(schema.name).spent_epsilon} of {CAP}"
+    )
     for name in bundles:
         voice.say(f"open {folder / name / 'report.html'}", style="bold")
     voice.document(
@@ -83,8 +85,10 @@ def _schema(voice: Voice, data: Path, folder: Path) -> Schema:
     draft.save(folder / "households.draft.toml")
     confirmed = codebook().confirm()
     confirmed.save(folder / "households.toml")
-    voice.say(f"2. drafted a schema ({len(draft.columns)} columns), replaced what the rows had taught it by the public "
-              f"code book, and confirmed it: {folder / 'households.toml'}")  # fmt: skip
+    voice.say(
+        f"2. drafted a schema ({len(draft.columns)} columns), replaced what the rows had taught it by the public "
+        f"code book, and confirmed it: {folder / 'households.toml'}"
+    )
     return confirmed
 
 

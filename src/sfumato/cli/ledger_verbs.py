@@ -97,15 +97,19 @@ def show(ledger: Url = None, ledger_option: UrlOption = None, table: TableName =
     for account in accounts:
         unit = f"unit: {account.unit}" if account.unit else "the first formal event decides the unit"
         voice.say(f"{account.name}: {account.adjacency}, {unit}, {account.composition} composition")
-    voice.table("Events", ("no", "recorded", "table", "method", "noise", "epsilon", "delta"), [
-        [e.sequence, e.recorded_at[:19], e.table, *_event_cells(e.event)] for e in entries
-    ])  # fmt: skip
+    voice.table(
+        "Events",
+        ("no", "recorded", "table", "method", "noise", "epsilon", "delta"),
+        [[e.sequence, e.recorded_at[:19], e.table, *_event_cells(e.event)] for e in entries],
+    )
     for entry in entries:
         voice.say(_what_came_of_it(entry, outcomes.get(entry.sequence)))
-    voice.document({
-        "accounts": [account.model_dump(mode="json") for account in accounts],
-        "entries": [_entry_document(entry, outcomes.get(entry.sequence)) for entry in entries],
-    })  # fmt: skip
+    voice.document(
+        {
+            "accounts": [account.model_dump(mode="json") for account in accounts],
+            "entries": [_entry_document(entry, outcomes.get(entry.sequence)) for entry in entries],
+        }
+    )
     book.require_sound()
 
 

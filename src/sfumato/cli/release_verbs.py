@@ -28,7 +28,7 @@ from sfumato.cli.arguments import (
     choose_or_build,
     stages_as_rows,
     wanted_ledger,
-)  # fmt: skip
+)
 from sfumato.cli.console import EXIT_ERROR, Voice
 from sfumato.cli.interrupt import standing
 from sfumato.errors import SfumatoError

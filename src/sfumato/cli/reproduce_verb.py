@@ -81,8 +81,10 @@ def _in_parts(name: str, module: PaperModule) -> PaperInParts:
 def _refuse_overwrite(folder: Path, force: bool) -> None:
     present = [name for name in (PAGE, RESULTS) if (folder / name).exists()]
     if present and not force:
-        raise BundleError(f"{folder} already holds {' and '.join(present)}",
-                          next_step="choose another folder with --out, or add --force")  # fmt: skip
+        raise BundleError(
+            f"{folder} already holds {' and '.join(present)}",
+            next_step="choose another folder with --out, or add --force",
+        )
 
 
 def _write(folder: Path, files: dict[str, str]) -> dict[str, Path]:

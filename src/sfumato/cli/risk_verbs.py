@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
 risk_app = typer.Typer(no_args_is_help=True, help="Measure what a release would give away, before it is made.")
 SHORT = {
-    "epsilon": "eps", "conservative": "cons.", "record by person": "by person", "plurality by person": "plural.",
+    "epsilon": "eps",
+    "conservative": "cons.",
+    "record by person": "by person",
+    "plurality by person": "plural.",
     **{f"TVD {order}-way": f"TVD {order}" for order in (1, 2, 3)},
-}  # fmt: skip
+}
 LEFT_OUT = "soft by person"
 """The page and the JSON file have it; a terminal of 80 columns has no place for it."""
 DRAFT = "the schema is a draft: no guarantee is claimed here, and no release may use it before it is confirmed"
@@ -77,9 +80,14 @@ def homogeneity(
     with voice.counting("counting cells") as progress:
         cells = _cells(pilot or data, _pilot_schema(facts, asked) if pilot else facts, asked, delimiter, progress)
     found = curves(
-        replace(cells, schema=facts), grid, target=target, mechanism=mechanism, view=cast("Any", view),
-        weights=cast("Any", weights), pilot=Path(pilot).name if pilot else None,
-    )  # fmt: skip
+        replace(cells, schema=facts),
+        grid,
+        target=target,
+        mechanism=mechanism,
+        view=cast("Any", view),
+        weights=cast("Any", weights),
+        pilot=Path(pilot).name if pilot else None,
+    )
     document = _document(found)
     _write(places, found, document, facts.is_draft)
     _show(voice, found, places, facts.is_draft)

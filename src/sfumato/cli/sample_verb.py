@@ -72,8 +72,18 @@ def _show(voice: Voice, fitted: FittedModel, written: Written, out: str) -> None
         voice.say(f"rows mended to keep {rule!r}: {count:,}")
     voice.say(f"rows replaced to keep the rules: {written.replaced:,}")
     voice.say(f"{written.rows:,} rows of {len(fitted.names)} columns: {out}", style="bold")
-    voice.document({
-        "file": out, "rows": written.rows, "columns": list(fitted.names), "method": fitted.method,
-        "repaired": dict(written.repaired), "replaced": written.replaced, "spent_epsilon": "0", "why": FREE,
-        "guarantee": guarantee.model_dump(mode="json"), "statement": guarantee.statement(), "stamp": fitted.stamp,
-    })  # fmt: skip
+    voice.document(
+        {
+            "file": out,
+            "rows": written.rows,
+            "columns": list(fitted.names),
+            "method": fitted.method,
+            "repaired": dict(written.repaired),
+            "replaced": written.replaced,
+            "spent_epsilon": "0",
+            "why": FREE,
+            "guarantee": guarantee.model_dump(mode="json"),
+            "statement": guarantee.statement(),
+            "stamp": fitted.stamp,
+        }
+    )

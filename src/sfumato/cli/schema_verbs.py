@@ -95,8 +95,11 @@ def confirm(
     target = out or schema
     _write(_confirmed_text(Path(schema).read_text(encoding="utf-8"), confirmed), target)
     rows = [[c.name, c.kind, _domain(c.bounds, c.values), c.size, c.role or ""] for c in confirmed]
-    voice.table(f"You vouch that this is public about table {confirmed.name!r}",
-                ("column", "kind", "bounds or values", "cells", "role"), rows)  # fmt: skip
+    voice.table(
+        f"You vouch that this is public about table {confirmed.name!r}",
+        ("column", "kind", "bounds or values", "cells", "role"),
+        rows,
+    )
     voice.say(f"confirmed: {target}")
     voice.document({"table": confirmed.name, "path": target, "draft": False})
 

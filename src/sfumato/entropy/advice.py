@@ -96,9 +96,15 @@ def counts_error(n: int, shares: tuple[float, ...], epsilon: float, adjacency: A
 
 
 def epsilon_for_entropy_error(
-    target: float, n: int, cells: int, adjacency: Adjacency = "replace", way: Way = "direct",
-    shape: str | ArrayLike = "zipf", order: float = 1.0, confidence: float | None = None,
-) -> float:  # fmt: skip
+    target: float,
+    n: int,
+    cells: int,
+    adjacency: Adjacency = "replace",
+    way: Way = "direct",
+    shape: str | ArrayLike = "zipf",
+    order: float = 1.0,
+    confidence: float | None = None,
+) -> float:
     """Return the epsilon at which the predicted error of the entropy, in bits, meets a target. Touches no data.
 
     The error is the mean absolute one, or with ``confidence`` the one that is kept with that probability (direct way).
@@ -149,6 +155,8 @@ def _named_shape(shape: str | ArrayLike, cells: int) -> NDArray[np.float64]:
 def _shares(shape: ArrayLike, cells: int) -> NDArray[np.float64]:
     shares = np.asarray(shape, dtype=float).ravel()
     if shares.size != cells or not np.isfinite(shares).all() or shares.min() < 0 or shares.sum() <= 0:
-        raise PlanError(f"the shape must be {cells} shares of 0 or more, found {shares.size} numbers",
-                        next_step="give one public share for each cell")  # fmt: skip
+        raise PlanError(
+            f"the shape must be {cells} shares of 0 or more, found {shares.size} numbers",
+            next_step="give one public share for each cell",
+        )
     return shares / shares.sum()

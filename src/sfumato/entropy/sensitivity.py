@@ -43,8 +43,10 @@ def sensitivity(n: int, cells: int, order: float = 1.0, adjacency: Adjacency = "
     """
     refuse_order(order)
     if n < 1 or cells < 1 or n != int(n) or cells != int(cells):
-        raise PlanError(f"n and cells must be whole numbers of at least 1, found {n!r} and {cells!r}",
-                        next_step="give the public number of records and of cells")  # fmt: skip
+        raise PlanError(
+            f"n and cells must be whole numbers of at least 1, found {n!r} and {cells!r}",
+            next_step="give the public number of records and of cells",
+        )
     if adjacency not in ("replace", "add-remove"):
         raise PlanError(f"unknown adjacency {adjacency!r}", next_step="use 'replace' or 'add-remove'")
     if cells == 1 or (n == 1 and adjacency == "replace"):

@@ -27,6 +27,7 @@ def require_files(folder: Path, files: Sequence[str]) -> None:
     missing = absent(folder, files)
     if missing:
         raise TableError(
-            f"the paper's tables are not in {str(folder)!r}", [f"no file {name}" for name in missing],
+            f"the paper's tables are not in {str(folder)!r}",
+            [f"no file {name}" for name in missing],
             f"set {DATA_VARIABLE} to the folder that holds {' and '.join(files)}",
-        )  # fmt: skip
+        )

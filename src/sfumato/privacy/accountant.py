@@ -141,8 +141,12 @@ def _shared_facts(events: Sequence[Event]) -> dict[str, Any]:
     }
 
 
-def guarantee_of(events: Sequence[Event], epsilon: Fraction, delta: Fraction, assumptions: tuple[str, ...] = (),
-                 ) -> Guarantee:  # fmt: skip
+def guarantee_of(
+    events: Sequence[Event],
+    epsilon: Fraction,
+    delta: Fraction,
+    assumptions: tuple[str, ...] = (),
+) -> Guarantee:
     """Return the guarantee of formal events for totals that an accountant computed."""
     kinds = {kind_of(event.kind).guarantee for event in events}
     kind: Any = "approximate" if delta else (kinds.pop() if len(kinds) == 1 else "pure")

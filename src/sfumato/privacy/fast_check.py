@@ -50,13 +50,19 @@ def self_test() -> list[SelfCheck]:
     checks: list[tuple[str, str, Callable[[], bool]]] = [
         ("the cipher gives the published answer", "the cipher does not give the published answer", _cipher_is_right),
         ("two calls draw under two keys", "two calls drew the same words", _keys_are_fresh),
-        ("the compiled search inverts tables", "the compiled search differs from whole-number bisection",
-         _search_is_right),
+        (
+            "the compiled search inverts tables",
+            "the compiled search differs from whole-number bisection",
+            _search_is_right,
+        ),
         ("signs and digits are joined", "the compiled signs or digits are wrong", _joining_is_right),
-        ("proposals are kept or refused rightly", "the compiled rejection differs from exact arithmetic",
-         _rejection_is_right),
+        (
+            "proposals are kept or refused rightly",
+            "the compiled rejection differs from exact arithmetic",
+            _rejection_is_right,
+        ),
         ("count and noise are clamped, not wrapped", "the sum of count and noise is not clamped", _sum_is_right),
-    ]  # fmt: skip
+    ]
     return [_run(*check) for check in checks]
 
 

@@ -72,8 +72,18 @@ def join_digits(noise: Any, rest: Any, run: int) -> None:
 
 
 @compiled
-def propose(coarse: Any, signs: Any, low: Any, uniform: Any, run_bits: int, bits: int, rate: float, close: float,
-            noise: Any, verdict: Any) -> None:  # fmt: skip
+def propose(
+    coarse: Any,
+    signs: Any,
+    low: Any,
+    uniform: Any,
+    run_bits: int,
+    bits: int,
+    rate: float,
+    close: float,
+    noise: Any,
+    verdict: Any,
+) -> None:
     """Write coarse 2^run_bits + low bits with its sign, and whether a uniform number keeps it."""
     run_mask = (np.int64(1) << np.int64(run_bits)) - np.int64(1)
     mask = np.int64((np.int64(1) << np.int64(bits)) - 1)

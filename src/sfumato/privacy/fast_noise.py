@@ -39,8 +39,9 @@ SEGMENT = 1 << 20
 LARGEST = np.iinfo(np.int64).max
 
 
-def fast_laplace(counts: ArrayLike, scale: Fraction | float, randomness: Randomness | None = None,
-                 bits: int = BITS) -> Counts:  # fmt: skip
+def fast_laplace(
+    counts: ArrayLike, scale: Fraction | float, randomness: Randomness | None = None, bits: int = BITS
+) -> Counts:
     """Return the counts with discrete Laplace noise.
 
     A float scale means its exact binary value. Fewer ``bits`` cost time and leave the law as it is: tests use them.
@@ -54,8 +55,9 @@ def fast_laplace(counts: ArrayLike, scale: Fraction | float, randomness: Randomn
     return _noisy(counts, partial(digit_laplace, exact), randomness, bits)
 
 
-def fast_gaussian(counts: ArrayLike, sigma: Fraction | float, randomness: Randomness | None = None,
-                  bits: int = BITS) -> Counts:  # fmt: skip
+def fast_gaussian(
+    counts: ArrayLike, sigma: Fraction | float, randomness: Randomness | None = None, bits: int = BITS
+) -> Counts:
     """Return the counts with discrete Gaussian noise of parameter sigma, a float meaning its exact binary value.
 
     >>> int(fast_gaussian([100], 0.001)[0])

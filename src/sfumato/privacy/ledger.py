@@ -49,8 +49,15 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({str(self._store)!r})"
 
-    def open_table(self, name: str, *, epsilon: Number, delta: Number = 0, adjacency: str = "add-remove",
-                   composition: str = "basic") -> Account:  # fmt: skip
+    def open_table(
+        self,
+        name: str,
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        adjacency: str = "add-remove",
+        composition: str = "basic",
+    ) -> Account:
         """Open an account with caps, making the ledger if there is none; the same caps again change nothing.
 
         ``composition="basic"`` adds up epsilon and delta exactly and holds even when each release is chosen after
@@ -70,8 +77,14 @@ class Ledger:
             raise other_terms(present, wanted)
         return present or wanted
 
-    def check(self, name: str, events: Event | Sequence[Event] | None = None, *, epsilon: Number | None = None,
-              delta: Number = 0) -> Account:  # fmt: skip
+    def check(
+        self,
+        name: str,
+        events: Event | Sequence[Event] | None = None,
+        *,
+        epsilon: Number | None = None,
+        delta: Number = 0,
+    ) -> Account:
         """Return the account as it stands if the cap allows the events; otherwise raise. Records nothing."""
         request = Request.of(events, epsilon, delta)
         with self._store.read() as connection:
@@ -79,8 +92,15 @@ class Ledger:
             admitted(account, request.events_for(account), lambda: _formal_events(connection, account))
             return _composed(connection, account)
 
-    def spend(self, name: str, events: Event | Sequence[Event] | None = None, *, epsilon: Number | None = None,
-              delta: Number = 0, note: str = "") -> tuple[Entry, ...]:  # fmt: skip
+    def spend(
+        self,
+        name: str,
+        events: Event | Sequence[Event] | None = None,
+        *,
+        epsilon: Number | None = None,
+        delta: Number = 0,
+        note: str = "",
+    ) -> tuple[Entry, ...]:
         """Check the cap and record the events in one transaction: all of them or none.
 
         Give ``epsilon`` (and ``delta``) instead of events for a release that was made elsewhere. Exposures are

@@ -48,8 +48,9 @@ class Account(BaseModel):
     """Under tight composition, epsilon of all formal events together at the cap's delta."""
 
     @classmethod
-    def opened(cls, name: str, epsilon: Number, delta: Number = 0, adjacency: str = "add-remove",
-               composition: str = "basic") -> Account:  # fmt: skip
+    def opened(
+        cls, name: str, epsilon: Number, delta: Number = 0, adjacency: str = "add-remove", composition: str = "basic"
+    ) -> Account:
         """Return a new account after checking its terms."""
         _refuse_odd_name(name)
         _refuse_unknown("adjacency", adjacency, ("add-remove", "replace"))

@@ -24,8 +24,9 @@ class Request:
     note: str
 
     @classmethod
-    def of(cls, events: Event | Sequence[Event] | None, epsilon: Number | None, delta: Number,
-           note: str = "") -> Request:  # fmt: skip
+    def of(
+        cls, events: Event | Sequence[Event] | None, epsilon: Number | None, delta: Number, note: str = ""
+    ) -> Request:
         """Read the arguments of ``check`` and ``spend``: events, or an epsilon, never both."""
         given = checked_events((events,) if isinstance(events, Event) else tuple(events or ()))
         if bool(given) == (epsilon is not None):

@@ -32,8 +32,20 @@ from sfumato.privacy.opendp_noise import privacy_map
 from sfumato.privacy.randomness import Randomness
 from sfumato.privacy.whole_counts import LARGEST_FAST_SCALE, Counts, as_counts
 
-__all__ = ["Counts", "Sampler", "add_gaussian", "add_laplace", "add_laplace_scale", "as_counts", "gaussian_chunks",
-           "laplace_chunks", "laplace_scale", "privacy_map", "require_seedable", "sampler_in_use"]  # fmt: skip
+__all__ = [
+    "Counts",
+    "Sampler",
+    "add_gaussian",
+    "add_laplace",
+    "add_laplace_scale",
+    "as_counts",
+    "gaussian_chunks",
+    "laplace_chunks",
+    "laplace_scale",
+    "privacy_map",
+    "require_seedable",
+    "sampler_in_use",
+]
 
 OPENDP = "OpenDP"
 Add = Callable[[ArrayLike, Fraction, Randomness | None], Counts]
@@ -54,8 +66,12 @@ def laplace_scale(epsilon: Number, sensitivity: int = 1) -> float:
     return round_up(positive(sensitivity, "sensitivity") / positive(epsilon))
 
 
-def add_laplace(counts: ArrayLike, epsilon: Number, sensitivity: int = 1, randomness: Randomness | None = None,
-                ) -> Counts:  # fmt: skip
+def add_laplace(
+    counts: ArrayLike,
+    epsilon: Number,
+    sensitivity: int = 1,
+    randomness: Randomness | None = None,
+) -> Counts:
     """Return the counts with discrete Laplace noise of scale sensitivity / epsilon, kept as a fraction: epsilon-DP.
 
     >>> int(add_laplace([100], epsilon=1000.0)[0])
@@ -74,8 +90,11 @@ def add_gaussian(counts: ArrayLike, sigma: Number, randomness: Randomness | None
     return _add(counts, _recorded(sigma, "sigma"), "gaussian", randomness)
 
 
-def laplace_chunks(chunks: Iterable[ArrayLike], scale: Number, randomness: Randomness | None = None,
-                   ) -> Iterator[Counts]:  # fmt: skip
+def laplace_chunks(
+    chunks: Iterable[ArrayLike],
+    scale: Number,
+    randomness: Randomness | None = None,
+) -> Iterator[Counts]:
     """Yield every chunk of a vector that does not fit in memory with its noise; each is drawn under a key of its own.
 
     >>> [part.shape for part in laplace_chunks(([0, 0], [0]), 1.0)]
@@ -84,8 +103,11 @@ def laplace_chunks(chunks: Iterable[ArrayLike], scale: Number, randomness: Rando
     return map(partial(add_laplace_scale, scale=_recorded(scale, "scale"), randomness=randomness), chunks)
 
 
-def gaussian_chunks(chunks: Iterable[ArrayLike], sigma: Number, randomness: Randomness | None = None,
-                    ) -> Iterator[Counts]:  # fmt: skip
+def gaussian_chunks(
+    chunks: Iterable[ArrayLike],
+    sigma: Number,
+    randomness: Randomness | None = None,
+) -> Iterator[Counts]:
     """Yield every chunk of a vector that does not fit in memory with its Gaussian noise."""
     return map(partial(add_gaussian, sigma=_recorded(sigma, "sigma"), randomness=randomness), chunks)
 

@@ -86,9 +86,19 @@ def largest_bias(on: Basis, rho: float) -> float:
     return float((rho / (on.values + rho)).max())
 
 
-def error_split(pilot: ArrayLike, n: int, rho: Number, clip: Number, epsilon: Number, delta: Number, *,
-                kernel: str = "wiener", length_scale: float | None = None, positions: Sequence[float] | None = None,
-                adjacency: str = "replace") -> ErrorSplit:  # fmt: skip
+def error_split(
+    pilot: ArrayLike,
+    n: int,
+    rho: Number,
+    clip: Number,
+    epsilon: Number,
+    delta: Number,
+    *,
+    kernel: str = "wiener",
+    length_scale: float | None = None,
+    positions: Sequence[float] | None = None,
+    adjacency: str = "replace",
+) -> ErrorSplit:
     """Return noise and bias for ``n`` paths like those of a pilot; the bias includes what clipping takes away.
 
     The pilot is used as it is: it must be public, or its own release.
@@ -101,9 +111,20 @@ def error_split(pilot: ArrayLike, n: int, rho: Number, clip: Number, epsilon: Nu
     return ErrorSplit(float(rho), noise, measured(float(rho)))
 
 
-def best_rho(n: int, clip: Number, epsilon: Number, delta: Number, *, steps: int = 80, kernel: str = "wiener",
-             length_scale: float | None = None, positions: Sequence[float] | None = None, adjacency: str = "replace",
-             smoothness: float | None = None, pilot: ArrayLike | None = None) -> RhoChoice:  # fmt: skip
+def best_rho(
+    n: int,
+    clip: Number,
+    epsilon: Number,
+    delta: Number,
+    *,
+    steps: int = 80,
+    kernel: str = "wiener",
+    length_scale: float | None = None,
+    positions: Sequence[float] | None = None,
+    adjacency: str = "replace",
+    smoothness: float | None = None,
+    pilot: ArrayLike | None = None,
+) -> RhoChoice:
     """Return the rho with the smallest error, without looking at the private paths.
 
     With a ``pilot`` the bias is measured on it. Otherwise it is the worst bias of a mean whose kernel norm is at most
@@ -134,8 +155,14 @@ def best_rho(n: int, clip: Number, epsilon: Number, delta: Number, *, steps: int
     return RhoChoice(min(curve, key=lambda split: split.total), source, curve)
 
 
-def _noise_of(on: Basis, n: int, clip: float, epsilon: Number, delta: Number, adjacency: str,
-              ) -> Callable[[float], float]:  # fmt: skip
+def _noise_of(
+    on: Basis,
+    n: int,
+    clip: float,
+    epsilon: Number,
+    delta: Number,
+    adjacency: str,
+) -> Callable[[float], float]:
     unit = noise_rmse(on, 1.0, n, clip, epsilon, delta, "replace") / on.reach(1.0)  # one calibration for all rho
     share = 1 / (2 * math.sqrt(on.spread))
     if adjacency == "replace":
@@ -171,8 +198,17 @@ def _search(noise: Callable[[float], float], bias: Callable[[float], float], sca
     return tuple(sorted(errors, key=lambda error: error.rho))
 
 
-def _refuse(n: int, clip: Number, epsilon: Number, delta: Number, adjacency: str, kernel: str,
-            length_scale: float | None, positions: Sequence[float] | None, **more: Any) -> None:  # fmt: skip
+def _refuse(
+    n: int,
+    clip: Number,
+    epsilon: Number,
+    delta: Number,
+    adjacency: str,
+    kernel: str,
+    length_scale: float | None,
+    positions: Sequence[float] | None,
+    **more: Any,
+) -> None:
     problems = above_zero(n=n, clip=clip, epsilon=epsilon, **more) + delta_problems(delta)
     problems += adjacency_problems(adjacency) + kernel_problems(kernel, length_scale)
     problems += position_problems(positions, more["points"])

@@ -73,8 +73,10 @@ class EntropyRelease:
         sound_parameters(self)
         refuse_order(self.renyi_order)
         if 0 < abs(self.renyi_order - 1) < NEAR_SHANNON:
-            raise PlanError(f"order {self.renyi_order!r} is too near 1: its formula loses digits that the proof needs",
-                            next_step="use order 1, the Shannon entropy")  # fmt: skip
+            raise PlanError(
+                f"order {self.renyi_order!r} is too near 1: its formula loses digits that the proof needs",
+                next_step="use order 1, the Shannon entropy",
+            )
         # infinity has no number in JSON, so that the parameters of a release write it as a word
         object.__setattr__(self, "order", "inf" if math.isinf(self.renyi_order) else self.renyi_order)
         if self.rows_at_least is not None:
@@ -102,19 +104,31 @@ class EntropyRelease:
         scale = laplace_scale(self.epsilon, UNITS + SLACK)
         stage = f"entropy of {' x '.join(self._counts().sets[0])}"
         part = Part(stage=stage, cells=1, sensitivity=UNITS + SLACK, scale=scale)
-        event = Event(kind="discrete-laplace", epsilon=text(exact(self.epsilon)), parts=(part,),
-                      note=f"lattice step {bound / UNITS!r} bits",
-                      **event_facts(self.name, schema, randomness))  # fmt: skip
-        shown = Stage(name=stage, cells=1, noise="discrete laplace", scale=scale * bound / UNITS,
-                      epsilon=text(exact(self.epsilon)), share="1")  # fmt: skip
+        event = Event(
+            kind="discrete-laplace",
+            epsilon=text(exact(self.epsilon)),
+            parts=(part,),
+            note=f"lattice step {bound / UNITS!r} bits",
+            **event_facts(self.name, schema, randomness),
+        )
+        shown = Stage(
+            name=stage,
+            cells=1,
+            noise="discrete laplace",
+            scale=scale * bound / UNITS,
+            epsilon=text(exact(self.epsilon)),
+            share="1",
+        )
         return counted.model_copy(update={"events": (event,), "stages": (shown,), "cells": 1})
 
     def bound(self, schema: Schema) -> float:
         """Return the public sensitivity in bits."""
         cells = math.prod(schema.shape(self._counts().sets[0]))
         if cells == 1:
-            raise PlanError(f"column {self.column!r} has one cell: its entropy is 0, and nothing needs releasing",
-                            next_step="choose a column with at least two cells")  # fmt: skip
+            raise PlanError(
+                f"column {self.column!r} has one cell: its entropy is 0, and nothing needs releasing",
+                next_step="choose a column with at least two cells",
+            )
         if schema.rows is not None:
             return _above_zero(sensitivity(schema.rows, cells, self.renyi_order, "replace"), schema.rows)
         least = self._least(schema)
@@ -159,8 +173,9 @@ class EntropyRelease:
     def _table(self, entropy: float, plan: Plan) -> pa.Table:
         columns = " x ".join(self._counts().sets[0])
         spread = plan.stages[0].scale * math.sqrt(2)
-        return pa.table({"column": [columns], "order": [f"{self.renyi_order:g}"], "entropy_bits": [entropy],
-                         "noise_sd": [spread]})  # fmt: skip
+        return pa.table(
+            {"column": [columns], "order": [f"{self.renyi_order:g}"], "entropy_bits": [entropy], "noise_sd": [spread]}
+        )
 
     def _statistics(self, released: float, plan: Plan) -> dict[str, float | str]:
         scale = plan.stages[0].scale
@@ -196,14 +211,18 @@ def _above_zero(bound: float, rows: int) -> float:
     if bound / UNITS >= FINEST_STEP:
         return float(bound)
     if bound > 0:
-        raise PlanError(f"with {rows:,} rows one record moves the entropy by too little for exact noise",
-                        next_step="give a smaller public lower bound, or release the counts")  # fmt: skip
+        raise PlanError(
+            f"with {rows:,} rows one record moves the entropy by too little for exact noise",
+            next_step="give a smaller public lower bound, or release the counts",
+        )
     raise PlanError(f"with {rows} row the entropy is always 0", next_step="a table needs at least two rows")
 
 
 def _whole(rows: int) -> int:
     number = exact(rows, "rows_at_least")
     if number.denominator != 1 or number < 2:
-        raise PlanError(f"rows_at_least must be a whole number of at least 2, found {rows}",
-                        next_step="give a public lower bound on the number of rows, for example 1000")  # fmt: skip
+        raise PlanError(
+            f"rows_at_least must be a whole number of at least 2, found {rows}",
+            next_step="give a public lower bound on the number of rows, for example 1000",
+        )
     return int(number)

@@ -131,8 +131,9 @@ def noisy_total(noisy: Mapping[tuple[str, ...], NDArray[Any]]) -> float:
     return max(float(weights @ totals / weights.sum()), 0.0)
 
 
-def fit_noisy(noisy: Mapping[tuple[str, ...], NDArray[np.int64]], plan: Plan, total: float,
-              coarse_first: bool = False) -> TreeModel:  # fmt: skip
+def fit_noisy(
+    noisy: Mapping[tuple[str, ...], NDArray[np.int64]], plan: Plan, total: float, coarse_first: bool = False
+) -> TreeModel:
     """Fit a tree to noisy tables, whose noise is that of the plan's events; its root is the first column.
 
     With ``coarse_first`` the root is the column whose noisy counts are least spread.

@@ -72,9 +72,16 @@ CLEAR = 5
 """A noisy number of rows below this many of its standard deviations is not clearly above 0."""
 
 
-def sensitivity(n: int, rho: float, clip: float = 1.0, steps: int = 80, adjacency: str = "replace",
-                continuum: bool = False, kernel: str = "wiener", length_scale: float | None = None,
-                ) -> float:  # fmt: skip
+def sensitivity(
+    n: int,
+    rho: float,
+    clip: float = 1.0,
+    steps: int = 80,
+    adjacency: str = "replace",
+    continuum: bool = False,
+    kernel: str = "wiener",
+    length_scale: float | None = None,
+) -> float:
     """Return by how much, in kernel norm, one path can move the ridge mean of ``n`` paths.
 
     (2 clip / n) max sqrt(lambda) / (lambda + rho), with n + 1 in place of n under add-remove (from n to n + 1 paths).
@@ -101,8 +108,14 @@ def _reach(rho: float, steps: int, continuum: bool, kernel: str, length_scale: f
     return basis(even_positions(steps), kernel, length_scale).reach(rho)
 
 
-def ridge_mean(paths: ArrayLike, rho: float, clip: float = 1.0, kernel: str = "wiener",
-               length_scale: float | None = None, positions: Sequence[float] | None = None) -> Array:  # fmt: skip
+def ridge_mean(
+    paths: ArrayLike,
+    rho: float,
+    clip: float = 1.0,
+    kernel: str = "wiener",
+    length_scale: float | None = None,
+    positions: Sequence[float] | None = None,
+) -> Array:
     """Return the clipped, smoothed mean of paths, one row each, *without* privacy: for pilots and comparisons."""
     matrix = path_matrix(paths)
     problems = above_zero(rho=rho, clip=clip) + kernel_problems(kernel, length_scale)
@@ -175,13 +188,26 @@ class MeanCurve:
         part = self._part(schema, len(names))
         cost: Any = {"epsilon": text(exact(self.epsilon)), "delta": text(exact(self.delta))}
         shown = part.scale * self.lattice(len(names)).step / (schema.rows or 1)
-        stage = Stage(name=part.stage, cells=part.cells, noise="discrete gaussian, on a lattice", scale=shown,
-                      epsilon=cost["epsilon"], share="1")  # fmt: skip
+        stage = Stage(
+            name=part.stage,
+            cells=part.cells,
+            noise="discrete gaussian, on a lattice",
+            scale=shown,
+            epsilon=cost["epsilon"],
+            share="1",
+        )
         event = Event(kind=KIND, parts=(part,), **event_facts(self.name, schema, randomness), **cost)
         return Plan(
-            method=self.name, table=schema.name, adjacency=schema.adjacency, unit=unit_of(schema), stages=(stage,),
-            events=(event,), cells=part.cells, memory_bytes=memory, **cost,
-        )  # fmt: skip
+            method=self.name,
+            table=schema.name,
+            adjacency=schema.adjacency,
+            unit=unit_of(schema),
+            stages=(stage,),
+            events=(event,),
+            cells=part.cells,
+            memory_bytes=memory,
+            **cost,
+        )
 
     def _part(self, schema: Schema, points: int) -> Part:
         replace = schema.adjacency == "replace"
@@ -191,8 +217,12 @@ class MeanCurve:
             square = longest(points) ** 2 + count_weight(lattice.basis, lattice.rho) ** 2
             dimensions, units = points + 1, schema.rows_per_person * (math.isqrt(square) + 1)
         sigma = lattice_sigma(units, dimensions, self.epsilon, self.delta)
-        return Part(stage="mean curve" if replace else "mean curve and number of rows", cells=dimensions,
-                    sensitivity=units, scale=sigma)  # fmt: skip
+        return Part(
+            stage="mean curve" if replace else "mean curve and number of rows",
+            cells=dimensions,
+            sensitivity=units,
+            scale=sigma,
+        )
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Sum the paths as integers, add the noise that the plan's event records, and lay out the curve."""
@@ -205,8 +235,14 @@ class MeanCurve:
         names = self.grid(table.schema)
         return self.lattice(len(names)).total(stream_numbers(table, names))
 
-    def measure(self, total: NDArray[np.int64], people: int, public: int | None, plan: Plan, randomness: Randomness,
-                ) -> Output:  # fmt: skip
+    def measure(
+        self,
+        total: NDArray[np.int64],
+        people: int,
+        public: int | None,
+        plan: Plan,
+        randomness: Randomness,
+    ) -> Output:
         """Return the noisy curve of a true sum; ``public`` is the number of rows where that is public."""
         lattice, scale = self.lattice(len(total)), plan.events[0].parts[0].scale
         sigma = scale * lattice.step
@@ -223,16 +259,23 @@ class MeanCurve:
         facts = {"noisy_rows": counted, "noisy_rows_sd": error}
         return self._output(lattice, curve, deviation, sigma / divisor, plan, facts)
 
-    def _output(self, lattice: CurveLattice, curve: Array, deviation: Array, sigma: float, plan: Plan,
-                facts: dict[str, float]) -> Output:  # fmt: skip
+    def _output(
+        self, lattice: CurveLattice, curve: Array, deviation: Array, sigma: float, plan: Plan, facts: dict[str, float]
+    ) -> Output:
         on, rho, clip = lattice.basis, lattice.rho, lattice.clip
         part = plan.events[0].parts[0]
         statistics: dict[str, Any] = {
-            "sigma": sigma, "sensitivity": sigma * part.sensitivity / part.scale,
-            "noise_rmse": float(np.sqrt((deviation**2).mean())), "bias_bound": clip * largest_bias(on, rho),
-            "bias_per_kernel_norm": bias_per_smoothness(on, rho), "rho": rho, "clip": clip, "kernel": self.kernel,
-            "lattice_step": lattice.step, **facts,
-        }  # fmt: skip
+            "sigma": sigma,
+            "sensitivity": sigma * part.sensitivity / part.scale,
+            "noise_rmse": float(np.sqrt((deviation**2).mean())),
+            "bias_bound": clip * largest_bias(on, rho),
+            "bias_per_kernel_norm": bias_per_smoothness(on, rho),
+            "rho": rho,
+            "clip": clip,
+            "kernel": self.kernel,
+            "lattice_step": lattice.step,
+            **facts,
+        }
         return Output({KEY: _curve_table(on.positions, curve, deviation)}, True, statistics, notes=_notes(facts))
 
     def true_values(self, table: Table) -> dict[tuple[str, ...], pa.Table]:
@@ -265,6 +308,7 @@ def _curve_table(positions: Array, mean: Array, deviation: Array) -> pa.Table:
 def _refuse(problems: Sequence[str], where: str) -> None:
     if problems:
         raise PlanError(
-            f"cannot plan mean-curve{where}", tuple(dict.fromkeys(problems)),
+            f"cannot plan mean-curve{where}",
+            tuple(dict.fromkeys(problems)),
             "correct the method's parameters; 'sfumato methods' explains them",
-        )  # fmt: skip
+        )

@@ -77,16 +77,29 @@ class Measurement:
         refuse_beyond_memory(schema, self.sets)
         events = self._events(schema, randomness)
         return Plan(
-            method=self.method, table=schema.name, adjacency=schema.adjacency, unit=unit_of(schema),
-            epsilon=text(exact(self.epsilon)), delta=text(exact(self.delta)), stages=self._stages(events),
-            events=events, cells=sum(cells_of(schema, names) for names in self.sets),
+            method=self.method,
+            table=schema.name,
+            adjacency=schema.adjacency,
+            unit=unit_of(schema),
+            epsilon=text(exact(self.epsilon)),
+            delta=text(exact(self.delta)),
+            stages=self._stages(events),
+            events=events,
+            cells=sum(cells_of(schema, names) for names in self.sets),
             memory_bytes=table_memory(schema, self.sets),
-        )  # fmt: skip
+        )
 
     def _events(self, schema: Schema, randomness: str) -> tuple[Event, ...]:
         parts = self._laplace_parts(schema) if self.law == "laplace" else self._gaussian_parts(schema)
-        return (Event(kind=f"discrete-{self.law}", epsilon=text(exact(self.epsilon)), delta=text(exact(self.delta)),
-                      parts=parts, **event_facts(self.method, schema, randomness)),)  # fmt: skip
+        return (
+            Event(
+                kind=f"discrete-{self.law}",
+                epsilon=text(exact(self.epsilon)),
+                delta=text(exact(self.delta)),
+                parts=parts,
+                **event_facts(self.method, schema, randomness),
+            ),
+        )
 
     def _laplace_parts(self, schema: Schema) -> tuple[Part, ...]:
         return tuple(
@@ -103,10 +116,16 @@ class Measurement:
         parts = [part for event in events for part in event.parts]
         shares = self.exact_shares()
         return tuple(
-            Stage(name=part.stage, cells=part.cells, noise=f"discrete {self.law}", scale=part.scale,
-                  share=text(share), epsilon=text(exact(self.epsilon) * share) if self.law == "laplace" else "joint")
+            Stage(
+                name=part.stage,
+                cells=part.cells,
+                noise=f"discrete {self.law}",
+                scale=part.scale,
+                share=text(share),
+                epsilon=text(exact(self.epsilon) * share) if self.law == "laplace" else "joint",
+            )
             for part, share in zip(parts, shares, strict=True)
-        )  # fmt: skip
+        )
 
 
 def l1_sensitivity(schema: Schema) -> int:
@@ -125,8 +144,9 @@ def _part(schema: Schema, names: ColumnSet, noise: Noise, scale: float) -> Part:
     )
 
 
-def measure(counts: Mapping[ColumnSet, NDArray[np.int64]], plan: Plan, sets: Sequence[ColumnSet],
-            randomness: Randomness) -> dict[ColumnSet, NDArray[np.int64]]:  # fmt: skip
+def measure(
+    counts: Mapping[ColumnSet, NDArray[np.int64]], plan: Plan, sets: Sequence[ColumnSet], randomness: Randomness
+) -> dict[ColumnSet, NDArray[np.int64]]:
     """Return noisy counts with exactly the noise that the plan's events record."""
     parts = [(event.kind, part) for event in plan.events for part in event.parts]
     noisy: dict[ColumnSet, NDArray[np.int64]] = {}

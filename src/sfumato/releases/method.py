@@ -38,13 +38,25 @@ class Model(Protocol):
         """Return rows drawn from the model."""
         ...
 
-    def stream(self, rows: int | None = None, batch_rows: int = ..., seed: int | None = None, rounding: bool = True,
-               ) -> Iterator[pa.Table]:  # fmt: skip
+    def stream(
+        self,
+        rows: int | None = None,
+        batch_rows: int = ...,
+        seed: int | None = None,
+        rounding: bool = True,
+    ) -> Iterator[pa.Table]:
         """Yield such rows batch by batch."""
         ...
 
-    def write_parquet(self, path: str | Path, rows: int | None = None, seed: int | None = None, rounding: bool = True,
-                      batch_rows: int = ..., overwrite: bool = False) -> Path:  # fmt: skip
+    def write_parquet(
+        self,
+        path: str | Path,
+        rows: int | None = None,
+        seed: int | None = None,
+        rounding: bool = True,
+        batch_rows: int = ...,
+        overwrite: bool = False,
+    ) -> Path:
         """Write such rows to one Parquet file that carries the guarantee."""
         ...
 

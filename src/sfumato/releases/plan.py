@@ -74,8 +74,13 @@ def unit_of(schema: Schema) -> str:
 
 def event_facts(method: str, schema: Schema, randomness: str) -> dict[str, Any]:
     """Return what every event of a release says about itself, whatever its mechanism."""
-    return {"method": method, "table": schema.name, "adjacency": schema.adjacency, "unit": unit_of(schema),
-            "randomness": randomness}  # fmt: skip
+    return {
+        "method": method,
+        "table": schema.name,
+        "adjacency": schema.adjacency,
+        "unit": unit_of(schema),
+        "randomness": randomness,
+    }
 
 
 def memory_limit() -> int:
@@ -135,6 +140,11 @@ def refuse_memory(needed: int, what: str, remedy: str) -> None:
         )
 
 
+def _size(schema: Schema, names: tuple[str, ...]) -> str:
+    product = " x ".join(str(n) for n in schema.shape(names))
+    return f"{' x '.join(names)}: {product} = {cells_of(schema, names):,} cells"
+
+
 def refuse_beyond_memory(schema: Schema, sets: Sequence[tuple[str, ...]]) -> None:
     """Refuse tables that do not fit into memory, with the numbers that say why."""
     needed, limit = table_memory(schema, sets), memory_limit()
@@ -144,7 +154,6 @@ def refuse_beyond_memory(schema: Schema, sets: Sequence[tuple[str, ...]]) -> Non
     raise PlanError(
         f"{sum(cells_of(schema, names) for names in sets):,} cells need about {needed / 1e9:,.1f} GB, "
         f"the limit is {limit / 1e9:,.1f} GB",
-        [f"{' x '.join(names)}: {' x '.join(str(n) for n in schema.shape(names))} = {cells_of(schema, names):,} cells"
-         for names in largest],
+        [_size(schema, names) for names in largest],
         f"use fewer columns or coarser public edges, or raise {MEMORY_VARIABLE} (for example 16GB)",
-    )  # fmt: skip
+    )

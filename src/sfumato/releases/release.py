@@ -241,12 +241,23 @@ def carried_out(
     model = output.model.promised(guarantee, made.events, randomness.stamp) if output.model is not None else None
     tables = {names: to_frame(data, "arrow", randomness.stamp) for names, data in output.tables.items()}
     return Release(
-        method=method, schema=table.schema, plan=made, guarantee=guarantee,
-        events=made.events, tables=tables, single=output.single, frame_kind=table.frame_kind,
-        randomness=randomness, statistics=output.statistics, confidential=output.confidential,
-        notes=(*made.notes, *output.notes), entries=tuple(entries), account=account, model=model,
+        method=method,
+        schema=table.schema,
+        plan=made,
+        guarantee=guarantee,
+        events=made.events,
+        tables=tables,
+        single=output.single,
+        frame_kind=table.frame_kind,
+        randomness=randomness,
+        statistics=output.statistics,
+        confidential=output.confidential,
+        notes=(*made.notes, *output.notes),
+        entries=tuple(entries),
+        account=account,
+        model=model,
         ledger=book,
-    )  # fmt: skip
+    )
 
 
 def _sound_seed(seed: int | None) -> int | None:

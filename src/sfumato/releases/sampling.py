@@ -25,8 +25,11 @@ REDRAWS = 50
 PROBE_ROWS = 2000
 
 
-def draw_values(column: Column, codes: NDArray[np.int64], generator: np.random.Generator,
-                ) -> tuple[NDArray[Any], NDArray[np.bool_]]:  # fmt: skip
+def draw_values(
+    column: Column,
+    codes: NDArray[np.int64],
+    generator: np.random.Generator,
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return one value per code (uniform within the bin of an ordered column) and which of them are missing."""
     missing = codes == column.present_size
     present = np.where(missing, 0, codes)

@@ -105,8 +105,12 @@ def draw_given(table: Array, given: NDArray[np.int64], generator: Uniform) -> ND
     return np.minimum(place - given * table.shape[1], table.shape[1] - 1)
 
 
-def fit_tree(ones: Mapping[str, NDArray[np.int64]], pairs: Mapping[tuple[str, str], NDArray[np.int64]],
-             variance: Mapping[tuple[str, str], float], total: float) -> TreeModel:  # fmt: skip
+def fit_tree(
+    ones: Mapping[str, NDArray[np.int64]],
+    pairs: Mapping[tuple[str, str], NDArray[np.int64]],
+    variance: Mapping[tuple[str, str], float],
+    total: float,
+) -> TreeModel:
     """Fit a tree to noisy one-way and two-way tables."""
     margins = {name: project(counts, total) for name, counts in ones.items()}
     weights = {key: _dependence(table, margins, key, variance[key], total) for key, table in pairs.items()}
@@ -119,8 +123,9 @@ def fit_tree(ones: Mapping[str, NDArray[np.int64]], pairs: Mapping[tuple[str, st
     return TreeModel({n: m / max(m.sum(), 1e-300) for n, m in margins.items()}, edges, conditionals)
 
 
-def _dependence(table: NDArray[np.int64], margins: Mapping[str, Array], key: tuple[str, str], variance: float,
-                total: float) -> float:  # fmt: skip
+def _dependence(
+    table: NDArray[np.int64], margins: Mapping[str, Array], key: tuple[str, str], variance: float, total: float
+) -> float:
     independent = np.outer(margins[key[0]], margins[key[1]]) / max(total, 1.0)
     square = float(((table - independent) ** 2).sum()) - table.size * variance
     return max(square, 0.0) / max(total, 1.0) ** 2

@@ -75,8 +75,9 @@ def _can_be_written(text: str) -> bool:
         return False
 
 
-def save_bundle(release: Release, directory: str | Path, private_report: str | Path | None = None,
-                table: Table | None = None) -> Path:  # fmt: skip
+def save_bundle(
+    release: Release, directory: str | Path, private_report: str | Path | None = None, table: Table | None = None
+) -> Path:
     """Write a release as a bundle and return its folder; the ledger is told what became of the spend.
 
     ``private_report`` writes the custodian's copy, which sets true values beside the released ones, to a path outside
@@ -193,8 +194,9 @@ def _placed(release: Release) -> Iterator[tuple[tuple[str, ...], str, pa.Table, 
         yield names, f"{TABLES}/{stems[names]}", table, makes
 
 
-def _write_table(folder: Path, columns: tuple[str, ...], stem: str, table: pa.Table, makes: Makes,
-                 metadata: Mapping[str, str]) -> ReleasedTable:  # fmt: skip
+def _write_table(
+    folder: Path, columns: tuple[str, ...], stem: str, table: pa.Table, makes: Makes, metadata: Mapping[str, str]
+) -> ReleasedTable:
     (folder / stem).parent.mkdir(exist_ok=True)
     parquet, csv = f"{stem}.parquet", f"{stem}.csv"
     pq.write_table(table.replace_schema_metadata(dict(metadata)), folder / parquet)
@@ -210,8 +212,9 @@ def warning(stamp: str) -> str:
     )
 
 
-def _publish_with_private(release: Release, document: ReleaseDocument, folder: Path, target: Path, private: Path,
-                          table: Table) -> None:  # fmt: skip
+def _publish_with_private(
+    release: Release, document: ReleaseDocument, folder: Path, target: Path, private: Path, table: Table
+) -> None:
     from sfumato.report.html import private_page
 
     page = private_page(document, release.schema, release.tables, table, release.method, release.confidential)
@@ -302,8 +305,9 @@ def _refuse_occupied(target: Path) -> None:
     if blocking is not None:
         raise BundleError(f"{str(blocking)!r} is a file, so no folder can be made there", next_step=NEW_FOLDER)
     if target.is_dir() and os.access(target, os.R_OK) and any(target.iterdir()):
-        raise BundleError(f"the folder {str(target)!r} is not empty, and a bundle is never overwritten",
-                          next_step=NEW_FOLDER)  # fmt: skip
+        raise BundleError(
+            f"the folder {str(target)!r} is not empty, and a bundle is never overwritten", next_step=NEW_FOLDER
+        )
 
 
 def _refuse_read_only(folder: Path) -> None:

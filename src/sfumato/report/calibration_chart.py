@@ -18,8 +18,12 @@ MARGIN = 1.12
 def trade_off_chart(found: Calibration, palette: Palette = PAGE) -> Spec:
     """Return points and band of the metric, the target as a line, feasible values shaded, the choice marked."""
     axes = _Axes(found)
-    layers = [*_shaded(found, axes, palette), *_band(found, axes, palette), *_target(found, axes, palette),
-              *_points(found, axes, palette)]  # fmt: skip
+    layers = [
+        *_shaded(found, axes, palette),
+        *_band(found, axes, palette),
+        *_target(found, axes, palette),
+        *_points(found, axes, palette),
+    ]
     return finished(alt.layer(*layers), HEIGHT)
 
 
@@ -53,8 +57,10 @@ def _chart(rows: list[dict[str, Any]]) -> Any:
 
 
 def _shaded(found: Calibration, axes: _Axes, palette: Palette) -> list[Any]:
-    rows = [{"a": low if low < high else low / MARGIN, "b": high if low < high else high * MARGIN}
-            for low, high in found.intervals]  # fmt: skip
+    rows = [
+        {"a": low if low < high else low / MARGIN, "b": high if low < high else high * MARGIN}
+        for low, high in found.intervals
+    ]
     if not rows:
         return []
     return [_chart(rows).mark_rect(color=palette.accent, opacity=0.14).encode(x=axes.across("a"), x2="b:Q")]

@@ -15,10 +15,18 @@ TEMPLATE = "calibration.html.j2"
 def calibration_page(found: Calibration) -> str:
     """Return the page as HTML."""
     return render(
-        TEMPLATE, {"chart-trade-off": trade_off_chart(found)}, version=sfumato.__version__, found=found,
-        banners=banners(found), answer=found.answer(), cautions=found.cautions(), values=values_grid(found),
-        cost=cost_words(found), how=how_words(found), caption=caption(found),
-    )  # fmt: skip
+        TEMPLATE,
+        {"chart-trade-off": trade_off_chart(found)},
+        version=sfumato.__version__,
+        found=found,
+        banners=banners(found),
+        answer=found.answer(),
+        cautions=found.cautions(),
+        values=values_grid(found),
+        cost=cost_words(found),
+        how=how_words(found),
+        caption=caption(found),
+    )
 
 
 def banners(found: Calibration) -> list[Banner]:

@@ -59,10 +59,24 @@ class Palette:
     """Curves side by side; told apart by people who see few colours, too."""
 
 
-PAGE = Palette("var(--ink)", "var(--muted)", "var(--line)", "var(--accent)", "var(--ink)", "var(--truth)",
-               tuple(f"var(--series-{i})" for i in range(1, 6)))  # fmt: skip
-PAPER = Palette("#1d2430", "#5b6573", "#e1e5ea", "#3b6fb6", "#1d2430", "#b3400e",
-                ("#2563b0", "#c2570c", "#1f7a4d", "#7a3fb0", "#6b7280"))  # fmt: skip
+PAGE = Palette(
+    "var(--ink)",
+    "var(--muted)",
+    "var(--line)",
+    "var(--accent)",
+    "var(--ink)",
+    "var(--truth)",
+    tuple(f"var(--series-{i})" for i in range(1, 6)),
+)
+PAPER = Palette(
+    "#1d2430",
+    "#5b6573",
+    "#e1e5ea",
+    "#3b6fb6",
+    "#1d2430",
+    "#b3400e",
+    ("#2563b0", "#c2570c", "#1f7a4d", "#7a3fb0", "#6b7280"),
+)
 
 
 @dataclass(frozen=True)
@@ -104,14 +118,23 @@ def config(palette: Palette = PAGE) -> Spec:
         "font": FONT,
         "aria": False,  # the page gives each chart one label; thousands of labelled cells help nobody
         "view": {"stroke": None},
-        "axis": {**words, "labelFontSize": 11, "titleFontSize": 12, "titlePadding": 8, "gridColor": palette.grid,
-                 "domainColor": palette.grid, "tickColor": palette.grid, "labelLimit": 150},
+        "axis": {
+            **words,
+            "labelFontSize": 11,
+            "titleFontSize": 12,
+            "titlePadding": 8,
+            "gridColor": palette.grid,
+            "domainColor": palette.grid,
+            "tickColor": palette.grid,
+            "labelLimit": 150,
+        },
         "legend": {**words, "labelFontSize": 11, "titleFontSize": 11, "orient": "top", "symbolType": "square"},
-    }  # fmt: skip
+    }
 
 
-def bars(axis: Axis, counts: Numbers, half_width: float = 0.0, truth: Numbers | None = None,
-         palette: Palette = PAGE) -> Spec:  # fmt: skip
+def bars(
+    axis: Axis, counts: Numbers, half_width: float = 0.0, truth: Numbers | None = None, palette: Palette = PAGE
+) -> Spec:
     """Return bars of released counts, lines where 95 % of the noise lies, and diamonds at true counts if given."""
     rows = _bar_rows(axis, counts, half_width, truth)
     across = len(axis.labels) <= FEW_LABELS or (not axis.ordered and axis.is_long)
@@ -123,8 +146,11 @@ def bars(axis: Axis, counts: Numbers, half_width: float = 0.0, truth: Numbers | 
         layers.append(draw.mark("rule", "lo", "hi", color=palette.noise, strokeWidth=thin, opacity=0.75))
     if truth is not None:
         size = 50 if len(rows) <= 40 else 22
-        layers.append(draw.mark("point", "t", tooltip=hints, shape="diamond", filled=True, size=size, opacity=1,
-                                color=palette.truth))  # fmt: skip
+        layers.append(
+            draw.mark(
+                "point", "t", tooltip=hints, shape="diamond", filled=True, size=size, opacity=1, color=palette.truth
+            )
+        )
     return finished(alt.layer(*layers), BAR_HEIGHT * len(rows) if across else PLOT_HEIGHT)
 
 
@@ -216,8 +242,11 @@ def _spaced(axis: Axis) -> list[str]:
 
 def _tooltip(names: dict[str, str], rows: Sequence[Spec]) -> list[Any]:
     present = rows[0] if rows else {}
-    return [alt.Tooltip(f"{field}:{_type(present[field])}", title=title) for field, title in names.items()
-            if field in present]  # fmt: skip
+    return [
+        alt.Tooltip(f"{field}:{_type(present[field])}", title=title)
+        for field, title in names.items()
+        if field in present
+    ]
 
 
 def _type(value: Any) -> str:

@@ -30,8 +30,18 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 UNRECORDED = "The cost of this release was not recorded: no ledger was given, so no cap protects the table."
-DISTRIBUTIONS = ("altair", "cryptography", "dp-accounting", "duckdb", "jinja2", "numba", "numpy", "opendp", "pyarrow",
-                 "vl-convert-python")  # fmt: skip
+DISTRIBUTIONS = (
+    "altair",
+    "cryptography",
+    "dp-accounting",
+    "duckdb",
+    "jinja2",
+    "numba",
+    "numpy",
+    "opendp",
+    "pyarrow",
+    "vl-convert-python",
+)
 
 
 class Record(BaseModel):
@@ -151,19 +161,30 @@ class ReleaseDocument(Record):
         return {_inside(path): record for path, record in files.items()}
 
     @classmethod
-    def from_release(cls, release: Release, files: Mapping[str, FileRecord] | None = None,
-                     tables: Iterable[ReleasedTable] = ()) -> ReleaseDocument:  # fmt: skip
+    def from_release(
+        cls, release: Release, files: Mapping[str, FileRecord] | None = None, tables: Iterable[ReleasedTable] = ()
+    ) -> ReleaseDocument:
         """Return the sealed document of a release."""
         recorded = RecordedCost.of(release.entries, release.account) if release.entries and release.account else None
         return cls(
             created_at=release.created_at,
-            table=release.schema.name, method=_method(release), adjacency=release.schema.adjacency,
-            unit=release.plan.unit, guarantee=release.guarantee, statement=release.guarantee.statement(),
-            events=release.events, stages=release.plan.stages, statistics=plain(dict(release.statistics)),
-            notes=release.notes, randomness=_randomness(release), recorded=recorded,
-            recorded_note="" if recorded else UNRECORDED, tables=tuple(tables), versions=versions(),
+            table=release.schema.name,
+            method=_method(release),
+            adjacency=release.schema.adjacency,
+            unit=release.plan.unit,
+            guarantee=release.guarantee,
+            statement=release.guarantee.statement(),
+            events=release.events,
+            stages=release.plan.stages,
+            statistics=plain(dict(release.statistics)),
+            notes=release.notes,
+            randomness=_randomness(release),
+            recorded=recorded,
+            recorded_note="" if recorded else UNRECORDED,
+            tables=tuple(tables),
+            versions=versions(),
             files=dict(files or {}),
-        ).sealed()  # fmt: skip
+        ).sealed()
 
     def with_files(self, files: Mapping[str, FileRecord]) -> ReleaseDocument:
         """Return the document with the hashes of the bundle's files."""
@@ -209,8 +230,9 @@ def released_schema(schema: Schema, names: Iterable[str]) -> Schema:
     kept = set(names)
     columns = tuple(replace(column, outside="refuse") for column in schema if column.name in kept)
     rules = tuple(rule for rule in schema.rules if set(rule.columns) <= kept)
-    return replace(schema, columns=columns, rules=rules, adjacency="add-remove", rows=None, person=None,
-                   rows_per_person=1)  # fmt: skip
+    return replace(
+        schema, columns=columns, rules=rules, adjacency="add-remove", rows=None, person=None, rows_per_person=1
+    )
 
 
 def versions() -> dict[str, str]:
@@ -222,11 +244,16 @@ def versions() -> dict[str, str]:
 def _method(release: Release) -> MethodRecord:
     cls = type(release.method)
     return MethodRecord(
-        name=release.method.name, summary=release.method.summary, about=release.method.about,
+        name=release.method.name,
+        summary=release.method.summary,
+        about=release.method.about,
         formal=release.guarantee.formal,
-        makes=release.method.makes, module=cls.__module__, class_name=cls.__name__,
-        parameters=plain(parameters_of(release.method)), rows=release.plan.rows,
-    )  # fmt: skip
+        makes=release.method.makes,
+        module=cls.__module__,
+        class_name=cls.__name__,
+        parameters=plain(parameters_of(release.method)),
+        rows=release.plan.rows,
+    )
 
 
 def _randomness(release: Release) -> RandomnessRecord:

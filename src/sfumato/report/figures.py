@@ -54,8 +54,12 @@ class Figure:
     """Whether its chart keeps its shape, in the middle of the page."""
 
 
-def count_figures(document: ReleaseDocument, schema: Schema, tables: Mapping[ColumnSet, pa.Table],
-                  truth: Mapping[ColumnSet, Counts] | None = None) -> list[Figure]:  # fmt: skip
+def count_figures(
+    document: ReleaseDocument,
+    schema: Schema,
+    tables: Mapping[ColumnSet, pa.Table],
+    truth: Mapping[ColumnSet, Counts] | None = None,
+) -> list[Figure]:
     """Return the figures of released count tables."""
     noise = spreads(document)
     figures: list[Figure] = []
@@ -66,8 +70,12 @@ def count_figures(document: ReleaseDocument, schema: Schema, tables: Mapping[Col
     return figures
 
 
-def row_figures(document: ReleaseDocument, schema: Schema, counts: Mapping[ColumnSet, Counts],
-                truth: Mapping[ColumnSet, Counts] | None = None) -> list[Figure]:  # fmt: skip
+def row_figures(
+    document: ReleaseDocument,
+    schema: Schema,
+    counts: Mapping[ColumnSet, Counts],
+    truth: Mapping[ColumnSet, Counts] | None = None,
+) -> list[Figure]:
     """Return the figures of synthetic rows, from the marginals of those rows."""
     noise, total = spreads(document), document.statistics.get("noisy_total")
     figures: list[Figure] = []
@@ -112,8 +120,13 @@ def chart_sets(document: ReleaseDocument, schema: Schema, columns: Sequence[str]
     return [*singles, *small[:MOST_PAIRS]]
 
 
-def _table_figures(schema: Schema, names: ColumnSet, counts: Counts, spread: Spread | None, truth: Counts | None,
-                   ) -> list[Figure]:  # fmt: skip
+def _table_figures(
+    schema: Schema,
+    names: ColumnSet,
+    counts: Counts,
+    spread: Spread | None,
+    truth: Counts | None,
+) -> list[Figure]:
     axes = tuple(axis_of(schema[name]) for name in names)
     width = spread.half_width() if spread else 0.0
     view = View(names, axes, counts, width, truth)

@@ -62,9 +62,17 @@ def graph_figure(document: ReleaseDocument, schema: Schema) -> list[Figure]:
         f"Graph of {len(graph.columns)} columns with {len(graph.lines)} lines between those that were measured "
         "together; the table below lists the measured tables."
     )
-    return [Figure("What the model ties together", _notes(graph), (Panel("", label, drawing(graph)),),
-                   ("table", "noise of a count (standard deviation)"), rows[:MOST_VALUES],
-                   max(len(rows) - MOST_VALUES, 0), whole=True)]  # fmt: skip
+    return [
+        Figure(
+            "What the model ties together",
+            _notes(graph),
+            (Panel("", label, drawing(graph)),),
+            ("table", "noise of a count (standard deviation)"),
+            rows[:MOST_VALUES],
+            max(len(rows) - MOST_VALUES, 0),
+            whole=True,
+        )
+    ]
 
 
 def _sharpest(item: tuple[ColumnSet, float]) -> tuple[int, float]:
@@ -78,14 +86,20 @@ def graph_of(document: ReleaseDocument, schema: Schema) -> Graph | None:
         return None
     columns = document.tables[0].columns
     tables = {tuple(names): float(sigma) for names, sigma in zip(measured, noise, strict=True) if len(names) > 1}
-    ruled = [pair for rule in schema.rules if set(rule.columns) <= set(columns)
-             for pair in combinations(sorted(set(rule.columns)), 2)]  # fmt: skip
+    ruled = [
+        pair
+        for rule in schema.rules
+        if set(rule.columns) <= set(columns)
+        for pair in combinations(sorted(set(rule.columns)), 2)
+    ]
     return Graph(columns, tables, tuple(dict.fromkeys(ruled)))
 
 
 def _notes(graph: Graph) -> tuple[str, ...]:
-    notes = ["A line joins columns that were measured together: the thicker, the less noise. Columns without a line "
-             "between them depend on each other only through others, or not at all."]  # fmt: skip
+    notes = [
+        "A line joins columns that were measured together: the thicker, the less noise. Columns without a line "
+        "between them depend on each other only through others, or not at all."
+    ]
     if any(len(names) > 2 for names in graph.tables):
         notes.append("A shaded face is a table of three columns or more.")
     if graph.ruled:
@@ -186,8 +200,10 @@ class _Circle:
 
     def at(self) -> dict[str, Any]:
         """Return the channels of a place."""
-        across, up = (alt.Scale(domain=[self.middle - half, self.middle + half], nice=False, zero=False)
-                      for half in (self.middle, self.half_height))  # fmt: skip
+        across, up = (
+            alt.Scale(domain=[self.middle - half, self.middle + half], nice=False, zero=False)
+            for half in (self.middle, self.half_height)
+        )
         return {"x": alt.X("x:Q", axis=None, scale=across), "y": alt.Y("y:Q", axis=None, scale=up)}
 
 
@@ -242,14 +258,19 @@ def _rules(graph: Graph, circle: _Circle, palette: Palette) -> Any:
 def _columns(circle: _Circle, palette: Palette) -> list[Any]:
     """Return dots and names; no name stands upside down."""
     dots = [dict(zip("xy", circle.spot(name), strict=True), n=name) for name in circle.order]
-    layers = [_chart(dots).mark_point(filled=True, size=70, color=palette.accent, opacity=1)
-              .encode(**circle.at(), tooltip=[alt.Tooltip("n:N", title="column")])]  # fmt: skip
+    layers = [
+        _chart(dots)
+        .mark_point(filled=True, size=70, color=palette.accent, opacity=1)
+        .encode(**circle.at(), tooltip=[alt.Tooltip("n:N", title="column")])
+    ]
     for right in (True, False):
         names = [name for name in circle.order if (math.cos(circle.angle(name)) > -1e-9) == right]
-        rows = [dict(zip("xy", circle.spot(name, 12), strict=True), n=name, a=_turn(circle, name, right))
-                for name in names]  # fmt: skip
-        look = _chart(rows).mark_text(align="left" if right else "right", baseline="middle", fontSize=12,
-                                      color=palette.ink, limit=LONGEST_LABEL)  # fmt: skip
+        rows = [
+            dict(zip("xy", circle.spot(name, 12), strict=True), n=name, a=_turn(circle, name, right)) for name in names
+        ]
+        look = _chart(rows).mark_text(
+            align="left" if right else "right", baseline="middle", fontSize=12, color=palette.ink, limit=LONGEST_LABEL
+        )
         layers.append(look.encode(**circle.at(), text="n:N", angle=alt.Angle("a:Q", scale=None)))
     return layers
 

@@ -25,12 +25,16 @@ FOLDER, DRIVER = "templates", "charts.js"
 def render(template: str, specs: Mapping[str, Spec], **context: Any) -> str:
     """Return a page: ``template`` extends page.html.j2, and each chart stands where an element has its name as id."""
     scripts = {"vega": vega_script(), "driver": _read(DRIVER)} if specs else {"vega": "", "driver": ""}
-    return _environment().get_template(template).render(
-        specs=embedded({"config": charts.config(), "charts": dict(specs)}),
-        allowed_scripts=" ".join(_source(script) for script in scripts.values() if script) or "'none'",
-        **scripts,
-        **context,
-    )  # fmt: skip
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            specs=embedded({"config": charts.config(), "charts": dict(specs)}),
+            allowed_scripts=" ".join(_source(script) for script in scripts.values() if script) or "'none'",
+            **scripts,
+            **context,
+        )
+    )
 
 
 def _source(script: str) -> str:

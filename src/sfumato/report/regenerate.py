@@ -29,11 +29,16 @@ def unchecked(document: ReleaseDocument) -> list[str]:
     """Return what cannot be compared here, and why."""
     made = document.versions.get("sfumato", "an unknown version")
     if not is_this_version(document):
-        return [f"method, plan, {SCRIPT} and {REPORT} were not compared: sfumato {made} made this bundle, and this is "
-                f"{__version__}; do not run {SCRIPT} before that version has verified it"]  # fmt: skip
+        return [
+            f"method, plan, {SCRIPT} and {REPORT} were not compared: sfumato {made} made this bundle, and this is "
+            f"{__version__}; do not run {SCRIPT} before that version has verified it"
+        ]
     here = versions()
-    other = [f"{name} {document.versions.get(name, '(not said)')} (here {here[name]})" for name in DRAWN_BY
-             if document.versions.get(name) != here[name]]  # fmt: skip
+    other = [
+        f"{name} {document.versions.get(name, '(not said)')} (here {here[name]})"
+        for name in DRAWN_BY
+        if document.versions.get(name) != here[name]
+    ]
     return [f"{REPORT} was not compared: it was drawn with {', '.join(other)}"] if other else []
 
 

@@ -55,9 +55,17 @@ def _scale(names: Sequence[str], palette: Palette, first_is_muted: bool) -> Any:
     return alt.Scale(domain=list(names), range=list(colours[: len(names)]))
 
 
-def lines(items: Sequence[Line], x: str = "epsilon", y: str = "risk", top: float | None = 1.0, palette: Palette = PAGE,
-          first_is_muted: bool = True, rules: Sequence[tuple[str, float]] = (), logarithmic: bool = True,
-          bottom: float | None = None) -> Spec:  # fmt: skip
+def lines(
+    items: Sequence[Line],
+    x: str = "epsilon",
+    y: str = "risk",
+    top: float | None = 1.0,
+    palette: Palette = PAGE,
+    first_is_muted: bool = True,
+    rules: Sequence[tuple[str, float]] = (),
+    logarithmic: bool = True,
+    bottom: float | None = None,
+) -> Spec:
     """Return lines against a logarithmic axis, or one of equal steps.
 
     The first name is dashed and muted where it is what was printed. ``rules`` are horizontal lines with a word: floors,
@@ -66,19 +74,24 @@ def lines(items: Sequence[Line], x: str = "epsilon", y: str = "risk", top: float
     names = list(dict.fromkeys(item.name for item in items))
     rows = [
         {"s": item.name, "k": i, "x": a, "y": round(b, 6), "o": 0.35 if item.faint else 1.0, "d": item.note}
-        for i, item in enumerate(items) for a, b in zip(item.x, item.y, strict=True)
-    ]  # fmt: skip
+        for i, item in enumerate(items)
+        for a, b in zip(item.x, item.y, strict=True)
+    ]
     dashes = [[5, 4] if first_is_muted and i == 0 else [1, 0] for i in range(len(names))]
-    drawn = alt.Chart(alt.InlineData(values=rows)).mark_line(strokeWidth=2, interpolate="monotone").encode(
-        x=_across(items, x, logarithmic),
-        y=alt.Y("y:Q", title=y, scale=_upright(bottom, top)),
-        color=alt.Color("s:N", sort=names, scale=_scale(names, palette, first_is_muted), legend=_legend()),
-        # The same legend again: channels of one field share a legend, and Vega warns where they ask for different ones.
-        strokeDash=alt.StrokeDash("s:N", sort=names, scale=alt.Scale(domain=names, range=dashes), legend=_legend()),
-        opacity=alt.Opacity("o:Q", scale=None),
-        detail="k:N",
-        tooltip=_hints(items, x, y),
-    )  # fmt: skip
+    drawn = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(strokeWidth=2, interpolate="monotone")
+        .encode(
+            x=_across(items, x, logarithmic),
+            y=alt.Y("y:Q", title=y, scale=_upright(bottom, top)),
+            color=alt.Color("s:N", sort=names, scale=_scale(names, palette, first_is_muted), legend=_legend()),
+            # The same legend again: channels of one field share one, and Vega warns where they ask for two.
+            strokeDash=alt.StrokeDash("s:N", sort=names, scale=alt.Scale(domain=names, range=dashes), legend=_legend()),
+            opacity=alt.Opacity("o:Q", scale=None),
+            detail="k:N",
+            tooltip=_hints(items, x, y),
+        )
+    )
     return finished(alt.layer(drawn, *_rules(rules, palette)), HEIGHT)
 
 
@@ -119,20 +132,28 @@ def _rules(rules: Sequence[tuple[str, float]], palette: Palette) -> list[Any]:
     return [line, word]
 
 
-def side_by_side(labels: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], x: str, y: str,
-                 palette: Palette = PAGE) -> Spec:  # fmt: skip
+def side_by_side(
+    labels: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], x: str, y: str, palette: Palette = PAGE
+) -> Spec:
     """Return bars of one or two series; of two, the first is what was printed."""
     names = [name for name, _ in series]
-    rows = [{"l": label, "s": name, "n": value} for name, values in series
-            for label, value in zip(labels, values, strict=True)]  # fmt: skip
+    rows = [
+        {"l": label, "s": name, "n": value}
+        for name, values in series
+        for label, value in zip(labels, values, strict=True)
+    ]
     several = len(series) > 1
-    chart = alt.Chart(alt.InlineData(values=rows)).mark_bar().encode(
-        x=alt.X("l:O", title=x, sort=None, axis=alt.Axis(labelAngle=0, labelOverlap="greedy", ticks=False)),
-        y=alt.Y("n:Q", title=y),
-        xOffset=alt.XOffset("s:N", sort=names) if several else alt.Undefined,
-        color=alt.Color("s:N", sort=names, scale=_scale(names, palette, several), legend=_bar_legend(several)),
-        tooltip=[alt.Tooltip("s:N", title="cells"), alt.Tooltip("l:N", title=x), alt.Tooltip("n:Q", title=y)],
-    )  # fmt: skip
+    chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("l:O", title=x, sort=None, axis=alt.Axis(labelAngle=0, labelOverlap="greedy", ticks=False)),
+            y=alt.Y("n:Q", title=y),
+            xOffset=alt.XOffset("s:N", sort=names) if several else alt.Undefined,
+            color=alt.Color("s:N", sort=names, scale=_scale(names, palette, several), legend=_bar_legend(several)),
+            tooltip=[alt.Tooltip("s:N", title="cells"), alt.Tooltip("l:N", title=x), alt.Tooltip("n:Q", title=y)],
+        )
+    )
     return finished(chart, HEIGHT)
 
 
@@ -143,15 +164,22 @@ def _bar_legend(several: bool) -> Any:
 def boxes(items: Sequence[Box], x: str, y: str, top: float | None = None, palette: Palette = PAGE) -> Spec:
     """Return boxes (25 to 75 %) with whiskers (5 to 95 %) and a line at the median, side by side by name."""
     names = list(dict.fromkeys(item.name for item in items))
-    rows = [{"p": b.place, "s": b.name, **dict(zip("abcde", (round(q, 5) for q in b.quantiles), strict=True))}
-            for b in items]  # fmt: skip
+    rows = [
+        {"p": b.place, "s": b.name, **dict(zip("abcde", (round(q, 5) for q in b.quantiles), strict=True))}
+        for b in items
+    ]
     base = alt.Chart(alt.InlineData(values=rows))
     place = alt.X("p:O", title=x, sort=None, axis=alt.Axis(labelAngle=0, ticks=False))
     shared: dict[str, Any] = {"x": place, "xOffset": alt.XOffset("s:N", sort=names)}
     colour = alt.Color("s:N", sort=names, scale=_scale(names, palette, False), legend=_bar_legend(len(names) > 1))
     scale = alt.Scale(domain=[0, top]) if top else alt.Undefined
-    hints = [alt.Tooltip("s:N", title="noise"), *(alt.Tooltip(f"{k}:Q", title=w, format=".3f") for k, w in
-             zip("abcde", ("5 %", "25 %", "median", "75 %", "95 %"), strict=True))]  # fmt: skip
+    hints = [
+        alt.Tooltip("s:N", title="noise"),
+        *(
+            alt.Tooltip(f"{k}:Q", title=w, format=".3f")
+            for k, w in zip("abcde", ("5 %", "25 %", "median", "75 %", "95 %"), strict=True)
+        ),
+    ]
     whisker = base.mark_rule(strokeWidth=1.2).encode(
         **shared, y=alt.Y("a:Q", title=y, scale=scale), y2="e:Q", color=colour
     )
@@ -160,20 +188,34 @@ def boxes(items: Sequence[Box], x: str, y: str, top: float | None = None, palett
     return finished(alt.layer(whisker, body, middle), HEIGHT)
 
 
-def violins(items: Sequence[Violin], y: str, palette: Palette = PAGE, rules: Sequence[tuple[str, float]] = (),
-            logarithmic: bool = False) -> Spec:  # fmt: skip
+def violins(
+    items: Sequence[Violin],
+    y: str,
+    palette: Palette = PAGE,
+    rules: Sequence[tuple[str, float]] = (),
+    logarithmic: bool = False,
+) -> Spec:
     """Return violins side by side, a tick at each middle; a line break in a name is one below the axis, too."""
     tones = [palette.muted if item.tone is None else palette.series[item.tone] for item in items]
     outline = [
         {"k": k, "s": item.name.replace("\n", " "), "c": tones[k], "y": at, "a": k - 0.42 * half, "b": k + 0.42 * half}
-        for k, item in enumerate(items) for at, half in zip(item.at, item.width, strict=True)
-    ]  # fmt: skip
+        for k, item in enumerate(items)
+        for at, half in zip(item.at, item.width, strict=True)
+    ]
     middles = [{"k": k, "m": item.middle, "s": item.name.replace("\n", " ")} for k, item in enumerate(items)]
     scale = alt.Scale(type="log", nice=False) if logarithmic else alt.Scale(zero=False)
-    body = alt.Chart(alt.InlineData(values=outline)).mark_area(orient="horizontal", opacity=0.75).encode(
-        x=_places(items), x2="b:Q", y=alt.Y("y:Q", title=y, scale=scale), color=alt.Color("c:N", scale=None),
-        detail="k:N", tooltip=alt.Tooltip("s:N", title="synthesizer"),
-    )  # fmt: skip
+    body = (
+        alt.Chart(alt.InlineData(values=outline))
+        .mark_area(orient="horizontal", opacity=0.75)
+        .encode(
+            x=_places(items),
+            x2="b:Q",
+            y=alt.Y("y:Q", title=y, scale=scale),
+            color=alt.Color("c:N", scale=None),
+            detail="k:N",
+            tooltip=alt.Tooltip("s:N", title="synthesizer"),
+        )
+    )
     hints = [alt.Tooltip("s:N", title="synthesizer"), alt.Tooltip("m:Q", title=f"middle of {y}", format=".4~g")]
     look: dict[str, Any] = {"orient": "horizontal", "color": palette.ink, "size": 18, "thickness": 2}
     tick = alt.Chart(alt.InlineData(values=middles)).mark_tick(**look).encode(x="k:Q", y="m:Q", tooltip=hints)
@@ -183,6 +225,12 @@ def violins(items: Sequence[Violin], y: str, palette: Palette = PAGE, rules: Seq
 def _places(items: Sequence[Violin]) -> Any:
     """Return an axis of numbers that says names: outlines need real positions."""
     names = [item.name.replace("\n", "|") for item in items]
-    say = alt.Axis(grid=False, ticks=False, values=list(range(len(items))), labelLimit=0, labelOverlap=False,
-                   labelExpr=f"split({names!r}[datum.value], '|')")  # fmt: skip
+    say = alt.Axis(
+        grid=False,
+        ticks=False,
+        values=list(range(len(items))),
+        labelLimit=0,
+        labelOverlap=False,
+        labelExpr=f"split({names!r}[datum.value], '|')",
+    )
     return alt.X("a:Q", title=None, scale=alt.Scale(domain=[-0.6, len(items) - 0.4], nice=False), axis=say)

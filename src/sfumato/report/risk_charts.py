@@ -41,8 +41,9 @@ class _Plot(NamedTuple):
         return alt.X(f"{field}:Q", scale=scale, axis=axis)
 
     def up(self, field: str) -> Any:
-        look = alt.Axis(format="%", tickCount=5, minExtent=AXIS_WIDTH, maxExtent=AXIS_WIDTH, title=self.title,
-                        domain=False)  # fmt: skip
+        look = alt.Axis(
+            format="%", tickCount=5, minExtent=AXIS_WIDTH, maxExtent=AXIS_WIDTH, title=self.title, domain=False
+        )
         return alt.Y(f"{field}:Q", scale=alt.Scale(domain=[0, self.top], nice=False, clamp=True), axis=look)
 
 
@@ -84,23 +85,32 @@ def utility_chart(curves: RiskCurves, palette: Palette = PAGE) -> Spec:
     plot = _Plot.of(curves, "distance (TVD)", max(0.05, 1.1 * max((p.mean for p in points), default=1.0)), palette)
     series: dict[tuple[str, str], Points] = {
         (f"{order}-way", words): [(p.epsilon, p.mean) for p in points if (p.way, p.order) == (way, order)]
-        for order in orders for way, words in WAYS.items()
-    }  # fmt: skip
+        for order in orders
+        for way, words in WAYS.items()
+    }
     return finished(alt.layer(*_intervals(plot, curves), *_lines(plot, series)), UTILITY_HEIGHT)
 
 
 def _lines(plot: _Plot, series: Mapping[Any, Points]) -> list[Any]:
     """Return one line per name; names that are pairs are told apart by colour and by dashes."""
     rows = [
-        {"e": e, "s": key if isinstance(key, str) else key[0], "w": "" if isinstance(key, str) else key[1],
-         "v": round(v, 6)}
-        for key, points in series.items() for e, v in points
-    ]  # fmt: skip
+        {
+            "e": e,
+            "s": key if isinstance(key, str) else key[0],
+            "w": "" if isinstance(key, str) else key[1],
+            "v": round(v, 6),
+        }
+        for key, points in series.items()
+        for e, v in points
+    ]
     names = list(dict.fromkeys(str(row["s"]) for row in rows))
     scale = alt.Scale(domain=names, range=list(plot.palette.series[: len(names)]))
     color = alt.Color("s:N", scale=scale, legend=_legend(symbolStrokeWidth=3))
-    hints = [alt.Tooltip("s:N", title="curve"), alt.Tooltip("e:Q", title="epsilon", format=".3g"),
-             alt.Tooltip("v:Q", title=plot.title, format=".1%")]  # fmt: skip
+    hints = [
+        alt.Tooltip("s:N", title="curve"),
+        alt.Tooltip("e:Q", title="epsilon", format=".3g"),
+        alt.Tooltip("v:Q", title=plot.title, format=".1%"),
+    ]
     base: Any = alt.Chart(alt.InlineData(values=rows)).encode(x=plot.across("e"), y=plot.up("v"), color=color)
     line = base.mark_line(strokeWidth=2.2, interpolate="monotone")
     if any(row["w"] for row in rows):
@@ -120,8 +130,9 @@ def _intervals(plot: _Plot, curves: RiskCurves) -> list[Any]:
     found = () if curves.choice is None else curves.choice.intervals
     shaded = [
         {"a": max(a, plot.low), "b": min(b, plot.high), "o": 0.16 if a == 0 else 0.06}
-        for a, b in found if a < plot.high and b > plot.low
-    ]  # fmt: skip
+        for a, b in found
+        if a < plot.high and b > plot.low
+    ]
     if not shaded:
         return []
     base: Any = alt.Chart(alt.InlineData(values=shaded)).mark_rect(color=plot.palette.accent)
@@ -137,8 +148,10 @@ def _marks(plot: _Plot, curves: RiskCurves) -> list[Any]:
     limits, what, muted = curves.limits[curves.view], _steering(curves), plot.palette.muted
     floor, ceiling = limits.floor.by(curves.weights), limits.ceiling.by(curves.weights)
     below = floor > 0.08 * plot.top
-    marks = [*_rule(plot, floor, f"floor of {what}: {100 * floor:.3g}%", muted, below),
-             *_rule(plot, ceiling, f"ceiling of {what}: {100 * ceiling:.3g}%", muted)]  # fmt: skip
+    marks = [
+        *_rule(plot, floor, f"floor of {what}: {100 * floor:.3g}%", muted, below),
+        *_rule(plot, ceiling, f"ceiling of {what}: {100 * ceiling:.3g}%", muted),
+    ]
     if curves.choice is not None:
         target = curves.choice.target
         marks += _rule(plot, target, f"target: {100 * target:.3g}%", plot.palette.truth, right=True)

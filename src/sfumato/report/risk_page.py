@@ -49,12 +49,23 @@ def risk_page(curves: RiskCurves, draft: bool = False) -> str:
     if curves.utility is not None:
         specs["chart-utility"] = utility_chart(curves)
     return render(
-        TEMPLATE, specs, version=sfumato.__version__, curves=curves, banners=banners(curves, draft),
-        answers=(forward(curves), inverse(curves)), steering=steering(curves), attacker=attacker(curves),
-        values=values_grid(curves), worst=worst_grid(curves), companions=companions_grid(curves),
-        utility_note=utility_note(curves), guess_note=guess_note(curves), shading=shading(curves), say=say,
+        TEMPLATE,
+        specs,
+        version=sfumato.__version__,
+        curves=curves,
+        banners=banners(curves, draft),
+        answers=(forward(curves), inverse(curves)),
+        steering=steering(curves),
+        attacker=attacker(curves),
+        values=values_grid(curves),
+        worst=worst_grid(curves),
+        companions=companions_grid(curves),
+        utility_note=utility_note(curves),
+        guess_note=guess_note(curves),
+        shading=shading(curves),
+        say=say,
         percent=percent,
-    )  # fmt: skip
+    )
 
 
 def banners(curves: RiskCurves, draft: bool = False) -> list[Banner]:
@@ -78,14 +89,28 @@ def values_grid(curves: RiskCurves) -> Grid:
         (p.epsilon, p.order): p.mean for p in (curves.utility.points if curves.utility else ()) if p.way == "cross"
     }
     orders = sorted({order for _, order in distances})
-    header = ("epsilon", "conservative", "record", "record by person", "PPV", "plurality by person", "soft by person",
-              *(f"TVD {order}-way" for order in orders))  # fmt: skip
+    header = (
+        "epsilon",
+        "conservative",
+        "record",
+        "record by person",
+        "PPV",
+        "plurality by person",
+        "soft by person",
+        *(f"TVD {order}-way" for order in orders),
+    )
 
     def row(point: RiskPoint) -> tuple[str, ...]:
         guessed = guesses.get(point.epsilon)
         named = (guessed.plurality.record, guessed.soft.record) if guessed else (None, None)
-        shares = (point.conservative.cell, point.record.cell, point.record.record, point.ppv.cell, *named,
-                  *(distances.get((point.epsilon, order)) for order in orders))  # fmt: skip
+        shares = (
+            point.conservative.cell,
+            point.record.cell,
+            point.record.record,
+            point.ppv.cell,
+            *named,
+            *(distances.get((point.epsilon, order)) for order in orders),
+        )
         return (f"{point.epsilon:.3g}", *("" if share is None else f"{100 * share:.1f}" for share in shares))
 
     return Grid(header, tuple(row(point) for point in curves.few()), tuple(range(len(header))))

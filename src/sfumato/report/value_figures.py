@@ -19,8 +19,10 @@ SPREAD = "noise_sd"
 BAND = 1.96
 
 
-def value_figures(tables: Mapping[ColumnSet, pa.Table], truth: Mapping[ColumnSet, pa.Table] | None = None,
-                  ) -> list[Figure]:  # fmt: skip
+def value_figures(
+    tables: Mapping[ColumnSet, pa.Table],
+    truth: Mapping[ColumnSet, pa.Table] | None = None,
+) -> list[Figure]:
     """Return a figure for every released curve: a table with a place, a value and the spread of its noise."""
     curves = {names: table for names, table in tables.items() if is_curve(table)}
     true = [None] * len(curves) if truth is None else [truth[names] for names in curves]
@@ -49,16 +51,36 @@ def _figure(table: pa.Table, truth: pa.Table | None) -> Figure:
     spec = curve(columns[0], columns[1], columns[2], true, place, value)
     label = f"Line of the released {value} against {place}, {len(lines)} points; the table below holds the values."
     over = max(len(lines) - MOST_VALUES, 0)
-    return Figure(f"{value} by {place}".replace("_", " "), tuple(notes), (Panel("", label, spec),), header,
-                  tuple(lines[:MOST_VALUES]), over)  # fmt: skip
+    return Figure(
+        f"{value} by {place}".replace("_", " "),
+        tuple(notes),
+        (Panel("", label, spec),),
+        header,
+        tuple(lines[:MOST_VALUES]),
+        over,
+    )
 
 
-def curve(x: list[float], y: list[float], sd: list[float], true: list[float] | None, place: str, value: str,
-          palette: Palette = PAGE) -> Spec:  # fmt: skip
+def curve(
+    x: list[float],
+    y: list[float],
+    sd: list[float],
+    true: list[float] | None,
+    place: str,
+    value: str,
+    palette: Palette = PAGE,
+) -> Spec:
     """Return a released curve, the band of its noise and, in the custodian's copy, the true curve."""
-    rows = [{"x": a, "y": round(b, 6), "lo": round(b - BAND * s, 6), "hi": round(b + BAND * s, 6),
-             **({} if true is None else {"t": round(true[i], 6)})}
-            for i, (a, b, s) in enumerate(zip(x, y, sd, strict=True))]  # fmt: skip
+    rows = [
+        {
+            "x": a,
+            "y": round(b, 6),
+            "lo": round(b - BAND * s, 6),
+            "hi": round(b + BAND * s, 6),
+            **({} if true is None else {"t": round(true[i], 6)}),
+        }
+        for i, (a, b, s) in enumerate(zip(x, y, sd, strict=True))
+    ]
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=alt.X("x:Q", title=place, axis=alt.Axis(grid=False)))
     hints = [alt.Tooltip("x:Q", title=place), alt.Tooltip("y:Q", title=value)]
     up = alt.Y("lo:Q", title=value, scale=alt.Scale(zero=False))

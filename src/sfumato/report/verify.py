@@ -83,10 +83,14 @@ def verify_bundle(directory: str | Path, ledger: Ledger | str | Path | None = No
         inspection.run(document, None if ledger is None else Ledger.of(ledger))
     problems = tuple(inspection.problems)
     return BundleCheck(
-        directory=str(folder), ok=not problems, checks=tuple(inspection.checks), problems=problems,
+        directory=str(folder),
+        ok=not problems,
+        checks=tuple(inspection.checks),
+        problems=problems,
         stamp=None if document is None else document.randomness.stamp,
-        unchecked=() if document is None else tuple(regenerate.unchecked(document)), notes=tuple(inspection.notes),
-    )  # fmt: skip
+        unchecked=() if document is None else tuple(regenerate.unchecked(document)),
+        notes=tuple(inspection.notes),
+    )
 
 
 def _refuse_non_bundle(folder: Path) -> None:
@@ -252,8 +256,9 @@ def _model_problems(path: Path, document: ReleaseDocument, schema: Schema) -> It
 
 def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
     types = {field.name: field.type for field in schema}
-    convert = pa_csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True,
-                                    quoted_strings_can_be_null=False)  # fmt: skip
+    convert = pa_csv.ConvertOptions(
+        column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
     parse = pa_csv.ParseOptions(newlines_in_values=True)
     return pa_csv.read_csv(path, parse_options=parse, convert_options=convert)
 
@@ -299,8 +304,10 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
     if formal != guarantee.formal or guarantee.formal != document.method.formal:
         yield f"the guarantee is stated as {guarantee.kind}, which is not the kind of its events and method"
     elif guarantee.formal and totals(guarantee, events) != (guarantee.exact_epsilon, guarantee.exact_delta):
-        yield (f"the events compose to epsilon {show(totals(guarantee, events)[0])}, "
-               f"the guarantee says {show(guarantee.exact_epsilon)}")  # fmt: skip
+        yield (
+            f"the events compose to epsilon {show(totals(guarantee, events)[0])}, "
+            f"the guarantee says {show(guarantee.exact_epsilon)}"
+        )
     if guarantee.allowed_weak != is_beyond(guarantee.exact_epsilon, guarantee.exact_delta):
         yield "the guarantee does not say truly whether the custodian allowed so weak a promise"
     yield from _selection_problems(document)

@@ -78,8 +78,14 @@ def _merged(view: View) -> View:
     names = tuple(_span(axis.labels[start:end]) for start, end in zip(starts, [*starts[1:], size], strict=True))
     note = f"Drawn are sums of {step} neighbouring cells; the data files hold every cell."
     truth = None if view.truth is None else np.add.reduceat(view.truth, starts)
-    return replace(view, axes=(replace(axis, labels=names),), counts=np.add.reduceat(view.counts, starts),
-                   half_width=view.half_width * math.sqrt(step), truth=truth, notes=(*view.notes, note))  # fmt: skip
+    return replace(
+        view,
+        axes=(replace(axis, labels=names),),
+        counts=np.add.reduceat(view.counts, starts),
+        half_width=view.half_width * math.sqrt(step),
+        truth=truth,
+        notes=(*view.notes, note),
+    )
 
 
 def _span(labels: Sequence[str]) -> str:

@@ -66,8 +66,17 @@ class AttributeInference:
         if problems:
             raise RiskError("the attack is not well defined", problems, "use known=['age', 'sex'], sensitive='income'")
 
-    def run(self, release: Any, members: Any, control: Any = None, *, schema: Schema | None = None,
-            trials: int = MOST_TARGETS, seed: int | None = None, level: float = LEVEL) -> AttackResult:  # fmt: skip
+    def run(
+        self,
+        release: Any,
+        members: Any,
+        control: Any = None,
+        *,
+        schema: Schema | None = None,
+        trials: int = MOST_TARGETS,
+        seed: int | None = None,
+        level: float = LEVEL,
+    ) -> AttackResult:
         """Attack one release: a :class:`Release`, a synthetic table, or a mapping from column sets to count tables.
 
         ``members`` are rows that were in the table, ``control`` rows of the same population that were not.
@@ -82,8 +91,16 @@ class AttributeInference:
         notes = (*found.notes, *_right_means(sight.schema[self.sensitive]), *([NO_CONTROL] if outside is None else []))
         return found.model_copy(update={"threat": self.threat.seeing(seen), "notes": notes})
 
-    def against(self, table: Table, method: Method, *, rows: int | None = None, trials: int = MOST_TARGETS,
-                seed: int | None = None, level: float = LEVEL) -> AttackResult:  # fmt: skip
+    def against(
+        self,
+        table: Table,
+        method: Method,
+        *,
+        rows: int | None = None,
+        trials: int = MOST_TARGETS,
+        seed: int | None = None,
+        level: float = LEVEL,
+    ) -> AttackResult:
         """Split the table by lot, release one half by the method, and attack the people of both halves."""
         require_trials(trials, level)
         randomness = stream(seed)
@@ -111,12 +128,16 @@ class AttributeInference:
         blind = None if outside is None else _right(guesser, outside)
         n, m = len(inside), 0 if outside is None else len(outside)
         return AttackResult(
-            attack=f"Inference of {self.sensitive} from {', '.join(self.known)}", threat=self.threat,
-            rate=right / n, interval=Interval.exact(right, n, level), trials=n, baseline=common / n,
+            attack=f"Inference of {self.sensitive} from {', '.join(self.known)}",
+            threat=self.threat,
+            rate=right / n,
+            interval=Interval.exact(right, n, level),
+            trials=n,
+            baseline=common / n,
             control=None if blind is None else blind / m,
             control_interval=None if blind is None else Interval.exact(blind, m, level),
             notes=("The baseline always names the most common value of these people.",),
-        )  # fmt: skip
+        )
 
 
 def _right(guesser: Guesser, people: Seen) -> int:

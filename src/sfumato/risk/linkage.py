@@ -50,9 +50,18 @@ class FreshReference:
         if isinstance(self.references, bool) or self.references < 1:
             raise RiskError(f"references must be at least 1, found {self.references!r}", next_step="use references=1")
 
-    def run(self, subject: Any, method: Method | None = None, *, trials: int = 1000, seed: int | None = None,
-            level: float = LEVEL, target: int | None = None, rows: int | None = None,
-            sees: Sees = "values") -> AttackResult:  # fmt: skip
+    def run(
+        self,
+        subject: Any,
+        method: Method | None = None,
+        *,
+        trials: int = 1000,
+        seed: int | None = None,
+        level: float = LEVEL,
+        target: int | None = None,
+        rows: int | None = None,
+        sees: Sees = "values",
+    ) -> AttackResult:
         """Play the game; ``subject`` is a table (with a method) or a game, which knows what is seen."""
         require_trials(trials, level)
         subject, randomness = as_game(subject, method, target, rows, sees), stream(seed)
@@ -98,8 +107,15 @@ class NearestRow:
         if not self.columns or isinstance(self.top, bool) or self.top < 1:
             raise RiskError("columns must be named and top be at least 1", next_step="use for example top=10")
 
-    def run(self, original: Any, synthetic: Any, schema: Schema | None = None, *, level: float = LEVEL,
-            seed: int | None = None) -> AttackResult:  # fmt: skip
+    def run(
+        self,
+        original: Any,
+        synthetic: Any,
+        schema: Schema | None = None,
+        *,
+        level: float = LEVEL,
+        seed: int | None = None,
+    ) -> AttackResult:
         """Return the share of rows whose nearest synthetic row is their own; the control deals the rows anew."""
         sight = Sight(_schema(original, schema), self.columns, self.sees)
         left, right = (sight.read(rows).points for rows in (original, synthetic))
@@ -118,14 +134,28 @@ class NearestRow:
         intervals = [Interval.exact(round(float(shares.sum())), n, level) for shares in (first, control)]
         top = min(self.top, n)
         return AttackResult(
-            attack=f"Linkage of rows by {', '.join(self.columns)}", threat=self.threat.seeing(IN_WORDS[self.sees]),
-            rate=float(first.mean()), interval=intervals[0], trials=n, baseline=1 / n, control=float(control.mean()),
-            control_interval=intervals[1], more={f"top {top}": float(within.mean()), f"top {top} baseline": top / n},
-        )  # fmt: skip
+            attack=f"Linkage of rows by {', '.join(self.columns)}",
+            threat=self.threat.seeing(IN_WORDS[self.sees]),
+            rate=float(first.mean()),
+            interval=intervals[0],
+            trials=n,
+            baseline=1 / n,
+            control=float(control.mean()),
+            control_interval=intervals[1],
+            more={f"top {top}": float(within.mean()), f"top {top} baseline": top / n},
+        )
 
 
-def nearest_row(original: Any, synthetic: Any, columns: Sequence[str], schema: Schema | None = None, top: int = 10,
-                level: float = LEVEL, seed: int | None = None, sees: Sees = "values") -> AttackResult:  # fmt: skip
+def nearest_row(
+    original: Any,
+    synthetic: Any,
+    columns: Sequence[str],
+    schema: Schema | None = None,
+    top: int = 10,
+    level: float = LEVEL,
+    seed: int | None = None,
+    sees: Sees = "values",
+) -> AttackResult:
     """Return the share of rows whose nearest synthetic row (or one of the ``top`` nearest) is their own."""
     return NearestRow(columns, top, sees).run(original, synthetic, schema, level=level, seed=seed)
 

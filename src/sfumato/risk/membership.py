@@ -29,9 +29,16 @@ from sfumato.risk.optimal import optimal_accuracy
 from sfumato.risk.rows import Sees
 
 __all__ = [
-    "CountPair", "Game", "Learnt", "LikelihoodRatio", "ReleaseGame", "dp_ceiling", "game", "optimal_accuracy",
+    "CountPair",
+    "Game",
+    "Learnt",
+    "LikelihoodRatio",
+    "ReleaseGame",
+    "dp_ceiling",
+    "game",
+    "optimal_accuracy",
     "published_pair",
-]  # fmt: skip
+]
 
 Array = NDArray[np.float64]
 Features = Literal["target", "entropy-total"]
@@ -47,8 +54,16 @@ class LikelihoodRatio:
         goal=GOAL, knowledge=("every other record", "the target's record", "the mechanism and its noise, exactly")
     )
 
-    def run(self, subject: Any, method: Method | None = None, *, trials: int = 1000, seed: int | None = None,
-            level: float = LEVEL, target: int | None = None) -> AttackResult:  # fmt: skip
+    def run(
+        self,
+        subject: Any,
+        method: Method | None = None,
+        *,
+        trials: int = 1000,
+        seed: int | None = None,
+        level: float = LEVEL,
+        target: int | None = None,
+    ) -> AttackResult:
         """Play the game; ``subject`` is a table (with a method) or a :class:`CountPair`."""
         require_trials(trials, level)
         pair = as_game(subject, method, target)
@@ -58,8 +73,15 @@ class LikelihoodRatio:
                 next_step="use Learnt() for it; LikelihoodRatio needs Histogram, Contingency or a CountPair",
             )
         known = pair.essential()
-        return play("Membership, likelihood ratio", self.threat, known, lambda drawn: known.log_ratio(drawn.vectors),
-                    stream(seed), trials, level)  # fmt: skip
+        return play(
+            "Membership, likelihood ratio",
+            self.threat,
+            known,
+            lambda drawn: known.log_ratio(drawn.vectors),
+            stream(seed),
+            trials,
+            level,
+        )
 
 
 @dataclass(frozen=True)
@@ -84,9 +106,18 @@ class Learnt:
         if self.features not in FEATURES:
             raise RiskError(f"unknown features {self.features!r}", next_step=f"use one of: {', '.join(FEATURES)}")
 
-    def run(self, subject: Any, method: Method | None = None, *, trials: int = 1000, seed: int | None = None,
-            level: float = LEVEL, target: int | None = None, rows: int | None = None,
-            sees: Sees = "values") -> AttackResult:  # fmt: skip
+    def run(
+        self,
+        subject: Any,
+        method: Method | None = None,
+        *,
+        trials: int = 1000,
+        seed: int | None = None,
+        level: float = LEVEL,
+        target: int | None = None,
+        rows: int | None = None,
+        sees: Sees = "values",
+    ) -> AttackResult:
         """Train on shadow releases, then play the game on fresh ones; ``rows`` and ``sees`` are about released rows."""
         require_trials(trials, level)
         require_trials(self.shadows or trials, level)
@@ -112,8 +143,10 @@ class Learnt:
         from sklearn.preprocessing import StandardScaler
 
         half = shadows // 2
-        sides = [[self._view(subject.draw(member, part, randomness)) for part in chunks(half, subject.width)]
-                 for member in (False, True)]  # fmt: skip
+        sides = [
+            [self._view(subject.draw(member, part, randomness)) for part in chunks(half, subject.width)]
+            for member in (False, True)
+        ]
         seen = np.concatenate([part for side in sides for part in side])
         model: Any = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
         model.fit(seen, np.repeat([0, 1], half))

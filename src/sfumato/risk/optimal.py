@@ -22,8 +22,9 @@ SAME_LOSS = 1e-9
 """Log-likelihood ratios closer than this are one outcome: sums of equal noise scales meet again."""
 
 
-def optimal_accuracy(noise: Law | Sequence[Law], shifts: Sequence[int] = (1,),
-                     zeros: Sequence[int] | None = None) -> float:  # fmt: skip
+def optimal_accuracy(
+    noise: Law | Sequence[Law], shifts: Sequence[int] = (1,), zeros: Sequence[int] | None = None
+) -> float:
     """Return how often the best attacker tells two tables apart whose counts differ by ``shifts``, cell by cell.
 
     ``noise`` is one law for all cells, or one for each. ``Laplace`` and ``Gaussian`` are read as continuous, not

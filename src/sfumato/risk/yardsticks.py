@@ -27,10 +27,19 @@ TYPICAL_COUNT = 20.0
 
 def _plan(name: str, schema: Schema, sets: Sequence[tuple[str, ...]], rows: int | None) -> Plan:
     return Plan(
-        method=name, table=schema.name, adjacency=schema.adjacency, unit=unit_of(schema), epsilon=None, delta="0",
-        stages=(), events=(), cells=sum(cells_of(schema, names) for names in sets),
-        memory_bytes=table_memory(schema, sets), rows=rows, notes=("a yardstick for attacks: never publish it",),
-    )  # fmt: skip
+        method=name,
+        table=schema.name,
+        adjacency=schema.adjacency,
+        unit=unit_of(schema),
+        epsilon=None,
+        delta="0",
+        stages=(),
+        events=(),
+        cells=sum(cells_of(schema, names) for names in sets),
+        memory_bytes=table_memory(schema, sets),
+        rows=rows,
+        notes=("a yardstick for attacks: never publish it",),
+    )
 
 
 @dataclass(frozen=True)

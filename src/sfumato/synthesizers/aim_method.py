@@ -83,13 +83,28 @@ class AIM(GraphicalMethod):
     def design(self, schema: Schema) -> Design:
         """Return what will be done, from public facts alone."""
         names = chosen_names(schema, self.columns)
-        rounds = Design(method=self.name, schema=schema, names=names, epsilon=self.epsilon, delta=self.delta,
-                        binning=BINNINGS[self.bins], first_share=FIRST_SHARE, choice_share=CHOICE_SHARE,
-                        workload=self.workload, megabytes=self._megabytes)  # fmt: skip
+        rounds = Design(
+            method=self.name,
+            schema=schema,
+            names=names,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            binning=BINNINGS[self.bins],
+            first_share=FIRST_SHARE,
+            choice_share=CHOICE_SHARE,
+            workload=self.workload,
+            megabytes=self._megabytes,
+        )
         if self.engine != "mixture":
             return rounds
-        return replace(rounds, choice_share=Fraction(0), workload="2-way", later="all pairs",
-                       later_tables=comb(len(names), 2), rounds=0)  # fmt: skip
+        return replace(
+            rounds,
+            choice_share=Fraction(0),
+            workload="2-way",
+            later="all pairs",
+            later_tables=comb(len(names), 2),
+            rounds=0,
+        )
 
     @property
     def _megabytes(self) -> float:

@@ -110,8 +110,10 @@ class ClusterGeometry:
         """Return the columns to synthesise; levels belong to the private form."""
         found = chosen(schema, self.columns, only_axes=not self.is_private)
         if not any(has_axis(column) for column in found):
-            raise PlanError(f"table {schema.name!r} has no ordered column to measure distances in",
-                            next_step="name columns of numbers, dates or ordinals")  # fmt: skip
+            raise PlanError(
+                f"table {schema.name!r} has no ordered column to measure distances in",
+                next_step="name columns of numbers, dates or ordinals",
+            )
         return found
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
@@ -135,12 +137,23 @@ class ClusterGeometry:
             f"{self.clusters} clusters; noise {self.epsilon}; reflection {self.reflection}; rounding {self.rounding}"
         )
         event = Event(kind="heuristic", note=words, **event_facts(self.name, schema, randomness))
-        stage = Stage(name="geometry as published", cells=self.clusters, noise="heuristic", scale=1.0, epsilon="none",
-                      share="1")  # fmt: skip
+        stage = Stage(
+            name="geometry as published", cells=self.clusters, noise="heuristic", scale=1.0, epsilon="none", share="1"
+        )
         note = "heuristic: no differential privacy; the epsilon of this form is a size of noise, not a guarantee"
-        return Plan(method=self.name, table=schema.name, adjacency=schema.adjacency, unit=unit_of(schema), epsilon=None,
-                    delta="0", stages=(stage,), events=(event,), cells=self.clusters, memory_bytes=memory,
-                    notes=(note,))  # fmt: skip
+        return Plan(
+            method=self.name,
+            table=schema.name,
+            adjacency=schema.adjacency,
+            unit=unit_of(schema),
+            epsilon=None,
+            delta="0",
+            stages=(stage,),
+            events=(event,),
+            cells=self.clusters,
+            memory_bytes=memory,
+            notes=(note,),
+        )
 
     def require_table(self, table: Table, plan: Plan) -> None:
         """Refuse rows that algorithm 1 cannot be run on, before anything is recorded; the private form takes any."""

@@ -64,8 +64,9 @@ def smallest_test(total_epsilon: float, total_delta: float, records: int, gamma:
     >>> smallest_test(8.0, 1e-5, 100, 2.0).k
     183
     """
-    found = [_cheapest(total_epsilon, total_delta, share * total_delta / records, records, gamma)
-             for share in DELTA_SHARES]  # fmt: skip
+    found = [
+        _cheapest(total_epsilon, total_delta, share * total_delta / records, records, gamma) for share in DELTA_SHARES
+    ]
     tests = [test for test in found if test is not None]
     if not tests:
         raise PlanError(

@@ -147,9 +147,14 @@ def prior_share(k: int, gamma: float, epsilon0: float) -> float:
 
 
 def output_law(
-    seeds: Sequence[int] | NDArray[np.int64], proposals: ArrayLike, *, k: int, gamma: float, epsilon0: float,
+    seeds: Sequence[int] | NDArray[np.int64],
+    proposals: ArrayLike,
+    *,
+    k: int,
+    gamma: float,
+    epsilon0: float,
     prior: ArrayLike | None = None,
-) -> Array:  # fmt: skip
+) -> Array:
     """Return the exact law of one released record, for universes small enough to list.
 
     ``seeds`` are row numbers into ``proposals``, a matrix whose row s is p_s(y) over all records y. With a ``prior``
@@ -188,8 +193,13 @@ def smallest_delta(first: ArrayLike, second: ArrayLike, epsilon: float) -> float
     return float(max(np.maximum(a - factor * b, 0).sum(), np.maximum(b - factor * a, 0).sum()))
 
 
-def _universe(seeds: Sequence[int] | NDArray[np.int64], proposals: ArrayLike, k: int, gamma: float, epsilon0: float,
-              ) -> tuple[Array, NDArray[np.int64]]:  # fmt: skip
+def _universe(
+    seeds: Sequence[int] | NDArray[np.int64],
+    proposals: ArrayLike,
+    k: int,
+    gamma: float,
+    epsilon0: float,
+) -> tuple[Array, NDArray[np.int64]]:
     matrix, rows = np.asarray(proposals, dtype=float), np.asarray(seeds, dtype=np.int64).ravel()
     problems = parameter_problems(k, gamma, epsilon0)
     if matrix.ndim != 2 or not matrix.size or not np.isfinite(matrix).all() or matrix.min() < 0:

@@ -62,8 +62,12 @@ class Grid:
         """Return the grid, from public facts alone."""
         one_row_per_person(schema, self.name)
         axes = tuple(axis_of(column) for column in self._columns(schema))
-        return GridPlan(axes=axes, epsilon=self.epsilon, n_pub=expected(schema, self.expected_rows, rows)[0],
-                        adjacency=schema.adjacency)  # fmt: skip
+        return GridPlan(
+            axes=axes,
+            epsilon=self.epsilon,
+            n_pub=expected(schema, self.expected_rows, rows)[0],
+            adjacency=schema.adjacency,
+        )
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release."""
@@ -78,13 +82,26 @@ class Grid:
         count = rows if rows is not None else schema.rows
         memory = BYTES_PER_CELL * (grid.cells + (count or 0) * len(self.columns))
         refuse_memory(memory, "the grid and its rows", "ask for fewer rows")
-        event = Event(kind="discrete-laplace", epsilon=cost, parts=(grid.part,),
-                      **event_facts(self.name, schema, randomness))  # fmt: skip
-        stage = Stage(name="grid", cells=grid.cells, noise="discrete laplace", scale=grid.part.scale, epsilon=cost,
-                      share="1")  # fmt: skip
-        return Plan(method=self.name, table=schema.name, adjacency=schema.adjacency, unit=unit_of(schema), epsilon=cost,
-                    delta="0", stages=(stage,), events=(event,), cells=grid.cells, memory_bytes=memory, rows=count,
-                    notes=expected(schema, self.expected_rows, rows)[1])  # fmt: skip
+        event = Event(
+            kind="discrete-laplace", epsilon=cost, parts=(grid.part,), **event_facts(self.name, schema, randomness)
+        )
+        stage = Stage(
+            name="grid", cells=grid.cells, noise="discrete laplace", scale=grid.part.scale, epsilon=cost, share="1"
+        )
+        return Plan(
+            method=self.name,
+            table=schema.name,
+            adjacency=schema.adjacency,
+            unit=unit_of(schema),
+            epsilon=cost,
+            delta="0",
+            stages=(stage,),
+            events=(event,),
+            cells=grid.cells,
+            memory_bytes=memory,
+            rows=count,
+            notes=expected(schema, self.expected_rows, rows)[1],
+        )
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Count the cells in one pass, add noise, draw rows."""
@@ -93,9 +110,12 @@ class Grid:
         count = drawn_rows(plan, noisy.total, len(columns))
         generator = randomness.generator
         sampled = sample_values(schema, lambda n: released(columns, noisy.draw(n, generator)), count, generator)
-        statistics = {"noisy_total": noisy.total, "grid_shape": list(noisy.counts.shape),
-                      "rows_redrawn_for_rules": sampled.redrawn,
-                      "rows_replaced_for_rules": sampled.replaced}  # fmt: skip
+        statistics = {
+            "noisy_total": noisy.total,
+            "grid_shape": list(noisy.counts.shape),
+            "rows_redrawn_for_rules": sampled.redrawn,
+            "rows_replaced_for_rules": sampled.replaced,
+        }
         return Output({("synthetic",): rows_table(schema, sampled.values)}, single=True, statistics=statistics)
 
     @classmethod

@@ -52,10 +52,21 @@ class MST(GraphicalMethod):
     def design(self, schema: Schema) -> Design:
         """Return what will be done, from public facts alone."""
         names = chosen_names(schema, self.columns)
-        return Design(method=self.name, schema=schema, names=names, epsilon=self.epsilon,
-                      delta=self.delta, binning=BINNINGS[self.bins], first_share=FIRST_SHARE,
-                      choice_share=CHOICE_SHARE, workload="2-way", megabytes=MEGABYTES,
-                      later="pairs of the tree", later_tables=max(len(names) - 1, 1), rounds=1)  # fmt: skip
+        return Design(
+            method=self.name,
+            schema=schema,
+            names=names,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            binning=BINNINGS[self.bins],
+            first_share=FIRST_SHARE,
+            choice_share=CHOICE_SHARE,
+            workload="2-way",
+            megabytes=MEGABYTES,
+            later="pairs of the tree",
+            later_tables=max(len(names) - 1, 1),
+            rounds=1,
+        )
 
     def settings(self) -> Settings:
         """Return the limits of the fit."""

@@ -144,8 +144,10 @@ class PlausibleDeniability:
             found = ["epsilon is a total from which k, epsilon0 and t follow: give either it or them"] if both else []
             return found + epsilon_problems(self.epsilon)
         if self.k is None or self.epsilon0 is None:
-            return ["the privacy test needs k and epsilon0, or a total epsilon from which they follow: give epsilon=8 "
-                    "(and delta), or k=50, gamma=4, epsilon0=1, delta=1e-9"]  # fmt: skip
+            return [
+                "the privacy test needs k and epsilon0, or a total epsilon from which they follow: give epsilon=8 "
+                "(and delta), or k=50, gamma=4, epsilon0=1, delta=1e-9"
+            ]
         found = number_problems(self.k, "k", "1", str(MOST_SEEDS), whole=True)
         found += number_problems(self.epsilon0, "epsilon0", text(exact(LEAST_NOISE)), text(exact(MOST_NOISE)))
         return found + ([] if self.t is None else number_problems(self.t, "t", "1", str(MOST_SEEDS), whole=True))
@@ -186,8 +188,10 @@ class PlausibleDeniability:
         sound_rows(rows)
         wanted = DEFAULT_ROWS if rows is None else int(rows)
         if wanted > LARGEST_SAMPLE:
-            raise PlanError(f"rows must be between 1 and {LARGEST_SAMPLE:,}, found {wanted:,}",
-                            next_step="every row costs: give for example --rows 100")  # fmt: skip
+            raise PlanError(
+                f"rows must be between 1 and {LARGEST_SAMPLE:,}, found {wanted:,}",
+                next_step="every row costs: give for example --rows 100",
+            )
         names = self._sound_columns(schema)
         _refuse_unit(schema)
         budget = self.budget(wanted)
@@ -201,30 +205,60 @@ class PlausibleDeniability:
             events = (*(event.model_copy(update={"method": self.name}) for event in model.events), *events)
         return self._plan(schema, wanted, budget, stages, events)
 
-    def _plan(self, schema: Schema, rows: int, budget: Budget, stages: tuple[Stage, ...], events: tuple[Event, ...],
-              ) -> Plan:  # fmt: skip
+    def _plan(
+        self,
+        schema: Schema,
+        rows: int,
+        budget: Budget,
+        stages: tuple[Stage, ...],
+        events: tuple[Event, ...],
+    ) -> Plan:
         names = self.chosen_columns(schema)
         sets = self._marginals(budget).measurement(schema).sets if self.model == "seed" else ()
         memory = table_memory(schema, sets) + (schema.rows or 0) * (8 * len(names) + 8) + rows * 64 * len(names)
         memory += kernel_bytes(schema.shape(names)) if self.model == "kernel" else 0
         refuse_memory(memory, "the model and its rows", "use fewer columns")
         return Plan(
-            method=self.name, table=schema.name, adjacency=schema.adjacency, unit=unit_of(schema),
-            epsilon=text(budget.epsilon + budget.model_epsilon), delta=text(budget.delta + budget.model_delta),
-            stages=stages, events=events, cells=sum(cells_of(schema, s) for s in sets) + rows, memory_bytes=memory,
-            rows=rows, notes=(_cost_note(budget.test, rows), *_size_note(schema, budget.test)),
-        )  # fmt: skip
+            method=self.name,
+            table=schema.name,
+            adjacency=schema.adjacency,
+            unit=unit_of(schema),
+            epsilon=text(budget.epsilon + budget.model_epsilon),
+            delta=text(budget.delta + budget.model_delta),
+            stages=stages,
+            events=events,
+            cells=sum(cells_of(schema, s) for s in sets) + rows,
+            memory_bytes=memory,
+            rows=rows,
+            notes=(_cost_note(budget.test, rows), *_size_note(schema, budget.test)),
+        )
 
-    def _records(self, schema: Schema, rows: int, budget: Budget, randomness: str,
-                 ) -> tuple[tuple[Stage, ...], tuple[Event, ...]]:  # fmt: skip
+    def _records(
+        self,
+        schema: Schema,
+        rows: int,
+        budget: Budget,
+        randomness: str,
+    ) -> tuple[tuple[Stage, ...], tuple[Event, ...]]:
         test = budget.test
         part = Part(stage=RECORDS, cells=rows, scale=1 / test.epsilon0)
         words = f"k={test.k} t={test.t} gamma={test.gamma!r} epsilon0={test.epsilon0!r}; each of {rows} rows"
-        event = Event(kind=self.name, epsilon=text(budget.epsilon), delta=text(budget.delta), parts=(part,),
-                      note=f"{words} ({test.epsilon!r}, {test.delta!r})",
-                      **event_facts(self.name, schema, randomness))  # fmt: skip
-        stage = Stage(name=RECORDS, cells=rows, noise=f"privacy test, k = {test.k}", scale=1 / test.epsilon0,
-                      epsilon=text(budget.epsilon), share=_part_of(budget.epsilon, budget))  # fmt: skip
+        event = Event(
+            kind=self.name,
+            epsilon=text(budget.epsilon),
+            delta=text(budget.delta),
+            parts=(part,),
+            note=f"{words} ({test.epsilon!r}, {test.delta!r})",
+            **event_facts(self.name, schema, randomness),
+        )
+        stage = Stage(
+            name=RECORDS,
+            cells=rows,
+            noise=f"privacy test, k = {test.k}",
+            scale=1 / test.epsilon0,
+            epsilon=text(budget.epsilon),
+            share=_part_of(budget.epsilon, budget),
+        )
         return (stage,), (event,)
 
     def _remedy(self) -> str:
@@ -244,8 +278,10 @@ class PlausibleDeniability:
             return {name: codes[:, i] for i, name in enumerate(names)}
 
         sampled = sample_rows(schema, draw, count, randomness.generator)
-        statistics = _statistics(budget, proposal) | {"rows_redrawn_for_rules": sampled.redrawn,
-                                                      "rows_replaced_for_rules": sampled.replaced}  # fmt: skip
+        statistics = _statistics(budget, proposal) | {
+            "rows_redrawn_for_rules": sampled.redrawn,
+            "rows_replaced_for_rules": sampled.replaced,
+        }
         return Output({("synthetic",): rows_table(schema, sampled.values)}, single=True, statistics=statistics)
 
     def _model(self, table: Table, plan: Plan, budget: Budget, randomness: Randomness) -> tuple[Proposal, Any]:
@@ -253,8 +289,10 @@ class PlausibleDeniability:
         names = self.chosen_columns(schema)
         if self.model == "kernel":
             sizes = schema.shape(names)
-            return (KernelModel.of(schema, names, float(exact(self.bandwidth)), STAY),
-                    lambda n: _uniform_codes(sizes, n, uniform))  # fmt: skip
+            return (
+                KernelModel.of(schema, names, float(exact(self.bandwidth)), STAY),
+                lambda n: _uniform_codes(sizes, n, uniform),
+            )
         measured = self._marginals(budget).measurement(schema)
         learned = plan.model_copy(update={"events": plan.events[:1]})
         noisy = measure(table.marginals(measured.sets), learned, measured.sets, randomness)
@@ -342,7 +380,13 @@ def _statistics(budget: Budget, proposal: Proposal) -> dict[str, Any]:
     kept = {"kept_attributes": [i for i, p in enumerate(proposal.keep) if p]} if isinstance(proposal, SeedModel) else {}
     order = {"attribute_order": list(proposal.order)} if isinstance(proposal, SeedModel) else {}
     return {
-        "k": test.k, "t": test.t, "gamma": test.gamma, "epsilon0": test.epsilon0,
-        "epsilon_of_one_row": test.epsilon, "delta_of_one_row": test.delta,
-        "prior_share": prior_share(test.k, test.gamma, test.epsilon0), **kept, **order,
-    }  # fmt: skip
+        "k": test.k,
+        "t": test.t,
+        "gamma": test.gamma,
+        "epsilon0": test.epsilon0,
+        "epsilon_of_one_row": test.epsilon,
+        "delta_of_one_row": test.delta,
+        "prior_share": prior_share(test.k, test.gamma, test.epsilon0),
+        **kept,
+        **order,
+    }

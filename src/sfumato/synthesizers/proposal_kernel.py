@@ -72,8 +72,19 @@ def _bounds(costs: Any, order: Any, sizes: Any, candidate: Any, least: Any, most
 
 
 @compiled
-def _walk(costs: Any, order: Any, codes: Any, counts: Any, ends: Any, candidate: Any, start: int, width: int, sums: Any,
-          least: Any, most: Any) -> int:  # fmt: skip
+def _walk(
+    costs: Any,
+    order: Any,
+    codes: Any,
+    counts: Any,
+    ends: Any,
+    candidate: Any,
+    start: int,
+    width: int,
+    sums: Any,
+    least: Any,
+    most: Any,
+) -> int:
     """Return how many rows lie in a cell; ``sums[d]`` is the sum over the first d columns of the row at hand."""
     found, row, depth, columns = 0, 0, 0, len(order)
     while row < len(codes):
@@ -94,8 +105,18 @@ def _walk(costs: Any, order: Any, codes: Any, counts: Any, ends: Any, candidate:
 
 
 @compiled
-def _count(costs: Any, order: Any, sizes: Any, width: int, codes: Any, counts: Any, ends: Any, seeds: Any,
-           candidates: Any, found: Any) -> None:  # fmt: skip
+def _count(
+    costs: Any,
+    order: Any,
+    sizes: Any,
+    width: int,
+    codes: Any,
+    counts: Any,
+    ends: Any,
+    seeds: Any,
+    candidates: Any,
+    found: Any,
+) -> None:
     sums = np.zeros(len(order) + 1, np.int64)
     least, most = np.zeros(len(order) + 1, np.int64), np.zeros(len(order) + 1, np.int64)
     for c in range(len(candidates)):
@@ -149,6 +170,16 @@ def count_cells(
 ) -> Codes:
     """Return how many rows lie in the cell of each seed, given its candidate."""
     found = np.zeros(len(candidates), np.int64)
-    _count(costs, rows.order, sizes, width, rows.codes, rows.counts, rows.ends, np.ascontiguousarray(seeds),
-           np.ascontiguousarray(candidates), found)  # fmt: skip
+    _count(
+        costs,
+        rows.order,
+        sizes,
+        width,
+        rows.codes,
+        rows.counts,
+        rows.ends,
+        np.ascontiguousarray(seeds),
+        np.ascontiguousarray(candidates),
+        found,
+    )
     return found

@@ -151,8 +151,14 @@ class PseudoPosterior:
     def _weighting(self, ranges: Any) -> Weighting:
         target = None if self.target_epsilon is None else float(exact(self.target_epsilon, "target_epsilon"))
         standard = self.standard if ranges is not None or self.standard not in WITH_RANGES else "weighted"
-        return Weighting(standard, 1.0 if self.scale is None else float(exact(self.scale, "scale")),
-                         float(exact(self.shift, "shift")), ranges, self.draws, target)  # fmt: skip
+        return Weighting(
+            standard,
+            1.0 if self.scale is None else float(exact(self.scale, "scale")),
+            float(exact(self.shift, "shift")),
+            ranges,
+            self.draws,
+            target,
+        )
 
     def models(self, schema: Schema) -> tuple[ColumnModel, ...]:
         """Return the models of the targets, or refuse with every problem."""
@@ -200,23 +206,42 @@ class PseudoPosterior:
         memory = (schema.rows or 0) * BYTES_PER_VALUE * (len(models) + len(self.predictors)) * (1 + self.copies)
         refuse_memory(memory, "the rows and their copies", "ask for fewer copies")
         stages = tuple(
-            Stage(name=f"{model.column.name} by {model.family}", cells=self.copies, noise=self.standard,
-                  scale=float(self.draws), epsilon="none", share=str(1 / len(models)))
+            Stage(
+                name=f"{model.column.name} by {model.family}",
+                cells=self.copies,
+                noise=self.standard,
+                scale=float(self.draws),
+                epsilon="none",
+                share=str(1 / len(models)),
+            )
             for model in models
-        )  # fmt: skip
+        )
         words = f"{self.standard}; families {', '.join(m.family for m in models)}; {self.draws} draws"
         words = "; ".join((words, *as_they_are(self.predictors)))
         event = Event(kind="asymptotic", note=words, **event_facts(self.name, schema, randomness))
-        return Plan(method=self.name, table=schema.name, adjacency=schema.adjacency, unit=unit_of(schema), epsilon=None,
-                    delta="0", stages=stages, events=(event,) * self.copies, cells=self.copies * len(models),
-                    memory_bytes=memory or BYTES_PER_VALUE, notes=self._notes(schema, rows))  # fmt: skip
+        return Plan(
+            method=self.name,
+            table=schema.name,
+            adjacency=schema.adjacency,
+            unit=unit_of(schema),
+            epsilon=None,
+            delta="0",
+            stages=stages,
+            events=(event,) * self.copies,
+            cells=self.copies * len(models),
+            memory_bytes=memory or BYTES_PER_VALUE,
+            notes=self._notes(schema, rows),
+        )
 
     def _notes(self, schema: Schema, rows: int | None) -> tuple[str, ...]:
         left = [name for name in schema.releasable if name not in (*self.targets, *self.predictors)]
         notes = [*as_they_are(self.predictors), *(() if rows is None else (ALL_ROWS,))]
         notes += [f"left out of the release: {', '.join(left)}"] if left else []
-        if self.ranges is not None and self.ranges != "brackets" and not (
-            isinstance(self.ranges, Mapping) and "brackets" in self.ranges):  # fmt: skip
+        if (
+            self.ranges is not None
+            and self.ranges != "brackets"
+            and not (isinstance(self.ranges, Mapping) and "brackets" in self.ranges)
+        ):
             notes.append("a range around each value gives the value away: never publish it; public brackets are sound")
         return tuple(notes)
 
@@ -230,10 +255,18 @@ class PseudoPosterior:
         known = {name: column for name, column in values.items() if name in (*self.targets, *self.predictors)}
         made = expose(models, known, self._weighting(ranges), self.copies, factor, randomness.generator)
         released = [shuffled_rows_of(schema, known | copy, randomness.generator) for copy in made.copies]
-        tables = {(f"synthetic-{i}",) if self.copies > 1 else ("synthetic",): table
-                  for i, (table, _) in enumerate(released, 1)}  # fmt: skip
-        facts = {"unit": self._unit(schema), "family": ", ".join(m.family for m in models), "standard": self.standard,
-                 "copies": self.copies, "draws": self.draws, "not_synthesised": list(self.predictors)}  # fmt: skip
+        tables = {
+            (f"synthetic-{i}",) if self.copies > 1 else ("synthetic",): table
+            for i, (table, _) in enumerate(released, 1)
+        }
+        facts = {
+            "unit": self._unit(schema),
+            "family": ", ".join(m.family for m in models),
+            "standard": self.standard,
+            "copies": self.copies,
+            "draws": self.draws,
+            "not_synthesised": list(self.predictors),
+        }
         broken = {"rows_left_out_for_rules": sum(count for _, count in released)}
         return Output(tables, single=self.copies == 1, statistics=facts, confidential=made.confidential | broken)
 

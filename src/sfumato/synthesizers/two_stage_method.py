@@ -110,14 +110,22 @@ class TwoStage:
     def settings(self) -> Settings:
         """Return what is asked for as plain numbers."""
         alpha = 0.5 if self.blend is None and self.max_lid is None else self.blend
-        return Settings(self.first, self.second, None if alpha is None else float(exact(alpha)),
-                        None if self.max_lid is None else float(exact(self.max_lid)), float(exact(self.tolerance)),
-                        self.matching)  # fmt: skip
+        return Settings(
+            self.first,
+            self.second,
+            None if alpha is None else float(exact(alpha)),
+            None if self.max_lid is None else float(exact(self.max_lid)),
+            float(exact(self.tolerance)),
+            self.matching,
+        )
 
     def layout(self, schema: Schema) -> Layout:
         """Return the columns by their part, or refuse with every problem."""
-        wanted = self.inputs if self.inputs is not None else [
-            name for name in schema.releasable if name not in self.target and _fits(schema[name])]  # fmt: skip
+        wanted = (
+            self.inputs
+            if self.inputs is not None
+            else [name for name in schema.releasable if name not in self.target and _fits(schema[name])]
+        )
         problems: list[str] = []
         for name in (*self.target, *wanted):
             problems += _column_problems(schema, name)
@@ -150,13 +158,29 @@ class TwoStage:
         asked = self.settings()
         words = f"{self.first}, {self.matching}, {self.second}; alpha {asked.alpha}, largest LID {asked.max_lid}"
         event = Event(kind="heuristic", note=words, **event_facts(self.name, schema, randomness))
-        stage = Stage(name="blended inputs and learnt targets", cells=len(self.released_columns(schema)),
-                      noise="heuristic", scale=1.0, epsilon="none", share="1")  # fmt: skip
+        stage = Stage(
+            name="blended inputs and learnt targets",
+            cells=len(self.released_columns(schema)),
+            noise="heuristic",
+            scale=1.0,
+            epsilon="none",
+            share="1",
+        )
         notes = ["heuristic: no differential privacy"]
         notes += [f"kept as they are: {', '.join(c.name for c in layout.levels)}"] if layout.levels else []
-        return Plan(method=self.name, table=schema.name, adjacency=schema.adjacency, unit=unit_of(schema), epsilon=None,
-                    delta="0", stages=(stage,), events=(event,), cells=stage.cells, memory_bytes=memory,
-                    notes=tuple(notes))  # fmt: skip
+        return Plan(
+            method=self.name,
+            table=schema.name,
+            adjacency=schema.adjacency,
+            unit=unit_of(schema),
+            epsilon=None,
+            delta="0",
+            stages=(stage,),
+            events=(event,),
+            cells=stage.cells,
+            memory_bytes=memory,
+            notes=tuple(notes),
+        )
 
     def require_table(self, table: Table, plan: Plan) -> None:
         """Refuse rows that cannot be learnt from, or that no blend hides as asked; nothing is recorded then."""

@@ -36,8 +36,9 @@ CELL = "cell"
 CHANGED = "run the release again; if it persists, the schema and the table disagree: sfumato schema check"
 
 
-def count_marginals(engine: Engine, schema: Schema, wanted: Sequence[ColumnSet],
-                    progress: Progress | None = None) -> Counts:  # fmt: skip
+def count_marginals(
+    engine: Engine, schema: Schema, wanted: Sequence[ColumnSet], progress: Progress | None = None
+) -> Counts:
     """Return the counts of every wanted column set."""
     names = [name for name in schema.names if any(name in columns for columns in wanted)]
     sizes = {name: schema[name].size for name in names}

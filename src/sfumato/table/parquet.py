@@ -43,16 +43,24 @@ class ParquetEngine(DuckDBEngine):
             return None
         text = [column.name for column in columns if is_text(kinds.field(column.name).type)]
         names = [column.name for column in columns]
-        groups = [(path, meta, g) for path, meta in zip(self.paths, self._metadata, strict=True)
-                  for g in range(meta.num_row_groups)]  # fmt: skip
+        groups = [
+            (path, meta, g)
+            for path, meta in zip(self.paths, self._metadata, strict=True)
+            for g in range(meta.num_row_groups)
+        ]
         if len(groups) >= FEW_GROUPS:
             return (partial(_read, path, meta, [group], names, text) for path, meta, group in groups)
         files = zip(self.paths, self._metadata, strict=True)
         return (partial(iter, [batch]) for path, meta in files for batch in _read(path, meta, None, names, text))
 
 
-def _read(path: str, metadata: Any, groups: list[int] | None, names: list[str], text: list[str],
-          ) -> Iterator[pa.RecordBatch]:  # fmt: skip
+def _read(
+    path: str,
+    metadata: Any,
+    groups: list[int] | None,
+    names: list[str],
+    text: list[str],
+) -> Iterator[pa.RecordBatch]:
     with engine_errors(path):
         file = pq.ParquetFile(path, read_dictionary=text, metadata=metadata, pre_buffer=False)
         batches = file.iter_batches(BATCH_ROWS, row_groups=groups, columns=names, use_threads=groups is None)

@@ -40,9 +40,14 @@ def open_source(source: Any, delimiter: str | None = None) -> Source:
         return _open_path(str(source), delimiter)
     package = type(source).__module__.split(".")[0]
     openers = {
-        "pandas": _open_pandas, "polars": _open_polars, "pyarrow": _open_arrow, "duckdb": _open_duckdb,
-        "_duckdb": _open_duckdb, "ibis": _open_ibis, "pyspark": _open_spark,
-    }  # fmt: skip
+        "pandas": _open_pandas,
+        "polars": _open_polars,
+        "pyarrow": _open_arrow,
+        "duckdb": _open_duckdb,
+        "_duckdb": _open_duckdb,
+        "ibis": _open_ibis,
+        "pyspark": _open_spark,
+    }
     if package not in openers:
         raise TableError(f"cannot read a {type(source).__name__}", next_step=f"give one of: {FORMATS}")
     return openers[package](source)

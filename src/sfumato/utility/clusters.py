@@ -156,8 +156,16 @@ def confusion(first: ArrayLike, second: ArrayLike) -> NDArray[np.int64]:
     return np.bincount(one * wide + two, minlength=(int(one.max()) + 1) * wide).reshape(-1, wide)
 
 
-def aligned_ari(original: ArrayLike, synthetic: ArrayLike, clusters: int, *, seed: int = 0, scale: Scale = "synthetic",
-                starts: int = STARTS, labels: ArrayLike | None = None) -> float:  # fmt: skip
+def aligned_ari(
+    original: ArrayLike,
+    synthetic: ArrayLike,
+    clusters: int,
+    *,
+    seed: int = 0,
+    scale: Scale = "synthetic",
+    starts: int = STARTS,
+    labels: ArrayLike | None = None,
+) -> float:
     """Return the ARI of k-means on both tables, row i against row i: as published, and misleading.
 
     The rows of both tables must correspond; ``labels`` of the original rows may be given. Where labels are copied into
@@ -172,8 +180,16 @@ def aligned_ari(original: ArrayLike, synthetic: ArrayLike, clusters: int, *, see
     return ari(truth, kmeans(theirs(made), clusters, seed, starts).labels)
 
 
-def transfer_ari(original: ArrayLike, synthetic: ArrayLike, clusters: int, *, seed: int = 0, scale: Scale = "original",
-                 starts: int = STARTS, labels: ArrayLike | None = None) -> float:  # fmt: skip
+def transfer_ari(
+    original: ArrayLike,
+    synthetic: ArrayLike,
+    clusters: int,
+    *,
+    seed: int = 0,
+    scale: Scale = "original",
+    starts: int = STARTS,
+    labels: ArrayLike | None = None,
+) -> float:
     """Return how well centroids learned from the synthetic rows cluster the original rows.
 
     K-means on the synthetic rows gives centroids; each original row gets the nearest; the ARI compares with k-means on
@@ -190,8 +206,15 @@ def transfer_ari(original: ArrayLike, synthetic: ArrayLike, clusters: int, *, se
     return ari(truth, nearest(theirs(real), learned.centroids))
 
 
-def cluster_errors(original: ArrayLike, synthetic: ArrayLike, clusters: int, *, seed: int = 0,
-                   scale: Scale = "original", starts: int = STARTS) -> ClusterErrors:  # fmt: skip
+def cluster_errors(
+    original: ArrayLike,
+    synthetic: ArrayLike,
+    clusters: int,
+    *,
+    seed: int = 0,
+    scale: Scale = "original",
+    starts: int = STARTS,
+) -> ClusterErrors:
     """Return how far centroids, mean radii and sizes of the clusters are from those of the original rows.
 
     Clusters are paired so that the centroids are nearest in sum. The unit is a standard deviation of each original
@@ -207,9 +230,11 @@ def cluster_errors(original: ArrayLike, synthetic: ArrayLike, clusters: int, *, 
     distance = np.linalg.norm(one.centroids[:, None] - two.centroids[None], axis=2)
     pairs = np.asarray(linear_sum_assignment(distance)[1], np.int64)
     return ClusterErrors(
-        tuple(int(k) for k in pairs), distance[np.arange(clusters), pairs],
-        two.mean_radii[pairs] - one.mean_radii, two.shares[pairs] - one.shares,
-    )  # fmt: skip
+        tuple(int(k) for k in pairs),
+        distance[np.arange(clusters), pairs],
+        two.mean_radii[pairs] - one.mean_radii,
+        two.shares[pairs] - one.shares,
+    )
 
 
 def standardiser(rows: Numbers) -> Callable[[Numbers], Numbers]:
@@ -230,8 +255,11 @@ def checked_rows(rows: ArrayLike, name: str, clusters: int) -> Numbers:
     else:
         problems = _wrong(values, clusters)
     if problems:
-        raise TableError("these rows cannot be clustered", [f"{name}: {each}" for each in problems],
-                         "give finite numbers, one row for each record, and fewer clusters than rows")  # fmt: skip
+        raise TableError(
+            "these rows cannot be clustered",
+            [f"{name}: {each}" for each in problems],
+            "give finite numbers, one row for each record, and fewer clusters than rows",
+        )
     return values
 
 

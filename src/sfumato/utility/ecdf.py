@@ -115,8 +115,12 @@ def ecdf_msq(confidential: ArrayLike, synthetic: ArrayLike) -> float:
     return float(np.mean(_differences(*_both(confidential, synthetic)) ** 2))
 
 
-def compare(confidential: ArrayLike, copies: ArrayLike | Sequence[ArrayLike], quantiles: Sequence[float] = QUANTILES,
-            level: float = LEVEL) -> Comparison:  # fmt: skip
+def compare(
+    confidential: ArrayLike,
+    copies: ArrayLike | Sequence[ArrayLike],
+    quantiles: Sequence[float] = QUANTILES,
+    level: float = LEVEL,
+) -> Comparison:
     """Compare synthetic copies of a column with the confidential values: ECDF, mean, median and quantiles.
 
     ``copies`` is one synthetic column or several of any length; a matrix has one copy in each row. The interval says
@@ -130,11 +134,13 @@ def compare(confidential: ArrayLike, copies: ArrayLike | Sequence[ArrayLike], qu
     real, drawn = _checked(confidential, _as_copies(copies))
     differences = [_differences(real, each) for each in drawn]
     return Comparison(
-        records=len(real), copies=len(drawn), level=level,
+        records=len(real),
+        copies=len(drawn),
+        level=level,
         ecdf_max=OverCopies.of([float(np.abs(d).max()) for d in differences], level),
         ecdf_msq=OverCopies.of([float(np.mean(d**2)) for d in differences], level),
         ratios=tuple(_ratio(name, get, real, drawn, level) for name, get in _statistics(quantiles).items()),
-    )  # fmt: skip
+    )
 
 
 def _differences(first: Numbers, second: Numbers) -> Numbers:

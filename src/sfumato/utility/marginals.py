@@ -94,8 +94,12 @@ def released_columns(tables: Mapping[ColumnSet, Any], makes: str, schema: Schema
     return (tuple(name for name in schema.names if name in rows.column_names and not schema[name].is_open),)
 
 
-def released_marginals(tables: Mapping[ColumnSet, Any], makes: str, schema: Schema, sets: Sequence[ColumnSet],
-                       ) -> dict[ColumnSet, Whole]:  # fmt: skip
+def released_marginals(
+    tables: Mapping[ColumnSet, Any],
+    makes: str,
+    schema: Schema,
+    sets: Sequence[ColumnSet],
+) -> dict[ColumnSet, Whole]:
     """Return the released counts of these column sets, negative ones as 0."""
     if makes == "counts":
         return {names: _from_counts(tables, schema, names) for names in sets}

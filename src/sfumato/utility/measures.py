@@ -70,8 +70,13 @@ def entropy_error(trial: Trial) -> float:
     return float(np.mean([entropy_gap(one) for one in _compared(trial, sets, "a column")]))
 
 
-def _in_records(trial: Trial, sets: Sequence[ColumnSet], misplaced: Misplaced,
-                together: Callable[[list[Fraction]], Fraction], what: str) -> InRecords:  # fmt: skip
+def _in_records(
+    trial: Trial,
+    sets: Sequence[ColumnSet],
+    misplaced: Misplaced,
+    together: Callable[[list[Fraction]], Fraction],
+    what: str,
+) -> InRecords:
     compared = _compared(trial, sets, what)
     return InRecords(together([misplaced(one) for one in compared]), int(compared[0].true.sum()))
 

@@ -121,9 +121,14 @@ class Metric:
 def _distance(order: int) -> Metric:
     words = {1: "single columns", 2: "pairs of columns", 3: "triples of columns"}[order]
     return Metric(
-        f"tvd_{order}", f"total-variation distance of the released shares, mean over {words}", "utility", "distance",
-        {"order": order}, options=("columns",), in_records="distance_in_records",
-    )  # fmt: skip
+        f"tvd_{order}",
+        f"total-variation distance of the released shares, mean over {words}",
+        "utility",
+        "distance",
+        {"order": order},
+        options=("columns",),
+        in_records="distance_in_records",
+    )
 
 
 CELLS = ("identifiers", "sensitive")
@@ -132,35 +137,100 @@ _METRICS = (
     _distance(1),
     _distance(2),
     _distance(3),
-    Metric("ecdf_max", "largest difference of distribution functions over the public bins, worst ordered column",
-           "utility", "ecdf", options=("columns",), in_records="ecdf_in_records"),
-    Metric("entropy_error", "absolute error of the Shannon entropy in bits, mean over single columns", "utility",
-           "entropy_error", options=("columns",)),
-    Metric("transfer_ari", "agreement of clusters learned from the release with those of the rows; 1 is perfect",
-           "utility", "clusters_kept", makes=ROWS, options=("clusters*", "columns")),
-    Metric("homogeneity_record", "chance that a person's sensitive value is read off rightly, mean over cells", "risk",
-           "homogeneity", {"view": "record"}, options=CELLS, exact=CLOSED),
-    Metric("homogeneity_conservative", "chance that a value which occurs in the cell is read off, mean over cells",
-           "risk", "homogeneity", {"view": "conservative"}, options=CELLS, exact=CLOSED),
-    Metric("membership_auc", "area under the curve of the attack that tells who is in the table; 0.5 is blind", "risk",
-           "membership", {"what": "auc"}, EVERYTHING, options=("trials", "person")),
-    Metric("membership_rate", "share of right answers of the same attack, both answers equally likely", "risk",
-           "membership", {"what": "rate"}, EVERYTHING, options=("trials", "person")),
-    Metric("inference_gain", "right guesses of the sensitive value, people in the table less people who are not",
-           "risk", "inference", {"what": "gain"}, options=(*CELLS, "trials")),
-    Metric("inference_rate", "share of right guesses of the sensitive value of people in the table", "risk",
-           "inference", {"what": "rate"}, options=(*CELLS, "trials")),
-    Metric("lid", "share of rows with a released number within the method's tolerance of their own, as it states it",
-           "risk", "stated_disclosure", makes=ROWS),
-)  # fmt: skip
+    Metric(
+        "ecdf_max",
+        "largest difference of distribution functions over the public bins, worst ordered column",
+        "utility",
+        "ecdf",
+        options=("columns",),
+        in_records="ecdf_in_records",
+    ),
+    Metric(
+        "entropy_error",
+        "absolute error of the Shannon entropy in bits, mean over single columns",
+        "utility",
+        "entropy_error",
+        options=("columns",),
+    ),
+    Metric(
+        "transfer_ari",
+        "agreement of clusters learned from the release with those of the rows; 1 is perfect",
+        "utility",
+        "clusters_kept",
+        makes=ROWS,
+        options=("clusters*", "columns"),
+    ),
+    Metric(
+        "homogeneity_record",
+        "chance that a person's sensitive value is read off rightly, mean over cells",
+        "risk",
+        "homogeneity",
+        {"view": "record"},
+        options=CELLS,
+        exact=CLOSED,
+    ),
+    Metric(
+        "homogeneity_conservative",
+        "chance that a value which occurs in the cell is read off, mean over cells",
+        "risk",
+        "homogeneity",
+        {"view": "conservative"},
+        options=CELLS,
+        exact=CLOSED,
+    ),
+    Metric(
+        "membership_auc",
+        "area under the curve of the attack that tells who is in the table; 0.5 is blind",
+        "risk",
+        "membership",
+        {"what": "auc"},
+        EVERYTHING,
+        options=("trials", "person"),
+    ),
+    Metric(
+        "membership_rate",
+        "share of right answers of the same attack, both answers equally likely",
+        "risk",
+        "membership",
+        {"what": "rate"},
+        EVERYTHING,
+        options=("trials", "person"),
+    ),
+    Metric(
+        "inference_gain",
+        "right guesses of the sensitive value, people in the table less people who are not",
+        "risk",
+        "inference",
+        {"what": "gain"},
+        options=(*CELLS, "trials"),
+    ),
+    Metric(
+        "inference_rate",
+        "share of right guesses of the sensitive value of people in the table",
+        "risk",
+        "inference",
+        {"what": "rate"},
+        options=(*CELLS, "trials"),
+    ),
+    Metric(
+        "lid",
+        "share of rows with a released number within the method's tolerance of their own, as it states it",
+        "risk",
+        "stated_disclosure",
+        makes=ROWS,
+    ),
+)
 METRICS: dict[str, Metric] = {each.name: each for each in _METRICS}
 
 
 def metric(name: str) -> Metric:
     """Return a metric by name; an unknown one is refused with the names of all."""
     if name not in METRICS:
-        raise PlanError(f"there is no metric {name!r}", [f"{m.name}: {m.meaning}" for m in METRICS.values()],
-                        f"use one of: {', '.join(METRICS)}")  # fmt: skip
+        raise PlanError(
+            f"there is no metric {name!r}",
+            [f"{m.name}: {m.meaning}" for m in METRICS.values()],
+            f"use one of: {', '.join(METRICS)}",
+        )
     return METRICS[name]
 
 

@@ -24,12 +24,23 @@ from synthesizers.graphical.watching import QUICK
 
 SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much]
 methods = st.one_of(
-    st.builds(AIM, st.sampled_from(["0.1", 1, 30]), st.just("1e-6"), bins=st.sampled_from(["adaptive", "schema"]),
-              engine=st.sampled_from(["tree", "both", "mixture"]), rounding=st.booleans()),
+    st.builds(
+        AIM,
+        st.sampled_from(["0.1", 1, 30]),
+        st.just("1e-6"),
+        bins=st.sampled_from(["adaptive", "schema"]),
+        engine=st.sampled_from(["tree", "both", "mixture"]),
+        rounding=st.booleans(),
+    ),
     st.builds(AIM, st.sampled_from([1, 5]), workload=st.sampled_from(["2-way", "3-way"]), engine=st.just("tree")),
-    st.builds(MST, st.sampled_from(["0.1", 1, 30]), st.just("1e-6"), bins=st.sampled_from(["adaptive", "schema"]),
-              rounding=st.booleans()),
-)  # fmt: skip
+    st.builds(
+        MST,
+        st.sampled_from(["0.1", 1, 30]),
+        st.just("1e-6"),
+        bins=st.sampled_from(["adaptive", "schema"]),
+        rounding=st.booleans(),
+    ),
+)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
@@ -69,8 +80,9 @@ check = "start <= end"
 def stays(rows: int = 200) -> pd.DataFrame:
     generator = np.random.default_rng(4)
     start = generator.integers(0, 90_000, rows)
-    return pd.DataFrame({"start": start, "end": start + generator.integers(0, 5000, rows),
-                         "ward": generator.choice(list("abc"), rows)})  # fmt: skip
+    return pd.DataFrame(
+        {"start": start, "end": start + generator.integers(0, 5000, rows), "ward": generator.choice(list("abc"), rows)}
+    )
 
 
 def broken(monkeypatch, mutant=None) -> int:
@@ -86,8 +98,10 @@ def test_rows_keep_an_order_within_cells_and_a_mutant_without_repair_does_not(mo
     assert broken(monkeypatch, lambda schema, values, generator: Repaired(values, {}, 0)) > 0
 
 
-BLOCKS = Schema.parse("[table]\nname = 'blocks'\n" + "".join(
-    f"[columns.{name}]\nkind = 'category'\nvalues = ['0', '1', '2', '3']\n" for name in "abcd"))  # fmt: skip
+BLOCKS = Schema.parse(
+    "[table]\nname = 'blocks'\n"
+    + "".join(f"[columns.{name}]\nkind = 'category'\nvalues = ['0', '1', '2', '3']\n" for name in "abcd")
+)
 
 
 def blocks(rows: int = 3000) -> pd.DataFrame:
@@ -137,9 +151,15 @@ def test_the_two_dependences_are_found_and_kept():
     assert abs((made.data["a"] == made.data["c"]).mean() - 0.25) < 0.08
 
 
-ENGINES = [("tree", "auto", GraphicalModel), ("mixture", "auto", MixtureModel), ("both", "auto", AveragedModel),
-           ("auto", "2-way", AveragedModel), ("auto", "3-way", GraphicalModel),
-           ("auto", [["a", "b"], ["c", "d"]], AveragedModel), ("auto", [["a", "b", "c"]], GraphicalModel)]  # fmt: skip
+ENGINES = [
+    ("tree", "auto", GraphicalModel),
+    ("mixture", "auto", MixtureModel),
+    ("both", "auto", AveragedModel),
+    ("auto", "2-way", AveragedModel),
+    ("auto", "3-way", GraphicalModel),
+    ("auto", [["a", "b"], ["c", "d"]], AveragedModel),
+    ("auto", [["a", "b", "c"]], GraphicalModel),
+]
 
 
 @pytest.mark.parametrize(("engine", "workload", "kind"), ENGINES)
@@ -200,7 +220,9 @@ def test_people_with_several_rows_are_protected_as_people(method):
 
 def test_the_model_stays_within_its_limit():
     table = sfumato.read(blocks(2000), BLOCKS)
-    small, large = (sfumato.release(table, AIM(20, workload="3-way", model_megabytes=megabytes), seed=1)
-                    for megabytes in ("0.0004", 1))  # fmt: skip
+    small, large = (
+        sfumato.release(table, AIM(20, workload="3-way", model_megabytes=megabytes), seed=1)
+        for megabytes in ("0.0004", 1)
+    )
     cells = [sum(potential.size for potential in made.model.model.potentials) for made in (small, large)]
     assert cells[0] * 8 <= 400 < cells[1] * 8

@@ -57,10 +57,15 @@ MOVES = {"add-remove": (1, 1), "replace": (2, 2), "three rows a person": (9, 3)}
 def clinic(rows: int = 300, seed: int = 2) -> pd.DataFrame:
     generator = np.random.default_rng(seed)
     sex = generator.choice(["f", "m"], rows)
-    return pd.DataFrame({
-        "who": np.arange(rows) // 3, "sex": sex, "ward": np.where(sex == "f", "a", generator.choice(list("bcd"), rows)),
-        "age": generator.integers(18, 90, rows), "stage": generator.choice(["low", "middle", "high"], rows),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "who": np.arange(rows) // 3,
+            "sex": sex,
+            "ward": np.where(sex == "f", "a", generator.choice(list("bcd"), rows)),
+            "age": generator.integers(18, 90, rows),
+            "stage": generator.choice(["low", "middle", "high"], rows),
+        }
+    )
 
 
 METHODS = {
@@ -143,8 +148,11 @@ def all_for_noise(self, *arguments):
     self.noise = Filter(self.rho)
 
 
-MUTANTS = {"half noise": ("noisy", paid_but_half), "choices for free": ("strength", free_choices),
-           "choices not charged": ("__init__", all_for_noise)}  # fmt: skip
+MUTANTS = {
+    "half noise": ("noisy", paid_but_half),
+    "choices for free": ("strength", free_choices),
+    "choices not charged": ("__init__", all_for_noise),
+}
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
@@ -172,9 +180,11 @@ def test_one_person_moves_counts_by_no_more_than_the_budget_thinks(kind):
     groupings, cliques = [ungrouped(schema[name]) for name in names], [(0,), (1, 3), (2,), (0, 1, 3)]
     counted = group_counts(sfumato.read(frame, schema), groupings, cliques)
     one = frame.iloc[[0]].assign(who=500)
-    changed = {"add-remove": [frame.iloc[1:], pd.concat([frame, one])],
-               "replace": [pd.concat([frame.iloc[1:], frame.iloc[[place]]]) for place in range(1, 12)],
-               "three rows a person": [frame.iloc[3:], pd.concat([frame, one, one, one])]}[kind]  # fmt: skip
+    changed = {
+        "add-remove": [frame.iloc[1:], pd.concat([frame, one])],
+        "replace": [pd.concat([frame.iloc[1:], frame.iloc[[place]]]) for place in range(1, 12)],
+        "three rows a person": [frame.iloc[3:], pd.concat([frame, one, one, one])],
+    }[kind]
     squared, moved = [], []
     for neighbour in changed:
         other = group_counts(sfumato.read(neighbour, schema), groupings, cliques)

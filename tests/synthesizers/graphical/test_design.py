@@ -40,8 +40,13 @@ both = pytest.mark.parametrize("method", [AIM, MST])
 
 def clinic(rows: int = 80) -> pd.DataFrame:
     generator = np.random.default_rng(1)
-    return pd.DataFrame({"sex": generator.choice(["f", "m"], rows), "age": generator.integers(0, 99, rows),
-                         "dose": generator.uniform(0, 10, rows)})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "sex": generator.choice(["f", "m"], rows),
+            "age": generator.integers(0, 99, rows),
+            "dose": generator.uniform(0, 10, rows),
+        }
+    )
 
 
 @pytest.fixture
@@ -65,31 +70,42 @@ def refused(
 
 
 @both
-@pytest.mark.parametrize(("parameters", "says"), [
-    ({"columns": ["sex"]}, "at least 2 columns are needed, found 1"),
-    ({"columns": []}, "at least 2 columns are needed, found 0"),
-    ({"columns": ["sex", "income"]}, "no column 'income' (use one of: sex, age, dose)"),
-    ({"columns": ["sex", "sex", "age"]}, "columns repeat"),
-    ({"bins": "fine"}, "bins 'fine' is unknown: use one of adaptive, schema"),
-    ({"epsilon": 0}, "epsilon must be above 0"), ({"epsilon": "much"}, "epsilon must be a finite number"),
-    ({"epsilon": None}, "epsilon must be a finite number"), ({"epsilon": float("nan")}, "epsilon must be a finite"),
-    ({"epsilon": 1e-9}, "epsilon must lie between 0.0001 and"), ({"delta": 0}, "delta must be above 0"),
-    ({"delta": 1}, "delta must be below 1"), ({"delta": "x"}, "delta must be a finite number"),
-    ({"epsilon": -1, "delta": -1, "bins": "x"}, "delta must be above 0, found -1\n  - bins 'x' is unknown"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({"columns": ["sex"]}, "at least 2 columns are needed, found 1"),
+        ({"columns": []}, "at least 2 columns are needed, found 0"),
+        ({"columns": ["sex", "income"]}, "no column 'income' (use one of: sex, age, dose)"),
+        ({"columns": ["sex", "sex", "age"]}, "columns repeat"),
+        ({"bins": "fine"}, "bins 'fine' is unknown: use one of adaptive, schema"),
+        ({"epsilon": 0}, "epsilon must be above 0"),
+        ({"epsilon": "much"}, "epsilon must be a finite number"),
+        ({"epsilon": None}, "epsilon must be a finite number"),
+        ({"epsilon": float("nan")}, "epsilon must be a finite"),
+        ({"epsilon": 1e-9}, "epsilon must lie between 0.0001 and"),
+        ({"delta": 0}, "delta must be above 0"),
+        ({"delta": 1}, "delta must be below 1"),
+        ({"delta": "x"}, "delta must be a finite number"),
+        ({"epsilon": -1, "delta": -1, "bins": "x"}, "delta must be above 0, found -1\n  - bins 'x' is unknown"),
+    ],
+)
 def test_bad_parameters_are_refused_before_anything_is_spent(method, parameters, says, ledger):
     found = refused(ledger, PlanError, lambda: method(**{"epsilon": 1, **parameters}))
     assert says in str(found)
 
 
-@pytest.mark.parametrize(("parameters", "says"), [
-    ({"engine": "oak"}, "engine 'oak' is unknown"), ({"model_megabytes": 0}, "model_megabytes must be above 0"),
-    ({"model_megabytes": "1e-5"}, "needs 0.001 MB, its limit is 1e-05 MB: raise model_megabytes"),
-    ({"workload": "4-way"}, "use one of auto, 2-way, 3-way, or column sets"),
-    ({"workload": [["sex", "income"]]}, "there is no synthesised column 'income'"),
-    ({"workload": [["sex", "age"]], "columns": ["age", "dose"]}, "there is no synthesised column 'sex'"),
-    ({"engine": "mixture", "workload": "3-way"}, "leave workload out"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({"engine": "oak"}, "engine 'oak' is unknown"),
+        ({"model_megabytes": 0}, "model_megabytes must be above 0"),
+        ({"model_megabytes": "1e-5"}, "needs 0.001 MB, its limit is 1e-05 MB: raise model_megabytes"),
+        ({"workload": "4-way"}, "use one of auto, 2-way, 3-way, or column sets"),
+        ({"workload": [["sex", "income"]]}, "there is no synthesised column 'income'"),
+        ({"workload": [["sex", "age"]], "columns": ["age", "dose"]}, "there is no synthesised column 'sex'"),
+        ({"engine": "mixture", "workload": "3-way"}, "leave workload out"),
+    ],
+)
 def test_bad_parameters_of_aim_are_refused_before_anything_is_spent(parameters, says, ledger):
     assert says in str(refused(ledger, PlanError, lambda: AIM(epsilon=1, **parameters)))
 
@@ -121,10 +137,13 @@ def test_a_senseless_number_of_rows_is_refused(method, rows, ledger):
 
 
 @both
-@pytest.mark.parametrize(("checks", "named"), [
-    (["age > 10 and age < 5"], "'age > 10 and age < 5'"),
-    (["age > 50", "age < 40"], "'age > 50' and 'age < 40' at once"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("checks", "named"),
+    [
+        (["age > 10 and age < 5"], "'age > 10 and age < 5'"),
+        (["age > 50", "age < 40"], "'age > 50' and 'age < 40' at once"),
+    ],
+)
 def test_contradictory_rules_are_refused_and_named(method, checks, named, ledger):
     schema = Schema.parse(FACTS + "".join(f'[[rules]]\ncheck = "{check}"\n' for check in checks))
     with pytest.raises(PlanError, match="the rules leave no row") as caught:

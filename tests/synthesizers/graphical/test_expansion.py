@@ -153,12 +153,15 @@ def released(values: np.ndarray, column: Column, most: int | None, sigma: float,
     return values_of([grouping], codes[:, None], generator)[column.name][0].astype(float)
 
 
-@pytest.mark.parametrize(("file", "name", "column"), [
-    ("adult.csv.gz", "capital-gain", Column("x", "integer", bounds=(0, 99_999))),
-    ("california_housing.csv.gz", "population", Column("x", "integer", bounds=(0, 40_000))),
-    ("california_housing.csv.gz", "median_house_value", Column("x", "integer", bounds=(0, 500_001))),
-    ("diamonds.csv.gz", "price", Column("x", "integer", bounds=(0, 20_000))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("file", "name", "column"),
+    [
+        ("adult.csv.gz", "capital-gain", Column("x", "integer", bounds=(0, 99_999))),
+        ("california_housing.csv.gz", "population", Column("x", "integer", bounds=(0, 40_000))),
+        ("california_housing.csv.gz", "median_house_value", Column("x", "integer", bounds=(0, 500_001))),
+        ("diamonds.csv.gz", "price", Column("x", "integer", bounds=(0, 20_000))),
+    ],
+)
 def test_adaptive_bins_beat_equal_ones_on_heavy_tails(shared_data, file, name, column):
     values = pd.read_csv(shared_data / file)[name].dropna().to_numpy(float)
     adaptive = [largest_gap(values, released(values, fine_column(column, 128), 32, 50.0, seed)) for seed in range(3)]

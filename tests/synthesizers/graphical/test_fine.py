@@ -124,8 +124,11 @@ def test_every_source_counts_fine_cells_as_brute_force_does(frame, schema, tmp_p
     fine = fine_schema(schema, ORDERED, 128)
     expected = {name: by_hand(frame, fine[name]) for name in ORDERED}
     for kind, source in {
-        "pandas": frame, "csv": tmp_path / "t.csv", "parquet": tmp_path / "t.parquet", "remote": remote,
-    }.items():  # fmt: skip
+        "pandas": frame,
+        "csv": tmp_path / "t.csv",
+        "parquet": tmp_path / "t.parquet",
+        "remote": remote,
+    }.items():
         table = dataclasses.replace(read(source, schema), schema=fine)
         counts = table.marginals([(name,) for name in ORDERED])
         for name in ORDERED:

@@ -71,8 +71,9 @@ check = "start <= end"
 check = "again implies paid >= 0"
 """
 SCHEMA = Schema.parse(FACTS)
-EVENT = Event(kind="zero-concentrated", epsilon="1/3", delta="1e-9", method="aim", table="visits",
-              adjacency="add-remove")  # fmt: skip
+EVENT = Event(
+    kind="zero-concentrated", epsilon="1/3", delta="1e-9", method="aim", table="visits", adjacency="add-remove"
+)
 COLUMNS = ["age", "sex", "status", "hours", "persons", "children"]
 KINDS = ["tree", "mixture", "averaged"]
 SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
@@ -87,8 +88,14 @@ def made(seed: int, kind: str = "tree", names: tuple[str, ...] = SCHEMA.names, c
         for name in names
     )
     sizes = tuple(grouping.size for grouping in groupings)
-    model = FittedModel(SCHEMA, names, groupings, engine(kind, sizes, generator), "aim",
-                        statistics={"noisy_total": 900.25, "tables": [["who"]]})  # fmt: skip
+    model = FittedModel(
+        SCHEMA,
+        names,
+        groupings,
+        engine(kind, sizes, generator),
+        "aim",
+        statistics={"noisy_total": 900.25, "tables": [["who"]]},
+    )
     events = (EVENT,)
     return model.promised(guarantee_of(events, *basic(events)), events, None)
 
@@ -131,10 +138,14 @@ def same(left: FittedModel, right: FittedModel, rows: int = 60) -> bool:
 
 @settings(max_examples=20, deadline=None, suppress_health_check=SLOW)
 @given(
-    st.integers(0, 2**32), st.sampled_from(KINDS), st.integers(2, 300), st.booleans(),
-    st.lists(st.sampled_from(SCHEMA.names), min_size=2, unique=True).map(lambda names: tuple(
-        name for name in SCHEMA.names if name in names)),
-)  # fmt: skip
+    st.integers(0, 2**32),
+    st.sampled_from(KINDS),
+    st.integers(2, 300),
+    st.booleans(),
+    st.lists(st.sampled_from(SCHEMA.names), min_size=2, unique=True).map(
+        lambda names: tuple(name for name in SCHEMA.names if name in names)
+    ),
+)
 def test_a_loaded_model_is_the_saved_one(seed, kind, cells, rounding, names):
     model = made(seed, kind, names, cells)
     with tempfile.TemporaryDirectory() as folder:
@@ -179,9 +190,14 @@ def test_rounding_keeps_counts_near_the_model_and_independent_rows_do_not():
 
 def test_wrong_numbers_are_named():
     model = made(1)
-    for call in (functools.partial(model.sample, 0), functools.partial(model.sample, 2.5),
-                 functools.partial(model.sample, True), functools.partial(model.sample, 5, -1),
-                 functools.partial(model.stream, 5, 0), functools.partial(model.sample, 10**13)):  # fmt: skip
+    for call in (
+        functools.partial(model.sample, 0),
+        functools.partial(model.sample, 2.5),
+        functools.partial(model.sample, True),
+        functools.partial(model.sample, 5, -1),
+        functools.partial(model.stream, 5, 0),
+        functools.partial(model.sample, 10**13),
+    ):
         with pytest.raises(PlanError):
             call()
 
@@ -414,7 +430,9 @@ def test_the_stamp_is_that_of_the_fit_and_not_of_the_sample(frame, schema, tmp_p
 
 def test_a_fresh_process_reads_a_model(saved):
     """Kinds of events are registered by imports: loading must not depend on what else was imported."""
-    code = ("import sys; from sfumato.synthesizers.graphical.fitted import FittedModel; "
-            "print(FittedModel.load(sys.argv[1]).sample(4, seed=1).num_rows)")  # fmt: skip
+    code = (
+        "import sys; from sfumato.synthesizers.graphical.fitted import FittedModel; "
+        "print(FittedModel.load(sys.argv[1]).sample(4, seed=1).num_rows)"
+    )
     done = subprocess.run([sys.executable, "-c", code, str(saved)], capture_output=True, text=True, check=True)
     assert done.stdout == "4\n"

@@ -120,8 +120,12 @@ def test_bad_input_is_refused_with_every_problem():
         group_column(levels(3), np.zeros(2, np.int64), -1.0, 0.0, threshold=np.nan, most_groups=0)
     assert len(caught.value.problems) == 4
     column = whole(3, True)
-    for groups, shares in (([0, 0, 1, 1], [1, 0, 1, 0]), ([0, 2, 2, 3], [1, 1, 0, 1]), ([0, 1, 1, 2], [1, 0.5, 0, 1]),
-                           ([1, 0, 0, 2], [1, 1, 0, 1])):  # fmt: skip
+    for groups, shares in (
+        ([0, 0, 1, 1], [1, 0, 1, 0]),
+        ([0, 2, 2, 3], [1, 1, 0, 1]),
+        ([0, 1, 1, 2], [1, 0.5, 0, 1]),
+        ([1, 0, 0, 2], [1, 1, 0, 1]),
+    ):
         with pytest.raises(PlanError, match="do not fit"):
             Grouping(column, np.array(groups, np.int32), np.array(shares, float), max(groups) + 1)
 

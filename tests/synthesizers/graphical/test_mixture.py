@@ -74,10 +74,17 @@ def test_saved_arrays_come_back(model):
     np.testing.assert_array_equal(again.draw(50, np.random.default_rng(1)), model.draw(50, np.random.default_rng(1)))
 
 
-@pytest.mark.parametrize("change", [
-    {"levels": np.ones((3, 2))}, {"weights": np.array([-1.0, 2.0])}, {"scalars": np.ones(2)}, {"sizes": np.array([9])},
-    {"weights": np.ones((2, 1))}, {"levels": np.full((4, 2), np.nan)},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"levels": np.ones((3, 2))},
+        {"weights": np.array([-1.0, 2.0])},
+        {"scalars": np.ones(2)},
+        {"sizes": np.array([9])},
+        {"weights": np.ones((2, 1))},
+        {"levels": np.full((4, 2), np.nan)},
+    ],
+)
 def test_broken_arrays_are_refused(change):
     arrays = mixture((2, 2), 2, 0).to_arrays()
     assert MixtureModel.from_arrays(arrays).sizes == (2, 2)
@@ -128,8 +135,9 @@ def test_recentred_logits_are_the_same_distribution():
     logits = np.random.default_rng(0).normal(30, 3, (problem.layout.levels + 1, 4)).astype(np.float32)
     again = recentred(problem.layout, logits)
     assert again.max() == 0
-    for one, other in zip(shares(np, problem, doubles(problem), logits),
-                          shares(np, problem, doubles(problem), again), strict=True):  # fmt: skip
+    for one, other in zip(
+        shares(np, problem, doubles(problem), logits), shares(np, problem, doubles(problem), again), strict=True
+    ):
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
@@ -315,8 +323,12 @@ def test_all_that_is_wrong_is_said_at_once():
     with pytest.raises(PlanError) as caught:
         fit_mixture((2,), [], 0.0, 0, share=-1.0, most_steps=0)
     assert len(caught.value.problems) == 4
-    wrong = [NoisyTable((1, 0), np.ones((2, 2)), 1.0), NoisyTable((0, 5), np.ones((2, 2)), 1.0),
-             NoisyTable((0,), np.ones(3), 1.0), NoisyTable((0,), np.ones(2), 0.0)]  # fmt: skip
+    wrong = [
+        NoisyTable((1, 0), np.ones((2, 2)), 1.0),
+        NoisyTable((0, 5), np.ones((2, 2)), 1.0),
+        NoisyTable((0,), np.ones(3), 1.0),
+        NoisyTable((0,), np.ones(2), 0.0),
+    ]
     with pytest.raises(PlanError) as caught:
         fit_mixture((2, 2), wrong, 4.0)
     assert len(caught.value.problems) == 4

@@ -81,15 +81,18 @@ def test_without_a_budget_for_choices_any_tree_may_come():
     """The test above could fail: at a tiny epsilon the tree is hardly ever the chain."""
     posed = problem(chain(), (3,) * CHAIN)
     budgets = [Budget("0.001", "1e-9", Fraction(1, 3), 1) for _ in range(5)]
-    found = [run_tree(posed, first_tables(posed), budget, QUICK, Randomness.of(seed))
-             for seed, budget in enumerate(budgets)]  # fmt: skip
+    found = [
+        run_tree(posed, first_tables(posed), budget, QUICK, Randomness.of(seed)) for seed, budget in enumerate(budgets)
+    ]
     trees = [{done.clique for done in one.rounds} for one in found]
     assert len({frozenset(tree) for tree in trees}) > 1
 
 
 NAMES = [f"c{i}" for i in range(CHAIN)]
-SCHEMA = Schema.parse("[table]\nname = 'chain'\n" + "".join(
-    f"[columns.{name}]\nkind = 'category'\nvalues = ['0', '1', '2']\n" for name in NAMES))  # fmt: skip
+SCHEMA = Schema.parse(
+    "[table]\nname = 'chain'\n"
+    + "".join(f"[columns.{name}]\nkind = 'category'\nvalues = ['0', '1', '2']\n" for name in NAMES)
+)
 FRAME = pd.DataFrame(chain().astype(str), columns=NAMES)
 
 

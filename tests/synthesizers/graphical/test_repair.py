@@ -43,12 +43,28 @@ PREMISES = (
     'end < "2005-06-01"',
 )
 CLAIMS = (
-    "missing(income)", 'state == "de"', 'state != "fr"', "not missing(school)", "hours + travel <= 60", "start <= end",
-    'start < "2003-02-01"', "tax <= income", "age > 17", "not works", "hours == 2 * school", "works != True",
-    'city in ["Lyon", "Nice"]', "30 < age <= 60", "travel < hours", "tax * 2 < income and age >= 20",
-    "end - start > 30", "missing(travel) or missing(state)", "income - tax >= 100", "school == 1 or age >= 6",
+    "missing(income)",
+    'state == "de"',
+    'state != "fr"',
+    "not missing(school)",
+    "hours + travel <= 60",
+    "start <= end",
+    'start < "2003-02-01"',
+    "tax <= income",
+    "age > 17",
+    "not works",
+    "hours == 2 * school",
+    "works != True",
+    'city in ["Lyon", "Nice"]',
+    "30 < age <= 60",
+    "travel < hours",
+    "tax * 2 < income and age >= 20",
+    "end - start > 30",
+    "missing(travel) or missing(state)",
+    "income - tax >= 100",
+    "school == 1 or age >= 6",
     "tax + 10 == income",
-)  # fmt: skip
+)
 CHECKS = st.one_of(
     st.sampled_from(CLAIMS), st.builds("{} implies {}".format, *map(st.sampled_from, (PREMISES, CLAIMS)))
 )

@@ -15,8 +15,9 @@ from sfumato.synthesizers.graphical.workload import WHOLE, candidates, largest_s
 NAMES = ("age", "sex", "ward", "dose")
 
 
-@pytest.mark.parametrize(("workload", "epsilon", "ways"),
-                         [("2-way", 9, 2), ("3-way", 0.1, 3), ("auto", "1.99", 2), ("auto", 2, 3)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("workload", "epsilon", "ways"), [("2-way", 9, 2), ("3-way", 0.1, 3), ("auto", "1.99", 2), ("auto", 2, 3)]
+)
 def test_names_ask_for_all_sets_of_a_size(workload, epsilon, ways):
     assert wanted_sets(workload, NAMES, epsilon) == dict.fromkeys(combinations(range(4), ways), 1.0)
     assert largest_set(workload, epsilon) == ways
@@ -33,8 +34,12 @@ def test_auto_stays_with_pairs_where_triples_are_too_many():
         candidates(wanted_sets("3-way", names, 5))
 
 
-SAME = [{("sex", "age"): 2, ("ward",): "0.5"}, {("age", "sex"): 2.0, ("ward",): 0.5},
-        [(("sex", "age"), 2), (("ward",), "1/2")], [[["sex", "age"], 2], [["ward"], 0.5]]]  # fmt: skip
+SAME = [
+    {("sex", "age"): 2, ("ward",): "0.5"},
+    {("age", "sex"): 2.0, ("ward",): 0.5},
+    [(("sex", "age"), 2), (("ward",), "1/2")],
+    [[["sex", "age"], 2], [["ward"], 0.5]],
+]
 
 
 @pytest.mark.parametrize("workload", SAME)
@@ -51,14 +56,23 @@ def test_sets_without_weights_count_alike(workload):
     assert largest_set(sound_workload(workload), 9) == 2
 
 
-BAD = [("5-way", "'5-way' is unknown"), (5, "5 is not a list"), (None, "None is not a list"), ([], "it is empty"),
-       (["age", "sex"], "'age' is not a list"), ({"age": 1}, "'age' is not a list"), ([[]], "an empty set"),
-       ([["age", "age"]], "age x age: name 1 to 4 columns, each once"),
-       ([["age", "sex", "ward", "dose", "x"]], "name 1 to 4 columns"),
-       ({("age", "sex"): 0}, "age x sex: the weight must be above 0"),
-       ({("age", "sex"): "x"}, "age x sex: the weight must be a finite number"),
-       ({("age", "sex"): float("nan")}, "finite"), ({("age",): 1, ("age", "sex"): -1}, "age x sex: the weight"),
-       ({("age", "sex"): 1, ("sex", "age"): 3}, "a column set is listed twice"), ([3], "3 is not a list")]  # fmt: skip
+BAD = [
+    ("5-way", "'5-way' is unknown"),
+    (5, "5 is not a list"),
+    (None, "None is not a list"),
+    ([], "it is empty"),
+    (["age", "sex"], "'age' is not a list"),
+    ({"age": 1}, "'age' is not a list"),
+    ([[]], "an empty set"),
+    ([["age", "age"]], "age x age: name 1 to 4 columns, each once"),
+    ([["age", "sex", "ward", "dose", "x"]], "name 1 to 4 columns"),
+    ({("age", "sex"): 0}, "age x sex: the weight must be above 0"),
+    ({("age", "sex"): "x"}, "age x sex: the weight must be a finite number"),
+    ({("age", "sex"): float("nan")}, "finite"),
+    ({("age",): 1, ("age", "sex"): -1}, "age x sex: the weight"),
+    ({("age", "sex"): 1, ("sex", "age"): 3}, "a column set is listed twice"),
+    ([3], "3 is not a list"),
+]
 
 
 @pytest.mark.parametrize(("workload", "says"), BAD)

@@ -37,24 +37,42 @@ def reproduce(folder: Path | None = None, draws: int = DRAWS, seed: int = SEED) 
     curves = [*risk_curves(tables), *poisson_curves(tables), *guessing_curves(tables)]
     boxes = utilities(tables.ratings, draws, seed)
     return Reproduction(
-        paper="homogeneity-attack", title="Disclosure risk from homogeneity attack in differentially private tables",
-        sfumato=__version__, seed=seed, draws=draws, deltas=DELTAS, experiments=experiments, curves=tuple(curves),
-        utilities=tuple(boxes), choices=_choices(tables), sigmas=_sigmas(),
-        comparisons=statements(tables, experiments, curves, boxes), errata=errata(tables),
-    )  # fmt: skip
+        paper="homogeneity-attack",
+        title="Disclosure risk from homogeneity attack in differentially private tables",
+        sfumato=__version__,
+        seed=seed,
+        draws=draws,
+        deltas=DELTAS,
+        experiments=experiments,
+        curves=tuple(curves),
+        utilities=tuple(boxes),
+        choices=_choices(tables),
+        sigmas=_sigmas(),
+        comparisons=statements(tables, experiments, curves, boxes),
+        errata=errata(tables),
+    )
 
 
 def _experiment(tables: PaperTables, name: Name) -> Experiment:
     cells = tables.cells[name]
     sizes, alike = cells.sizes, cells.homogeneous
     return Experiment(
-        name=name, title=TITLES[name], identifiers=cells.identifiers, sensitive=cells.sensitive,
-        classes=cells.counts.shape[1], records=int(sizes.sum()), cells=len(sizes), homogeneous_cells=int(alike.sum()),
-        homogeneous_records=int(sizes[alike].sum()), largest=int(sizes.max()), singletons=int((sizes == 1).sum()),
-        mean_size=float(sizes.mean()), values_per_cell=float((cells.counts > 0).sum(axis=1).mean()),
+        name=name,
+        title=TITLES[name],
+        identifiers=cells.identifiers,
+        sensitive=cells.sensitive,
+        classes=cells.counts.shape[1],
+        records=int(sizes.sum()),
+        cells=len(sizes),
+        homogeneous_cells=int(alike.sum()),
+        homogeneous_records=int(sizes[alike].sum()),
+        largest=int(sizes.max()),
+        singletons=int((sizes == 1).sum()),
+        mean_size=float(sizes.mean()),
+        values_per_cell=float((cells.counts > 0).sum(axis=1).mean()),
         majority=float(cells.counts.sum(axis=0).max() / sizes.sum()),
         sizes=_histogram(sizes, tables.printed_sizes(name)),
-    )  # fmt: skip
+    )
 
 
 def _histogram(sizes: np.ndarray, printed: np.ndarray) -> tuple[SizeBin, ...]:
@@ -76,17 +94,29 @@ def _choices(tables: PaperTables) -> tuple[Choice, ...]:
         for measure, view in views:
             for mechanism in noises:
                 answer = epsilon_for(TARGET, cells.counts, mechanism, view)
-                found.append(Choice(
-                    experiment=name, mechanism=mechanism, measure=measure, target=TARGET, intervals=answer.intervals,
-                    floor=answer.floor, ceiling=answer.ceiling,
-                ))  # fmt: skip
+                found.append(
+                    Choice(
+                        experiment=name,
+                        mechanism=mechanism,
+                        measure=measure,
+                        target=TARGET,
+                        intervals=answer.intervals,
+                        floor=answer.floor,
+                        ceiling=answer.ceiling,
+                    )
+                )
     return tuple(found)
 
 
 def _sigmas() -> tuple[Sigma, ...]:
     return tuple(
-        Sigma(epsilon=epsilon, delta=delta, printed_classic=float(published(20, epsilon=epsilon, delta=delta)),
-              printed_probabilistic=float(published(21, epsilon=epsilon, delta=delta)),
-              analytic=gaussian_sigma(epsilon, delta))
-        for delta in DELTAS for epsilon in SIGMA_EPSILONS
-    )  # fmt: skip
+        Sigma(
+            epsilon=epsilon,
+            delta=delta,
+            printed_classic=float(published(20, epsilon=epsilon, delta=delta)),
+            printed_probabilistic=float(published(21, epsilon=epsilon, delta=delta)),
+            analytic=gaussian_sigma(epsilon, delta),
+        )
+        for delta in DELTAS
+        for epsilon in SIGMA_EPSILONS
+    )

@@ -22,7 +22,7 @@ from sfumato.risk.homogeneity import (
     published,
     soft,
     weighted_mean,
-)  # fmt: skip
+)
 from sfumato.risk.homogeneity.checks import Counts, View
 
 DELTAS = (1e-3, 1e-5, 1e-6)
@@ -34,11 +34,15 @@ PRINTED_LAMBDA: dict[Name, float] = {"adult": 4.6, "bankruptcy": 2.43}
 EQUATIONS: dict[Name, tuple[int, int]] = {"adult": (18, 28), "bankruptcy": (18, 28), "bankruptcy-subset": (12, 22)}
 """The printed formula that the paper used: for Laplace and for Gaussian noise."""
 GAUSSIANS: tuple[tuple[Mechanism, GaussianRule], ...] = (
-    ("gaussian-classic", "classic"), ("gaussian-analytic", "analytic"), ("gaussian-probabilistic", "probabilistic"),
-)  # fmt: skip
+    ("gaussian-classic", "classic"),
+    ("gaussian-analytic", "analytic"),
+    ("gaussian-probabilistic", "probabilistic"),
+)
 EXACT: tuple[tuple[Measure, View, str], ...] = (
-    ("conservative", "conservative", "cell"), ("record", "record", "cell"), ("record by record", "record", "record"),
-)  # fmt: skip
+    ("conservative", "conservative", "cell"),
+    ("record", "record", "cell"),
+    ("record by record", "record", "record"),
+)
 
 Law = Callable[[float], NoiseLaw]
 
@@ -56,8 +60,9 @@ def risk_curves(tables: PaperTables) -> list[Curve]:
 
 def _mechanisms() -> list[tuple[Mechanism, Law, float | None, Sequence[float]]]:
     found: list[tuple[Mechanism, Law, float | None, Sequence[float]]] = [
-        ("laplace", Laplace, None, GRID), ("geometric", Geometric, None, GRID),
-    ]  # fmt: skip
+        ("laplace", Laplace, None, GRID),
+        ("geometric", Geometric, None, GRID),
+    ]
     for mechanism, rule in GAUSSIANS:
         grid = [e for e in GRID if e < 1 or rule != "classic"]
         found.extend((mechanism, gaussian_law(delta, rule), delta, grid) for delta in DELTAS)
@@ -69,15 +74,22 @@ def gaussian_law(delta: float, rule: GaussianRule) -> Law:
     return lambda epsilon: Gaussian(gaussian_sigma(epsilon, delta, rule=rule))
 
 
-def _exact(tables: PaperTables, name: Name, mechanism: Mechanism, law: Law, delta: float | None,
-           grid: Sequence[float]) -> list[Curve]:  # fmt: skip
+def _exact(
+    tables: PaperTables, name: Name, mechanism: Mechanism, law: Law, delta: float | None, grid: Sequence[float]
+) -> list[Curve]:
     counts = tables.cells[name].counts
     laws = [law(epsilon) for epsilon in grid]
     return [
-        Curve(experiment=name, mechanism=mechanism, measure=measure, delta=delta, epsilon=tuple(grid),
-              risk=tuple(average(counts, noise, view, weights) for noise in laws))
+        Curve(
+            experiment=name,
+            mechanism=mechanism,
+            measure=measure,
+            delta=delta,
+            epsilon=tuple(grid),
+            risk=tuple(average(counts, noise, view, weights) for noise in laws),
+        )
         for measure, view, weights in EXACT
-    ]  # fmt: skip
+    ]
 
 
 def average(counts: Counts, noise: NoiseLaw, view: View = "conservative", weights: str = "cell") -> float:
@@ -85,13 +97,21 @@ def average(counts: Counts, noise: NoiseLaw, view: View = "conservative", weight
     return weighted_mean(local(counts, noise, view), counts, weights)
 
 
-def _printed(tables: PaperTables, name: Name, mechanism: Mechanism, law: Law, delta: float | None,
-             grid: Sequence[float]) -> Curve:  # fmt: skip
+def _printed(
+    tables: PaperTables, name: Name, mechanism: Mechanism, law: Law, delta: float | None, grid: Sequence[float]
+) -> Curve:
     equation = EQUATIONS[name][int(mechanism != "laplace")]
     facts = {"counts": tables.cells[name].counts} if equation in (12, 22) else {"n": tables.printed_sizes(name)}
     risk = tuple(float(published(equation, law(epsilon), **facts)) for epsilon in grid)
-    return Curve(experiment=name, mechanism=mechanism, measure="printed", delta=delta, equation=equation,
-                 epsilon=tuple(grid), risk=risk)  # fmt: skip
+    return Curve(
+        experiment=name,
+        mechanism=mechanism,
+        measure="printed",
+        delta=delta,
+        equation=equation,
+        epsilon=tuple(grid),
+        risk=risk,
+    )
 
 
 def poisson_curves(tables: PaperTables) -> list[Curve]:
@@ -109,13 +129,22 @@ def poisson_curves(tables: PaperTables) -> list[Curve]:
             sizes = tables.printed_sizes(name)
             observed = [float(published(18 if equation == 19 else 28, noise, n=sizes)) for noise in laws]
             measures: tuple[tuple[Measure, list[float]], ...] = (
-                ("Poisson printed", printed), ("Poisson zero-truncated", truncated), ("observed sizes", observed),
-            )  # fmt: skip
+                ("Poisson printed", printed),
+                ("Poisson zero-truncated", truncated),
+                ("observed sizes", observed),
+            )
             curves += [
-                Curve(experiment=name, mechanism=mechanism, measure=measure, delta=delta, equation=equation,
-                      epsilon=GRID, risk=tuple(risk))
+                Curve(
+                    experiment=name,
+                    mechanism=mechanism,
+                    measure=measure,
+                    delta=delta,
+                    equation=equation,
+                    epsilon=GRID,
+                    risk=tuple(risk),
+                )
                 for measure, risk in measures
-            ]  # fmt: skip
+            ]
     return curves
 
 
@@ -128,9 +157,11 @@ def guessing_curves(tables: PaperTables) -> list[Curve]:
         hard = [plurality(counts, law(epsilon)) for epsilon in GUESS_GRID]
         fair = [soft(counts, law(epsilon)) for epsilon in GUESS_GRID]
         measures: tuple[tuple[Measure, list[float]], ...] = (
-            ("hard", [r.cell_average for r in hard]), ("hard by record", [r.record_average for r in hard]),
-            ("soft", [r.cell_average for r in fair]), ("soft by record", [r.record_average for r in fair]),
-        )  # fmt: skip
+            ("hard", [r.cell_average for r in hard]),
+            ("hard by record", [r.record_average for r in hard]),
+            ("soft", [r.cell_average for r in fair]),
+            ("soft by record", [r.record_average for r in fair]),
+        )
         curves += [
             Curve(experiment="adult", mechanism=mechanism, measure=measure, epsilon=GUESS_GRID, risk=tuple(risk))
             for measure, risk in measures

@@ -17,23 +17,44 @@ from sfumato.table import Table, read
 
 FILES = {"adult": "adult_dr_ha.csv.gz", "bankruptcy": "qualitative_bankruptcy.csv"}
 RATINGS = (
-    "industrial_risk", "management_risk", "financial_flexibility", "credibility", "competitiveness", "operating_risk",
-)  # fmt: skip
+    "industrial_risk",
+    "management_risk",
+    "financial_flexibility",
+    "credibility",
+    "competitiveness",
+    "operating_risk",
+)
 ADULT_VALUES: dict[str, tuple[str, ...]] = {
     "age": tuple(f"{low}-{low + 4}" for low in range(16, 91, 5)),
     "relationship": ("Husband", "Wife", "Own-child", "Not-in-family", "Other-relative", "Unmarried"),
     "education": (
-        "Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad", "Some-college",
-        "Assoc-voc", "Assoc-acdm", "Bachelors", "Masters", "Prof-school", "Doctorate",
+        "Preschool",
+        "1st-4th",
+        "5th-6th",
+        "7th-8th",
+        "9th",
+        "10th",
+        "11th",
+        "12th",
+        "HS-grad",
+        "Some-college",
+        "Assoc-voc",
+        "Assoc-acdm",
+        "Bachelors",
+        "Masters",
+        "Prof-school",
+        "Doctorate",
     ),
     "race": ("White", "Black", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other"),
     "sex": ("Female", "Male"),
     "hours_per_week": tuple(f"{low}-{low + 9}" for low in range(1, 100, 10)),
     "income": ("<=50K", ">50K"),
-}  # fmt: skip
+}
 TITLES: dict[Name, str] = {
-    "adult": "Adult", "bankruptcy": "Bankruptcy", "bankruptcy-subset": "Bankruptcy subset",
-}  # fmt: skip
+    "adult": "Adult",
+    "bankruptcy": "Bankruptcy",
+    "bankruptcy-subset": "Bankruptcy subset",
+}
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,12 @@ from sfumato.report.reproduction_page import PageFigure
 
 MAIN_DELTA = 1e-5
 NOISES: dict[Mechanism, str] = {
-    "laplace": "Laplace", "geometric": "geometric", "gaussian-classic": "Gaussian, aDP", "gaussian-analytic":
-    "Gaussian, aDP", "gaussian-probabilistic": "Gaussian, pDP",
-}  # fmt: skip
+    "laplace": "Laplace",
+    "geometric": "geometric",
+    "gaussian-classic": "Gaussian, aDP",
+    "gaussian-analytic": "Gaussian, aDP",
+    "gaussian-probabilistic": "Gaussian, pDP",
+}
 
 
 def size_figure(results: Reproduction) -> PageFigure:
@@ -56,13 +59,16 @@ def _risk_figure(results: Reproduction, experiment: Experiment) -> PageFigure:
 def risk_chart(results: Reproduction, name: Name, kind: tuple[Mechanism, ...], palette: Palette = PAGE) -> Spec:
     """Return printed and exact risk against epsilon; printed first, exact from the last mechanism."""
     wanted: tuple[tuple[Measure, Mechanism, str], ...] = (
-        ("printed", kind[0], "printed"), ("conservative", kind[-1], "exact, conservative"),
+        ("printed", kind[0], "printed"),
+        ("conservative", kind[-1], "exact, conservative"),
         ("record", kind[-1], "exact, record"),
-    )  # fmt: skip
+    )
     found = [
-        _line(curve, label) for measure, mechanism, label in wanted for curve in results.curves
+        _line(curve, label)
+        for measure, mechanism, label in wanted
+        for curve in results.curves
         if (curve.experiment, curve.mechanism, curve.measure) == (name, mechanism, measure)
-    ]  # fmt: skip
+    ]
     return lines(found, palette=palette)
 
 
@@ -74,35 +80,51 @@ def _line(curve: Curve, name: str) -> Line:
 def poisson_figure(results: Reproduction) -> PageFigure:
     """Return the Poisson variants of equations (19) and (29)."""
     labels: tuple[tuple[Measure, str], ...] = (
-        ("Poisson printed", "printed"), ("Poisson zero-truncated", "zero-truncated"),
+        ("Poisson printed", "printed"),
+        ("Poisson zero-truncated", "zero-truncated"),
         ("observed sizes", "observed sizes"),
-    )  # fmt: skip
+    )
     cases: tuple[tuple[Name, Mechanism, str], ...] = (
-        ("adult", "laplace", "Adult, Laplace (19)"), ("bankruptcy", "laplace", "Bankruptcy, Laplace (19)"),
+        ("adult", "laplace", "Adult, Laplace (19)"),
+        ("bankruptcy", "laplace", "Bankruptcy, Laplace (19)"),
         ("bankruptcy", "gaussian-probabilistic", "Bankruptcy, pDP Gaussian, delta 1e-5 (29)"),
-    )  # fmt: skip
+    )
     panels = tuple(
-        Panel(title, f"Risk under Poisson sizes against epsilon, {title}.", lines([
-            _line(c, label) for measure, label in labels for c in results.curves
-            if (c.experiment, c.mechanism, c.measure) == (name, mechanism, measure)]))
+        Panel(
+            title,
+            f"Risk under Poisson sizes against epsilon, {title}.",
+            lines(
+                [
+                    _line(c, label)
+                    for measure, label in labels
+                    for c in results.curves
+                    if (c.experiment, c.mechanism, c.measure) == (name, mechanism, measure)
+                ]
+            ),
+        )
         for name, mechanism, title in cases
-    )  # fmt: skip
+    )
     return PageFigure("Risk of homogeneous cells under Poisson sizes", panels)
 
 
 def guessing_figure(results: Reproduction) -> PageFigure:
     """Return appendix D: hard and soft guessing on Adult beside the homogeneity attack."""
     adult: Name = "adult"
-    by_cell = lines([
-        Line("homogeneity, conservative", *_both(results.curve(adult, "laplace", "conservative"), 32)),
-        Line("soft", *_both(results.curve(adult, "laplace", "soft"), 32)),
-        Line("hard", *_both(results.curve(adult, "laplace", "hard"), 32)),
-    ])  # fmt: skip
-    by_record = lines([
-        Line("homogeneity, record", *_both(results.curve(adult, "laplace", "record by record"), 32)),
-        Line("soft", *_both(results.curve(adult, "laplace", "soft by record"), 32)),
-        Line("hard", *_both(results.curve(adult, "laplace", "hard by record"), 32)),
-    ], rules=(("majority income", results.experiment(adult).majority),))  # fmt: skip
+    by_cell = lines(
+        [
+            Line("homogeneity, conservative", *_both(results.curve(adult, "laplace", "conservative"), 32)),
+            Line("soft", *_both(results.curve(adult, "laplace", "soft"), 32)),
+            Line("hard", *_both(results.curve(adult, "laplace", "hard"), 32)),
+        ]
+    )
+    by_record = lines(
+        [
+            Line("homogeneity, record", *_both(results.curve(adult, "laplace", "record by record"), 32)),
+            Line("soft", *_both(results.curve(adult, "laplace", "soft by record"), 32)),
+            Line("hard", *_both(results.curve(adult, "laplace", "hard by record"), 32)),
+        ],
+        rules=(("majority income", results.experiment(adult).majority),),
+    )
     panels = (
         Panel("averaged over cells", "Guessing risk against epsilon, averaged over cells.", by_cell),
         Panel("averaged over records", "Guessing risk against epsilon, averaged over records.", by_record),
@@ -124,12 +146,18 @@ def distance_figures(results: Reproduction) -> tuple[PageFigure, ...]:
     return tuple(
         PageFigure(
             title,
-            tuple(Panel(f"{order}-way marginals", f"Box plots of {order}-way distances, {domain}.",
-                        distance_chart(results, domain, order)) for order in (1, 2, 3)),
+            tuple(
+                Panel(
+                    f"{order}-way marginals",
+                    f"Box plots of {order}-way distances, {domain}.",
+                    distance_chart(results, domain, order),
+                )
+                for order in (1, 2, 3)
+            ),
             ("Boxes: 25 to 75 % over draws and marginals; whiskers: 5 to 95 %. Gaussian at delta 1e-5.",),
         )
         for domain, title in titles.items()
-    )  # fmt: skip
+    )
 
 
 def distance_chart(results: Reproduction, domain: str, order: int, palette: Palette = PAGE) -> Spec:

@@ -8,7 +8,7 @@ from sfumato.papers.homogeneity_attack.figures import (
     poisson_figure,
     risk_figures,
     size_figure,
-)  # fmt: skip
+)
 from sfumato.papers.homogeneity_attack.results import Choice, Measure, Mechanism, Name, Reproduction, Utility
 from sfumato.papers.homogeneity_attack.statements import TABLE_EPSILONS
 from sfumato.report.reproduction_page import PageSection, PageTable, ReproductionPage, comparison_table
@@ -29,9 +29,15 @@ VIEWS = (
 def page_of(results: Reproduction) -> ReproductionPage:
     """Return the whole page."""
     sections = (
-        _cells(results), _risk(results), _poisson(results), _gaussian(results), _thresholds(results),
-        _utility(results), _choice(results), _errata(results),
-    )  # fmt: skip
+        _cells(results),
+        _risk(results),
+        _poisson(results),
+        _gaussian(results),
+        _thresholds(results),
+        _utility(results),
+        _choice(results),
+        _errata(results),
+    )
     facts = (
         ("seed of the simulated distances", f"{results.seed}, {results.draws} draws"),
         ("data", "Adult and Qualitative Bankruptcy, UCI Machine Learning Repository"),
@@ -64,10 +70,12 @@ def _risk(results: Reproduction) -> PageSection:
 
 def _risk_tables(results: Reproduction) -> tuple[PageTable, PageTable]:
     adult: tuple[Column, ...] = (
-        ("(18) as printed", "adult", "laplace", "printed"), ("exact, conservative", "adult", "laplace", "conservative"),
-        ("exact, record", "adult", "laplace", "record"), ("by record", "adult", "laplace", "record by record"),
+        ("(18) as printed", "adult", "laplace", "printed"),
+        ("exact, conservative", "adult", "laplace", "conservative"),
+        ("exact, record", "adult", "laplace", "record"),
+        ("by record", "adult", "laplace", "record by record"),
         ("geometric, conservative", "adult", "geometric", "conservative"),
-    )  # fmt: skip
+    )
     bankruptcy: tuple[Column, ...] = (
         ("(18) = exact", "bankruptcy", "laplace", "conservative"),
         ("subset: (12) as printed", "bankruptcy-subset", "laplace", "printed"),
@@ -98,10 +106,16 @@ def _poisson(results: Reproduction) -> PageSection:
 
 def _gaussian(results: Reproduction) -> PageSection:
     rows = tuple(
-        (f"{s.epsilon:g}", f"{s.delta:g}", f"{s.printed_classic:.6f}" if s.epsilon < 1 else "not proved",
-         f"{s.printed_probabilistic:.6f}", f"{s.analytic:.6f}", f"{s.printed_probabilistic / s.analytic:.2f}")
+        (
+            f"{s.epsilon:g}",
+            f"{s.delta:g}",
+            f"{s.printed_classic:.6f}" if s.epsilon < 1 else "not proved",
+            f"{s.printed_probabilistic:.6f}",
+            f"{s.analytic:.6f}",
+            f"{s.printed_probabilistic / s.analytic:.2f}",
+        )
         for s in results.sigmas
-    )  # fmt: skip
+    )
     header = ("epsilon", "delta", "(20) classic", "(21) probabilistic", "exact (analytic)", "(21) / exact")
     sigmas = PageTable("Standard deviation of the noise for one added or removed record", header, rows, tuple(range(6)))
     text = (
@@ -143,9 +157,16 @@ def _distance_rows(results: Reproduction) -> tuple[tuple[str, ...], ...]:
 
 def _choice(results: Reproduction) -> PageSection:
     rows = tuple(
-        (results.experiment(c.experiment).title, c.mechanism, c.measure, f"{c.floor:.4f}", f"{c.ceiling:.4f}",
-         _intervals(c)) for c in results.choices
-    )  # fmt: skip
+        (
+            results.experiment(c.experiment).title,
+            c.mechanism,
+            c.measure,
+            f"{c.floor:.4f}",
+            f"{c.ceiling:.4f}",
+            _intervals(c),
+        )
+        for c in results.choices
+    )
     header = ("table", "noise", "view", "floor", "no noise", "epsilons")
     table = PageTable("Risk at most 0.35", header, rows, (3, 4))
     text = (

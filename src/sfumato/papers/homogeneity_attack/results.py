@@ -9,10 +9,18 @@ from pydantic import BaseModel, ConfigDict
 Name = Literal["adult", "bankruptcy", "bankruptcy-subset"]
 Mechanism = Literal["laplace", "geometric", "gaussian-classic", "gaussian-analytic", "gaussian-probabilistic"]
 Measure = Literal[
-    "printed", "conservative", "record", "record by record",
-    "Poisson printed", "Poisson zero-truncated", "observed sizes",
-    "hard", "soft", "hard by record", "soft by record",
-]  # fmt: skip
+    "printed",
+    "conservative",
+    "record",
+    "record by record",
+    "Poisson printed",
+    "Poisson zero-truncated",
+    "observed sizes",
+    "hard",
+    "soft",
+    "hard by record",
+    "soft by record",
+]
 Domain = Literal["whole domain", "occupied cells"]
 
 
@@ -146,8 +154,13 @@ class Reproduction(Frozen):
         """Return one of the three tables."""
         return next(each for each in self.experiments if each.name == name)
 
-    def curve(self, experiment: Name, mechanism: Mechanism, measure: Measure, delta: float | None = None,
-              ) -> Curve:  # fmt: skip
+    def curve(
+        self,
+        experiment: Name,
+        mechanism: Mechanism,
+        measure: Measure,
+        delta: float | None = None,
+    ) -> Curve:
         """Return one curve."""
         wanted = (experiment, mechanism, measure, delta)
         return next(c for c in self.curves if (c.experiment, c.mechanism, c.measure, c.delta) == wanted)

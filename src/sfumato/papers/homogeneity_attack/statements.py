@@ -23,8 +23,14 @@ class Curves:
     def __init__(self, curves: list[Curve]) -> None:
         self._curves = {(c.experiment, c.mechanism, c.measure, c.delta): c for c in curves}
 
-    def at(self, name: Name, mechanism: Mechanism, measure: Measure, epsilon: float, delta: float | None = None,
-           ) -> float:  # fmt: skip
+    def at(
+        self,
+        name: Name,
+        mechanism: Mechanism,
+        measure: Measure,
+        epsilon: float,
+        delta: float | None = None,
+    ) -> float:
         """Return one value."""
         return self._curves[name, mechanism, measure, delta].at(epsilon)
 
@@ -42,9 +48,13 @@ def statements(
     """Return every statement of section 4 that can be checked."""
     found = Curves(curves)
     return (
-        *_cell_statements(experiments), *_asymptotes(tables), *_gaussian_statements(tables, found),
-        *_poisson_statements(found), *_threshold_statements(tables), *_utility_statements(utilities),
-    )  # fmt: skip
+        *_cell_statements(experiments),
+        *_asymptotes(tables),
+        *_gaussian_statements(tables, found),
+        *_poisson_statements(found),
+        *_threshold_statements(tables),
+        *_utility_statements(utilities),
+    )
 
 
 def percent(share: float, digits: int = 2) -> str:
@@ -68,11 +78,21 @@ def _cell_statements(experiments: tuple[Experiment, ...]) -> list[Comparison]:
         _row("cells", "Adult: homogeneous cells", "100 %", percent(adult.homogeneous_cells / adult.cells), SAME),
         _row("cells", "Adult: largest cell", "240", str(adult.largest), SAME),
         _row("cells", "Adult: mean size", "4.6", f"{adult.mean_size:.4f}", SAME),
-        _row("cells", "Bankruptcy: non-empty cells, homogeneous", "103, 103",
-             f"{whole.cells}, {whole.homogeneous_cells}", "agrees"),
-        _row("cells", "Bankruptcy subset: cells, homogeneous", "78, 54",
-             f"{subset.cells}, {subset.homogeneous_cells}", "agrees"),
-    ]  # fmt: skip
+        _row(
+            "cells",
+            "Bankruptcy: non-empty cells, homogeneous",
+            "103, 103",
+            f"{whole.cells}, {whole.homogeneous_cells}",
+            "agrees",
+        ),
+        _row(
+            "cells",
+            "Bankruptcy subset: cells, homogeneous",
+            "78, 54",
+            f"{subset.cells}, {subset.homogeneous_cells}",
+            "agrees",
+        ),
+    ]
 
 
 def _asymptotes(tables: PaperTables) -> list[Comparison]:
@@ -82,40 +102,83 @@ def _asymptotes(tables: PaperTables) -> list[Comparison]:
     whole = no_noise(tables.cells["bankruptcy"].counts)
     return [
         _row("limits", "Adult: no noise", "100 %", percent(no_noise(adult)), WRONG_CELLS),
-        _row("limits", "Adult: epsilon to 0", "25 %",
-             f"{percent(floors['adult'])} (record view {percent(average(adult, Laplace(TINY), 'record'))})",
-             "mixed cells look homogeneous too when noise empties all but one value"),
-        _row("limits", "Adult: 100 % is reached at epsilon 10 (Laplace)", "100 %",
-             percent(average(adult, Laplace(10.0))), f"(18) itself gives {percent(formula)}"),
-        _row("limits", "Bankruptcy: no noise; epsilon to 0", "100 %; 25 %",
-             f"{percent(whole, 0)}; {percent(floors['bankruptcy'], 0)}", "agrees"),
-        _row("limits", "Bankruptcy subset: no noise", ".75", f"{no_noise(subset):.4f}",
-             "(12) puts shares in for probabilities, which overstates homogeneity"),
-        _row("limits", "Bankruptcy subset: epsilon to 0", ".1",
-             f"{floors['bankruptcy-subset']:.4f} (record view {average(subset, Laplace(TINY), 'record'):.4f})",
-             "(12) drops most ways in which a mixed cell looks homogeneous"),
-    ]  # fmt: skip
+        _row(
+            "limits",
+            "Adult: epsilon to 0",
+            "25 %",
+            f"{percent(floors['adult'])} (record view {percent(average(adult, Laplace(TINY), 'record'))})",
+            "mixed cells look homogeneous too when noise empties all but one value",
+        ),
+        _row(
+            "limits",
+            "Adult: 100 % is reached at epsilon 10 (Laplace)",
+            "100 %",
+            percent(average(adult, Laplace(10.0))),
+            f"(18) itself gives {percent(formula)}",
+        ),
+        _row(
+            "limits",
+            "Bankruptcy: no noise; epsilon to 0",
+            "100 %; 25 %",
+            f"{percent(whole, 0)}; {percent(floors['bankruptcy'], 0)}",
+            "agrees",
+        ),
+        _row(
+            "limits",
+            "Bankruptcy subset: no noise",
+            ".75",
+            f"{no_noise(subset):.4f}",
+            "(12) puts shares in for probabilities, which overstates homogeneity",
+        ),
+        _row(
+            "limits",
+            "Bankruptcy subset: epsilon to 0",
+            ".1",
+            f"{floors['bankruptcy-subset']:.4f} (record view {average(subset, Laplace(TINY), 'record'):.4f})",
+            "(12) drops most ways in which a mixed cell looks homogeneous",
+        ),
+    ]
 
 
 def _gaussian_statements(tables: PaperTables, found: Curves) -> list[Comparison]:
     reached = [
         float(published(28, Gaussian(gaussian_sigma(31.6, delta, rule="probabilistic")), n=tables.printed_sizes(name)))
-        for name in ("adult", "bankruptcy") for delta in DELTAS
-    ]  # fmt: skip
-    classic = max(found.gap(n, ("gaussian-probabilistic", "printed"), ("gaussian-classic", "printed"), d)
-                  for n in tables.cells for d in DELTAS)  # fmt: skip
-    analytic = max(found.gap(n, ("gaussian-analytic", "conservative"), ("gaussian-probabilistic", "conservative"), d)
-                   for n in tables.cells for d in DELTAS)  # fmt: skip
+        for name in ("adult", "bankruptcy")
+        for delta in DELTAS
+    ]
+    classic = max(
+        found.gap(n, ("gaussian-probabilistic", "printed"), ("gaussian-classic", "printed"), d)
+        for n in tables.cells
+        for d in DELTAS
+    )
+    analytic = max(
+        found.gap(n, ("gaussian-analytic", "conservative"), ("gaussian-probabilistic", "conservative"), d)
+        for n in tables.cells
+        for d in DELTAS
+    )
     return [
-        _row("gaussian", "risk at epsilon 31.6, any delta", "100 %",
-             f"{percent(min(reached), 1)} to {percent(max(reached), 1)}",
-             "(28) with delta 1e-6 to 1e-3, on the paper's own cells"),
-        _row("gaussian", "pDP above aDP by", "less than 5 %", f"at most {percent(classic)} as a difference",
-             "agrees for the classic rule, which exists below epsilon 1 only"),
-        _row("gaussian", "order of the two at equal (epsilon, delta)", "pDP risks more",
-             f"aDP risks more, by up to {percent(analytic)}",
-             "the classic rule wastes noise; the exact (analytic) calibration needs less than pDP at every epsilon"),
-    ]  # fmt: skip
+        _row(
+            "gaussian",
+            "risk at epsilon 31.6, any delta",
+            "100 %",
+            f"{percent(min(reached), 1)} to {percent(max(reached), 1)}",
+            "(28) with delta 1e-6 to 1e-3, on the paper's own cells",
+        ),
+        _row(
+            "gaussian",
+            "pDP above aDP by",
+            "less than 5 %",
+            f"at most {percent(classic)} as a difference",
+            "agrees for the classic rule, which exists below epsilon 1 only",
+        ),
+        _row(
+            "gaussian",
+            "order of the two at equal (epsilon, delta)",
+            "pDP risks more",
+            f"aDP risks more, by up to {percent(analytic)}",
+            "the classic rule wastes noise; the exact (analytic) calibration needs less than pDP at every epsilon",
+        ),
+    ]
 
 
 def _poisson_statements(found: Curves) -> list[Comparison]:
@@ -125,9 +188,15 @@ def _poisson_statements(found: Curves) -> list[Comparison]:
         for epsilon in (0.1, 1.0, 100.0):
             measures: tuple[Measure, ...] = ("Poisson printed", "Poisson zero-truncated", "observed sizes")
             printed, truncated, observed = (found.at(name, "laplace", measure, epsilon) for measure in measures)
-            rows.append(_row("poisson", f"{title}, Laplace, epsilon {epsilon:g}, lambda {lam}", f"(19): {printed:.4f}",
-                             f"{truncated:.4f}; observed sizes {observed:.4f}",
-                             "(19) gives empty cells weight, and sizes are not Poisson"))  # fmt: skip
+            rows.append(
+                _row(
+                    "poisson",
+                    f"{title}, Laplace, epsilon {epsilon:g}, lambda {lam}",
+                    f"(19): {printed:.4f}",
+                    f"{truncated:.4f}; observed sizes {observed:.4f}",
+                    "(19) gives empty cells weight, and sizes are not Poisson",
+                )
+            )
     return rows
 
 
@@ -136,15 +205,28 @@ def _threshold_statements(tables: PaperTables) -> list[Comparison]:
     hard, fair = plurality(counts, Laplace(200.0)), soft(counts, Laplace(200.0))
     mixed = int((~tables.cells["adult"].homogeneous).sum())
     return [
-        _row("thresholds", "Adult, hard and soft: no noise", "100 %",
-             f"hard {percent(hard.cell_average)}, soft {percent(fair.cell_average)}",
-             f"{mixed} cells are mixed, and some of their members are always named wrongly"),
-        _row("thresholds", "Adult: epsilon to 0", "> 1/4", f"{(1 - 2.0**-2) / 2:g}",
-             "(1 - 2^-K) / K: nothing is guessed where noise empties the cell"),
-        _row("thresholds", "Adult: share of records named rightly, no noise", "not given",
-             f"hard {hard.record_average:.4f}, soft {fair.record_average:.4f}",
-             f"always naming the majority income already gets {hard.baseline:.4f}: report the difference"),
-    ]  # fmt: skip
+        _row(
+            "thresholds",
+            "Adult, hard and soft: no noise",
+            "100 %",
+            f"hard {percent(hard.cell_average)}, soft {percent(fair.cell_average)}",
+            f"{mixed} cells are mixed, and some of their members are always named wrongly",
+        ),
+        _row(
+            "thresholds",
+            "Adult: epsilon to 0",
+            "> 1/4",
+            f"{(1 - 2.0**-2) / 2:g}",
+            "(1 - 2^-K) / K: nothing is guessed where noise empties the cell",
+        ),
+        _row(
+            "thresholds",
+            "Adult: share of records named rightly, no noise",
+            "not given",
+            f"hard {hard.record_average:.4f}, soft {fair.record_average:.4f}",
+            f"always naming the majority income already gets {hard.baseline:.4f}: report the difference",
+        ),
+    ]
 
 
 def _utility_statements(utilities: list[Utility]) -> list[Comparison]:
@@ -154,9 +236,15 @@ def _utility_statements(utilities: list[Utility]) -> list[Comparison]:
             [u for u in utilities if (u.mechanism, u.epsilon, u.domain) == ("laplace", epsilon, domain)]
             for domain in ("whole domain", "occupied cells")
         )
-        rows.append(_row("utility", f"TVD of 1-, 2-, 3-way marginals, Laplace, epsilon {epsilon:g}",
-                         "box plots, no numbers",
-                         f"all cells {_means(whole)}; occupied cells only {_means(occupied)}", PRICE))  # fmt: skip
+        rows.append(
+            _row(
+                "utility",
+                f"TVD of 1-, 2-, 3-way marginals, Laplace, epsilon {epsilon:g}",
+                "box plots, no numbers",
+                f"all cells {_means(whole)}; occupied cells only {_means(occupied)}",
+                PRICE,
+            )
+        )
     return rows
 
 

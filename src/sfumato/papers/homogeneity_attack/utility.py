@@ -87,12 +87,25 @@ def _shares(counts: Counts) -> Distances:
     return counts / total if total else np.full(counts.shape, 1 / counts.size)
 
 
-def _box(table: Counts, noisy: list[Counts], domain: Domain, mechanism: Mechanism, delta: float | None,
-         epsilon: float, order: int) -> Utility:  # fmt: skip
+def _box(
+    table: Counts,
+    noisy: list[Counts],
+    domain: Domain,
+    mechanism: Mechanism,
+    delta: float | None,
+    epsilon: float,
+    order: int,
+) -> Utility:
     distances = np.array([marginal_distances(table, released, order) for released in noisy])
     low, q1, median, q3, high = (float(q) for q in np.quantile(distances, (0.05, 0.25, 0.5, 0.75, 0.95)))
     by_draw = distances.mean(axis=1)
     return Utility(
-        mechanism=mechanism, delta=delta, epsilon=epsilon, domain=domain, order=order, mean=float(by_draw.mean()),
-        standard_error=float(by_draw.std(ddof=1) / np.sqrt(len(by_draw))), quantiles=(low, q1, median, q3, high),
-    )  # fmt: skip
+        mechanism=mechanism,
+        delta=delta,
+        epsilon=epsilon,
+        domain=domain,
+        order=order,
+        mean=float(by_draw.mean()),
+        standard_error=float(by_draw.std(ddof=1) / np.sqrt(len(by_draw))),
+        quantiles=(low, q1, median, q3, high),
+    )

@@ -31,18 +31,33 @@ def copied_labels(work: Work) -> Part:
     rows = tuple((f"{e:g}", f"{a:.3f}", f"{t:.3f}") for e, a, t in zip(EPSILONS, aligned, transfer, strict=True))
     return Part(
         name="beyond 1",
-        text=("Row i of the output is made around the noisy centroid of row i's own cluster. The label is copied, and "
-              "noise on centroids and radii grows alike, so that with less epsilon the picture only becomes larger. "
-              "The transfer ARI lets centroids learned from the synthetic rows label the original ones: no order of "
-              "rows can help it.",),
+        text=(
+            "Row i of the output is made around the noisy centroid of row i's own cluster. The label is copied, and "
+            "noise on centroids and radii grows alike, so that with less epsilon the picture only becomes larger. "
+            "The transfer ARI lets centroids learned from the synthetic rows label the original ones: no order of "
+            "rows can help it.",
+        ),
         comparisons=(*_where_from(work), *_public(work)),
-        values=(Values(title="Mean over runs", header=("epsilon", "aligned ARI", "transfer ARI"), rows=rows,
-                       numbers=(0, 1, 2)),),
-        charts=(Chart(kind="lines", title="Two indices, one mechanism", x="nominal epsilon", y="adjusted Rand index",
-                      label="The aligned index stays above one half at every epsilon; the transfer index goes to 0.",
-                      series=(Points(name="aligned (the paper's)", x=EPSILONS, y=aligned),
-                              Points(name="transfer", x=EPSILONS, y=transfer)), muted_first=True),),
-    )  # fmt: skip
+        values=(
+            Values(
+                title="Mean over runs", header=("epsilon", "aligned ARI", "transfer ARI"), rows=rows, numbers=(0, 1, 2)
+            ),
+        ),
+        charts=(
+            Chart(
+                kind="lines",
+                title="Two indices, one mechanism",
+                x="nominal epsilon",
+                y="adjusted Rand index",
+                label="The aligned index stays above one half at every epsilon; the transfer index goes to 0.",
+                series=(
+                    Points(name="aligned (the paper's)", x=EPSILONS, y=aligned),
+                    Points(name="transfer", x=EPSILONS, y=transfer),
+                ),
+                muted_first=True,
+            ),
+        ),
+    )
 
 
 def _where_from(work: Work) -> tuple[Comparison, ...]:
@@ -55,24 +70,34 @@ def _where_from(work: Work) -> tuple[Comparison, ...]:
     mixed = float(np.mean([shuffled(work.rows, work.labels, EPSILON, seed) for seed in seeds]))
     tiny = work.by_epsilon[0.001]
     return (
-        compared("aligned ARI at epsilon 0.001", none,
-                 f"{tiny.aligned.mean():.3f}; transfer {tiny.transfer.mean():.3f}",
-                 f"the limit is positive; without bounds and rounding it is {free:.2f}"),
+        compared(
+            "aligned ARI at epsilon 0.001",
+            none,
+            f"{tiny.aligned.mean():.3f}; transfer {tiny.transfer.mean():.3f}",
+            f"the limit is positive; without bounds and rounding it is {free:.2f}",
+        ),
         compared("synthetic rows in another order", none, f"aligned ARI {mixed:.3f}", "all of it was the alignment"),
-        compared("noise on centroids alone", none, f"aligned ARI {centroids:.3f}",
-                 f"on radii alone {radii:.3f}: more noise on centroids raises the index"),
-    )  # fmt: skip
+        compared(
+            "noise on centroids alone",
+            none,
+            f"aligned ARI {centroids:.3f}",
+            f"on radii alone {radii:.3f}: more noise on centroids raises the index",
+        ),
+    )
 
 
 def _public(work: Work) -> tuple[Comparison, ...]:
     found = on_public_tables(PUBLIC_EPSILONS, min(PUBLIC_RUNS, work.runs))
     return tuple(
-        compared(f"{name}, epsilon {', '.join(f'{e:g}' for e in each)}", "not shown",
-                 f"aligned {', '.join(f'{a:.2f}' for a, _ in each.values())}; "
-                 f"transfer {', '.join(f'{t:.2f}' for _, t in each.values())}",
-                 "the clearest case: nearly perfect by the paper's index, little kept")
+        compared(
+            f"{name}, epsilon {', '.join(f'{e:g}' for e in each)}",
+            "not shown",
+            f"aligned {', '.join(f'{a:.2f}' for a, _ in each.values())}; "
+            f"transfer {', '.join(f'{t:.2f}' for _, t in each.values())}",
+            "the clearest case: nearly perfect by the paper's index, little kept",
+        )
         for name, each in found.items()
-    )  # fmt: skip
+    )
 
 
 def recovered_labels(work: Work) -> Part:
@@ -84,21 +109,40 @@ def recovered_labels(work: Work) -> Part:
     lines = {"recovered": found, "ceiling, epsilon for replacing": replace, "ceiling, epsilon for adding": both}
     return Part(
         name="beyond 2",
-        text=("The attacker has the aligned rows and the noisy centroids, and takes the nearest. With four labels "
-              "equally likely no epsilon-private mechanism lets anybody tell more than e^eps / (e^eps + 3) of them; "
-              "where epsilon is for adding or removing a record, e^(2 eps) stands there.",),
+        text=(
+            "The attacker has the aligned rows and the noisy centroids, and takes the nearest. With four labels "
+            "equally likely no epsilon-private mechanism lets anybody tell more than e^eps / (e^eps + 3) of them; "
+            "where epsilon is for adding or removing a record, e^(2 eps) stands there.",
+        ),
         comparisons=(
-            compared("above the ceiling, replacing", "epsilon holds under an assumption", f"at {', '.join(above)}",
-                     "the labels get no noise: no epsilon-DP there"),
+            compared(
+                "above the ceiling, replacing",
+                "epsilon holds under an assumption",
+                f"at {', '.join(above)}",
+                "the labels get no noise: no epsilon-DP there",
+            ),
             compared("above the ceiling, adding and removing", "", f"at {', '.join(proved)}", "the looser reading"),
         ),
-        values=(Values(title="Share of labels", header=("epsilon", *lines), numbers=(0, 1, 2, 3),
-                       rows=tuple((f"{e:g}", *(f"{each[e]:.3f}" for each in lines.values())) for e in ATTACKED)),),
-        charts=(Chart(kind="lines", title="Labels recovered", x="nominal epsilon", y="share of labels",
-                      label="The mechanism gives away more labels than epsilon allows, most of all at small epsilon.",
-                      series=tuple(Points(name=name, x=ATTACKED, y=tuple(each.values()))
-                                   for name, each in lines.items()), rules=(("guessing", 0.25),)),),
-    )  # fmt: skip
+        values=(
+            Values(
+                title="Share of labels",
+                header=("epsilon", *lines),
+                numbers=(0, 1, 2, 3),
+                rows=tuple((f"{e:g}", *(f"{each[e]:.3f}" for each in lines.values())) for e in ATTACKED),
+            ),
+        ),
+        charts=(
+            Chart(
+                kind="lines",
+                title="Labels recovered",
+                x="nominal epsilon",
+                y="share of labels",
+                label="The mechanism gives away more labels than epsilon allows, most of all at small epsilon.",
+                series=tuple(Points(name=name, x=ATTACKED, y=tuple(each.values())) for name, each in lines.items()),
+                rules=(("guessing", 0.25),),
+            ),
+        ),
+    )
 
 
 def recovered_at(work: Work, epsilon: float) -> Array:
@@ -119,15 +163,38 @@ def with_a_guarantee(work: Work) -> Part:
     )
     return Part(
         name="beyond 3",
-        text=("Sfumato's private form counts rows in one noisy grid over a public box and takes the geometry from it. "
-              "Its epsilon is proved (add or remove one record), and it is the better one besides.",),
-        comparisons=(compared("transfer ARI at epsilon 1", "not shown", f"published {theirs[1]:.2f}, private "
-                              f"{ours[1]:.2f}", "a record moves a count by 1, but centroids and radii by any amount"),),
-        values=(Values(title=f"Transfer ARI, n = {len(work.rows)}, {count} private runs",
-                       header=("epsilon", "published (no guarantee)", "private (epsilon-DP)"), rows=rows,
-                       numbers=(0, 1, 2)),),
-        charts=(Chart(kind="lines", title="Proved and better", x="epsilon", y="transfer ARI", muted_first=True,
-                      label="The private form keeps the clusters from epsilon 0.5 on; the published one does not.",
-                      series=(Points(name="published, no guarantee", x=PRIVATE_EPSILONS, y=theirs),
-                              Points(name="private", x=PRIVATE_EPSILONS, y=ours))),),
-    )  # fmt: skip
+        text=(
+            "Sfumato's private form counts rows in one noisy grid over a public box and takes the geometry from it. "
+            "Its epsilon is proved (add or remove one record), and it is the better one besides.",
+        ),
+        comparisons=(
+            compared(
+                "transfer ARI at epsilon 1",
+                "not shown",
+                f"published {theirs[1]:.2f}, private {ours[1]:.2f}",
+                "a record moves a count by 1, but centroids and radii by any amount",
+            ),
+        ),
+        values=(
+            Values(
+                title=f"Transfer ARI, n = {len(work.rows)}, {count} private runs",
+                header=("epsilon", "published (no guarantee)", "private (epsilon-DP)"),
+                rows=rows,
+                numbers=(0, 1, 2),
+            ),
+        ),
+        charts=(
+            Chart(
+                kind="lines",
+                title="Proved and better",
+                x="epsilon",
+                y="transfer ARI",
+                muted_first=True,
+                label="The private form keeps the clusters from epsilon 0.5 on; the published one does not.",
+                series=(
+                    Points(name="published, no guarantee", x=PRIVATE_EPSILONS, y=theirs),
+                    Points(name="private", x=PRIVATE_EPSILONS, y=ours),
+                ),
+            ),
+        ),
+    )

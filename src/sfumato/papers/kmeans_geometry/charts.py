@@ -47,10 +47,15 @@ def _scatter(chart: Chart, palette: Palette) -> Spec:
     colours = alt.Scale(domain=names, range=list(palette.series[: len(names)]))
     # Where centroids are marked, they have the legend: clusters are told apart by eye.
     legend = alt.Legend(title=None, orient="top", columns=4) if len(names) > 1 and not chart.marks else None
-    cloud = alt.Chart(_rows(chart.series)).mark_circle(size=16, opacity=0.55).encode(
-        x=_axis("x:Q", chart.x), y=_axis("y:Q", chart.y),
-        color=alt.Color("s:N", scale=colours, sort=names, legend=legend),
-    )  # fmt: skip
+    cloud = (
+        alt.Chart(_rows(chart.series))
+        .mark_circle(size=16, opacity=0.55)
+        .encode(
+            x=_axis("x:Q", chart.x),
+            y=_axis("y:Q", chart.y),
+            color=alt.Color("s:N", scale=colours, sort=names, legend=legend),
+        )
+    )
     return finished(alt.layer(cloud, *_marks(chart, palette), *_bounds(chart, palette)), HEIGHT)
 
 

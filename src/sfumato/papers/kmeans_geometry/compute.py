@@ -53,6 +53,11 @@ def reproduce(folder: Path | None = None, only: str | None = None, runs: int = R
 
 def _results(work: Work, made: tuple[Part, ...], whole: bool) -> Reproduction:
     return Reproduction(
-        paper="kmeans-geometry", title=TITLE, sfumato=__version__, seed=SEED, runs=work.runs, parts=made,
+        paper="kmeans-geometry",
+        title=TITLE,
+        sfumato=__version__,
+        seed=SEED,
+        runs=work.runs,
+        parts=made,
         errata=errata(work) if whole else (),
-    )  # fmt: skip
+    )

@@ -22,12 +22,19 @@ DRAWS = 20_000
 OWN = "Our rows are drawn around the printed centroids; the paper's own are not available."
 
 
-def chart(title: str, label: str, series: tuple[Points, ...], marks: tuple[Points, ...] = (),
-          bounds: tuple[float, ...] = (), standardised: bool = True) -> Chart:  # fmt: skip
+def chart(
+    title: str,
+    label: str,
+    series: tuple[Points, ...],
+    marks: tuple[Points, ...] = (),
+    bounds: tuple[float, ...] = (),
+    standardised: bool = True,
+) -> Chart:
     """Return a chart of rows, by default in standard deviations."""
     unit = ", standardised" if standardised else ""
-    return Chart(kind="points", title=title, label=label, x=f"x1{unit}", y=f"x2{unit}", series=series, marks=marks,
-                 bounds=bounds)  # fmt: skip
+    return Chart(
+        kind="points", title=title, label=label, x=f"x1{unit}", y=f"x2{unit}", series=series, marks=marks, bounds=bounds
+    )
 
 
 def edges(work: Work) -> tuple[float, float]:
@@ -41,20 +48,38 @@ def figure_1(work: Work) -> Part:
     low, high = edges(work)
     sizes = np.bincount(work.labels)
     return Part(
-        name="figure 1", text=(OWN,),
+        name="figure 1",
+        text=(OWN,),
         comparisons=(
-            compared("rows", f"n = {RECORDS}, four clusters of about equal size", f"n = {len(work.rows)}, clusters of "
-                     f"{sizes.min()} to {sizes.max()}", "built so"),
-            compared("bounds of x1", "-15 to 10", f"{low:.2f} to {high:.2f} standardised, {high - low:.2f} wide",
-                     "the paper prints no standardised bounds"),
+            compared(
+                "rows",
+                f"n = {RECORDS}, four clusters of about equal size",
+                f"n = {len(work.rows)}, clusters of {sizes.min()} to {sizes.max()}",
+                "built so",
+            ),
+            compared(
+                "bounds of x1",
+                "-15 to 10",
+                f"{low:.2f} to {high:.2f} standardised, {high - low:.2f} wide",
+                "the paper prints no standardised bounds",
+            ),
         ),
         charts=(
-            chart("Original rows", "400 rows in four clusters between the bounds -15 and 10 of x1.",
-                  clouds(work.rows), bounds=(LOW[0], HIGH[0]), standardised=False),
-            chart("Standardised rows", "The same rows in standard deviations, with the bounds.",
-                  clouds(work.example.standard.forward(work.rows)), bounds=(low, high)),
+            chart(
+                "Original rows",
+                "400 rows in four clusters between the bounds -15 and 10 of x1.",
+                clouds(work.rows),
+                bounds=(LOW[0], HIGH[0]),
+                standardised=False,
+            ),
+            chart(
+                "Standardised rows",
+                "The same rows in standard deviations, with the bounds.",
+                clouds(work.example.standard.forward(work.rows)),
+                bounds=(low, high),
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def figure_2(work: Work) -> Part:
@@ -66,23 +91,45 @@ def figure_2(work: Work) -> Part:
     return Part(
         name="figure 2",
         comparisons=(
-            compared("centroids", _pairs(np.array(PRINTED_CENTROIDS)), _pairs(_in_printed_order(made.true_centroids)),
-                     "the printed ones have a standard deviation above 1 in x1 by themselves: rounded"),
-            compared("Delta", f"{PRINTED_DELTA}", f"{made.delta:.2f}", f"the printed centroids give "
-                     f"{largest_distance(np.array(PRINTED_CENTROIDS)):.2f}: rounded"),
-            compared("scale of the noise", f"{PRINTED_SCALE}", f"{made.noise_scale:.2f}",
-                     f"2 x {PRINTED_DELTA} / {PRINTED_EPSILON} is {2 * PRINTED_DELTA / PRINTED_EPSILON:.2f}: right"),
-            compared("displacements", ", ".join(map(str, PRINTED_MOVES)), ", ".join(f"{move:.2f}" for move in moves),
-                     f"at scale {PRINTED_SCALE} the mean is {likely[0]:.1f}; four as small as the printed ones on "
-                     f"average have a chance of {100 * likely[1]:.1f} %, and both 3.64 and 2.86 exceed Delta"),
+            compared(
+                "centroids",
+                _pairs(np.array(PRINTED_CENTROIDS)),
+                _pairs(_in_printed_order(made.true_centroids)),
+                "the printed ones have a standard deviation above 1 in x1 by themselves: rounded",
+            ),
+            compared(
+                "Delta",
+                f"{PRINTED_DELTA}",
+                f"{made.delta:.2f}",
+                f"the printed centroids give {largest_distance(np.array(PRINTED_CENTROIDS)):.2f}: rounded",
+            ),
+            compared(
+                "scale of the noise",
+                f"{PRINTED_SCALE}",
+                f"{made.noise_scale:.2f}",
+                f"2 x {PRINTED_DELTA} / {PRINTED_EPSILON} is {2 * PRINTED_DELTA / PRINTED_EPSILON:.2f}: right",
+            ),
+            compared(
+                "displacements",
+                ", ".join(map(str, PRINTED_MOVES)),
+                ", ".join(f"{move:.2f}" for move in moves),
+                f"at scale {PRINTED_SCALE} the mean is {likely[0]:.1f}; four as small as the printed ones on "
+                f"average have a chance of {100 * likely[1]:.1f} %, and both 3.64 and 2.86 exceed Delta",
+            ),
         ),
         charts=(
-            chart("K-means", "Four clusters with their centroids.", clouds(scaled, made.labels), (before,),
-                  edges(work)),
-            chart("Laplace noise on the centroids", "Centroids before and after the noise, which takes some far away.",
-                  clouds(scaled, made.labels), (before, after), edges(work)),
+            chart(
+                "K-means", "Four clusters with their centroids.", clouds(scaled, made.labels), (before,), edges(work)
+            ),
+            chart(
+                "Laplace noise on the centroids",
+                "Centroids before and after the noise, which takes some far away.",
+                clouds(scaled, made.labels),
+                (before, after),
+                edges(work),
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -112,18 +159,33 @@ def figure_3(work: Work) -> Part:
     return Part(
         name="figure 3",
         comparisons=(
-            compared("centroids after the reflection", "all inside the bounds",
-                     f"outside with a chance of {each:.3f} each, {some:.3f} for at least one of four",
-                     "one reflection is not enough where the noise is about as wide as the bounds"),
-            compared("step 7 as two ifs in turn", "not told apart", f"outside with a chance of {successive:.3f} each",
-                     "what the first if throws beyond the upper bound, the second reflects again"),
-            compared("folding, ours", "not in the paper", "never outside",
-                     "t = (v - L) mod 2w, then L + t or L + 2w - t"),
+            compared(
+                "centroids after the reflection",
+                "all inside the bounds",
+                f"outside with a chance of {each:.3f} each, {some:.3f} for at least one of four",
+                "one reflection is not enough where the noise is about as wide as the bounds",
+            ),
+            compared(
+                "step 7 as two ifs in turn",
+                "not told apart",
+                f"outside with a chance of {successive:.3f} each",
+                "what the first if throws beyond the upper bound, the second reflects again",
+            ),
+            compared(
+                "folding, ours", "not in the paper", "never outside", "t = (v - L) mod 2w, then L + t or L + 2w - t"
+            ),
         ),
         values=(failure_table(work),),
-        charts=(chart("Reflected centroids", "Rows moved along with their reflected centroids.",
-                      clouds(moved, made.labels), marks, edges(work)),),
-    )  # fmt: skip
+        charts=(
+            chart(
+                "Reflected centroids",
+                "Rows moved along with their reflected centroids.",
+                clouds(moved, made.labels),
+                marks,
+                edges(work),
+            ),
+        ),
+    )
 
 
 def failure_table(work: Work) -> Values:
@@ -133,8 +195,12 @@ def failure_table(work: Work) -> Values:
         found = (*failures(work.example, epsilon), *simulated_failures(work.example, epsilon, DRAWS))
         rows.append((f"{epsilon:g}", *(f"{found[i]:.3f}" for i in (0, 2, 1, 3))))
     header = ("epsilon", "one centroid", "drawn", "at least one of 4", "drawn")
-    return Values(title="Chance that a centroid stays outside after one reflection", header=header, rows=tuple(rows),
-                  numbers=(0, 1, 2, 3, 4))  # fmt: skip
+    return Values(
+        title="Chance that a centroid stays outside after one reflection",
+        header=header,
+        rows=tuple(rows),
+        numbers=(0, 1, 2, 3, 4),
+    )
 
 
 def figure_4(work: Work) -> Part:
@@ -145,19 +211,37 @@ def figure_4(work: Work) -> Part:
         name="figure 4",
         comparisons=(
             compared("mean radius", f"{PRINTED_RADIUS}", f"{made.true_radii.mean():.2f}", "agrees"),
-            compared("noise over radius", "roughly ten times", f"{made.noise_scale / made.true_radii.mean():.1f} times",
-                     "agrees"),
-            compared("radii clamped to 0", "a non-trivial fraction", f"{100 * clamped.mean():.0f} %",
-                     "these rows sit exactly on their noisy centroid"),
+            compared(
+                "noise over radius",
+                "roughly ten times",
+                f"{made.noise_scale / made.true_radii.mean():.1f} times",
+                "agrees",
+            ),
+            compared(
+                "radii clamped to 0",
+                "a non-trivial fraction",
+                f"{100 * clamped.mean():.0f} %",
+                "these rows sit exactly on their noisy centroid",
+            ),
             compared("other radii", "substantially inflated", f"median {inflated:.1f} times the true mean", "agrees"),
         ),
         charts=(
-            chart("Noisy radii around noisy centroids", "Synthetic points after clipping, in standard deviations.",
-                  clouds(made.points, made.labels), (points("centroid", made.centroids),), edges(work)),
-            chart("Synthetic rows", "The same in the unit of the table, x2 rounded.", clouds(made.rows, made.labels),
-                  bounds=(LOW[0], HIGH[0]), standardised=False),
+            chart(
+                "Noisy radii around noisy centroids",
+                "Synthetic points after clipping, in standard deviations.",
+                clouds(made.points, made.labels),
+                (points("centroid", made.centroids),),
+                edges(work),
+            ),
+            chart(
+                "Synthetic rows",
+                "The same in the unit of the table, x2 rounded.",
+                clouds(made.rows, made.labels),
+                bounds=(LOW[0], HIGH[0]),
+                standardised=False,
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def figure_5(work: Work) -> Part:
@@ -169,16 +253,33 @@ def figure_5(work: Work) -> Part:
     return Part(
         name="figure 5",
         comparisons=(
-            compared("ARI of this run", "0.6656", f"{index:.3f}", f"one run each; the mean of {len(runs.aligned)} runs "
-                     f"is {runs.aligned.mean():.3f} +- {runs.aligned.std(ddof=1):.3f}"),
-            compared("relative positions of the clusters", "preserved", "transfer ARI "
-                     f"{runs.transfer.mean():.2f} on average", "NOT preserved: centroids learned from the synthetic "
-                     "rows hardly cluster the original ones; the aligned index is high since labels are copied"),
+            compared(
+                "ARI of this run",
+                "0.6656",
+                f"{index:.3f}",
+                f"one run each; the mean of {len(runs.aligned)} runs "
+                f"is {runs.aligned.mean():.3f} +- {runs.aligned.std(ddof=1):.3f}",
+            ),
+            compared(
+                "relative positions of the clusters",
+                "preserved",
+                f"transfer ARI {runs.transfer.mean():.2f} on average",
+                "NOT preserved: centroids learned from the synthetic "
+                "rows hardly cluster the original ones; the aligned index is high since labels are copied",
+            ),
         ),
         charts=(
-            chart("K-means on the original rows", "Four clusters, well apart.", clouds(work.rows, work.labels),
-                  standardised=False),
-            chart("K-means on the synthetic rows", "Four wide clusters in other places.", clouds(made.rows, again),
-                  standardised=False),
+            chart(
+                "K-means on the original rows",
+                "Four clusters, well apart.",
+                clouds(work.rows, work.labels),
+                standardised=False,
+            ),
+            chart(
+                "K-means on the synthetic rows",
+                "Four wide clusters in other places.",
+                clouds(made.rows, again),
+                standardised=False,
+            ),
         ),
-    )  # fmt: skip
+    )

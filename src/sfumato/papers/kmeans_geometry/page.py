@@ -20,10 +20,13 @@ def page_of(results: Reproduction) -> ReproductionPage:
     facts = (
         ("seed", f"{results.seed}, for the rows and every run"),
         ("runs", f"{results.runs} for each epsilon, five times as many at 1.6"),
-        ("data", "own rows around the printed centroids: the paper's are not available; wine and breast cancer of "
-                 "scikit-learn"),
+        (
+            "data",
+            "own rows around the printed centroids: the paper's are not available; wine and breast cancer of "
+            "scikit-learn",
+        ),
         ("not known", "the authors' code: initialisation of k-means, the unit of the reclustering and the grid"),
-    )  # fmt: skip
+    )
     return ReproductionPage(results.title, LEAD, sections, facts)
 
 

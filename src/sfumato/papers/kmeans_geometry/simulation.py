@@ -61,11 +61,15 @@ def many(rows: Array, labels: NDArray[np.int64], epsilon: float, count: int) -> 
     found: list[tuple[float, ...]] = []
     for seed in range(count):
         made = run(rows, epsilon, seed)
-        found.append((
-            aligned_ari(rows, made.rows, CLUSTERS, seed=seed, labels=labels),
-            transfer_ari(rows, made.rows, CLUSTERS, seed=seed, labels=labels),
-            recovered(made), made.clamped_share, made.infeasible_share,
-        ))  # fmt: skip
+        found.append(
+            (
+                aligned_ari(rows, made.rows, CLUSTERS, seed=seed, labels=labels),
+                transfer_ari(rows, made.rows, CLUSTERS, seed=seed, labels=labels),
+                recovered(made),
+                made.clamped_share,
+                made.infeasible_share,
+            )
+        )
     return Runs(*np.array(found).T)
 
 
@@ -114,10 +118,12 @@ def with_coordinate_noise(rows: Array, labels: NDArray[np.int64], epsilon: float
 
 def utility_curve(rows: Array, labels: NDArray[np.int64], seed: int) -> Array:
     """Return Utility(epsilon) over the grid, one run for each candidate, as the paper calibrates."""
-    return np.array([
-        aligned_ari(rows, run(rows, epsilon, 1000 + seed, 1).rows, CLUSTERS, seed=seed, labels=labels, starts=1)
-        for epsilon in GRID
-    ])  # fmt: skip
+    return np.array(
+        [
+            aligned_ari(rows, run(rows, epsilon, 1000 + seed, 1).rows, CLUSTERS, seed=seed, labels=labels, starts=1)
+            for epsilon in GRID
+        ]
+    )
 
 
 def first_above(curve: Array, target: float) -> float:

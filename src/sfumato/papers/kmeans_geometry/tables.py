@@ -36,12 +36,16 @@ def table_1(work: Work) -> Part:
         name="table 1",
         comparisons=(
             compared("ARI of the printed matrix", f"{PRINTED_ARI}", f"{ari_of_table(printed):.4f}", "arithmetic right"),
-            compared("cluster sizes", ", ".join(map(str, printed.sum(axis=1))), ", ".join(map(str, table.sum(axis=1))),
-                     "ours are built equal"),
+            compared(
+                "cluster sizes",
+                ", ".join(map(str, printed.sum(axis=1))),
+                ", ".join(map(str, table.sum(axis=1))),
+                "ours are built equal",
+            ),
             compared("ARI of our matrix", "", f"{ari_of_table(table):.4f}", "another table and other noise"),
         ),
         values=(_matrix("printed", printed), _matrix("ours, one run", table)),
-    )  # fmt: skip
+    )
 
 
 def _matrix(title: str, table: NDArray[np.int64]) -> Values:
@@ -57,18 +61,27 @@ def table_2(work: Work) -> Part:
     local = float(((worst > 0.55) & (worst < 0.72)).mean())
     proposed, noisy = work.at_paper.aligned, work.coordinate
     return Part(
-        name="table 2", text=("Aligned ARI, each table clustered in its own unit. The paper prints one run of each.",),
+        name="table 2",
+        text=("Aligned ARI, each table clustered in its own unit. The paper prints one run of each.",),
         comparisons=(
-            compared("non-private synthesis", f"{PRINTED_PLAIN}", _spread(best),
-                     "NOT a property of the method: a local optimum of k-means. From one random start "
-                     f"{100 * local:.0f} % of runs lie in .55 to .72 (mean of all {worst.mean():.2f}), and two "
-                     f"clusters merged with one split give {ari_of_table(MERGED):.4f}. Inferred: no code is public"),
+            compared(
+                "non-private synthesis",
+                f"{PRINTED_PLAIN}",
+                _spread(best),
+                "NOT a property of the method: a local optimum of k-means. From one random start "
+                f"{100 * local:.0f} % of runs lie in .55 to .72 (mean of all {worst.mean():.2f}), and two "
+                f"clusters merged with one split give {ari_of_table(MERGED):.4f}. Inferred: no code is public",
+            ),
             compared("proposed mechanism", "0.666", _spread(proposed), "agrees: within one sd"),
             compared("coordinate-wise noise", f"{PRINTED_COORDINATE}", _spread(noisy), "the order only"),
-            compared("matches the non-private baseline", "0.666 against 0.624",
-                     f"{proposed.mean():.2f} against {best.mean():.3f}", "NOT reproduced: far from a match"),
+            compared(
+                "matches the non-private baseline",
+                "0.666 against 0.624",
+                f"{proposed.mean():.2f} against {best.mean():.3f}",
+                "NOT reproduced: far from a match",
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def _spread(values: Array) -> str:
@@ -79,31 +92,56 @@ def table_3(work: Work) -> Part:
     """Return the index over runs at the paper's epsilon."""
     runs = work.at_paper.aligned
     ours = {"first 30": facts(runs[:PAPER_RUNS]), f"all {len(runs)}": facts(runs)}
-    rows = tuple((name, *(f"{v:.3f}" for v in found.values())) for name, found in
-                 {"printed": {**PRINTED_RUNS, "Q3": float("nan")}, **_ordered(ours)}.items())  # fmt: skip
+    rows = tuple(
+        (name, *(f"{v:.3f}" for v in found.values()))
+        for name, found in {"printed": {**PRINTED_RUNS, "Q3": float("nan")}, **_ordered(ours)}.items()
+    )
     thirty = ours["first 30"]
     return Part(
         name="table 3",
         comparisons=(
-            compared("mean over 30 runs", f"{PRINTED_RUNS['mean']} +- {PRINTED_RUNS['sd']}",
-                     f"{thirty['mean']:.3f} +- {thirty['sd']:.3f}", "agrees"),
-            compared("interquartile range", "0.576 to 0.647", f"{thirty['Q1']:.3f} to {thirty['Q3']:.3f}",
-                     "the paper takes its median, 0.647, for the upper quartile"),
-            compared("the target 0.10 is met", "shows that the calibration is reliable",
-                     f"at epsilon 0.001 the mean is {work.by_epsilon[0.001].aligned.mean():.2f}",
-                     "every target below that is met by noise alone"),
+            compared(
+                "mean over 30 runs",
+                f"{PRINTED_RUNS['mean']} +- {PRINTED_RUNS['sd']}",
+                f"{thirty['mean']:.3f} +- {thirty['sd']:.3f}",
+                "agrees",
+            ),
+            compared(
+                "interquartile range",
+                "0.576 to 0.647",
+                f"{thirty['Q1']:.3f} to {thirty['Q3']:.3f}",
+                "the paper takes its median, 0.647, for the upper quartile",
+            ),
+            compared(
+                "the target 0.10 is met",
+                "shows that the calibration is reliable",
+                f"at epsilon 0.001 the mean is {work.by_epsilon[0.001].aligned.mean():.2f}",
+                "every target below that is met by noise alone",
+            ),
         ),
-        values=(Values(title="Aligned ARI at epsilon 1.6", header=("runs", *PRINTED_RUNS, "Q3"),
-                       rows=tuple(tuple(cell.replace("nan", "") for cell in row) for row in rows),
-                       numbers=tuple(range(1, 8))),),
-    )  # fmt: skip
+        values=(
+            Values(
+                title="Aligned ARI at epsilon 1.6",
+                header=("runs", *PRINTED_RUNS, "Q3"),
+                rows=tuple(tuple(cell.replace("nan", "") for cell in row) for row in rows),
+                numbers=tuple(range(1, 8)),
+            ),
+        ),
+    )
 
 
 def facts(values: Array) -> dict[str, float]:
     """Return the numbers that table 3 prints, and the upper quartile."""
     low, first, middle, third, high = (float(q) for q in np.quantile(values, (0, 0.25, 0.5, 0.75, 1)))
-    return {"mean": float(values.mean()), "sd": float(values.std(ddof=1)), "min": low, "Q1": first, "median": middle,
-            "max": high, "Q3": third}  # fmt: skip
+    return {
+        "mean": float(values.mean()),
+        "sd": float(values.std(ddof=1)),
+        "min": low,
+        "Q1": first,
+        "median": middle,
+        "max": high,
+        "Q3": third,
+    }
 
 
 def _ordered(found: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
@@ -114,24 +152,37 @@ def table_4(work: Work) -> Part:
     """Return what the calibration selects."""
     curves, below = work.curves, float((work.at_paper.aligned <= 0.18).mean())
     rows = tuple(
-        compared(f"epsilon for target {target}", f"{PRINTED_SELECTED[target][0]} (ARI {PRINTED_SELECTED[target][1]})",
-                 f"closest: {_range([closest(curve, target) for curve in curves])}; smallest that meets it: "
-                 f"{_range([first_above(curve, target) for curve in curves])}",
-                 "noise: one run for each candidate, and the curve is flat")
+        compared(
+            f"epsilon for target {target}",
+            f"{PRINTED_SELECTED[target][0]} (ARI {PRINTED_SELECTED[target][1]})",
+            f"closest: {_range([closest(curve, target) for curve in curves])}; smallest that meets it: "
+            f"{_range([first_above(curve, target) for curve in curves])}",
+            "noise: one run for each candidate, and the curve is flat",
+        )
         for target in TARGETS
-    )  # fmt: skip
+    )
     return Part(
         name="table 4",
-        text=(f"{len(curves)} seeds, candidates {GRID[0]} to {GRID[-1]} in steps of 0.1, one run for each, as the "
-              "paper calibrates. Its own grid is not printed.",),
+        text=(
+            f"{len(curves)} seeds, candidates {GRID[0]} to {GRID[-1]} in steps of 0.1, one run for each, as the "
+            "paper calibrates. Its own grid is not printed.",
+        ),
         comparisons=(
             *rows,
-            compared("ARI 0.18 at epsilon 1.70", "one run", f"P(ARI <= .18) at epsilon 1.6 is {100 * below:.1f} %",
-                     "contradicts the paper's own table 3, whose smallest of 30 is 0.381"),
-            compared("rule", "inf of those that meet the target, and closest to the target", "two rules",
-                     "they select different epsilons; figure 5 speaks of the first, section 3.2 of both"),
+            compared(
+                "ARI 0.18 at epsilon 1.70",
+                "one run",
+                f"P(ARI <= .18) at epsilon 1.6 is {100 * below:.1f} %",
+                "contradicts the paper's own table 3, whose smallest of 30 is 0.381",
+            ),
+            compared(
+                "rule",
+                "inf of those that meet the target, and closest to the target",
+                "two rules",
+                "they select different epsilons; figure 5 speaks of the first, section 3.2 of both",
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def _range(values: list[float]) -> str:

@@ -13,8 +13,16 @@ from sfumato.report.figures import Panel
 from sfumato.report.reproduction_charts import Violin, violins
 
 POINTS = 41
-TONES = {"Weighted": 1, "(0.4, 1.8) avg": 0, "(0.4, 1.8) trunc": 0, "(0.6, 1.2) avg": 2, "(0.6, 1.2) trunc": 2,
-         "Top 1 %": 3, "Top 5 %": 3, "Top 10 %": 3}  # fmt: skip
+TONES = {
+    "Weighted": 1,
+    "(0.4, 1.8) avg": 0,
+    "(0.4, 1.8) trunc": 0,
+    "(0.6, 1.2) avg": 2,
+    "(0.6, 1.2) trunc": 2,
+    "Top 1 %": 3,
+    "Top 5 %": 3,
+    "Top 10 %": 3,
+}
 """One colour for each range, as in the paper; what has none is muted."""
 
 
@@ -43,8 +51,13 @@ def _bandwidth(values: NDArray[np.float64]) -> float:
     return 0.9 * narrow * len(values) ** -0.2 if narrow > 1e-9 * max(abs(low), abs(high)) else 0.0
 
 
-def violin_chart(title: str, y: str, samples: Mapping[str, NDArray[np.float64]],
-                 rules: tuple[tuple[str, float], ...] = (), logarithmic: bool = False) -> Chart:  # fmt: skip
+def violin_chart(
+    title: str,
+    y: str,
+    samples: Mapping[str, NDArray[np.float64]],
+    rules: tuple[tuple[str, float], ...] = (),
+    logarithmic: bool = False,
+) -> Chart:
     """Return one chart of named samples."""
     shapes = tuple(
         outline(name, np.asarray(values, float), TONES.get(name), logarithmic) for name, values in samples.items()

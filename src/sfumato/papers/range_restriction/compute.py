@@ -88,6 +88,12 @@ def _build(entry: Entry, work: Work) -> Part:
 def _results(work: Work, made: tuple[Part, ...], whole: bool) -> Reproduction:
     place = str(work.sources.folder) if any(part.missing for part in made) else ""
     return Reproduction(
-        paper="range-restriction", title=TITLE, sfumato=__version__, repeats=work.repeats,
-        seeds=(FIRST_SEED, CONTRACTION_SEED), folder=place, parts=made, errata=errata(work) if whole else (),
-    )  # fmt: skip
+        paper="range-restriction",
+        title=TITLE,
+        sfumato=__version__,
+        repeats=work.repeats,
+        seeds=(FIRST_SEED, CONTRACTION_SEED),
+        folder=place,
+        parts=made,
+        errata=errata(work) if whole else (),
+    )

@@ -63,8 +63,9 @@ class Sources:
             raise TableError(f"{FATIGUE} cannot be read", [str(error)], "take the file that the paper names") from error
         if len(cycle) != ROWS or not (cycle > 0).all() or not (stress > 0).all():
             problem = f"{len(cycle)} rows; {ROWS} with numbers above 0 are needed"
-            raise TableError(f"{FATIGUE} is not the table of fatigue tests", [problem],
-                             "take the file that the paper names")  # fmt: skip
+            raise TableError(
+                f"{FATIGUE} is not the table of fatigue tests", [problem], "take the file that the paper names"
+            )
         return Sample(cycle, stress)
 
 

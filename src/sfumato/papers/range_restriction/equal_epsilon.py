@@ -33,18 +33,30 @@ def figure_6(work: Work) -> Part:
     epsilons = {name: work.scaled_first[name].epsilon for name in THREE}
     scales, fixed = work.scaled_samples.values["scale"], work.scaled_samples.values["at printed scale"]
     rows = tuple(
-        compared(f"scale of {name}", str(printed), f"{scales[name].mean():.3f} (sd {scales[name].std(ddof=1):.3f})",
-                 f"agrees; at the fixed {printed} epsilon is {fixed[name].mean():.2f} (sd "
-                 f"{fixed[name].std(ddof=1):.2f}), so a printed scale does not carry over to another sample")
+        compared(
+            f"scale of {name}",
+            str(printed),
+            f"{scales[name].mean():.3f} (sd {scales[name].std(ddof=1):.3f})",
+            f"agrees; at the fixed {printed} epsilon is {fixed[name].mean():.2f} (sd "
+            f"{fixed[name].std(ddof=1):.2f}), so a printed scale does not carry over to another sample",
+        )
         for name, printed in PRINTED_SCALES.items()
-    )  # fmt: skip
+    )
     return Part(
-        name="figure 6", text=(f"Scales over {work.repeats} samples; violins of the sample with seed {FIRST_SEED}.",),
-        comparisons=(compared("epsilon of all three", f"roughly {PRINTED_EPSILON}", listed(epsilons),
-                              "one sample each, and not the same one"), *rows),
+        name="figure 6",
+        text=(f"Scales over {work.repeats} samples; violins of the sample with seed {FIRST_SEED}.",),
+        comparisons=(
+            compared(
+                "epsilon of all three",
+                f"roughly {PRINTED_EPSILON}",
+                listed(epsilons),
+                "one sample each, and not the same one",
+            ),
+            *rows,
+        ),
         values=(spread_table("bounds of 2,000 records", bounds),),
         charts=(violin_chart("By-record Lipschitz bounds at equal epsilon", "bound", bounds),),
-    )  # fmt: skip
+    )
 
 
 def figure_7(work: Work) -> Part:
@@ -53,11 +65,17 @@ def figure_7(work: Work) -> Part:
     means = {name: float(values.mean()) for name, values in weights.items()}
     return Part(
         name="figure 7",
-        comparisons=(compared("order of the weights", "Unweighted 1, then trunc narrow, trunc wide, Weighted",
-                              f"mean weight {listed(means)}", "agrees: the scale is all that differs"),),
+        comparisons=(
+            compared(
+                "order of the weights",
+                "Unweighted 1, then trunc narrow, trunc wide, Weighted",
+                f"mean weight {listed(means)}",
+                "agrees: the scale is all that differs",
+            ),
+        ),
         values=(spread_table("weights of 2,000 records", weights),),
         charts=(violin_chart("Weights at equal epsilon", "alpha", weights),),
-    )  # fmt: skip
+    )
 
 
 def _statistic(work: Work, name: str, measure: str, words: str) -> Part:
@@ -69,12 +87,20 @@ def _statistic(work: Work, name: str, measure: str, words: str) -> Part:
     truth = statistics(real)[measure]
     ratios = {each: float(values.mean() / truth) for each, values in found.items()}
     return Part(
-        name=name, text=(f"{SETS} synthetic sets of the sample with seed {FIRST_SEED}; the line is the data.",),
-        comparisons=(compared(words, "trunc narrow best, then trunc wide, then Weighted",
-                              f"ratio to the data: {listed(ratios)}", _verdict(ratios, found)), _utility(work)),
+        name=name,
+        text=(f"{SETS} synthetic sets of the sample with seed {FIRST_SEED}; the line is the data.",),
+        comparisons=(
+            compared(
+                words,
+                "trunc narrow best, then trunc wide, then Weighted",
+                f"ratio to the data: {listed(ratios)}",
+                _verdict(ratios, found),
+            ),
+            _utility(work),
+        ),
         values=(spread_table(words, found),),
         charts=(violin_chart(f"{words} of synthetic sets", words, found, rules=(("data", truth),)),),
-    )  # fmt: skip
+    )
 
 
 def _verdict(ratios: dict[str, float], found: dict[str, Array]) -> str:
@@ -92,9 +118,11 @@ def _utility(work: Work) -> Comparison:
     scaled = work.scaled_samples.values["ECDF msq"]
     means = {name: 1000 * float(scaled[name].mean()) for name in THREE}
     return compared(
-        f"ECDF msq x 1,000, mean of {work.repeats} samples", "higher utility at equal epsilon", listed(means),
+        f"ECDF msq x 1,000, mean of {work.repeats} samples",
+        "higher utility at equal epsilon",
+        listed(means),
         "NOT visible: a scale cancels in the weighted posterior mean, it only widens the posterior",
-    )  # fmt: skip
+    )
 
 
 figure_8 = partial(_statistic, name="figure 8", measure="mean", words="mean")

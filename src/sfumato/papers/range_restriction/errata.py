@@ -25,47 +25,62 @@ from sfumato.synthesizers.pseudo.losses import OutlierLoss
 
 def errata(work: Work) -> tuple[Erratum, ...]:
     """Return all items: a to i as on the docs page, then what does not reproduce."""
-    return (_equation_15(work), _mechanism(work), _coupled(), _loose(work), _units(), _unit_free(work), _draws(),
-            _unaccounted(), _rare(), *_experiments(work), fatigue_erratum(work))  # fmt: skip
+    return (
+        _equation_15(work),
+        _mechanism(work),
+        _coupled(),
+        _loose(work),
+        _units(),
+        _unit_free(work),
+        _draws(),
+        _unaccounted(),
+        _rare(),
+        *_experiments(work),
+        fatigue_erratum(work),
+    )
 
 
 def _equation_15(work: Work) -> Erratum:
     printed, weighted = work.samples.values["eq 15"], work.samples.values["epsilon"][WEIGHTED]
     above = printed[WIDE_TRUNCATED] > weighted
     return Erratum(
-        name="a", paper="eq. 15: the truncated bound is max |alpha f - log P(R)|, below that of Weighted",
+        name="a",
+        paper="eq. 15: the truncated bound is max |alpha f - log P(R)|, below that of Weighted",
         measured=f"above Weighted ({weighted.mean():.2f}) in {int(above.sum())} of {len(above)} samples: "
         f"{listed({name: float(v.mean()) for name, v in printed.items()})}. It grows as the range narrows: a record "
         "of weight 0 costs -log P(R)",
         instead="alpha (f - log P(R)), which gives the paper's order, its 5.7 and its scales; eq. 15 is shown as a "
         "labelled diagnostic",
-    )  # fmt: skip
+    )
 
 
 def _mechanism(work: Work) -> Erratum:
     claims = {name: work.samples.mean("epsilon", name) for name in (WIDE_AVERAGED, NARROW_AVERAGED)}
     whole = {name: work.samples.mean("whole exponent", name) for name in claims}
     return Erratum(
-        name="b", paper=f"theorem 1 covers the averaged synthesizer at eq. 7: {listed(claims)}",
+        name="b",
+        paper=f"theorem 1 covers the averaged synthesizer at eq. 7: {listed(claims)}",
         measured=f"the theorem bounds the exponent (1 - lambda) alpha; the release is drawn with alpha* = lambda + "
         f"(1 - lambda) alpha, whose epsilon is {listed(whole)}, as without weights "
         f"({work.samples.mean('epsilon', UNWEIGHTED):.1f}). Outliers have lambda near 1, so alpha* near 1",
         instead="the epsilon of the whole exponent is printed beside eq. 7",
-    )  # fmt: skip
+    )
 
 
 def _coupled() -> Erratum:
-    weighted, averaged, capped = (outliers.added(each) for each in (SIX[WEIGHTED], SIX[NARROW_AVERAGED],
-                                                                     outliers.CAPPED))  # fmt: skip
+    weighted, averaged, capped = (
+        outliers.added(each) for each in (SIX[WEIGHTED], SIX[NARROW_AVERAGED], outliers.CAPPED)
+    )
     return Erratum(
-        name="c", paper="alpha_i is a function of record i, so 2 Delta bounds what one record changes",
+        name="c",
+        paper="alpha_i is a function of record i, so 2 Delta bounds what one record changes",
         measured=f"alpha_i depends on the largest risk of all. Adding one record (loss at delta 0.001 / claim): "
         f"Weighted {_losses(weighted)}; (0.6, 1.2) avg {_losses(averaged)}; capped {_losses(capped)}. "
         f"Above the claim from residual {_first_above(weighted)}, {_first_above(averaged)} and {_first_above(capped)} "
         "on: there the local guarantee is false",
         instead="the add-one-outlier loss is measured and printed; 'capped' weights are not coupled; 'clipped' has a "
         "proof",
-    )  # fmt: skip
+    )
 
 
 def _losses(found: list[OutlierLoss]) -> str:
@@ -81,11 +96,12 @@ def _loose(work: Work) -> Erratum:
     losses = {name: loss.epsilon for name, loss in outliers.left_out(names).items()}
     claims = {name: work.samples.mean("epsilon", name) for name in names}
     return Erratum(
-        name="d", paper="a smaller epsilon is a stronger guarantee: averaged below truncated below Weighted",
+        name="d",
+        paper="a smaller epsilon is a stronger guarantee: averaged below truncated below Weighted",
         measured=f"leaving out one of the 20 oddest records costs {listed(losses)}, against claims of "
         f"{listed(claims)}: averaged is not more private than Weighted",
         instead="the leave-one-out loss is measured and printed",
-    )  # fmt: skip
+    )
 
 
 def _units() -> Erratum:
@@ -93,11 +109,13 @@ def _units() -> Erratum:
     epsilons = ", ".join(f"k = {unit:g}: {fitted.epsilon:.2f}" for unit, fitted in found.items())
     wide, narrow = outliers.truncated_in_tenths()
     return Erratum(
-        name="e", paper="epsilon is a property of the data and the model",
+        name="e",
+        paper="epsilon is a property of the data and the model",
         measured=f"f is a log density, so x -> k x moves it: Weighted has {epsilons}; log x "
         f"{outliers.of_logs().epsilon:.2f}. At k = 0.1 the truncated order turns round: wide {wide:.2f}, narrow "
-        f"{narrow:.2f}", instead="the unit must be stated, and is printed with the sign of the largest f",
-    )  # fmt: skip
+        f"{narrow:.2f}",
+        instead="the unit must be stated, and is printed with the sign of the largest f",
+    )
 
 
 def _unit_free(work: Work) -> Erratum:
@@ -125,22 +143,25 @@ def _draws() -> Erratum:
 
 def _unaccounted() -> Erratum:
     return Erratum(
-        name="h", paper="the range is known to the public; each synthetic set has epsilon",
+        name="h",
+        paper="the range is known to the public; each synthetic set has epsilon",
         measured=f"{COPIES} sets at {PRINTED_EPSILON} are {COPIES * PRINTED_EPSILON:g}. Lambda, the weights, the scale "
         "and a range chosen after seeing epsilon read the data; predictors are released as they are; and [a x, b x] "
         "with a and b known is x itself",
         instead="m x epsilon and unsynthesised columns are printed; public brackets are the recommended ranges, and a "
         "radius is never published",
-    )  # fmt: skip
+    )
 
 
 def _rare() -> Erratum:
     found = outliers.rare_category()
     return Erratum(
-        name="i", paper="downweighting is surgical",
+        name="i",
+        paper="downweighting is surgical",
         measured=f"four categories, n = 2,000: the rarest has weight {found.weight:g} and its share goes from "
-        f"{found.share:.4f} to {found.synthetic:.4f}", instead="the share of records with weight 0 is printed",
-    )  # fmt: skip
+        f"{found.share:.4f} to {found.synthetic:.4f}",
+        instead="the share of records with weight 0 is printed",
+    )
 
 
 def _experiments(work: Work) -> list[Erratum]:
@@ -149,14 +170,25 @@ def _experiments(work: Work) -> list[Erratum]:
     gain = {name: 1000 * float(scaled[name].mean()) for name in (WEIGHTED, WIDE_TRUNCATED, NARROW_TRUNCATED)}
     means = {f"n = {n:,}": each.mean("epsilon", WEIGHTED) for n, each in work.by_size.items()}
     return [
-        Erratum(name="4.1", paper="figure 2: the order of epsilon",
-                measured=f"holds in the means, and in {int(order.sum())} of {len(order)} samples", instead="-"),
-        Erratum(name="4.1", paper="figure 5: epsilon contracts as n grows",
-                measured=f"not reproduced: Weighted has {listed(means)}, and the spread does not shrink",
-                instead="no statement about other tables is derived from the epsilon of this one"),
-        Erratum(name="4.2", paper="figures 8 to 10: a narrower range has more utility at equal epsilon",
-                measured=f"not visible: ECDF msq x 1,000 is {listed(gain)}", instead="-"),
-    ]  # fmt: skip
+        Erratum(
+            name="4.1",
+            paper="figure 2: the order of epsilon",
+            measured=f"holds in the means, and in {int(order.sum())} of {len(order)} samples",
+            instead="-",
+        ),
+        Erratum(
+            name="4.1",
+            paper="figure 5: epsilon contracts as n grows",
+            measured=f"not reproduced: Weighted has {listed(means)}, and the spread does not shrink",
+            instead="no statement about other tables is derived from the epsilon of this one",
+        ),
+        Erratum(
+            name="4.2",
+            paper="figures 8 to 10: a narrower range has more utility at equal epsilon",
+            measured=f"not visible: ECDF msq x 1,000 is {listed(gain)}",
+            instead="-",
+        ),
+    ]
 
 
 def fatigue_erratum(work: Work) -> Erratum:
@@ -164,7 +196,10 @@ def fatigue_erratum(work: Work) -> Erratum:
     missing = FATIGUE not in work.sources.present
     row = None if missing else rows_used(work)
     return Erratum(
-        name="5", paper="the fatigue data; table 1",
-        measured=f"not recomputed: {FATIGUE} is missing" if row is None else f"printed {row.printed}; {row.ours}. "
-        "Table 1 is not reproduced by a flat-prior regression on stress", instead="n is printed with every release",
-    )  # fmt: skip
+        name="5",
+        paper="the fatigue data; table 1",
+        measured=f"not recomputed: {FATIGUE} is missing"
+        if row is None
+        else f"printed {row.printed}; {row.ours}. Table 1 is not reproduced by a flat-prior regression on stress",
+        instead="n is printed with every release",
+    )

@@ -79,11 +79,12 @@ def rows_used(work: Work) -> Comparison:
     table = work.sources.fatigue()
     whole, kept = statistics(table.x), statistics(kept_rows(table).x)
     return compared(
-        "mean, median and 90 % quantile of the data", " / ".join(f"{value:.0f}" for value in PRINTED.values()),
+        "mean, median and 90 % quantile of the data",
+        " / ".join(f"{value:.0f}" for value in PRINTED.values()),
         f"without rows {', '.join(map(str, HELD_OUT))}: {kept['mean']:.2f} / {kept['median']:g} / {kept['Q90']:.1f}",
         f"all 22 rows have {whole['mean']:.1f} / {whole['median']:.1f} / {whole['Q90']:.1f}. The three rows are the "
         "hold-out of a help page of BayesLN: n = 19, which the paper does not say",
-    )  # fmt: skip
+    )
 
 
 def epsilons(sources: Sources, sets: int = DRAW_SETS) -> dict[str, Array]:
@@ -107,19 +108,32 @@ def figure_15(work: Work) -> Part:
     printed = {name: float(values.mean()) for name, values in found.items() if name.endswith("15")}
     above = all(value > means[WEIGHTED] for value in printed.values())
     return Part(
-        name="figure 15", text=("n = 19, log stress, flat prior, S = 1,000. The unit is one cycle: in another one "
-                                "every epsilon here would differ.",),
+        name="figure 15",
+        text=(
+            "n = 19, log stress, flat prior, S = 1,000. The unit is one cycle: in another one "
+            "every epsilon here would differ.",
+        ),
         comparisons=(
             rows_used(work),
-            compared("order of epsilon", "as in section 4.1", f"mean over {DRAW_SETS} sets of draws: {listed(means)}",
-                     "agrees; no numbers are printed"),
-            compared("truncated, by eq. 15 as printed", "below Weighted", listed(printed),
-                     "above Weighted (erratum a)" if above else "not all above Weighted here"),
+            compared(
+                "order of epsilon",
+                "as in section 4.1",
+                f"mean over {DRAW_SETS} sets of draws: {listed(means)}",
+                "agrees; no numbers are printed",
+            ),
+            compared(
+                "truncated, by eq. 15 as printed",
+                "below Weighted",
+                listed(printed),
+                "above Weighted (erratum a)" if above else "not all above Weighted here",
+            ),
         ),
-        values=(spread_table(f"epsilon over {DRAW_SETS} sets of draws: the maximum depends on the draws", found),
-                spread_table("bounds of 19 records", bounds)),
+        values=(
+            spread_table(f"epsilon over {DRAW_SETS} sets of draws: the maximum depends on the draws", found),
+            spread_table("bounds of 19 records", bounds),
+        ),
         charts=(violin_chart("By-record Lipschitz bounds", "bound", bounds),),
-    )  # fmt: skip
+    )
 
 
 def figure_16(work: Work) -> Part:
@@ -129,13 +143,19 @@ def figure_16(work: Work) -> Part:
     found = {"Data": table.x, **pooled}
     ratios = {name: statistics(values)["Q90"] / statistics(table.x)["Q90"] for name, values in pooled.items()}
     return Part(
-        name="figure 16", text=("20 synthetic copies of 19 values pooled, log stress; the axis is logarithmic.",),
-        comparisons=(compared("best of those with weights", "(0.6, 1.2) avg, then (0.4, 1.8) avg",
-                              f"Q90 over that of the data: {listed(ratios)}", "the regression on log stress fits well, "
-                              "so that all are nearer to the data than in table 1"),),
+        name="figure 16",
+        text=("20 synthetic copies of 19 values pooled, log stress; the axis is logarithmic.",),
+        comparisons=(
+            compared(
+                "best of those with weights",
+                "(0.6, 1.2) avg, then (0.4, 1.8) avg",
+                f"Q90 over that of the data: {listed(ratios)}",
+                "the regression on log stress fits well, so that all are nearer to the data than in table 1",
+            ),
+        ),
         values=(spread_table("cycles", found),),
         charts=(violin_chart("Cycles", "cycles", found, logarithmic=True),),
-    )  # fmt: skip
+    )
 
 
 def figure_19(work: Work) -> Part:
@@ -146,11 +166,18 @@ def figure_19(work: Work) -> Part:
     means = {name: float(values.mean()) for name, values in found.items()}
     return Part(
         name="figure 19",
-        comparisons=(compared("lambda", "violins, no numbers", f"mean {listed(means)}",
-                              "exact, from Student's t; 1,000 simulated values as in the paper give a few records "
-                              "lambda = 1: full weight at no cost"),),
-        values=(spread_table("lambda", found),), charts=(violin_chart("Lambda", "lambda", found),),
-    )  # fmt: skip
+        comparisons=(
+            compared(
+                "lambda",
+                "violins, no numbers",
+                f"mean {listed(means)}",
+                "exact, from Student's t; 1,000 simulated values as in the paper give a few records "
+                "lambda = 1: full weight at no cost",
+            ),
+        ),
+        values=(spread_table("lambda", found),),
+        charts=(violin_chart("Lambda", "lambda", found),),
+    )
 
 
 def figure_20(work: Work) -> Part:
@@ -160,12 +187,17 @@ def figure_20(work: Work) -> Part:
     riskiest = int(np.argmin(made.weights))
     return Part(
         name="figure 20",
-        comparisons=(compared("the riskiest record, (0.6, 1.2) avg", "'surgical' downweighting of risky records",
-                              f"alpha {say(float(made.weights[riskiest]), 3)}, drawn with "
-                              f"{say(float(made.exponents[riskiest]), 3)}",
-                              "lambda gives back what alpha took (erratum b)"),),
-        values=(spread_table("exponents", found),), charts=(violin_chart("Exponents", "alpha", found),),
-    )  # fmt: skip
+        comparisons=(
+            compared(
+                "the riskiest record, (0.6, 1.2) avg",
+                "'surgical' downweighting of risky records",
+                f"alpha {say(float(made.weights[riskiest]), 3)}, drawn with {say(float(made.exponents[riskiest]), 3)}",
+                "lambda gives back what alpha took (erratum b)",
+            ),
+        ),
+        values=(spread_table("exponents", found),),
+        charts=(violin_chart("Exponents", "alpha", found),),
+    )
 
 
 def table_1(work: Work) -> Part:
@@ -180,16 +212,31 @@ def table_1(work: Work) -> Part:
         name="table 1",
         comparisons=(
             rows_used(work),
-            compared("the Weighted column", " / ".join(f"{value:.0f}" for value in TABLE_1[WEIGHTED]),
-                     f"outside the middle 95 % of single sets of: {', '.join(missed)}; inside for: "
-                     f"{', '.join(fits_well)}", "NOT reproduced by a flat-prior regression on stress: the table looks "
-                     "like a model that hardly uses stress. Which one cannot be told: the prior is not stated"),
-            compared("ranking", "(0.6, 1.2) avg best of three numbers", "one synthetic set of 19 values",
-                     "a single set decides nothing: see the spread below"),
+            compared(
+                "the Weighted column",
+                " / ".join(f"{value:.0f}" for value in TABLE_1[WEIGHTED]),
+                f"outside the middle 95 % of single sets of: {', '.join(missed)}; inside for: {', '.join(fits_well)}",
+                "NOT reproduced by a flat-prior regression on stress: the table looks "
+                "like a model that hardly uses stress. Which one cannot be told: the prior is not stated",
+            ),
+            compared(
+                "ranking",
+                "(0.6, 1.2) avg best of three numbers",
+                "one synthetic set of 19 values",
+                "a single set decides nothing: see the spread below",
+            ),
         ),
-        values=(Values(title=f"where the printed Weighted column lies among {SETS:,} single sets", header=header,
-                       rows=rows, numbers=(1, 2, 3)), _ours(work), _printed()),
-    )  # fmt: skip
+        values=(
+            Values(
+                title=f"where the printed Weighted column lies among {SETS:,} single sets",
+                header=header,
+                rows=rows,
+                numbers=(1, 2, 3),
+            ),
+            _ours(work),
+            _printed(),
+        ),
+    )
 
 
 def _ours(work: Work) -> Values:
@@ -197,8 +244,15 @@ def _ours(work: Work) -> Values:
     for name, fitted in _fitted(work.sources).items():
         found = np.array([list(statistics(copy).values()) for copy in copies_of(fitted, SEED, 1000)])
         low, high = np.quantile(found, [0.025, 0.975], axis=0)
-        rows.append((name, *(f"{m:,.0f} ({a:,.0f} to {b:,.0f})" for m, a, b in
-                             zip(np.median(found, axis=0), low, high, strict=True))))  # fmt: skip
+        rows.append(
+            (
+                name,
+                *(
+                    f"{m:,.0f} ({a:,.0f} to {b:,.0f})"
+                    for m, a, b in zip(np.median(found, axis=0), low, high, strict=True)
+                ),
+            )
+        )
     header = ("ours, log stress", "mean", "median", "90 % quantile")
     return Values(title="median and middle 95 % of 1,000 single sets", header=header, rows=tuple(rows), numbers=())
 

@@ -84,6 +84,7 @@ def rare_category(records: int = 2000, copies: int = 20) -> RareCategory:
     made: list[Array] = [fitted.synthesise(copy, None, numbers) for copy in range(copies)]
     rarest = codes == len(SHARES) - 1
     return RareCategory(
-        weight=float(fitted.weights[rarest].max()), share=float(rarest.mean()),
+        weight=float(fitted.weights[rarest].max()),
+        share=float(rarest.mean()),
         synthetic=float(np.mean([(copy == len(SHARES) - 1).mean() for copy in made])),
-    )  # fmt: skip
+    )

@@ -20,11 +20,13 @@ def page_of(results: Reproduction) -> ReproductionPage:
     sections = sections_of(results, panel, errata_section(results.errata))
     first, contraction = results.seeds
     facts = (
-        ("repeated samples", f"{results.repeats} instead of the paper's 100, seeds from {first}, "
-                             f"contraction from {contraction}"),
+        (
+            "repeated samples",
+            f"{results.repeats} instead of the paper's 100, seeds from {first}, contraction from {contraction}",
+        ),
         ("data", "simulated as in section 4; fatigue data of the R package BayesLN, rows 1, 13 and 22 held out"),
         ("not known", "the authors' code for this mechanism: weights and eq. 15 are inferred from their figures"),
-    )  # fmt: skip
+    )
     return ReproductionPage(results.title, LEAD, sections, facts)
 
 

@@ -41,17 +41,27 @@ def figure_1(work: Work) -> Part:
     falls = [epsilons[name] for name in ORDER]
     return Part(
         name="figure 1",
-        text=("One sample, seed 1000. Epsilon is twice the largest bound. Per-record bounds say who is risky: they "
-              "are drawn for this simulated table only, and never published.",),
+        text=(
+            "One sample, seed 1000. Epsilon is twice the largest bound. Per-record bounds say who is risky: they "
+            "are drawn for this simulated table only, and never published.",
+        ),
         comparisons=(
-            compared("order of epsilon", "Weighted, (0.4, 1.8) trunc, (0.6, 1.2) trunc, then the two averaged",
-                     listed(epsilons), "agrees" if falls == sorted(falls, reverse=True) else "not in this sample"),
-            compared("Weighted has the highest", "as stated", f"Unweighted has {say(epsilons[UNWEIGHTED], 3)}",
-                     "the paper does not count the synthesizer without weights"),
+            compared(
+                "order of epsilon",
+                "Weighted, (0.4, 1.8) trunc, (0.6, 1.2) trunc, then the two averaged",
+                listed(epsilons),
+                "agrees" if falls == sorted(falls, reverse=True) else "not in this sample",
+            ),
+            compared(
+                "Weighted has the highest",
+                "as stated",
+                f"Unweighted has {say(epsilons[UNWEIGHTED], 3)}",
+                "the paper does not count the synthesizer without weights",
+            ),
         ),
         values=(spread_table("bounds of 2,000 records", bounds),),
         charts=(violin_chart("By-record Lipschitz bounds", "bound", bounds),),
-    )  # fmt: skip
+    )
 
 
 def figure_2(work: Work) -> Part:
@@ -60,30 +70,43 @@ def figure_2(work: Work) -> Part:
     means = {name: float(found[name].mean()) for name in ORDER}
     holds, rates = in_order(found), list(means.values())
     return Part(
-        name="figure 2", text=(PROTOCOL.format(repeats=work.repeats),),
+        name="figure 2",
+        text=(PROTOCOL.format(repeats=work.repeats),),
         comparisons=(
-            compared("order of the means", "Weighted > trunc wide > trunc narrow > avg wide > avg narrow",
-                     listed(means), "agrees" if rates == sorted(rates, reverse=True) else "does not hold"),
-            compared("order in every sample", "not stated", f"{int(holds.sum())} of {len(holds)} samples",
-                     "where it fails, a tiny x has f - log P above 0, and the narrow truncated bound exceeds the wide"),
-            compared("epsilon of Weighted", f"5.7 / 0.73 = {IMPLIED:.1f}, from section 4.2",
-                     f"{means[WEIGHTED]:.2f} (sd {found[WEIGHTED].std(ddof=1):.2f})",
-                     "agrees: risks moved to 0 .. 1 by their smallest and largest, which the paper does not say"),
+            compared(
+                "order of the means",
+                "Weighted > trunc wide > trunc narrow > avg wide > avg narrow",
+                listed(means),
+                "agrees" if rates == sorted(rates, reverse=True) else "does not hold",
+            ),
+            compared(
+                "order in every sample",
+                "not stated",
+                f"{int(holds.sum())} of {len(holds)} samples",
+                "where it fails, a tiny x has f - log P above 0, and the narrow truncated bound exceeds the wide",
+            ),
+            compared(
+                "epsilon of Weighted",
+                f"5.7 / 0.73 = {IMPLIED:.1f}, from section 4.2",
+                f"{means[WEIGHTED]:.2f} (sd {found[WEIGHTED].std(ddof=1):.2f})",
+                "agrees: risks moved to 0 .. 1 by their smallest and largest, which the paper does not say",
+            ),
             _equation_15(work),
         ),
         values=(spread_table("epsilon", found),),
         charts=(violin_chart("Epsilon over samples", "epsilon", found),),
-    )  # fmt: skip
+    )
 
 
 def _equation_15(work: Work) -> Comparison:
     printed = {name: float(values.mean()) for name, values in work.samples.values["eq 15"].items()}
     above = work.samples.values["eq 15"][WIDE_TRUNCATED] > work.samples.values["epsilon"][WEIGHTED]
     return compared(
-        "truncated, by eq. 15 as printed", "below Weighted",
+        "truncated, by eq. 15 as printed",
+        "below Weighted",
         f"{listed(printed)}; above Weighted in {int(above.sum())} of {len(above)} samples",
         "eq. 15 lacks the weight on log P; the figures fit alpha (f - log P), which stands above",
-    )  # fmt: skip
+    )
 
 
 def figure_3(work: Work) -> Part:
@@ -91,20 +114,34 @@ def figure_3(work: Work) -> Part:
     found = {name: 1000 * values for name, values in work.samples.get("ECDF msq", SIX).items()}
     means = {name: float(values.mean()) for name, values in found.items()}
     return Part(
-        name="figure 3", text=(f"{PROTOCOL.format(repeats=work.repeats)} Averages over 20 synthetic copies. "
-                               "The authors' code squares the differences, the paper says average.",),
+        name="figure 3",
+        text=(
+            f"{PROTOCOL.format(repeats=work.repeats)} Averages over 20 synthetic copies. "
+            "The authors' code squares the differences, the paper says average.",
+        ),
         comparisons=(
-            compared("averaged synthesizers", "highest utility", listed({k: means[k] for k in
-                     (WIDE_AVERAGED, NARROW_AVERAGED, WEIGHTED, UNWEIGHTED)}) + " (x 1,000)",
-                     "agrees, and it is no amplification: the riskiest records get a weight near 1 (erratum b)"),
-            compared("Weighted and truncated", "the same up to Monte Carlo error", "identical",
-                     "agrees: they draw from one posterior, here with shared random numbers"),
-            compared("a shorter range", "improves utility for either standard", "for averaged only",
-                     "truncated ranges do not enter the posterior at all"),
+            compared(
+                "averaged synthesizers",
+                "highest utility",
+                listed({k: means[k] for k in (WIDE_AVERAGED, NARROW_AVERAGED, WEIGHTED, UNWEIGHTED)}) + " (x 1,000)",
+                "agrees, and it is no amplification: the riskiest records get a weight near 1 (erratum b)",
+            ),
+            compared(
+                "Weighted and truncated",
+                "the same up to Monte Carlo error",
+                "identical",
+                "agrees: they draw from one posterior, here with shared random numbers",
+            ),
+            compared(
+                "a shorter range",
+                "improves utility for either standard",
+                "for averaged only",
+                "truncated ranges do not enter the posterior at all",
+            ),
         ),
         values=(spread_table("ECDF mean squared difference, x 1,000", found),),
         charts=(violin_chart("ECDF mean squared difference, x 1,000", "msq x 1,000", found),),
-    )  # fmt: skip
+    )
 
 
 def figure_4(work: Work) -> Part:
@@ -113,14 +150,19 @@ def figure_4(work: Work) -> Part:
     found = work.samples.get("Q90", names)
     ratios = {name: work.samples.ratio("Q90", name) for name in (UNWEIGHTED, WEIGHTED, WIDE_AVERAGED, NARROW_AVERAGED)}
     return Part(
-        name="figure 4", text=(f"{PROTOCOL.format(repeats=work.repeats)} Averages over 20 synthetic copies.",),
+        name="figure 4",
+        text=(f"{PROTOCOL.format(repeats=work.repeats)} Averages over 20 synthetic copies.",),
         comparisons=(
-            compared("closest to the data", "the averaged synthesizers", f"ratio to the data: {listed(ratios)}",
-                     "agrees; Weighted loses a sixth of the tail, since tail records have weights near 0"),
+            compared(
+                "closest to the data",
+                "the averaged synthesizers",
+                f"ratio to the data: {listed(ratios)}",
+                "agrees; Weighted loses a sixth of the tail, since tail records have weights near 0",
+            ),
         ),
         values=(spread_table("90 % quantile", found),),
         charts=(violin_chart("90 % quantile over samples", "Q90", found),),
-    )  # fmt: skip
+    )
 
 
 def figure_5(work: Work) -> Part:
@@ -132,12 +174,21 @@ def figure_5(work: Work) -> Part:
         name="figure 5",
         text=(f"{work.repeats} samples of each size, seeds from 5000. The square root of 6400 / 200 is 5.7.",),
         comparisons=(
-            compared("as n grows", "the local epsilon contracts onto the global one", f"means of Weighted: "
-                     f"{listed(weighted)}", "NOT reproduced: means rise with n. The largest |log density| of a sample "
-                     "from an unbounded law has no finite limit, so there is nothing to contract onto"),
-            compared("spread", "shrinks like n^(-1/2)", f"sd of Weighted: {listed(spreads)}",
-                     "NOT reproduced: it does not shrink"),
+            compared(
+                "as n grows",
+                "the local epsilon contracts onto the global one",
+                f"means of Weighted: {listed(weighted)}",
+                "NOT reproduced: means rise with n. The largest |log density| of a sample "
+                "from an unbounded law has no finite limit, so there is nothing to contract onto",
+            ),
+            compared(
+                "spread",
+                "shrinks like n^(-1/2)",
+                f"sd of Weighted: {listed(spreads)}",
+                "NOT reproduced: it does not shrink",
+            ),
         ),
         values=tuple(spread_table(f"epsilon, n = {size:,}", by_size[size]) for size in SIZES),
-        charts=tuple(violin_chart(f"n = {size:,}", "epsilon", by_size[size]) for size in SIZES), charts_a_row=2,
-    )  # fmt: skip
+        charts=tuple(violin_chart(f"n = {size:,}", "epsilon", by_size[size]) for size in SIZES),
+        charts_a_row=2,
+    )

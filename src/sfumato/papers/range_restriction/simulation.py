@@ -40,9 +40,7 @@ SIX = {
     NARROW_TRUNCATED: _plain("truncated", NARROW),
 }
 """The synthesizers of section 4.1, in the order of the paper's figures."""
-TAILS = {
-    name: _plain("averaged", wider_in_tail(0.4, 1.8, 0.2, 2.4, share)) for name, share in TOPS.items()
-}  # fmt: skip
+TAILS = {name: _plain("averaged", wider_in_tail(0.4, 1.8, 0.2, 2.4, share)) for name, share in TOPS.items()}
 """Those that section 4.3 adds."""
 SAME_DATA = {WIDE_TRUNCATED: WEIGHTED, NARROW_TRUNCATED: WEIGHTED}
 """Range-truncated synthesizers draw from the weighted posterior: only their epsilon differs."""
@@ -116,8 +114,11 @@ def one_sample(seed: int) -> dict[tuple[str, str], float]:
             found["eq 15", name] = facts.published_truncated_epsilon
         if name not in SAME_DATA:
             found |= {(m, name): value for m, value in utility(sample.x, copies_of(fitted, seed)).items()}
-    return found | {(m, name): found[m, same] for name, same in SAME_DATA.items() for m in ("ECDF max", "ECDF msq",
-                    "mean", "median", "Q90")}  # fmt: skip
+    return found | {
+        (m, name): found[m, same]
+        for name, same in SAME_DATA.items()
+        for m in ("ECDF max", "ECDF msq", "mean", "median", "Q90")
+    }
 
 
 def one_scaled_sample(seed: int) -> dict[tuple[str, str], float]:

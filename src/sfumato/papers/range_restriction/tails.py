@@ -24,14 +24,20 @@ def figure_11(work: Work) -> Part:
     steps = [found[a] <= found[b] for a, b in pairwise(CHAIN)]
     chain = np.all([*steps, found[CHAIN[-1]] < found[WEIGHTED]], axis=0)
     return Part(
-        name="figure 11", text=(TEXT,),
+        name="figure 11",
+        text=(TEXT,),
         comparisons=(
-            compared("more records with a wider range", "epsilon rises, and stays below Weighted", listed(means),
-                     f"agrees in the means; with shared draws the whole chain in {int(chain.sum())} of {len(chain)} "
-                     "samples; 5 and 10 % hardly differ"),
+            compared(
+                "more records with a wider range",
+                "epsilon rises, and stays below Weighted",
+                listed(means),
+                f"agrees in the means; with shared draws the whole chain in {int(chain.sum())} of {len(chain)} "
+                "samples; 5 and 10 % hardly differ",
+            ),
         ),
-        values=(spread_table("epsilon", found),), charts=(violin_chart("Epsilon over samples", "epsilon", found),),
-    )  # fmt: skip
+        values=(spread_table("epsilon", found),),
+        charts=(violin_chart("Epsilon over samples", "epsilon", found),),
+    )
 
 
 def _utility(work: Work, name: str, measure: str, words: str, factor: float = 1.0) -> Part:
@@ -40,11 +46,19 @@ def _utility(work: Work, name: str, measure: str, words: str, factor: float = 1.
     means = {each: float(found[each].mean()) for each in (*CHAIN, WEIGHTED)}
     rising = [means[each] for each in CHAIN]
     return Part(
-        name=name, text=(TEXT,),
-        comparisons=(compared("more records with a wider range", "utility falls", listed(means),
-                              "agrees in the means" if rising == sorted(rising) else "does not hold in the means"),),
-        values=(spread_table(words, found),), charts=(violin_chart(words, words, found),),
-    )  # fmt: skip
+        name=name,
+        text=(TEXT,),
+        comparisons=(
+            compared(
+                "more records with a wider range",
+                "utility falls",
+                listed(means),
+                "agrees in the means" if rising == sorted(rising) else "does not hold in the means",
+            ),
+        ),
+        values=(spread_table(words, found),),
+        charts=(violin_chart(words, words, found),),
+    )
 
 
 def _statistic(work: Work, name: str, measure: str, words: str) -> Part:
@@ -53,12 +67,19 @@ def _statistic(work: Work, name: str, measure: str, words: str) -> Part:
     ratios = {each: work.samples.ratio(measure, each) for each in (*CHAIN, WEIGHTED)}
     falling = [ratios[each] for each in CHAIN]
     return Part(
-        name=name, text=(TEXT,),
-        comparisons=(compared("more records with a wider range", "further from the data",
-                              f"ratio to the data: {listed(ratios)}",
-                              "agrees" if falling == sorted(falling, reverse=True) else "does not hold"),),
-        values=(spread_table(words, found),), charts=(violin_chart(f"{words} over samples", words, found),),
-    )  # fmt: skip
+        name=name,
+        text=(TEXT,),
+        comparisons=(
+            compared(
+                "more records with a wider range",
+                "further from the data",
+                f"ratio to the data: {listed(ratios)}",
+                "agrees" if falling == sorted(falling, reverse=True) else "does not hold",
+            ),
+        ),
+        values=(spread_table(words, found),),
+        charts=(violin_chart(f"{words} over samples", words, found),),
+    )
 
 
 figure_12 = partial(_utility, name="figure 12", measure="ECDF max", words="ECDF maximum difference")

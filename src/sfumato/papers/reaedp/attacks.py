@@ -100,11 +100,13 @@ def corrected_attacks(counts: Counts, trials: int = OUR_TRIALS, seed: int = SEED
     pairs = {epsilon: published_pair(counts, epsilon, donor, donor + 1) for epsilon in EPSILONS}
     return tuple(
         Corrected(
-            epsilon, Learnt(features="entropy-total").run(pair, trials=trials, seed=seed),
-            FreshReference().run(pair, trials=trials, seed=seed), LikelihoodRatio().run(pair, trials=trials, seed=seed),
+            epsilon,
+            Learnt(features="entropy-total").run(pair, trials=trials, seed=seed),
+            FreshReference().run(pair, trials=trials, seed=seed),
+            LikelihoodRatio().run(pair, trials=trials, seed=seed),
         )
         for epsilon, pair in pairs.items()
-    )  # fmt: skip
+    )
 
 
 def optimal_rate(epsilon: float) -> float:
@@ -131,17 +133,22 @@ def figure_7(sources: Sources) -> Part:
     printed, ours = published_attacks(counts), corrected_attacks(counts)
     return Part(
         name="figure 7",
-        text=(f"SalePrice in 30 bins, Lap(1/epsilon) on counts. Published protocol: {TRIALS} pairs and {RUNS} runs a "
-              f"point, seed {SEED}; one record less in a random cell against one more in another, so the pair is two "
-              "records apart and neighbour under no adjacency; logistic regression on entropy and total, scored on its "
-              "own training data; the linkage attacker holds the observed release itself as a reference.",
-              f"Corrected: a fixed pair of the same kind, {OUR_TRIALS:,} fresh releases, training on others, fresh "
-              "references, and the likelihood-ratio attack, which no other attack can beat."),
-        comparisons=_statements(printed, ours), values=(_published_values(printed), _our_values(ours)),
+        text=(
+            f"SalePrice in 30 bins, Lap(1/epsilon) on counts. Published protocol: {TRIALS} pairs and {RUNS} runs a "
+            f"point, seed {SEED}; one record less in a random cell against one more in another, so the pair is two "
+            "records apart and neighbour under no adjacency; logistic regression on entropy and total, scored on its "
+            "own training data; the linkage attacker holds the observed release itself as a reference.",
+            f"Corrected: a fixed pair of the same kind, {OUR_TRIALS:,} fresh releases, training on others, fresh "
+            "references, and the likelihood-ratio attack, which no other attack can beat.",
+        ),
+        comparisons=_statements(printed, ours),
+        values=(_published_values(printed), _our_values(ours)),
         charts=(_chart("membership", printed, ours), _chart("linkage", printed, ours)),
-        notes=("The ceiling is that of true neighbours, e^epsilon / (1 + e^epsilon); the paper's pair is two records "
-               "apart, for which the guarantee allows twice epsilon.",),
-    )  # fmt: skip
+        notes=(
+            "The ceiling is that of true neighbours, e^epsilon / (1 + e^epsilon); the paper's pair is two records "
+            "apart, for which the guarantee allows twice epsilon.",
+        ),
+    )
 
 
 def _statements(printed: tuple[Published, ...], ours: tuple[Corrected, ...]) -> tuple[Comparison, ...]:
@@ -149,35 +156,67 @@ def _statements(printed: tuple[Published, ...], ours: tuple[Corrected, ...]) -> 
     linked = sorted({f"{p.linkage:g}" for p in printed})
     one, own = ours[EPSILONS.index(1.0)], printed[EPSILONS.index(1.0)]
     return (
-        compared("membership accuracy, epsilon .5, 1, 2, 4, 8", "towards 0.5 as epsilon falls", spread,
-                 "reproduced by the published protocol, on its own training data"),
-        compared("linkage accuracy, every epsilon", "towards 0.5 as epsilon falls", " and ".join(linked),
-                 "the observed release is one of the two references, at distance 0"),
-        compared("linkage with fresh references", "not done", ", ".join(f"{c.linkage.rate:.3f}" for c in ours),
-                 "falls to guessing, as it should"),
-        compared("best attack at epsilon 1", f"logistic regression, {own.accuracy:.3f} by its protocol",
-                 f"{optimal_rate(1.0):.4f}; measured {one.likelihood.rate:.4f} ({one.likelihood.interval.low:.3f} to "
-                 f"{one.likelihood.interval.high:.3f})", "entropy and total hide the two cells that matter: the learnt "
-                 "attack understates the risk"),
-        compared("one added record, epsilon 1: best attack; ceiling", "not given",
-                 f"{neighbour_rate(1.0):.4f}; {dp_ceiling(1.0):.4f}", "what the guarantee itself allows"),
-    )  # fmt: skip
+        compared(
+            "membership accuracy, epsilon .5, 1, 2, 4, 8",
+            "towards 0.5 as epsilon falls",
+            spread,
+            "reproduced by the published protocol, on its own training data",
+        ),
+        compared(
+            "linkage accuracy, every epsilon",
+            "towards 0.5 as epsilon falls",
+            " and ".join(linked),
+            "the observed release is one of the two references, at distance 0",
+        ),
+        compared(
+            "linkage with fresh references",
+            "not done",
+            ", ".join(f"{c.linkage.rate:.3f}" for c in ours),
+            "falls to guessing, as it should",
+        ),
+        compared(
+            "best attack at epsilon 1",
+            f"logistic regression, {own.accuracy:.3f} by its protocol",
+            f"{optimal_rate(1.0):.4f}; measured {one.likelihood.rate:.4f} ({one.likelihood.interval.low:.3f} to "
+            f"{one.likelihood.interval.high:.3f})",
+            "entropy and total hide the two cells that matter: the learnt attack understates the risk",
+        ),
+        compared(
+            "one added record, epsilon 1: best attack; ceiling",
+            "not given",
+            f"{neighbour_rate(1.0):.4f}; {dp_ceiling(1.0):.4f}",
+            "what the guarantee itself allows",
+        ),
+    )
 
 
 def _published_values(printed: tuple[Published, ...]) -> Values:
-    rows = tuple((f"{p.epsilon:g}", f"{p.accuracy:.3f} ± {p.half_width:.3f}", f"{p.auc:.3f}", f"{p.linkage:.3f}")
-                 for p in printed)  # fmt: skip
-    return Values(title="Published protocol, run again", rows=rows, numbers=(0, 1, 2, 3),
-                  header=("epsilon", "accuracy on training data", "AUC", "linkage to itself"))  # fmt: skip
+    rows = tuple(
+        (f"{p.epsilon:g}", f"{p.accuracy:.3f} ± {p.half_width:.3f}", f"{p.auc:.3f}", f"{p.linkage:.3f}")
+        for p in printed
+    )
+    return Values(
+        title="Published protocol, run again",
+        rows=rows,
+        numbers=(0, 1, 2, 3),
+        header=("epsilon", "accuracy on training data", "AUC", "linkage to itself"),
+    )
 
 
 def _our_values(ours: tuple[Corrected, ...]) -> Values:
     rows = tuple(
-        (f"{c.epsilon:g}", *(f"{r.rate:.3f} ({r.interval.low:.3f}, {r.interval.high:.3f})" for r in
-         (c.learnt, c.linkage, c.likelihood)), f"{optimal_rate(c.epsilon):.4f}", f"{neighbour_rate(c.epsilon):.4f}",
-         f"{dp_ceiling(c.epsilon):.4f}")
+        (
+            f"{c.epsilon:g}",
+            *(
+                f"{r.rate:.3f} ({r.interval.low:.3f}, {r.interval.high:.3f})"
+                for r in (c.learnt, c.linkage, c.likelihood)
+            ),
+            f"{optimal_rate(c.epsilon):.4f}",
+            f"{neighbour_rate(c.epsilon):.4f}",
+            f"{dp_ceiling(c.epsilon):.4f}",
+        )
         for c in ours
-    )  # fmt: skip
+    )
     header = ("epsilon", "learnt", "linkage", "likelihood ratio", "exact", "one added record", "ceiling")
     return Values(
         title="Corrected: fresh releases, with 95 % intervals; the best attack exactly, also on true neighbours",
@@ -192,11 +231,19 @@ def _chart(kind: str, printed: tuple[Published, ...], ours: tuple[Corrected, ...
     told = tuple(p.accuracy if member else p.linkage for p in printed)
     found = tuple((c.learnt if member else c.linkage).rate for c in ours)
     named = (
-        ("published protocol", told), ("corrected", found), ("best attack, exact", tuple(map(optimal_rate, EPSILONS))),
+        ("published protocol", told),
+        ("corrected", found),
+        ("best attack, exact", tuple(map(optimal_rate, EPSILONS))),
         ("ceiling", tuple(map(dp_ceiling, EPSILONS))),
-    )  # fmt: skip
+    )
     return Chart(
-        kind="lines", title=kind, label=f"Accuracy of {kind} attacks against epsilon.", x="epsilon", y="accuracy",
-        bottom=0.45, top=1.0, series=tuple(Series(name=name, x=EPSILONS, y=y) for name, y in named),
+        kind="lines",
+        title=kind,
+        label=f"Accuracy of {kind} attacks against epsilon.",
+        x="epsilon",
+        y="accuracy",
+        bottom=0.45,
+        top=1.0,
+        series=tuple(Series(name=name, x=EPSILONS, y=y) for name, y in named),
         rules=(("guessing", 0.5),),
-    )  # fmt: skip
+    )

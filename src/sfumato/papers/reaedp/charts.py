@@ -27,8 +27,9 @@ def spec(chart: Chart, palette: Palette = PAGE) -> Spec:
     if chart.kind == "bars":
         return _bars(chart, palette)
     drawn = [Line(s.name, s.x, s.y, faint=s.faint) for s in chart.series]
-    return lines(drawn, chart.x, chart.y, chart.top, palette, chart.muted_first, chart.rules, chart.logarithmic,
-                 chart.bottom)  # fmt: skip
+    return lines(
+        drawn, chart.x, chart.y, chart.top, palette, chart.muted_first, chart.rules, chart.logarithmic, chart.bottom
+    )
 
 
 def _bars(chart: Chart, palette: Palette) -> Spec:

@@ -86,6 +86,11 @@ def _build(entry: Entry, sources: Sources) -> Part:
 def _results(sources: Sources, made: tuple[Part, ...], whole: bool) -> Reproduction:
     place = str(sources.folder) if any(part.missing for part in made) else ""
     return Reproduction(
-        paper="reaedp", title=TITLE, sfumato=__version__, seed=SEED, folder=place, parts=made,
+        paper="reaedp",
+        title=TITLE,
+        sfumato=__version__,
+        seed=SEED,
+        folder=place,
+        parts=made,
         errata=errata() if whole else (),
-    )  # fmt: skip
+    )

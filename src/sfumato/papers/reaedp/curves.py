@@ -99,15 +99,19 @@ def figure_2(_: Sources) -> Part:
     splits = {rho: sound_error(rho, paths) for rho in GRID}
     return Part(
         name="figure 2",
-        text=(f"{PATHS} squared Brownian paths at {STEPS} points, epsilon 1, delta 1e-5, seed {SEED}. Sound mechanism: "
-              "each path is clipped to norm 1 (public), the mean is smoothed in the space of the Wiener kernel with "
-              "penalty rho, and Brownian motion of matching scale is added. The guarantee is the same for every rho.",
-              "The curves with noise are simulated draws of a public process, no releases."),
-        comparisons=_statements(splits, theirs), values=(_table(splits, theirs),),
+        text=(
+            f"{PATHS} squared Brownian paths at {STEPS} points, epsilon 1, delta 1e-5, seed {SEED}. Sound mechanism: "
+            "each path is clipped to norm 1 (public), the mean is smoothed in the space of the Wiener kernel with "
+            "penalty rho, and Brownian motion of matching scale is added. The guarantee is the same for every rho.",
+            "The curves with noise are simulated draws of a public process, no releases.",
+        ),
+        comparisons=_statements(splits, theirs),
+        values=(_table(splits, theirs),),
         charts=(*(_draws(rho, i, paths, theirs) for i, rho in enumerate(RHOS)), _error_chart(splits)),
-        notes=("Grey dashes: the true mean. The y axes differ: at rho 1e-6 the sound noise is larger than anything "
-               "else.",),
-    )  # fmt: skip
+        notes=(
+            "Grey dashes: the true mean. The y axes differ: at rho 1e-6 the sound noise is larger than anything else.",
+        ),
+    )
 
 
 def _statements(splits: dict[float, ErrorSplit], theirs: Published) -> tuple[Comparison, ...]:
@@ -117,12 +121,20 @@ def _statements(splits: dict[float, ErrorSplit], theirs: Published) -> tuple[Com
     return (
         compared("error at rho 1e-6, .001, .1: authors' code, seed 42", "gap, closer, almost overlap", errors, GAP),
         compared("the same, sound mechanism", "gap, closer, almost overlap", ours, "bias and noise together"),
-        compared("best rho here", "as large as utility asks", f"{best.rho:g}, error {best.total:.3f}",
-                 "too small drowns in noise, too large in bias: U-shaped"),
+        compared(
+            "best rho here",
+            "as large as utility asks",
+            f"{best.rho:g}, error {best.total:.3f}",
+            "too small drowns in noise, too large in bias: U-shaped",
+        ),
         compared("too large rho", "may reduce privacy", "never", "epsilon and delta do not depend on rho"),
-        compared("epsilon of the authors' noise", "1", f"{published_epsilon():.2f}",
-                 "a sensitivity per point, but 80 points are published; and max|X| is taken from the data"),
-    )  # fmt: skip
+        compared(
+            "epsilon of the authors' noise",
+            "1",
+            f"{published_epsilon():.2f}",
+            "a sensitivity per point, but 80 points are published; and max|X| is taken from the data",
+        ),
+    )
 
 
 def _table(splits: dict[float, ErrorSplit], theirs: Published) -> Values:
@@ -134,31 +146,45 @@ def _table(splits: dict[float, ErrorSplit], theirs: Published) -> Values:
         numbers = (f"{reach:.6g}", f"{sigma:.6g}", f"{s.noise:.4f}", f"{s.bias:.4f}", f"{s.total:.4f}")
         rows.append((f"{rho:g}", *numbers, theirs_here))
     header = ("rho", "sensitivity", "sigma", "noise", "bias", "total error", "authors' code")
-    return Values(title="Root mean square errors over the grid", header=header, rows=tuple(rows),
-                  numbers=tuple(range(7)))  # fmt: skip
+    return Values(
+        title="Root mean square errors over the grid", header=header, rows=tuple(rows), numbers=tuple(range(7))
+    )
 
 
 def _draws(rho: float, index: int, paths: Numbers, theirs: Published) -> Chart:
     positions = tuple(even_positions(STEPS))
     return Chart(
-        kind="lines", title=f"rho = {rho:g}", label=f"True and private mean curves at rho {rho:g}.", x="t", y="mean",
+        kind="lines",
+        title=f"rho = {rho:g}",
+        label=f"True and private mean curves at rho {rho:g}.",
+        x="t",
+        y="mean",
         logarithmic=False,
         series=(
             Series(name="true mean", x=positions, y=tuple(float(v) for v in paths.mean(axis=0))),
             Series(name="sound, one draw", x=positions, y=tuple(float(v) for v in private_mean(rho, paths))),
-            Series(name="authors' code", x=tuple(float(v) for v in theirs.positions),
-                   y=tuple(float(v) for v in theirs.curves[index])),
+            Series(
+                name="authors' code",
+                x=tuple(float(v) for v in theirs.positions),
+                y=tuple(float(v) for v in theirs.curves[index]),
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def _error_chart(splits: dict[float, ErrorSplit]) -> Chart:
     shown = [s for s in splits.values() if s.rho >= 1e-3]
     grid = tuple(s.rho for s in shown)
     return Chart(
-        kind="lines", title="error against rho, sound mechanism", x="rho", y="root mean square error",
-        label="Bias, noise and total error against rho.", muted_first=False,
-        series=(Series(name="total", x=grid, y=tuple(s.total for s in shown)),
-                Series(name="noise", x=grid, y=tuple(s.noise for s in shown)),
-                Series(name="bias", x=grid, y=tuple(s.bias for s in shown))),
-    )  # fmt: skip
+        kind="lines",
+        title="error against rho, sound mechanism",
+        x="rho",
+        y="root mean square error",
+        label="Bias, noise and total error against rho.",
+        muted_first=False,
+        series=(
+            Series(name="total", x=grid, y=tuple(s.total for s in shown)),
+            Series(name="noise", x=grid, y=tuple(s.noise for s in shown)),
+            Series(name="bias", x=grid, y=tuple(s.bias for s in shown)),
+        ),
+    )

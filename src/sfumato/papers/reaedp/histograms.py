@@ -58,8 +58,12 @@ def one_run(values: Numbers, epsilon: float = 1.0, seed: int = SEED) -> OneRun:
     return OneRun(counts, noisy, shannon(counts), shannon(noisy), published_bound(len(values)))
 
 
-def baseline_errors(counts: Counts, epsilons: Sequence[float] = EPSILONS, trials: int = TRIALS, seed: int = SEED,
-                    ) -> tuple[Errors, ...]:  # fmt: skip
+def baseline_errors(
+    counts: Counts,
+    epsilons: Sequence[float] = EPSILONS,
+    trials: int = TRIALS,
+    seed: int = SEED,
+) -> tuple[Errors, ...]:
     """Return the mean error of entropy and counts of the four baselines, by the paper's protocol."""
     rng = np.random.default_rng(seed)
     found: list[Errors] = []
@@ -94,8 +98,12 @@ def _sampled(counts: Counts, noise: Noise, rng: np.random.Generator) -> Numbers:
     return rng.multinomial(int(counts.sum()), weights / weights.sum()).astype(float)
 
 
-def errors_by_cells(values: Numbers, cells: Sequence[int] = CELLS, epsilon: float = 1.0, seed: int = SEED,
-                    ) -> tuple[float, ...]:  # fmt: skip
+def errors_by_cells(
+    values: Numbers,
+    cells: Sequence[int] = CELLS,
+    epsilon: float = 1.0,
+    seed: int = SEED,
+) -> tuple[float, ...]:
     """Return figure 6: the mean entropy error of Laplace noise by number of bins."""
     rng, found = np.random.default_rng(seed), list[float]()
     for bins in cells:

@@ -84,8 +84,10 @@ def noisy_image(image: Numbers, noise: str, epsilon: float, rng: np.random.Gener
 def qualities(noise: str, epsilon: float, trials: int = TRIALS, seed: int = SEED) -> Quality:
     """Return the mean quality over several noisy images."""
     image, rng = demo_image(), np.random.default_rng(seed)
-    found = [(psnr(image, other), mae(image, other), ssim(image, other))
-             for other in (noisy_image(image, noise, epsilon, rng) for _ in range(trials))]  # fmt: skip
+    found = [
+        (psnr(image, other), mae(image, other), ssim(image, other))
+        for other in (noisy_image(image, noise, epsilon, rng) for _ in range(trials))
+    ]
     means = np.mean(found, axis=0)
     return Quality(float(means[0]), float(means[1]), float(means[2]))
 
@@ -99,17 +101,29 @@ def figure_s1(_: Sources) -> Part:
         name="figure S1",
         text=(NOTE, _protocol()),
         comparisons=(
-            compared("epsilon 4", "the curves approach a plateau",
-                     f"PSNR {last.psnr:.1f} dB, at epsilon 0.1 {first.psnr:.1f} dB",
-                     "no plateau at 4: noise of scale 255/4 is still a quarter of the range and falls on"),
-            compared("a flat grey image, no data at all", "not given",
-                     f"PSNR {psnr(demo_image(), flat):.1f} dB, MAE {mae(demo_image(), flat):.0f}",
-                     "the yardstick: below epsilon 4 the noisy image is further from the original than grey"),
-            compared("Laplace against Gaussian", "behave similarly", _gap(found), "at delta 1e-5 Gaussian noise on one "
-                     "pixel is 2.6 times as wide at epsilon 1; clipping hides most of it"),
+            compared(
+                "epsilon 4",
+                "the curves approach a plateau",
+                f"PSNR {last.psnr:.1f} dB, at epsilon 0.1 {first.psnr:.1f} dB",
+                "no plateau at 4: noise of scale 255/4 is still a quarter of the range and falls on",
+            ),
+            compared(
+                "a flat grey image, no data at all",
+                "not given",
+                f"PSNR {psnr(demo_image(), flat):.1f} dB, MAE {mae(demo_image(), flat):.0f}",
+                "the yardstick: below epsilon 4 the noisy image is further from the original than grey",
+            ),
+            compared(
+                "Laplace against Gaussian",
+                "behave similarly",
+                _gap(found),
+                "at delta 1e-5 Gaussian noise on one "
+                "pixel is 2.6 times as wide at epsilon 1; clipping hides most of it",
+            ),
         ),
-        values=(_values(found),), charts=_curves(found),
-    )  # fmt: skip
+        values=(_values(found),),
+        charts=_curves(found),
+    )
 
 
 def _protocol() -> str:
@@ -135,14 +149,22 @@ def _values(found: dict[str, tuple[Quality, ...]], epsilons: tuple[float, ...] =
 
 def _curves(found: dict[str, tuple[Quality, ...]]) -> tuple[Chart, ...]:
     def lines(get: str) -> tuple[Series, ...]:
-        return tuple(Series(name=noise, x=EPSILONS, y=tuple(getattr(q, get) for q in each))
-                     for noise, each in found.items())  # fmt: skip
+        return tuple(
+            Series(name=noise, x=EPSILONS, y=tuple(getattr(q, get) for q in each)) for noise, each in found.items()
+        )
 
     return tuple(
-        Chart(kind="lines", title=title, label=f"{title} against epsilon for two kinds of noise.", x="epsilon",
-              y=title, series=lines(get), muted_first=False)
+        Chart(
+            kind="lines",
+            title=title,
+            label=f"{title} against epsilon for two kinds of noise.",
+            x="epsilon",
+            y=title,
+            series=lines(get),
+            muted_first=False,
+        )
         for get, title in (("psnr", "PSNR, dB"), ("mae", "MAE"))
-    )  # fmt: skip
+    )
 
 
 def figure_s2(_: Sources) -> Part:
@@ -154,26 +176,40 @@ def figure_s2(_: Sources) -> Part:
         text=(NOTE, _protocol()),
         comparisons=(
             compared("epsilon 0.5 to 2", "all three improve", _rising(found), "agrees"),
-            compared("SSIM", "in a plausible range", f"at most {best:.3f}",
-                     "the authors compare whole-image moments; over windows of 8 x 8 hardly any structure is left"),
+            compared(
+                "SSIM",
+                "in a plausible range",
+                f"at most {best:.3f}",
+                "the authors compare whole-image moments; over windows of 8 x 8 hardly any structure is left",
+            ),
         ),
-        values=(_values(found, SHOWN),), charts=(*_bars(found), *_pictures()),
-    )  # fmt: skip
+        values=(_values(found, SHOWN),),
+        charts=(*_bars(found), *_pictures()),
+    )
 
 
 def _rising(found: dict[str, tuple[Quality, ...]]) -> str:
     laplace = found["Laplace"]
-    return f"Laplace PSNR {laplace[0].psnr:.2f} to {laplace[-1].psnr:.2f} dB, SSIM {laplace[0].ssim:.3f} to " \
-           f"{laplace[-1].ssim:.3f}"  # fmt: skip
+    return (
+        f"Laplace PSNR {laplace[0].psnr:.2f} to {laplace[-1].psnr:.2f} dB, SSIM {laplace[0].ssim:.3f} to "
+        f"{laplace[-1].ssim:.3f}"
+    )
 
 
 def _bars(found: dict[str, tuple[Quality, ...]]) -> tuple[Chart, ...]:
     return tuple(
-        Chart(kind="bars", title=title, label=f"{title} of two kinds of noise at three epsilons.", x="epsilon", y=title,
-              places=tuple(f"{epsilon:g}" for epsilon in SHOWN), muted_first=False,
-              series=tuple(Series(name=noise, y=tuple(getattr(q, get) for q in each)) for noise, each in found.items()))
+        Chart(
+            kind="bars",
+            title=title,
+            label=f"{title} of two kinds of noise at three epsilons.",
+            x="epsilon",
+            y=title,
+            places=tuple(f"{epsilon:g}" for epsilon in SHOWN),
+            muted_first=False,
+            series=tuple(Series(name=noise, y=tuple(getattr(q, get) for q in each)) for noise, each in found.items()),
+        )
         for get, title in (("psnr", "PSNR, dB"), ("mae", "MAE"), ("ssim", "SSIM"))
-    )  # fmt: skip
+    )
 
 
 def _pictures() -> tuple[Chart, ...]:
@@ -181,7 +217,11 @@ def _pictures() -> tuple[Chart, ...]:
     noisy = {epsilon: noisy_image(image, "Laplace", epsilon, rng) for epsilon in (2.0, 50.0)}
     shown = (("original", image), *((f"Laplace, epsilon {e:g} a pixel", each) for e, each in noisy.items()))
     return tuple(
-        Chart(kind="image", title=title, label=f"Grey picture: {title}.",
-              series=(Series(name="grey", y=tuple(float(v) for v in np.rint(values).ravel())),))
+        Chart(
+            kind="image",
+            title=title,
+            label=f"Grey picture: {title}.",
+            series=(Series(name="grey", y=tuple(float(v) for v in np.rint(values).ravel())),),
+        )
         for title, values in shown
-    )  # fmt: skip
+    )

@@ -63,9 +63,10 @@ def figure_1(sources: Sources) -> Part:
             "guarantee: below, the exact delta of two neighbouring tables against the stated one, and against that of "
             "one attempt on records alone, which is what theorem 4 is about.",
         ),
-        comparisons=_statements(shown), values=(_rates(shown), _guarantees(), _counterexamples()),
+        comparisons=_statements(shown),
+        values=(_rates(shown), _guarantees(), _counterexamples()),
         charts=(_chart("real mechanism, exact", rates), _chart("authors' formula, simulated", _formula())),
-    )  # fmt: skip
+    )
 
 
 def _formula() -> dict[int, tuple[float, ...]]:
@@ -74,10 +75,16 @@ def _formula() -> dict[int, tuple[float, ...]]:
 
 def _chart(title: str, rates: dict[int, tuple[float, ...]]) -> Chart:
     return Chart(
-        kind="lines", title=title, label=f"Pass rate against gamma for four k: {title}.", x="gamma", y="pass rate",
-        series=tuple(Series(name=f"k = {k}", x=GAMMAS, y=rate) for k, rate in rates.items()), logarithmic=False,
-        top=1.0, muted_first=False,
-    )  # fmt: skip
+        kind="lines",
+        title=title,
+        label=f"Pass rate against gamma for four k: {title}.",
+        x="gamma",
+        y="pass rate",
+        series=tuple(Series(name=f"k = {k}", x=GAMMAS, y=rate) for k, rate in rates.items()),
+        logarithmic=False,
+        top=1.0,
+        muted_first=False,
+    )
 
 
 def _statements(shown: dict[tuple[int, float], float]) -> tuple[Comparison, ...]:
@@ -85,18 +92,37 @@ def _statements(shown: dict[tuple[int, float], float]) -> tuple[Comparison, ...]
     rising = ", ".join(f"{simulated_rate(k, 1.0):.3f}" for k in KS)
     weakest, strongest = (stated_guarantee(k, THRESHOLD, 2.0, EPSILON0) for k in (KS[0], KS[-1]))
     return (
-        compared("pass rate for k = 10, 20, 30, 50", "curves shift downward for larger k",
-                 f"{falling} (gamma 2)", "agrees in words; the authors' code shows the opposite"),
-        compared("the same by the authors' formula", "curves shift downward for larger k", f"{rising} (gamma 1)",
-                 "1 - exp(-.1 (k - 2)) / (1 + gamma) rises with k: no mechanism is run"),
-        compared("pass rate against gamma, k = 10", "increases with gamma",
-                 ", ".join(f"{shown[10, g]:.3f} (gamma {g:g})" for g in SHOWN),
-                 "not monotone: the cells of gamma 8 are no unions of those of gamma 4"),
-        compared("max check = 10,000", "candidates checked", "number of coin flips",
-                 "nothing is searched; ours is exact and needs no draws"),
-        compared("delta at t = 2, epsilon0 = .1", "not given", f"{weakest[1]:.3f} (k = 10) to {strongest[1]:.4f} "
-                 "(k = 50)", "exp(-epsilon0 (k - t)): at these settings the theorem promises next to nothing"),
-    )  # fmt: skip
+        compared(
+            "pass rate for k = 10, 20, 30, 50",
+            "curves shift downward for larger k",
+            f"{falling} (gamma 2)",
+            "agrees in words; the authors' code shows the opposite",
+        ),
+        compared(
+            "the same by the authors' formula",
+            "curves shift downward for larger k",
+            f"{rising} (gamma 1)",
+            "1 - exp(-.1 (k - 2)) / (1 + gamma) rises with k: no mechanism is run",
+        ),
+        compared(
+            "pass rate against gamma, k = 10",
+            "increases with gamma",
+            ", ".join(f"{shown[10, g]:.3f} (gamma {g:g})" for g in SHOWN),
+            "not monotone: the cells of gamma 8 are no unions of those of gamma 4",
+        ),
+        compared(
+            "max check = 10,000",
+            "candidates checked",
+            "number of coin flips",
+            "nothing is searched; ours is exact and needs no draws",
+        ),
+        compared(
+            "delta at t = 2, epsilon0 = .1",
+            "not given",
+            f"{weakest[1]:.3f} (k = 10) to {strongest[1]:.4f} (k = 50)",
+            "exp(-epsilon0 (k - t)): at these settings the theorem promises next to nothing",
+        ),
+    )
 
 
 def _rates(shown: dict[tuple[int, float], float]) -> Values:
@@ -108,13 +134,20 @@ def _rates(shown: dict[tuple[int, float], float]) -> Values:
 
 def _guarantees() -> Values:
     rows = tuple(
-        (str(k), f"{stated_guarantee(k, THRESHOLD, 2.0, EPSILON0)[1]:.4f}",
-         *(f"{stated_guarantee(k, THRESHOLD, gamma, EPSILON0)[0]:.3f}" for gamma in (2.0, 4.0, 8.0, 12.0)))
+        (
+            str(k),
+            f"{stated_guarantee(k, THRESHOLD, 2.0, EPSILON0)[1]:.4f}",
+            *(f"{stated_guarantee(k, THRESHOLD, gamma, EPSILON0)[0]:.3f}" for gamma in (2.0, 4.0, 8.0, 12.0)),
+        )
         for k in KS
-    )  # fmt: skip
+    )
     header = ("k", "delta", *(f"epsilon, gamma = {gamma}" for gamma in (2, 4, 8, 12)))
-    return Values(title="What theorem 4 promises for one record at t = 2, epsilon0 = .1", header=header, rows=rows,
-                  numbers=tuple(range(6)))  # fmt: skip
+    return Values(
+        title="What theorem 4 promises for one record at t = 2, epsilon0 = .1",
+        header=header,
+        rows=rows,
+        numbers=tuple(range(6)),
+    )
 
 
 def _counterexamples() -> Values:
@@ -126,6 +159,11 @@ def _counterexamples() -> Values:
 
 def _row(example: Counterexample) -> tuple[str, ...]:
     return (
-        example.name, example.variant, example.tables, f"{example.epsilon:.4f}",
-        f"{example.stated_delta:.3g}", f"{example.one_attempt_delta:.2g}", f"{example.exact_delta:.4f}",
-    )  # fmt: skip
+        example.name,
+        example.variant,
+        example.tables,
+        f"{example.epsilon:.4f}",
+        f"{example.stated_delta:.3g}",
+        f"{example.one_attempt_delta:.2g}",
+        f"{example.exact_delta:.4f}",
+    )

@@ -68,41 +68,68 @@ def figure_5(sources: Sources) -> Part:
     direct = tuple(sensitivity(len(prices), BINS) / e.epsilon for e in errors)
     return Part(
         name="figure 5",
-        text=(f"{NO_AMAZON} {BINS} bins between the smallest and the largest price, as in the authors' code (edges "
-              f"from data are not private), {TRIALS} draws a point, seed {SEED}, Gaussian at delta 1e-5.",
-              "Added: an entropy released by itself with Laplace noise of scale h2(1/n)/epsilon, n public. That is "
-              "what 'entropy-calibrated' can soundly mean; its mean error is exact."),
-        comparisons=_baseline_statements(errors, bound, direct), values=_baseline_values(errors, direct),
+        text=(
+            f"{NO_AMAZON} {BINS} bins between the smallest and the largest price, as in the authors' code (edges "
+            f"from data are not private), {TRIALS} draws a point, seed {SEED}, Gaussian at delta 1e-5.",
+            "Added: an entropy released by itself with Laplace noise of scale h2(1/n)/epsilon, n public. That is "
+            "what 'entropy-calibrated' can soundly mean; its mean error is exact.",
+        ),
+        comparisons=_baseline_statements(errors, bound, direct),
+        values=_baseline_values(errors, direct),
         charts=_baseline_charts(errors, bound, direct),
-    )  # fmt: skip
+    )
 
 
 def _baseline_statements(errors: tuple[Errors, ...], bound: float, direct: tuple[float, ...]) -> tuple[Comparison, ...]:
-    below = [f"{name} at epsilon {e.epsilon:g}" for e in errors
-             for name, error in zip(MECHANISMS, e.entropy, strict=True) if error <= bound]  # fmt: skip
+    below = [
+        f"{name} at epsilon {e.epsilon:g}"
+        for e in errors
+        for name, error in zip(MECHANISMS, e.entropy, strict=True)
+        if error <= bound
+    ]
     at_one = next(i for i, e in enumerate(errors) if e.epsilon == 1)
     return (
-        compared("points whose entropy error is below the bound", "all 20", f"{len(below)} of 20: {', '.join(below)}",
-                 WRONG_CLAIM),
-        compared("privacy of Lap(1/epsilon) on counts", "epsilon, replacement adjacency", "2 epsilon",
-                 "one replaced record moves two counts: scale 2/epsilon, or add-remove adjacency"),
-        compared("Laplace against Gaussian", "comparable trends",
-                 f"{errors[at_one].entropy[0]:.4f} against {errors[at_one].entropy[1]:.4f} at epsilon 1",
-                 "Laplace is scaled for a sensitivity of 1, Gaussian for sqrt 2, by the loose rule"),
-        compared("entropy alone at epsilon 1", "not given", f"mean error {direct[at_one]:.4f}",
-                 "exact sensitivity, its own budget, true epsilon-DP when n is public"),
-    )  # fmt: skip
+        compared(
+            "points whose entropy error is below the bound",
+            "all 20",
+            f"{len(below)} of 20: {', '.join(below)}",
+            WRONG_CLAIM,
+        ),
+        compared(
+            "privacy of Lap(1/epsilon) on counts",
+            "epsilon, replacement adjacency",
+            "2 epsilon",
+            "one replaced record moves two counts: scale 2/epsilon, or add-remove adjacency",
+        ),
+        compared(
+            "Laplace against Gaussian",
+            "comparable trends",
+            f"{errors[at_one].entropy[0]:.4f} against {errors[at_one].entropy[1]:.4f} at epsilon 1",
+            "Laplace is scaled for a sensitivity of 1, Gaussian for sqrt 2, by the loose rule",
+        ),
+        compared(
+            "entropy alone at epsilon 1",
+            "not given",
+            f"mean error {direct[at_one]:.4f}",
+            "exact sensitivity, its own budget, true epsilon-DP when n is public",
+        ),
+    )
 
 
 def _baseline_values(errors: tuple[Errors, ...], direct: tuple[float, ...]) -> tuple[Values, ...]:
-    entropy = tuple((f"{e.epsilon:g}", *(f"{x:.4f}" for x in e.entropy), f"{d:.4f}")
-                    for e, d in zip(errors, direct, strict=True))  # fmt: skip
+    entropy = tuple(
+        (f"{e.epsilon:g}", *(f"{x:.4f}" for x in e.entropy), f"{d:.4f}") for e, d in zip(errors, direct, strict=True)
+    )
     counts = tuple((f"{e.epsilon:g}", *(f"{x:.2f}" for x in e.counts)) for e in errors)
     return (
-        Values(title="Mean |H - H noisy|, bits", header=("epsilon", *MECHANISMS, "entropy alone"), rows=entropy,
-               numbers=tuple(range(6))),
+        Values(
+            title="Mean |H - H noisy|, bits",
+            header=("epsilon", *MECHANISMS, "entropy alone"),
+            rows=entropy,
+            numbers=tuple(range(6)),
+        ),
         Values(title="Mean error of a count", header=("epsilon", *MECHANISMS), rows=counts, numbers=tuple(range(5))),
-    )  # fmt: skip
+    )
 
 
 def _baseline_charts(errors: tuple[Errors, ...], bound: float, direct: tuple[float, ...]) -> tuple[Chart, ...]:
@@ -111,12 +138,24 @@ def _baseline_charts(errors: tuple[Errors, ...], bound: float, direct: tuple[flo
     counts = [Series(name=name, x=grid, y=tuple(e.counts[i] for e in errors)) for i, name in enumerate(MECHANISMS)]
     alone = Series(name="entropy alone, exact", x=grid, y=direct)
     return (
-        Chart(kind="lines", title="entropy error", label="Entropy error of five mechanisms against epsilon.",
-              x="epsilon", y="bits",
-              series=(Series(name="printed bound", x=grid, y=(bound,) * len(grid)), *entropy, alone)),
-        Chart(kind="lines", title="count error", label="Mean error of counts of four mechanisms against epsilon.",
-              x="epsilon", y="mean error of a count", series=tuple(counts), muted_first=False),
-    )  # fmt: skip
+        Chart(
+            kind="lines",
+            title="entropy error",
+            label="Entropy error of five mechanisms against epsilon.",
+            x="epsilon",
+            y="bits",
+            series=(Series(name="printed bound", x=grid, y=(bound,) * len(grid)), *entropy, alone),
+        ),
+        Chart(
+            kind="lines",
+            title="count error",
+            label="Mean error of counts of four mechanisms against epsilon.",
+            x="epsilon",
+            y="mean error of a count",
+            series=tuple(counts),
+            muted_first=False,
+        ),
+    )
 
 
 def figure_6(sources: Sources) -> Part:
@@ -124,21 +163,36 @@ def figure_6(sources: Sources) -> Part:
     errors, bound = errors_by_cells(sources.prices), published_bound(len(sources.prices))
     above = [str(cells) for cells, error in zip(CELLS, errors, strict=True) if error > bound]
     places = tuple(str(cells) for cells in CELLS)
-    rows = tuple((place, f"{error:.4f}", f"{bound:.5f}", "above" if error > bound else "below")
-                 for place, error in zip(places, errors, strict=True))  # fmt: skip
+    rows = tuple(
+        (place, f"{error:.4f}", f"{bound:.5f}", "above" if error > bound else "below")
+        for place, error in zip(places, errors, strict=True)
+    )
     return Part(
         name="figure 6",
         text=(f"{NO_AMAZON} Laplace noise of scale 1 (epsilon = 1), {CELL_TRIALS} draws a point, seed {SEED}.",),
-        comparisons=(compared(
-            "mean error against the bound", "below for every m, 'regardless of discretization'",
-            f"above for m = {', '.join(above)}", "the error tends to grow with the number of cells; the "
-            "bound does not know m"),),
-        values=(Values(title="", header=("bins m", "mean error, bits", "printed bound", ""), rows=rows,
-                       numbers=(0, 1, 2)),),
-        charts=(Chart(kind="bars", title="", label="Entropy error and printed bound by number of bins.", x="bins m",
-                      y="bits", places=places, series=(Series(name="printed bound", y=(bound,) * len(CELLS)),
-                                                       Series(name="mean error", y=errors))),),
-    )  # fmt: skip
+        comparisons=(
+            compared(
+                "mean error against the bound",
+                "below for every m, 'regardless of discretization'",
+                f"above for m = {', '.join(above)}",
+                "the error tends to grow with the number of cells; the bound does not know m",
+            ),
+        ),
+        values=(
+            Values(title="", header=("bins m", "mean error, bits", "printed bound", ""), rows=rows, numbers=(0, 1, 2)),
+        ),
+        charts=(
+            Chart(
+                kind="bars",
+                title="",
+                label="Entropy error and printed bound by number of bins.",
+                x="bins m",
+                y="bits",
+                places=places,
+                series=(Series(name="printed bound", y=(bound,) * len(CELLS)), Series(name="mean error", y=errors)),
+            ),
+        ),
+    )
 
 
 def figure_8(sources: Sources) -> Part:
@@ -148,38 +202,61 @@ def figure_8(sources: Sources) -> Part:
         name="figure 8",
         text=(f"{NO_AMAZON} Same pipeline: {BINS} bins, Lap(1), clipped at 0, seed {SEED}.",),
         comparisons=(
-            compared("what justifies the noise scale", "theorem 3 and sensitivity 1", "the sensitivity of counts only",
-                     "algorithm 1 computes the entropy bound in line 3 and never uses it"),
-            compared("bin edges", "not said", f"one dearer house moves {moved_by_one_price(sources.prices):,} of "
-                     f"{2 * len(sources.prices):,} in L1", "edges from the smallest and largest value are private "
-                     "data: with them nothing is private; give public edges"),
+            compared(
+                "what justifies the noise scale",
+                "theorem 3 and sensitivity 1",
+                "the sensitivity of counts only",
+                "algorithm 1 computes the entropy bound in line 3 and never uses it",
+            ),
+            compared(
+                "bin edges",
+                "not said",
+                f"one dearer house moves {moved_by_one_price(sources.prices):,} of {2 * len(sources.prices):,} in L1",
+                "edges from the smallest and largest value are private "
+                "data: with them nothing is private; give public edges",
+            ),
             *_spread_statements(sources),
         ),
         charts=_histogram_charts("SalePrice", run),
-    )  # fmt: skip
+    )
 
 
 def _spread_statements(sources: Sources) -> tuple[Comparison, ...]:
     counts, bound = data_bins(sources.prices), published_bound(len(sources.prices))
     once, twice = many_errors(counts, 1.0), many_errors(counts, 2.0)
     return tuple(
-        compared(f"{words}, {MANY:,} draws", "difference below the bound",
-                 f"mean error {errors.mean():.4f}, above {bound:.4f} in {100 * (errors > bound).mean():.0f} %",
-                 WRONG_CLAIM)
+        compared(
+            f"{words}, {MANY:,} draws",
+            "difference below the bound",
+            f"mean error {errors.mean():.4f}, above {bound:.4f} in {100 * (errors > bound).mean():.0f} %",
+            WRONG_CLAIM,
+        )
         for words, errors in (("Lap(1/epsilon), epsilon 1", once), ("Lap(2/epsilon), true 1-DP when replacing", twice))
-    )  # fmt: skip
+    )
 
 
 def _histogram_charts(name: str, run: OneRun) -> tuple[Chart, ...]:
     counts, noisy = (tuple(float(v) for v in np.round(values, 2)) for values in (run.counts, run.noisy))
     return (
-        Chart(kind="bars", title=f"{name}: counts", label=f"Original and noisy counts of {name} by bin.", x="bin",
-              y="count", places=tuple(str(i) for i in range(1, len(counts) + 1)),
-              series=(Series(name="original", y=counts), Series(name="noisy, epsilon 1", y=noisy))),
-        Chart(kind="bars", title=f"{name}: entropy", label=f"Entropy of {name} before and after noise.", x="", y="bits",
-              places=("H",), series=(Series(name="original", y=(run.entropy,)),
-                                     Series(name="noisy, epsilon 1", y=(run.noisy_entropy,)))),
-    )  # fmt: skip
+        Chart(
+            kind="bars",
+            title=f"{name}: counts",
+            label=f"Original and noisy counts of {name} by bin.",
+            x="bin",
+            y="count",
+            places=tuple(str(i) for i in range(1, len(counts) + 1)),
+            series=(Series(name="original", y=counts), Series(name="noisy, epsilon 1", y=noisy)),
+        ),
+        Chart(
+            kind="bars",
+            title=f"{name}: entropy",
+            label=f"Entropy of {name} before and after noise.",
+            x="",
+            y="bits",
+            places=("H",),
+            series=(Series(name="original", y=(run.entropy,)), Series(name="noisy, epsilon 1", y=(run.noisy_entropy,))),
+        ),
+    )
 
 
 def table_iv(sources: Sources) -> Part:
@@ -190,10 +267,16 @@ def table_iv(sources: Sources) -> Part:
     return Part(
         name="table IV",
         text=("The reviews are not here: the row is shown as printed, and below it the same pipeline on SalePrice.",),
-        comparisons=(compared("difference against the bound", "not above it",
-                              f"{printed.difference:.4f} against {printed.bound:.5f}", WRONG_CLAIM),),
+        comparisons=(
+            compared(
+                "difference against the bound",
+                "not above it",
+                f"{printed.difference:.4f} against {printed.bound:.5f}",
+                WRONG_CLAIM,
+            ),
+        ),
         values=(_table("", rows),),
-    )  # fmt: skip
+    )
 
 
 def table_s3(sources: Sources) -> Part:
@@ -203,17 +286,29 @@ def table_s3(sources: Sources) -> Part:
     rows += [_our_values(row, ours[row.column]) for row in TABLE_S3 if row.column in ours]
     over = [row.title for row in TABLE_S3 if row.exceeds]
     again = tuple(
-        compared(f"{row.title}: H, H noisy", f"{row.entropy:.4f}, {row.noisy:.4f}",
-                 f"{run.entropy:.5f}, {run.noisy_entropy:.5f}", "agrees: 30 bins from data, Lap(1), clip at 0, seed 42")
-        for row in TABLE_S3 if (run := ours.get(row.column)) is not None
-    )  # fmt: skip
+        compared(
+            f"{row.title}: H, H noisy",
+            f"{row.entropy:.4f}, {row.noisy:.4f}",
+            f"{run.entropy:.5f}, {run.noisy_entropy:.5f}",
+            "agrees: 30 bins from data, Lap(1), clip at 0, seed 42",
+        )
+        for row in TABLE_S3
+        if (run := ours.get(row.column)) is not None
+    )
     return Part(
         name="table S3",
         text=("House Prices and US unemployment are recomputed where given; the other five files are not here.",),
-        comparisons=(compared("rows whose difference is above the bound", "0 of 7", f"{len(over)} of 7: "
-                              f"{', '.join(over)}", WRONG_CLAIM), *again),
+        comparisons=(
+            compared(
+                "rows whose difference is above the bound",
+                "0 of 7",
+                f"{len(over)} of 7: {', '.join(over)}",
+                WRONG_CLAIM,
+            ),
+            *again,
+        ),
         values=(_table("epsilon = 1, 30 bins", rows),),
-    )  # fmt: skip
+    )
 
 
 def _recomputed(sources: Sources) -> dict[str, OneRun]:
@@ -231,14 +326,29 @@ def _table(title: str, rows: list[tuple[str, ...]]) -> Values:
 
 
 def _printed_values(row: PrintedRow) -> tuple[str, ...]:
-    return (f"{row.title} ({row.column})", "as printed", f"{row.records:,}", f"{row.entropy:.4f}", f"{row.noisy:.4f}",
-            f"{row.difference:.4f}", f"{row.bound:.5f}", f"{row.difference / row.bound:.2f}")  # fmt: skip
+    return (
+        f"{row.title} ({row.column})",
+        "as printed",
+        f"{row.records:,}",
+        f"{row.entropy:.4f}",
+        f"{row.noisy:.4f}",
+        f"{row.difference:.4f}",
+        f"{row.bound:.5f}",
+        f"{row.difference / row.bound:.2f}",
+    )
 
 
 def _our_values(row: PrintedRow, run: OneRun) -> tuple[str, ...]:
-    return (f"{row.title} ({row.column})", "ours", f"{run.counts.sum():,}", f"{run.entropy:.5f}",
-            f"{run.noisy_entropy:.5f}", f"{run.difference:.5f}", f"{run.bound:.5f}",
-            f"{run.difference / run.bound:.2f}")  # fmt: skip
+    return (
+        f"{row.title} ({row.column})",
+        "ours",
+        f"{run.counts.sum():,}",
+        f"{run.entropy:.5f}",
+        f"{run.noisy_entropy:.5f}",
+        f"{run.difference:.5f}",
+        f"{run.bound:.5f}",
+        f"{run.difference / run.bound:.2f}",
+    )
 
 
 def figure_s4(sources: Sources) -> Part:
@@ -249,8 +359,15 @@ def figure_s4(sources: Sources) -> Part:
         name="figure S4",
         text=("Panels (b) and (d); the files of (a) and (c) are not here.",),
         comparisons=tuple(
-            compared(f"{name}: change of entropy", "the bound is respected",
-                     f"{run.difference:.4f} against {run.bound:.4f}", WRONG_CLAIM) for name, run in runs.items()),
+            compared(
+                f"{name}: change of entropy",
+                "the bound is respected",
+                f"{run.difference:.4f} against {run.bound:.4f}",
+                WRONG_CLAIM,
+            )
+            for name, run in runs.items()
+        ),
         values=(_table("", rows),),
-        charts=tuple(chart for name, run in runs.items() for chart in _histogram_charts(name, run)), charts_a_row=2,
-    )  # fmt: skip
+        charts=tuple(chart for name, run in runs.items() for chart in _histogram_charts(name, run)),
+        charts_a_row=2,
+    )

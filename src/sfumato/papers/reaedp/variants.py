@@ -79,10 +79,15 @@ def loop_counterexample() -> Counterexample:
     attempts = [visible_failure_law(seeds, universe, k=10, gamma=2.0, epsilon0=1.0)[:-1] for seeds in pair]
     loops = [resampling_law(seeds, universe, k=10, gamma=2.0, epsilon0=1.0) for seeds in pair]
     return Counterexample(
-        "A", "10 distinct records, each proposing itself; an 11th is added; k = 10, t = 5, gamma = 2, epsilon0 = 1",
-        "resample until a candidate passes", epsilon, stated, smallest_delta(*attempts, epsilon=epsilon),
-        smallest_delta(*loops, epsilon=epsilon), float(attempts[0].sum()),
-    )  # fmt: skip
+        "A",
+        "10 distinct records, each proposing itself; an 11th is added; k = 10, t = 5, gamma = 2, epsilon0 = 1",
+        "resample until a candidate passes",
+        epsilon,
+        stated,
+        smallest_delta(*attempts, epsilon=epsilon),
+        smallest_delta(*loops, epsilon=epsilon),
+        float(attempts[0].sum()),
+    )
 
 
 def failure_counterexample() -> Counterexample:
@@ -92,7 +97,12 @@ def failure_counterexample() -> Counterexample:
     laws = [visible_failure_law(seeds, universe, k=20, gamma=2.0, epsilon0=1.0) for seeds in pair]
     records = [law[:-1] for law in laws]
     return Counterexample(
-        "C", "50 equal records; 1 outlier is added; k = 20, t = 10, gamma = 2, epsilon0 = 1",
-        "one attempt, failure visible", epsilon, stated, smallest_delta(*records, epsilon=epsilon),
-        smallest_delta(*laws, epsilon=epsilon), float(records[0].sum()),
-    )  # fmt: skip
+        "C",
+        "50 equal records; 1 outlier is added; k = 20, t = 10, gamma = 2, epsilon0 = 1",
+        "one attempt, failure visible",
+        epsilon,
+        stated,
+        smallest_delta(*records, epsilon=epsilon),
+        smallest_delta(*laws, epsilon=epsilon),
+        float(records[0].sum()),
+    )

@@ -26,26 +26,40 @@ def table_7(work: Work) -> Part:
     found = work.real
     rows = [row for each in found.values() for row in (*_provider(each), _public(each))]
     return Part(
-        name="table 7", text=(UNIT_TEXT, "Released at alpha 0.5. Sexes, regions and the like are released as they are, "
-                              "as in the paper, and do not count in LID."),
-        comparisons=tuple(rows), values=(_disclosures(found), _gains(found)),
-    )  # fmt: skip
+        name="table 7",
+        text=(
+            UNIT_TEXT,
+            "Released at alpha 0.5. Sexes, regions and the like are released as they are, "
+            "as in the paper, and do not count in LID.",
+        ),
+        comparisons=tuple(rows),
+        values=(_disclosures(found), _gains(found)),
+    )
 
 
 def _provider(found: RealFound) -> tuple[Comparison, Comparison]:
     """Compare LID of inputs and output with what the provider asks for."""
     asked, name = found.table.max_lid, found.table.name
-    words = [f"{_percent(own)} by unit: {_met(own <= limit)}; {_percent(wide)} by range: {_met(wide <= limit)}"
-             for (own, wide), limit in zip((found.inputs, found.output), asked, strict=True)]  # fmt: skip
-    inputs = "met in both readings" if found.inputs[1] <= asked[0] else (
-        f"by range no alpha meets it: matching alone has {_percent(found.floor)} at alpha 0"
-        if found.floor > asked[0] else f"by range alpha must fall below {ALPHA}: {_percent(found.floor)} at alpha 0"
-    )  # fmt: skip
+    words = [
+        f"{_percent(own)} by unit: {_met(own <= limit)}; {_percent(wide)} by range: {_met(wide <= limit)}"
+        for (own, wide), limit in zip((found.inputs, found.output), asked, strict=True)
+    ]
+    inputs = (
+        "met in both readings"
+        if found.inputs[1] <= asked[0]
+        else (
+            f"by range no alpha meets it: matching alone has {_percent(found.floor)} at alpha 0"
+            if found.floor > asked[0]
+            else f"by range alpha must fall below {ALPHA}: {_percent(found.floor)} at alpha 0"
+        )
+    )
     inputs += f"; at alpha {ALPHA} it holds for tolerances below {found.withstood:.1e} of the range"
     skewed = "a skewed target: many values lie within 0.001 of its range, and a good prediction is near its value"
     output = "met in both readings" if found.output[1] <= asked[1] else f"by range: {skewed}"
-    return (compared(f"{name}: LID of inputs", f"at most {_percent(asked[0])}", words[0], inputs),
-            compared(f"{name}: LID of output", f"at most {_percent(asked[1])}", words[1], output))  # fmt: skip
+    return (
+        compared(f"{name}: LID of inputs", f"at most {_percent(asked[0])}", words[0], inputs),
+        compared(f"{name}: LID of output", f"at most {_percent(asked[1])}", words[1], output),
+    )
 
 
 def _public(found: RealFound) -> Comparison:
@@ -69,17 +83,29 @@ def reason(found: RealFound, model: str) -> str:
 
 
 def _disclosures(found: dict[str, RealFound]) -> Values:
-    header = ("", "inputs, unit", "inputs, range", "at alpha 0", "pairs at random", "output, unit", "output, range",
-              "linked, top 1")  # fmt: skip
-    rows = [(name, *(_percent(v) for v in (*f.inputs, f.floor, f.at_random, *f.output, f.linked)))
-            for name, f in found.items()]  # fmt: skip
+    header = (
+        "",
+        "inputs, unit",
+        "inputs, range",
+        "at alpha 0",
+        "pairs at random",
+        "output, unit",
+        "output, range",
+        "linked, top 1",
+    )
+    rows = [
+        (name, *(_percent(v) for v in (*f.inputs, f.floor, f.at_random, *f.output, f.linked)))
+        for name, f in found.items()
+    ]
     return table(f"LID at alpha {ALPHA} and tolerance {ETA}", header, rows)
 
 
 def _gains(found: dict[str, RealFound]) -> Values:
     header = ("", *(f"{MODELS[model]} {sample}" for model in MODELS for sample in ("D", "D*", "D'", "D' + D*")))
-    rows = [(name, *(f"{value:.3f}" for model in MODELS for value in each.errors[model].values()))
-            for name, each in found.items()]  # fmt: skip
+    rows = [
+        (name, *(f"{value:.3f}" for model in MODELS for value in each.errors[model].values()))
+        for name, each in found.items()
+    ]
     return table("Error over that of predicting the mean", header, rows)
 
 
@@ -95,23 +121,46 @@ def figure_10(work: Work) -> Part:
     met = sum(each.gain(model) >= each.table.least_gain for each in found.values() for model in MODELS)
     names = tuple(found)
     return Part(
-        name="figure 10", text=(UNIT_TEXT,),
+        name="figure 10",
+        text=(UNIT_TEXT,),
         comparisons=(
-            compared("LID below the thresholds at alpha 0.5", "all five tables",
-                     f"{sum(own)} of 5 by unit, {sum(wide)} of 5 by range",
-                     "the unit decides: 0.001 of a dollar is no attack, and by range matching keeps rows too near"),
-            compared("the public's requirement", "met but for a few marked cases", f"{met} of 20 (table 7 has reasons)",
-                     "agrees: most are met, and table 7 has the measured reason of each other one"),
+            compared(
+                "LID below the thresholds at alpha 0.5",
+                "all five tables",
+                f"{sum(own)} of 5 by unit, {sum(wide)} of 5 by range",
+                "the unit decides: 0.001 of a dollar is no attack, and by range matching keeps rows too near",
+            ),
+            compared(
+                "the public's requirement",
+                "met but for a few marked cases",
+                f"{met} of 20 (table 7 has reasons)",
+                "agrees: most are met, and table 7 has the measured reason of each other one",
+            ),
         ),
         charts=(
-            bars("(a) LID of inputs", "table", "LID", names, {
-                "required": [f.table.max_lid[0] for f in found.values()],
-                "by unit": [f.inputs[0] for f in found.values()], "by range": [f.inputs[1] for f in found.values()]}),
-            bars("(b) Delta-MSE", "table", "Delta-MSE", names, {
-                "required": [f.table.least_gain for f in found.values()],
-                **{MODELS[m]: [f.gain(m) for f in found.values()] for m in MODELS}}),
+            bars(
+                "(a) LID of inputs",
+                "table",
+                "LID",
+                names,
+                {
+                    "required": [f.table.max_lid[0] for f in found.values()],
+                    "by unit": [f.inputs[0] for f in found.values()],
+                    "by range": [f.inputs[1] for f in found.values()],
+                },
+            ),
+            bars(
+                "(b) Delta-MSE",
+                "table",
+                "Delta-MSE",
+                names,
+                {
+                    "required": [f.table.least_gain for f in found.values()],
+                    **{MODELS[m]: [f.gain(m) for f in found.values()] for m in MODELS},
+                },
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def figure_11(work: Work) -> Part:
@@ -124,27 +173,47 @@ def figure_11(work: Work) -> Part:
     pairs = {m: (trial.error(m, trial.original), trial.error(m, trial.released("SH", PRICE_ALPHA))) for m in MODELS}
     better = [MODELS[m] for m, (first, second) in pairs.items() if second < first]
     return Part(
-        name="figure 11", text=("The test rows are those of figure 10; the paper tests on more when |D'| = 0.",),
+        name="figure 11",
+        text=("The test rows are those of figure 10; the paper tests on more when |D'| = 0.",),
         comparisons=(
-            compared("real tables: error on D* over that on D", "very close for most",
-                     f"median {np.median(flat):.2f}; {int((flat <= CLOSE).sum())} of 20 at most {CLOSE}; worst "
-                     f"{flat.max():.1f} ({MODELS[worst[0]]} on {worst[1]})",
-                     f"agrees for most. More than {FAR} times: {', '.join(poor) or 'none'}; EIA has heavy tails, "
-                     "and blends fall where no row is"),
-            compared("prices: #KRR, #NWK", "nearly identical",
-                     ", ".join(f"{MODELS[m]} {pairs[m][1] / pairs[m][0]:.2f}" for m in ("krr", "nadaraya-watson")),
-                     "error on D* over that on D, brand 1"),
-            compared("prices: #AdaBoost, #RF", "lower on D*",
-                     ", ".join(f"{MODELS[m]} {pairs[m][1] / pairs[m][0]:.2f}" for m in ("adaboost", "forest")),
-                     f"agrees for {', '.join(better)}: D* has no noise" if better else "NOT reproduced"),
+            compared(
+                "real tables: error on D* over that on D",
+                "very close for most",
+                f"median {np.median(flat):.2f}; {int((flat <= CLOSE).sum())} of 20 at most {CLOSE}; worst "
+                f"{flat.max():.1f} ({MODELS[worst[0]]} on {worst[1]})",
+                f"agrees for most. More than {FAR} times: {', '.join(poor) or 'none'}; EIA has heavy tails, "
+                "and blends fall where no row is",
+            ),
+            compared(
+                "prices: #KRR, #NWK",
+                "nearly identical",
+                ", ".join(f"{MODELS[m]} {pairs[m][1] / pairs[m][0]:.2f}" for m in ("krr", "nadaraya-watson")),
+                "error on D* over that on D, brand 1",
+            ),
+            compared(
+                "prices: #AdaBoost, #RF",
+                "lower on D*",
+                ", ".join(f"{MODELS[m]} {pairs[m][1] / pairs[m][0]:.2f}" for m in ("adaboost", "forest")),
+                f"agrees for {', '.join(better)}: D* has no noise" if better else "NOT reproduced",
+            ),
         ),
         charts=(
-            bars("(a) Error on D* over that on D", "table", "ratio", tuple(work.real),
-                 {MODELS[m]: values for m, values in ratios.items()}),
-            bars("(b) Prices, brand 1", "model", "MSE", tuple(MODELS.values()),
-                 {"D": [pairs[m][0] for m in MODELS], "D*": [pairs[m][1] for m in MODELS]}),
+            bars(
+                "(a) Error on D* over that on D",
+                "table",
+                "ratio",
+                tuple(work.real),
+                {MODELS[m]: values for m, values in ratios.items()},
+            ),
+            bars(
+                "(b) Prices, brand 1",
+                "model",
+                "MSE",
+                tuple(MODELS.values()),
+                {"D": [pairs[m][0] for m in MODELS], "D*": [pairs[m][1] for m in MODELS]},
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def _percent(share: float) -> str:

@@ -47,19 +47,33 @@ def linkage(work: Work) -> Part:
     copy = np.random.default_rng(SEED).permutation(trial.original[0])
     permuted = interval_disclosure(trial.original[0], copy, ETA).share
     return Part(
-        name="beyond 1", text=("An attacker who holds the exact inputs looks for the nearest released row. Greedy "
-                               "matching, 1000 uniform rows, tolerance 0.001; chance is .001 and .010.",),
+        name="beyond 1",
+        text=(
+            "An attacker who holds the exact inputs looks for the nearest released row. Greedy "
+            "matching, 1000 uniform rows, tolerance 0.001; chance is .001 and .010.",
+        ),
         comparisons=(
-            compared("from 1 to 5 columns at alpha 0.5", "LID is the measure of risk",
-                     f"LID {low[0]:.2f} to {high[0]:.2f}, linked {low[1]:.2f} to {high[1]:.2f}",
-                     "they go opposite ways: a small LID is no small risk"),
-            compared("simulated data at alpha 0.5", "", f"top 1 {simulated[1]:.2f}, top 10 {simulated[10]:.2f}",
-                     "most rows are found; rows are shuffled in the release, and this attack does not mind"),
-            compared("the table itself, its rows permuted", "", f"LID {100 * permuted:.1f} %",
-                     "LID needs aligned rows: a verbatim copy in another order looks private"),
+            compared(
+                "from 1 to 5 columns at alpha 0.5",
+                "LID is the measure of risk",
+                f"LID {low[0]:.2f} to {high[0]:.2f}, linked {low[1]:.2f} to {high[1]:.2f}",
+                "they go opposite ways: a small LID is no small risk",
+            ),
+            compared(
+                "simulated data at alpha 0.5",
+                "",
+                f"top 1 {simulated[1]:.2f}, top 10 {simulated[10]:.2f}",
+                "most rows are found; rows are shuffled in the release, and this attack does not mind",
+            ),
+            compared(
+                "the table itself, its rows permuted",
+                "",
+                f"LID {100 * permuted:.1f} %",
+                "LID needs aligned rows: a verbatim copy in another order looks private",
+            ),
         ),
         values=(table("Uniform rows", ("data", "alpha", "LID", "top 1", "top 10"), rows),),
-    )  # fmt: skip
+    )
 
 
 def published_krr(train: Sample, centred: bool = False) -> KernelFit:
@@ -82,8 +96,11 @@ def printed_errors(trial: Trial) -> dict[str, float]:
     found = {name: mean_squared_error(fit.predict(x)[:, 0], y) for name, fit in forms.items()}
     made = trial.released("SH", 0.5, Response("krr", forms["KRR (7)"], {}))
     for m, name in MODELS.items():
-        found |= {f"{name} D": trial.error(m, trial.original), f"{name} D*": trial.error(m, trial.released("SH", 0.5)),
-                  f"{name} D* (7)": trial.error(m, made)}  # fmt: skip
+        found |= {
+            f"{name} D": trial.error(m, trial.original),
+            f"{name} D*": trial.error(m, trial.released("SH", 0.5)),
+            f"{name} D* (7)": trial.error(m, made),
+        }
     return found
 
 
@@ -95,19 +112,29 @@ def as_printed(work: Work) -> Part:
         found[noise] = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
     rows = [(f"noise {noise}", *(f"{value:.4f}" for value in each.values())) for noise, each in found.items()]
     small = found[0.1]
-    own, printed = (", ".join(f"{n} {small[f'{n} {s}'] / small[f'{n} D']:.2f}" for n in MODELS.values())
-                    for s in ("D*", "D* (7)"))  # fmt: skip
+    own, printed = (
+        ", ".join(f"{n} {small[f'{n} {s}'] / small[f'{n} D']:.2f}" for n in MODELS.values()) for s in ("D*", "D* (7)")
+    )
     return Part(
-        name="beyond 2", text=("Third input with N(0, 1) around x1^2 + x2^2, as printed; 500 rows, alpha 0.5.",),
+        name="beyond 2",
+        text=("Third input with N(0, 1) around x1^2 + x2^2, as printed; 500 rows, alpha 0.5.",),
         comparisons=(
-            compared("error of #KRR on D", "below 8e-4", f"{small['KRR (7)']:.4f} by (7); {small['centred']:.4f} with "
-                     f"centred targets; {small['#KRR D']:.4f} with a chosen reach, too",
-                     "(7) has no intercept and its reach is 1, while x3 spreads over six units: far rows are predicted "
-                     "as 0. None reaches 8e-4"),
-            compared("D* made by (7) serves every model", "optimal prediction", printed,
-                     "error on D* over that on D: D* inherits the error of the printed KRR, and users of a better "
-                     "model lose"),
+            compared(
+                "error of #KRR on D",
+                "below 8e-4",
+                f"{small['KRR (7)']:.4f} by (7); {small['centred']:.4f} with "
+                f"centred targets; {small['#KRR D']:.4f} with a chosen reach, too",
+                "(7) has no intercept and its reach is 1, while x3 spreads over six units: far rows are predicted "
+                "as 0. None reaches 8e-4",
+            ),
+            compared(
+                "D* made by (7) serves every model",
+                "optimal prediction",
+                printed,
+                "error on D* over that on D: D* inherits the error of the printed KRR, and users of a better "
+                "model lose",
+            ),
             compared("D* made by our KRR", "", own, "centred targets and a chosen reach mend it"),
         ),
         values=(table("Mean squared error", ("", *small), rows),),
-    )  # fmt: skip
+    )

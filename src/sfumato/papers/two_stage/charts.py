@@ -19,5 +19,6 @@ def spec(chart: Chart, palette: Palette = PAGE) -> Spec:
         return side_by_side(chart.labels, [(each.name, each.y) for each in chart.series], chart.x, chart.y, palette)
     drawn = [Line(each.name, each.x, each.y) for each in chart.series]
     low = min((min(each.y) for each in chart.series), default=0.0)
-    return lines(drawn, chart.x, chart.y, None, palette, False, chart.rules, logarithmic=False,
-                 bottom=low if low < 0 else None)  # fmt: skip
+    return lines(
+        drawn, chart.x, chart.y, None, palette, False, chart.rules, logarithmic=False, bottom=low if low < 0 else None
+    )

@@ -68,6 +68,11 @@ def _part(work: Work, name: str) -> Part:
 
 def _results(work: Work, made: tuple[Part, ...], whole: bool) -> Reproduction:
     return Reproduction(
-        paper="two-stage", title=TITLE, sfumato=__version__, seed=SEED, runs=work.runs, parts=made,
+        paper="two-stage",
+        title=TITLE,
+        sfumato=__version__,
+        seed=SEED,
+        runs=work.runs,
+        parts=made,
         errata=errata() if whole else (),
-    )  # fmt: skip
+    )

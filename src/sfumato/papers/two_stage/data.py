@@ -39,22 +39,75 @@ class RealTable:
     least_gain: float
 
 
-EIA_INPUTS = ("RESREVENUE", "RESSALES", "COMREVENUE", "COMSALES", "INDSALES", "OTHREVENUE", "OTHRSALES", "TOTREVENUE",
-              "TOTSALES")  # fmt: skip
-CENSUS_INPUTS = ("AFNLWGT", "AGI", "EMCONTRB", "PTOTVAL", "STATETAX", "TAXINC", "POTHVAL", "INTVAL", "PEARNVAL", "FICA",
-                 "WSALVAL", "ERNVAL")  # fmt: skip
-HOUSING_INPUTS = ("longitude", "latitude", "housing_median_age", "total_rooms", "total_bedrooms", "population",
-                  "households", "median_income")  # fmt: skip
+EIA_INPUTS = (
+    "RESREVENUE",
+    "RESSALES",
+    "COMREVENUE",
+    "COMSALES",
+    "INDSALES",
+    "OTHREVENUE",
+    "OTHRSALES",
+    "TOTREVENUE",
+    "TOTSALES",
+)
+CENSUS_INPUTS = (
+    "AFNLWGT",
+    "AGI",
+    "EMCONTRB",
+    "PTOTVAL",
+    "STATETAX",
+    "TAXINC",
+    "POTHVAL",
+    "INTVAL",
+    "PEARNVAL",
+    "FICA",
+    "WSALVAL",
+    "ERNVAL",
+)
+HOUSING_INPUTS = (
+    "longitude",
+    "latitude",
+    "housing_median_age",
+    "total_rooms",
+    "total_bedrooms",
+    "population",
+    "households",
+    "median_income",
+)
 TABLES = (
-    RealTable("Insurance", "insurance.csv", "charges", ("age", "bmi"), ("sex", "children", "smoker", "region"),
-              (1000, 200, 138), (0.15, 0.02), 0.05),
+    RealTable(
+        "Insurance",
+        "insurance.csv",
+        "charges",
+        ("age", "bmi"),
+        ("sex", "children", "smoker", "region"),
+        (1000, 200, 138),
+        (0.15, 0.02),
+        0.05,
+    ),
     RealTable("EIA", "eia.csv", "INDREVENUE", EIA_INPUTS, (), (1000, 300, 200), (0.05, 0.12), 0.5),
-    RealTable("CHP", "california_housing.csv.gz", "median_house_value", HOUSING_INPUTS, ("ocean_proximity",),
-              (1000, 300, 200), (0.12, 0.015), 0.1),
+    RealTable(
+        "CHP",
+        "california_housing.csv.gz",
+        "median_house_value",
+        HOUSING_INPUTS,
+        ("ocean_proximity",),
+        (1000, 300, 200),
+        (0.12, 0.015),
+        0.1,
+    ),
     RealTable("Census", "census_casc.csv", "FEDTAX", CENSUS_INPUTS, (), (800, 180, 100), (0.06, 0.05), 0.3),
-    RealTable("Tarragona", "tarragona.csv", "NET_PROFIT", ("PAID_UP_CAPITAL", "OPERATING_PROFIT", "GROSS_PROFIT"), (),
-              (600, 134, 100), (0.05, 0.03), 0.5),
-)  # fmt: skip
+    RealTable(
+        "Tarragona",
+        "tarragona.csv",
+        "NET_PROFIT",
+        ("PAID_UP_CAPITAL", "OPERATING_PROFIT", "GROSS_PROFIT"),
+        (),
+        (600, 134, 100),
+        (0.05, 0.03),
+        0.5,
+    ),
+)
 FILES = tuple(each.file for each in TABLES)
 
 
@@ -94,8 +147,11 @@ def read_table(table: RealTable, folder: Path) -> tuple[Array, Array]:
     except ValueError as error:
         raise TableError(f"{table.file} cannot be read", [str(error)], "take the file that the paper names") from error
     if len(numbers) < sum(table.rows):
-        raise TableError(f"{table.file} is too short", [f"{len(numbers)} complete rows; {sum(table.rows)} are needed"],
-                         "take the file that the paper names")  # fmt: skip
+        raise TableError(
+            f"{table.file} is too short",
+            [f"{len(numbers)} complete rows; {sum(table.rows)} are needed"],
+            "take the file that the paper names",
+        )
     parts = [numbers[:, :-1]]
     if table.kept:
         parts.append(pd.get_dummies(frame[list(table.kept)].astype(str)).to_numpy(float))

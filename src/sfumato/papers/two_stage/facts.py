@@ -51,8 +51,9 @@ def published_bandwidth(spread: float, constant: bool = True, rows: int = 500) -
     column = np.random.default_rng(SEED).normal(0.0, spread, rows)
     square = (column[:, None] - column) ** 2
     np.fill_diagonal(square, np.inf)
-    scores = [float(np.mean(logsumexp(-square / (2 * h * h), axis=1))) - constant * np.log(h)
-              for h in PUBLISHED_BANDWIDTHS]  # fmt: skip
+    scores = [
+        float(np.mean(logsumexp(-square / (2 * h * h), axis=1))) - constant * np.log(h) for h in PUBLISHED_BANDWIDTHS
+    ]
     return float(PUBLISHED_BANDWIDTHS[int(np.argmax(scores))])
 
 

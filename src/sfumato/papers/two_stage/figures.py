@@ -39,25 +39,41 @@ def figure_4(work: Work) -> Part:
     drops = {stage: work.alone[stage][0] / work.alone[stage][-1] for stage in STAGES}
     ordered = all((ranges[stage] or 1) >= (ranges["SH"] or 0) for stage in blind)
     return Part(
-        name="figure 4", text=(f"Error of #KRR on D* alone. On D itself: {work.original_error:.1e}. {NOT_RUN}.",),
+        name="figure 4",
+        text=(f"Error of #KRR on D* alone. On D itself: {work.original_error:.1e}. {NOT_RUN}.",),
         comparisons=(
-            compared("error falls as alpha rises", "for every first stage",
-                     "alpha 0 over alpha 1: " + ", ".join(f"{s} {v:.3g}" for s, v in drops.items()),
-                     "agrees for the blind stages; SH is flat, so that there is nothing to fall"),
-            compared("smaller TV, wider range of alpha", "MSE below 8e-4",
-                     "; ".join(f"{s}: TV {tv[s]:.2f}, {_from(ranges[s])}" for s in STAGES),
-                     f"{'agrees' if ordered else 'NOT reproduced'}; admissible here is {TIGHT} times the error on D, "
-                     f"because D itself has {work.original_error:.1e} with these 500 rows"),
-            compared("at large alpha all stages are alike", "yes", "error at alpha 0.9: "
-                     + ", ".join(f"{s} {work.alone[s][-2]:.1e}" for s in STAGES),
-                     "agrees at 1 only: at 0.9 a tenth of a Cauchy row is still far away"),
+            compared(
+                "error falls as alpha rises",
+                "for every first stage",
+                "alpha 0 over alpha 1: " + ", ".join(f"{s} {v:.3g}" for s, v in drops.items()),
+                "agrees for the blind stages; SH is flat, so that there is nothing to fall",
+            ),
+            compared(
+                "smaller TV, wider range of alpha",
+                "MSE below 8e-4",
+                "; ".join(f"{s}: TV {tv[s]:.2f}, {_from(ranges[s])}" for s in STAGES),
+                f"{'agrees' if ordered else 'NOT reproduced'}; admissible here is {TIGHT} times the error on D, "
+                f"because D itself has {work.original_error:.1e} with these 500 rows",
+            ),
+            compared(
+                "at large alpha all stages are alike",
+                "yes",
+                "error at alpha 0.9: " + ", ".join(f"{s} {work.alone[s][-2]:.1e}" for s in STAGES),
+                "agrees at 1 only: at 0.9 a tenth of a Cauchy row is still far away",
+            ),
         ),
         charts=(
-            curves("(a) Error on D*, first stages", "alpha", "MSE", ALPHAS,
-                   {s: np.minimum(work.alone[s], 0.1).tolist() for s in STAGES}, (("on D", work.original_error),)),
+            curves(
+                "(a) Error on D*, first stages",
+                "alpha",
+                "MSE",
+                ALPHAS,
+                {s: np.minimum(work.alone[s], 0.1).tolist() for s in STAGES},
+                (("on D", work.original_error),),
+            ),
             bars("(b) Total variation", "first stage", "mean TV of columns", tuple(STAGES), {"TV": list(tv.values())}),
         ),
-    )  # fmt: skip
+    )
 
 
 def _from(alpha: float | None) -> str:
@@ -70,28 +86,52 @@ def figure_5(work: Work) -> Part:
     spread = {stage: float(np.ptp(work.gains[stage, "krr"])) for stage in COMPARED}
     least = {stage: min(float(work.gains[stage, model].min()) for model in MODELS) for stage in COMPARED}
     return Part(
-        name="figure 5", text=(f"D' has 200 rows where the paper has 1000; LID at tolerance {ETA}.",),
+        name="figure 5",
+        text=(f"D' has 200 rows where the paper has 1000; LID at tolerance {ETA}.",),
         comparisons=(
-            compared("Delta-MSE of #KRR, SH", "large and flat", _span(work.gains["SH", "krr"]),
-                     f"agrees: it moves by {100 * spread['SH']:.0f} points over alpha, Random by "
-                     f"{100 * spread['Random']:.0f}"),
-            compared("Delta-MSE of #KRR, Random", "gains near alpha 1 only", _span(work.gains["Random", "krr"]),
-                     "U(0, 1) covers most of these inputs, so that KRR with D' gains earlier than printed"
-                     if work.gains["Random", "krr"][0] > 0.2 else "agrees"),
-            compared("every public model gains", "SH: yes, and more stable", "least Delta-MSE over alpha and models: "
-                     + ", ".join(f"{s} {100 * v:.0f} %" for s, v in least.items()),
-                     "agrees" if least["SH"] > max(0.0, least["Random"]) else "NOT reproduced"),
-            compared("LID, SH and Random at alpha 0.5", "Random has less; alpha below 0.4 is private enough",
-                     ", ".join(f"{s} {100 * lids[s][2]:.1f} %" for s in COMPARED),
-                     "agrees on the order. The bound (10) says 1.2 %: it does not hold for matched rows"),
+            compared(
+                "Delta-MSE of #KRR, SH",
+                "large and flat",
+                _span(work.gains["SH", "krr"]),
+                f"agrees: it moves by {100 * spread['SH']:.0f} points over alpha, Random by "
+                f"{100 * spread['Random']:.0f}",
+            ),
+            compared(
+                "Delta-MSE of #KRR, Random",
+                "gains near alpha 1 only",
+                _span(work.gains["Random", "krr"]),
+                "U(0, 1) covers most of these inputs, so that KRR with D' gains earlier than printed"
+                if work.gains["Random", "krr"][0] > 0.2
+                else "agrees",
+            ),
+            compared(
+                "every public model gains",
+                "SH: yes, and more stable",
+                "least Delta-MSE over alpha and models: " + ", ".join(f"{s} {100 * v:.0f} %" for s, v in least.items()),
+                "agrees" if least["SH"] > max(0.0, least["Random"]) else "NOT reproduced",
+            ),
+            compared(
+                "LID, SH and Random at alpha 0.5",
+                "Random has less; alpha below 0.4 is private enough",
+                ", ".join(f"{s} {100 * lids[s][2]:.1f} %" for s in COMPARED),
+                "agrees on the order. The bound (10) says 1.2 %: it does not hold for matched rows",
+            ),
         ),
         charts=(
-            *(curves(f"Delta-MSE, {stage}", "alpha", "Delta-MSE", FEW_ALPHAS,
-                     {MODELS[m]: work.gains[stage, m].tolist() for m in MODELS}, (("no gain", 0.0),))
-              for stage in COMPARED),
+            *(
+                curves(
+                    f"Delta-MSE, {stage}",
+                    "alpha",
+                    "Delta-MSE",
+                    FEW_ALPHAS,
+                    {MODELS[m]: work.gains[stage, m].tolist() for m in MODELS},
+                    (("no gain", 0.0),),
+                )
+                for stage in COMPARED
+            ),
             curves("LID", "alpha", "LID", FEW_ALPHAS, {stage: lids[stage].tolist() for stage in COMPARED}),
         ),
-    )  # fmt: skip
+    )
 
 
 def _span(values: Array) -> str:
@@ -113,17 +153,34 @@ def figure_6(work: Work) -> Part:
     found = {m: np.mean([_compared_stages(t, m) for t in work.trials], axis=0) for m in MODELS}
     wins = [MODELS[m] for m in MODELS if found[m][2] < found[m][1]]
     return Part(
-        name="figure 6", text=(f"Alpha {HALF}. {NOT_RUN}; the paper gives it 2049 s a trial for GAN.",),
+        name="figure 6",
+        text=(f"Alpha {HALF}. {NOT_RUN}; the paper gives it 2049 s a trial for GAN.",),
         comparisons=(
-            compared("two stages beat one", "whatever the public model", f"{len(wins)} of 4: {', '.join(wins)}",
-                     "agrees: outputs of two stages have no noise, those of one stage keep it"
-                     if len(wins) == 4 else "NOT for every model"),
-            compared("error, two stages over one", "", ", ".join(f"{MODELS[m]} {found[m][2] / found[m][1]:.2f}"
-                     for m in MODELS), "only a picture is printed"),
+            compared(
+                "two stages beat one",
+                "whatever the public model",
+                f"{len(wins)} of 4: {', '.join(wins)}",
+                "agrees: outputs of two stages have no noise, those of one stage keep it"
+                if len(wins) == 4
+                else "NOT for every model",
+            ),
+            compared(
+                "error, two stages over one",
+                "",
+                ", ".join(f"{MODELS[m]} {found[m][2] / found[m][1]:.2f}" for m in MODELS),
+                "only a picture is printed",
+            ),
         ),
-        charts=(bars("Error on D' + D*", "public model", "MSE", tuple(MODELS.values()),
-                     {name: [float(found[m][i]) for m in MODELS] for i, name in enumerate(names)}),),
-    )  # fmt: skip
+        charts=(
+            bars(
+                "Error on D' + D*",
+                "public model",
+                "MSE",
+                tuple(MODELS.values()),
+                {name: [float(found[m][i]) for m in MODELS] for i, name in enumerate(names)},
+            ),
+        ),
+    )
 
 
 def _compared_stages(trial: Trial, model: str) -> tuple[float, float, float]:
@@ -138,22 +195,40 @@ def figure_7(work: Work) -> Part:
     seconds = {name: _seconds(work.trials[0], name) for name in FIRST}
     rows = [(name, *(f"{value:.3f}" for value in kept[name]), f"{1000 * seconds[name]:.0f}") for name in FIRST]
     return Part(
-        name="figure 7", text=(NOT_RUN + ".",),
+        name="figure 7",
+        text=(NOT_RUN + ".",),
         comparisons=(
-            compared("SH keeps mean, sd and covariance", "comparable to GAN and diffusion",
-                     ", ".join(f"{v:.3f}" for v in kept["SH"]),
-                     "agrees, with correlation by ranks. The formula divides by the covariance of x1 and x2, nearly 0"),
-            compared("the same with step 2(3) as printed", "guarantees covariance, mean and variance",
-                     ", ".join(f"{v:.3f}" for v in kept["SH, as printed"]),
-                     "NOT kept: the covariance stands where a correlation belongs (erratum 4)"),
-            compared("runtime of SH", "1/447 of GAN, 1/20 of diffusion", f"{1000 * seconds['SH']:.0f} ms for 500 rows",
-                     "binned densities take milliseconds; the others are not in this run"),
+            compared(
+                "SH keeps mean, sd and covariance",
+                "comparable to GAN and diffusion",
+                ", ".join(f"{v:.3f}" for v in kept["SH"]),
+                "agrees, with correlation by ranks. The formula divides by the covariance of x1 and x2, nearly 0",
+            ),
+            compared(
+                "the same with step 2(3) as printed",
+                "guarantees covariance, mean and variance",
+                ", ".join(f"{v:.3f}" for v in kept["SH, as printed"]),
+                "NOT kept: the covariance stands where a correlation belongs (erratum 4)",
+            ),
+            compared(
+                "runtime of SH",
+                "1/447 of GAN, 1/20 of diffusion",
+                f"{1000 * seconds['SH']:.0f} ms for 500 rows",
+                "binned densities take milliseconds; the others are not in this run",
+            ),
             compared("range of alpha", "widest for SH", "SH: " + _from(admissible(work, "SH")), "see figure 4"),
         ),
         values=(table("Mean relative deviation", ("first stage", *MOMENTS, "ms"), rows),),
-        charts=(bars("Relative deviation", "first stage", "deviation, at most 2", tuple(FIRST), {
-            part: [min(float(kept[name][i]), 2.0) for name in FIRST] for i, part in enumerate(MOMENTS)}),),
-    )  # fmt: skip
+        charts=(
+            bars(
+                "Relative deviation",
+                "first stage",
+                "deviation, at most 2",
+                tuple(FIRST),
+                {part: [min(float(kept[name][i]), 2.0) for name in FIRST] for i, part in enumerate(MOMENTS)},
+            ),
+        ),
+    )
 
 
 MOMENTS = ("mean", "sd", "covariance")
@@ -182,25 +257,44 @@ def _seconds(trial: Trial, name: str) -> float:
 
 def figure_8(work: Work) -> Part:
     """Return errors on D' with D*, by second stage and public model."""
-    found = {second: {m: float(np.mean([_second_stage(t, second, m) for t in work.trials])) for m in MODELS}
-             for second in MODELS}  # fmt: skip
+    found = {
+        second: {m: float(np.mean([_second_stage(t, second, m) for t in work.trials])) for m in MODELS}
+        for second in MODELS
+    }
     public = {m: float(np.mean([t.public_errors[m] for t in work.trials])) for m in MODELS}
     best = {m: min(found, key=lambda second: found[second][m]) for m in MODELS}
     wins = sum(second == "krr" for second in best.values())
     return Part(
-        name="figure 8", text=(f"SH at alpha {HALF}; outputs by each second stage.",),
+        name="figure 8",
+        text=(f"SH at alpha {HALF}; outputs by each second stage.",),
         comparisons=(
-            compared("KRR is the best second stage", "whatever the public model",
-                     f"for {wins} of 4; best: " + ", ".join(f"{MODELS[m]} {MODELS[b][1:]}" for m, b in best.items()),
-                     "agrees" if wins == 4 else "nearly: a close second where it is not the best"
-                     if wins else "NOT reproduced"),
-            compared("Delta-MSE with KRR", "", ", ".join(f"{MODELS[m]} {100 * (1 - found['krr'][m] / public[m]):.0f} %"
-                     for m in MODELS), "only a picture is printed"),
+            compared(
+                "KRR is the best second stage",
+                "whatever the public model",
+                f"for {wins} of 4; best: " + ", ".join(f"{MODELS[m]} {MODELS[b][1:]}" for m, b in best.items()),
+                "agrees"
+                if wins == 4
+                else "nearly: a close second where it is not the best"
+                if wins
+                else "NOT reproduced",
+            ),
+            compared(
+                "Delta-MSE with KRR",
+                "",
+                ", ".join(f"{MODELS[m]} {100 * (1 - found['krr'][m] / public[m]):.0f} %" for m in MODELS),
+                "only a picture is printed",
+            ),
         ),
-        charts=(bars("Error on D' + D*", "public model", "MSE", tuple(MODELS.values()), {
-            "D'": list(public.values()),
-            **{f"{MODELS[s][1:]} outputs": list(found[s].values()) for s in MODELS}}),),
-    )  # fmt: skip
+        charts=(
+            bars(
+                "Error on D' + D*",
+                "public model",
+                "MSE",
+                tuple(MODELS.values()),
+                {"D'": list(public.values()), **{f"{MODELS[s][1:]} outputs": list(found[s].values()) for s in MODELS}},
+            ),
+        ),
+    )
 
 
 def _second_stage(trial: Trial, second: str, model: str) -> float:

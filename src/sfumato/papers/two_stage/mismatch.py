@@ -26,22 +26,47 @@ def figure_12(work: Work) -> Part:
     order = np.argsort(far)
     drawn = {MODELS[m]: [gains[m][place] for place in order] for m in MODELS}
     return Part(
-        name="figure 12", text=("The third input of the test rows is N(mu, 0.14^2), mu from 0.1 to 1; TV is measured "
-                                "against the original rows.",),
-        comparisons=(
-            compared("Delta-MSE stays above 0", "substantially, at every TV",
-                     ", ".join(f"{MODELS[m]} {100 * min(g):.0f} to {100 * max(g):.0f} %" for m, g in gains.items()),
-                     "agrees" if not losses else f"NOT for {', '.join(losses)}"),
-            compared("it falls as TV rises", "yes", "correlation of TV and Delta-MSE: "
-                     + ", ".join(f"{MODELS[m]} {np.corrcoef(far, g)[0, 1]:+.2f}" for m, g in gains.items()),
-                     "agrees" if not rising else f"NOT for {', '.join(rising)}; our test rows keep x1 and x2 "
-                     "uniform, the paper says nothing of them"),
+        name="figure 12",
+        text=(
+            "The third input of the test rows is N(mu, 0.14^2), mu from 0.1 to 1; TV is measured "
+            "against the original rows.",
         ),
-        charts=(curves("(a) Delta-MSE", "total variation of x3", "Delta-MSE", [float(f"{far[p]:.3f}") for p in order],
-                       drawn, (("no gain", 0.0),)),
-                curves("(b) #KRR", "mean of x3 in the test rows", "MSE", MEANS,
-                       {"D'": errors[0][:, 0].tolist(), "D' + D*": errors[0][:, 1].tolist()})),
-    )  # fmt: skip
+        comparisons=(
+            compared(
+                "Delta-MSE stays above 0",
+                "substantially, at every TV",
+                ", ".join(f"{MODELS[m]} {100 * min(g):.0f} to {100 * max(g):.0f} %" for m, g in gains.items()),
+                "agrees" if not losses else f"NOT for {', '.join(losses)}",
+            ),
+            compared(
+                "it falls as TV rises",
+                "yes",
+                "correlation of TV and Delta-MSE: "
+                + ", ".join(f"{MODELS[m]} {np.corrcoef(far, g)[0, 1]:+.2f}" for m, g in gains.items()),
+                "agrees"
+                if not rising
+                else f"NOT for {', '.join(rising)}; our test rows keep x1 and x2 "
+                "uniform, the paper says nothing of them",
+            ),
+        ),
+        charts=(
+            curves(
+                "(a) Delta-MSE",
+                "total variation of x3",
+                "Delta-MSE",
+                [float(f"{far[p]:.3f}") for p in order],
+                drawn,
+                (("no gain", 0.0),),
+            ),
+            curves(
+                "(b) #KRR",
+                "mean of x3 in the test rows",
+                "MSE",
+                MEANS,
+                {"D'": errors[0][:, 0].tolist(), "D' + D*": errors[0][:, 1].tolist()},
+            ),
+        ),
+    )
 
 
 def _moved(trial: Trial, mean: float) -> tuple[Array, float]:
@@ -59,35 +84,58 @@ def _errors(trial: Trial) -> Array:
     found: list[list[tuple[float, ...]]] = []
     for model in MODELS:
         learnt = [trial.learnt(model, train) for train in (trial.public, combined)]
-        found.append([tuple(mean_squared_error(each.predict(x)[:, 0], target_function(x)) for each in learnt)
-                      for x in tests])  # fmt: skip
+        found.append(
+            [tuple(mean_squared_error(each.predict(x)[:, 0], target_function(x)) for each in learnt) for x in tests]
+        )
     return np.array(found)
 
 
 def figure_13(work: Work) -> Part:
     """Return Delta-MSE over alpha for SH and Random: prices, and the simulated data of figure 5."""
     trials = [price_trial(SEED + 100 * run, ELASTICITIES[0], stages=COMPARED) for run in range(max(1, work.runs // 2))]
-    prices = {(stage, m): np.array([np.mean([t.gain(m, t.released(stage, a)) for t in trials]) for a in FEW_ALPHAS])
-              for stage in COMPARED for m in MODELS}  # fmt: skip
-    flat = {name: [float(np.ptp(each["SH", m])) for m in MODELS]
-            for name, each in (("prices", prices), ("nonlinear", work.gains))}  # fmt: skip
-    blind = {name: [float(each["Random", m][0]) for m in MODELS]
-             for name, each in (("prices", prices), ("nonlinear", work.gains))}  # fmt: skip
+    prices = {
+        (stage, m): np.array([np.mean([t.gain(m, t.released(stage, a)) for t in trials]) for a in FEW_ALPHAS])
+        for stage in COMPARED
+        for m in MODELS
+    }
+    flat = {
+        name: [float(np.ptp(each["SH", m])) for m in MODELS]
+        for name, each in (("prices", prices), ("nonlinear", work.gains))
+    }
+    blind = {
+        name: [float(each["Random", m][0]) for m in MODELS]
+        for name, each in (("prices", prices), ("nonlinear", work.gains))
+    }
     return Part(
-        name="figure 13", text=("Prices: brand 1, D' of 20 rows.",),
+        name="figure 13",
+        text=("Prices: brand 1, D' of 20 rows.",),
         comparisons=(
-            compared("SH-KRR: nearly constant in alpha", "both data sets",
-                     "; ".join(f"{name}: moves by at most {100 * max(v):.0f} points" for name, v in flat.items()),
-                     "agrees for KRR; trees on 500 rows move a little" if max(flat["nonlinear"]) > 0.1 else "agrees"),
-            compared("Random-KRR: alpha must come near 1", "both data sets",
-                     "; ".join(f"{name} at alpha 0: " + ", ".join(f"{100 * v:.0f}" for v in values) + " %"
-                               for name, values in blind.items()),
-                     "where U(0, 1) happens to cover the inputs (log prices reach 1.1), Random gains at alpha 0 too: "
-                     "it depends on the unit of the table"),
+            compared(
+                "SH-KRR: nearly constant in alpha",
+                "both data sets",
+                "; ".join(f"{name}: moves by at most {100 * max(v):.0f} points" for name, v in flat.items()),
+                "agrees for KRR; trees on 500 rows move a little" if max(flat["nonlinear"]) > 0.1 else "agrees",
+            ),
+            compared(
+                "Random-KRR: alpha must come near 1",
+                "both data sets",
+                "; ".join(
+                    f"{name} at alpha 0: " + ", ".join(f"{100 * v:.0f}" for v in values) + " %"
+                    for name, values in blind.items()
+                ),
+                "where U(0, 1) happens to cover the inputs (log prices reach 1.1), Random gains at alpha 0 too: "
+                "it depends on the unit of the table",
+            ),
         ),
         charts=tuple(
-            curves(f"Prices, {stage}", "alpha", "Delta-MSE", FEW_ALPHAS,
-                   {MODELS[m]: prices[stage, m].tolist() for m in MODELS}, (("no gain", 0.0),))
+            curves(
+                f"Prices, {stage}",
+                "alpha",
+                "Delta-MSE",
+                FEW_ALPHAS,
+                {MODELS[m]: prices[stage, m].tolist() for m in MODELS},
+                (("no gain", 0.0),),
+            )
             for stage in COMPARED
         ),
-    )  # fmt: skip
+    )

@@ -21,12 +21,18 @@ def page_of(results: Reproduction) -> ReproductionPage:
         ("seed", f"{results.seed}; every trial has its own"),
         ("trials", f"{results.runs} on simulated data, {3 * results.runs} on prices, at most two on each real table"),
         ("not run", "GAN and diffusion as first stages: they need the extra [deep] and are not in this run"),
-        ("sizes", "simulated: 500 rows, 200 public, 500 test, the second row of the paper's table 3; EIA and CHP: 1500 "
-                  "rows drawn at random, as in the paper"),
-        ("models", "KRR: lambda and reach by leave-one-out; NWK: bandwidth by leave-one-out; AdaBoost 30 trees of "
-                   "depth 7, RF 40 of depth 10, fixed where the paper cross-validates"),
+        (
+            "sizes",
+            "simulated: 500 rows, 200 public, 500 test, the second row of the paper's table 3; EIA and CHP: 1500 "
+            "rows drawn at random, as in the paper",
+        ),
+        (
+            "models",
+            "KRR: lambda and reach by leave-one-out; NWK: bandwidth by leave-one-out; AdaBoost 30 trees of "
+            "depth 7, RF 40 of depth 10, fixed where the paper cross-validates",
+        ),
         ("not known", "values of the figures (only drawn), prices, the noise that was run, unit of the tolerance"),
-    )  # fmt: skip
+    )
     return ReproductionPage(results.title, LEAD, sections, facts)
 
 

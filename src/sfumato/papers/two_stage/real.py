@@ -52,8 +52,9 @@ def measured_table(table: RealTable, folder: Path, runs: int, seed: int) -> Real
     trials = [_dealt(table, rows, seed + 100 * run) for run in range(runs)]
     facts = np.mean([_disclosed(trial, table) for trial in trials], axis=0)
     errors = [_errors(trial) for trial in trials]
-    means = {model: {name: float(np.mean([each[model][name] for each in errors])) for name in SAMPLES}
-             for model in MODELS}  # fmt: skip
+    means = {
+        model: {name: float(np.mean([each[model][name] for each in errors])) for name in SAMPLES} for model in MODELS
+    }
     own, wide, out, out_wide, floor, at_random, withstood, linked = (float(value) for value in facts)
     return RealFound(table, (own, wide), (out, out_wide), floor, at_random, withstood, linked, means)
 

@@ -78,9 +78,13 @@ class Reproduction(ReproductionOf[Part]):
 
 
 def curves(
-    title: str, x: str, y: str, at: Sequence[float], heights: Mapping[str, Sequence[float]],
+    title: str,
+    x: str,
+    y: str,
+    at: Sequence[float],
+    heights: Mapping[str, Sequence[float]],
     rules: tuple[tuple[str, float], ...] = (),
-) -> Chart:  # fmt: skip
+) -> Chart:
     """Return lines over common x values, with the digits that a drawing needs."""
     label = f"{y} against {x}: " + ", ".join(heights)
     series = tuple(Points(name=name, x=tuple(at), y=_drawn(ys)) for name, ys in heights.items())
@@ -97,8 +101,9 @@ def bars(title: str, x: str, y: str, labels: Sequence[str], heights: Mapping[str
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Values:
     """Return a table whose first column is words and the others numbers."""
-    return Values(title=title, header=tuple(header), rows=tuple(tuple(row) for row in rows),
-                  numbers=tuple(range(1, len(header))))  # fmt: skip
+    return Values(
+        title=title, header=tuple(header), rows=tuple(tuple(row) for row in rows), numbers=tuple(range(1, len(header)))
+    )
 
 
 def _drawn(values: Sequence[float]) -> tuple[float, ...]:

@@ -85,9 +85,14 @@ class Trial:
 
 
 def trial_of(
-    original: Sample, public: Sample, holdout: Sample, seed: int, columns: int | None = None,
-    stages: Sequence[str] = tuple(STAGES), krr: Mapping[str, Any] | None = None,
-) -> Trial:  # fmt: skip
+    original: Sample,
+    public: Sample,
+    holdout: Sample,
+    seed: int,
+    columns: int | None = None,
+    stages: Sequence[str] = tuple(STAGES),
+    krr: Mapping[str, Any] | None = None,
+) -> Trial:
     """Run both stages. The reach of the kernel is chosen once, on the original rows."""
     generator = np.random.default_rng([seed, 7])
     count = original[0].shape[1] if columns is None else columns

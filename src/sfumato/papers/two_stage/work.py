@@ -52,8 +52,9 @@ class Work:
         """Mean Delta-MSE by first stage and public model, over few alphas."""
         return {
             (stage, model): np.array([self._gain(stage, model, alpha) for alpha in FEW_ALPHAS])
-            for stage in COMPARED for model in MODELS
-        }  # fmt: skip
+            for stage in COMPARED
+            for model in MODELS
+        }
 
     def _gain(self, stage: str, model: str, alpha: float) -> float:
         return float(np.mean([trial.gain(model, trial.released(stage, alpha)) for trial in self.trials]))

@@ -95,15 +95,24 @@ class CountPair:
         return IN_WORDS["counts"]
 
     @classmethod
-    def of(cls, without: ArrayLike, within: ArrayLike, law: Law, epsilon: float | None = None, delta: float = 0.0,
-           records_apart: int = 1, secure: bool = False) -> CountPair:  # fmt: skip
+    def of(
+        cls,
+        without: ArrayLike,
+        within: ArrayLike,
+        law: Law,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        records_apart: int = 1,
+        secure: bool = False,
+    ) -> CountPair:
         """Return a pair of single tables."""
         arrays = [np.asarray(counts).ravel() for counts in (without, within)]
         if arrays[0].shape != arrays[1].shape or any(array.dtype.kind not in "iu" for array in arrays):
             raise RiskError(
                 f"two tables of whole counts and of one shape are needed, found {arrays[0].dtype} {arrays[0].shape} "
-                f"and {arrays[1].dtype} {arrays[1].shape}", next_step="give integer counts of the same cells",
-            )  # fmt: skip
+                f"and {arrays[1].dtype} {arrays[1].shape}",
+                next_step="give integer counts of the same cells",
+            )
         table = CountTable(arrays[0].astype(np.int64), arrays[1].astype(np.int64), law)
         return cls((table,), epsilon, delta, records_apart, secure=secure)
 
@@ -168,8 +177,9 @@ def published_pair(counts: ArrayLike, epsilon: float, donor: int, receiver: int)
     if base.dtype.kind not in "iu" or not 0 <= donor < len(base) or not 0 <= receiver < len(base) or base[donor] < 1:
         raise RiskError(
             f"the pair needs whole counts and two of their cells, the donor not empty; found {donor} and {receiver} of "
-            f"{len(base)}", next_step="choose a donor with counts[donor] >= 1",
-        )  # fmt: skip
+            f"{len(base)}",
+            next_step="choose a donor with counts[donor] >= 1",
+        )
     without, within = base.astype(np.int64), base.astype(np.int64)
     without[donor] -= 1
     within[receiver] += 1

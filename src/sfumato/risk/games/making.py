@@ -46,8 +46,14 @@ def as_game(
     return subject
 
 
-def game(table: Table, method: Method, target: int | None = None, replaced_by: int | None = None,
-         rows: int | None = None, sees: Sees = "values") -> Game:  # fmt: skip
+def game(
+    table: Table,
+    method: Method,
+    target: int | None = None,
+    replaced_by: int | None = None,
+    rows: int | None = None,
+    sees: Sees = "values",
+) -> Game:
     """Return the game of one target: the method on this table, against the table without the target.
 
     ``target`` is a row number from 0; without it the row that is furthest from all others is taken. Under replace the

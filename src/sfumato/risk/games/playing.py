@@ -99,8 +99,9 @@ def scores(game: Playable, member: bool, trials: int, score: Score, randomness: 
     return np.concatenate([score(game.draw(member, part, randomness)) for part in chunks(trials, game.width)])
 
 
-def play(attack: str, threat: ThreatModel, game: Playable, score: Score, randomness: Randomness, trials: int,
-         level: float) -> AttackResult:  # fmt: skip
+def play(
+    attack: str, threat: ThreatModel, game: Playable, score: Score, randomness: Randomness, trials: int, level: float
+) -> AttackResult:
     """Play the game with as many members as others, and once more where no release holds the target."""
     require_trials(trials, level)
     members = trials // 2
@@ -110,11 +111,20 @@ def play(attack: str, threat: ThreatModel, game: Playable, score: Score, randomn
     # The control deals the same labels, but every release comes from the world without the target.
     blind = _right(scores(game, False, members, score, randomness), outside, randomness.generator)
     return AttackResult(
-        attack=f"{attack}, against {game.title}", threat=threat.seeing(game.seen), rate=right / trials, trials=trials,
-        baseline=0.5, interval=Interval.exact(right, trials, level), control=blind / trials,
-        control_interval=Interval.exact(blind, trials, level), auc=area_under_curve(inside, outside),
-        ceiling=game.ceiling, claim=game.claim, optimal=game.optimal, notes=(*_target_note(game), NEVER_RELEASED),
-    )  # fmt: skip
+        attack=f"{attack}, against {game.title}",
+        threat=threat.seeing(game.seen),
+        rate=right / trials,
+        trials=trials,
+        baseline=0.5,
+        interval=Interval.exact(right, trials, level),
+        control=blind / trials,
+        control_interval=Interval.exact(blind, trials, level),
+        auc=area_under_curve(inside, outside),
+        ceiling=game.ceiling,
+        claim=game.claim,
+        optimal=game.optimal,
+        notes=(*_target_note(game), NEVER_RELEASED),
+    )
 
 
 def _target_note(game: Playable) -> tuple[str, ...]:

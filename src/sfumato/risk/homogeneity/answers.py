@@ -45,15 +45,19 @@ def forward(curves: RiskCurves) -> Answer:
         f"If I publish this cross table with epsilon {point.epsilon:g}, how many people's {curves.sensitive} can a "
         "neighbour read off?"
     )
-    return Answer(question, (
-        f"{_of(point.record.record, people).capitalize()} in expectation, if the neighbour knows their "
-        f"{_listed(curves.identifiers)}.",
-        f"The neighbour reads a value for {_of(point.any.record, people)}; {percent(point.ppv.record)} of these "
-        "readings are right.",
-        f"Without any noise {_of(limits.ceiling.record, people)} could be read off. Even pure noise leaves "
-        f"{percent(limits.floor.record)}: where it empties all counts but one, that one is right by chance.",
-        f"Yardstick: naming the most common {curves.sensitive} for everybody is right for {percent(curves.baseline)}.",
-    ))  # fmt: skip
+    return Answer(
+        question,
+        (
+            f"{_of(point.record.record, people).capitalize()} in expectation, if the neighbour knows their "
+            f"{_listed(curves.identifiers)}.",
+            f"The neighbour reads a value for {_of(point.any.record, people)}; {percent(point.ppv.record)} of these "
+            "readings are right.",
+            f"Without any noise {_of(limits.ceiling.record, people)} could be read off. Even pure noise leaves "
+            f"{percent(limits.floor.record)}: where it empties all counts but one, that one is right by chance.",
+            f"Yardstick: naming the most common {curves.sensitive} for everybody is right for "
+            f"{percent(curves.baseline)}.",
+        ),
+    )
 
 
 def inverse(curves: RiskCurves) -> Answer:
@@ -69,10 +73,14 @@ def inverse(curves: RiskCurves) -> Answer:
         return Answer(question, (f"{_sentence(choice.statement)}", f"The risk is {what[:-1]}."))
     if math.isinf(choice.safe[1]):
         return Answer(question, (f"Every epsilon: without any noise {what} is {percent(choice.ceiling)}.",))
-    return Answer(question, (
-        f"Every epsilon up to {rounded_down(choice.safe[1])} keeps {what} at {percent(choice.target)} or less.",
-        _others(curves), at_reference(curves.reference, curves),
-    ))  # fmt: skip
+    return Answer(
+        question,
+        (
+            f"Every epsilon up to {rounded_down(choice.safe[1])} keeps {what} at {percent(choice.target)} or less.",
+            _others(curves),
+            at_reference(curves.reference, curves),
+        ),
+    )
 
 
 def _others(curves: RiskCurves) -> str:
@@ -92,10 +100,14 @@ def attacker(curves: RiskCurves) -> tuple[str, ...]:
     """Say who attacks, what they know and what they do."""
     law = "discrete Laplace (geometric)" if curves.mechanism == "geometric" else "Laplace"
     noise = f"Every count gets {law} noise of scale {curves.sensitivity:g} / epsilon (adjacency {curves.adjacency})"
-    same = "" if curves.mechanism == "geometric" else (
-        " and is rounded. Sfumato releases discrete noise, which at the same epsilon carries more of this risk: "
-        "use --mechanism geometric for what is really released"
-    )  # fmt: skip
+    same = (
+        ""
+        if curves.mechanism == "geometric"
+        else (
+            " and is rounded. Sfumato releases discrete noise, which at the same epsilon carries more of this risk: "
+            "use --mechanism geometric for what is really released"
+        )
+    )
     return (
         f"Goal: to learn a person's {curves.sensitive}. Knowledge: the person is in the table, and their "
         f"{_listed(curves.identifiers)}. Method: look up the person's cell in the published table and, where exactly "

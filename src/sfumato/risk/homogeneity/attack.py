@@ -64,10 +64,14 @@ def _measure(original: np.ndarray, released: np.ndarray) -> AttackResult:
     held = original[np.arange(len(original)), named]
     success = np.where(read, held / original.sum(axis=1), 0.0)
     return AttackResult(
-        cells=len(original), any=_rate(read.astype(float)), conservative=_rate((read & (held > 0)).astype(float)),
-        record=_rate(success), ppv=float(success.sum() / read.sum()) if read.any() else math.nan,
-        baseline=float(original.sum(axis=0).max() / original.sum()), success=success,
-    )  # fmt: skip
+        cells=len(original),
+        any=_rate(read.astype(float)),
+        conservative=_rate((read & (held > 0)).astype(float)),
+        record=_rate(success),
+        ppv=float(success.sum() / read.sum()) if read.any() else math.nan,
+        baseline=float(original.sum(axis=0).max() / original.sum()),
+        success=success,
+    )
 
 
 def _rate(values: Array) -> AttackRate:

@@ -131,10 +131,13 @@ def companions(
     gap = shares - overall
     steps = max(counts.shape[1] - 1, 1)
     return Companions(
-        cells=len(counts), records=int(sizes.sum()), k_anonymity=int(sizes.min()),
-        distinct_l=int((counts > 0).sum(axis=1).min()), entropy_l=float(np.exp((-shares * logs).sum(axis=1).min())),
+        cells=len(counts),
+        records=int(sizes.sum()),
+        k_anonymity=int(sizes.min()),
+        distinct_l=int((counts > 0).sum(axis=1).min()),
+        entropy_l=float(np.exp((-shares * logs).sum(axis=1).min())),
         t_closeness=float(np.abs(gap).sum(axis=1).max() / 2),
         t_closeness_ordered=float(np.abs(np.cumsum(gap, axis=1))[:, :-1].sum(axis=1).max() / steps),
         homogeneous_cells=float(cells.homogeneous.mean()),
         homogeneous_records=float(sizes[cells.homogeneous].sum() / sizes.sum()),
-    )  # fmt: skip
+    )

@@ -54,10 +54,16 @@ def epsilon_grid(low: float = RANGE[0], high: float = RANGE[1], points: int = PO
 
 
 def curves(
-    cells: Cells, epsilons: Sequence[float] | None = None, sensitivity: float | None = None, utility: bool = True,
-    target: float | None = None, mechanism: str = "geometric", view: View = "record", weights: Weights = "cell",
+    cells: Cells,
+    epsilons: Sequence[float] | None = None,
+    sensitivity: float | None = None,
+    utility: bool = True,
+    target: float | None = None,
+    mechanism: str = "geometric",
+    view: View = "record",
+    weights: Weights = "cell",
     pilot: str | None = None,
-) -> RiskCurves:  # fmt: skip
+) -> RiskCurves:
     """Return risk and utility of publishing the cross table of identifiers and sensitive column, against epsilon.
 
     ``sensitivity`` follows from the schema unless given: 1 under add-remove (k for k rows a person), 2 under replace.
@@ -74,14 +80,24 @@ def curves(
     safe = math.inf if choice is None or choice.safe is None else choice.safe[1]
     reference = example if math.isinf(safe) else risk.at(safe)
     return RiskCurves(
-        **_facts(cells, counts), mechanism=mechanism, sensitivity=delta, view=view, weights=weights, pilot=pilot,
-        points=tuple(risk.at(epsilon) for epsilon in grid), example=example, reference=reference,
-        guesses=tuple(_guess_point(found) for found in guessed), distinct_cells=len(risk.rows),
-        guessed_cells=min((found.cells for found in guessed), default=0), limits=risk.limits(),
+        **_facts(cells, counts),
+        mechanism=mechanism,
+        sensitivity=delta,
+        view=view,
+        weights=weights,
+        pilot=pilot,
+        points=tuple(risk.at(epsilon) for epsilon in grid),
+        example=example,
+        reference=reference,
+        guesses=tuple(_guess_point(found) for found in guessed),
+        distinct_cells=len(risk.rows),
+        guessed_cells=min((found.cells for found in guessed), default=0),
+        limits=risk.limits(),
         utility=_utility(marginal_distances(cells, few, delta, mechanism)) if utility else None,
-        worst=_worst(cells, local(counts, risk.law(reference.epsilon), "record")), companions=beside.as_dict(),
+        worst=_worst(cells, local(counts, risk.law(reference.epsilon), "record")),
+        companions=beside.as_dict(),
         choice=choice,
-    )  # fmt: skip
+    )
 
 
 def _facts(cells: Cells, counts: Counts) -> dict[str, Any]:
@@ -153,10 +169,16 @@ class _Risk:
             "plurality": (1 - alike) / classes,
             "soft": (1 - alike) / classes,
         }
-        ceilings = {"record": same, "any": same, "plurality": self.average(shares.max(axis=1)),
-                    "soft": self.average((shares**2).sum(axis=1))}  # fmt: skip
-        found = {name: Limits(floor=Average(cell=floor, record=floor), ceiling=ceilings[name])
-                 for name, floor in floors.items()}  # fmt: skip
+        ceilings = {
+            "record": same,
+            "any": same,
+            "plurality": self.average(shares.max(axis=1)),
+            "soft": self.average((shares**2).sum(axis=1)),
+        }
+        found = {
+            name: Limits(floor=Average(cell=floor, record=floor), ceiling=ceilings[name])
+            for name, floor in floors.items()
+        }
         return {"conservative": Limits(floor=self.average(present * alike), ceiling=same), **found}
 
 
@@ -189,11 +211,14 @@ def _worst(cells: Cells, risk: Array) -> tuple[WorstCell, ...]:
     top = cells.counts.argmax(axis=1)
     return tuple(
         WorstCell(
-            identifiers={name: _word(label) for name, label in cells.label(int(i)).items()}, people=int(cells.sizes[i]),
-            value=_word(labels[top[i]]), share=float(cells.counts[i, top[i]] / cells.sizes[i]), risk=float(risk[i]),
+            identifiers={name: _word(label) for name, label in cells.label(int(i)).items()},
+            people=int(cells.sizes[i]),
+            value=_word(labels[top[i]]),
+            share=float(cells.counts[i, top[i]] / cells.sizes[i]),
+            risk=float(risk[i]),
         )
         for i in order
-    )  # fmt: skip
+    )
 
 
 def _word(label: object) -> str:

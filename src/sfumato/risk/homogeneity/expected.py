@@ -70,8 +70,10 @@ class NegativeBinomial:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.r) and self.r > 0 and 0 < self.pi < 1):
-            raise RiskError(f"r must be above 0 and pi in (0, 1), found {self.r!r}, {self.pi!r}",
-                            next_step="give NegativeBinomial(r=2.0, pi=0.3)")  # fmt: skip
+            raise RiskError(
+                f"r must be above 0 and pi in (0, 1), found {self.r!r}, {self.pi!r}",
+                next_step="give NegativeBinomial(r=2.0, pi=0.3)",
+            )
 
     def pmf(self, n: NDArray[np.int64]) -> Array:
         """Return the probability of each size."""

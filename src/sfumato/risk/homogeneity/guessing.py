@@ -57,9 +57,11 @@ def _fits(rows: Counts, law: NoiseLaw) -> bool:
 def _guess(sample: tuple[Counts, Array, Array], epsilon: float, law: NoiseLaw) -> Guess:
     rows, by_cell, by_record = sample
     return Guess(
-        epsilon, _averages(plurality(rows, law).risk, by_cell, by_record),
-        _averages(soft(rows, law).risk, by_cell, by_record), len(rows),
-    )  # fmt: skip
+        epsilon,
+        _averages(plurality(rows, law).risk, by_cell, by_record),
+        _averages(soft(rows, law).risk, by_cell, by_record),
+        len(rows),
+    )
 
 
 def _averages(risk: Array, by_cell: Array, by_record: Array) -> tuple[float, float]:

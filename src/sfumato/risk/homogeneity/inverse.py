@@ -78,9 +78,13 @@ class EpsilonChoice:
 
 
 def epsilon_for(
-    target: float, counts: ArrayLike, mechanism: str = "geometric", view: View = "record",
-    weights: Literal["cell", "record"] = "cell", sensitivity: float = 1,
-) -> EpsilonChoice:  # fmt: skip
+    target: float,
+    counts: ArrayLike,
+    mechanism: str = "geometric",
+    view: View = "record",
+    weights: Literal["cell", "record"] = "cell",
+    sensitivity: float = 1,
+) -> EpsilonChoice:
     """Return every epsilon whose average risk is at most ``target``.
 
     Choosing epsilon on the confidential table makes epsilon itself depend on the data: use a public or earlier table,

@@ -175,9 +175,14 @@ def _sample(occupied: _Occupied, order: int, rng: np.random.Generator) -> list[t
 
 
 def _of_order(
-    occupied: _Occupied, sets: Sequence[tuple[int, ...]], order: int, epsilons: Sequence[float], laws: _Laws,
-    draws: int, rng: np.random.Generator,
-) -> list[Distance]:  # fmt: skip
+    occupied: _Occupied,
+    sets: Sequence[tuple[int, ...]],
+    order: int,
+    epsilons: Sequence[float],
+    laws: _Laws,
+    draws: int,
+    rng: np.random.Generator,
+) -> list[Distance]:
     keys: list[tuple[Way, float]] = [(way, epsilon) for way in ("cross", "direct") for epsilon in epsilons]
     means = np.zeros((len(sets), len(keys)))
     for row, columns in enumerate(sets):

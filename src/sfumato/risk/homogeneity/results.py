@@ -111,8 +111,14 @@ class Choice(Part):
     @classmethod
     def of(cls, found: EpsilonChoice) -> Choice:
         """Return the choice as it is saved."""
-        return cls(target=found.target, intervals=found.intervals, safe=found.safe, floor=found.floor,
-                   ceiling=found.ceiling, statement=found.statement())  # fmt: skip
+        return cls(
+            target=found.target,
+            intervals=found.intervals,
+            safe=found.safe,
+            floor=found.floor,
+            ceiling=found.ceiling,
+            statement=found.statement(),
+        )
 
 
 class RiskCurves(Part):

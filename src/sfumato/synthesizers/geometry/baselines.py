@@ -24,10 +24,16 @@ from sfumato.utility.clusters import STARTS, kmeans
 
 
 def nonprivate_geometry(
-    rows: ArrayLike, clusters: int, low: Sequence[float] | None, high: Sequence[float] | None,
-    discrete: Sequence[bool] | None, generator: np.random.Generator, *, rounding: Rounding = "published",
+    rows: ArrayLike,
+    clusters: int,
+    low: Sequence[float] | None,
+    high: Sequence[float] | None,
+    discrete: Sequence[bool] | None,
+    generator: np.random.Generator,
+    *,
+    rounding: Rounding = "published",
     starts: int = STARTS,
-) -> PublishedGeometry:  # fmt: skip
+) -> PublishedGeometry:
     """Return the paper's first baseline: the same reconstruction without any noise."""
     return published_geometry(
         rows, clusters, math.inf, low, high, discrete, generator, rounding=rounding, starts=starts
@@ -35,10 +41,17 @@ def nonprivate_geometry(
 
 
 def coordinate_noise(
-    rows: ArrayLike, clusters: int, epsilon: float, low: Sequence[float] | None, high: Sequence[float] | None,
-    discrete: Sequence[bool] | None, generator: np.random.Generator, *, rounding: Rounding = "published",
+    rows: ArrayLike,
+    clusters: int,
+    epsilon: float,
+    low: Sequence[float] | None,
+    high: Sequence[float] | None,
+    discrete: Sequence[bool] | None,
+    generator: np.random.Generator,
+    *,
+    rounding: Rounding = "published",
     starts: int = STARTS,
-) -> Numbers:  # fmt: skip
+) -> Numbers:
     """Return the paper's second baseline: Laplace noise of scale Delta / epsilon on every value. Also no guarantee."""
     values, bounds = checked_table(rows, clusters, low, high, discrete)
     require_choices(epsilon, "single", rounding)

@@ -113,8 +113,7 @@ def sum_products(rows: Any, mean: Any, factor: Any, longest: float, sums: Any) -
 
 
 @compiled
-def count_plane(rows: Any, mean: Any, factor: Any, plane: Any, low: Any, per_width: Any,
-                counts: Any) -> None:  # fmt: skip
+def count_plane(rows: Any, mean: Any, factor: Any, plane: Any, low: Any, per_width: Any, counts: Any) -> None:
     """Count the cells of a grid in the plane; what lies outside counts at the border."""
     columns = rows.shape[1]
     scaled = np.empty(columns)
@@ -131,8 +130,7 @@ def count_plane(rows: Any, mean: Any, factor: Any, plane: Any, low: Any, per_wid
 
 
 @compiled
-def sum_steps(rows: Any, mean: Any, factor: Any, centres: Any, longest: float, counts: Any,
-              sums: Any) -> None:  # fmt: skip
+def sum_steps(rows: Any, mean: Any, factor: Any, centres: Any, longest: float, counts: Any, sums: Any) -> None:
     """Count the rows nearest to each centre, and add up their steps away from it, shrunk to ``longest``."""
     columns = rows.shape[1]
     scaled, whole = np.empty(columns), np.empty(columns, np.int64)
@@ -149,8 +147,7 @@ def sum_steps(rows: Any, mean: Any, factor: Any, centres: Any, longest: float, c
 
 
 @compiled
-def count_radii(rows: Any, mean: Any, factor: Any, centres: Any, per_width: float,
-                counts: Any) -> None:  # fmt: skip
+def count_radii(rows: Any, mean: Any, factor: Any, centres: Any, per_width: float, counts: Any) -> None:
     """Count rows by nearest centre and distance to it; what lies beyond the last edge counts in the last bin."""
     scaled = np.empty(rows.shape[1])
     for i in range(rows.shape[0]):
@@ -208,8 +205,20 @@ def round_value(value: float, coin: float) -> float:
 
 
 @compiled
-def place_rows(labels: Any, radii: Any, normals: Any, coins: Any, centres: Any, shape: Any, slope: Any, shift: Any,
-               low: Any, high: Any, whole: Any, drawn: Any) -> None:  # fmt: skip
+def place_rows(
+    labels: Any,
+    radii: Any,
+    normals: Any,
+    coins: Any,
+    centres: Any,
+    shape: Any,
+    slope: Any,
+    shift: Any,
+    low: Any,
+    high: Any,
+    whole: Any,
+    drawn: Any,
+) -> None:
     """Write rows at random directions around their centres, in units of the data, inside the box."""
     columns = drawn.shape[1]
     for i in range(drawn.shape[0]):

@@ -107,8 +107,14 @@ class GeometryPlan:
     @cached_property
     def grid(self) -> GridPlan:
         """The noisy grid of up to three columns."""
-        return GridPlan(axes=self.axes, epsilon=self.epsilon, n_pub=self.n_pub, adjacency=self.adjacency,
-                        most_cells=LARGEST_GEOMETRY_GRID, coarseness=GRID_COARSENESS)  # fmt: skip
+        return GridPlan(
+            axes=self.axes,
+            epsilon=self.epsilon,
+            n_pub=self.n_pub,
+            adjacency=self.adjacency,
+            most_cells=LARGEST_GEOMETRY_GRID,
+            coarseness=GRID_COARSENESS,
+        )
 
     @property
     def rounds(self) -> int:
@@ -140,8 +146,14 @@ class GeometryPlan:
     @property
     def _cells(self) -> dict[str, int]:
         d, k = len(self.axes), self.clusters
-        return {"scales": 1 + 2 * d, "products": d * (d + 1) // 2, "plane": self.plane_side**2, "sizes": k,
-                "steps": k * d, "radii": k * BINS}  # fmt: skip
+        return {
+            "scales": 1 + 2 * d,
+            "products": d * (d + 1) // 2,
+            "plane": self.plane_side**2,
+            "sizes": k,
+            "steps": k * d,
+            "radii": k * BINS,
+        }
 
     @property
     def _units(self) -> dict[str, int]:

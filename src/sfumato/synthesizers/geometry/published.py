@@ -102,10 +102,18 @@ class PublishedGeometry:
 
 
 def published_geometry(
-    rows: ArrayLike, clusters: int, epsilon: float, low: Sequence[float] | None, high: Sequence[float] | None,
-    discrete: Sequence[bool] | None, generator: np.random.Generator, *, reflection: Reflection = "single",
-    rounding: Rounding = "published", starts: int = STARTS,
-) -> PublishedGeometry:  # fmt: skip
+    rows: ArrayLike,
+    clusters: int,
+    epsilon: float,
+    low: Sequence[float] | None,
+    high: Sequence[float] | None,
+    discrete: Sequence[bool] | None,
+    generator: np.random.Generator,
+    *,
+    reflection: Reflection = "single",
+    rounding: Rounding = "published",
+    starts: int = STARTS,
+) -> PublishedGeometry:
     """Run algorithm 1 on rows of numbers: a heuristic without differential privacy.
 
     ``low`` and ``high`` have one bound for each column, infinite or left out where there is none; ``discrete`` says
@@ -130,10 +138,18 @@ def published_geometry(
     radii = np.maximum(0.0, true_radii + laplace(generator, scale, true_radii.shape))
     points = np.clip(in_balls(centroids[found.labels], radii, generator), standard.low, standard.high)
     return PublishedGeometry(
-        rows=finish(standard.back(points), bounds, rounding, generator), labels=found.labels, standard=standard,
-        true_centroids=found.centroids, noisy_centroids=noisy, centroids=centroids, true_radii=true_radii, radii=radii,
-        points=points, delta=delta, noise_scale=scale,
-    )  # fmt: skip
+        rows=finish(standard.back(points), bounds, rounding, generator),
+        labels=found.labels,
+        standard=standard,
+        true_centroids=found.centroids,
+        noisy_centroids=noisy,
+        centroids=centroids,
+        true_radii=true_radii,
+        radii=radii,
+        points=points,
+        delta=delta,
+        noise_scale=scale,
+    )
 
 
 def largest_distance(centroids: Numbers) -> float:
@@ -235,8 +251,13 @@ def finish(values: Numbers, bounds: Bounds, rounding: Rounding, generator: np.ra
     return np.clip(rounded, low, np.where(bounds.discrete, np.floor(bounds.high), bounds.high))
 
 
-def checked_table(rows: ArrayLike, clusters: int, low: Sequence[float] | None, high: Sequence[float] | None,
-                  discrete: Sequence[bool] | None) -> tuple[Numbers, Bounds]:  # fmt: skip
+def checked_table(
+    rows: ArrayLike,
+    clusters: int,
+    low: Sequence[float] | None,
+    high: Sequence[float] | None,
+    discrete: Sequence[bool] | None,
+) -> tuple[Numbers, Bounds]:
     """Return the rows and their bounds, or refuse with everything that is wrong."""
     if clusters < 2:
         raise PlanError(f"{clusters} clusters asked for", next_step="ask for at least 2: the noise follows from them")
@@ -249,8 +270,11 @@ def checked_table(rows: ArrayLike, clusters: int, low: Sequence[float] | None, h
     )
     problems = _bound_problems(bounds, wide) or _row_problems(values, bounds, clusters)
     if problems:
-        raise TableError("cluster geometry cannot be run on these rows", problems,
-                         "leave constant columns out, and give bounds that hold for every row")  # fmt: skip
+        raise TableError(
+            "cluster geometry cannot be run on these rows",
+            problems,
+            "leave constant columns out, and give bounds that hold for every row",
+        )
     return values, bounds
 
 

@@ -51,8 +51,13 @@ class PrivateRelease:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, method: ClusterGeometry, schema: Schema, columns: tuple[Column, ...], rows: int | None,
-           ) -> PrivateRelease:  # fmt: skip
+    def of(
+        cls,
+        method: ClusterGeometry,
+        schema: Schema,
+        columns: tuple[Column, ...],
+        rows: int | None,
+    ) -> PrivateRelease:
         """Return the release, from public facts alone."""
         sound_rows(rows)
         one_row_per_person(schema, method.name)
@@ -60,9 +65,14 @@ class PrivateRelease:
         levels = tuple(column for column in columns if not has_axis(column))
         share = exact(method.level_share) if levels else Fraction(0)
         size, notes = expected(schema, method.expected_rows, rows)
-        plan = GeometryPlan(axes=tuple(axis_of(column) for column in ordered), clusters=method.clusters,
-                            epsilon=exact(method.epsilon or 0) * (1 - share), delta=_delta(method, ordered), n_pub=size,
-                            adjacency=schema.adjacency)  # fmt: skip
+        plan = GeometryPlan(
+            axes=tuple(axis_of(column) for column in ordered),
+            clusters=method.clusters,
+            epsilon=exact(method.epsilon or 0) * (1 - share),
+            delta=_delta(method, ordered),
+            n_pub=size,
+            adjacency=schema.adjacency,
+        )
         return cls(method, schema, ordered, levels, plan, notes)
 
     @property
@@ -75,16 +85,27 @@ class PrivateRelease:
         """One noisy table of cluster by level for each column of levels."""
         moved = 2 if self.schema.adjacency == "replace" else 1
         return tuple(
-            Part(stage=f"cluster x {c.name}", cells=self.method.clusters * c.size, sensitivity=moved,
-                 scale=laplace_scale(self.level_epsilon / len(self.levels), moved))
+            Part(
+                stage=f"cluster x {c.name}",
+                cells=self.method.clusters * c.size,
+                sensitivity=moved,
+                scale=laplace_scale(self.level_epsilon / len(self.levels), moved),
+            )
             for c in self.levels
-        )  # fmt: skip
+        )
 
     def plan(self, rows: int | None, randomness: str) -> Plan:
         """Return cost and needs."""
         facts = event_facts(self.method.name, self.schema, randomness)
-        events = [Event(kind=self.geometry.kind, epsilon=text(exact(self.geometry.epsilon)),
-                        delta=text(exact(self.geometry.delta)), parts=self.geometry.parts, **facts)]  # fmt: skip
+        events = [
+            Event(
+                kind=self.geometry.kind,
+                epsilon=text(exact(self.geometry.epsilon)),
+                delta=text(exact(self.geometry.delta)),
+                parts=self.geometry.parts,
+                **facts,
+            )
+        ]
         if self.levels:
             events.append(
                 Event(kind="discrete-laplace", epsilon=text(self.level_epsilon), parts=self.level_parts, **facts)
@@ -94,11 +115,19 @@ class PrivateRelease:
         memory = self._memory(stages, count)
         refuse_memory(memory, "the geometry and its rows", "ask for fewer rows, clusters or columns")
         return Plan(
-            method=self.method.name, table=self.schema.name, adjacency=self.schema.adjacency, unit=unit_of(self.schema),
-            epsilon=text(exact(self.method.epsilon or 0)), delta=text(exact(self.geometry.delta)), stages=stages,
-            events=tuple(events), cells=sum(stage.cells for stage in stages), memory_bytes=memory, rows=count,
+            method=self.method.name,
+            table=self.schema.name,
+            adjacency=self.schema.adjacency,
+            unit=unit_of(self.schema),
+            epsilon=text(exact(self.method.epsilon or 0)),
+            delta=text(exact(self.geometry.delta)),
+            stages=stages,
+            events=tuple(events),
+            cells=sum(stage.cells for stage in stages),
+            memory_bytes=memory,
+            rows=count,
             notes=self.notes,
-        )  # fmt: skip
+        )
 
     def _memory(self, stages: tuple[Stage, ...], count: int | None) -> int:
         """Return the bytes of the counts, of the drawn rows, and of the distances of points to every centre."""
@@ -111,18 +140,31 @@ class PrivateRelease:
         cost = exact(self.geometry.epsilon)
         shares = {} if grid else self.geometry.shares
         return tuple(
-            Stage(name=part.stage, cells=part.cells,
-                  noise="discrete laplace" if grid else "discrete gaussian, on a lattice",
-                  scale=part.scale if grid else part.scale / part.sensitivity, epsilon=text(cost) if grid else "joint",
-                  share=text((cost / whole * exact(str(shares.get(part.stage, 1)))).limit_denominator(10**6)))
+            Stage(
+                name=part.stage,
+                cells=part.cells,
+                noise="discrete laplace" if grid else "discrete gaussian, on a lattice",
+                scale=part.scale if grid else part.scale / part.sensitivity,
+                epsilon=text(cost) if grid else "joint",
+                share=text((cost / whole * exact(str(shares.get(part.stage, 1)))).limit_denominator(10**6)),
+            )
             for part in self.geometry.parts
-        )  # fmt: skip
+        )
 
     def _level_stages(self) -> tuple[Stage, ...]:
         each = self.level_epsilon / len(self.levels) if self.levels else Fraction(0)
         share = text((each / exact(self.method.epsilon or 1)).limit_denominator(10**6))
-        return tuple(Stage(name=part.stage, cells=part.cells, noise="discrete laplace", scale=part.scale,
-                           epsilon=text(each), share=share) for part in self.level_parts)  # fmt: skip
+        return tuple(
+            Stage(
+                name=part.stage,
+                cells=part.cells,
+                noise="discrete laplace",
+                scale=part.scale,
+                epsilon=text(each),
+                share=share,
+            )
+            for part in self.level_parts
+        )
 
     def run(self, table: Table, plan: Plan, randomness: Randomness) -> Output:
         """Measure the geometry in a few passes, the levels in one more, and draw rows."""
@@ -139,8 +181,10 @@ class PrivateRelease:
             return found
 
         sampled = sample_values(self.schema, draw, count, generator)
-        statistics = _statistics(geometry, self.ordered) | {"rows_redrawn_for_rules": sampled.redrawn,
-                                                            "rows_replaced_for_rules": sampled.replaced}  # fmt: skip
+        statistics = _statistics(geometry, self.ordered) | {
+            "rows_redrawn_for_rules": sampled.redrawn,
+            "rows_replaced_for_rules": sampled.replaced,
+        }
         return Output({("synthetic",): rows_table(self.schema, sampled.values)}, single=True, statistics=statistics)
 
     def _levels(self, table: Table, geometry: PrivateGeometry, randomness: Randomness) -> list[NDArray[np.float64]]:
@@ -152,8 +196,10 @@ class PrivateRelease:
             labels = geometry.assign(matrix(values, self.ordered))
             for found, column in zip(counts, self.levels, strict=True):
                 np.add.at(found, (labels, values[column.name]), 1)
-        noisy = [add_laplace_scale(found, part.scale, randomness)
-                 for found, part in zip(counts, self.level_parts, strict=True)]  # fmt: skip
+        noisy = [
+            add_laplace_scale(found, part.scale, randomness)
+            for found, part in zip(counts, self.level_parts, strict=True)
+        ]
         return [_shares(found) for found in noisy]
 
 
@@ -174,6 +220,9 @@ def _shares(noisy: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def _statistics(geometry: PrivateGeometry, ordered: tuple[Column, ...]) -> dict[str, Any]:
     return {
-        "noisy_total": geometry.total, "clusters": geometry.clusters, "centre_columns": [c.name for c in ordered],
-        "centres": np.round(geometry.centres, 6).tolist(), "shares_of_clusters": np.round(geometry.shares, 6).tolist(),
-    }  # fmt: skip
+        "noisy_total": geometry.total,
+        "clusters": geometry.clusters,
+        "centre_columns": [c.name for c in ordered],
+        "centres": np.round(geometry.centres, 6).tolist(),
+        "shares_of_clusters": np.round(geometry.shares, 6).tolist(),
+    }

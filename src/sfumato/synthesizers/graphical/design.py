@@ -75,8 +75,9 @@ class Design:
         """Groups that each column may have at most."""
         limit = self.binning.most_groups
         columns = [self.fine[name] for name in self.names]
-        return tuple(c.size if limit is None or not c.is_ordered else min(c.size, limit + int(c.missing))
-                     for c in columns)  # fmt: skip
+        return tuple(
+            c.size if limit is None or not c.is_ordered else min(c.size, limit + int(c.missing)) for c in columns
+        )
 
     @cached_property
     def fine(self) -> Schema:
@@ -95,15 +96,27 @@ class Design:
         self.refuse()
         count = rows if rows is not None else self.schema.rows
         memory = self.memory(count or 0)
-        refuse_memory(memory, f"counting {len(self.weights):,} tables and drawing {count or 0:,} rows",
-                      "use fewer columns or workload='2-way'")  # fmt: skip
+        refuse_memory(
+            memory,
+            f"counting {len(self.weights):,} tables and drawing {count or 0:,} rows",
+            "use fewer columns or workload='2-way'",
+        )
         stages = self._stages()
         return Plan(
-            method=self.method, table=self.schema.name, adjacency=self.schema.adjacency, unit=unit_of(self.schema),
-            epsilon=text(exact(self.epsilon)), delta=text(exact(self.delta)), stages=stages,
-            events=(self._event(stages, randomness),), cells=sum(stage.cells for stage in stages),
-            memory_bytes=memory, rows=count, seconds=self.seconds(), notes=self._notes(),
-        )  # fmt: skip
+            method=self.method,
+            table=self.schema.name,
+            adjacency=self.schema.adjacency,
+            unit=unit_of(self.schema),
+            epsilon=text(exact(self.epsilon)),
+            delta=text(exact(self.delta)),
+            stages=stages,
+            events=(self._event(stages, randomness),),
+            cells=sum(stage.cells for stage in stages),
+            memory_bytes=memory,
+            rows=count,
+            seconds=self.seconds(),
+            notes=self._notes(),
+        )
 
     def memory(self, rows: int) -> int:
         """Return the bytes that the run needs at most."""
@@ -129,8 +142,11 @@ class Design:
         if not problems:
             problems += self._size_problems() + self._coordinate_problems()
         if problems:
-            raise PlanError(f"cannot plan {self.method} on table {self.schema.name!r}", problems,
-                            "correct the parameters; 'sfumato methods' explains them")  # fmt: skip
+            raise PlanError(
+                f"cannot plan {self.method} on table {self.schema.name!r}",
+                problems,
+                "correct the parameters; 'sfumato methods' explains them",
+            )
         refuse_contradictory(self.schema, self.names)
 
     def _size_problems(self) -> list[str]:
@@ -139,8 +155,10 @@ class Design:
         needed = least * BYTES_PER_CELL / 1e6
         if needed <= self.megabytes:
             return []
-        return [f"the smallest model of these columns needs {needed:.2g} MB, its limit is {self.megabytes:g} MB: "
-                "raise model_megabytes (AIM), use fewer bins, or leave out the largest columns"]  # fmt: skip
+        return [
+            f"the smallest model of these columns needs {needed:.2g} MB, its limit is {self.megabytes:g} MB: "
+            "raise model_megabytes (AIM), use fewer bins, or leave out the largest columns"
+        ]
 
     def _coordinate_problems(self) -> list[str]:
         """The proof counts every measured cell; rounds offer only tables that keep within it, other ways must fit."""
@@ -148,31 +166,65 @@ class Design:
         needed = sum(self.fine[name].size for name in self.names) + sum(later[: self.later_tables])
         if self.rounds > 1 or needed <= MOST_COORDINATES:
             return []
-        return [f"up to {needed:,} cells would be measured, {MOST_COORDINATES:,} are what the proof allows: list fewer "
-                "levels in the schema, or leave out the largest columns"]  # fmt: skip
+        return [
+            f"up to {needed:,} cells would be measured, {MOST_COORDINATES:,} are what the proof allows: list fewer "
+            "levels in the schema, or leave out the largest columns"
+        ]
 
     def _stages(self) -> tuple[Stage, ...]:
         budget, first = self.budget(), self.first_share
         rest, sigma = 1 - first - self.choice_share, budget.sigma(budget.rho * first / len(self.names))
-        ones = [Stage(name=name, cells=self.fine[name].size, noise="discrete gaussian", scale=sigma, epsilon="joint",
-                      share=text(first / len(self.names))) for name in self.names]  # fmt: skip
-        rounds = Stage(name=self.later, cells=max(self.cells(clique) for clique in self.weights),
-                       noise="discrete gaussian", scale=budget.sigma(budget.rho * rest), epsilon="joint",
-                       share=text(rest))  # fmt: skip
+        ones = [
+            Stage(
+                name=name,
+                cells=self.fine[name].size,
+                noise="discrete gaussian",
+                scale=sigma,
+                epsilon="joint",
+                share=text(first / len(self.names)),
+            )
+            for name in self.names
+        ]
+        rounds = Stage(
+            name=self.later,
+            cells=max(self.cells(clique) for clique in self.weights),
+            noise="discrete gaussian",
+            scale=budget.sigma(budget.rho * rest),
+            epsilon="joint",
+            share=text(rest),
+        )
         if not self.choice_share:
             return (*ones, rounds)
-        choices = Stage(name=CHOICES, cells=len(self.weights), noise="exponential weights",
-                        scale=float(1 / choice_strength(budget.rho * self.choice_share)), epsilon="joint",
-                        share=text(self.choice_share))  # fmt: skip
+        choices = Stage(
+            name=CHOICES,
+            cells=len(self.weights),
+            noise="exponential weights",
+            scale=float(1 / choice_strength(budget.rho * self.choice_share)),
+            epsilon="joint",
+            share=text(self.choice_share),
+        )
         return (*ones, rounds, choices)
 
     def _event(self, stages: Sequence[Stage], randomness: str) -> Event:
         moved = 2 if self.schema.adjacency == "replace" else 1
-        parts = tuple(Part(stage=stage.name, cells=stage.cells, sensitivity=self.schema.rows_per_person,
-                           changed_cells=moved, scale=stage.scale) for stage in stages)  # fmt: skip
-        return Event(kind="gaussian-and-choices", epsilon=text(exact(self.epsilon)), delta=text(exact(self.delta)),
-                     parts=parts, note=f"rho = {float(self.budget().rho):.6g}",
-                     **event_facts(self.method, self.schema, randomness))  # fmt: skip
+        parts = tuple(
+            Part(
+                stage=stage.name,
+                cells=stage.cells,
+                sensitivity=self.schema.rows_per_person,
+                changed_cells=moved,
+                scale=stage.scale,
+            )
+            for stage in stages
+        )
+        return Event(
+            kind="gaussian-and-choices",
+            epsilon=text(exact(self.epsilon)),
+            delta=text(exact(self.delta)),
+            parts=parts,
+            note=f"rho = {float(self.budget().rho):.6g}",
+            **event_facts(self.method, self.schema, randomness),
+        )
 
     def _notes(self) -> tuple[str, ...]:
         if not self.choice_share:

@@ -17,17 +17,35 @@ from sfumato.synthesizers.graphical.model import NoisyTable
 from sfumato.synthesizers.graphical.rounds import Fitted, Problem, Round, Settings, Watch, run_rounds
 
 
-def run_both(problem: Problem, first: Sequence[NoisyTable], budget: Budget, settings: Settings,
-             randomness: Randomness, watch: Watch | None = None) -> Fitted[AveragedModel]:  # fmt: skip
+def run_both(
+    problem: Problem,
+    first: Sequence[NoisyTable],
+    budget: Budget,
+    settings: Settings,
+    randomness: Randomness,
+    watch: Watch | None = None,
+) -> Fitted[AveragedModel]:
     """Choose and measure tables in rounds, then fit a mixture to the same tables beside the tree."""
     fitted = run_rounds(problem, first, budget, settings, randomness, watch)
-    mixture = fit_mixture(problem.sizes, fitted.tables, problem.total, supports=problem.supports,
-                          generator=randomness.generator, backend=settings.backend)  # fmt: skip
+    mixture = fit_mixture(
+        problem.sizes,
+        fitted.tables,
+        problem.total,
+        supports=problem.supports,
+        generator=randomness.generator,
+        backend=settings.backend,
+    )
     return Fitted(AveragedModel(fitted.model, mixture), fitted.tables, fitted.rounds)
 
 
-def run_pairs(problem: Problem, first: Sequence[NoisyTable], budget: Budget, settings: Settings,
-              randomness: Randomness, watch: Watch | None = None) -> Fitted[MixtureModel]:  # fmt: skip
+def run_pairs(
+    problem: Problem,
+    first: Sequence[NoisyTable],
+    budget: Budget,
+    settings: Settings,
+    randomness: Randomness,
+    watch: Watch | None = None,
+) -> Fitted[MixtureModel]:
     """Measure every pair once and fit a mixture to all of them."""
     pairs = [clique for clique in problem.counts if len(clique) == 2]
     sigma = budget.sigma(budget.noise.left / len(pairs))
@@ -37,6 +55,12 @@ def run_pairs(problem: Problem, first: Sequence[NoisyTable], budget: Budget, set
         log.append(Round(len(log) + 1, clique, sigma, 0.0, budget.left_share))
         if watch is not None:
             watch(log[-1])
-    model = fit_mixture(problem.sizes, tables, problem.total, supports=problem.supports,
-                        generator=randomness.generator, backend=settings.backend)  # fmt: skip
+    model = fit_mixture(
+        problem.sizes,
+        tables,
+        problem.total,
+        supports=problem.supports,
+        generator=randomness.generator,
+        backend=settings.backend,
+    )
     return Fitted(model, tuple(tables), tuple(log))

@@ -16,8 +16,12 @@ from sfumato.synthesizers.graphical.grouping import Grouping
 Drawn = tuple[NDArray[Any], NDArray[np.bool_]]
 
 
-def expand(grouping: Grouping, codes: NDArray[Any], generator: np.random.Generator, rounding: bool = True,
-           ) -> NDArray[np.int64]:  # fmt: skip
+def expand(
+    grouping: Grouping,
+    codes: NDArray[Any],
+    generator: np.random.Generator,
+    rounding: bool = True,
+) -> NDArray[np.int64]:
     """Return a fine code for each group code.
 
     With ``rounding`` the fine codes of a group are dealt out systematically to its rows in random order, so that each
@@ -43,8 +47,11 @@ def _dealt(codes: NDArray[Any], size: int, generator: np.random.Generator) -> ND
     return places
 
 
-def _reach(grouping: Grouping, shares: NDArray[np.float64], codes: NDArray[Any],
-           ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:  # fmt: skip
+def _reach(
+    grouping: Grouping,
+    shares: NDArray[np.float64],
+    codes: NDArray[Any],
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first and the last place of each row's group that has a share, so that rounding never leaves it."""
     places = np.flatnonzero(shares > 0)
     groups = grouping.groups[grouping.order][places]
@@ -54,8 +61,9 @@ def _reach(grouping: Grouping, shares: NDArray[np.float64], codes: NDArray[Any],
     return first[codes], last[codes]
 
 
-def values_of(groupings: Sequence[Grouping], codes: NDArray[Any], generator: np.random.Generator,
-              rounding: bool = True) -> Values:  # fmt: skip
+def values_of(
+    groupings: Sequence[Grouping], codes: NDArray[Any], generator: np.random.Generator, rounding: bool = True
+) -> Values:
     """Return synthetic values by column name, from group codes: one row each, one column per grouping."""
     return {
         grouping.column.name: fine_values(grouping.column, expand(grouping, column, generator, rounding), generator)

@@ -73,8 +73,15 @@ def squared_sensitivity(schema: Schema) -> int:
     return 2 if schema.adjacency == "replace" else schema.rows_per_person**2
 
 
-def measure_first(table: Table, names: tuple[str, ...], binning: Binning, rho: Fraction, later: int, budget: Budget,
-                  randomness: Randomness) -> FirstTables:  # fmt: skip
+def measure_first(
+    table: Table,
+    names: tuple[str, ...],
+    binning: Binning,
+    rho: Fraction,
+    later: int,
+    budget: Budget,
+    randomness: Randomness,
+) -> FirstTables:
     """Pay for, count and noise the one-way tables; then group their cells, for ``later`` tables to come."""
     schema = fine_schema(table.schema, names, binning.fine_cells)
     sigma = budget.sigma(rho / len(names))

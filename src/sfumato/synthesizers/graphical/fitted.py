@@ -114,25 +114,37 @@ class FittedModel:
     def sample(self, rows: int | None = None, seed: int | None = None, rounding: bool = True) -> pa.Table:
         """Return rows; the noisy number of them unless said. A seed repeats them and is harmless (see the module)."""
         wanted = self._sound(rows)
-        refuse_memory(wanted * len(self.names) * BYTES_PER_VALUE, f"{wanted:,} rows in one table",
-                      "use stream() or write_parquet(), which hold one batch at a time")  # fmt: skip
+        refuse_memory(
+            wanted * len(self.names) * BYTES_PER_VALUE,
+            f"{wanted:,} rows in one table",
+            "use stream() or write_parquet(), which hold one batch at a time",
+        )
         return to_frame(self.draw(wanted, _generator(seed), rounding).table, "arrow", self.stamp)
 
-    def stream(self, rows: int | None = None, batch_rows: int = BATCH_ROWS, seed: int | None = None,
-               rounding: bool = True) -> Iterator[pa.Table]:  # fmt: skip
+    def stream(
+        self, rows: int | None = None, batch_rows: int = BATCH_ROWS, seed: int | None = None, rounding: bool = True
+    ) -> Iterator[pa.Table]:
         """Yield rows batch by batch, so that any number of them can be drawn in little memory."""
         return (to_frame(drawn.table, "arrow", self.stamp) for drawn in self.draws(rows, batch_rows, seed, rounding))
 
-    def draws(self, rows: int | None = None, batch_rows: int = BATCH_ROWS, seed: int | None = None,
-              rounding: bool = True) -> Iterator[Drawn]:  # fmt: skip
+    def draws(
+        self, rows: int | None = None, batch_rows: int = BATCH_ROWS, seed: int | None = None, rounding: bool = True
+    ) -> Iterator[Drawn]:
         """Yield the same batches with the number of repairs in each."""
         wanted, most = self._sound(rows), _whole(batch_rows, "batch_rows")
         generator = _generator(seed)
         sizes = (min(most, wanted - start) for start in range(0, wanted, most))
         return (self.draw(size, generator, rounding) for size in sizes)
 
-    def write_parquet(self, path: str | Path, rows: int | None = None, seed: int | None = None, rounding: bool = True,
-                      batch_rows: int = BATCH_ROWS, overwrite: bool = False) -> Path:  # fmt: skip
+    def write_parquet(
+        self,
+        path: str | Path,
+        rows: int | None = None,
+        seed: int | None = None,
+        rounding: bool = True,
+        batch_rows: int = BATCH_ROWS,
+        overwrite: bool = False,
+    ) -> Path:
         """Stream rows to one Parquet file that carries the guarantee, and return its path."""
         from sfumato.synthesizers.graphical.sample_file import PARQUET, write_rows
 

@@ -45,8 +45,10 @@ from sfumato.synthesizers.graphical.whole_file import whole_file
 FORMAT = 1
 DOCUMENT = "model.json"
 ENGINES: dict[str, type[GraphicalModel] | type[MixtureModel] | type[AveragedModel]] = {
-    "tree": GraphicalModel, "mixture": MixtureModel, "averaged": AveragedModel,
-}  # fmt: skip
+    "tree": GraphicalModel,
+    "mixture": MixtureModel,
+    "averaged": AveragedModel,
+}
 BUNDLED = "model.sfumato"
 """Name of the model's file in a bundle."""
 SLACK = 1e-6
@@ -104,10 +106,17 @@ def _document(model: FittedModel, guarantee: Guarantee, records: dict[str, Array
     from sfumato.report.document import plain
 
     return ModelDocument(
-        version=__version__, method=model.method, engine=_engine_name(model.model), names=model.names,
-        table_schema=model.schema.to_toml(), guarantee=guarantee, events=model.events, stamp=model.stamp,
-        statistics=plain(dict(model.statistics)), arrays=records,
-    )  # fmt: skip
+        version=__version__,
+        method=model.method,
+        engine=_engine_name(model.model),
+        names=model.names,
+        table_schema=model.schema.to_toml(),
+        guarantee=guarantee,
+        events=model.events,
+        stamp=model.stamp,
+        statistics=plain(dict(model.statistics)),
+        arrays=records,
+    )
 
 
 def _engine_name(engine: Engine) -> str:
@@ -135,8 +144,10 @@ def read_model(path: str | Path) -> FittedModel:
     place = Path(path)
     place = place / BUNDLED if place.is_dir() else place
     if not place.is_file():
-        raise ModelError(f"there is no fitted model at {str(path)!r}",
-                         next_step=f"give a file that save() wrote, or a bundle that holds {BUNDLED}")  # fmt: skip
+        raise ModelError(
+            f"there is no fitted model at {str(path)!r}",
+            next_step=f"give a file that save() wrote, or a bundle that holds {BUNDLED}",
+        )
     with _named_damage(place):
         members = read_members(place)
         document = _read_document(members)
@@ -171,8 +182,10 @@ def _read_document(members: Mapping[str, bytes]) -> ModelDocument:
     body: Any = json.loads(members[DOCUMENT].decode())
     found = body.get("format") if isinstance(body, dict) else None
     if found != FORMAT:
-        raise ModelError(f"a fitted model of format {found!r} is not understood",
-                         next_step=f"this release reads format {FORMAT}; use the version that wrote it")  # fmt: skip
+        raise ModelError(
+            f"a fitted model of format {found!r} is not understood",
+            next_step=f"this release reads format {FORMAT}; use the version that wrote it",
+        )
     if body.pop("seal", None) != _seal(body):
         raise ValueError(f"{DOCUMENT} was changed after it was written: its seal does not hold")
     for event in body.get("events", ()):
@@ -187,13 +200,22 @@ def _rebuilt(document: ModelDocument, arrays: Arrays) -> FittedModel:
         raise ModelError("the facts in a fitted model contradict each other", problems, AGAIN)
     columns = [_fine_column(schema[name], number, arrays) for number, name in enumerate(document.names)]
     groupings = tuple(_grouping(column, number, arrays) for number, column in enumerate(columns))
-    engine = _engine(document.engine, {name.removeprefix("engine/"): array for name, array in arrays.items()
-                                       if name.startswith("engine/")})  # fmt: skip
+    engine = _engine(
+        document.engine,
+        {name.removeprefix("engine/"): array for name, array in arrays.items() if name.startswith("engine/")},
+    )
     _refuse_engine(engine, groupings)
     return FittedModel(
-        schema=schema, names=document.names, groupings=groupings, model=engine, method=document.method,
-        guarantee=document.guarantee, events=document.events, stamp=document.stamp, statistics=document.statistics,
-    )  # fmt: skip
+        schema=schema,
+        names=document.names,
+        groupings=groupings,
+        model=engine,
+        method=document.method,
+        guarantee=document.guarantee,
+        events=document.events,
+        stamp=document.stamp,
+        statistics=document.statistics,
+    )
 
 
 def _fact_problems(document: ModelDocument, schema: Schema) -> Generator[str]:

@@ -94,8 +94,14 @@ def has_order(column: Column) -> bool:
     return column.is_ordered or column.kind == "ordinal"
 
 
-def group_column(column: Column, noisy: NDArray[Any], sigma: float, total: float, threshold: float = THRESHOLD,
-                 most_groups: int | None = None) -> Grouping:  # fmt: skip
+def group_column(
+    column: Column,
+    noisy: NDArray[Any],
+    sigma: float,
+    total: float,
+    threshold: float = THRESHOLD,
+    most_groups: int | None = None,
+) -> Grouping:
     """Merge the cells of a column by its noisy one-way counts, and shape the inside of each group by them.
 
     Without ``most_groups`` only groups below ``threshold`` standard deviations of their noise are merged. With it the
@@ -140,8 +146,12 @@ def _refuse(column: Column, noisy: NDArray[Any], sigma: float, threshold: float,
         raise PlanError(f"column {column.name!r} cannot be grouped", problems, "correct these settings")
 
 
-def _shares(column: Column, present: NDArray[np.float64], groups: NDArray[np.int64], sigma: float,
-            ) -> NDArray[np.float64]:  # fmt: skip
+def _shares(
+    column: Column,
+    present: NDArray[np.float64],
+    groups: NDArray[np.int64],
+    sigma: float,
+) -> NDArray[np.float64]:
     shares = np.ones(len(present))
     widths = column.ends - column.starts + int(column.is_discrete) if column.is_ordered else np.ones(len(present))
     for group in np.flatnonzero(np.bincount(groups) > 1):
@@ -234,8 +244,12 @@ def _count_streamed(table: Table, groupings: Sequence[Grouping], cliques: Sequen
     return counts
 
 
-def _tallied(groups: Mapping[int, NDArray[np.int32]], groupings: Sequence[Grouping], clique: Clique,
-             weights: NDArray[np.int64] | None = None) -> NDArray[np.int64]:  # fmt: skip
+def _tallied(
+    groups: Mapping[int, NDArray[np.int32]],
+    groupings: Sequence[Grouping],
+    clique: Clique,
+    weights: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
     """Return how often the groups of a clique occur together; sums of weights are exact below 2^53."""
     shape = tuple(groupings[i].size for i in clique)
     cells = np.ravel_multi_index(tuple(groups[i] for i in clique), shape)

@@ -22,8 +22,13 @@ def pool_rare(noisy: NDArray[np.float64], sigma: float, threshold: float) -> NDA
     return np.where(kept, np.cumsum(kept) - 1, kept.sum())
 
 
-def merge_neighbours(noisy: NDArray[np.float64], sigma: float, total: float, threshold: float, most: int | None,
-                      ) -> NDArray[np.int64]:  # fmt: skip
+def merge_neighbours(
+    noisy: NDArray[np.float64],
+    sigma: float,
+    total: float,
+    threshold: float,
+    most: int | None,
+) -> NDArray[np.int64]:
     """Merge neighbours, the lightest pair first, until every group stands above its noise and there are few enough.
 
     A sum of two groups that pass passes too, so the second aim never undoes the first. Atoms stay alone, and a light
@@ -42,8 +47,12 @@ def merge_neighbours(noisy: NDArray[np.float64], sigma: float, total: float, thr
     return np.repeat(np.arange(len(cells)), cells.astype(np.int64))
 
 
-def _next_pair(sums: NDArray[np.float64], weak: NDArray[np.bool_], heavy: NDArray[np.bool_], too_many: bool,
-               ) -> int | None:  # fmt: skip
+def _next_pair(
+    sums: NDArray[np.float64],
+    weak: NDArray[np.bool_],
+    heavy: NDArray[np.bool_],
+    too_many: bool,
+) -> int | None:
     """Return the pair to merge next by its left member, or None when all is well."""
     pairs = sums[:-1] + sums[1:]
     light = ~(heavy[:-1] | heavy[1:])

@@ -65,8 +65,9 @@ def _pair_weights(targets: Targets) -> NDArray[np.float64]:
         for i in range(len(clique)):
             for j in range(i + 1, len(clique)):
                 others = tuple(axis for axis in range(len(clique)) if axis not in (i, j))
-                squares = _outer([parts[axis] ** 2 if axis in others else np.ones(len(parts[axis]))
-                                  for axis in range(len(clique))])  # fmt: skip
+                squares = _outer(
+                    [parts[axis] ** 2 if axis in others else np.ones(len(parts[axis])) for axis in range(len(clique))]
+                )
                 found = (block.weight * squares).sum(axis=others)
                 rows, columns = targets.layout.block(clique[i]), targets.layout.block(clique[j])
                 weights[rows, columns] += found
@@ -101,8 +102,15 @@ def chosen_share(tables: Sequence[NoisyTable], search: Search, generator: np.ran
 
     def error(place: int) -> float:
         fresh = np.random.default_rng(seed)
-        found = descend(targets, _share(place) * threshold, search.components, fresh, search.most_steps,
-                        search.tolerance, search.backend)  # fmt: skip
+        found = descend(
+            targets,
+            _share(place) * threshold,
+            search.components,
+            fresh,
+            search.most_steps,
+            search.tolerance,
+            search.backend,
+        )
         return half_squares(judge, found.levels, found.weights)
 
     return _share(_lowest(error, PLACES, FIRST_TRIED))

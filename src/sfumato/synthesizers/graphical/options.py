@@ -153,8 +153,11 @@ def _points(column: Column, roots: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.clip(np.concatenate(beside, axis=1), *column.numeric_bounds)
 
 
-def _pieces(column: Column, here: NDArray[np.float64], roots: NDArray[np.float64],
-            ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+def _pieces(
+    column: Column,
+    here: NDArray[np.float64],
+    roots: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the ends of the pieces into which the solutions cut the bins around them and around the old value."""
     half = 0.5 if column.is_discrete else 0.0
     low, high = column.numeric_bounds
@@ -166,8 +169,9 @@ def _pieces(column: Column, here: NDArray[np.float64], roots: NDArray[np.float64
     return cuts[:, :-1], cuts[:, 1:]
 
 
-def _draw_inside(column: Column, lows: NDArray[np.float64], highs: NDArray[np.float64],
-                 generator: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+def _draw_inside(
+    column: Column, lows: NDArray[np.float64], highs: NDArray[np.float64], generator: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draw one value strictly inside each piece; return it and the length of the piece (0: it holds none)."""
     uniform = generator.random(lows.shape)
     if column.is_discrete:
@@ -223,8 +227,9 @@ def _as_numbers(bundle: Bundle, rows: Values) -> Values:
     return {n: (data if n in texts else data.astype(float), missing) for n, (data, missing) in rows.items()}
 
 
-def _differences(bundle: Bundle, rows: Values, name: str, values: NDArray[np.float64],
-                 used: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:  # fmt: skip
+def _differences(
+    bundle: Bundle, rows: Values, name: str, values: NDArray[np.float64], used: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
     """Return left minus right of each comparison (second axis); column i of several values goes to comparison i."""
     algebra = _Differences({**rows, name: (values, np.zeros(values.shape, dtype=bool))})
     for clause in bundle.clauses:

@@ -88,8 +88,9 @@ def _broken(bundle: Bundle, values: Values, broke: dict[str, int]) -> Index:
     return np.flatnonzero(~kept)
 
 
-def _kept_by_level(bundle: Bundle, columns: Sequence[Column], rules: Sequence[Rule], values: Values,
-                   broke: dict[str, int]) -> Flags:  # fmt: skip
+def _kept_by_level(
+    bundle: Bundle, columns: Sequence[Column], rules: Sequence[Rule], values: Values, broke: dict[str, int]
+) -> Flags:
     """Return which rows keep rules between levels, evaluated on cells, not rows: a dependency is a rule per level."""
     shape = tuple(column.size for column in columns)
     rows = np.ravel_multi_index([codes_of(column, *values[column.name]) for column in columns], shape)

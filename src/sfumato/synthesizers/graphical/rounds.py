@@ -94,8 +94,14 @@ class Fitted(Generic[Kind]):
     rounds: tuple[Round, ...]
 
 
-def run_rounds(problem: Problem, first: Sequence[NoisyTable], budget: Budget, settings: Settings,
-               randomness: Randomness, watch: Watch | None = None) -> Fitted[GraphicalModel]:  # fmt: skip
+def run_rounds(
+    problem: Problem,
+    first: Sequence[NoisyTable],
+    budget: Budget,
+    settings: Settings,
+    randomness: Randomness,
+    watch: Watch | None = None,
+) -> Fitted[GraphicalModel]:
     """Measure tables until the budget is spent and return the model fitted to all of them."""
     tables, log = list(first), list[Round]()
     model = fit(problem.sizes, tables, problem.total, problem.supports, None, settings.steps, settings.tolerance)
@@ -118,14 +124,29 @@ def run_rounds(problem: Problem, first: Sequence[NoisyTable], budget: Budget, se
     return Fitted(model, tuple(tables), tuple(log))
 
 
-def _measure_one(problem: Problem, model: GraphicalModel, budget: Budget, share: Fraction, for_choice: Fraction,
-                 settings: Settings, randomness: Randomness) -> NoisyTable:  # fmt: skip
+def _measure_one(
+    problem: Problem,
+    model: GraphicalModel,
+    budget: Budget,
+    share: Fraction,
+    for_choice: Fraction,
+    settings: Settings,
+    randomness: Randomness,
+) -> NoisyTable:
     """Choose a table and measure it; both are paid for before either is drawn."""
     sigma = budget.sigma(share)
     offered = _fitting(problem, model, settings, 1 - budget.left_share + float(share / budget.noise.total))
     strength = budget.strength(min(for_choice, budget.choices.left))
-    clique = pick_table(problem.counts, model.marginals(offered), problem.weights, offered, strength, sigma,
-                        problem.sensitivity, randomness)  # fmt: skip
+    clique = pick_table(
+        problem.counts,
+        model.marginals(offered),
+        problem.weights,
+        offered,
+        strength,
+        sigma,
+        problem.sensitivity,
+        randomness,
+    )
     return NoisyTable(clique, budget.noisy(problem.counts[clique], sigma, randomness), sigma)
 
 
@@ -136,5 +157,6 @@ def _fitting(problem: Problem, model: GraphicalModel, settings: Settings, used: 
     limit = max(now, used * settings.megabytes * 1e6 / BYTES_PER_CELL)
     inside = [set(clique) for clique in held]
     small = [clique for clique in problem.weights if problem.counts[clique].size <= LARGEST_TABLE]
-    return [c for c in small
-            if any(set(c) <= part for part in inside) or model_cells(problem.sizes, [*held, c]) <= limit]  # fmt: skip
+    return [
+        c for c in small if any(set(c) <= part for part in inside) or model_cells(problem.sizes, [*held, c]) <= limit
+    ]

@@ -30,8 +30,15 @@ SUPPORT_SHARE = 0.1
 """Share of the model's memory that one rule's table of forbidden cells may take."""
 
 
-def release_rows(design: Design, table: Table, plan: Plan, measure: Measure, settings: Settings, rounding: bool,
-                 randomness: Randomness) -> Output:  # fmt: skip
+def release_rows(
+    design: Design,
+    table: Table,
+    plan: Plan,
+    measure: Measure,
+    settings: Settings,
+    rounding: bool,
+    randomness: Randomness,
+) -> Output:
     """Measure, fit, draw rows."""
     from threadpoolctl import threadpool_limits
 
@@ -42,13 +49,20 @@ def release_rows(design: Design, table: Table, plan: Plan, measure: Measure, set
     with threadpool_limits(1):  # the matrices are small: a second thread costs more than it brings
         fitted = measure(problem, first.tables, budget, settings, randomness, _watch(design, table))
     model = FittedModel(
-        schema=table.schema, names=design.names, groupings=first.groupings, model=fitted.model, method=design.method,
+        schema=table.schema,
+        names=design.names,
+        groupings=first.groupings,
+        model=fitted.model,
+        method=design.method,
         statistics=_statistics(design, first, fitted),
-    )  # fmt: skip
+    )
     count = plan.rows if plan.rows is not None else min(max(round(first.total), 1), LARGEST_SAMPLE)
     drawn = model.draw(count, randomness.generator, rounding)
-    statistics = {**model.statistics, "rows_repaired_for_rules": drawn.repaired,
-                  "rows_replaced_for_rules": drawn.replaced}  # fmt: skip
+    statistics = {
+        **model.statistics,
+        "rows_repaired_for_rules": drawn.repaired,
+        "rows_replaced_for_rules": drawn.replaced,
+    }
     return Output({("synthetic",): drawn.table}, single=True, statistics=statistics, model=model)
 
 
@@ -56,9 +70,13 @@ def _problem(design: Design, table: Table, first: FirstTables) -> Problem:
     cells = int(SUPPORT_SHARE * design.megabytes * 1e6 / 8)
     supports, _ = supports_of(table.schema, first.groupings, cells)
     return Problem(
-        sizes=first.sizes, total=first.total, counts=group_counts(table, first.groupings, list(design.weights)),
-        weights=design.weights, sensitivity=l1_sensitivity(table.schema), supports=tuple(supports),
-    )  # fmt: skip
+        sizes=first.sizes,
+        total=first.total,
+        counts=group_counts(table, first.groupings, list(design.weights)),
+        weights=design.weights,
+        sensitivity=l1_sensitivity(table.schema),
+        supports=tuple(supports),
+    )
 
 
 def _watch(design: Design, table: Table) -> Watch | None:

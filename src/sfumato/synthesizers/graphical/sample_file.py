@@ -36,8 +36,9 @@ def format_of(path: str | Path) -> str:
     """Return the format that a file name asks for."""
     suffix = Path(path).suffix.lower()
     if suffix not in WRITERS:
-        raise ModelError(f"{str(path)!r} ends in neither {' nor '.join(WRITERS)}",
-                         next_step="choose a name such as people.parquet")  # fmt: skip
+        raise ModelError(
+            f"{str(path)!r} ends in neither {' nor '.join(WRITERS)}", next_step="choose a name such as people.parquet"
+        )
     return suffix
 
 
@@ -46,8 +47,14 @@ def warning_place(target: Path) -> Path:
     return target.with_name(f"{target.name}.NOT-FOR-RELEASE.txt")
 
 
-def write_rows(model: FittedModel, path: str | Path, kind: str, batches: Iterator[Drawn], overwrite: bool = False,
-               progress: Progress | None = None) -> Written:  # fmt: skip
+def write_rows(
+    model: FittedModel,
+    path: str | Path,
+    kind: str,
+    batches: Iterator[Drawn],
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Written:
     """Write batches to one file as Parquet or CSV; when anything fails, no rows are left behind."""
     from sfumato.report.bundle import parquet_metadata, warning
 
@@ -60,8 +67,13 @@ def write_rows(model: FittedModel, path: str | Path, kind: str, batches: Iterato
     return Written(target, *counts)
 
 
-def _write(fresh: Path, opened: Callable[[Path, pa.Schema], Any], batches: Iterator[Drawn], metadata: dict[str, str],
-           progress: Progress | None) -> tuple[int, dict[str, int], int]:  # fmt: skip
+def _write(
+    fresh: Path,
+    opened: Callable[[Path, pa.Schema], Any],
+    batches: Iterator[Drawn],
+    metadata: dict[str, str],
+    progress: Progress | None,
+) -> tuple[int, dict[str, int], int]:
     rows, replaced, repaired = 0, 0, Counter[str]()
     with ExitStack() as stack:
         writer: Any = None

@@ -34,9 +34,16 @@ def whole_distance(counts: NDArray[np.int64], model: NDArray[np.float64]) -> int
     return int(np.abs(counts * UNITS - np.rint(model * UNITS).astype(np.int64)).sum())
 
 
-def pick_table(counts: Mapping[Clique, NDArray[np.int64]], model: Mapping[Clique, NDArray[np.float64]],
-               weights: Mapping[Clique, int], allowed: Sequence[Clique], strength: Fraction, sigma: float,
-               sensitivity: int, randomness: Randomness) -> Clique:  # fmt: skip
+def pick_table(
+    counts: Mapping[Clique, NDArray[np.int64]],
+    model: Mapping[Clique, NDArray[np.float64]],
+    weights: Mapping[Clique, int],
+    allowed: Sequence[Clique],
+    strength: Fraction,
+    sigma: float,
+    sensitivity: int,
+    randomness: Randomness,
+) -> Clique:
     """Return one of the allowed tables; costs strength^2 / 8 of zCDP, which the caller has paid.
 
     ``sensitivity`` is the most by which one person moves the L1 distance of counts.

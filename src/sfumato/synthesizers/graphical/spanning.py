@@ -19,8 +19,14 @@ from sfumato.synthesizers.graphical.rounds import Clique, Fitted, Problem, Round
 from sfumato.synthesizers.graphical.selection import pick_table
 
 
-def run_tree(problem: Problem, first: Sequence[NoisyTable], budget: Budget, settings: Settings,
-             randomness: Randomness, watch: Watch | None = None) -> Fitted[GraphicalModel]:  # fmt: skip
+def run_tree(
+    problem: Problem,
+    first: Sequence[NoisyTable],
+    budget: Budget,
+    settings: Settings,
+    randomness: Randomness,
+    watch: Watch | None = None,
+) -> Fitted[GraphicalModel]:
     """Choose the tree, measure its edges and fit the model."""
     start = fit(problem.sizes, first, problem.total, problem.supports, None, settings.last_steps, settings.tolerance)
     pairs = len(problem.sizes) - 1
@@ -36,8 +42,9 @@ def run_tree(problem: Problem, first: Sequence[NoisyTable], budget: Budget, sett
     return Fitted(model, tuple(tables), tuple(log))
 
 
-def _spanning_tree(problem: Problem, start: GraphicalModel, share: Fraction, budget: Budget,
-                   randomness: Randomness) -> list[Clique]:  # fmt: skip
+def _spanning_tree(
+    problem: Problem, start: GraphicalModel, share: Fraction, budget: Budget, randomness: Randomness
+) -> list[Clique]:
     """Choose edges until all columns hang together; each choice is paid for before it is drawn."""
     part = list(range(len(problem.sizes)))
     pairs = [clique for clique in problem.counts if len(clique) == 2]

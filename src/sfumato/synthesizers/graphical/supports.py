@@ -185,8 +185,12 @@ def supports_of(schema: Schema, groupings: Sequence[Grouping], most_cells: int) 
     return [table for table in tables.values() if table is not None], alone
 
 
-def _support(clique: tuple[int, ...], clauses: Sequence[Rule], groupings: Sequence[Grouping], most_cells: int,
-             ) -> Support | None:  # fmt: skip
+def _support(
+    clique: tuple[int, ...],
+    clauses: Sequence[Rule],
+    groupings: Sequence[Grouping],
+    most_cells: int,
+) -> Support | None:
     members = [groupings[number] for number in clique]
     if math.prod(member.size for member in members) > most_cells:
         return None

@@ -57,8 +57,11 @@ def _problems(names: Any, weight: Any) -> list[str]:
         return [f"{in_short(names)} is not a list of column names"]
     listed = [str(name) for name in cast(Iterable[Any], names)]
     label = " x ".join(listed) or "an empty set"
-    shape = [] if 1 <= len(set(listed)) == len(listed) <= LARGEST_SET else [
-        f"{label}: name 1 to {LARGEST_SET} columns, each once"]  # fmt: skip
+    shape = (
+        []
+        if 1 <= len(set(listed)) == len(listed) <= LARGEST_SET
+        else [f"{label}: name 1 to {LARGEST_SET} columns, each once"]
+    )
     try:
         positive(weight, "the weight")
     except PlanError as error:

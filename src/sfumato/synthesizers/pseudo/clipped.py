@@ -184,8 +184,9 @@ def _middles(side: tuple[float, float], points: int) -> Array:
     return low + (high - low) * (np.arange(points) + 0.5) / points
 
 
-def _within_cells(place: Sequence[int], sides: Sequence[tuple[float, float]], shape: Sequence[int],
-                  uniform: Uniform) -> list[float]:  # fmt: skip
+def _within_cells(
+    place: Sequence[int], sides: Sequence[tuple[float, float]], shape: Sequence[int], uniform: Uniform
+) -> list[float]:
     shifts = uniform.random(len(place))
     return [
         low + (high - low) * (index + float(shift)) / points

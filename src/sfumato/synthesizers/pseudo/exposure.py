@@ -38,22 +38,35 @@ class Exposed:
     confidential: dict[str, Any]
 
 
-def expose(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]], weighting: Weighting, copies: int,
-           factor: float, generator: np.random.Generator) -> Exposed:  # fmt: skip
+def expose(
+    models: Sequence[ColumnModel],
+    values: Mapping[str, NDArray[Any]],
+    weighting: Weighting,
+    copies: int,
+    factor: float,
+    generator: np.random.Generator,
+) -> Exposed:
     """Fit, draw one parameter for each copy, synthesise, and measure. ``factor`` is the unit of a single target."""
     scaled = _in_unit(models, values, factor)
     fitted = _fitted(models, scaled, weighting, generator)
     rows = len(next(iter(values.values())))
     kept = {name: column for name, column in scaled.items() if name not in {m.column.name for m in models}}
-    made = [synthesise_columns(models, fitted.posterior, fitted.draws, i, kept, rows, generator, factor)
-            for i in range(copies)]  # fmt: skip
+    made = [
+        synthesise_columns(models, fitted.posterior, fitted.draws, i, kept, rows, generator, factor)
+        for i in range(copies)
+    ]
     found = _claims(fitted, copies) | _chains(fitted) | _losses(fitted, generator)
     found |= {"moved_into_bounds": sum(one.moved for one in made)}
     return Exposed(tuple(one.values for one in made), found)
 
 
-def try_fit(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]], weighting: Weighting, factor: float,
-            generator: np.random.Generator) -> None:  # fmt: skip
+def try_fit(
+    models: Sequence[ColumnModel],
+    values: Mapping[str, NDArray[Any]],
+    weighting: Weighting,
+    factor: float,
+    generator: np.random.Generator,
+) -> None:
     """Fit once and keep nothing: what the model cannot take is refused here, before anything is recorded.
 
     Chains are not run twice: they take minutes.
@@ -62,8 +75,12 @@ def try_fit(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]], w
         _fitted(models, _in_unit(models, values, factor), weighting, generator)
 
 
-def _fitted(models: Sequence[ColumnModel], values: Values, weighting: Weighting, generator: np.random.Generator,
-            ) -> Fitted:  # fmt: skip
+def _fitted(
+    models: Sequence[ColumnModel],
+    values: Values,
+    weighting: Weighting,
+    generator: np.random.Generator,
+) -> Fitted:
     return weighting.fit(fit_columns(models, values, int(generator.integers(2**32))), generator)
 
 
@@ -78,17 +95,24 @@ def _in_unit(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]], 
 
 def _claims(fitted: Fitted, copies: int) -> dict[str, Any]:
     found = fitted.diagnostics()
-    more = {} if found.published_truncated_epsilon is None else {
-        "claim_by_equation_15_as_printed": found.published_truncated_epsilon}  # fmt: skip
+    more = (
+        {}
+        if found.published_truncated_epsilon is None
+        else {"claim_by_equation_15_as_printed": found.published_truncated_epsilon}
+    )
     return {
-        "claimed_epsilon": found.epsilon, "claimed_epsilon_of_all_copies": copies * found.epsilon,
-        "target_was_met": fitted.met_target, "scale_of_weights": fitted.scale, "records": found.records,
+        "claimed_epsilon": found.epsilon,
+        "claimed_epsilon_of_all_copies": copies * found.epsilon,
+        "target_was_met": fitted.met_target,
+        "scale_of_weights": fitted.scale,
+        "records": found.records,
         "sum_of_weights": found.sum_of_weights,
         "share_of_zero_weights": found.share_of_zero_weights,
         "sign_of_highest_log_density": "+" if found.highest_log_density > 0 else "-",
-        "claim_with_whole_exponent": found.whole_exponent_epsilon, "oscillation_epsilon": found.oscillation_epsilon,
+        "claim_with_whole_exponent": found.whole_exponent_epsilon,
+        "oscillation_epsilon": found.oscillation_epsilon,
         **more,
-    }  # fmt: skip
+    }
 
 
 def _chains(fitted: Fitted) -> dict[str, Any]:
@@ -117,5 +141,8 @@ def _measured_losses(fitted: Fitted, generator: np.random.Generator) -> dict[str
     left = leave_one_out(fitted.family, fitted.weighting, generator, records=odd)
     found: dict[str, Any] = {"leave_one_out_loss": left.epsilon, "leave_one_out_records": odd}
     added = add_outlier(fitted.family, fitted.weighting, OUTLIER, generator)
-    return found | {"added_outlier_loss": added.loss.epsilon, "added_outlier_claim": added.claim,
-                    "added_outlier_breaks_the_claim": added.above_claim}  # fmt: skip
+    return found | {
+        "added_outlier_loss": added.loss.epsilon,
+        "added_outlier_claim": added.claim,
+        "added_outlier_breaks_the_claim": added.above_claim,
+    }

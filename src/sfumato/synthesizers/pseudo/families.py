@@ -19,9 +19,21 @@ from sfumato.synthesizers.pseudo.regression import NormalInverseGamma, Regressio
 from sfumato.synthesizers.pseudo.regression_posterior import RegressionPosterior
 
 __all__ = [
-    "FAMILIES", "Array", "Categorical", "CategoricalPosterior", "Draws", "Family", "NormalInverseGamma", "Numbers",
-    "Posterior", "RatePosterior", "Rates", "Regression", "RegressionPosterior", "make_family",
-]  # fmt: skip
+    "FAMILIES",
+    "Array",
+    "Categorical",
+    "CategoricalPosterior",
+    "Draws",
+    "Family",
+    "NormalInverseGamma",
+    "Numbers",
+    "Posterior",
+    "RatePosterior",
+    "Rates",
+    "Regression",
+    "RegressionPosterior",
+    "make_family",
+]
 FAMILIES = ("normal", "lognormal", "categorical", "binary", "counts", "exponential")
 
 

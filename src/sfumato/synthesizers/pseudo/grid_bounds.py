@@ -103,8 +103,9 @@ def _chunk_score(squares: Any, size: int, height: float, fall: float) -> float:
 
 
 @compiled
-def _block_scores(target: Any, predictors: Any, table: Any, heights: Any, falls: Any, origins: Any, sizes: Any,
-                  scores: Any) -> None:  # fmt: skip
+def _block_scores(
+    target: Any, predictors: Any, table: Any, heights: Any, falls: Any, origins: Any, sizes: Any, scores: Any
+) -> None:
     """Score every point of every block; within a block the last axis, s, runs fastest."""
     squares = np.empty(CHUNK)
     axes, depth = len(sizes) - 1, sizes[-1]
@@ -124,8 +125,9 @@ def _block_scores(target: Any, predictors: Any, table: Any, heights: Any, falls:
 
 
 @compiled
-def _record_bound(nearest: float, low: float, high: float, log_low: float, log_high: float, first: float,
-                  width: float) -> float:  # fmt: skip
+def _record_bound(
+    nearest: float, low: float, high: float, log_low: float, log_high: float, first: float, width: float
+) -> float:
     """Return the largest score, in units and rounded up, of a residual at least ``nearest`` and s in a range."""
     if nearest <= low:
         ratio, log_s = nearest / low, log_low
@@ -138,8 +140,9 @@ def _record_bound(nearest: float, low: float, high: float, log_low: float, log_h
 
 
 @compiled
-def _block_bounds(target: Any, predictors: Any, centres: Any, halves: Any, logs: Any, first: float, width: float,
-                  bounds: Any) -> None:  # fmt: skip
+def _block_bounds(
+    target: Any, predictors: Any, centres: Any, halves: Any, logs: Any, first: float, width: float, bounds: Any
+) -> None:
     for block in range(len(centres)):
         log_low, log_high = logs[block, 0], logs[block, 1]
         low, high = math.exp(log_low), math.exp(log_high)
@@ -167,8 +170,16 @@ class Scores:
         """Return the scores of all points of blocks that start at ``origins``: one row for each block."""
         scores = np.zeros((len(origins), math.prod(sizes)), np.int64)
         axes = self.axes
-        _block_scores(self.target, self.predictors, axes.table, axes.heights, axes.falls,
-                      np.ascontiguousarray(origins), np.array(sizes), scores)  # fmt: skip
+        _block_scores(
+            self.target,
+            self.predictors,
+            axes.table,
+            axes.heights,
+            axes.falls,
+            np.ascontiguousarray(origins),
+            np.array(sizes),
+            scores,
+        )
         return scores
 
     def at_blocks(self, origins: Whole, sizes: tuple[int, ...]) -> Whole:
@@ -177,9 +188,16 @@ class Scores:
         last = [axis[origins[:, j] + sizes[j] - 1] for j, axis in enumerate(self.axes.values)]
         low, high = np.stack(first[:-1], axis=1), np.stack(last[:-1], axis=1)
         bounds = np.empty(len(origins), np.int64)
-        _block_bounds(self.target, self.predictors, (low + high) / 2, (high - low) / 2,
-                      np.stack([first[-1], last[-1]], axis=1), float(self.axes.values[-1][0]), self.axes.width,
-                      bounds)  # fmt: skip
+        _block_bounds(
+            self.target,
+            self.predictors,
+            (low + high) / 2,
+            (high - low) / 2,
+            np.stack([first[-1], last[-1]], axis=1),
+            float(self.axes.values[-1][0]),
+            self.axes.width,
+            bounds,
+        )
         return bounds
 
 

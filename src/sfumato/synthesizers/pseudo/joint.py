@@ -58,8 +58,9 @@ class JointFamily:
         probe = np.random.default_rng(0)
         widths = [part.numbers(1, probe) for part in self.parts]
         posteriors = tuple(part.posterior(weights) for part in self.parts)
-        return JointPosterior(posteriors, tuple(n.normal.shape[1] for n in widths),
-                              tuple(n.uniform.shape[1] for n in widths))  # fmt: skip
+        return JointPosterior(
+            posteriors, tuple(n.normal.shape[1] for n in widths), tuple(n.uniform.shape[1] for n in widths)
+        )
 
     def without(self, index: int) -> JointFamily:
         """Return the same columns less one record."""

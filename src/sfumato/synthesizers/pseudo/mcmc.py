@@ -29,9 +29,16 @@ from sfumato.synthesizers.pseudo.mcmc_posterior import SampledFamily, SampledPos
 from sfumato.synthesizers.pseudo.regression import design_of
 
 __all__ = [
-    "SAMPLED_FAMILIES", "Convergence", "Model", "NotConverged", "SampledFamily", "SampledPosterior", "Sampling",
-    "custom", "make_sampled_family",
-]  # fmt: skip
+    "SAMPLED_FAMILIES",
+    "Convergence",
+    "Model",
+    "NotConverged",
+    "SampledFamily",
+    "SampledPosterior",
+    "Sampling",
+    "custom",
+    "make_sampled_family",
+]
 SAMPLED_FAMILIES = ("logistic", "negative-binomial", "student-t")
 
 
@@ -113,9 +120,11 @@ def _try_once(family: SampledFamily) -> None:
     theta = {name: found[0] for name, found in engine.parameters(middle).items()}
     likelihood = engine.model.log_likelihood(theta, family.values, family.design)
     simulated = engine.model.simulate(theta, family.design, np.random.default_rng(0))
-    problems = [f"{what} returns the shape {np.shape(found)}; ({rows},) is needed"
-                for what, found in (("log_likelihood", likelihood), ("simulate", simulated))
-                if np.shape(found) != (rows,)]  # fmt: skip
+    problems = [
+        f"{what} returns the shape {np.shape(found)}; ({rows},) is needed"
+        for what, found in (("log_likelihood", likelihood), ("simulate", simulated))
+        if np.shape(found) != (rows,)
+    ]
     if problems:
         raise PlanError(f"the {family.name} family does not fit", problems, "return one number per record")
 

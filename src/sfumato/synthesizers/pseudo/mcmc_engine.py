@@ -32,8 +32,11 @@ class Sampling:
     accept: float = 0.8
 
     def __post_init__(self) -> None:
-        problems = [f"{name} must be at least {least}" for name, least in (("chains", 2), ("warmup", 1), ("draws", 4))
-                    if getattr(self, name) < least]  # fmt: skip
+        problems = [
+            f"{name} must be at least {least}"
+            for name, least in (("chains", 2), ("warmup", 1), ("draws", 4))
+            if getattr(self, name) < least
+        ]
         if not 0 < self.accept < 1:
             problems.append("accept, the target acceptance rate, must lie between 0 and 1")
         if not 0 <= self.seed < 2**32:
@@ -125,8 +128,10 @@ class Engine:
             sites = constrain_fn(self.model.prior, (), {}, self._coordinates[1](flat))
             theta = handlers.substitute(self.model.prior, data=sites)()
         if not isinstance(theta, Mapping):
-            raise PlanError(f"the prior of the {self.model.name} family must return its parameters by name",
-                            next_step="let it end with: return {'name': value, ...}")  # fmt: skip
+            raise PlanError(
+                f"the prior of the {self.model.name} family must return its parameters by name",
+                next_step="let it end with: return {'name': value, ...}",
+            )
         return theta
 
     def _log_target(self, flat: Any, values: Any, design: Any, weights: Any) -> Any:

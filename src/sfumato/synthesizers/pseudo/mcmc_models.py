@@ -42,9 +42,13 @@ def logistic(values: Array, design: Array) -> Model:
     """Return yes-or-no values whose log odds are linear: independent normal priors, centred at even odds."""
     scale = _scales(design, SLOPE_WIDTH)
     return Model(
-        "logistic", "codes", lambda: {"coefficients": _coefficients(np.zeros_like(scale), scale)},
-        _logistic_log_likelihood, _logistic_simulate, _logistic_log_range,
-    )  # fmt: skip
+        "logistic",
+        "codes",
+        lambda: {"coefficients": _coefficients(np.zeros_like(scale), scale)},
+        _logistic_log_likelihood,
+        _logistic_simulate,
+        _logistic_log_range,
+    )
 
 
 def negative_binomial(values: Array, design: Array) -> Model:
@@ -59,9 +63,7 @@ def negative_binomial(values: Array, design: Array) -> Model:
         overdispersion = numpyro.sample("overdispersion", Exponential(1.0))
         return {"coefficients": _coefficients(centre, scale), "overdispersion": overdispersion}
 
-    return Model(
-        "negative-binomial", "counts", prior, _counts_log_likelihood, _counts_simulate, _counts_log_range
-    )  # fmt: skip
+    return Model("negative-binomial", "counts", prior, _counts_log_likelihood, _counts_simulate, _counts_log_range)
 
 
 def student_t(values: Array, design: Array, freedom: float | None = None) -> Model:

@@ -206,8 +206,10 @@ class SampledPosterior:
 
     def _log_targets(self, draws: Draws) -> Array:
         family = self.family
-        parts = [family.engine.log_targets(block.theta, family.values, family.design, self.weights)
-                 for block in _blocks(draws, len(family.values))]  # fmt: skip
+        parts = [
+            family.engine.log_targets(block.theta, family.values, family.design, self.weights)
+            for block in _blocks(draws, len(family.values))
+        ]
         return np.concatenate(parts)
 
     @cached_property
@@ -222,8 +224,11 @@ class SampledPosterior:
         effective = float(shares.sum() ** 2 / (shares**2).sum())
         if not effective >= LEAST_PROPOSALS:
             problem = f"{effective:.0f} of {PROPOSALS} proposals count; {LEAST_PROPOSALS:g} are needed"
-            raise NotConverged(f"the normaliser of the {self.family.name} family cannot be estimated", [problem],
-                               "use fewer predictors; weights, epsilon and synthesis do not need it")  # fmt: skip
+            raise NotConverged(
+                f"the normaliser of the {self.family.name} family cannot be estimated",
+                [problem],
+                "use fewer predictors; weights, epsilon and synthesis do not need it",
+            )
         return float(np.max(logs) + np.log(shares.mean()))
 
 

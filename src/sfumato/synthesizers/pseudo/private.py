@@ -77,8 +77,10 @@ class PrivateRegression:
         problems: list[str] = []
         models = list(method.models(schema))
         if len(models) > 1 or models[0].family not in REGRESSIONS:
-            problems.append(f"a private standard models one numeric target as normal or lognormal, found "
-                            f"{', '.join(f'{m.column.name} as {m.family}' for m in models)}")  # fmt: skip
+            problems.append(
+                f"a private standard models one numeric target as normal or lognormal, found "
+                f"{', '.join(f'{m.column.name} as {m.family}' for m in models)}"
+            )
         if schema.rows_per_person > 1:
             problems.append(f"a person may hold {schema.rows_per_person} rows, and one row is protected")
         if method.public_predictors and not method.predictors:
@@ -86,8 +88,11 @@ class PrivateRegression:
         if method.public_predictors and schema.adjacency != "replace":
             problems.append("public predictors show who is in the table: state adjacency 'replace' and the public rows")
         if problems:
-            raise PlanError(f"cannot plan {method.name} on table {schema.name!r}", problems,
-                            "use marginals for other columns, or a published standard")  # fmt: skip
+            raise PlanError(
+                f"cannot plan {method.name} on table {schema.name!r}",
+                problems,
+                "use marginals for other columns, or a published standard",
+            )
         return cls(method, schema, models[0], rows)
 
     @property
@@ -145,9 +150,15 @@ class PrivateRegression:
         """Return the noisy statistics."""
         low, high = (float(bound) for bound in self.model.column.numeric_bounds)
         scale: Any = self.model.family
-        return NoisyStatistics(target=(low, high), predictors=((-1.0, 1.0),) * len(self.design.names), scale=scale,
-                               epsilon=self.budgets[1], delta=self.deltas[1], adjacency=self.schema.adjacency,
-                               rows=self.schema.rows)  # fmt: skip
+        return NoisyStatistics(
+            target=(low, high),
+            predictors=((-1.0, 1.0),) * len(self.design.names),
+            scale=scale,
+            epsilon=self.budgets[1],
+            delta=self.deltas[1],
+            adjacency=self.schema.adjacency,
+            rows=self.schema.rows,
+        )
 
     def predictors(self) -> Marginals:
         """Return the synthesizer of the predictors."""
@@ -167,11 +178,20 @@ class PrivateRegression:
         refuse_memory(memory, "the rows and their copies", "ask for fewer rows or copies")
         cost = (sum(Fraction(e.epsilon or 0) for e in events), sum(Fraction(exact(e.delta)) for e in events))
         return Plan(
-            method=self.method.name, table=self.schema.name, adjacency=self.schema.adjacency, unit=self.unit,
-            epsilon=text(Fraction(cost[0])), delta=text(Fraction(cost[1])), stages=stages, events=events,
-            cells=sum(stage.cells for stage in stages), rows=count, assumptions=self._assumptions(),
-            memory_bytes=memory, notes=self._notes(rows),
-        )  # fmt: skip
+            method=self.method.name,
+            table=self.schema.name,
+            adjacency=self.schema.adjacency,
+            unit=self.unit,
+            epsilon=text(Fraction(cost[0])),
+            delta=text(Fraction(cost[1])),
+            stages=stages,
+            events=events,
+            cells=sum(stage.cells for stage in stages),
+            rows=count,
+            assumptions=self._assumptions(),
+            memory_bytes=memory,
+            notes=self._notes(rows),
+        )
 
     @property
     def _row_bytes(self) -> int:
@@ -186,16 +206,20 @@ class PrivateRegression:
             return None
         count = rows if rows is not None else self.schema.rows
         if count is None and not self.budgets[0]:
-            raise PlanError("without predictors the number of rows to make must be stated",
-                            next_step="give rows, for example --rows 1000")  # fmt: skip
+            raise PlanError(
+                "without predictors the number of rows to make must be stated",
+                next_step="give rows, for example --rows 1000",
+            )
         return count
 
     def _assumptions(self) -> tuple[str, ...]:
         if not self.keeps_predictors:
             return ()
         names = ", ".join(column.name for column in self.model.given)
-        return (f"the predictors ({names}) and the number of rows are public and released as they are; what is hidden "
-                f"is the value of {self.model.column.name} in any one row",)  # fmt: skip
+        return (
+            f"the predictors ({names}) and the number of rows are public and released as they are; what is hidden "
+            f"is the value of {self.model.column.name} in any one row",
+        )
 
     def _target(self, rows: int | None, randomness: str) -> tuple[tuple[Stage, ...], tuple[Event, ...]]:
         facts: dict[str, Any] = {**event_facts(self.method.name, self.schema, randomness), "unit": self.unit}
@@ -213,8 +237,14 @@ class PrivateRegression:
             kind = "lattice-gaussian" if delta else "discrete-laplace"
             event = Event(kind=kind, epsilon=text(epsilon), delta=text(delta), parts=(part,), note=said, **facts)
             words, shown = "noisy statistics, on a lattice", part.scale / part.sensitivity
-        stage = Stage(name=name, cells=part.cells, noise=words, scale=shown, epsilon=text(epsilon),
-                      share=text(1 - PREDICTOR_SHARE) if self.budgets[0] else "1")  # fmt: skip
+        stage = Stage(
+            name=name,
+            cells=part.cells,
+            noise=words,
+            scale=shown,
+            epsilon=text(epsilon),
+            share=text(1 - PREDICTOR_SHARE) if self.budgets[0] else "1",
+        )
         return (stage,), (event,)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness) -> Output:
@@ -231,8 +261,12 @@ class PrivateRegression:
             else:
                 tables[key], mended = self._synthetic(draw, tree, count, randomness.generator)
             facts.update(mended)
-        said = {"standard": self.chosen(plan.rows), "family": self.model.family, "copies": self.method.copies,
-                "not_synthesised": list(self.kept_names)}  # fmt: skip
+        said = {
+            "standard": self.chosen(plan.rows),
+            "family": self.model.family,
+            "copies": self.method.copies,
+            "not_synthesised": list(self.kept_names),
+        }
         return Output(tables, single=self.method.copies == 1, statistics=said | dict(facts))
 
     def _affordable(self, total: float) -> int:
@@ -262,8 +296,13 @@ class PrivateRegression:
         for _ in range(self.method.copies):
             yield moments.draw(randomness.generator)
 
-    def _synthetic(self, draw: RegressionDraw, tree: TreeModel | None, count: int, generator: np.random.Generator,
-                   ) -> tuple[pa.Table, dict[str, int]]:  # fmt: skip
+    def _synthetic(
+        self,
+        draw: RegressionDraw,
+        tree: TreeModel | None,
+        count: int,
+        generator: np.random.Generator,
+    ) -> tuple[pa.Table, dict[str, int]]:
         """Return rows with predictors from the noisy tree and a target for each."""
 
         def make(wanted: int) -> Values:
@@ -275,8 +314,12 @@ class PrivateRegression:
         mended = {"rows_redrawn_for_rules": sampled.redrawn, "rows_replaced_for_rules": sampled.replaced}
         return rows_table(self.schema, sampled.values), mended
 
-    def _with_public(self, draw: RegressionDraw, known: dict[str, NDArray[Any]], generator: np.random.Generator,
-                     ) -> tuple[pa.Table, dict[str, int]]:  # fmt: skip
+    def _with_public(
+        self,
+        draw: RegressionDraw,
+        known: dict[str, NDArray[Any]],
+        generator: np.random.Generator,
+    ) -> tuple[pa.Table, dict[str, int]]:
         """Return the public predictors with a target for each, and how many rows the rules cost."""
 
         def make(places: NDArray[np.int64]) -> Values:
@@ -287,8 +330,9 @@ class PrivateRegression:
         table, redrawn, left_out = redrawn_in_place(self.schema, make, rows, generator)
         return table, {"rows_redrawn_for_rules": redrawn, "rows_left_out_for_rules": left_out}
 
-    def _completed(self, draw: RegressionDraw, given: dict[str, NDArray[Any]], rows: int,
-                   generator: np.random.Generator) -> Values:  # fmt: skip
+    def _completed(
+        self, draw: RegressionDraw, given: dict[str, NDArray[Any]], rows: int, generator: np.random.Generator
+    ) -> Values:
         """Return predictors and a fresh target for each of them, as they are released."""
         column = self.model.column
         design = self.design.matrix(given, rows) if self.model.given else ()
@@ -301,12 +345,17 @@ class PrivateRegression:
 def _refuse_scale(scale: float) -> None:
     """Refuse noise that 64-bit sums could not hold."""
     if not scale <= LARGEST_SCALE:
-        raise PlanError("the noise of this budget does not fit into machine numbers",
-                        next_step="give a larger target_epsilon, or fewer predictors")  # fmt: skip
+        raise PlanError(
+            "the noise of this budget does not fit into machine numbers",
+            next_step="give a larger target_epsilon, or fewer predictors",
+        )
 
 
-def _predictor_values(columns: tuple[Column, ...], codes: Mapping[str, NDArray[np.int64]],
-                      generator: np.random.Generator) -> dict[str, NDArray[Any]]:  # fmt: skip
+def _predictor_values(
+    columns: tuple[Column, ...], codes: Mapping[str, NDArray[np.int64]], generator: np.random.Generator
+) -> dict[str, NDArray[Any]]:
     """Return numbers within their bins, and codes of levels."""
-    return {c.name: np.asarray(draw_values(c, codes[c.name], generator)[0], float) if c.is_ordered else codes[c.name]
-            for c in columns}  # fmt: skip
+    return {
+        c.name: np.asarray(draw_values(c, codes[c.name], generator)[0], float) if c.is_ordered else codes[c.name]
+        for c in columns
+    }

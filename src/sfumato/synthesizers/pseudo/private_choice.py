@@ -53,8 +53,15 @@ class PairDraw:
         return predictors, self.target.synthesise(predictors, generator)
 
 
-def draw_pair(target: ArrayLike, predictor: ArrayLike, box: Box, predictor_box: Box, epsilon: Number,
-              randomness: Randomness, adjacency: Adjacency = "add-remove") -> PairDraw:  # fmt: skip
+def draw_pair(
+    target: ArrayLike,
+    predictor: ArrayLike,
+    box: Box,
+    predictor_box: Box,
+    epsilon: Number,
+    randomness: Randomness,
+    adjacency: Adjacency = "add-remove",
+) -> PairDraw:
     """Draw the parameters of predictor and target so that a whole synthetic table carries the guarantee.
 
     The predictor is normal by itself (a third of the budget), the target a regression on it (two thirds): together they

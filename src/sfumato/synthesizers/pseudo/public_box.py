@@ -100,8 +100,9 @@ def logarithm(values: Array, scale: Scale) -> Array:
     return np.log(values)
 
 
-def public_box(target: Interval, predictors: Sequence[Interval] = (), scale: Scale = "lognormal",
-               spread: Interval | None = None) -> Box:  # fmt: skip
+def public_box(
+    target: Interval, predictors: Sequence[Interval] = (), scale: Scale = "lognormal", spread: Interval | None = None
+) -> Box:
     """Return the box that follows from public bounds of the columns.
 
     b_0 lies within the bounds of y, a slope carries y through at most twice its range, and s lies between a hundredth

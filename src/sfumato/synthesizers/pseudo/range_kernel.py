@@ -69,8 +69,19 @@ def _means(tau: float, kappa: float, low: float, high: float) -> tuple[float, fl
 
 
 @compiled
-def _candidates(columns: Any, natural: Any, centre: Any, constants: Any, i: int, low: float, high: float, rest: float,
-                score: Any, slack: Any, wanted: Any) -> None:  # fmt: skip
+def _candidates(
+    columns: Any,
+    natural: Any,
+    centre: Any,
+    constants: Any,
+    i: int,
+    low: float,
+    high: float,
+    rest: float,
+    score: Any,
+    slack: Any,
+    wanted: Any,
+) -> None:
     """Mark the draws that can be extreme for record i: those whose interval reaches the best certain value."""
     tau, last = 0.0, len(centre) - 1
     for k in range(last):
@@ -97,8 +108,20 @@ def _candidates(columns: Any, natural: Any, centre: Any, constants: Any, i: int,
 
 
 @compiled
-def _ranges(columns: Any, slopes: Any, constants: Any, jacobian: Any, weights: Any, low: Any, high: Any, scales: Any,
-            natural: Any, centre: Any, smallest: Any, largest: Any) -> None:  # fmt: skip
+def _ranges(
+    columns: Any,
+    slopes: Any,
+    constants: Any,
+    jacobian: Any,
+    weights: Any,
+    low: Any,
+    high: Any,
+    scales: Any,
+    natural: Any,
+    centre: Any,
+    smallest: Any,
+    largest: Any,
+) -> None:
     """Fill in the extremes of ``w (constant - t^2/2 + jacobian) - log P(range)``; ends count from the response."""
     draws = len(constants)
     score, slack, wanted = np.empty(draws), np.empty(draws), np.ones(draws, np.bool_)
@@ -115,13 +138,33 @@ def _ranges(columns: Any, slopes: Any, constants: Any, jacobian: Any, weights: A
                 largest[i] = max(largest[i], value)
 
 
-def range_extremes(design: Array, response: Array, jacobian: Array, weights: Array | None, low: Array, high: Array,
-                   coefficients: Array, variance: Array) -> tuple[Array, Array]:  # fmt: skip
+def range_extremes(
+    design: Array,
+    response: Array,
+    jacobian: Array,
+    weights: Array | None,
+    low: Array,
+    high: Array,
+    coefficients: Array,
+    variance: Array,
+) -> tuple[Array, Array]:
     """Return the extremes of the log density, weighted if asked, less the log probability of each record's range."""
     columns, slopes, constants = standardised(design, response, coefficients, variance)
     natural = np.vstack([np.ones(len(variance)), -coefficients.T, np.ones(len(variance))]) / variance
     smallest, largest = np.full(len(response), np.inf), np.full(len(response), -np.inf)
     scale = np.ones(len(response)) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-    _ranges(columns, slopes, constants, np.ascontiguousarray(jacobian), scale, low - response, high - response,
-            1 / np.sqrt(variance), natural, natural.mean(axis=1), smallest, largest)  # fmt: skip
+    _ranges(
+        columns,
+        slopes,
+        constants,
+        np.ascontiguousarray(jacobian),
+        scale,
+        low - response,
+        high - response,
+        1 / np.sqrt(variance),
+        natural,
+        natural.mean(axis=1),
+        smallest,
+        largest,
+    )
     return smallest, largest

@@ -15,8 +15,10 @@ from sfumato.releases.parameters import name_problems
 from sfumato.schema import Schema
 from sfumato.synthesizers.pseudo.ranges import Brackets, Radius, Ranges, wider_in_tail
 
-SHAPES = ("write ranges as 'brackets', as a pair (a, b), or as {'radius': [a, b], 'tail': [a, b], 'share': 0.05}, "
-          "{'brackets': [edges]} or {'columns': [low factor, high factor]}")  # fmt: skip
+SHAPES = (
+    "write ranges as 'brackets', as a pair (a, b), or as {'radius': [a, b], 'tail': [a, b], 'share': 0.05}, "
+    "{'brackets': [edges]} or {'columns': [low factor, high factor]}"
+)
 KEYS = ({"radius"}, {"radius", "tail", "share"}, {"brackets"}, {"columns"})
 
 
@@ -76,8 +78,9 @@ def range_columns(settings: Any) -> tuple[str, ...]:
     return tuple(settings["columns"]) if isinstance(settings, Mapping) and "columns" in settings else ()
 
 
-def read_ranges(settings: Any, target: Column, values: Mapping[str, NDArray[Any]] | None = None,
-                factor: float = 1.0) -> Ranges | None:  # fmt: skip
+def read_ranges(
+    settings: Any, target: Column, values: Mapping[str, NDArray[Any]] | None = None, factor: float = 1.0
+) -> Ranges | None:
     """Return the rule; factors by record are read where the values are given. Edges move with the unit."""
     if settings is None:
         return None
@@ -112,7 +115,9 @@ def _listed(items: Any) -> list[Any]:
 def _edges(column: Column, factor: float) -> list[float]:
     """Return the public edges of a column's bins."""
     if not column.is_ordered:
-        raise PlanError(f"column {column.name!r} holds levels, which have no brackets of numbers",
-                        next_step="use a standard without ranges")  # fmt: skip
+        raise PlanError(
+            f"column {column.name!r} holds levels, which have no brackets of numbers",
+            next_step="use a standard without ranges",
+        )
     edges = [*column.starts.tolist(), float(column.numeric_bounds[1])]
     return [edge / factor for edge in dict.fromkeys(edges)]

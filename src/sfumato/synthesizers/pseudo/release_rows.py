@@ -37,15 +37,22 @@ def kept_rows_of(schema: Schema, values: Mapping[str, NDArray[Any]]) -> tuple[pa
     return _rows_at(schema, released, np.flatnonzero(kept)), int((~kept).sum())
 
 
-def shuffled_rows_of(schema: Schema, values: Mapping[str, NDArray[Any]], generator: np.random.Generator,
-                     ) -> tuple[pa.Table, int]:  # fmt: skip
+def shuffled_rows_of(
+    schema: Schema,
+    values: Mapping[str, NDArray[Any]],
+    generator: np.random.Generator,
+) -> tuple[pa.Table, int]:
     """Return the same in a random order."""
     table, broken = kept_rows_of(schema, values)
     return table.take(generator.permutation(table.num_rows)), broken
 
 
-def redrawn_in_place(schema: Schema, make: Callable[[Places], Values], rows: int, generator: np.random.Generator,
-                     ) -> tuple[pa.Table, int, int]:  # fmt: skip
+def redrawn_in_place(
+    schema: Schema,
+    make: Callable[[Places], Values],
+    rows: int,
+    generator: np.random.Generator,
+) -> tuple[pa.Table, int, int]:
     """Return rows that keep the rules, how many were drawn again, and how many had to be left out.
 
     ``make`` returns the rows at given places of predictors that stay as they are, with fresh targets.

@@ -69,8 +69,10 @@ def _value_problems(column: Column, family: str) -> list[str]:
     """Return which values a column's public bounds allow and a family has no place for."""
     low = column.numeric_bounds[0]
     if family in ("lognormal", "exponential") and low <= 0:
-        return [f"the bounds of column {column.name!r} allow values that are not above 0 (from {low:g}), which the "
-                f"{family} family needs: state the smallest value above 0 that can occur"]  # fmt: skip
+        return [
+            f"the bounds of column {column.name!r} allow values that are not above 0 (from {low:g}), which the "
+            f"{family} family needs: state the smallest value above 0 that can occur"
+        ]
     if family in ("counts", "negative-binomial") and low < 0:
         return [f"the bounds of column {column.name!r} allow values below 0, and the {family} family counts from 0 on"]
     return []
@@ -130,8 +132,13 @@ class ColumnModel:
         return NormalInverseGamma(np.zeros(size), precision, 0.0, 0.0)
 
 
-def column_models(schema: Schema, targets: Sequence[str], predictors: Sequence[str],
-                  families: str | Mapping[str, str], regression: bool = False) -> tuple[ColumnModel, ...]:  # fmt: skip
+def column_models(
+    schema: Schema,
+    targets: Sequence[str],
+    predictors: Sequence[str],
+    families: str | Mapping[str, str],
+    regression: bool = False,
+) -> tuple[ColumnModel, ...]:
     """Return the models of the targets in order, or refuse with every problem."""
     problems: list[str] = []
     models: list[ColumnModel] = []
@@ -146,12 +153,19 @@ def column_models(schema: Schema, targets: Sequence[str], predictors: Sequence[s
         named = named or (bool(found) and stated != "auto")
         models.append(ColumnModel(column, family, tuple(given)))
         given.append(column)
-    problems += [f"predictor {c.name!r} may be missing, and numbers must be there"
-                 for c in given[: len(predictors)] if c.is_ordered and c.missing]  # fmt: skip
+    problems += [
+        f"predictor {c.name!r} may be missing, and numbers must be there"
+        for c in given[: len(predictors)]
+        if c.is_ordered and c.missing
+    ]
     if problems:
-        raise PlanError("these columns cannot be modelled so", tuple(dict.fromkeys(problems)),
-                        "name other families, or 'auto', or leave columns out" if named
-                        else "correct the public facts of these columns, or leave them out")  # fmt: skip
+        raise PlanError(
+            "these columns cannot be modelled so",
+            tuple(dict.fromkeys(problems)),
+            "name other families, or 'auto', or leave columns out"
+            if named
+            else "correct the public facts of these columns, or leave them out",
+        )
     if any(model.family in SAMPLED for model in models):
         from sfumato.synthesizers.pseudo.mcmc_engine import require_numpyro
 
@@ -168,8 +182,10 @@ def refuse_draws(models: Sequence[ColumnModel], draws: int) -> None:
 
     kept = Sampling(seed=0).kept
     if draws > kept:
-        raise PlanError(f"{draws:,} draws asked for, the chains of the {sampled[0]} family keep {kept:,}",
-                        next_step=f"give draws={kept} at most")  # fmt: skip
+        raise PlanError(
+            f"{draws:,} draws asked for, the chains of the {sampled[0]} family keep {kept:,}",
+            next_step=f"give draws={kept} at most",
+        )
 
 
 def fit_columns(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]], seed: int = 0) -> Family:
@@ -186,9 +202,16 @@ class SyntheticColumns:
     moved: int
 
 
-def synthesise_columns(models: Sequence[ColumnModel], posterior: Posterior, draws: Draws, index: int,
-                       kept: Mapping[str, NDArray[Any]], rows: int, generator: np.random.Generator,
-                       factor: float = 1.0) -> SyntheticColumns:  # fmt: skip
+def synthesise_columns(
+    models: Sequence[ColumnModel],
+    posterior: Posterior,
+    draws: Draws,
+    index: int,
+    kept: Mapping[str, NDArray[Any]],
+    rows: int,
+    generator: np.random.Generator,
+    factor: float = 1.0,
+) -> SyntheticColumns:
     """Make synthetic targets from one parameter draw; each sees the synthetic ones before it.
 
     ``factor`` is the unit in which a single target was modelled.

@@ -201,8 +201,19 @@ class _Setting:
         draws = posterior.draw(self.numbers)
         densities = Extremes.of(posterior, draws)
         bounds = self._bounds(weights, posterior, draws, densities)
-        return Fitted(self.weighting, self.family, weights, exponents, self.outside, posterior, draws, densities,
-                      bounds, scale, self.limits)  # fmt: skip
+        return Fitted(
+            self.weighting,
+            self.family,
+            weights,
+            exponents,
+            self.outside,
+            posterior,
+            draws,
+            densities,
+            bounds,
+            scale,
+            self.limits,
+        )
 
     def _bounds(self, weights: Array, posterior: Posterior, draws: Draws, densities: Extremes) -> Array:
         if self.outside is not None:

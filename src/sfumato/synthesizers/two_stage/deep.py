@@ -62,9 +62,12 @@ class DeepStage:
         """Epochs run, the epoch whose network was kept, and the distances at the checks."""
         found = self.trained
         return {
-            "first": self.name, "epochs": found.epochs, "kept_epoch": found.best_epoch,
-            "stopped_early": found.stopped_early, "distances": found.distances,
-        }  # fmt: skip
+            "first": self.name,
+            "epochs": found.epochs,
+            "kept_epoch": found.best_epoch,
+            "stopped_early": found.stopped_early,
+            "distances": found.distances,
+        }
 
 
 def fit_deep(

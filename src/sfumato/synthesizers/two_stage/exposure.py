@@ -131,8 +131,13 @@ def _require_learnable(
         raise TableError("two-stage cannot be run on these rows", problems, "choose another target or matching")
 
 
-def run_two_stage(layout: Layout, values: Mapping[str, NDArray[Any]], settings: Settings, schema: Schema,
-                  generator: np.random.Generator) -> TwoStaged:  # fmt: skip
+def run_two_stage(
+    layout: Layout,
+    values: Mapping[str, NDArray[Any]],
+    settings: Settings,
+    schema: Schema,
+    generator: np.random.Generator,
+) -> TwoStaged:
     """Blend the inputs within strata, learn the targets from the true rows, predict them for the blended ones."""
     original = layout.matrix(values)
     draws = 1 if settings.first in DEEP else DRAWS
@@ -190,8 +195,13 @@ def _blend(layout: Layout, rows: Array, settings: Settings, generator: np.random
                 raise
 
 
-def _learn(layout: Layout, original: Array, values: Mapping[str, NDArray[Any]], settings: Settings,
-           generator: np.random.Generator) -> Response:  # fmt: skip
+def _learn(
+    layout: Layout,
+    original: Array,
+    values: Mapping[str, NDArray[Any]],
+    settings: Settings,
+    generator: np.random.Generator,
+) -> Response:
     design = layout.design(original, values)
     if layout.classes:
         return fit_response(settings.second, design, values[layout.targets[0].name], generator, classes=True)
@@ -231,9 +241,11 @@ def _measures(
     some = generator.permutation(np.flatnonzero(kept))[:MEASURED]
     links = row_linkage(original[some], released[some])
     return facts | {
-        "linkage_top_1": links[1], "linkage_top_10": links[10], "least_displacement": float(moved[kept].min()),
+        "linkage_top_1": links[1],
+        "linkage_top_10": links[10],
+        "least_displacement": float(moved[kept].min()),
         "median_displacement": float(np.median(moved[kept])),
-    }  # fmt: skip
+    }
 
 
 def _mean_alpha(parts: Sequence[tuple[NDArray[np.int64], Hybrid]]) -> float:

@@ -39,9 +39,14 @@ WEIBULL_SHAPE = 8.0
 
 
 def make_inputs(
-    name: str, inputs: ArrayLike, rows: int, generator: np.random.Generator, *, names: Sequence[str] = (),
+    name: str,
+    inputs: ArrayLike,
+    rows: int,
+    generator: np.random.Generator,
+    *,
+    names: Sequence[str] = (),
     **options: Any,
-) -> Array:  # fmt: skip
+) -> Array:
     """Return ``rows`` synthetic rows of inputs by the first stage of that name; ``names`` are for messages.
 
     >>> generator = np.random.default_rng(1)
@@ -69,12 +74,15 @@ def latin_hypercube(
     if step not in STEPS:
         raise PlanError(f"step {step!r} is unknown", next_step=f"use one of {', '.join(STEPS)}")
     if step != "independent" and rows <= inputs.shape[1]:
-        raise PlanError(f"{rows} rows cannot carry the correlation of {inputs.shape[1]} columns",
-                        next_step="ask for more rows, or use step='independent'")  # fmt: skip
+        raise PlanError(
+            f"{rows} rows cannot carry the correlation of {inputs.shape[1]} columns",
+            next_step="ask for more rows, or use step='independent'",
+        )
     shares = midpoints(rows, inputs.shape[1], generator)
     placed = _ordered(shares, inputs, step)
-    columns = [fit_marginal(column, bandwidths).quantile(share)
-               for column, share in zip(inputs.T, placed.T, strict=True)]  # fmt: skip
+    columns = [
+        fit_marginal(column, bandwidths).quantile(share) for column, share in zip(inputs.T, placed.T, strict=True)
+    ]
     return np.column_stack(columns)
 
 
@@ -107,8 +115,11 @@ def checked_inputs(inputs: ArrayLike, names: Sequence[str] = ()) -> Array:
     if not problems:
         problems = _twins(values, labels)
     if problems:
-        raise TableError("the inputs cannot be synthesized", problems,
-                         "fill or drop missing values, and drop constant and duplicate columns")  # fmt: skip
+        raise TableError(
+            "the inputs cannot be synthesized",
+            problems,
+            "fill or drop missing values, and drop constant and duplicate columns",
+        )
     return values
 
 

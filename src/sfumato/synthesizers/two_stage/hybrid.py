@@ -66,10 +66,17 @@ class Hybrid:
 
 
 def hybrid(
-    original: ArrayLike, synthetic: ArrayLike, *, tolerance: Tolerance, generator: np.random.Generator,
-    alpha: float | None = None, max_lid: float | None = None, matching: str = "rounds", scaled: bool = True,
+    original: ArrayLike,
+    synthetic: ArrayLike,
+    *,
+    tolerance: Tolerance,
+    generator: np.random.Generator,
+    alpha: float | None = None,
+    max_lid: float | None = None,
+    matching: str = "rounds",
+    scaled: bool = True,
     finish: Finish | None = None,
-) -> Hybrid:  # fmt: skip
+) -> Hybrid:
     """Match, blend and shuffle. Give either ``alpha`` or ``max_lid``.
 
     ``tolerance`` is one number, or one for each column, in the unit of the table. ``finish`` turns blended rows into
@@ -96,9 +103,15 @@ def hybrid(
     floor = interval_disclosure(rows, bare, tolerance).share
     order = generator.permutation(len(rows))
     return Hybrid(
-        rows=aligned[order], order=order, matched=matched, alpha=weight, floor=floor, matching=matching,
-        disclosure=interval_disclosure(rows, aligned, tolerance), displacement=_displacement(rows, aligned),
-    )  # fmt: skip
+        rows=aligned[order],
+        order=order,
+        matched=matched,
+        alpha=weight,
+        floor=floor,
+        matching=matching,
+        disclosure=interval_disclosure(rows, aligned, tolerance),
+        displacement=_displacement(rows, aligned),
+    )
 
 
 def _check_choice(alpha: float | None, max_lid: float | None) -> None:

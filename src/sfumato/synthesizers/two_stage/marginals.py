@@ -95,9 +95,7 @@ def checked_column(values: ArrayLike) -> Array:
     return column
 
 
-def _marginal(
-    grid: Array, density: Array, chosen: float, scores: Array, tried: Array, column: Array
-) -> Marginal:  # fmt: skip
+def _marginal(grid: Array, density: Array, chosen: float, scores: Array, tried: Array, column: Array) -> Marginal:
     """Cut the grid where the chosen density ends, so that shares of 0 and 1 are the ends of the tails."""
     kept = (grid >= column.min() - TAIL * chosen) & (grid <= column.max() + TAIL * chosen)
     grid, density = grid[kept], density[kept]

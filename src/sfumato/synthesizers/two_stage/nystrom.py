@@ -94,9 +94,15 @@ class Moments:
 
 
 def moments_of(
-    kernel: Kernel, landmarks: Array, white: Array, box: Box, standard: Standard, inputs: Array, targets: Array,
+    kernel: Kernel,
+    landmarks: Array,
+    white: Array,
+    box: Box,
+    standard: Standard,
+    inputs: Array,
+    targets: Array,
     order: np.ndarray[tuple[int], np.dtype[np.int64]],
-) -> Moments:  # fmt: skip
+) -> Moments:
     """Sum the moments of the rows named in ``order``, block by block."""
     count = len(landmarks)
     square, cross, energy = np.zeros((count, count)), np.zeros((count, targets.shape[1])), 0.0
@@ -139,9 +145,15 @@ def _total(folds: list[Moments]) -> Moments:
 
 
 def fit_nystrom(
-    kernel: Kernel, box: Box, standard: Standard, inputs: Array, targets: Array, grid: Array,
-    landmarks: Array, generator: np.random.Generator,
-) -> tuple[KernelFit, Choice]:  # fmt: skip
+    kernel: Kernel,
+    box: Box,
+    standard: Standard,
+    inputs: Array,
+    targets: Array,
+    grid: Array,
+    landmarks: Array,
+    generator: np.random.Generator,
+) -> tuple[KernelFit, Choice]:
     """Fit all rows on landmarks (scaled) with the lambda of the grid that predicts held-out folds best."""
     white, floor = whitening(kernel.gram(landmarks, landmarks))
     usable = grid[grid >= floor] if grid[-1] >= floor else np.asarray([floor])

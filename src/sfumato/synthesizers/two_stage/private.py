@@ -74,8 +74,11 @@ class PrivateTwoStagePlan:
         if not problems and self.points > MOST_POINTS:
             problems.append(f"inputs and their levels come to {self.points:,} indicators, {MOST_POINTS:,} are the most")
         if problems:
-            raise PlanError("cannot plan a private two-stage release", problems,
-                            "give public bounds of inputs and target, a budget, and the rows to expect")  # fmt: skip
+            raise PlanError(
+                "cannot plan a private two-stage release",
+                problems,
+                "give public bounds of inputs and target, a budget, and the rows to expect",
+            )
 
     def _problems(self) -> Iterator[str]:
         yield from box_problems(self.axes)
@@ -147,9 +150,15 @@ class PrivateTwoStagePlan:
     @property
     def _cells(self) -> dict[str, int]:
         d, features = len(self.axes), self.rank + 1
-        return {"inputs": sum(len(edge) - 1 for edge in self.edges), "correlation": d * (d - 1) // 2,
-                "target": len(self.target_edges) - 1, "gram": features * (features + 1) // 2, "first": features,
-                "spread": 1, "second": features}  # fmt: skip
+        return {
+            "inputs": sum(len(edge) - 1 for edge in self.edges),
+            "correlation": d * (d - 1) // 2,
+            "target": len(self.target_edges) - 1,
+            "gram": features * (features + 1) // 2,
+            "first": features,
+            "spread": 1,
+            "second": features,
+        }
 
     @property
     def _units(self) -> dict[str, int]:
@@ -157,9 +166,15 @@ class PrivateTwoStagePlan:
         d, swap = len(self.axes), self.adjacency == "replace"
         twice = 2 if swap else 1
         correlation = UNIT if swap else _root(UNIT**2 * (d - 1), 2 * d)
-        return {"inputs": _root(twice * d * LENGTH**2), "correlation": correlation, "target": _root(twice * LENGTH**2),
-                "gram": _root(289 * twice * UNIT**2, 2), "first": twice * UNIT, "spread": UNIT,
-                "second": twice * UNIT}  # fmt: skip
+        return {
+            "inputs": _root(twice * d * LENGTH**2),
+            "correlation": correlation,
+            "target": _root(twice * LENGTH**2),
+            "gram": _root(289 * twice * UNIT**2, 2),
+            "first": twice * UNIT,
+            "spread": UNIT,
+            "second": twice * UNIT,
+        }
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:

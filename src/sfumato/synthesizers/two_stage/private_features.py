@@ -49,10 +49,13 @@ class Encoding:
         skewed = tuple(j for j in numeric if abs(_skewness(synthetic[:, j])) > SKEWED)
         raw = cls(marginals, categorical, skewed, np.zeros(1), np.ones(1))
         blocks = raw.blocks(synthetic)
-        widths = [1.0 if j in (*categorical, *skewed) else axis.high - axis.low
-                  for j, axis in enumerate(marginals.axes)]  # fmt: skip
-        spreads = [max(math.sqrt(float(block.var(axis=0).sum())), SMALLEST_SPREAD * width)
-                   for block, width in zip(blocks, widths, strict=True)]  # fmt: skip
+        widths = [
+            1.0 if j in (*categorical, *skewed) else axis.high - axis.low for j, axis in enumerate(marginals.axes)
+        ]
+        spreads = [
+            max(math.sqrt(float(block.var(axis=0).sum())), SMALLEST_SPREAD * width)
+            for block, width in zip(blocks, widths, strict=True)
+        ]
         factor = np.repeat(1 / np.array(spreads), [block.shape[1] for block in blocks])
         return cls(marginals, categorical, skewed, np.hstack(blocks).mean(axis=0), factor)
 

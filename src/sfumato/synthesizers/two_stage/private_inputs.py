@@ -113,8 +113,9 @@ class Marginals:
             inside = np.clip(np.rint(rows[:, j]) + 0.5 if axis.whole else rows[:, j], edges[0], edges[-1])
             place = np.clip((inside - edges[cell]) / (edges[cell + 1] - edges[cell]), 0, 1)
             share = upto[cell] + place * (upto[cell + 1] - upto[cell])
-            scores[:, j] = np.clip(_ndtri(np.clip(share, SMALLEST_SHARE, 1 - SMALLEST_SHARE)), -FARTHEST_SCORE,
-                                   FARTHEST_SCORE)  # fmt: skip
+            scores[:, j] = np.clip(
+                _ndtri(np.clip(share, SMALLEST_SHARE, 1 - SMALLEST_SHARE)), -FARTHEST_SCORE, FARTHEST_SCORE
+            )
         return scores
 
     def values(self, uniforms: Array) -> Array:

@@ -72,8 +72,10 @@ class TwoStageRun:
         wanted = len(self.plan.axes) + 1
         for batch in self.rows():
             if batch.ndim != 2 or batch.shape[1] != wanted:
-                raise TableError(f"rows need {wanted} columns, inputs then the target, found shape {batch.shape}",
-                                 next_step="give each batch as an array of inputs and the target")  # fmt: skip
+                raise TableError(
+                    f"rows need {wanted} columns, inputs then the target, found shape {batch.shape}",
+                    next_step="give each batch as an array of inputs and the target",
+                )
             known = batch[~np.isnan(batch).any(axis=1)]
             for start in range(0, len(known), CHUNK):
                 yield np.ascontiguousarray(known[start : start + CHUNK], dtype=np.float64)

@@ -49,9 +49,12 @@ class NadarayaWatson:
 
 
 def fit_nadaraya_watson(
-    inputs: Array, targets: Array, generator: np.random.Generator, bandwidth: float | None = None,
+    inputs: Array,
+    targets: Array,
+    generator: np.random.Generator,
+    bandwidth: float | None = None,
     anchor_rows: int = ANCHOR_ROWS,
-) -> tuple[NadarayaWatson, dict[str, Any]]:  # fmt: skip
+) -> tuple[NadarayaWatson, dict[str, Any]]:
     """Keep the rows (a sample of them above ``anchor_rows``) and choose the bandwidth by leave-one-out."""
     if bandwidth is not None and not (np.isfinite(bandwidth) and bandwidth > 0):
         raise PlanError(f"bandwidth must be positive, not {bandwidth}", next_step="leave it out to have it chosen")
@@ -61,9 +64,12 @@ def fit_nadaraya_watson(
     errors = _leave_one_out(anchors, Standard.of(values).forward(values))
     best = int(np.argmin(errors))
     model = NadarayaWatson(box, anchors, values, bandwidth or BANDWIDTHS[best])
-    return model, {"method": "all rows" if len(kept) == len(inputs) else f"{len(kept)} rows",
-                   "bandwidth": model.bandwidth, "bandwidth_by": "given" if bandwidth else "leave-one-out",
-                   "relative_cv_error": None if bandwidth else float(errors[best])}  # fmt: skip
+    return model, {
+        "method": "all rows" if len(kept) == len(inputs) else f"{len(kept)} rows",
+        "bandwidth": model.bandwidth,
+        "bandwidth_by": "given" if bandwidth else "leave-one-out",
+        "relative_cv_error": None if bandwidth else float(errors[best]),
+    }
 
 
 def _leave_one_out(anchors: Array, values: Array) -> Array:

@@ -55,30 +55,56 @@ class PrivateRelease:
         inputs = (*layout.inputs, *layout.levels)
         size, notes = expected(schema, method.expected_rows, rows)
         categorical = tuple(range(len(layout.inputs), len(inputs)))
-        plan = PrivateTwoStagePlan(axes=tuple(bounds_of(c) for c in inputs), target=bounds_of(first),
-                                   epsilon=method.epsilon or 0, delta=method.delta, n_pub=size, categorical=categorical,
-                                   adjacency=schema.adjacency)  # fmt: skip
+        plan = PrivateTwoStagePlan(
+            axes=tuple(bounds_of(c) for c in inputs),
+            target=bounds_of(first),
+            epsilon=method.epsilon or 0,
+            delta=method.delta,
+            n_pub=size,
+            categorical=categorical,
+            adjacency=schema.adjacency,
+        )
         return cls(method, schema, (*inputs, *layout.targets), plan, notes)
 
     def plan(self, rows: int | None, randomness: str) -> Plan:
         """Return cost and needs."""
         refuse_impossible_rules(self.schema, tuple(column.name for column in self.columns))
         cost = {"epsilon": text(exact(self.stages.epsilon)), "delta": text(exact(self.stages.delta))}
-        event = Event(kind=self.stages.kind, parts=self.stages.parts, epsilon=cost["epsilon"], delta=cost["delta"],
-                      **event_facts(self.method.name, self.schema, randomness))  # fmt: skip
+        event = Event(
+            kind=self.stages.kind,
+            parts=self.stages.parts,
+            epsilon=cost["epsilon"],
+            delta=cost["delta"],
+            **event_facts(self.method.name, self.schema, randomness),
+        )
         stages = tuple(
-            Stage(name=part.stage, cells=part.cells, noise="discrete gaussian, on a lattice", epsilon="joint",
-                  scale=part.scale / part.sensitivity, share=f"{self.stages.shares[part.stage]:.6f}")
+            Stage(
+                name=part.stage,
+                cells=part.cells,
+                noise="discrete gaussian, on a lattice",
+                epsilon="joint",
+                scale=part.scale / part.sensitivity,
+                share=f"{self.stages.shares[part.stage]:.6f}",
+            )
             for part in self.stages.parts
-        )  # fmt: skip
+        )
         count = rows if rows is not None else self.schema.rows
         memory = BYTES_PER_VALUE * ((count or 1) * len(self.columns) + SYNTHETIC_ROWS * self.stages.points)
         refuse_memory(memory, "the rows", "ask for fewer rows, or leave out columns of many levels")
         return Plan(
-            method=self.method.name, table=self.schema.name, adjacency=self.schema.adjacency, unit=unit_of(self.schema),
-            stages=stages, events=(event,), cells=sum(stage.cells for stage in stages), rows=count, notes=self.notes,
-            memory_bytes=memory, epsilon=cost["epsilon"], delta=cost["delta"],
-        )  # fmt: skip
+            method=self.method.name,
+            table=self.schema.name,
+            adjacency=self.schema.adjacency,
+            unit=unit_of(self.schema),
+            stages=stages,
+            events=(event,),
+            cells=sum(stage.cells for stage in stages),
+            rows=count,
+            notes=self.notes,
+            memory_bytes=memory,
+            epsilon=cost["epsilon"],
+            delta=cost["delta"],
+        )
 
     def run(self, table: Table, plan: Plan, randomness: Randomness) -> Output:
         """Measure both stages in a few passes, and draw rows with predicted targets."""
@@ -91,8 +117,12 @@ class PrivateRelease:
             return {c.name: released_values(c, _coded(c, rows[:, i])) for i, c in enumerate(self.columns)}
 
         sampled = sample_values(self.schema, draw, count, generator)
-        facts = {"noisy_total": made.total, "features": self.stages.rank, "rows_redrawn_for_rules": sampled.redrawn,
-                 "rows_replaced_for_rules": sampled.replaced}  # fmt: skip
+        facts = {
+            "noisy_total": made.total,
+            "features": self.stages.rank,
+            "rows_redrawn_for_rules": sampled.redrawn,
+            "rows_replaced_for_rules": sampled.replaced,
+        }
         return Output({("synthetic",): rows_table(self.schema, sampled.values)}, single=True, statistics=facts)
 
 

@@ -140,9 +140,14 @@ def fit_krr(
 
 
 def choose_reach(
-    kernel: KernelName, box: Box, inputs: Array, targets: Array, grid: Array, reach: float | Literal["auto"],
+    kernel: KernelName,
+    box: Box,
+    inputs: Array,
+    targets: Array,
+    grid: Array,
+    reach: float | Literal["auto"],
     generator: np.random.Generator,
-) -> float:  # fmt: skip
+) -> float:
     """Return the given reach, or the one that predicts best on a sample of rows."""
     if reach != "auto":
         return float(reach)

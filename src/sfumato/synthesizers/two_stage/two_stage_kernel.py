@@ -69,8 +69,9 @@ def _project(point: Any, frequencies: Any, phases: Any, directions: Any, offset:
 
 
 @compiled
-def feature_steps(points: Any, frequencies: Any, phases: Any, directions: Any, offset: Any, longest: float,
-                  whole: Any) -> None:  # fmt: skip
+def feature_steps(
+    points: Any, frequencies: Any, phases: Any, directions: Any, offset: Any, longest: float, whole: Any
+) -> None:
     """Write the features of every point as whole steps: projections shrunk to ``longest``, then a constant half of it.
 
     The unit is sqrt(1.25) longest / STEPS, which is what the whole vector is shrunk to.

@@ -25,8 +25,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sfumato.columns import Column
 from sfumato.schema import Schema
+from sfumato.schema.column import Column
 
 OUT = Path(__file__).parent / "out" / "graphical"
 BINS = 32

@@ -57,8 +57,8 @@ def made_up(columns: int, rows: int = MADE_UP_ROWS) -> tuple[Any, Any]:
     """Return a frame of correlated categories with its schema."""
     import pandas as pd
 
-    from sfumato.columns import Column
     from sfumato.schema import Schema
+    from sfumato.schema.column import Column
 
     rng = np.random.default_rng(SEED)
     hidden = rng.integers(0, CLASSES, rows)

@@ -20,7 +20,7 @@ import numpy as np
 from measuring import machine, print_table, save, show_progress
 
 from sfumato.privacy.noise import add_gaussian, add_laplace_scale, sampler_in_use
-from sfumato.privacy.opendp_noise import opendp_gaussian, opendp_laplace
+from sfumato.privacy.noise.opendp import opendp_gaussian, opendp_laplace
 
 DRAWS, REFERENCE_DRAWS, CELLS = 1_000_000, 20_000, 10_000_000
 LIMITS = {

@@ -20,9 +20,10 @@ import numba as nb
 import numpy as np
 from scipy import stats
 
-from sfumato.privacy import fast_inversion, fast_large
-from sfumato.privacy.fast_noise import fast_gaussian, fast_laplace
-from sfumato.privacy.laws import DiscreteGaussian, Geometric
+from sfumato.privacy.noise.inversion import search as fast_inversion
+from sfumato.privacy.noise.inversion import wide as fast_large
+from sfumato.privacy.noise.inversion.draw import fast_gaussian, fast_laplace
+from sfumato.privacy.noise.laws import DiscreteGaussian, Geometric
 
 ALPHA = 1e-6
 BATCH = 10_000_000

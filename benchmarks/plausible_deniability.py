@@ -24,9 +24,9 @@ from measuring import machine, print_table, save
 
 import sfumato
 from sfumato.example import codebook, households
-from sfumato.releases.marginals import Marginals, fit_noisy
-from sfumato.synthesizers.deniability_law import cell_index
-from sfumato.synthesizers.proposals import KernelModel, SeedModel, Seeds, choose_keep
+from sfumato.methods.marginals.method import Marginals, fit_noisy
+from sfumato.methods.plausible_deniability.law import cell_index
+from sfumato.methods.plausible_deniability.proposals import KernelModel, SeedModel, Seeds, choose_keep
 from sfumato.table.counting import count_occupied
 from sfumato.table.draft import draft_schema
 

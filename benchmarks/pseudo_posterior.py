@@ -36,9 +36,9 @@ LIMITS = {"ratio": 1000.0, "seconds": 30.0}
 
 def weighted_model(records: int) -> tuple[Any, np.ndarray]:
     """Return the lognormal family of the paper's simulated table, and its weights."""
+    from sfumato.methods.pseudo_posterior.families import make_family
+    from sfumato.methods.pseudo_posterior.published.weights import Weighting
     from sfumato.papers.range_restriction.data import simulated
-    from sfumato.synthesizers.pseudo.families import make_family
-    from sfumato.synthesizers.pseudo.weights import Weighting
 
     sample = simulated(SEED, records)
     family = make_family("lognormal", sample.x, sample.z)
@@ -82,7 +82,7 @@ def agreement(family: Any, weights: np.ndarray, draws: np.ndarray, effective: fl
 
 def judged(family: Any, weights: np.ndarray, run: Callable[[int], np.ndarray], compile_s: float) -> dict[str, Any]:
     """Run a sampler twice and judge the second run; ``run(seed)`` returns chains by draws by parameters."""
-    from sfumato.synthesizers.pseudo.mcmc_checks import convergence_of
+    from sfumato.methods.pseudo_posterior.sampled.checks import convergence_of
 
     _, cold = measure(lambda: run(1))
     chains, warm = measure(lambda: run(2))
@@ -103,8 +103,8 @@ def numpyro_nuts(records: int) -> dict[str, Any]:
     from jax import numpy as jnp
     from numpyro.distributions import ImproperUniform, Normal, constraints
 
-    from sfumato.synthesizers.pseudo.mcmc_engine import Engine, Sampling
-    from sfumato.synthesizers.pseudo.mcmc_models import Model
+    from sfumato.methods.pseudo_posterior.sampled.engine import Engine, Sampling
+    from sfumato.methods.pseudo_posterior.sampled.models import Model
 
     family, weights = weighted_model(records)
 
@@ -151,10 +151,10 @@ def nutpie_nuts(records: int) -> dict[str, Any]:
 
 def in_library(standard: str, records: int) -> dict[str, float]:
     """Weights, posterior and one synthetic column on arrays; compiled on a few records before."""
+    from sfumato.methods.pseudo_posterior.families import make_family
+    from sfumato.methods.pseudo_posterior.published.ranges import Radius
+    from sfumato.methods.pseudo_posterior.published.weights import Weighting
     from sfumato.papers.range_restriction.data import simulated
-    from sfumato.synthesizers.pseudo.families import make_family
-    from sfumato.synthesizers.pseudo.ranges import Radius
-    from sfumato.synthesizers.pseudo.weights import Weighting
 
     ranges = Radius(0.6, 1.2) if standard in ("averaged", "truncated") else None
     target = 8.0 if standard == "capped" else None

@@ -25,9 +25,9 @@ TABLES = (("age", "sex"), ("state", "income"), ("area", "schooling", "work"))
 STAGES = {
     "check": ("sfumato.table.Table.require_valid",),
     "count": ("sfumato.table.Table.marginals",),
-    "noise": ("sfumato.releases.contingency.measure", "sfumato.releases.marginals.measure"),
-    "sampling": ("sfumato.releases.marginals.sample_rows",),
-    "laying out": ("sfumato.releases.marginals.rows_table", "sfumato.releases.contingency.cell_table"),
+    "noise": ("sfumato.methods.counts.contingency.measure", "sfumato.methods.marginals.method.measure"),
+    "sampling": ("sfumato.methods.marginals.method.sample_rows",),
+    "laying out": ("sfumato.methods.marginals.method.rows_table", "sfumato.methods.counts.contingency.cell_table"),
 }
 
 

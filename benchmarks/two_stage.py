@@ -44,7 +44,7 @@ def holdout_error(predict: Any) -> float:
 
 
 def ours(rows: int, lambdas: int, method: str) -> dict[str, Any]:
-    from sfumato.synthesizers.two_stage.second import fit_response
+    from sfumato.methods.two_stage.published.response import fit_response
 
     inputs, targets = simulated(rows, SEED)
     grid, start, cpu = np.geomspace(1e-6, 1e-2, lambdas), time.perf_counter(), time.process_time()
@@ -61,8 +61,8 @@ def theirs(rows: int, lambdas: int, timed: int, near: float) -> dict[str, Any]:
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.model_selection import GridSearchCV, KFold
 
-    from sfumato.synthesizers.two_stage.kernels import Kernel
-    from sfumato.synthesizers.two_stage.krr import Box
+    from sfumato.methods.two_stage.published.kernels import Kernel
+    from sfumato.methods.two_stage.published.krr import Box
 
     inputs, targets = simulated(rows, SEED)
     box, kernel = Box.of(inputs), Kernel("wendland", 1.0, 3)
@@ -90,7 +90,7 @@ def theirs(rows: int, lambdas: int, timed: int, near: float) -> dict[str, Any]:
 
 
 def kde(rows: int) -> dict[str, Any]:
-    from sfumato.synthesizers.two_stage.marginals import fit_marginal, scale_free_bandwidths
+    from sfumato.methods.two_stage.published.densities import fit_marginal, scale_free_bandwidths
 
     column = simulated(rows, SEED)[0][:, 2]
     tried, start = scale_free_bandwidths(column), time.perf_counter()
@@ -105,8 +105,8 @@ def kde(rows: int) -> dict[str, Any]:
 
 
 def matching(rows: int) -> dict[str, Any]:
-    from sfumato.synthesizers.two_stage.first import make_inputs
-    from sfumato.synthesizers.two_stage.matching import match
+    from sfumato.methods.two_stage.published.inputs import make_inputs
+    from sfumato.methods.two_stage.published.matching import match
 
     inputs = simulated(rows, SEED)[0]
     made = make_inputs("lhs", inputs, rows, np.random.default_rng(1))
@@ -122,9 +122,9 @@ def matching(rows: int) -> dict[str, Any]:
 
 
 def whole(rows: int) -> dict[str, Any]:
-    from sfumato.synthesizers.two_stage.first import make_inputs
-    from sfumato.synthesizers.two_stage.hybrid import hybrid
-    from sfumato.synthesizers.two_stage.second import fit_response
+    from sfumato.methods.two_stage.published.hybrid import hybrid
+    from sfumato.methods.two_stage.published.inputs import make_inputs
+    from sfumato.methods.two_stage.published.response import fit_response
 
     inputs, targets = simulated(rows, SEED)
     rng, marks = np.random.default_rng(1), [time.perf_counter()]

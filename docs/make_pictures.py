@@ -24,11 +24,11 @@ import vl_convert
 
 from sfumato.errors import TableError
 from sfumato.example import codebook, households
+from sfumato.papers.charts import Line, lines
 from sfumato.papers.homogeneity_attack.data import PaperTables, load
 from sfumato.papers.homogeneity_attack.errata import errata
 from sfumato.papers.homogeneity_attack.results import Erratum
 from sfumato.report.charts import PAPER, Spec, static_spec
-from sfumato.report.reproduction_charts import Line, lines
 from sfumato.risk.homogeneity import Cells, Geometric, Laplace, epsilon_for, local, plurality, published, weighted_mean
 from sfumato.risk.homogeneity.checks import View
 from sfumato.table import read

@@ -70,7 +70,7 @@ def chart() -> Spec:
 
 def exact_rows() -> list[dict[str, Any]]:
     """Return the two exact curves."""
-    from sfumato.privacy.laws import Laplace
+    from sfumato.privacy.noise.laws import Laplace
 
     best = [{"s": BEST, "x": float(e), "y": optimal_accuracy(Laplace(float(e)), (1, 1))} for e in GRID]
     return [{"s": CEILING, "x": float(e), "y": dp_ceiling(float(e))} for e in GRID] + best

@@ -13,14 +13,14 @@ import altair as alt
 import numpy as np
 import vl_convert
 
+from sfumato.methods.cluster_geometry.measure import release_geometry
+from sfumato.methods.cluster_geometry.plan import GeometryPlan
+from sfumato.papers.charts import Line, lines
 from sfumato.papers.kmeans_geometry.data import CLUSTERS, DISCRETE, PUBLIC_BOX, Array
 from sfumato.papers.kmeans_geometry.simulation import Work, private_transfer, run
 from sfumato.privacy.randomness import Randomness
 from sfumato.report.charts import PAPER, Spec, config, static_spec
-from sfumato.report.reproduction_charts import Line, lines
-from sfumato.synthesizers.geometry.box import Axis
-from sfumato.synthesizers.geometry.geometry_run import release_geometry
-from sfumato.synthesizers.geometry.private import GeometryPlan
+from sfumato.rows.box import Axis
 from sfumato.utility.clusters import transfer_ari
 
 IMAGES = Path(__file__).resolve().parent / "images"

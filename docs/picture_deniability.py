@@ -14,10 +14,10 @@ import numpy as np
 import vl_convert
 
 from sfumato.example import households
+from sfumato.methods.plausible_deniability.cost import smallest_test
+from sfumato.papers.charts import Line, lines
 from sfumato.papers.reaedp.mechanism import pass_rate
 from sfumato.report.charts import PAPER, Spec, finished, static_spec
-from sfumato.report.reproduction_charts import Line, lines
-from sfumato.synthesizers.deniability_cost import smallest_test
 
 IMAGES = Path(__file__).resolve().parent / "images"
 WIDTH = 620

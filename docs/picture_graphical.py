@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 import sfumato
 from sfumato.example import codebook, households
+from sfumato.methods.graphical.tree.junction import junction_tree
+from sfumato.methods.graphical.tree.model import GraphicalModel
 from sfumato.report.charts import PAPER, Spec, config
-from sfumato.synthesizers.graphical.junction import junction_tree
-from sfumato.synthesizers.graphical.model import GraphicalModel
 
 IMAGES = Path(__file__).resolve().parent / "images"
 NAME = "graphical-fitted.svg"

@@ -12,10 +12,10 @@ import pandas as pd
 import vl_convert
 
 import sfumato
-from sfumato.columns import Column
-from sfumato.releases.mean_curve import MeanCurve, best_rho
+from sfumato.methods.mean_curve.method import MeanCurve, best_rho
+from sfumato.papers.charts import Line, lines
 from sfumato.report.charts import PAPER, Spec, config, static_spec
-from sfumato.report.reproduction_charts import Line, lines
+from sfumato.schema.column import Column
 
 IMAGES = Path(__file__).resolve().parent / "images"
 WIDTH, PANEL = 620, 178

@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from sfumato.privacy.fast_tables import LaplaceSize, exp_minus, thresholds
+from sfumato.privacy.noise.inversion.tables import LaplaceSize, exp_minus, thresholds
 from sfumato.report.charts import PAPER, Spec, config
 
 IMAGES = Path(__file__).resolve().parent / "images"

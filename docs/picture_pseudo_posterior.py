@@ -12,6 +12,10 @@ from pathlib import Path
 import numpy as np
 import vl_convert
 
+from sfumato.methods.pseudo_posterior.private.clipped import ClippedPosterior, RegressionDraw
+from sfumato.methods.pseudo_posterior.private.public_box import Box
+from sfumato.methods.pseudo_posterior.private.statistics import NoisyStatistics
+from sfumato.papers.charts import Line, lines
 from sfumato.papers.range_restriction.charts import spec, violin_chart
 from sfumato.papers.range_restriction.data import Sample, Sources, simulated
 from sfumato.papers.range_restriction.simulation import (
@@ -24,10 +28,6 @@ from sfumato.papers.range_restriction.simulation import (
 )
 from sfumato.privacy.randomness import Randomness
 from sfumato.report.charts import PAPER, Spec, static_spec
-from sfumato.report.reproduction_charts import Line, lines
-from sfumato.synthesizers.pseudo.clipped import ClippedPosterior, RegressionDraw
-from sfumato.synthesizers.pseudo.public_box import Box
-from sfumato.synthesizers.pseudo.statistics import NoisyStatistics
 from sfumato.utility.ecdf import ecdf_max
 
 IMAGES = Path(__file__).resolve().parent / "images"

@@ -10,11 +10,11 @@ import altair as alt
 import numpy as np
 import vl_convert
 
+from sfumato.methods.two_stage.published.inputs import make_inputs
+from sfumato.methods.two_stage.published.matching import match
+from sfumato.papers.charts import Line, lines
 from sfumato.report.charts import PAPER, Spec, config, static_spec
-from sfumato.report.reproduction_charts import Line, lines
 from sfumato.risk.location import Array, blended, interval_disclosure, published_bound, row_linkage
-from sfumato.synthesizers.two_stage.first import make_inputs
-from sfumato.synthesizers.two_stage.matching import match
 
 IMAGES = Path(__file__).resolve().parent / "images"
 WIDTH, PANEL = 620, 135

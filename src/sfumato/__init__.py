@@ -8,59 +8,76 @@ True
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from sfumato.registry import REGISTRY
-
-__version__ = "0.2.0.dev0"
+from sfumato.version import __version__
 
 if TYPE_CHECKING:
     from sfumato import errors as errors
     from sfumato.calibration import calibrate as calibrate
-    from sfumato.privacy.event import Event as Event
-    from sfumato.privacy.guarantee import Guarantee as Guarantee
+    from sfumato.methods.cluster_geometry import ClusterGeometry as ClusterGeometry
+    from sfumato.methods.counts import Contingency as Contingency
+    from sfumato.methods.counts import Histogram as Histogram
+    from sfumato.methods.entropy import EntropyRelease as EntropyRelease
+    from sfumato.methods.graphical import AIM as AIM
+    from sfumato.methods.graphical import MST as MST
+    from sfumato.methods.graphical import FittedModel as FittedModel
+    from sfumato.methods.grid import Grid as Grid
+    from sfumato.methods.marginals import Marginals as Marginals
+    from sfumato.methods.mean_curve import MeanCurve as MeanCurve
+    from sfumato.methods.plausible_deniability import PlausibleDeniability as PlausibleDeniability
+    from sfumato.methods.pseudo_posterior import PseudoPosterior as PseudoPosterior
+    from sfumato.methods.two_stage import TwoStage as TwoStage
+    from sfumato.privacy.accounting.event import Event as Event
+    from sfumato.privacy.accounting.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
-    from sfumato.releases.contingency import Contingency as Contingency
-    from sfumato.releases.entropy_release import EntropyRelease as EntropyRelease
-    from sfumato.releases.histogram import Histogram as Histogram
-    from sfumato.releases.marginals import Marginals as Marginals
-    from sfumato.releases.mean_curve import MeanCurve as MeanCurve
-    from sfumato.releases.method import methods as methods
-    from sfumato.releases.plan import Plan as Plan
-    from sfumato.releases.release import Release as Release
-    from sfumato.releases.release import plan as plan
-    from sfumato.releases.release import release as release
+    from sfumato.release.method import methods as methods
+    from sfumato.release.plan import Plan as Plan
+    from sfumato.release.release import Release as Release
+    from sfumato.release.release import plan as plan
+    from sfumato.release.release import release as release
+    from sfumato.schema import Column as Column
     from sfumato.schema import Schema as Schema
-    from sfumato.synthesizers.aim_method import AIM as AIM
-    from sfumato.synthesizers.cluster_geometry import ClusterGeometry as ClusterGeometry
-    from sfumato.synthesizers.graphical.fitted import FittedModel as FittedModel
-    from sfumato.synthesizers.grid_method import Grid as Grid
-    from sfumato.synthesizers.mst_method import MST as MST
-    from sfumato.synthesizers.plausible_deniability import PlausibleDeniability as PlausibleDeniability
-    from sfumato.synthesizers.pseudo_posterior import PseudoPosterior as PseudoPosterior
-    from sfumato.synthesizers.two_stage_method import TwoStage as TwoStage
     from sfumato.table import Table as Table
     from sfumato.table import read as read
 
 _HOMES = {
     **{home.split(":")[1]: home.split(":")[0] for home in REGISTRY.values()},
     "calibrate": "sfumato.calibration",
-    "Event": "sfumato.privacy.event",
-    "FittedModel": "sfumato.synthesizers.graphical.fitted",
-    "Guarantee": "sfumato.privacy.guarantee",
-    "Ledger": "sfumato.privacy.ledger",
-    "Plan": "sfumato.releases.plan",
-    "Release": "sfumato.releases.release",
-    "Schema": "sfumato.schema",
+    "Column": "sfumato.schema.column",
+    "Event": "sfumato.privacy.accounting.event",
+    "FittedModel": "sfumato.methods.graphical.saved.model",
+    "Guarantee": "sfumato.privacy.accounting.guarantee",
+    "Ledger": "sfumato.privacy.ledger.ledger",
+    "Plan": "sfumato.release.plan",
+    "Release": "sfumato.release.release",
+    "Schema": "sfumato.schema.schema",
     "Table": "sfumato.table",
-    "methods": "sfumato.releases.method",
-    "plan": "sfumato.releases.release",
+    "methods": "sfumato.release.method",
+    "plan": "sfumato.release.release",
     "read": "sfumato.table",
-    "release": "sfumato.releases.release",
+    "release": "sfumato.release.release",
 }
 _MODULES = ("errors", "entropy", "risk")
 
 __all__ = [*sorted(_HOMES), *_MODULES, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+class _Front(ModuleType):
+    """The package as its users see it: ``sfumato.release`` and ``sfumato.methods`` are functions.
+
+    Folders have the same names, and importing a folder would put it in the function's place.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and name in _HOMES):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Front
 
 
 def __getattr__(name: str) -> Any:

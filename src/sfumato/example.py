@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.columns import day_number
 from sfumato.schema import Schema
+from sfumato.schema.column import day_number
 
 ROWS = 20_000
 REGIONS = ("north", "east", "south", "west", "islands")

@@ -1,19 +1,38 @@
-"""The methods by name. Adding one touches its module, one line here, a test and a docs page."""
+"""What is found by name: methods, and the few things above that an object below offers as a convenience.
+
+Adding a method touches its module, one line here, a test and a docs page. Names stand for modules that are imported
+when they are first asked for, so a line here is no import: it is where the layers are wired together.
+"""
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 REGISTRY: dict[str, str] = {
-    "histogram": "sfumato.releases.histogram:Histogram",
-    "contingency": "sfumato.releases.contingency:Contingency",
-    "entropy": "sfumato.releases.entropy_release:EntropyRelease",
-    "aim": "sfumato.synthesizers.aim_method:AIM",
-    "mst": "sfumato.synthesizers.mst_method:MST",
-    "marginals": "sfumato.releases.marginals:Marginals",
-    "grid": "sfumato.synthesizers.grid_method:Grid",
-    "cluster-geometry": "sfumato.synthesizers.cluster_geometry:ClusterGeometry",
-    "mean-curve": "sfumato.releases.mean_curve:MeanCurve",
-    "plausible-deniability": "sfumato.synthesizers.plausible_deniability:PlausibleDeniability",
-    "two-stage": "sfumato.synthesizers.two_stage_method:TwoStage",
-    "pseudo-posterior": "sfumato.synthesizers.pseudo_posterior:PseudoPosterior",
+    "histogram": "sfumato.methods.counts.histogram:Histogram",
+    "contingency": "sfumato.methods.counts.contingency:Contingency",
+    "entropy": "sfumato.methods.entropy.method:EntropyRelease",
+    "aim": "sfumato.methods.graphical.aim:AIM",
+    "mst": "sfumato.methods.graphical.mst:MST",
+    "marginals": "sfumato.methods.marginals.method:Marginals",
+    "grid": "sfumato.methods.grid.method:Grid",
+    "cluster-geometry": "sfumato.methods.cluster_geometry.method:ClusterGeometry",
+    "mean-curve": "sfumato.methods.mean_curve.method:MeanCurve",
+    "plausible-deniability": "sfumato.methods.plausible_deniability.method:PlausibleDeniability",
+    "two-stage": "sfumato.methods.two_stage.method:TwoStage",
+    "pseudo-posterior": "sfumato.methods.pseudo_posterior.method:PseudoPosterior",
 }
 """Name on the command line -> module and class; every class here is also ``sfumato.<class>``."""
+
+OFFERED: dict[str, str] = {
+    "Schema.draft": "sfumato.table.draft:draft_schema",
+    "Release.save": "sfumato.report.bundle:save_bundle",
+}
+"""Conveniences of a value type whose work is done in a layer above it."""
+
+
+def found(home: str) -> Any:
+    """Return what a line of this file names, such as ``sfumato.methods.graphical.aim:AIM``."""
+    module, attribute = home.split(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -12,13 +12,13 @@ from scipy import optimize, stats
 
 import sfumato
 from sfumato.calibration import Calibration, Target, calibrate
+from sfumato.calibration.metrics import METRICS, Metric
 from sfumato.calibration.search import Curve, t_quantile
 from sfumato.errors import PlanError, SchemaError
-from sfumato.releases.contingency import Contingency
-from sfumato.releases.histogram import Histogram
+from sfumato.methods.counts.contingency import Contingency
+from sfumato.methods.counts.histogram import Histogram
 from sfumato.risk.homogeneity import Cells, epsilon_for
 from sfumato.schema import Schema
-from sfumato.utility.metrics import METRICS, Metric
 from statistical.laws import ALPHA, discrete_laplace_pmf
 
 COIN = """

@@ -15,15 +15,15 @@ import sfumato
 from sfumato.calibration import Target, calibrate
 from sfumato.calibration.private import GRAIN, Score
 from sfumato.errors import PlanError, WeakGuaranteeError
-from sfumato.privacy.accountant import basic
+from sfumato.methods.counts.histogram import Histogram
+from sfumato.methods.graphical.mst import MST
+from sfumato.methods.graphical.saved.model import FittedModel
+from sfumato.privacy.accounting.accountant import basic
 from sfumato.privacy.exact import exact
 from sfumato.privacy.ledger import Ledger
-from sfumato.releases.histogram import Histogram
 from sfumato.report.document import ReleaseDocument
 from sfumato.report.verify import verify_bundle
 from sfumato.schema import Column, Schema
-from sfumato.synthesizers.graphical.fitted import FittedModel
-from sfumato.synthesizers.mst_method import MST
 from sfumato.utility.marginals import Compared, misplaced_tvd
 
 
@@ -160,7 +160,7 @@ def test_a_bundle_that_leaves_out_a_part_of_its_ladder_does_not_verify(table, bo
     def alone(body):
         body["guarantee"] |= {"epsilon": "0.5", "selection": None}
         body["events"] = body["events"][:1]
-        body["statement"] = sfumato.privacy.guarantee.Guarantee(**body["guarantee"]).statement()
+        body["statement"] = sfumato.privacy.accounting.guarantee.Guarantee(**body["guarantee"]).statement()
 
     def unscored(body):
         body["events"] = body["events"][:1]
@@ -169,7 +169,7 @@ def test_a_bundle_that_leaves_out_a_part_of_its_ladder_does_not_verify(table, bo
         chosen = body["guarantee"]["selection"]
         chosen |= {"values": chosen["values"][:1], "unclimbed": []}
         body["guarantee"]["epsilon"] = "0.75"
-        body["statement"] = sfumato.privacy.guarantee.Guarantee(**body["guarantee"]).statement()
+        body["statement"] = sfumato.privacy.accounting.guarantee.Guarantee(**body["guarantee"]).statement()
 
     def elsewhere(body):
         body["method"]["parameters"]["epsilon"] = 1.0

@@ -15,14 +15,14 @@ from scipy import stats
 import sfumato
 from sfumato.calibration import Target, calibrate
 from sfumato.calibration import private as ladder
+from sfumato.calibration.metrics import Trial, metric
 from sfumato.calibration.private import GRAIN, Score
 from sfumato.errors import BudgetExceeded, PlanError
+from sfumato.methods.counts.histogram import Histogram
 from sfumato.privacy.ledger import Ledger
-from sfumato.releases.histogram import Histogram
-from sfumato.risk.rows import Remembered
+from sfumato.rows.coded import Remembered
 from sfumato.schema import Schema
 from sfumato.utility.marginals import Compared, misplaced_ecdf, misplaced_tvd
-from sfumato.utility.metrics import Trial, metric
 from statistical.laws import ALPHA
 
 TOML = """

@@ -28,8 +28,8 @@ def during_imports() -> None:
 
 def arrange(when: str) -> None:
     from sfumato.cli import release_verbs
+    from sfumato.methods.counts.contingency import Contingency
     from sfumato.privacy.ledger import Ledger
-    from sfumato.releases.contingency import Contingency
     from sfumato.report import bundle
 
     if when == "before":

@@ -12,11 +12,11 @@ import pytest
 
 import sfumato
 from sfumato.cli import attack_verbs
-from sfumato.columns import Column
 from sfumato.example import codebook, households, write_households
-from sfumato.risk.games import game
+from sfumato.risk.game import game
 from sfumato.risk.linkage import FreshReference
 from sfumato.risk.membership import Learnt
+from sfumato.schema.column import Column
 
 TABLE = ("h.csv", "--schema", "h.toml")
 HISTOGRAM = ("--method", "histogram", "--set", "column=age", "--set", "epsilon=1")

@@ -13,7 +13,7 @@ from sfumato import Schema
 from sfumato.cli.arguments import choose_or_build
 from sfumato.cli.console import Voice
 from sfumato.errors import PlanError
-from sfumato.releases.default import choose_method
+from sfumato.release.default import choose_method
 
 SCHEMA = """
 [table]

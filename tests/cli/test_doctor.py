@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import sfumato
-from sfumato import doctor
+from sfumato.cli import machine as doctor
 from sfumato.errors import PlanError
-from sfumato.privacy import fast_check, fast_kernel, noise
+from sfumato.privacy import noise
+from sfumato.privacy.noise.inversion import kernel as fast_kernel
+from sfumato.privacy.noise.inversion import self_test as fast_check
 
 SELF_TEST = 6
 
@@ -65,7 +67,7 @@ def test_a_sampler_that_breaks_after_it_was_chosen_is_not_trusted(monkeypatch):
 
 def test_the_packages_of_table_inversion_may_be_absent(monkeypatch):
     monkeypatch.setattr(noise, "sampler_in_use", lambda: noise.opendp_sampler("no numba"))
-    monkeypatch.setitem(sys.modules, "sfumato.privacy.fast_check", None)
+    monkeypatch.setitem(sys.modules, "sfumato.privacy.noise.inversion.self_test", None)
     found = doctor.diagnose()
     assert found.can_release and [check.name for check in found.warnings] == [doctor.SAMPLER]
     assert states(found, "self-test") == {"table inversion": "absent"}

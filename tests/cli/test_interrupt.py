@@ -106,7 +106,7 @@ def test_the_command_line_library_does_not_swallow_it(folder, monkeypatch, sfuma
 
 
 def test_a_failure_after_the_spend_says_what_was_spent(folder, monkeypatch, sfumato_cli):
-    from sfumato.releases.contingency import Contingency
+    from sfumato.methods.counts.contingency import Contingency
 
     def fail(*_arguments):
         raise MemoryError

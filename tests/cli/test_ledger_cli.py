@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sfumato import AIM, Ledger, plan
-from sfumato.privacy.event import Event
+from sfumato.privacy.accounting.event import Event
 
 UNIT = "the value of y in one row"
 COLUMN = Event(
@@ -104,7 +104,7 @@ def test_an_old_ledger_is_upgraded(tmp_path, monkeypatch, sfumato_cli):
 
 
 def test_a_clock_that_was_set_back_is_a_note_and_no_failure(ledger, sfumato_cli, monkeypatch):
-    from sfumato.privacy import ledger_chain
+    from sfumato.privacy.ledger import chain as ledger_chain
 
     class Back(ledger_chain.datetime):
         @classmethod

@@ -16,8 +16,8 @@ import sfumato
 from sfumato import Ledger, Schema
 from sfumato.errors import BudgetExceeded, DraftSchemaError, PlanError, SfumatoError, TableError
 from sfumato.privacy import noise
-from sfumato.privacy.event import Event
-from sfumato.releases.method import Method, MethodInfo
+from sfumato.privacy.accounting.event import Event
+from sfumato.release.method import Method, MethodInfo
 from sfumato.report.document import released_schema
 
 METHODS = list(sfumato.methods().values())

@@ -24,7 +24,7 @@ from types import ModuleType
 import pytest
 
 from sfumato.cli.app import run
-from sfumato.releases.method import REGISTRY
+from sfumato.release.method import REGISTRY
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from sfumato.entropy import published_bound, published_renyi_bound, sensitivity
+from sfumato.methods.plausible_deniability.cost import composed_epsilon, smallest_test
+from sfumato.methods.plausible_deniability.law import pass_probability
 from sfumato.papers.reaedp.errata import errata
 from sfumato.papers.reaedp.mechanism import EPSILON0, KS, THRESHOLD
 from sfumato.papers.reaedp.releases import TABLE_S3
 from sfumato.papers.reaedp.results import Erratum
 from sfumato.papers.reaedp.variants import stated_guarantee
-from sfumato.privacy.calibration import gaussian_delta, gaussian_sigma
-from sfumato.synthesizers.deniability_cost import composed_epsilon, smallest_test
-from sfumato.synthesizers.deniability_law import pass_probability
+from sfumato.privacy.accounting.calibration import gaussian_delta, gaussian_sigma
 
 DOCS = Path(__file__).parents[2] / "docs"
 ENTROPY, DENIABILITY = "entropy.md", "plausible-deniability.md"

@@ -12,6 +12,12 @@ import numpy as np
 import pytest
 
 from sfumato.errors import PlanError
+from sfumato.methods.two_stage.plan import PrivateTwoStagePlan
+from sfumato.methods.two_stage.published import matching as rules
+from sfumato.methods.two_stage.published.densities import PUBLISHED_BANDWIDTHS, fit_marginal
+from sfumato.methods.two_stage.published.inputs import make_inputs
+from sfumato.methods.two_stage.published.krr import LAMBDAS, checked_grid
+from sfumato.methods.two_stage.published.matching import match
 from sfumato.privacy.randomness import Randomness
 from sfumato.risk.location import (
     blended,
@@ -21,13 +27,7 @@ from sfumato.risk.location import (
     published_bound,
     row_linkage,
 )
-from sfumato.synthesizers.geometry.box import Axis
-from sfumato.synthesizers.two_stage import matching as rules
-from sfumato.synthesizers.two_stage.first import make_inputs
-from sfumato.synthesizers.two_stage.krr import LAMBDAS, checked_grid
-from sfumato.synthesizers.two_stage.marginals import PUBLISHED_BANDWIDTHS, fit_marginal
-from sfumato.synthesizers.two_stage.matching import match
-from sfumato.synthesizers.two_stage.private import PrivateTwoStagePlan
+from sfumato.rows.box import Axis
 from sfumato.utility.prediction import mapd, optimal_profit_ratio, total_variation
 
 DOCS = Path(__file__).parents[2] / "docs"

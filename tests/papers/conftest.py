@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.report.reproduction_page import ReproductionPage, render
+from sfumato.papers.reproduction_page import ReproductionPage, render
 
 QUIET = (
     "headless no-sandbox disable-gpu no-first-run disable-background-networking disable-component-update disable-sync"

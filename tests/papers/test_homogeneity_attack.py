@@ -18,7 +18,7 @@ from sfumato.papers.homogeneity_attack.compute import reproduce
 from sfumato.papers.homogeneity_attack.data import load
 from sfumato.papers.homogeneity_attack.errata import zero_truncated_rate
 from sfumato.papers.homogeneity_attack.utility import marginal_distances, utilities
-from sfumato.report.reproduction_page import render
+from sfumato.papers.reproduction_page import render
 
 pytestmark = pytest.mark.xdist_group(
     "reproduction of homogeneity_attack"

@@ -29,7 +29,7 @@ from sfumato.papers.kmeans_geometry.simulation import (
     shuffled,
     without_noise,
 )
-from sfumato.report.reproduction_page import render
+from sfumato.papers.reproduction_page import render
 
 pytestmark = pytest.mark.xdist_group("reproduction of kmeans_geometry")  # computed once, for all tests that look at it
 

@@ -11,6 +11,7 @@ import pytest
 
 from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
+from sfumato.papers.charts import Violin, violins
 from sfumato.papers.range_restriction import Reproduction, compute, page_of, parts, reproduce, summary
 from sfumato.papers.range_restriction.charts import outline
 from sfumato.papers.range_restriction.data import FATIGUE, Sources, kept_rows, simulated, statistics
@@ -29,9 +30,8 @@ from sfumato.papers.range_restriction.outliers import (
 from sfumato.papers.range_restriction.repeated import ORDER, in_order
 from sfumato.papers.range_restriction.simulation import REPEATS, SIX, TAILS, Repeats, Work, fits, one_sample
 from sfumato.papers.range_restriction.tables import listed, say
+from sfumato.papers.reproduction_page import render
 from sfumato.report.charts import PAPER
-from sfumato.report.reproduction_charts import Violin, violins
-from sfumato.report.reproduction_page import render
 
 pytestmark = pytest.mark.xdist_group(
     "reproduction of range_restriction"

@@ -12,6 +12,7 @@ import pytest
 
 from sfumato.entropy import published_renyi_bound, sensitivity, shannon
 from sfumato.errors import PlanError, TableError
+from sfumato.methods.plausible_deniability.method import output_law
 from sfumato.papers import paper
 from sfumato.papers.data import data_folder
 from sfumato.papers.reaedp import (
@@ -46,9 +47,8 @@ from sfumato.papers.reaedp.images import demo_image, mae, noisy_image, psnr, qua
 from sfumato.papers.reaedp.mechanism import kernel_proposals, pass_rate, simulated_rate
 from sfumato.papers.reaedp.releases import TABLE_S3
 from sfumato.papers.reaedp.sensitivities import largest_move, sampled_sensitivities, smallest_violation
-from sfumato.report.reproduction_page import render
+from sfumato.papers.reproduction_page import render
 from sfumato.risk.attack import Interval
-from sfumato.synthesizers.plausible_deniability import output_law
 
 pytestmark = pytest.mark.xdist_group("reproduction of reaedp")  # computed once, for all tests that look at it
 

@@ -13,6 +13,7 @@ import pytest
 from sfumato.cli.app import run
 from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
+from sfumato.papers.reproduction_page import render
 from sfumato.papers.two_stage import Reproduction, page_of, parts, reproduce, summary, trial
 from sfumato.papers.two_stage.applied import reason
 from sfumato.papers.two_stage.beyond import printed_errors, published_krr
@@ -30,7 +31,6 @@ from sfumato.papers.two_stage.figures import deviations
 from sfumato.papers.two_stage.prices import PRINTED_RATIO, estimate, measured_prices, printed_ratios
 from sfumato.papers.two_stage.real import ETA, RealFound, measured_table, tolerance_withstood
 from sfumato.papers.two_stage.trial import distance, simulated_trial
-from sfumato.report.reproduction_page import render
 from sfumato.risk.location import interval_disclosure
 from sfumato.utility.prediction import mapd
 

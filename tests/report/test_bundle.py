@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato import Contingency, Histogram, Ledger, Marginals, Schema
 from sfumato.errors import BundleError, LedgerError, UnmarkedBundleWarning
-from sfumato.releases import parameters
+from sfumato.release import parameters
 from sfumato.report import bundle, html
 from sfumato.report.bundle import file_record, file_stems, held, prepare_output, save_bundle
 from sfumato.report.document import ReleaseDocument

@@ -30,7 +30,7 @@ from sfumato.risk.homogeneity.inverse import MOST_EVALUATIONS
 
 
 def category_schema(frame: pd.DataFrame, sensitive: str) -> sfumato.Schema:
-    from sfumato.columns import Column
+    from sfumato.schema.column import Column
 
     columns = [
         Column(

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 import sfumato
 from sfumato.errors import RiskError
-from sfumato.privacy.laws import Geometric, Laplace
+from sfumato.privacy.noise.laws import Geometric, Laplace
 from sfumato.report.risk_page import risk_page
 from sfumato.risk.homogeneity.answers import forward, inverse, percent, rounded_down, steering
 from sfumato.risk.homogeneity.cells import Cells

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.columns import Column
 from sfumato.errors import RiskError
 from sfumato.example import codebook, households
 from sfumato.risk.inference import AttributeInference
 from sfumato.risk.yardsticks import CountsAsTheyAre, CountsOfNoise, RowsAsTheyAre, RowsOfNoise
+from sfumato.schema.column import Column
 
 LEVEL = 1 - 1e-6
 KNOWN = ["region", "age", "sex", "education", "persons"]
@@ -30,7 +30,7 @@ def even() -> sfumato.Table:
     """Known and sensitive values independent and uniform: nothing can be learned about the population."""
     rng = np.random.default_rng(1)
     frame = pa.table({"a": rng.integers(0, 40, 1200), "b": rng.integers(0, 40, 1200), "s": rng.integers(0, 4, 1200)})
-    columns = [sfumato.columns.Column(n, "integer", bounds=(0, k)) for n, k in (("a", 39), ("b", 39), ("s", 3))]
+    columns = [sfumato.schema.column.Column(n, "integer", bounds=(0, k)) for n, k in (("a", 39), ("b", 39), ("s", 3))]
     return sfumato.read(frame, sfumato.Schema(name="even", columns=tuple(columns)))
 
 
@@ -153,8 +153,8 @@ def test_people_stay_together():
 
     frame = pa.table({"who": [str(i // 3) for i in range(300)], "s": [i % 2 for i in range(300)]})
     columns = (
-        sfumato.columns.Column("who", "category", role="identifier"),
-        sfumato.columns.Column("s", "integer", bounds=(0, 1)),
+        sfumato.schema.column.Column("who", "category", role="identifier"),
+        sfumato.schema.column.Column("s", "integer", bounds=(0, 1)),
     )
     schema = sfumato.Schema(name="t", columns=columns, person="who", rows_per_person=3)
     halves = _halves(sfumato.read(frame, schema), np.random.default_rng(1))

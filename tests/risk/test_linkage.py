@@ -9,15 +9,15 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.columns import Column
 from sfumato.errors import RiskError
 from sfumato.example import codebook, households
-from sfumato.privacy.laws import Geometric
-from sfumato.releases.method import Output
-from sfumato.risk.games import CountPair, game
+from sfumato.privacy.noise.laws import Geometric
+from sfumato.release.method import Output
+from sfumato.risk.game import CountPair, game
 from sfumato.risk.linkage import FreshReference, NearestRow, nearest_row
 from sfumato.risk.membership import Learnt, published_pair
 from sfumato.risk.yardsticks import CountsAsTheyAre, CountsOfNoise, RowsAsTheyAre, RowsOfNoise
+from sfumato.schema.column import Column
 
 COLUMNS = ["region", "sex", "education", "insured"]
 KNOWN = ["region", "age", "sex", "education", "persons", "moved_in"]
@@ -186,7 +186,7 @@ def test_nonsense_is_refused_by_name(table, call):
 def test_an_unknown_column_is_named(table):
     with pytest.raises(sfumato.errors.SchemaError, match="shoe"):
         nearest_row(table, households(rows=300), ["shoe"])
-    open_column = sfumato.columns.Column("name", "category", role="identifier")
+    open_column = sfumato.schema.column.Column("name", "category", role="identifier")
     schema = replace(codebook(), columns=(*codebook().columns, open_column))
     with pytest.raises(RiskError, match="no public domain"):
         nearest_row(households(rows=9), households(rows=9), ["name"], schema)

@@ -12,6 +12,8 @@ from scipy import stats
 
 import sfumato
 from sfumato.errors import RiskError
+from sfumato.methods.two_stage.published.inputs import make_inputs
+from sfumato.methods.two_stage.published.matching import match
 from sfumato.risk.location import (
     blend_for,
     blended,
@@ -21,8 +23,6 @@ from sfumato.risk.location import (
     published_bound,
     row_linkage,
 )
-from sfumato.synthesizers.two_stage.first import make_inputs
-from sfumato.synthesizers.two_stage.matching import match
 from statistical.laws import ALPHA
 
 TOLERANCE = 0.001

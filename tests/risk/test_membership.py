@@ -14,13 +14,13 @@ import pytest
 import sfumato
 from sfumato.errors import PlanError, RiskError, TableError
 from sfumato.example import codebook, households
-from sfumato.privacy.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
+from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.privacy.randomness import Randomness
 from sfumato.risk.attack import AttackResult, Interval, ThreatModel, dp_ceiling
-from sfumato.risk.games import CountPair, ReleaseGame, game
+from sfumato.risk.game import CountPair, ReleaseGame, game
 from sfumato.risk.membership import Learnt, LikelihoodRatio, entropy_and_total, optimal_accuracy, published_pair
-from sfumato.risk.rows import Remembered, codes_of
 from sfumato.risk.yardsticks import CountsAsTheyAre, CountsOfNoise, RowsAsTheyAre, RowsOfNoise
+from sfumato.rows.coded import Remembered, codes_of
 
 COLUMNS = ["region", "sex", "education", "insured"]
 LEVEL = 1 - 1e-6

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.columns import Column
 from sfumato.errors import RiskError
 from sfumato.example import codebook, households
 from sfumato.risk.sight import Sight
+from sfumato.schema.column import Column
 
 DAYS = (dt.date(2020, 1, 1), dt.date(2020, 12, 31))
 COLUMNS = (

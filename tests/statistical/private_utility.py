@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.methods.pseudo_posterior.private.choice import draw_pair
+from sfumato.methods.pseudo_posterior.private.clipped import ClippedPosterior, RegressionDraw
+from sfumato.methods.pseudo_posterior.private.public_box import Box
+from sfumato.methods.pseudo_posterior.private.statistics import NoisyStatistics
 from sfumato.privacy.randomness import Randomness
-from sfumato.synthesizers.pseudo.clipped import ClippedPosterior, RegressionDraw
-from sfumato.synthesizers.pseudo.private_choice import draw_pair
-from sfumato.synthesizers.pseudo.public_box import Box
-from sfumato.synthesizers.pseudo.statistics import NoisyStatistics
 from sfumato.utility.ecdf import ecdf_max, ecdf_msq
 
 FIRST_SEED = 1000

@@ -14,16 +14,16 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.columns import Column
 from sfumato.example import codebook, households
-from sfumato.privacy.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.privacy.noise import add_laplace
+from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.risk.attack import Interval, dp_ceiling
-from sfumato.risk.games import CountPair, game
+from sfumato.risk.game import CountPair, game
 from sfumato.risk.inference import AttributeInference
 from sfumato.risk.linkage import FreshReference, nearest_row
 from sfumato.risk.membership import Learnt, LikelihoodRatio, optimal_accuracy, published_pair
 from sfumato.risk.yardsticks import RowsAsTheyAre, RowsOfNoise
+from sfumato.schema.column import Column
 from statistical.laws import ALPHA
 
 pytestmark = pytest.mark.statistical

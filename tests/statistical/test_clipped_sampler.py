@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.privacy.exact_choice import happens, uniform_below
+from sfumato.methods.pseudo_posterior.private import grid_sampler
+from sfumato.methods.pseudo_posterior.private.clipped import ClippedPosterior
+from sfumato.methods.pseudo_posterior.private.grid_bounds import UNITS, Scores, corners
+from sfumato.methods.pseudo_posterior.private.grid_sampler import GridLaw, Items
+from sfumato.privacy.noise.exact_choice import happens, uniform_below
 from sfumato.privacy.randomness import Randomness
-from sfumato.synthesizers.pseudo import grid_sampler
-from sfumato.synthesizers.pseudo.clipped import ClippedPosterior
-from sfumato.synthesizers.pseudo.grid_bounds import UNITS, Scores, corners
-from sfumato.synthesizers.pseudo.grid_sampler import GridLaw, Items
 from statistical.laws import ALPHA
 from statistical.private_utility import BOX, simulated, utility
 

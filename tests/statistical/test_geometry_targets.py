@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.methods.cluster_geometry.measure import release_geometry
+from sfumato.methods.cluster_geometry.plan import GeometryPlan
 from sfumato.papers.kmeans_geometry.data import CLUSTERS, DISCRETE, PUBLIC_BOX, illustrative
 from sfumato.privacy.randomness import Randomness
-from sfumato.synthesizers.geometry.box import Axis
-from sfumato.synthesizers.geometry.geometry_run import release_geometry
-from sfumato.synthesizers.geometry.private import GeometryPlan
+from sfumato.rows.box import Axis
 from sfumato.utility.clusters import ari, kmeans, nearest
 
 DIAMONDS = {"carat": (0, 5.5), "depth": (40, 80), "table": (40, 100), "price": (0, 20_000), "x": (0, 11)}

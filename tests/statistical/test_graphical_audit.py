@@ -20,14 +20,18 @@ import pandas as pd
 import pytest
 
 import sfumato
+from methods.graphical.watching import CANARY, Counted, privacy_loss, run_on, watch
 from sfumato import AIM, MST, Schema
-from sfumato.privacy.concentrated import gaussian_cost
+from sfumato.methods.graphical import run as running
+from sfumato.methods.graphical.cells import groups as grouping
+from sfumato.methods.graphical.cells import one_way as first
+from sfumato.methods.graphical.choosing import budget
+from sfumato.methods.graphical.choosing import pick as selection
+from sfumato.methods.graphical.choosing.budget import Budget
+from sfumato.privacy.accounting.concentrated import gaussian_cost
 from sfumato.privacy.noise import add_gaussian
 from sfumato.risk.attack import Interval
-from sfumato.synthesizers.graphical import budget, first, grouping, running, selection
-from sfumato.synthesizers.graphical.budget import Budget
 from statistical.laws import ALPHA
-from synthesizers.graphical.watching import CANARY, Counted, privacy_loss, run_on, watch
 
 pytestmark = pytest.mark.statistical
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.columns import Column
+from sfumato.methods.mean_curve.kernels import KERNELS
+from sfumato.methods.mean_curve.method import KEY, MeanCurve
+from sfumato.methods.mean_curve.sums import count_weight
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
-from sfumato.releases.curve_kernels import KERNELS
-from sfumato.releases.curve_sums import count_weight
-from sfumato.releases.mean_curve import KEY, MeanCurve
 from sfumato.schema import Schema
+from sfumato.schema.column import Column
 from statistical.laws import ALPHA
 
 POINTS, CURVES, RUNS, ROWS = 12, 3_000, 400_000, 20

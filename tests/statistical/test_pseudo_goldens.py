@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.synthesizers.pseudo.epsilon import Extremes
-from sfumato.synthesizers.pseudo.families import Draws, Family, make_family
-from sfumato.synthesizers.pseudo.ranges import Radius, wider_in_tail
-from sfumato.synthesizers.pseudo.weights import Fitted, Weighting, scaled_weights
+from sfumato.methods.pseudo_posterior.families import Draws, Family, make_family
+from sfumato.methods.pseudo_posterior.published.epsilon import Extremes
+from sfumato.methods.pseudo_posterior.published.ranges import Radius, wider_in_tail
+from sfumato.methods.pseudo_posterior.published.weights import Fitted, Weighting, scaled_weights
 from statistical.laws import ALPHA
 
 pytestmark = pytest.mark.statistical

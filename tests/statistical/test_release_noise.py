@@ -16,11 +16,11 @@ from statistical.laws import ALPHA, chi_square_p, discrete_gaussian_pmf, discret
 
 CELLS, RELEASES = 10_000, 3
 LEVELS = tuple(range(CELLS))
-SCHEMA = sfumato.Schema(name="t", columns=(sfumato.columns.Column("x", "category", values=LEVELS),))
+SCHEMA = sfumato.Schema(name="t", columns=(sfumato.schema.column.Column("x", "category", values=LEVELS),))
 REPLACE = dataclasses.replace(SCHEMA, adjacency="replace", rows=1)
 PERSON = dataclasses.replace(
     SCHEMA,
-    columns=(*SCHEMA.columns, sfumato.columns.Column("who", "category", role="identifier")),
+    columns=(*SCHEMA.columns, sfumato.schema.column.Column("who", "category", role="identifier")),
     person="who",
     rows_per_person=3,
 )

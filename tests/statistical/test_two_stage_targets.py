@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.methods.two_stage.plan import PrivateTwoStagePlan
 from sfumato.privacy.randomness import Randomness
-from sfumato.synthesizers.geometry.box import Axis
-from sfumato.synthesizers.two_stage.private import PrivateTwoStagePlan
+from sfumato.rows.box import Axis
 
 CODED = ("sex", "smoker", "region")
 INSURANCE = (Axis(18, 64, True), Axis(0, 1, True), Axis(15, 55), Axis(0, 5, True), Axis(0, 1, True), Axis(0, 3, True))

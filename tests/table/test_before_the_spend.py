@@ -13,8 +13,8 @@ import pytest
 
 import sfumato
 from sfumato import Histogram, Ledger, Schema
-from sfumato.columns import Column
 from sfumato.errors import SfumatoError, TableError
+from sfumato.schema.column import Column
 from sfumato.table.engine import DuckDBEngine
 
 DAY = dt.date(2020, 6, 1)

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Schema, read
-from sfumato.columns import Column
 from sfumato.errors import TableError
+from sfumato.schema.column import Column
 from sfumato.table.cover import cover, marginal
 from sfumato.table.encode import ColumnEncoder
 

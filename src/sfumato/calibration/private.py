@@ -48,25 +48,25 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.calibration.metrics import METRICS, Trial
 from sfumato.calibration.result import Charge, Point
 from sfumato.calibration.search import with_value
 from sfumato.calibration.target import Target
 from sfumato.errors import NoLedgerWarning, PlanError
-from sfumato.privacy.accountant import basic, guarantee_of
-from sfumato.privacy.event import Event, Part
+from sfumato.privacy.accounting.accountant import basic, guarantee_of
+from sfumato.privacy.accounting.event import Event, Part
+from sfumato.privacy.accounting.selection import Selection
+from sfumato.privacy.accounting.strength import refuse_weak
 from sfumato.privacy.exact import Number, exact, positive, text
 from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.privacy.noise import add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
-from sfumato.privacy.selection import Selection
-from sfumato.privacy.strength import refuse_weak
-from sfumato.releases.method import ChecksTable, Method
-from sfumato.releases.outcome import lost_on_failure
-from sfumato.releases.plan import Plan, event_facts
-from sfumato.releases.release import UNRECORDED, Release, book_of, carried_out, plan, promised
+from sfumato.release.method import ChecksTable, Method
+from sfumato.release.outcome import lost_on_failure
+from sfumato.release.plan import Plan, event_facts
+from sfumato.release.release import UNRECORDED, Release, book_of, carried_out, plan, promised
 from sfumato.schema import Schema
 from sfumato.table import Table
-from sfumato.utility.metrics import METRICS, Trial
 
 GRAIN = 1024
 """Lattice units in one record."""

@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.calibration.target import Comparison
 from sfumato.errors import PlanError
+from sfumato.privacy.accounting.strength import warnings
 from sfumato.privacy.exact import exact
-from sfumato.privacy.strength import warnings
 
 if TYPE_CHECKING:
-    from sfumato.privacy.guarantee import Guarantee
-    from sfumato.releases.release import Release
+    from sfumato.privacy.accounting.guarantee import Guarantee
+    from sfumato.release.release import Release
 
 Cost = Literal["pilot", "declared", "private"]
 Prefer = Literal["smallest", "largest"]

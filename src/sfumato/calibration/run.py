@@ -14,8 +14,8 @@ from sfumato.calibration.target import Target
 from sfumato.errors import PlanError
 from sfumato.privacy.exact import Number, exact, show
 from sfumato.privacy.randomness import Randomness
-from sfumato.releases.method import Method
-from sfumato.releases.release import LedgerChoice
+from sfumato.release.method import Method
+from sfumato.release.release import LedgerChoice
 from sfumato.table import Table
 
 COSTS = ("pilot", "declared", "private")
@@ -110,7 +110,7 @@ class _Asked:
     @property
     def subject(self) -> Table:
         """The table that is looked at, with a memory for its counts."""
-        from sfumato.risk.rows import Remembered
+        from sfumato.rows.coded import Remembered
 
         chosen = self.pilot if self.pilot is not None else self.table
         assert chosen is not None  # require_sound refuses a question without a table

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.calibration.metrics import Trial
 from sfumato.calibration.result import Point
 from sfumato.calibration.target import Target
 from sfumato.errors import PlanError
-from sfumato.releases.method import Method, parameters_of
+from sfumato.release.method import Method, parameters_of
 from sfumato.table import Table
-from sfumato.utility.metrics import Trial
 
 GRID = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Values that are tried unless a grid is given."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sfumato.calibration.metrics import METRICS, Metric, metric
 from sfumato.errors import PlanError
-from sfumato.utility.metrics import METRICS, Metric, metric
 
 Comparison = Literal["<=", ">="]
 FORM = re.compile(r"\s*([A-Za-z]\w*)\s*(<=|>=|==|=|<|>|!=)\s*(\S+)\s*")

@@ -46,7 +46,7 @@ Counts, entropies, mean curves and other synthesizers are named with `--method`;
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from sfumato import __version__
+        from sfumato.version import __version__
 
         typer.echo(f"sfumato {__version__}")
         raise typer.Exit
@@ -70,11 +70,11 @@ def _register() -> None:
         doctor_verb,
         ledger_verbs,
         release_verbs,
-        reproduce_verb,
         risk_verbs,
         sample_verb,
         schema_verbs,
     )
+    from sfumato.papers import reproduce_verb
 
     schema_verbs.register(app)
     release_verbs.register(app)

@@ -11,10 +11,10 @@ import typer
 
 from sfumato.errors import NoLedgerError, PlanError
 from sfumato.privacy.exact import exact, show
-from sfumato.releases.default import choose_method
-from sfumato.releases.method import Method, method_class
-from sfumato.releases.plan import UNSUMMED
-from sfumato.releases.release import WRONG_SETTINGS
+from sfumato.release.default import choose_method
+from sfumato.release.method import Method, method_class
+from sfumato.release.plan import UNSUMMED
+from sfumato.release.release import WRONG_SETTINGS
 from sfumato.schema import Schema
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV or Parquet file, or a quoted glob of them.")]

@@ -29,8 +29,8 @@ from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.risk.attack import AttackResult
-    from sfumato.risk.games import Game, ReleaseGame
-    from sfumato.risk.rows import Sees
+    from sfumato.risk.game import Game, ReleaseGame
+    from sfumato.rows.coded import Sees
     from sfumato.table import Table
 
 Trials = Annotated[
@@ -74,7 +74,7 @@ def membership(
 
     The method is run many times on the table with and without the target. None of these releases is published.
     """
-    from sfumato.risk.games import CountPair, game
+    from sfumato.risk.game import CountPair, game
     from sfumato.risk.membership import Learnt, LikelihoodRatio
 
     voice, facts = Voice(json), Schema.load(schema)
@@ -103,7 +103,7 @@ def linkage(
     json: AsJson = False,
 ) -> None:
     """Measure how well an attacker can tell which of two tables was released, by fresh releases of both."""
-    from sfumato.risk.games import game
+    from sfumato.risk.game import game
     from sfumato.risk.linkage import FreshReference
 
     voice, facts, attack = Voice(json), Schema.load(schema), FreshReference(references)
@@ -212,7 +212,7 @@ def _table(voice: Voice, data: str, facts: Schema, delimiter: str | None) -> Tab
 
 
 def _sight(sees: str) -> Sees:
-    from sfumato.risk.rows import require_sees
+    from sfumato.rows.coded import require_sees
 
     require_sees(sees)
     return cast("Sees", sees)
@@ -226,7 +226,7 @@ def _row(target: int | None) -> int | None:
 
 def _played(voice: Voice, played: Game, attacks: Sequence[Any], trials: int | None, seed: int | None) -> list[Any]:
     """Play the game with each attack; say before how long that may take, and show how far it is."""
-    from sfumato.risk.games import ReleaseGame
+    from sfumato.risk.game import ReleaseGame
 
     if not isinstance(played, ReleaseGame):
         return [attack.run(played, trials=COUNT_TRIALS if trials is None else trials, seed=seed) for attack in attacks]

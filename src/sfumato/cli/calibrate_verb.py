@@ -29,7 +29,7 @@ from sfumato.cli.arguments import (
 )
 from sfumato.cli.console import Voice
 from sfumato.errors import BundleError, PlanError
-from sfumato.releases.method import Method, method_class
+from sfumato.release.method import Method, method_class
 from sfumato.schema import Schema
 from sfumato.table import read
 

@@ -13,14 +13,14 @@ from sfumato.cli.console import Voice
 from sfumato.cli.release_verbs import release_document, show_model, show_plan, show_statistics
 from sfumato.errors import BundleError
 from sfumato.example import ROWS, codebook, write_households
+from sfumato.methods.counts.contingency import Contingency
+from sfumato.methods.counts.histogram import Histogram
+from sfumato.methods.graphical.aim import AIM
 from sfumato.privacy.ledger import Ledger
-from sfumato.releases.contingency import Contingency
-from sfumato.releases.histogram import Histogram
-from sfumato.releases.method import Method
-from sfumato.releases.release import plan as plan_release
-from sfumato.releases.release import release as run_release
+from sfumato.release.method import Method
+from sfumato.release.release import plan as plan_release
+from sfumato.release.release import release as run_release
 from sfumato.schema import Schema
-from sfumato.synthesizers.aim_method import AIM
 from sfumato.table import read
 
 MARK = ".sfumato-demo"

@@ -51,7 +51,7 @@ def _tidy(voice: Voice, folder: str, ledger: str | None, clean: bool) -> None:
 
 
 def _machine(voice: Voice) -> None:
-    from sfumato.doctor import diagnose
+    from sfumato.cli.machine import diagnose
 
     found = diagnose()
     voice.document({**found.model_dump(mode="json"), "warnings": [check.detail for check in found.warnings]})

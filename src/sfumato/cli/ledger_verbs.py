@@ -11,11 +11,11 @@ import typer
 from sfumato.cli.arguments import AsJson
 from sfumato.cli.console import EXIT_ERROR, Voice
 from sfumato.errors import LedgerError
-from sfumato.privacy.event import Event
+from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import exact
 from sfumato.privacy.exact import show as in_short
 from sfumato.privacy.ledger import Account, Entry, Ledger, Outcome, Verification
-from sfumato.privacy.ledger_marks import UNKNOWN
+from sfumato.privacy.ledger.marks import UNKNOWN
 from sfumato.schema import Schema
 
 ledger_app = typer.Typer(

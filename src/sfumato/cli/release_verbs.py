@@ -32,13 +32,13 @@ from sfumato.cli.arguments import (
 from sfumato.cli.console import EXIT_ERROR, Voice
 from sfumato.cli.interrupt import standing
 from sfumato.errors import SfumatoError
-from sfumato.privacy.guarantee import one_of
-from sfumato.releases.method import methods as all_methods
-from sfumato.releases.outcome import lost_on_failure, spent_words
-from sfumato.releases.plan import Plan
-from sfumato.releases.release import Release, describe_cost
-from sfumato.releases.release import plan as plan_release
-from sfumato.releases.release import release as run_release
+from sfumato.privacy.accounting.guarantee import one_of
+from sfumato.release.method import methods as all_methods
+from sfumato.release.outcome import lost_on_failure, spent_words
+from sfumato.release.plan import Plan
+from sfumato.release.release import Release, describe_cost
+from sfumato.release.release import plan as plan_release
+from sfumato.release.release import release as run_release
 from sfumato.schema import Schema
 from sfumato.table import read
 
@@ -257,7 +257,7 @@ def list_methods(
     json: AsJson = False,
 ) -> None:
     """List the methods, or explain one: what it releases, what it promises, its parameters."""
-    from sfumato.releases.method import method_class
+    from sfumato.release.method import method_class
 
     voice = Voice(json)
     if name is not None:

@@ -9,11 +9,11 @@ import typer
 
 from sfumato.cli.arguments import AsJson, Rows
 from sfumato.cli.console import Voice
-from sfumato.releases.plan import sound_rows
+from sfumato.release.plan import sound_rows
 
 if TYPE_CHECKING:
-    from sfumato.synthesizers.graphical.fitted import FittedModel
-    from sfumato.synthesizers.graphical.sample_file import Written
+    from sfumato.methods.graphical.saved.model import FittedModel
+    from sfumato.methods.graphical.saved.sample import Written
 
 ModelPath = Annotated[
     str, typer.Argument(metavar="MODEL", help="A fitted model (model.sfumato), or the bundle that holds one.")
@@ -46,9 +46,9 @@ def sample(
     The model was computed from noisy answers that were paid for when it was fitted; the private table is not needed
     again. The rows have the guarantee of the release that the model came from.
     """
-    from sfumato.synthesizers.graphical.fitted import FittedModel
-    from sfumato.synthesizers.graphical.sample_file import format_of, write_rows
-    from sfumato.synthesizers.graphical.whole_file import refuse_place
+    from sfumato.methods.graphical.saved.model import FittedModel
+    from sfumato.methods.graphical.saved.sample import format_of, write_rows
+    from sfumato.rows.atomic_file import refuse_place
 
     sound_rows(rows)
     voice, kind = Voice(json), format_of(out)
@@ -61,7 +61,7 @@ def sample(
 
 
 def _show(voice: Voice, fitted: FittedModel, written: Written, out: str) -> None:
-    from sfumato.synthesizers.graphical.fitted import FREE
+    from sfumato.methods.graphical.saved.model import FREE
 
     guarantee = fitted.require_guarantee()
     voice.panel("What is promised", guarantee.statement(), "yellow" if fitted.stamp else "green")

@@ -11,7 +11,7 @@ from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
 from sfumato.cli.console import Voice
 from sfumato.errors import SchemaError
 from sfumato.schema import Schema
-from sfumato.schema_format import confirm_text
+from sfumato.schema.writer import confirm_text
 from sfumato.table import read
 
 schema_app = typer.Typer(no_args_is_help=True, help="Draft, check and confirm the public schema of a table.")

@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 from pydantic import BaseModel
 
 from sfumato.errors import PlanError
-from sfumato.report.reproduction_page import PageTable, ReproductionPage
+from sfumato.papers.reproduction_page import PageTable, ReproductionPage
 
 PAPERS = {
     "homogeneity-attack": "sfumato.papers.homogeneity_attack",

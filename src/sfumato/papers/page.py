@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sfumato.papers.data import DATA_VARIABLE
+from sfumato.papers.reproduction_page import PageFigure, PageSection, PageTable, comparison_table
 from sfumato.papers.results import Erratum, PartOf, ReproductionOf
-from sfumato.report.reproduction_page import PageFigure, PageSection, PageTable, comparison_table
 
 Panel = Callable[[Any], Any]
 """Draws one chart of a paper."""

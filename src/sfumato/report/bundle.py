@@ -18,15 +18,15 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import BundleError, SfumatoError, UnmarkedBundleWarning
-from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.ledger import Entry, Ledger
-from sfumato.releases.method import Makes
-from sfumato.releases.outcome import lost_on_failure
+from sfumato.release.method import Makes
+from sfumato.release.outcome import lost_on_failure
+from sfumato.release.stamp import parquet_metadata, warning
 from sfumato.report.document import FileRecord, ReleaseDocument, ReleasedTable
 from sfumato.report.script import reproduction_script
 
 if TYPE_CHECKING:
-    from sfumato.releases.release import Release
+    from sfumato.release.release import Release
     from sfumato.table import Table
 
 DOCUMENT = "release.json"
@@ -36,8 +36,6 @@ SCRIPT = "reproduce.py"
 MODEL = "model.sfumato"
 WARNING = "NOT-FOR-RELEASE.txt"
 TABLES = "tables"
-METADATA = "sfumato."
-"""Prefix of the key-value metadata of Parquet files."""
 PARTIAL = ".partial"
 """End of the name of a bundle that is being written."""
 LONGEST_STEM, LONGEST_NAME = 100, 60
@@ -144,15 +142,6 @@ def write_bundle(release: Release, folder: Path) -> ReleaseDocument:
     return document
 
 
-def parquet_metadata(guarantee: Guarantee, stamp: str | None) -> dict[str, str]:
-    """Return what every Parquet file says about itself, so that it can travel alone."""
-    from sfumato import __version__
-
-    facts = {"version": __version__, "guarantee": guarantee.statement().splitlines()[0]}
-    stamped = {"stamp": stamp} if stamp else {}
-    return {f"{METADATA}{key}": value for key, value in {**facts, **stamped}.items()}
-
-
 def file_records(folder: Path) -> dict[str, FileRecord]:
     """Return hash and size of every file in a folder except the document itself, by relative path."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / DOCUMENT)
@@ -202,14 +191,6 @@ def _write_table(
     pq.write_table(table.replace_schema_metadata(dict(metadata)), folder / parquet)
     pa_csv.write_csv(table, folder / csv)
     return ReleasedTable(columns=columns, kind=makes, rows=table.num_rows, parquet=parquet, csv=csv)
-
-
-def warning(stamp: str) -> str:
-    """Return what lies beside files that cannot carry the stamp of a seeded run themselves."""
-    return (
-        f"{stamp.upper()}\n\nThe noise in these files came from a fixed seed. Anyone who knows the seed can remove\n"
-        "the noise and read the private counts. Use them for tests only, and release a run without a seed.\n"
-    )
 
 
 def _publish_with_private(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sfumato
 from sfumato.calibration.result import CONFIDENTIAL, Calibration, Point, sentence
 from sfumato.report.calibration_chart import trade_off_chart
 from sfumato.report.card import Banner
 from sfumato.report.page import render
 from sfumato.report.risk_page import Grid
+from sfumato.version import __version__
 
 TEMPLATE = "calibration.html.j2"
 
@@ -17,7 +17,7 @@ def calibration_page(found: Calibration) -> str:
     return render(
         TEMPLATE,
         {"chart-trade-off": trade_off_chart(found)},
-        version=sfumato.__version__,
+        version=__version__,
         found=found,
         banners=banners(found),
         answer=found.answer(),

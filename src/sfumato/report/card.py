@@ -9,10 +9,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from sfumato.privacy.accountant import basic
+from sfumato.privacy.accounting.accountant import basic
+from sfumato.privacy.accounting.guarantee import ONE_VALUE, Guarantee
 from sfumato.privacy.exact import exact, show, text
-from sfumato.privacy.guarantee import ONE_VALUE, Guarantee
-from sfumato.releases.plan import UNSUMMED, Stage
+from sfumato.release.plan import UNSUMMED, Stage
 from sfumato.report.document import RecordedCost, ReleaseDocument
 from sfumato.report.figures import MOST_COLUMNS, MOST_FIGURES
 from sfumato.report.views import Spread, say

@@ -15,7 +15,7 @@ from typing import Any, cast
 import altair as alt
 from numpy.typing import NDArray
 
-from sfumato.columns import Column
+from sfumato.schema.column import Column
 
 Spec = dict[str, Any]
 Numbers = NDArray[Any]

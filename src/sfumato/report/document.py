@@ -5,28 +5,25 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import math
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-import sfumato
-from sfumato.privacy.event import Event
-from sfumato.privacy.exact import text
-from sfumato.privacy.guarantee import Guarantee
-from sfumato.privacy.ledger_models import Account, Entry
-from sfumato.releases.method import Makes, parameters_of
-from sfumato.releases.plan import Stage
+from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.accounting.guarantee import Guarantee
+from sfumato.privacy.ledger.models import Account, Entry
+from sfumato.release.method import Makes, parameters_of
+from sfumato.release.plain import plain
+from sfumato.release.plan import Stage
 from sfumato.schema import Schema
+from sfumato.version import __version__
 
 if TYPE_CHECKING:
-    from sfumato.releases.release import Release
+    from sfumato.release.release import Release
 
 FORMAT = 1
 UNRECORDED = "The cost of this release was not recorded: no ledger was given, so no cap protects the table."
@@ -206,25 +203,6 @@ class ReleaseDocument(Record):
         return cls.model_validate_json(data)
 
 
-def plain(value: Any) -> Any:
-    """Return a value as JSON holds it; exact fractions become text that reads back unchanged.
-
-    >>> plain({"epsilon": Fraction(1, 3), "columns": ("age", "sex")})
-    {'epsilon': '1/3', 'columns': ['age', 'sex']}
-    """
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, Fraction):
-        return text(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in cast("Mapping[Any, Any]", value).items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [plain(item) for item in cast("Iterable[Any]", value)]
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
-
-
 def released_schema(schema: Schema, names: Iterable[str]) -> Schema:
     """Return the schema of released rows: only their columns and rules, nothing clamped, no private row count."""
     kept = set(names)
@@ -237,7 +215,7 @@ def released_schema(schema: Schema, names: Iterable[str]) -> Schema:
 
 def versions() -> dict[str, str]:
     """Return the versions of everything that shaped the numbers."""
-    own = {"python": platform.python_version(), "sfumato": sfumato.__version__}
+    own = {"python": platform.python_version(), "sfumato": __version__}
     return own | {name: importlib.metadata.version(name) for name in DISTRIBUTIONS}
 
 

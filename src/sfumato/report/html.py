@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.releases.method import Method, ReleasesValues
+from sfumato.release.method import Method, ReleasesValues
 from sfumato.report import card
 from sfumato.report.document import ReleaseDocument, released_schema
 from sfumato.report.facts import Fact, facts_of, statistics

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from sfumato import __version__
 from sfumato.registry import REGISTRY
-from sfumato.releases.method import method_class
+from sfumato.release.method import method_class
 from sfumato.report.bundle import DOCUMENT, REPORT, SCRIPT
 from sfumato.report.document import ReleaseDocument, versions
 from sfumato.report.html import public_page
 from sfumato.report.script import reproduction_script
 from sfumato.schema import Schema
+from sfumato.version import __version__
 
 DRAWN_BY = ("altair", "jinja2", "vl-convert-python")
 """Other versions of these draw the same page with other bytes."""

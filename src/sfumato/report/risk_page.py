@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import sfumato
 from sfumato.report.card import Banner
 from sfumato.report.page import render
 from sfumato.report.risk_charts import guess_chart, risk_chart, utility_chart
 from sfumato.report.views import say
 from sfumato.risk.homogeneity.answers import attacker, forward, inverse, percent, rounded_down, steering
 from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint
+from sfumato.version import __version__
 
 TEMPLATE = "risk.html.j2"
 COMPANIONS = (
@@ -51,7 +51,7 @@ def risk_page(curves: RiskCurves, draft: bool = False) -> str:
     return render(
         TEMPLATE,
         specs,
-        version=sfumato.__version__,
+        version=__version__,
         curves=curves,
         banners=banners(curves, draft),
         answers=(forward(curves), inverse(curves)),

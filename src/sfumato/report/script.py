@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.report.document import ReleaseDocument
 
 WIDTH = 88

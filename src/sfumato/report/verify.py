@@ -15,16 +15,17 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sfumato.errors import BundleError, SfumatoError
-from sfumato.privacy.accountant import basic, totals
-from sfumato.privacy.event import Event, kind_of
-from sfumato.privacy.event_cost import cost_problem
+from sfumato.privacy.accounting.accountant import basic, totals
+from sfumato.privacy.accounting.event import Event, kind_of
+from sfumato.privacy.accounting.event_cost import cost_problem
+from sfumato.privacy.accounting.strength import is_beyond
 from sfumato.privacy.exact import exact, show
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.randomness import STAMP, Randomness
-from sfumato.privacy.strength import is_beyond
-from sfumato.releases.method import REGISTRY, method_class
+from sfumato.release.method import REGISTRY, method_class
+from sfumato.release.stamp import METADATA
 from sfumato.report import regenerate
-from sfumato.report.bundle import DOCUMENT, METADATA, MODEL, REPORT, SCHEMA, SCRIPT, WARNING, file_record
+from sfumato.report.bundle import DOCUMENT, MODEL, REPORT, SCHEMA, SCRIPT, WARNING, file_record
 from sfumato.report.contents import Contents
 from sfumato.report.document import ReleaseDocument, ReleasedTable, released_schema
 from sfumato.schema import Schema
@@ -243,7 +244,7 @@ def _refuse_exhausted(title: str, error: Exception) -> None:
 
 
 def _model_problems(path: Path, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
-    from sfumato.synthesizers.graphical.fitted import FittedModel
+    from sfumato.methods.graphical.saved.model import FittedModel
 
     model = FittedModel.load(path)
     if (model.method, model.schema) != (document.method.name, schema):

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import RiskError
-from sfumato.risk.rows import Codes, Points, Seen
 from sfumato.risk.sight import Sight
+from sfumato.rows.coded import Codes, Points, Seen
 from sfumato.schema import Schema
 from sfumato.table.sources import open_source
 

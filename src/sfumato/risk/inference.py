@@ -15,15 +15,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.columns import Column
 from sfumato.errors import RiskError
-from sfumato.releases.method import Method
+from sfumato.release.method import Method
 from sfumato.risk.attack import LEVEL, AttackResult, Interval, ThreatModel, require_trials
-from sfumato.risk.games.playing import NEVER_RELEASED, stream
+from sfumato.risk.game.play import NEVER_RELEASED, stream
 from sfumato.risk.guessing import Guesser, from_counts, from_rows
-from sfumato.risk.rows import Seen, Sees, require_sees
 from sfumato.risk.sight import IN_WORDS, Sight
+from sfumato.rows.coded import Seen, Sees, require_sees
 from sfumato.schema import Schema
+from sfumato.schema.column import Column
 from sfumato.table import Table, read
 
 __all__ = ["AttributeInference"]

@@ -1,6 +1,6 @@
 """Linkage: which of two tables was released, and which synthetic row is whose?
 
->>> from sfumato.privacy.laws import Geometric
+>>> from sfumato.privacy.noise.laws import Geometric
 >>> pair = CountPair.of([10, 4, 7], [10, 5, 7], Geometric(8.0), epsilon=8.0)
 >>> FreshReference().run(pair, trials=200, seed=1).succeeds
 True
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from sfumato.errors import RiskError
 from sfumato.privacy.randomness import Randomness
-from sfumato.releases.method import Method
+from sfumato.release.method import Method
 from sfumato.risk.attack import LEVEL, AttackResult, Interval, ThreatModel, require_trials
-from sfumato.risk.games import CountPair, Drawn, Game, as_game
-from sfumato.risk.games.playing import play, stream
-from sfumato.risk.rows import Codes, Sees, require_sees
+from sfumato.risk.game import CountPair, Drawn, Game, as_game
+from sfumato.risk.game.play import play, stream
 from sfumato.risk.sight import IN_WORDS, Sight
+from sfumato.rows.coded import Codes, Sees, require_sees
 from sfumato.schema import Schema
 from sfumato.table import Table
 

@@ -1,9 +1,9 @@
 """Membership inference: was this person in the table?
 
 Each attack is an object with a threat model. ``run`` takes a table and a method, or a game from
-:mod:`sfumato.risk.games`; the method is run again and again on the table with and without the target.
+:mod:`sfumato.risk.game`; the method is run again and again on the table with and without the target.
 
->>> from sfumato.privacy.laws import Geometric
+>>> from sfumato.privacy.noise.laws import Geometric
 >>> pair = CountPair.of([10, 4, 7], [10, 5, 7], Geometric(1.0), epsilon=1.0)
 >>> result = LikelihoodRatio().run(pair, trials=2000, seed=1)
 >>> result.optimal in result.interval, result.refutes_claim
@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from sfumato.errors import RiskError
 from sfumato.privacy.randomness import Randomness
-from sfumato.releases.method import Method
+from sfumato.release.method import Method
 from sfumato.risk.attack import LEVEL, AttackResult, ThreatModel, dp_ceiling, require_trials
-from sfumato.risk.games import CountPair, Drawn, Game, ReleaseGame, as_game, game
-from sfumato.risk.games.count_pair import published_pair
-from sfumato.risk.games.playing import chunks, play, stream
+from sfumato.risk.game import CountPair, Drawn, Game, ReleaseGame, as_game, game
+from sfumato.risk.game.count_pair import published_pair
+from sfumato.risk.game.play import chunks, play, stream
 from sfumato.risk.optimal import optimal_accuracy
-from sfumato.risk.rows import Sees
+from sfumato.rows.coded import Sees
 
 __all__ = [
     "CountPair",

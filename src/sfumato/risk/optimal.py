@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import RiskError
-from sfumato.privacy.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
+from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
 
 Law = Laplace | Geometric | Gaussian | DiscreteGaussian
 Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ def optimal_accuracy(
     rounded; the discrete laws are what Sfumato releases. ``zeros`` are the counts without the target where negative
     released counts are clamped to 0. (1,) is one record more; (1, 1) one record less here and one more there.
 
-    >>> from sfumato.privacy.laws import Geometric, Laplace
+    >>> from sfumato.privacy.noise.laws import Geometric, Laplace
     >>> round(optimal_accuracy(Laplace(1.0), (1, 1)), 4), round(optimal_accuracy(Laplace(1.0)), 4)
     (0.7241, 0.6967)
     >>> round(optimal_accuracy(Geometric(1.0)), 6)   # the ceiling itself

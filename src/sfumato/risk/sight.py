@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.columns import LARGEST_UNIT_SPAN, Column
 from sfumato.risk import nearness_kernel as kernel
-from sfumato.risk.rows import Codes, Points, Seen, Sees, require_sees, seen_rows
+from sfumato.rows.coded import Codes, Points, Seen, Sees, require_sees, seen_rows
 from sfumato.schema import Schema
+from sfumato.schema.column import LARGEST_UNIT_SPAN, Column
 
 Array = NDArray[np.float64]
 COMPARED = 2000

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from sfumato.methods.counts.measurement import column_sets
 from sfumato.privacy.randomness import Randomness
-from sfumato.releases.measurement import column_sets
-from sfumato.releases.method import Makes, Output
-from sfumato.releases.plan import Plan, cells_of, table_memory, unit_of
-from sfumato.releases.sampling import public_rows, rows_table
+from sfumato.release.method import Makes, Output
+from sfumato.release.plan import Plan, cells_of, table_memory, unit_of
+from sfumato.rows.draw import public_rows, rows_table
 from sfumato.schema import Schema
 from sfumato.table.frames import cell_table
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Any
 
-from sfumato.columns import Column
 from sfumato.errors import TableError
 from sfumato.schema import Schema
+from sfumato.schema.column import Column
 from sfumato.table.counting import all_inside
 from sfumato.table.engine import Engine
 from sfumato.table.parquet import ParquetEngine

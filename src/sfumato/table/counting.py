@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.columns import Column
 from sfumato.errors import TableError
 from sfumato.schema import Schema
+from sfumato.schema.column import Column
 from sfumato.table.cover import ColumnSet, cover, marginal
 from sfumato.table.engine import BATCH_ROWS, Engine, engine_errors
 from sfumato.table.parquet import ParquetEngine, Unit

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.columns import Column
 from sfumato.errors import TableError
 from sfumato.schema import Schema
+from sfumato.schema.column import Column
 from sfumato.table.draft_columns import draft_columns
 from sfumato.table.engine import engine_errors
 from sfumato.table.sources import Source, guess_delimiter, open_source

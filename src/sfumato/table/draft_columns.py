@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sfumato.column_checks import LARGEST_WHOLE
-from sfumato.columns import Column
 from sfumato.errors import SchemaError, TableError
+from sfumato.schema.column import Column
+from sfumato.schema.column_checks import LARGEST_WHOLE
 from sfumato.table.engine import Engine
 from sfumato.table.values import FALSE_TEXTS, TRUE_TEXTS
 

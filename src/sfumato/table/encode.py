@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.columns import Column
+from sfumato.schema.column import Column
 from sfumato.table import kernel
 
 SMALL_OUTSIDE = 255

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.columns import Column
 from sfumato.errors import StampedFrameError
+from sfumato.schema.column import Column
 
 ARROW_TYPES = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32(), "boolean": pa.bool_()}
 UNSTAMPED = ("polars", "duckdb", "ibis")

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.columns import Column
+from sfumato.schema.column import Column
 from sfumato.table.encode import can_encode, is_text
 from sfumato.table.engine import BATCH_ROWS, DuckDBEngine, engine_errors
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.columns import Column
 from sfumato.errors import TableError
+from sfumato.schema.column import Column
 from sfumato.table.counting import CHANGED
 from sfumato.table.encode import ColumnEncoder
 from sfumato.table.values import countable, kept_rows

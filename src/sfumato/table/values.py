@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.columns import Column
 from sfumato.schema import Schema
+from sfumato.schema.column import Column
 
 TRUE_TEXTS = ("true", "t", "yes", "y", "1")
 FALSE_TEXTS = ("false", "f", "no", "n", "0")

@@ -103,7 +103,7 @@ def released_marginals(
     """Return the released counts of these column sets, negative ones as 0."""
     if makes == "counts":
         return {names: _from_counts(tables, schema, names) for names in sets}
-    from sfumato.risk.rows import codes_of
+    from sfumato.rows.coded import codes_of
 
     columns = tuple(dict.fromkeys(name for names in sets for name in names))
     codes = codes_of(next(iter(tables.values())), schema, columns)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato import __version__
 from sfumato.papers.homogeneity_attack.curves import DELTAS, guessing_curves, poisson_curves, risk_curves
 from sfumato.papers.homogeneity_attack.data import TITLES, PaperTables, load
 from sfumato.papers.homogeneity_attack.errata import errata
@@ -24,6 +23,7 @@ from sfumato.papers.homogeneity_attack.statements import statements
 from sfumato.papers.homogeneity_attack.utility import DRAWS, SEED, utilities
 from sfumato.risk.homogeneity import epsilon_for, gaussian_sigma, published
 from sfumato.risk.homogeneity.checks import View
+from sfumato.version import __version__
 
 TARGET = 0.35
 SIGMA_EPSILONS = (0.1, 0.5, 0.9, 1.0, 2.0, 5.0)

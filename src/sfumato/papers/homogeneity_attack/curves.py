@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.papers.homogeneity_attack.data import PaperTables
 from sfumato.papers.homogeneity_attack.results import Curve, Measure, Mechanism, Name
-from sfumato.privacy.calibration import GaussianRule
+from sfumato.privacy.accounting.calibration import GaussianRule
 from sfumato.risk.homogeneity import (
     Gaussian,
     Geometric,

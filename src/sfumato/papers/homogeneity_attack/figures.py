@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from sfumato.papers.charts import Box, Line, boxes, lines, side_by_side
 from sfumato.papers.homogeneity_attack.results import Curve, Experiment, Measure, Mechanism, Name, Reproduction, Utility
+from sfumato.papers.reproduction_page import PageFigure
 from sfumato.report.charts import PAGE, Palette, Spec
 from sfumato.report.figures import Panel
-from sfumato.report.reproduction_charts import Box, Line, boxes, lines, side_by_side
-from sfumato.report.reproduction_page import PageFigure
 
 MAIN_DELTA = 1e-5
 NOISES: dict[Mechanism, str] = {

@@ -11,7 +11,7 @@ from sfumato.papers.homogeneity_attack.figures import (
 )
 from sfumato.papers.homogeneity_attack.results import Choice, Measure, Mechanism, Name, Reproduction, Utility
 from sfumato.papers.homogeneity_attack.statements import TABLE_EPSILONS
-from sfumato.report.reproduction_page import PageSection, PageTable, ReproductionPage, comparison_table
+from sfumato.papers.reproduction_page import PageSection, PageTable, ReproductionPage, comparison_table
 
 Column = tuple[str, Name, Mechanism, Measure]
 """A heading and the curve under it."""

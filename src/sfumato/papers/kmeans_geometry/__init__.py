@@ -1,7 +1,7 @@
 """Reproduction of the K-means geometry paper: noisy centroids and radii, with epsilon chosen by a Rand index.
 
 Figures 1 to 5 and tables 1 to 4: printed, ours, and why they differ. The mechanism itself is in the library
-(``sfumato.synthesizers.geometry.published``), labelled as a heuristic; here it runs on rows like the paper's.
+(``sfumato.methods.cluster_geometry.published``), labelled as a heuristic; here it runs on rows like the paper's.
 """
 
 from __future__ import annotations

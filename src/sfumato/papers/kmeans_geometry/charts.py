@@ -9,10 +9,10 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.papers.charts import HEIGHT, Line, lines
 from sfumato.papers.kmeans_geometry.results import Chart, Points
 from sfumato.report.charts import PAGE, Palette, Spec, finished
 from sfumato.report.figures import Panel
-from sfumato.report.reproduction_charts import HEIGHT, Line, lines
 
 SHAPES = ("cross", "diamond", "triangle-up")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sfumato import __version__
 from sfumato.errors import PlanError
 from sfumato.papers.kmeans_geometry import beyond, figures, tables
 from sfumato.papers.kmeans_geometry.errata import errata
 from sfumato.papers.kmeans_geometry.results import Part, Reproduction
 from sfumato.papers.kmeans_geometry.simulation import RUNS, SEED, Work
+from sfumato.version import __version__
 
 TITLE = "Geometry-based synthetic tabular data via K-means clustering"
 

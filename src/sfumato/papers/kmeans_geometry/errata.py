@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
+from sfumato.methods.cluster_geometry.published import Rounding, round_randomly
 from sfumato.papers.kmeans_geometry.beyond import recovered_at
 from sfumato.papers.kmeans_geometry.results import Erratum
 from sfumato.papers.kmeans_geometry.sensitivity import OUTLIER, ceiling, failures, flip, outlier
 from sfumato.papers.kmeans_geometry.simulation import EPSILON, TARGETS, Work, closest, without_noise
 from sfumato.papers.kmeans_geometry.tables import MERGED
-from sfumato.synthesizers.geometry.published import Rounding, round_randomly
 from sfumato.utility.clusters import ari_of_table
 
 ROUNDED = 200_000

@@ -6,12 +6,12 @@ from functools import cache
 
 import numpy as np
 
+from sfumato.methods.cluster_geometry.published import largest_distance
 from sfumato.papers.kmeans_geometry.charts import clouds, points
 from sfumato.papers.kmeans_geometry.data import CLUSTERS, HIGH, LOW, PRINTED_CENTROIDS, RECORDS, Array
 from sfumato.papers.kmeans_geometry.results import Chart, Part, Points, Values, compared
 from sfumato.papers.kmeans_geometry.sensitivity import failures, simulated_failures
 from sfumato.papers.kmeans_geometry.simulation import EPSILON, PRINTED_EPSILON, Work
-from sfumato.synthesizers.geometry.published import largest_distance
 from sfumato.utility.clusters import aligned_ari, kmeans, standardiser
 
 FAILURE_EPSILONS = (0.1, 0.5, 1.0, 1.6, 2.5, 5.0)

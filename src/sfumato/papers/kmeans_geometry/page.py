@@ -5,7 +5,7 @@ from __future__ import annotations
 from sfumato.papers.kmeans_geometry.charts import panel
 from sfumato.papers.kmeans_geometry.results import Reproduction
 from sfumato.papers.page import errata_section, sections_of, summary_of
-from sfumato.report.reproduction_page import PageTable, ReproductionPage
+from sfumato.papers.reproduction_page import PageTable, ReproductionPage
 
 LEAD = (
     "The paper adds Laplace noise to k-means centroids and to the distances of rows from them, and chooses epsilon by "

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.papers.kmeans_geometry.data import CLUSTERS, DISCRETE, HIGH, LOW, Array
-from sfumato.papers.kmeans_geometry.simulation import EPSILON
-from sfumato.synthesizers.geometry.published import (
+from sfumato.methods.cluster_geometry.published import (
     PublishedGeometry,
     laplace,
     published_geometry,
     reflect,
     reflection_failure,
 )
+from sfumato.papers.kmeans_geometry.data import CLUSTERS, DISCRETE, HIGH, LOW, Array
+from sfumato.papers.kmeans_geometry.simulation import EPSILON
 
 SQUARE_SEED, SQUARE_SPREAD, SQUARE_HALF = 3, 0.28, 50
 MOVED_BY = 0.5

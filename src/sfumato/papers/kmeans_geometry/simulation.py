@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.papers.kmeans_geometry.data import CLUSTERS, DISCRETE, HIGH, LOW, PUBLIC_BOX, Array, illustrative
-from sfumato.synthesizers.geometry.baselines import coordinate_noise, nonprivate_geometry
-from sfumato.synthesizers.geometry.published import (
+from sfumato.methods.cluster_geometry.published import (
     PublishedGeometry,
     in_balls,
     laplace,
     published_geometry,
     reflect,
 )
+from sfumato.papers.kmeans_geometry.baselines import coordinate_noise, nonprivate_geometry
+from sfumato.papers.kmeans_geometry.data import CLUSTERS, DISCRETE, HIGH, LOW, PUBLIC_BOX, Array, illustrative
 from sfumato.utility.clusters import Start, aligned_ari, ari, kmeans, nearest, standardiser, transfer_ari
 
 SEED = 1
@@ -142,10 +142,10 @@ def closest(curve: Array, target: float) -> float:
 
 def private_transfer(rows: Array, labels: NDArray[np.int64], epsilon: float, count: int) -> Array:
     """Return the transfer index of the private form in the public box."""
+    from sfumato.methods.cluster_geometry.measure import release_geometry
+    from sfumato.methods.cluster_geometry.plan import GeometryPlan
     from sfumato.privacy.randomness import Randomness
-    from sfumato.synthesizers.geometry.box import Axis
-    from sfumato.synthesizers.geometry.geometry_run import release_geometry
-    from sfumato.synthesizers.geometry.private import GeometryPlan
+    from sfumato.rows.box import Axis
 
     axes = tuple(Axis(low, high, whole) for (low, high), whole in zip(PUBLIC_BOX, DISCRETE, strict=True))
     plan = GeometryPlan(axes=axes, clusters=CLUSTERS, epsilon=epsilon, n_pub=len(rows))

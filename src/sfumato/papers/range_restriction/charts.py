@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.papers.charts import Violin, violins
 from sfumato.papers.range_restriction.results import Chart, Shape
 from sfumato.report.charts import PAGE, Palette, Spec
 from sfumato.report.figures import Panel
-from sfumato.report.reproduction_charts import Violin, violins
 
 POINTS = 41
 TONES = {

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato import __version__
 from sfumato.errors import PlanError
 from sfumato.papers.data import require_files
 from sfumato.papers.range_restriction import equal_epsilon, fatigue, repeated, tails
@@ -14,6 +13,7 @@ from sfumato.papers.range_restriction.data import FATIGUE, Sources
 from sfumato.papers.range_restriction.errata import errata
 from sfumato.papers.range_restriction.results import Part, Reproduction
 from sfumato.papers.range_restriction.simulation import CONTRACTION_SEED, FIRST_SEED, REPEATS, Work
+from sfumato.version import __version__
 
 TITLE = "Privacy amplification for synthetic data using range restriction"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sfumato.methods.pseudo_posterior.published.losses import OutlierLoss
 from sfumato.papers.range_restriction import outliers
 from sfumato.papers.range_restriction.data import FATIGUE
 from sfumato.papers.range_restriction.fatigue import rows_used
@@ -20,7 +21,6 @@ from sfumato.papers.range_restriction.simulation import (
     Work,
 )
 from sfumato.papers.range_restriction.tables import listed, say
-from sfumato.synthesizers.pseudo.losses import OutlierLoss
 
 
 def errata(work: Work) -> tuple[Erratum, ...]:

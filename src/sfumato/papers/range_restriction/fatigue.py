@@ -7,6 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from sfumato.methods.pseudo_posterior.families import NormalInverseGamma, make_family
+from sfumato.methods.pseudo_posterior.published.weights import Fitted, Weighting
 from sfumato.papers.range_restriction.charts import violin_chart
 from sfumato.papers.range_restriction.data import HELD_OUT, PRINTED, Array, Sample, Sources, kept_rows, statistics
 from sfumato.papers.range_restriction.results import Comparison, Part, Values, compared
@@ -21,8 +23,6 @@ from sfumato.papers.range_restriction.simulation import (
     fits,
 )
 from sfumato.papers.range_restriction.tables import listed, say, spread_table
-from sfumato.synthesizers.pseudo.families import NormalInverseGamma, make_family
-from sfumato.synthesizers.pseudo.weights import Fitted, Weighting
 
 SEED = 1
 SETS = 4000

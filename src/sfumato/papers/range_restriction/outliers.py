@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.methods.pseudo_posterior.families import Family, make_family
+from sfumato.methods.pseudo_posterior.published.losses import Loss, OutlierLoss, add_outlier, leave_one_out
+from sfumato.methods.pseudo_posterior.published.weights import Fitted, Weighting
 from sfumato.papers.range_restriction.data import Array, simulated
 from sfumato.papers.range_restriction.simulation import FIRST_SEED, NARROW, SIX, WIDE
-from sfumato.synthesizers.pseudo.families import Family, make_family
-from sfumato.synthesizers.pseudo.losses import Loss, OutlierLoss, add_outlier, leave_one_out
-from sfumato.synthesizers.pseudo.weights import Fitted, Weighting
 
 RESIDUALS = (4.0, 5.0, 6.0, 10.0, 20.0, 50.0)
 AT_Z = 2.0

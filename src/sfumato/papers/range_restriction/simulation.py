@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from sfumato.methods.pseudo_posterior.families import make_family
+from sfumato.methods.pseudo_posterior.published.ranges import Radius, Ranges, wider_in_tail
+from sfumato.methods.pseudo_posterior.published.weights import Fitted, Weighting
 from sfumato.papers.range_restriction.data import Array, Sample, Sources, simulated, statistics
-from sfumato.synthesizers.pseudo.families import make_family
-from sfumato.synthesizers.pseudo.ranges import Radius, Ranges, wider_in_tail
-from sfumato.synthesizers.pseudo.weights import Fitted, Weighting
 from sfumato.utility.ecdf import compare
 
 REPEATS = 30

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato import __version__
 from sfumato.errors import PlanError
 from sfumato.papers.data import require_files
 from sfumato.papers.reaedp.attacks import figure_7
@@ -18,6 +17,7 @@ from sfumato.papers.reaedp.mechanism import figure_1
 from sfumato.papers.reaedp.releases import figure_5, figure_6, figure_8, figure_s4, table_iv, table_s3
 from sfumato.papers.reaedp.results import Part, Reproduction
 from sfumato.papers.reaedp.sensitivities import figure_3, figure_4, table_s1
+from sfumato.version import __version__
 
 TITLE = "REAEDP: entropy-calibrated differentially private data release"
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.columns import Column
+from sfumato.methods.mean_curve.kernels import even_positions
+from sfumato.methods.mean_curve.method import ErrorSplit, MeanCurve, error_split, sensitivity
 from sfumato.papers.reaedp.data import SEED, Numbers, Sources
 from sfumato.papers.reaedp.results import Chart, Comparison, Part, Series, Values, compared
-from sfumato.privacy.calibration import gaussian_epsilon, gaussian_sigma
+from sfumato.privacy.accounting.calibration import gaussian_epsilon, gaussian_sigma
 from sfumato.privacy.randomness import Randomness
-from sfumato.releases.curve_kernels import even_positions
-from sfumato.releases.mean_curve import ErrorSplit, MeanCurve, error_split, sensitivity
 from sfumato.schema import Schema
+from sfumato.schema.column import Column
 
 PATHS, STEPS = 50, 80
 EPSILON, DELTA = 1.0, 1e-5

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.methods.plausible_deniability.method import output_law
 from sfumato.papers.reaedp.data import BINS, Sources, public_bins
 from sfumato.papers.reaedp.results import Chart, Comparison, Part, Series, Values, compared
 from sfumato.papers.reaedp.variants import (
@@ -16,7 +17,6 @@ from sfumato.papers.reaedp.variants import (
     loop_counterexample,
     stated_guarantee,
 )
-from sfumato.synthesizers.plausible_deniability import output_law
 
 KS = (10, 20, 30, 50)
 THRESHOLD = 2

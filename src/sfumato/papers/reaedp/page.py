@@ -5,7 +5,7 @@ from __future__ import annotations
 from sfumato.papers.page import sections_of, summary_of
 from sfumato.papers.reaedp.charts import panel
 from sfumato.papers.reaedp.results import Erratum, Reproduction
-from sfumato.report.reproduction_page import PageSection, PageTable, ReproductionPage
+from sfumato.papers.reproduction_page import PageSection, PageTable, ReproductionPage
 
 LEAD = (
     "REAEDP combines noisy histograms judged by their entropy, synthetic records that must pass a privacy test, a "

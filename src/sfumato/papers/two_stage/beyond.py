@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfumato.methods.two_stage.published.inputs import midpoints
+from sfumato.methods.two_stage.published.kernels import Kernel
+from sfumato.methods.two_stage.published.krr import Box, KernelFit, Standard, fit_exact, leave_one_out, pick
+from sfumato.methods.two_stage.published.matching import match
+from sfumato.methods.two_stage.published.response import Response
 from sfumato.papers.two_stage.data import Array, Sample
 from sfumato.papers.two_stage.results import Part, compared, table
 from sfumato.papers.two_stage.trial import MODELS, Trial, simulated_trial
 from sfumato.papers.two_stage.work import ETA, SEED, Work
 from sfumato.risk.location import blended, interval_disclosure, row_linkage
-from sfumato.synthesizers.two_stage.first import midpoints
-from sfumato.synthesizers.two_stage.kernels import Kernel
-from sfumato.synthesizers.two_stage.krr import Box, KernelFit, Standard, fit_exact, leave_one_out, pick
-from sfumato.synthesizers.two_stage.matching import match
-from sfumato.synthesizers.two_stage.second import Response
 from sfumato.utility.prediction import mean_squared_error
 
 DIMENSIONS = (1, 2, 3, 5)

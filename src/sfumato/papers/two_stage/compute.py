@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sfumato import __version__
 from sfumato.errors import PlanError
 from sfumato.papers.data import absent, data_folder
 from sfumato.papers.two_stage import applied, beyond, figures, mismatch, prices
@@ -12,6 +11,7 @@ from sfumato.papers.two_stage.data import FILES
 from sfumato.papers.two_stage.errata import errata
 from sfumato.papers.two_stage.results import Part, Reproduction
 from sfumato.papers.two_stage.work import RUNS, SEED, Work
+from sfumato.version import __version__
 
 TITLE = "Two-stage data synthesization: a statistics-driven restricted trade-off between privacy and prediction"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sfumato.papers.page import errata_section, sections_of, summary_of
+from sfumato.papers.reproduction_page import PageTable, ReproductionPage
 from sfumato.papers.two_stage.charts import panel
 from sfumato.papers.two_stage.results import Reproduction
-from sfumato.report.reproduction_page import PageTable, ReproductionPage
 
 LEAD = (
     "The paper makes inputs by Latin hypercube sampling, blends each with an original row, and predicts their outputs "

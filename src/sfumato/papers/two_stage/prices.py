@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.methods.two_stage.published.matching import match
 from sfumato.papers.two_stage.data import ELASTICITIES, Array, Sample, price_sales
 from sfumato.papers.two_stage.results import Comparison, Part, Values, compared, curves, table
 from sfumato.papers.two_stage.trial import Trial, trial_of
 from sfumato.risk.location import blended, interval_disclosure, published_bound
-from sfumato.synthesizers.two_stage.matching import match
 from sfumato.utility.prediction import mapd, optimal_markup, optimal_profit_ratio
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.methods.two_stage.published.inputs import make_inputs
+from sfumato.methods.two_stage.published.matching import match
+from sfumato.methods.two_stage.published.response import Response, fit_response
 from sfumato.papers.two_stage.data import Array, Sample, simulated, target_function
 from sfumato.risk.location import blended, interval_disclosure
-from sfumato.synthesizers.two_stage.first import make_inputs
-from sfumato.synthesizers.two_stage.matching import match
-from sfumato.synthesizers.two_stage.second import Response, fit_response
 from sfumato.utility.prediction import delta_mse, mean_squared_error, total_variation
 
 ROWS, PUBLIC_ROWS, TEST_ROWS = 500, 200, 500

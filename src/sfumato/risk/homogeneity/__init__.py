@@ -6,8 +6,8 @@ Exact, before the release, in milliseconds; and the inverse: which epsilon keeps
 [0.721, 0.201]
 """
 
-from sfumato.privacy.calibration import gaussian_sigma
-from sfumato.privacy.laws import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
+from sfumato.privacy.accounting.calibration import gaussian_sigma
+from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
 from sfumato.risk.homogeneity.attack import AttackResult, attack
 from sfumato.risk.homogeneity.cells import Cells, Companions, companions
 from sfumato.risk.homogeneity.checks import weighted_mean

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import RiskError
-from sfumato.privacy.laws import NoiseLaw
-from sfumato.releases.measurement import l1_sensitivity
+from sfumato.methods.counts.measurement import l1_sensitivity
+from sfumato.privacy.noise.laws import NoiseLaw
 from sfumato.risk.homogeneity.cells import Cells, companions
 from sfumato.risk.homogeneity.checks import VIEWS, Array, Counts, View, as_counts, unique_rows
 from sfumato.risk.homogeneity.guessing import Guess, guesses

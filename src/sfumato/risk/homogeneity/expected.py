@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from sfumato.errors import RiskError
-from sfumato.privacy.laws import Geometric, NoiseLaw
+from sfumato.privacy.noise.laws import Geometric, NoiseLaw
 from sfumato.risk.homogeneity.checks import Array, View, as_alpha, as_probabilities, as_size, require_view
 
 SIZE_TAIL = 1e-14

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.privacy.laws import NoiseLaw
+from sfumato.privacy.noise.laws import NoiseLaw
 from sfumato.risk.homogeneity.checks import Array, Counts
 from sfumato.risk.homogeneity.thresholds import plurality, soft
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato.errors import RiskError
-from sfumato.privacy.laws import Geometric, Laplace, NoiseLaw
+from sfumato.privacy.noise.laws import Geometric, Laplace, NoiseLaw
 from sfumato.risk.homogeneity.checks import View, as_counts, require_view, unique_rows, weighted_mean
 from sfumato.risk.homogeneity.local import local
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.privacy.laws import NoiseLaw
+from sfumato.privacy.noise.laws import NoiseLaw
 from sfumato.risk.homogeneity.checks import Array, Counts, View, as_counts, require_view
 
 BLOCK = 1 << 15
@@ -21,11 +21,12 @@ LONGEST_TABLE = 1 << 22
 def local(counts: ArrayLike, noise: NoiseLaw, view: View = "conservative", threshold: float | None = None) -> Array:
     """Return the exact risk of every cell; empty cells have risk 0.
 
-    A count survives where it rounds to at least 1; ``threshold`` sets another limit (see :mod:`sfumato.privacy.laws`).
+    A count survives where it rounds to at least 1; ``threshold`` sets another limit (see
+    :mod:`sfumato.privacy.noise.laws`).
 
     The recursion S <- S r + P q w, P <- P r needs no division, so that nothing is lost where r underflows.
 
-    >>> from sfumato.privacy.laws import Geometric
+    >>> from sfumato.privacy.noise.laws import Geometric
     >>> local([[1, 0]], Geometric(1.0)).round(4).tolist()
     [0.5344]
     """

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.privacy.laws import NoiseLaw
+from sfumato.privacy.noise.laws import NoiseLaw
 from sfumato.risk.homogeneity.cells import Cells
 from sfumato.risk.homogeneity.inverse import MECHANISMS
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import RiskError
-from sfumato.privacy.laws import NoiseLaw
+from sfumato.privacy.noise.laws import NoiseLaw
 from sfumato.risk.homogeneity.checks import Array, Counts, as_counts, weighted_mean
 
 SOFT_NODES = 400

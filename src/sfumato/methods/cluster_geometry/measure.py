@@ -1,0 +1,134 @@
+"""Running a planned private geometry over the rows: the only place where true sums and noise meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.methods.cluster_geometry import kernel
+from sfumato.methods.cluster_geometry import plane as plane_stage
+from sfumato.methods.cluster_geometry.draw import PrivateGeometry, Space
+from sfumato.methods.cluster_geometry.passes import QuantisedRows
+from sfumato.methods.cluster_geometry.plan import GeometryPlan
+from sfumato.methods.cluster_geometry.plane import BINS, PRODUCT_NORM, STEP_NORM, Plane
+from sfumato.methods.grid.histogram import NoisyGrid
+from sfumato.privacy.accounting.event import Part
+from sfumato.privacy.noise import add_gaussian
+from sfumato.privacy.randomness import Randomness
+from sfumato.rows.box import Array, Rows
+from sfumato.rows.tree import project
+
+GRID_ROWS = 20_000
+"""Rows drawn from a noisy grid to find its clusters: post-processing, so that the number is free."""
+
+
+def release_geometry(plan: GeometryPlan, rows: Rows, randomness: Randomness) -> PrivateGeometry:
+    """Return the private geometry of a table, at the cost of the plan.
+
+    ``rows`` returns a fresh iterator over batches (batch by columns) for every pass: one pass for up to three columns,
+    four to seven otherwise, from memory where the rows in lattice steps fit (:mod:`.passes`).
+    """
+    if plan.by_grid:
+        return geometry_of_grid(plan, plan.grid.release(rows(), randomness), randomness)
+    box = Space(plan.axes, np.zeros(len(plan.axes)), np.ones(len(plan.axes)))
+    return _PlaneRun(plan, QuantisedRows(rows, box), randomness).run()
+
+
+def geometry_of_grid(plan: GeometryPlan, grid: NoisyGrid, randomness: Randomness) -> PrivateGeometry:
+    """Return centres, shares and radii of rows drawn from a noisy grid: post-processing."""
+    drawn = grid.draw(GRID_ROWS, randomness.generator, grid.above_noise(fewest=2 * plan.clusters))
+    space = _even_space(plan, drawn)
+    scaled = space.scaled(drawn)
+    centres = plane_stage.weighted_centres(scaled, np.ones(len(scaled)), plan.clusters, randomness.generator)
+    edges, counts = _radial_counts(scaled, centres)
+    within = plane_stage.within_clusters(scaled.T @ scaled / len(scaled), centres, counts.sum(axis=1) / len(scaled))
+    histogram = counts * (grid.total / len(drawn))
+    return PrivateGeometry(space, centres, edges, histogram, plane_stage.ellipsoid(within), plan.parts)
+
+
+def _radial_counts(scaled: Array, centres: Array) -> tuple[Array, Array]:
+    """Return radial bins up to the farthest row of each cluster, and the rows in each."""
+    gaps = ((scaled[:, None, :] - centres) ** 2).sum(axis=2)
+    labels, radii = gaps.argmin(axis=1), np.sqrt(gaps.min(axis=1))
+    ends = np.array([radii[labels == k].max(initial=1e-9) for k in range(len(centres))])
+    bins = np.minimum((radii / ends[labels] * BINS).astype(np.int64), BINS - 1)
+    counts = np.bincount(labels * BINS + bins, minlength=len(centres) * BINS).reshape(len(centres), BINS)
+    edges = (ends[:, None] * np.linspace(0, 1, BINS + 1)).astype(np.float64)
+    return edges, counts.astype(np.float64)
+
+
+def _even_space(plan: GeometryPlan, drawn: Array) -> Space:
+    """Return the space of the drawn rows' own spreads, scaled so that the whole box fits and nothing is clipped."""
+    box = Space(plan.axes, np.zeros(len(plan.axes)), np.ones(len(plan.axes)))
+    scaled = box.scaled(drawn)
+    mean, spread = scaled.mean(axis=0), np.maximum(scaled.std(axis=0), plane_stage.SHORTEST_SPREAD)
+    return Space(plan.axes, mean, 1 / (spread * ((1 + np.abs(mean)) / spread).max()))
+
+
+@dataclass(frozen=True, eq=False)
+class _PlaneRun:
+    plan: GeometryPlan
+    rows: QuantisedRows
+    randomness: Randomness
+
+    def _part(self, stage: str) -> Part:
+        return next(part for part in self.plan.parts if part.stage == stage)
+
+    def _noisy(self, stage: str, sums: NDArray[np.int64], unit: int) -> Array:
+        """Add the stage's noise to true sums and return them as real numbers."""
+        return add_gaussian(sums, self._part(stage).scale, self.randomness) / unit
+
+    def run(self) -> PrivateGeometry:
+        """Go through the stages."""
+        plan, generator = self.plan, self.randomness.generator
+        space, total = self._space()
+        moments = self._moments(space, total)
+        plane = Plane.of(moments)
+        table = self._table(space, plane)
+        flat = plane_stage.weighted_centres(plane.middles(len(table)), table.ravel(), plan.clusters, generator)
+        centres = flat @ plane.directions.T
+        for step in range(1, plan.rounds + 1):
+            centres = self._stepped(space, centres, step)
+        return self._radii(space, moments, centres, plane, table)
+
+    def _space(self) -> tuple[Space, float]:
+        axes = self.plan.axes
+        (sums,) = self.rows.sums(kernel.sum_scales, (), (1 + 2 * len(axes),))
+        return plane_stage.noisy_space(axes, self._noisy("scales", sums, kernel.UNIT))
+
+    def _moments(self, space: Space, total: float) -> Array:
+        columns = len(space.axes)
+        longest = PRODUCT_NORM * np.sqrt(columns)
+        facts = (space.mean, space.factor, longest)
+        (sums,) = self.rows.sums(kernel.sum_products, facts, (columns * (columns + 1) // 2,))
+        noisy = self._noisy("products", sums, kernel.UNIT) * longest**2
+        return plane_stage.full_matrix(noisy / total, columns)
+
+    def _table(self, space: Space, plane: Plane) -> Array:
+        side = self.plan.plane_side
+        facts = (space.mean, space.factor, *plane.facts(side))
+        (counts,) = self.rows.sums(kernel.count_plane, facts, (side, side))
+        noisy = self._noisy("plane", counts * kernel.LENGTH, kernel.LENGTH)
+        return project(noisy, max(float(noisy.sum()), 1.0))
+
+    def _stepped(self, space: Space, centres: Array, step: int) -> Array:
+        longest = STEP_NORM * np.sqrt(centres.shape[1])
+        facts = (space.mean, space.factor, centres, longest)
+        counts, sums = self.rows.sums(kernel.sum_steps, facts, (len(centres),), centres.shape)
+        sizes = self._noisy(f"sizes {step}", counts * kernel.LENGTH, kernel.LENGTH)
+        steps = self._noisy(f"steps {step}", sums, kernel.LENGTH) * longest
+        deviation = self._part(f"sizes {step}").scale / kernel.LENGTH
+        return plane_stage.stepped(centres, sizes, steps, deviation)
+
+    def _radii(self, space: Space, moments: Array, centres: Array, plane: Plane, table: Array) -> PrivateGeometry:
+        shares = plane_stage.plane_shares(plane, table, centres)
+        within = plane_stage.within_clusters(moments, centres, shares)
+        width = plane_stage.radial_width(within, float(np.trace(moments)))
+        facts = (space.mean, space.factor, centres, 1 / width)
+        (counts,) = self.rows.sums(kernel.count_radii, facts, (len(centres), BINS))
+        noisy = self._noisy("radii", counts * kernel.LENGTH, kernel.LENGTH)
+        histogram = project(noisy, max(float(noisy.sum()), 1.0))
+        edges = np.tile((width * np.arange(BINS + 1)).astype(np.float64), (len(centres), 1))
+        return PrivateGeometry(space, centres, edges, histogram, plane_stage.ellipsoid(within), self.plan.parts)

@@ -1,0 +1,78 @@
+"""Contingency tables: noisy counts of every cell of one or several column sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from sfumato.methods.counts.measurement import Measurement, Noise, column_sets, measure
+from sfumato.privacy.exact import Number
+from sfumato.privacy.randomness import Randomness
+from sfumato.release.method import Makes, Output
+from sfumato.release.parameters import sound_parameters
+from sfumato.release.plan import Plan
+from sfumato.schema import Schema
+from sfumato.table.frames import cell_table
+
+if TYPE_CHECKING:
+    from sfumato.table import Table
+
+
+@dataclass(frozen=True)
+class Contingency:
+    """Noisy counts of every cell, empty cells included. Proof: :mod:`sfumato.methods.counts.measurement`.
+
+    ``columns`` is one list of names, or a list of such lists; several tables share epsilon by ``shares`` (equal ones
+    unless stated). Noise is Laplace, or Gaussian where a ``delta`` is given. Counts are unbiased and may be negative;
+    ``nonnegative=True`` clamps them, which is free but adds bias to cells that are nearly empty.
+
+    >>> Contingency(columns=["age", "sex"], epsilon=1.0).sets
+    (('age', 'sex'),)
+    """
+
+    columns: Sequence[str] | Sequence[Sequence[str]]
+    epsilon: Number
+    delta: Number = 0
+    noise: Noise | None = None
+    shares: Sequence[Number] | None = None
+    nonnegative: bool = False
+
+    name: ClassVar[str] = "contingency"
+    summary: ClassVar[str] = "noisy counts of every cell of one or several cross tables"
+    about: ClassVar[str] = ""
+    formal: ClassVar[bool | None] = True
+    makes: ClassVar[Makes] = "counts"
+
+    def __post_init__(self) -> None:
+        sound_parameters(self)
+        self.measurement()
+
+    @property
+    def sets(self) -> tuple[tuple[str, ...], ...]:
+        """The column sets to be released."""
+        return column_sets(self.columns)
+
+    def measurement(self) -> Measurement:
+        """Return what will be measured."""
+        shares = None if self.shares is None else tuple(self.shares)
+        return Measurement(self.name, self.sets, self.epsilon, self.delta, self.noise, shares)
+
+    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
+        """Return cost and needs, or raise PlanError with every problem."""
+        return self.measurement().plan(schema, randomness)
+
+    def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
+        """Count, add noise, and lay the cells out as rows."""
+        noisy = measure(table.marginals(self.sets), plan, self.sets, randomness)
+        if self.nonnegative:
+            noisy = {names: np.maximum(counts, 0) for names, counts in noisy.items()}
+        tables = {names: cell_table([table.schema[n] for n in names], counts) for names, counts in noisy.items()}
+        return Output(tables, single=len(self.sets) == 1 and isinstance(next(iter(self.columns)), str))
+
+    @classmethod
+    def example(cls, schema: Schema) -> Contingency:
+        """Return a small instance that fits a schema."""
+        return cls(columns=list(schema.releasable[:2]), epsilon=1.0)

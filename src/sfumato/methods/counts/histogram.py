@@ -1,0 +1,84 @@
+"""A histogram of one column, with its entropy as free post-processing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.entropy.values import shannon
+from sfumato.methods.counts.contingency import Contingency
+from sfumato.methods.counts.measurement import Measurement, Noise
+from sfumato.privacy.exact import Number
+from sfumato.privacy.randomness import Randomness
+from sfumato.release.method import Makes, Output
+from sfumato.release.parameters import sound_parameters
+from sfumato.release.plan import Plan
+from sfumato.schema import Schema
+from sfumato.table.frames import cell_table
+
+if TYPE_CHECKING:
+    from sfumato.table import Table
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Noisy counts of one column and the Shannon entropy of those counts.
+
+    The entropy is computed from the released counts (negative ones as 0), so it costs nothing; noise on empty cells
+    pulls it upwards, which the report says. With ``synthetic`` the noisy counts (negative ones as 0) are only a
+    distribution, and what is released are the counts of rows drawn from it: as many as the noisy total says, or the
+    public row count. Drawing adds chance and no privacy.
+    """
+
+    column: str
+    epsilon: Number
+    delta: Number = 0
+    noise: Noise | None = None
+    nonnegative: bool = False
+    synthetic: bool = False
+
+    name: ClassVar[str] = "histogram"
+    summary: ClassVar[str] = "noisy counts of one column, with the entropy of the released counts"
+    about: ClassVar[str] = ""
+    formal: ClassVar[bool | None] = True
+    makes: ClassVar[Makes] = "counts"
+
+    def __post_init__(self) -> None:
+        sound_parameters(self)
+        self.measurement()
+
+    def measurement(self) -> Measurement:
+        """Return what will be measured."""
+        return Measurement(self.name, ((self.column,),), self.epsilon, self.delta, self.noise)
+
+    def _table(self) -> Contingency:
+        return Contingency([self.column], self.epsilon, self.delta, self.noise, nonnegative=self.nonnegative)
+
+    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
+        """Return cost and needs, or raise PlanError with every problem."""
+        return self.measurement().plan(schema, randomness)
+
+    def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
+        """Count, add noise, and compute the entropy of what is released."""
+        output = self._table().run(table, plan, randomness)
+        names, noisy = next(iter(output.tables.items()))
+        counts = np.maximum(noisy.column(1).to_numpy(), 0)
+        if self.synthetic:
+            total = table.schema.rows if table.schema.rows is not None else int(counts.sum())
+            counts = _drawn(counts, total, randomness)
+            noisy = cell_table([table.schema[self.column]], counts)
+        return Output({names: noisy}, single=True, statistics={"entropy_bits": shannon(counts)})
+
+    @classmethod
+    def example(cls, schema: Schema) -> Histogram:
+        """Return a small instance that fits a schema."""
+        return cls(column=schema.releasable[0], epsilon=1.0)
+
+
+def _drawn(counts: NDArray[np.int64], total: int, randomness: Randomness) -> NDArray[np.int64]:
+    """Return the counts of ``total`` rows drawn from noisy counts; uniformly where the noise left no count above 0."""
+    weights = counts if counts.sum() > 0 else np.ones_like(counts)
+    return randomness.generator.multinomial(total, weights / weights.sum()).astype(np.int64)

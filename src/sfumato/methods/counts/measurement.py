@@ -1,0 +1,225 @@
+"""Counting tables under noise: the one place where contingency tables are planned, recorded and measured.
+
+Proof note. Adjacency: the schema's. One row lies in exactly one cell of each table, so under add-remove a table has
+L1 and L2 sensitivity 1 (k where a person may hold k rows: kept rows are chosen within each person, so the bound holds
+for every table); under replace one cell falls and one rises: L1 2, L2 sqrt 2. Whole public domains are noised, empty
+cells included. Laplace: table j with share s_j gets discrete Laplace noise of scale L1 / (s_j epsilon); the shares
+sum to 1, so all tables together are epsilon-DP by composition. Gaussian: sigma_j = L2 / (mu sqrt(s_j)), where mu is
+the Gaussian-DP parameter of (epsilon, delta); squares add up to mu^2, and the discrete mechanism is certified (see
+:mod:`sfumato.privacy.accounting.calibration`). Public: schema, column sets, shares, epsilon, delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PlanError, SchemaError
+from sfumato.privacy.accounting.calibration import certified_parts
+from sfumato.privacy.accounting.event import Event, Part
+from sfumato.privacy.exact import Number, exact, positive, round_down, text
+from sfumato.privacy.noise import add_gaussian, add_laplace_scale, laplace_scale
+from sfumato.privacy.randomness import Randomness
+from sfumato.release.plan import Plan, Stage, cells_of, event_facts, refuse_beyond_memory, table_memory, unit_of
+from sfumato.schema import Schema
+
+Noise = Literal["laplace", "gaussian"]
+ColumnSet = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Noisy counts of several column sets that share one budget."""
+
+    method: str
+    sets: tuple[ColumnSet, ...]
+    epsilon: Number
+    delta: Number = 0
+    noise: Noise | None = None
+    shares: tuple[Number, ...] | None = None
+
+    def __post_init__(self) -> None:
+        problems = [f"the table {' x '.join(s)} is asked for twice" for s in _repeated(self.sets)]
+        problems += _budget_problems(self.epsilon, self.delta, self.law)
+        problems += _share_problems(self.shares, len(self.sets)) if self.shares is not None else []
+        self._refuse(problems, "")
+
+    @property
+    def law(self) -> Noise:
+        """The noise to draw: as stated, or Gaussian where a delta is given and Laplace otherwise."""
+        if self.noise is not None:
+            return self.noise
+        return "gaussian" if _states_delta(self.delta) else "laplace"
+
+    def _refuse(self, problems: Sequence[str], where: str) -> None:
+        if not problems:
+            return
+        raise PlanError(
+            f"cannot plan {self.method}{where}",
+            tuple(dict.fromkeys(problems)),
+            "correct the method's parameters; 'sfumato methods' explains them",
+        )
+
+    def exact_shares(self) -> tuple[Fraction, ...]:
+        """Return each table's share of the budget; equal shares unless stated."""
+        if self.shares is None:
+            return (Fraction(1, len(self.sets)),) * len(self.sets)
+        return tuple(exact(share, "share") for share in self.shares)
+
+    def plan(self, schema: Schema, randomness: str = "secure") -> Plan:
+        """Return cost, cells and memory; refuse what is wrong or cannot fit, all problems at once."""
+        self._refuse([p for names in self.sets for p in set_problems(schema, names)], f" on table {schema.name!r}")
+        refuse_beyond_memory(schema, self.sets)
+        events = self._events(schema, randomness)
+        return Plan(
+            method=self.method,
+            table=schema.name,
+            adjacency=schema.adjacency,
+            unit=unit_of(schema),
+            epsilon=text(exact(self.epsilon)),
+            delta=text(exact(self.delta)),
+            stages=self._stages(events),
+            events=events,
+            cells=sum(cells_of(schema, names) for names in self.sets),
+            memory_bytes=table_memory(schema, self.sets),
+        )
+
+    def _events(self, schema: Schema, randomness: str) -> tuple[Event, ...]:
+        parts = self._laplace_parts(schema) if self.law == "laplace" else self._gaussian_parts(schema)
+        return (
+            Event(
+                kind=f"discrete-{self.law}",
+                epsilon=text(exact(self.epsilon)),
+                delta=text(exact(self.delta)),
+                parts=parts,
+                **event_facts(self.method, schema, randomness),
+            ),
+        )
+
+    def _laplace_parts(self, schema: Schema) -> tuple[Part, ...]:
+        return tuple(
+            _part(schema, names, "laplace", laplace_scale(exact(self.epsilon) * share, l1_sensitivity(schema)))
+            for names, share in zip(self.sets, self.exact_shares(), strict=True)
+        )
+
+    def _gaussian_parts(self, schema: Schema) -> tuple[Part, ...]:
+        parts = [_part(schema, names, "gaussian", 1.0) for names in self.sets]
+        shares = [float(share) for share in self.exact_shares()]
+        return certified_parts(parts, shares, round_down(exact(self.epsilon)), round_down(exact(self.delta)))
+
+    def _stages(self, events: Sequence[Event]) -> tuple[Stage, ...]:
+        parts = [part for event in events for part in event.parts]
+        shares = self.exact_shares()
+        return tuple(
+            Stage(
+                name=part.stage,
+                cells=part.cells,
+                noise=f"discrete {self.law}",
+                scale=part.scale,
+                share=text(share),
+                epsilon=text(exact(self.epsilon) * share) if self.law == "laplace" else "joint",
+            )
+            for part, share in zip(parts, shares, strict=True)
+        )
+
+
+def l1_sensitivity(schema: Schema) -> int:
+    """Return by how much one person (or row) can change the counts of one table, in all."""
+    return schema.rows_per_person if schema.adjacency == "add-remove" else 2
+
+
+def _part(schema: Schema, names: ColumnSet, noise: Noise, scale: float) -> Part:
+    replace = schema.adjacency == "replace"
+    return Part(
+        stage=" x ".join(names),
+        cells=cells_of(schema, names),
+        sensitivity=l1_sensitivity(schema) if noise == "laplace" else schema.rows_per_person,
+        changed_cells=2 if replace else 1,
+        scale=scale,
+    )
+
+
+def measure(
+    counts: Mapping[ColumnSet, NDArray[np.int64]], plan: Plan, sets: Sequence[ColumnSet], randomness: Randomness
+) -> dict[ColumnSet, NDArray[np.int64]]:
+    """Return noisy counts with exactly the noise that the plan's events record."""
+    parts = [(event.kind, part) for event in plan.events for part in event.parts]
+    noisy: dict[ColumnSet, NDArray[np.int64]] = {}
+    for names, (kind, part) in zip(sets, parts, strict=True):
+        add = add_laplace_scale if kind == "discrete-laplace" else add_gaussian
+        noisy[names] = add(counts[names], part.scale, randomness)
+    return noisy
+
+
+def column_sets(columns: Any) -> tuple[ColumnSet, ...]:
+    """Read one column, one set or several sets: ``"age"``, ``["age", "sex"]``, ``[["age"], ["age", "sex"]]``."""
+    if isinstance(columns, str):
+        return ((columns,),)
+    listed = list(columns)
+    if listed and all(isinstance(item, str) for item in listed):
+        return (tuple(listed),)
+    if not listed or any(isinstance(item, str) or not item for item in listed):
+        raise PlanError(
+            f"columns must be a list of names, or a list of such lists, found {columns!r}",
+            next_step="write for example columns=['age', 'sex'] or columns=[['age'], ['age', 'sex']]",
+        )
+    return tuple(tuple(item) for item in listed)
+
+
+def set_problems(schema: Schema, names: ColumnSet) -> list[str]:
+    """Return what is wrong with a set of columns of a release: unknown, identifying or repeated ones."""
+    problems: list[str] = []
+    for name in names:
+        try:
+            column = schema[name]
+        except SchemaError as error:
+            problems.append(f"{error.headline} ({error.next_step})")
+            continue
+        if column.role == "identifier" or name == schema.person:
+            problems.append(f"column {name!r} identifies people and is never released")
+    if len(set(names)) < len(names):
+        problems.append(f"columns repeat in {', '.join(names)}")
+    return problems
+
+
+def _repeated(sets: Sequence[ColumnSet]) -> list[ColumnSet]:
+    return [s for i, s in enumerate(sets) if s in sets[:i]]
+
+
+def _states_delta(delta: Number) -> bool:
+    try:
+        return exact(delta, "delta") != 0
+    except PlanError:  # reported with all other problems of the budget
+        return False
+
+
+def _budget_problems(epsilon: Number, delta: Number, noise: str) -> list[str]:
+    problems: list[str] = []
+    for check in (lambda: positive(epsilon), lambda: exact(delta, "delta")):
+        try:
+            check()
+        except PlanError as error:
+            problems.append(error.headline)
+    if problems:
+        return problems
+    if noise not in ("laplace", "gaussian"):
+        problems.append(f"noise {noise!r} is unknown; use 'laplace' or 'gaussian'")
+    elif noise == "gaussian" and not 0 < exact(delta) < 1:
+        problems.append(f"gaussian noise needs a delta between 0 and 1 (such as 1e-6), found {delta}")
+    elif noise == "laplace" and exact(delta) != 0:
+        problems.append(f"laplace noise has delta 0, found {delta}; leave it out or use noise='gaussian'")
+    return problems
+
+
+def _share_problems(shares: Sequence[Number], tables: int) -> list[str]:
+    read = [exact(share, "share") for share in shares]
+    if len(read) != tables:
+        return [f"{tables} tables need {tables} shares, found {len(read)}"]
+    if any(share <= 0 for share in read) or sum(read) != 1:
+        return [f"shares must be above 0 and sum to 1, found {', '.join(str(s) for s in shares)}"]
+    return []

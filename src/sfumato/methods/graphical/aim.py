@@ -1,0 +1,134 @@
+"""AIM: a synthetic table of any mixture of columns, from marginals that are chosen where the model fits worst."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import comb
+from typing import Any, ClassVar, Literal
+
+from sfumato.errors import PlanError
+from sfumato.methods.graphical.cells.one_way import Binning
+from sfumato.methods.graphical.choosing.engines import run_both, run_pairs
+from sfumato.methods.graphical.choosing.rounds import Settings, run_rounds
+from sfumato.methods.graphical.choosing.workload import largest_set, sound_workload
+from sfumato.methods.graphical.method import GraphicalMethod
+from sfumato.methods.graphical.mixture.fit import Backend, require_backend
+from sfumato.methods.graphical.plan import Design, chosen_names
+from sfumato.methods.graphical.run import Measure
+from sfumato.privacy.exact import Number, exact, positive
+from sfumato.release.method import Makes
+from sfumato.schema import Schema
+
+Bins = Literal["adaptive", "schema"]
+BINNINGS = {"adaptive": Binning(fine_cells=128, most_groups=32), "schema": Binning(fine_cells=1, most_groups=None)}
+FIRST_SHARE, CHOICE_SHARE = Fraction(1, 4), Fraction(1, 20)
+EngineName = Literal["auto", "tree", "mixture", "both"]
+ENGINES: dict[str, Measure] = {"tree": run_rounds, "mixture": run_pairs, "both": run_both}
+TWO_WAY_MEGABYTES, THREE_WAY_MEGABYTES = 2.0, 4.0
+TWO_WAY_STEPS, THREE_WAY_STEPS = 40, 50
+"""Steps of the fit after each round. These and the shares above were chosen on one table, Adult."""
+
+
+@dataclass(frozen=True)
+class AIM(GraphicalMethod):
+    """A synthetic table from a graphical model of noisy marginals, chosen in rounds where the model fits worst.
+
+    The method to reach for first. ``workload`` says which marginals shall be kept: "2-way", "3-way", "auto" (three-way
+    from epsilon 2 up), column sets, or a mapping of column sets to weights. ``bins`` "adaptive" cuts ordered columns by
+    noisy counts, "schema" by the schema's own bins. ``model_megabytes`` bounds the model: more keeps more structure and
+    takes more time. ``engine`` "tree" fits a junction tree; "both" averages it with a mixture of products fitted to the
+    same tables; "mixture" measures all pairs once, without rounds, for tables whose columns hang together too closely
+    for a tree; "auto" is "both" where only pairs are measured, "tree" where larger tables are; ``backend`` "jax" fits
+    the mixture on whatever device JAX finds. With ``rows=None`` the number of rows is the noisy total (the public row
+    count under replace). Rules between columns are kept in every row.
+
+    Proof: :mod:`sfumato.methods.graphical.choosing.rounds`.
+    """
+
+    epsilon: Number
+    delta: Number = "1e-9"
+    columns: Sequence[str] | None = None
+    workload: Any = "auto"
+    model_megabytes: Number | None = None
+    bins: Bins = "adaptive"
+    engine: EngineName = "auto"
+    backend: Backend = "numpy"
+    rounding: bool = True
+
+    name: ClassVar[str] = "aim"
+    summary: ClassVar[str] = "a synthetic table of any columns, from marginals chosen where the model fits worst"
+    about: ClassVar[str] = (
+        "They were drawn from a model of noisy tables, not copied from the table; one may equal a true row by chance."
+    )
+    formal: ClassVar[bool | None] = True
+    makes: ClassVar[Makes] = "rows"
+
+    def __post_init__(self) -> None:
+        self._check_parameters()
+        if self.model_megabytes is not None:
+            positive(self.model_megabytes, "model_megabytes")
+        if self.engine not in ("auto", *ENGINES):
+            raise PlanError(f"engine {self.engine!r} is unknown", next_step=f"use one of auto, {', '.join(ENGINES)}")
+        if self.backend not in ("numpy", "jax"):
+            raise PlanError(f"backend {self.backend!r} is unknown", next_step="use numpy, or jax for a GPU")
+        require_backend(self.backend)
+        object.__setattr__(self, "workload", sound_workload(self.workload))
+        if self.engine == "mixture" and self.workload not in ("auto", "2-way"):
+            raise PlanError(
+                "the mixture engine measures all pairs once", next_step="leave workload out, or use engine='both'"
+            )
+
+    def design(self, schema: Schema) -> Design:
+        """Return what will be done, from public facts alone."""
+        names = chosen_names(schema, self.columns)
+        rounds = Design(
+            method=self.name,
+            schema=schema,
+            names=names,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            binning=BINNINGS[self.bins],
+            first_share=FIRST_SHARE,
+            choice_share=CHOICE_SHARE,
+            workload=self.workload,
+            megabytes=self._megabytes,
+        )
+        if self.engine != "mixture":
+            return rounds
+        return replace(
+            rounds,
+            choice_share=Fraction(0),
+            workload="2-way",
+            later="all pairs",
+            later_tables=comb(len(names), 2),
+            rounds=0,
+        )
+
+    @property
+    def _megabytes(self) -> float:
+        if self.model_megabytes is not None:
+            return float(exact(self.model_megabytes))
+        return TWO_WAY_MEGABYTES if self._two_way else THREE_WAY_MEGABYTES
+
+    @property
+    def _two_way(self) -> bool:
+        """Whether only pairs are measured, as far as the parameters say."""
+        return largest_set(self.workload, self.epsilon) <= 2
+
+    def settings(self) -> Settings:
+        """Return how the budget is spread over rounds."""
+        steps = TWO_WAY_STEPS if self._two_way else THREE_WAY_STEPS
+        return Settings(megabytes=self._megabytes, steps=steps, backend=self.backend)
+
+    @property
+    def measure(self) -> Measure:
+        """How tables are chosen, measured and modelled."""
+        chosen = self.engine if self.engine != "auto" else ("both" if self._two_way else "tree")
+        return ENGINES[chosen]
+
+    @classmethod
+    def example(cls, schema: Schema) -> AIM:
+        """Return a small instance that fits a schema."""
+        return cls(epsilon=2.0, workload="2-way")

@@ -1,0 +1,1 @@
+"""Which tables are measured: workload, budget, rounds, and the private choice."""

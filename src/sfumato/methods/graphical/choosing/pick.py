@@ -1,0 +1,58 @@
+"""The choice of the next table to measure: exponential weights on whole-number scores, drawn exactly.
+
+The score of a table r is w_r (|c_r - m_r| - b_r): the L1 distance between its true counts and what the model says, less
+what noise alone would leave. m_r, w_r and b_r come from public facts and earlier answers; m_r is rounded to multiples
+of 1/UNITS, so that the score is a whole number. Under add-remove one person moves |c_r - m_r| by at most the rows that
+a person may hold, under replace by at most 2. So a score moves by at most S = UNITS * max w * that number, and the
+choice with probabilities proportional to exp(e score / 2 S) costs e^2 / 8
+(:mod:`sfumato.privacy.accounting.concentrated`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.privacy.noise.exact_choice import choose
+from sfumato.privacy.randomness import Randomness
+
+Clique = tuple[int, ...]
+UNITS = 16
+"""Scores are counted in sixteenths of a row."""
+
+
+def noise_distance(sigma: float, cells: int) -> float:
+    """Return the expected L1 distance that Gaussian noise alone leaves between two tables."""
+    return math.sqrt(2 / math.pi) * sigma * cells
+
+
+def whole_distance(counts: NDArray[np.int64], model: NDArray[np.float64]) -> int:
+    """Return the L1 distance in units; the counts are exact, the model's are rounded beforehand."""
+    return int(np.abs(counts * UNITS - np.rint(model * UNITS).astype(np.int64)).sum())
+
+
+def pick_table(
+    counts: Mapping[Clique, NDArray[np.int64]],
+    model: Mapping[Clique, NDArray[np.float64]],
+    weights: Mapping[Clique, int],
+    allowed: Sequence[Clique],
+    strength: Fraction,
+    sigma: float,
+    sensitivity: int,
+    randomness: Randomness,
+) -> Clique:
+    """Return one of the allowed tables; costs strength^2 / 8 of zCDP, which the caller has paid.
+
+    ``sensitivity`` is the most by which one person moves the L1 distance of counts.
+    """
+    scores = [
+        weights[c] * (whole_distance(counts[c], model[c]) - round(UNITS * noise_distance(sigma, counts[c].size)))
+        for c in allowed
+    ]
+    best = max(scores)
+    rate = strength / (2 * UNITS * sensitivity * max(weights[c] for c in allowed))
+    return allowed[choose([best - score for score in scores], rate, randomness.uniform)]

@@ -1,0 +1,162 @@
+"""AIM's rounds: choose the worst-fitting table, measure it, fit the model again, until the budget is spent.
+
+McKenna, Mullins, Sheldon and Miklau 2022, with three changes that were measured to help: columns are compressed first,
+fits start from the last model, and noise never shrinks so fast that fewer than ``least_rounds`` rounds are left.
+
+Proof note. Adjacency: the schema's. One person moves the counts of every table by at most D in L2 and S in L1
+(:class:`Problem`). Each round pays from its :class:`~sfumato.methods.graphical.choosing.budget.Budget` before it
+draws: a choice by exponential weights and one table with discrete Gaussian noise. Everything else that decides (the
+model, sigma, which tables are offered) is computed from public facts and earlier noisy answers. So the run is
+(epsilon, delta)-DP by the theorem of :mod:`sfumato.privacy.accounting.gaussian_choices`. Public: column sizes,
+weights, limits, the totals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.methods.graphical.choosing.budget import Budget
+from sfumato.methods.graphical.choosing.pick import noise_distance, pick_table
+from sfumato.methods.graphical.mixture.averaged import AveragedModel
+from sfumato.methods.graphical.mixture.fit import Backend
+from sfumato.methods.graphical.mixture.model import MixtureModel
+from sfumato.methods.graphical.tree.fit import fit
+from sfumato.methods.graphical.tree.junction import model_cells
+from sfumato.methods.graphical.tree.model import GraphicalModel, NoisyTable, Support
+from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES
+from sfumato.privacy.randomness import Randomness
+
+Clique = tuple[int, ...]
+FittedEngine = GraphicalModel | MixtureModel | AveragedModel
+Kind = TypeVar("Kind", bound=FittedEngine)
+Watch = Callable[["Round"], None]
+BYTES_PER_CELL = 8
+LARGEST_TABLE = MOST_COORDINATES // 128
+"""Cells of one table in the rounds: with at most 100 of them the run stays within what its proof allows."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What the rounds work on. ``counts`` are true counts: nothing of them leaves but through noise and choices."""
+
+    sizes: tuple[int, ...]
+    total: float
+    counts: Mapping[Clique, NDArray[np.int64]] = field(repr=False)
+    weights: Mapping[Clique, int]
+    sensitivity: int
+    """The most by which one person moves a table's counts, as an L1 distance."""
+    supports: tuple[Support, ...] = ()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the budget is spread over rounds; all public."""
+
+    start_rounds: int = 100
+    least_rounds: int = 10
+    steps: int = 50
+    last_steps: int = 500
+    tolerance: float = 1e-2
+    """A fit ends when its last steps together lowered the loss by less than this share of it.
+
+    That is early stopping, not the least loss: fits that went on followed the noise and gave worse tables.
+    """
+    megabytes: float = 2.0
+    backend: Backend = "numpy"
+    """Where a mixture is fitted."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round did: released, since it follows from noisy answers."""
+
+    number: int
+    clique: Clique
+    sigma: float
+    distance: float
+    """How far the new answer moved the model, in rows."""
+    left: float
+    """Share of the budget that is left."""
+
+
+@dataclass(frozen=True)
+class Fitted(Generic[Kind]):
+    """The last model, every noisy table it was fitted to, and the log of the rounds."""
+
+    model: Kind
+    tables: tuple[NoisyTable, ...]
+    rounds: tuple[Round, ...]
+
+
+def run_rounds(
+    problem: Problem,
+    first: Sequence[NoisyTable],
+    budget: Budget,
+    settings: Settings,
+    randomness: Randomness,
+    watch: Watch | None = None,
+) -> Fitted[GraphicalModel]:
+    """Measure tables until the budget is spent and return the model fitted to all of them."""
+    tables, log = list(first), list[Round]()
+    model = fit(problem.sizes, tables, problem.total, problem.supports, None, settings.steps, settings.tolerance)
+    share, last = budget.noise.left / settings.start_rounds, False
+    for_choices = budget.choices.left / budget.noise.left
+    while not last:
+        last = budget.noise.left < 2 * share
+        share = budget.noise.left if last else share
+        table = _measure_one(problem, model, budget, share, share * for_choices, settings, randomness)
+        before = model.marginal(table.clique)
+        tables.append(table)
+        model = fit(problem.sizes, tables, problem.total, problem.supports, model, settings.steps, settings.tolerance)
+        moved = float(np.abs(model.marginal(table.clique) - before).sum())
+        log.append(Round(len(log) + 1, table.clique, table.sigma, moved, budget.left_share))
+        if moved <= noise_distance(table.sigma, table.counts.size):
+            share = max(share, min(4 * share, budget.noise.left / settings.least_rounds))
+        if watch is not None:
+            watch(log[-1])
+    model = fit(problem.sizes, tables, problem.total, problem.supports, model, settings.last_steps, settings.tolerance)
+    return Fitted(model, tuple(tables), tuple(log))
+
+
+def _measure_one(
+    problem: Problem,
+    model: GraphicalModel,
+    budget: Budget,
+    share: Fraction,
+    for_choice: Fraction,
+    settings: Settings,
+    randomness: Randomness,
+) -> NoisyTable:
+    """Choose a table and measure it; both are paid for before either is drawn."""
+    sigma = budget.sigma(share)
+    offered = _fitting(problem, model, settings, 1 - budget.left_share + float(share / budget.noise.total))
+    strength = budget.strength(min(for_choice, budget.choices.left))
+    clique = pick_table(
+        problem.counts,
+        model.marginals(offered),
+        problem.weights,
+        offered,
+        strength,
+        sigma,
+        problem.sensitivity,
+        randomness,
+    )
+    return NoisyTable(clique, budget.noisy(problem.counts[clique], sigma, randomness), sigma)
+
+
+def _fitting(problem: Problem, model: GraphicalModel, settings: Settings, used: float) -> list[Clique]:
+    """Return the tables with which the model stays within its share of the memory, or needs no more than now."""
+    held = list(model.cliques)
+    now = model_cells(problem.sizes, held)
+    limit = max(now, used * settings.megabytes * 1e6 / BYTES_PER_CELL)
+    inside = [set(clique) for clique in held]
+    small = [clique for clique in problem.weights if problem.counts[clique].size <= LARGEST_TABLE]
+    return [
+        c for c in small if any(set(c) <= part for part in inside) or model_cells(problem.sizes, [*held, c]) <= limit
+    ]

@@ -1,0 +1,59 @@
+"""MST: a spanning tree of pairs, chosen one edge at a time, then measured.
+
+McKenna, Miklau and Sheldon 2021. Each of the d - 1 edges is chosen by exponential weights among the pairs that join two
+parts of the tree so far; the score is the L1 distance between a pair's true counts and those of the model fitted to the
+one-way tables. Then every chosen pair is measured with discrete Gaussian noise. Costs are paid before each draw; the
+proof is that of :mod:`sfumato.methods.graphical.choosing.rounds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sfumato.methods.graphical.choosing.budget import Budget
+from sfumato.methods.graphical.choosing.pick import pick_table
+from sfumato.methods.graphical.choosing.rounds import Clique, Fitted, Problem, Round, Settings, Watch
+from sfumato.methods.graphical.tree.fit import fit
+from sfumato.methods.graphical.tree.model import GraphicalModel, NoisyTable
+from sfumato.privacy.randomness import Randomness
+
+
+def run_tree(
+    problem: Problem,
+    first: Sequence[NoisyTable],
+    budget: Budget,
+    settings: Settings,
+    randomness: Randomness,
+    watch: Watch | None = None,
+) -> Fitted[GraphicalModel]:
+    """Choose the tree, measure its edges and fit the model."""
+    start = fit(problem.sizes, first, problem.total, problem.supports, None, settings.last_steps, settings.tolerance)
+    pairs = len(problem.sizes) - 1
+    edges = _spanning_tree(problem, start, budget.choices.left / pairs, budget, randomness)
+    sigma = budget.sigma(budget.noise.left / pairs)
+    tables, log = list(first), list[Round]()
+    for edge in edges:
+        tables.append(NoisyTable(edge, budget.noisy(problem.counts[edge], sigma, randomness), sigma))
+        log.append(Round(len(log) + 1, edge, sigma, 0.0, budget.left_share))
+        if watch is not None:
+            watch(log[-1])
+    model = fit(problem.sizes, tables, problem.total, problem.supports, start, settings.last_steps, settings.tolerance)
+    return Fitted(model, tuple(tables), tuple(log))
+
+
+def _spanning_tree(
+    problem: Problem, start: GraphicalModel, share: Fraction, budget: Budget, randomness: Randomness
+) -> list[Clique]:
+    """Choose edges until all columns hang together; each choice is paid for before it is drawn."""
+    part = list(range(len(problem.sizes)))
+    pairs = [clique for clique in problem.counts if len(clique) == 2]
+    model, equal = start.marginals(pairs), dict.fromkeys(pairs, 1)
+    edges: list[Clique] = []
+    while len(edges) < len(part) - 1:
+        offered = [pair for pair in pairs if part[pair[0]] != part[pair[1]]]
+        strength = budget.strength(share)
+        edge = pick_table(problem.counts, model, equal, offered, strength, 0.0, problem.sensitivity, randomness)
+        part = [part[edge[0]] if label == part[edge[1]] else label for label in part]
+        edges.append(edge)
+    return edges

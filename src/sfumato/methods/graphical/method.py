@@ -1,0 +1,73 @@
+"""What AIM and MST share: their parameters are checked, planned and run in one way."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import PlanError
+from sfumato.methods.graphical.choosing.rounds import Settings
+from sfumato.methods.graphical.plan import Design
+from sfumato.methods.graphical.run import Measure, release_rows
+from sfumato.privacy.exact import exact, positive
+from sfumato.privacy.randomness import Randomness
+from sfumato.release.method import Output
+from sfumato.release.parameters import sound_parameters
+from sfumato.release.plan import Plan, sound_rows
+from sfumato.schema import Schema
+
+if TYPE_CHECKING:
+    from sfumato.table import Table
+
+BINS = ("adaptive", "schema")
+
+
+class GraphicalMethod(ABC):
+    """A method that fits a graphical model to noisy marginals."""
+
+    epsilon: Any
+    delta: Any
+    columns: Any
+    bins: Any
+    rounding: Any
+
+    @abstractmethod
+    def design(self, schema: Schema) -> Design:
+        """Return what will be done, from public facts alone."""
+
+    @abstractmethod
+    def settings(self) -> Settings:
+        """Return how the budget is spread."""
+
+    @property
+    @abstractmethod
+    def measure(self) -> Measure:
+        """How tables are chosen and measured after the one-way ones."""
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that no schema could make sound, all at once."""
+        sound_parameters(self)
+        problems: list[str] = []
+        for check in (lambda: positive(self.epsilon), lambda: positive(self.delta, "delta")):
+            try:
+                check()
+            except PlanError as error:
+                problems.append(error.headline)
+        if not problems and not exact(self.delta) < 1:
+            problems.append(f"delta must be below 1, found {self.delta}")
+        if self.bins not in BINS:
+            problems.append(f"bins {self.bins!r} is unknown: use one of {', '.join(BINS)}")
+        if problems:
+            raise PlanError(
+                "the parameters are not sound", problems, "give for example epsilon=1.0, delta=1e-9, bins='adaptive'"
+            )
+
+    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
+        """Return cost and needs, or raise PlanError with every problem."""
+        sound_rows(rows)
+        return self.design(schema).plan(rows, randomness)
+
+    def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
+        """Measure tables, fit the model, draw rows."""
+        design = self.design(table.schema)
+        return release_rows(design, table, plan, self.measure, self.settings(), bool(self.rounding), randomness)

@@ -1,0 +1,95 @@
+"""Fit a mixture of products: Adam in blocks of steps, with a rate that halves once a block brings nothing more."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from sfumato.errors import MissingExtra
+from sfumato.methods.graphical.mixture.objective import Problem, adam, half_squares, recentred, shares
+from sfumato.methods.graphical.mixture.targets import Array, Targets
+
+Backend = Literal["numpy", "jax"]
+State = tuple[Any, ...]
+Runner = Callable[[State, float], State]
+"""Takes one block of steps at a rate."""
+BLOCK = 50
+FIRST_RATE = 0.2
+LAST_RATE = FIRST_RATE / 16
+SPREAD = 1.0
+"""Standard deviation of the first logits about those of the one-way shares."""
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where a fit ended: shares of levels (levels x components), weights, error, number of steps."""
+
+    levels: Array = field(repr=False)
+    weights: Array = field(repr=False)
+    error: float
+    """Half the sum of squared errors of the fitted tables and of the forbidden cells, each in units of its noise."""
+    steps: int
+    converged: bool
+
+
+def descend(
+    targets: Targets,
+    penalty: float,
+    components: int,
+    generator: np.random.Generator,
+    most_steps: int,
+    tolerance: float,
+    backend: Backend = "numpy",
+) -> Descent:
+    """Minimise the penalised error from a random start.
+
+    After each block in which the value falls by less than ``tolerance`` of itself the rate is halved; the fit has
+    converged once the rate has been halved four times and a block still brings nothing.
+    """
+    problem = Problem.of(targets, penalty)
+    run = runner(problem, backend)
+    state, rate, steps, before = _start(problem, components, generator), FIRST_RATE, 0, np.inf
+    while steps < most_steps and rate >= LAST_RATE:
+        # The second half of the steps slows down in any case: a fit that is cut short must not end in mid-swing.
+        state = run(state, min(rate, 2.0 * FIRST_RATE * (1.0 - steps / most_steps)))
+        state = (recentred(problem.layout, np.asarray(state[0])), *state[1:])
+        steps, value = steps + BLOCK, float(state[4])
+        rate = rate / 2 if before - value < tolerance * value else rate
+        before = value
+    levels, weights, _ = shares(np, problem, problem.arrays, state[0])
+    return Descent(levels, weights, half_squares(targets, levels, weights), steps, rate < LAST_RATE)
+
+
+def runner(problem: Problem, backend: Backend) -> Runner:
+    """Return what takes a block of steps, on the processor with NumPy or on whatever device JAX finds."""
+    if backend == "numpy":
+        return lambda state, rate: _block(problem, state, rate)
+    require_backend(backend)
+    from sfumato.methods.graphical.mixture.jax_steps import jax_runner
+
+    return jax_runner(problem, BLOCK)
+
+
+def require_backend(backend: Backend) -> None:
+    """Refuse a backend whose library is not installed."""
+    if backend == "jax" and importlib.util.find_spec("jax") is None:
+        raise MissingExtra("backend='jax' needs JAX", next_step="pip install 'sfumato[deep]'")
+
+
+def _block(problem: Problem, state: State, rate: float) -> State:
+    for _ in range(BLOCK):
+        state = adam(np, problem, problem.arrays, state, rate)
+    return state
+
+
+def _start(problem: Problem, components: int, generator: np.random.Generator) -> State:
+    """Return components scattered about the one-way shares, all of equal weight, and an optimiser with no memory."""
+    logits = np.zeros((problem.layout.levels + 1, components), np.float32)
+    scatter = generator.standard_normal((problem.layout.levels, components), np.float32)
+    logits[:-1] = problem.arrays["log_reference"] + np.float32(SPREAD) * scatter
+    empty = np.zeros_like(logits)
+    return recentred(problem.layout, logits), empty, empty, 0, np.inf

@@ -1,0 +1,170 @@
+"""A mixture of products of columns, fitted to noisy tables: for tables where treewidth blocks the junction tree.
+
+P(x) = sum_k w_k prod_c p_kc(x_c). Its size does not depend on which tables were measured, and all one- and two-way
+tables are compared in one matrix product. Structural zeros cannot be met exactly by products: cells that a rule forbids
+are fitted to 0 like a table measured ten times more sharply than the best one, and the rows that still break a rule
+are repaired afterwards.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PlanError
+from sfumato.methods.graphical.mixture.draw import draw_rows
+from sfumato.methods.graphical.mixture.fit import Backend, Descent, descend
+from sfumato.methods.graphical.mixture.objective import products
+from sfumato.methods.graphical.mixture.penalty import Search, chosen_share, noise_threshold
+from sfumato.methods.graphical.mixture.targets import Layout, targets_of
+from sfumato.methods.graphical.tree.junction import Clique
+from sfumato.methods.graphical.tree.model import NoisyTable, Support
+
+Array = NDArray[np.float64]
+COMPONENTS = 200
+QUICK_STEPS = 400
+"""Steps of each fit that only serves to choose the penalty."""
+LEAST_ROWS = 0.01
+"""Components that expect fewer rows than this are left out of the fitted model."""
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureModel:
+    """A fitted mixture of products, scaled to a total; read like a graphical model. Never changed once made.
+
+    >>> model = MixtureModel((2, 2), 8.0, np.array([[1.0, 0.0], [0.0, 1.0]] * 2), np.array([0.25, 0.75]))
+    >>> model.marginal([0, 1])
+    array([[2., 0.],
+           [0., 6.]])
+    """
+
+    sizes: tuple[int, ...]
+    total: float
+    levels: Array = field(repr=False)
+    """Shares within each component: the levels of all columns one below the other x components."""
+    weights: Array = field(repr=False)
+    loss: float = 0.0
+    """Half the sum of squared errors of the fitted tables, each in units of its noise."""
+    steps: int = 0
+    converged: bool = True
+    penalty: float = 0.0
+    """Weight of the information of components about columns in the fit."""
+
+    def marginal(self, columns: Sequence[int]) -> Array:
+        """Return expected counts of any columns, summed over the components; axes in the order given."""
+        columns = tuple(columns)
+        return self._family(columns[:-1], columns[-1:])[0][1] if columns else np.array(self.total)
+
+    def marginals(self, wanted: Sequence[Clique]) -> dict[Clique, Array]:
+        """Return expected counts of many cliques: those that differ in their last column share one matrix product."""
+        families: dict[Clique, list[int]] = defaultdict(list)
+        found = {clique: self.marginal(clique) for clique in wanted if not clique}
+        for clique in filter(None, wanted):
+            families[clique[:-1]].append(clique[-1])
+        return found | {
+            clique: table for first, lasts in families.items() for clique, table in self._family(first, lasts)
+        }
+
+    def _family(self, first: Clique, lasts: Sequence[int]) -> list[tuple[Clique, Array]]:
+        blocks = [self._layout.block(column) for column in lasts]
+        left = products([self.levels[self._layout.block(column)] for column in first] or [np.ones((1, 1))])
+        right = np.concatenate([self.levels[block] for block in blocks])
+        tables = (left * (self.weights * self.total)) @ right.T
+        ends = np.cumsum([self.sizes[column] for column in lasts])[:-1]
+        cut = np.split(tables, ends, axis=1)
+        cliques = [(*first, last) for last in lasts]
+        return [(clique, part.reshape(self._layout.shape(clique))) for clique, part in zip(cliques, cut, strict=True)]
+
+    def draw(self, rows: int, generator: np.random.Generator, rounding: bool = True) -> NDArray[np.int32]:
+        """Return codes of ``rows`` rows in random order; rounded systematically, or independent of each other."""
+        tables = [self.levels[self._layout.block(column)].T for column in range(len(self.sizes))]
+        return draw_rows(tables, self.weights, rows, generator, rounding)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the model as plain arrays, for saving without pickle."""
+        return {
+            "sizes": np.array(self.sizes, np.int64),
+            "scalars": np.array([self.total, self.loss, self.penalty]),
+            "progress": np.array([self.steps, int(self.converged)], np.int64),
+            "levels": self.levels,
+            "weights": self.weights,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> MixtureModel:
+        """Read what :meth:`to_arrays` wrote; PlanError where the arrays do not fit together."""
+        try:
+            sizes = tuple(int(size) for size in arrays["sizes"])
+            total, loss, penalty = (float(number) for number in arrays["scalars"])
+            steps, converged = (int(number) for number in arrays["progress"])
+            levels, weights = (np.array(arrays[name], np.float64) for name in ("levels", "weights"))
+        except (KeyError, ValueError) as error:
+            raise PlanError("the saved model cannot be read", [repr(error)], "save the model again") from error
+        if weights.ndim != 1 or levels.shape != (sum(sizes), len(weights)) or not len(weights):
+            raise PlanError("the saved model cannot be read", ["shares and sizes differ"], "save the model again")
+        if not (levels >= 0).all() or not (weights >= 0).all() or not weights.sum() > 0:
+            raise PlanError("the saved model cannot be read", ["shares below 0"], "save the model again")
+        return cls(sizes, total, levels, weights, loss, steps, bool(converged), penalty)
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout(self.sizes)
+
+
+def fit_mixture(
+    sizes: Sequence[int],
+    tables: Sequence[NoisyTable],
+    total: float,
+    components: int = COMPONENTS,
+    supports: Sequence[Support] = (),
+    generator: np.random.Generator | None = None,
+    backend: Backend = "numpy",
+    most_steps: int = 2000,
+    tolerance: float = 2e-3,
+    share: float | None = None,
+) -> MixtureModel:
+    """Fit a mixture to noisy tables: weighted least squares with a penalty on the information of the components.
+
+    ``share`` is the penalty in units of what noise alone would need; None finds it on the noisy tables by thinning.
+    ``generator`` draws the random start and the split: it has no part in privacy, and None starts from 0.
+    """
+    _refuse(components, most_steps, share, total)
+    generator = np.random.default_rng(0) if generator is None else generator
+    targets = targets_of(sizes, tables, supports, total)
+    if share is None:
+        quick = min(QUICK_STEPS, most_steps)
+        search = Search(targets.layout.sizes, total, tuple(supports), components, quick, tolerance, backend)
+        share = chosen_share(tables, search, generator)
+    penalty = share * noise_threshold(targets, generator)
+    found = descend(targets, penalty, components, generator, most_steps, tolerance, backend)
+    return _model(targets.layout, total, found, penalty)
+
+
+def _refuse(components: int, most_steps: int, share: float | None, total: float) -> None:
+    problems = [
+        f"{name}: {value}"
+        for name, value, wrong in (
+            ("components", components, components < 1),
+            ("most_steps", most_steps, most_steps < 1),
+            ("share", share, share is not None and not 0 <= share < np.inf),
+            ("total", total, not 0 < total < np.inf),
+        )
+        if wrong
+    ]
+    if problems:
+        raise PlanError("the mixture cannot be fitted", problems, "give positive numbers")
+
+
+def _model(layout: Layout, total: float, found: Descent, penalty: float) -> MixtureModel:
+    """Return the fit in float64, with shares that sum to one exactly and without the components that died out."""
+    weights = found.weights.astype(np.float64)
+    alive = weights * total >= min(LEAST_ROWS, weights.max() * total)
+    levels, weights = found.levels[:, alive].astype(np.float64), weights[alive] / weights[alive].sum()
+    levels /= np.add.reduceat(levels, layout.offsets[:-1], axis=0)[layout.owners]
+    return MixtureModel(layout.sizes, total, levels, weights, found.error, found.steps, found.converged, penalty)

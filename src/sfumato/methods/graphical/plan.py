@@ -1,0 +1,245 @@
+"""What a graphical release will do, from public facts alone: columns, workload, budget, cost in time and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+from sfumato.errors import PlanError
+from sfumato.methods.counts.measurement import set_problems
+from sfumato.methods.graphical.cells.fine import fine_schema
+from sfumato.methods.graphical.cells.one_way import Binning, squared_sensitivity
+from sfumato.methods.graphical.choosing.budget import Budget
+from sfumato.methods.graphical.choosing.rounds import BYTES_PER_CELL
+from sfumato.methods.graphical.choosing.workload import Clique, candidates, wanted_sets
+from sfumato.privacy.accounting.concentrated import choice_strength
+from sfumato.privacy.accounting.event import Event, Part
+from sfumato.privacy.accounting.event_cost import CHOICES
+from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES
+from sfumato.privacy.exact import Number, exact, text
+from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, unit_of
+from sfumato.rows.rules.repair import refuse_contradictory
+from sfumato.schema import Schema
+
+LARGEST_COLUMN = 50_000
+"""Levels of a column beyond which its noisy table says nothing and its pairs fit into no model."""
+BYTES_PER_VALUE = 32
+"""Memory of one synthetic value while rows are drawn: code, value, mask and the released column."""
+BYTES_PER_COUNT = 24
+"""Memory of one cell of a candidate table: true count, what the model says, and a working copy."""
+FIT_SECONDS, LOOK_SECONDS, PAIR_SECONDS = 0.02, 0.0002, 0.004
+"""Seconds of a round for each megabyte of the model and each table that is looked at, and of the whole run for each
+table; measured on one machine with 14 to 80 columns, where guesses were within a factor of three."""
+BASE_BYTES = 120_000_000
+"""The interpreter with its libraries."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """One graphical release, planned on one schema."""
+
+    method: str
+    schema: Schema
+    names: tuple[str, ...]
+    epsilon: Number
+    delta: Number
+    binning: Binning
+    first_share: Fraction
+    """Share of the budget for the one-way tables."""
+    choice_share: Fraction
+    """Share of the budget for choosing tables."""
+    workload: Any
+    megabytes: float
+    later: str = "tables chosen in rounds"
+    """What the tables after the one-way ones are called."""
+    later_tables: int = 100
+    """How many of them share the budget, roughly: it decides how finely columns are cut."""
+    rounds: int = 100
+    """How often the model is fitted again before the next table is chosen, at most."""
+
+    def budget(self) -> Budget:
+        """Return a fresh budget: what noise and choices may cost."""
+        return Budget(self.epsilon, self.delta, self.choice_share, squared_sensitivity(self.schema))
+
+    @cached_property
+    def weights(self) -> dict[Clique, int]:
+        """The tables that may be measured, with their weights."""
+        return candidates(wanted_sets(self.workload, self.names, self.epsilon))
+
+    @cached_property
+    def largest_sizes(self) -> tuple[int, ...]:
+        """Groups that each column may have at most."""
+        limit = self.binning.most_groups
+        columns = [self.fine[name] for name in self.names]
+        return tuple(
+            c.size if limit is None or not c.is_ordered else min(c.size, limit + int(c.missing)) for c in columns
+        )
+
+    @cached_property
+    def fine(self) -> Schema:
+        """The schema with the cells of the one-way tables."""
+        return fine_schema(self.schema, self.names, self.binning.fine_cells)
+
+    def cells(self, clique: Sequence[int]) -> int:
+        """Return how many cells a table has at most."""
+        product = 1
+        for place in clique:
+            product *= self.largest_sizes[place]
+        return product
+
+    def plan(self, rows: int | None, randomness: str) -> Plan:
+        """Return cost and needs, or raise PlanError with every problem."""
+        self.refuse()
+        count = rows if rows is not None else self.schema.rows
+        memory = self.memory(count or 0)
+        refuse_memory(
+            memory,
+            f"counting {len(self.weights):,} tables and drawing {count or 0:,} rows",
+            "use fewer columns or workload='2-way'",
+        )
+        stages = self._stages()
+        return Plan(
+            method=self.method,
+            table=self.schema.name,
+            adjacency=self.schema.adjacency,
+            unit=unit_of(self.schema),
+            epsilon=text(exact(self.epsilon)),
+            delta=text(exact(self.delta)),
+            stages=stages,
+            events=(self._event(stages, randomness),),
+            cells=sum(stage.cells for stage in stages),
+            memory_bytes=memory,
+            rows=count,
+            seconds=self.seconds(),
+            notes=self._notes(),
+        )
+
+    def memory(self, rows: int) -> int:
+        """Return the bytes that the run needs at most."""
+        tables = sum(self.cells(clique) for clique in self.weights) * BYTES_PER_COUNT
+        model = int(self.megabytes * 1e6) * 6
+        return BASE_BYTES + tables + model + rows * len(self.names) * BYTES_PER_VALUE
+
+    def seconds(self) -> float:
+        """Return a rough guess of the run's time: fits of the growing model, and a look at every table each round."""
+        each_round = FIT_SECONDS * self.megabytes + LOOK_SECONDS * len(self.weights)
+        return round(2.0 + PAIR_SECONDS * len(self.weights) + self.rounds * each_round, 1)
+
+    def refuse(self) -> None:
+        """Refuse what cannot be released, all problems at once, before anything is spent."""
+        problems = [
+            f"column {name!r} has {self.schema[name].size:,} levels, at most {LARGEST_COLUMN:,} can be modelled: "
+            "list fewer levels in the schema, or leave it out"
+            for name in self.names
+            if self.schema[name].size > LARGEST_COLUMN
+        ]
+        if len(self.names) < 2:
+            problems.append(f"at least 2 columns are needed, found {len(self.names)}: use histogram for one column")
+        if not problems:
+            problems += self._size_problems() + self._coordinate_problems()
+        if problems:
+            raise PlanError(
+                f"cannot plan {self.method} on table {self.schema.name!r}",
+                problems,
+                "correct the parameters; 'sfumato methods' explains them",
+            )
+        refuse_contradictory(self.schema, self.names)
+
+    def _size_problems(self) -> list[str]:
+        """A model must hold at least the one-way tables and the smallest pair."""
+        least = sum(self.largest_sizes) + min(self.cells(pair) for pair in combinations(range(len(self.names)), 2))
+        needed = least * BYTES_PER_CELL / 1e6
+        if needed <= self.megabytes:
+            return []
+        return [
+            f"the smallest model of these columns needs {needed:.2g} MB, its limit is {self.megabytes:g} MB: "
+            "raise model_megabytes (AIM), use fewer bins, or leave out the largest columns"
+        ]
+
+    def _coordinate_problems(self) -> list[str]:
+        """The proof counts every measured cell; rounds offer only tables that keep within it, other ways must fit."""
+        later = sorted((self.cells(clique) for clique in self.weights if len(clique) > 1), reverse=True)
+        needed = sum(self.fine[name].size for name in self.names) + sum(later[: self.later_tables])
+        if self.rounds > 1 or needed <= MOST_COORDINATES:
+            return []
+        return [
+            f"up to {needed:,} cells would be measured, {MOST_COORDINATES:,} are what the proof allows: list fewer "
+            "levels in the schema, or leave out the largest columns"
+        ]
+
+    def _stages(self) -> tuple[Stage, ...]:
+        budget, first = self.budget(), self.first_share
+        rest, sigma = 1 - first - self.choice_share, budget.sigma(budget.rho * first / len(self.names))
+        ones = [
+            Stage(
+                name=name,
+                cells=self.fine[name].size,
+                noise="discrete gaussian",
+                scale=sigma,
+                epsilon="joint",
+                share=text(first / len(self.names)),
+            )
+            for name in self.names
+        ]
+        rounds = Stage(
+            name=self.later,
+            cells=max(self.cells(clique) for clique in self.weights),
+            noise="discrete gaussian",
+            scale=budget.sigma(budget.rho * rest),
+            epsilon="joint",
+            share=text(rest),
+        )
+        if not self.choice_share:
+            return (*ones, rounds)
+        choices = Stage(
+            name=CHOICES,
+            cells=len(self.weights),
+            noise="exponential weights",
+            scale=float(1 / choice_strength(budget.rho * self.choice_share)),
+            epsilon="joint",
+            share=text(self.choice_share),
+        )
+        return (*ones, rounds, choices)
+
+    def _event(self, stages: Sequence[Stage], randomness: str) -> Event:
+        moved = 2 if self.schema.adjacency == "replace" else 1
+        parts = tuple(
+            Part(
+                stage=stage.name,
+                cells=stage.cells,
+                sensitivity=self.schema.rows_per_person,
+                changed_cells=moved,
+                scale=stage.scale,
+            )
+            for stage in stages
+        )
+        return Event(
+            kind="gaussian-and-choices",
+            epsilon=text(exact(self.epsilon)),
+            delta=text(exact(self.delta)),
+            parts=parts,
+            note=f"rho = {float(self.budget().rho):.6g}",
+            **event_facts(self.method, self.schema, randomness),
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        if not self.choice_share:
+            return (f"all {len(self.weights):,} tables of up to 2 columns are measured once",)
+        ways = max(len(clique) for clique in self.weights)
+        sets = f"tables of up to {ways} columns" if ways > 1 else "tables of one column"
+        return (f"{sets} are chosen, then measured; the model may take {self.megabytes:g} MB",)
+
+
+def chosen_names(schema: Schema, columns: Sequence[str] | str | None) -> tuple[str, ...]:
+    """Return the columns to synthesise, in the order of the schema; all but identifiers unless they are named."""
+    if columns is None:
+        return schema.releasable
+    named = (columns,) if isinstance(columns, str) else tuple(columns)
+    problems = set_problems(schema, named)
+    if problems:
+        raise PlanError(f"these columns of table {schema.name!r} cannot be used", problems, "name other columns")
+    return tuple(name for name in schema.names if name in named)

@@ -1,0 +1,1 @@
+"""A fitted model that outlives its release: in a file, read back with suspicion, sampled again."""

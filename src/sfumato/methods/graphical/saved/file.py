@@ -1,0 +1,274 @@
+"""Fitted models on disk: one file of JSON and plain arrays, versioned, sealed and checked when it is read.
+
+``model.json`` holds the public schema, the guarantee with its events, and type, shape and hash of every array; a seal
+over that text shows any change to it. The arrays are the engine's own, and for each column where its fine cells start,
+the group of each and its share of the group. All of it is public facts and noisy answers: as public as the release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import zipfile
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sfumato.errors import ModelError, SfumatoError
+from sfumato.methods.graphical.cells.fine import cut_column
+from sfumato.methods.graphical.cells.groups import Grouping
+from sfumato.methods.graphical.mixture.averaged import AveragedModel
+from sfumato.methods.graphical.mixture.model import MixtureModel
+from sfumato.methods.graphical.saved.arrays import (
+    ArrayRecord,
+    array_bytes,
+    read_array,
+    read_members,
+    record_of,
+    write_members,
+)
+from sfumato.methods.graphical.saved.model import Engine, FittedModel
+from sfumato.methods.graphical.tree.model import GraphicalModel
+from sfumato.privacy.accounting.accountant import totals  # knows every kind of event
+from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.accounting.guarantee import Guarantee
+from sfumato.release.plain import plain
+from sfumato.rows.atomic_file import whole_file
+from sfumato.schema import Schema
+from sfumato.schema.column import Column
+from sfumato.version import __version__
+
+FORMAT = 1
+DOCUMENT = "model.json"
+ENGINES: dict[str, type[GraphicalModel] | type[MixtureModel] | type[AveragedModel]] = {
+    "tree": GraphicalModel,
+    "mixture": MixtureModel,
+    "averaged": AveragedModel,
+}
+BUNDLED = "model.sfumato"
+"""Name of the model's file in a bundle."""
+SLACK = 1e-6
+AGAIN = "take the file again from where it was saved; a damaged model is never used"
+DAMAGE = (ArithmeticError, AttributeError, EOFError, LookupError, OSError, RuntimeError, TypeError, ValueError)
+"""What reading a damaged file may raise; RuntimeError stands for encryption and unknown compression too."""
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class ModelDocument(BaseModel):
+    """The content of model.json."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = FORMAT
+    version: str
+    """The version of sfumato that wrote the file."""
+    method: str
+    engine: str
+    names: tuple[str, ...]
+    table_schema: str
+    """The public schema of the table, as TOML."""
+    guarantee: Guarantee
+    events: tuple[Event, ...]
+    stamp: str | None = None
+    statistics: dict[str, Any]
+    arrays: dict[str, ArrayRecord]
+    seal: str = ""
+
+
+def write_model(model: FittedModel, path: str | Path, overwrite: bool = False) -> Path:
+    """Write a model that carries a guarantee to one file and return its path."""
+    target = Path(path).absolute()
+    guarantee = model.require_guarantee()
+    arrays = _arrays(model)
+    members = {f"{name}.npy": array_bytes(array) for name, array in arrays.items()}
+    records = {name: record_of(array, members[f"{name}.npy"]) for name, array in arrays.items()}
+    text = _sealed(_document(model, guarantee, records))
+    with whole_file(target, overwrite) as fresh:
+        write_members(fresh, {DOCUMENT: text.encode(), **members})
+    return target
+
+
+def _arrays(model: FittedModel) -> dict[str, NDArray[Any]]:
+    found = {f"engine/{name}": np.asarray(array) for name, array in model.model.to_arrays().items()}
+    for number, grouping in enumerate(model.groupings):
+        found |= {f"groups/{number}": grouping.groups, f"shares/{number}": grouping.shares}
+        if grouping.column.is_ordered:
+            found[f"starts/{number}"] = grouping.column.starts
+    return found
+
+
+def _document(model: FittedModel, guarantee: Guarantee, records: dict[str, ArrayRecord]) -> ModelDocument:
+
+    return ModelDocument(
+        version=__version__,
+        method=model.method,
+        engine=_engine_name(model.model),
+        names=model.names,
+        table_schema=model.schema.to_toml(),
+        guarantee=guarantee,
+        events=model.events,
+        stamp=model.stamp,
+        statistics=plain(dict(model.statistics)),
+        arrays=records,
+    )
+
+
+def _engine_name(engine: Engine) -> str:
+    for name, cls in ENGINES.items():
+        if type(engine) is cls:
+            return name
+    raise ModelError(f"a model of type {type(engine).__name__} has no format on disk", next_step="sample it right away")
+
+
+def _sealed(document: ModelDocument) -> str:
+    body = document.model_dump(mode="json", exclude={"seal"})
+    return _canonical({**body, "seal": _seal(body)})
+
+
+def _seal(body: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_canonical(body).encode()).hexdigest()
+
+
+def _canonical(body: Mapping[str, Any]) -> str:
+    return json.dumps(body, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_model(path: str | Path) -> FittedModel:
+    """Read a model from its file, or from the bundle that holds one; ModelError where anything is wrong with it."""
+    place = Path(path)
+    place = place / BUNDLED if place.is_dir() else place
+    if not place.is_file():
+        raise ModelError(
+            f"there is no fitted model at {str(path)!r}",
+            next_step=f"give a file that save() wrote, or a bundle that holds {BUNDLED}",
+        )
+    with _named_damage(place):
+        members = read_members(place)
+        document = _read_document(members)
+        if {DOCUMENT, *(f"{name}.npy" for name in document.arrays)} != set(members):
+            raise ValueError(f"{DOCUMENT} does not list the arrays that the file holds")
+        arrays = {name: read_array(name, members[f"{name}.npy"], record) for name, record in document.arrays.items()}
+        return _rebuilt(document, arrays)
+
+
+@contextmanager
+def _named_damage(place: Path) -> Generator[None]:
+    """Turn whatever a damaged file leads to into one named error."""
+    headline = f"{str(place)!r} is not a sound fitted model"
+    try:
+        yield
+    except ModelError:
+        raise
+    except ValidationError as error:
+        problems = [f"{DOCUMENT}: {'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3]]
+        raise ModelError(headline, problems, AGAIN) from error
+    except SfumatoError as error:
+        raise ModelError(headline, [error.headline, *error.problems], AGAIN) from error
+    except zipfile.BadZipFile as error:
+        raise ModelError(headline, [f"it is not a whole zip file ({error})"], AGAIN) from error
+    except DAMAGE as error:
+        raise ModelError(headline, [str(error) or type(error).__name__], AGAIN) from error
+
+
+def _read_document(members: Mapping[str, bytes]) -> ModelDocument:
+    if DOCUMENT not in members:
+        raise ValueError(f"it holds no {DOCUMENT}")
+    body: Any = json.loads(members[DOCUMENT].decode())
+    found = body.get("format") if isinstance(body, dict) else None
+    if found != FORMAT:
+        raise ModelError(
+            f"a fitted model of format {found!r} is not understood",
+            next_step=f"this release reads format {FORMAT}; use the version that wrote it",
+        )
+    if body.pop("seal", None) != _seal(body):
+        raise ValueError(f"{DOCUMENT} was changed after it was written: its seal does not hold")
+    for event in body.get("events", ()):
+        Event.from_json(event)
+    return ModelDocument.model_validate(body)
+
+
+def _rebuilt(document: ModelDocument, arrays: Arrays) -> FittedModel:
+    schema = Schema.parse(document.table_schema, "the schema of the table")
+    problems = list(_fact_problems(document, schema))
+    if problems:
+        raise ModelError("the facts in a fitted model contradict each other", problems, AGAIN)
+    columns = [_fine_column(schema[name], number, arrays) for number, name in enumerate(document.names)]
+    groupings = tuple(_grouping(column, number, arrays) for number, column in enumerate(columns))
+    engine = _engine(
+        document.engine,
+        {name.removeprefix("engine/"): array for name, array in arrays.items() if name.startswith("engine/")},
+    )
+    _refuse_engine(engine, groupings)
+    return FittedModel(
+        schema=schema,
+        names=document.names,
+        groupings=groupings,
+        model=engine,
+        method=document.method,
+        guarantee=document.guarantee,
+        events=document.events,
+        stamp=document.stamp,
+        statistics=document.statistics,
+    )
+
+
+def _fact_problems(document: ModelDocument, schema: Schema) -> Generator[str]:
+    if not document.names or not set(document.names) <= set(schema.releasable):
+        yield f"the columns {', '.join(document.names)} are not all among those that may be released"
+    guarantee = document.guarantee
+    if {guarantee.table, *(event.table for event in document.events)} != {schema.name}:
+        yield "guarantee, events and schema do not speak of the same table"
+    if guarantee.formal and totals(guarantee, document.events) != (guarantee.exact_epsilon, guarantee.exact_delta):
+        yield "the events do not compose to the guarantee"
+    if (document.stamp is not None) != (guarantee.randomness == "seeded"):
+        yield "the stamp and the guarantee disagree on how the noise was drawn"
+
+
+def _fine_column(column: Column, number: int, arrays: Arrays) -> Column:
+    """Return the column with the fine cells that its groups are made of."""
+    if not column.is_ordered:
+        return column
+    starts = arrays[f"starts/{number}"]
+    low, high = column.numeric_bounds
+    inside = starts.dtype == np.float64 and starts.ndim == 1 and len(starts) > 0 and starts[0] == low
+    # written so that a NaN fails
+    if not (inside and bool((np.diff(starts) > 0).all()) and starts[-1] <= high):
+        raise ValueError(f"the cells of column {column.name!r} do not rise from {low} to at most {high}")
+    return column if np.array_equal(starts, column.starts) else cut_column(column, starts)
+
+
+def _grouping(column: Column, number: int, arrays: Arrays) -> Grouping:
+    groups, shares = arrays[f"groups/{number}"], arrays[f"shares/{number}"]
+    if groups.dtype != np.int32 or shares.dtype != np.float64:
+        raise ValueError(f"the groups of column {column.name!r} are not of the expected type")
+    return Grouping(column=column, groups=groups, shares=shares, size=int(groups.max()) + 1)
+
+
+def _engine(name: str, arrays: Arrays) -> Engine:
+    if any(np.isnan(array).any() or np.isposinf(array).any() for array in arrays.values()):
+        raise ValueError("the fitted tables hold values that are not numbers")
+    if name not in ENGINES:
+        raise ValueError(f"the engine {name!r} is unknown; there are {', '.join(ENGINES)}")
+    return ENGINES[name].from_arrays(arrays)
+
+
+def _refuse_engine(engine: Engine, groupings: Sequence[Grouping]) -> None:
+    """Refuse an engine of other sizes, or one whose one-way tables do not sum to its number of rows."""
+    if tuple(engine.sizes) != tuple(grouping.size for grouping in groupings):
+        raise ValueError("the fitted tables do not have the sizes of the groups")
+    if not (math.isfinite(engine.total) and engine.total > 0):
+        raise ValueError("the number of rows that the model stands for is not a positive number")
+    for number, size in enumerate(engine.sizes):
+        table = engine.marginal((number,))
+        if (
+            table.shape != (size,)
+            or not (table >= 0).all()
+            or not math.isclose(table.sum(), engine.total, rel_tol=SLACK)
+        ):
+            raise ValueError(f"the fitted table of column {groupings[number].column.name!r} is not one of counts")

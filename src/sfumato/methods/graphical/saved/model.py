@@ -1,0 +1,181 @@
+"""A fitted model that outlives its release: saved, loaded and sampled again, with its guarantee attached.
+
+Proof note. The model is computed from noisy answers that were paid for when it was fitted. Rows drawn from it, however
+many and however often, are post-processing: they have the model's guarantee and cost nothing more. The same holds for
+rows drawn with a seed, as long as the noise in the model was not: whoever knows the seed of a sample learns how rows
+were drawn from the model, and nothing about the noise. So a seed stamps rows only where it was the seed of the fit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.errors import ModelError, PlanError
+from sfumato.methods.graphical.cells.expand import values_of
+from sfumato.methods.graphical.cells.groups import Grouping
+from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.accounting.guarantee import Guarantee
+from sfumato.release.plan import refuse_memory
+from sfumato.rows.draw import rows_table
+from sfumato.rows.rules.repair import repair
+from sfumato.schema import Schema
+from sfumato.table.frames import to_frame
+
+BATCH_ROWS = 250_000
+BYTES_PER_VALUE = 48
+"""Memory of one synthetic value while rows are drawn: group, cell, value, mask and the released column."""
+FREE = (
+    "Nothing more is spent: the model was paid for when it was fitted, and what is computed from it without the "
+    "private table keeps its guarantee (post-processing)."
+)
+
+
+class Engine(Protocol):
+    """What both kinds of fitted model offer: the junction tree and the mixture of products."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Groups of each column."""
+        ...
+
+    @property
+    def total(self) -> float:
+        """The noisy number of rows."""
+        ...
+
+    def marginal(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """Return expected counts of a set of columns."""
+        ...
+
+    def draw(self, rows: int, generator: np.random.Generator, rounding: bool = True) -> NDArray[np.int32]:
+        """Return rows as codes of groups."""
+        ...
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the model as arrays of numbers."""
+        ...
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Synthetic rows, how many of them broke each rule and were mended, and how many were replaced for it."""
+
+    table: pa.Table
+    repaired: Mapping[str, int]
+    replaced: int
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A model of noisy marginals with everything that rows drawn from it need, and the guarantee that they carry."""
+
+    schema: Schema
+    names: tuple[str, ...]
+    groupings: tuple[Grouping, ...] = field(repr=False)
+    model: Engine = field(repr=False)
+    method: str
+    guarantee: Guarantee | None = None
+    events: tuple[Event, ...] = field(default=(), repr=False)
+    stamp: str | None = None
+    statistics: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+
+    def promised(self, guarantee: Guarantee, events: Sequence[Event], stamp: str | None) -> Self:
+        """Return the model with the guarantee, the events and the stamp of the release that it came from."""
+        return dataclasses.replace(self, guarantee=guarantee, events=tuple(events), stamp=stamp)
+
+    def require_guarantee(self) -> Guarantee:
+        """Return the guarantee; refuse a model that was taken from a method before its release promised anything."""
+        if self.guarantee is None:
+            raise ModelError(
+                "this model carries no guarantee, so neither it nor its rows are written",
+                next_step="take the model of a release: sfumato.release(...).model",
+            )
+        return self.guarantee
+
+    @property
+    def rows(self) -> int:
+        """The noisy number of rows, rounded: how many are drawn unless another number is asked for."""
+        return max(round(self.model.total), 1)
+
+    def draw(self, rows: int, generator: np.random.Generator, rounding: bool = True) -> Drawn:
+        """Draw rows and mend those that break a rule. ``rounding`` keeps counts as near to the model as can be."""
+        codes = self.model.draw(rows, generator, rounding)
+        mended = repair(self.schema, values_of(self.groupings, codes, generator, rounding), generator)
+        return Drawn(rows_table(self.schema, mended.values), mended.repaired, mended.replaced)
+
+    def sample(self, rows: int | None = None, seed: int | None = None, rounding: bool = True) -> pa.Table:
+        """Return rows; the noisy number of them unless said. A seed repeats them and is harmless (see the module)."""
+        wanted = self._sound(rows)
+        refuse_memory(
+            wanted * len(self.names) * BYTES_PER_VALUE,
+            f"{wanted:,} rows in one table",
+            "use stream() or write_parquet(), which hold one batch at a time",
+        )
+        return to_frame(self.draw(wanted, _generator(seed), rounding).table, "arrow", self.stamp)
+
+    def stream(
+        self, rows: int | None = None, batch_rows: int = BATCH_ROWS, seed: int | None = None, rounding: bool = True
+    ) -> Iterator[pa.Table]:
+        """Yield rows batch by batch, so that any number of them can be drawn in little memory."""
+        return (to_frame(drawn.table, "arrow", self.stamp) for drawn in self.draws(rows, batch_rows, seed, rounding))
+
+    def draws(
+        self, rows: int | None = None, batch_rows: int = BATCH_ROWS, seed: int | None = None, rounding: bool = True
+    ) -> Iterator[Drawn]:
+        """Yield the same batches with the number of repairs in each."""
+        wanted, most = self._sound(rows), _whole(batch_rows, "batch_rows")
+        generator = _generator(seed)
+        sizes = (min(most, wanted - start) for start in range(0, wanted, most))
+        return (self.draw(size, generator, rounding) for size in sizes)
+
+    def write_parquet(
+        self,
+        path: str | Path,
+        rows: int | None = None,
+        seed: int | None = None,
+        rounding: bool = True,
+        batch_rows: int = BATCH_ROWS,
+        overwrite: bool = False,
+    ) -> Path:
+        """Stream rows to one Parquet file that carries the guarantee, and return its path."""
+        from sfumato.methods.graphical.saved.sample import PARQUET, write_rows
+
+        return write_rows(self, path, PARQUET, self.draws(rows, batch_rows, seed, rounding), overwrite).path
+
+    def save(self, path: str | Path, overwrite: bool = False) -> Path:
+        """Write the model to one file, guarantee included, and return its path."""
+        from sfumato.methods.graphical.saved.file import write_model
+
+        return write_model(self, path, overwrite)
+
+    @classmethod
+    def load(cls, path: str | Path) -> FittedModel:
+        """Read a model from its file or from a bundle; ModelError where anything is wrong with it."""
+        from sfumato.methods.graphical.saved.file import read_model
+
+        return read_model(path)
+
+    def _sound(self, rows: int | None) -> int:
+        return self.rows if rows is None else _whole(rows, "rows")
+
+
+def _whole(number: Any, name: str) -> int:
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
+        raise PlanError(
+            f"{name} must be a whole number of at least 1, found {number!r}", next_step=f"give {name}=20000"
+        )
+    return int(number)
+
+
+def _generator(seed: int | None) -> np.random.Generator:
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PlanError(f"seed must be a whole number of at least 0, found {seed!r}", next_step="leave it out")
+    return np.random.default_rng(seed)

@@ -1,0 +1,86 @@
+"""Rows of a fitted model in one file: streamed batch by batch, with the guarantee where the format can carry it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from sfumato.errors import ModelError
+from sfumato.methods.graphical.saved.model import Drawn, FittedModel
+from sfumato.release.stamp import parquet_metadata, warning
+from sfumato.rows.atomic_file import whole_file
+
+Progress = Callable[[int], None]
+CSV, PARQUET = ".csv", ".parquet"
+WRITERS: dict[str, Callable[[Path, pa.Schema], Any]] = {PARQUET: pq.ParquetWriter, CSV: pa_csv.CSVWriter}
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where rows were written, how many, how many broke each rule and were mended, and how many were replaced."""
+
+    path: Path
+    rows: int
+    repaired: Mapping[str, int]
+    replaced: int
+
+
+def format_of(path: str | Path) -> str:
+    """Return the format that a file name asks for."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in WRITERS:
+        raise ModelError(
+            f"{str(path)!r} ends in neither {' nor '.join(WRITERS)}", next_step="choose a name such as people.parquet"
+        )
+    return suffix
+
+
+def warning_place(target: Path) -> Path:
+    """Return where the warning lies that a CSV file of a seeded fit cannot carry itself."""
+    return target.with_name(f"{target.name}.NOT-FOR-RELEASE.txt")
+
+
+def write_rows(
+    model: FittedModel,
+    path: str | Path,
+    kind: str,
+    batches: Iterator[Drawn],
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Written:
+    """Write batches to one file as Parquet or CSV; when anything fails, no rows are left behind."""
+    target, metadata = Path(path).absolute(), parquet_metadata(model.require_guarantee(), model.stamp)
+    with whole_file(target, overwrite) as fresh:
+        counts = _write(fresh, WRITERS[kind], batches, metadata, progress)
+        if model.stamp and kind == CSV:
+            with whole_file(warning_place(target), overwrite=True) as note:
+                note.write_text(warning(model.stamp), encoding="utf-8")
+    return Written(target, *counts)
+
+
+def _write(
+    fresh: Path,
+    opened: Callable[[Path, pa.Schema], Any],
+    batches: Iterator[Drawn],
+    metadata: dict[str, str],
+    progress: Progress | None,
+) -> tuple[int, dict[str, int], int]:
+    rows, replaced, repaired = 0, 0, Counter[str]()
+    with ExitStack() as stack:
+        writer: Any = None
+        for drawn in batches:
+            writer = writer or stack.enter_context(opened(fresh, drawn.table.schema.with_metadata(metadata)))
+            writer.write_table(drawn.table.replace_schema_metadata(metadata))
+            rows, replaced = rows + drawn.table.num_rows, replaced + drawn.replaced
+            repaired.update(drawn.repaired)
+            if progress is not None:
+                progress(rows)
+    return rows, dict(repaired), replaced

@@ -1,0 +1,125 @@
+"""Rows drawn from one noisy grid over the public box of up to three columns: pure epsilon, and hard to beat there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from sfumato.methods.grid.histogram import GridPlan
+from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.exact import Number, exact, text
+from sfumato.privacy.randomness import Randomness
+from sfumato.release.method import Makes, Output
+from sfumato.release.parameters import epsilon_problems, number_problems, sound_parameters
+from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
+from sfumato.rows.axes import axis_of, batches, chosen, has_axis, released
+from sfumato.rows.draw import refuse_impossible_rules, rows_table, sample_values
+from sfumato.rows.settings import MOST_EXPECTED, drawn_rows, expected, one_row_per_person
+from sfumato.schema import Schema
+
+if TYPE_CHECKING:
+    from sfumato.schema.column import Column
+    from sfumato.table import Table
+
+BYTES_PER_CELL = 64
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A synthetic table of one to three ordered columns, drawn from noisy counts on a grid of even cells.
+
+    The number of cells follows from ``expected_rows`` (a public guess; the schema's row count where that is public)
+    times epsilon: more rows or more budget buy finer cells. A wrong guess costs accuracy, never privacy.
+
+    Proof: :mod:`sfumato.methods.grid.histogram`.
+    """
+
+    columns: Sequence[str]
+    epsilon: Number
+    expected_rows: int | None = None
+
+    name: ClassVar[str] = "grid"
+    summary: ClassVar[str] = "synthetic rows of up to three ordered columns, drawn from one noisy grid"
+    about: ClassVar[str] = (
+        "They were drawn from noisy counts of grid cells, not copied from the table; inside a cell they spread evenly."
+    )
+    formal: ClassVar[bool | None] = True
+    makes: ClassVar[Makes] = "rows"
+
+    def __post_init__(self) -> None:
+        problems = epsilon_problems(self.epsilon)
+        if self.expected_rows is not None:
+            problems += number_problems(self.expected_rows, "expected_rows", 1, MOST_EXPECTED, whole=True)
+        sound_parameters(self, problems)
+        if isinstance(self.columns, str):
+            object.__setattr__(self, "columns", (self.columns,))
+
+    def _columns(self, schema: Schema) -> tuple[Column, ...]:
+        return chosen(schema, self.columns, only_axes=True)
+
+    def grid(self, schema: Schema, rows: int | None) -> GridPlan:
+        """Return the grid, from public facts alone."""
+        one_row_per_person(schema, self.name)
+        axes = tuple(axis_of(column) for column in self._columns(schema))
+        return GridPlan(
+            axes=axes,
+            epsilon=self.epsilon,
+            n_pub=expected(schema, self.expected_rows, rows)[0],
+            adjacency=schema.adjacency,
+        )
+
+    def released_columns(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns of the release."""
+        return tuple(name for name in schema.names if name in self.columns)
+
+    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
+        """Return cost and needs, or raise PlanError with every problem."""
+        sound_rows(rows)
+        grid = self.grid(schema, rows)
+        refuse_impossible_rules(schema, tuple(self.columns))
+        cost = text(exact(self.epsilon))
+        count = rows if rows is not None else schema.rows
+        memory = BYTES_PER_CELL * (grid.cells + (count or 0) * len(self.columns))
+        refuse_memory(memory, "the grid and its rows", "ask for fewer rows")
+        event = Event(
+            kind="discrete-laplace", epsilon=cost, parts=(grid.part,), **event_facts(self.name, schema, randomness)
+        )
+        stage = Stage(
+            name="grid", cells=grid.cells, noise="discrete laplace", scale=grid.part.scale, epsilon=cost, share="1"
+        )
+        return Plan(
+            method=self.name,
+            table=schema.name,
+            adjacency=schema.adjacency,
+            unit=unit_of(schema),
+            epsilon=cost,
+            delta="0",
+            stages=(stage,),
+            events=(event,),
+            cells=grid.cells,
+            memory_bytes=memory,
+            rows=count,
+            notes=expected(schema, self.expected_rows, rows)[1],
+        )
+
+    def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
+        """Count the cells in one pass, add noise, draw rows."""
+        schema, columns = table.schema, self._columns(table.schema)
+        noisy = self.grid(schema, rows).release(batches(table, columns), randomness)
+        count = drawn_rows(plan, noisy.total, len(columns))
+        generator = randomness.generator
+        sampled = sample_values(schema, lambda n: released(columns, noisy.draw(n, generator)), count, generator)
+        statistics = {
+            "noisy_total": noisy.total,
+            "grid_shape": list(noisy.counts.shape),
+            "rows_redrawn_for_rules": sampled.redrawn,
+            "rows_replaced_for_rules": sampled.replaced,
+        }
+        return Output({("synthetic",): rows_table(schema, sampled.values)}, single=True, statistics=statistics)
+
+    @classmethod
+    def example(cls, schema: Schema) -> Grid:
+        """Return a small instance that fits a schema."""
+        fits = [name for name in schema.releasable if has_axis(schema[name]) and not schema[name].missing]
+        return cls(fits[:2], epsilon=1.0)

@@ -1,0 +1,161 @@
+"""The simple baseline synthesizer: noisy one- and two-way marginals, a tree fitted to them, rows drawn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.entropy.values import shannon
+from sfumato.errors import PlanError
+from sfumato.methods.counts.measurement import Measurement, Noise, measure
+from sfumato.privacy.accounting.event import Part
+from sfumato.privacy.exact import Number
+from sfumato.privacy.randomness import Randomness
+from sfumato.release.method import Makes, Output
+from sfumato.release.parameters import sound_parameters
+from sfumato.release.plan import LARGEST_SAMPLE, Plan, refuse_memory, sound_rows
+from sfumato.rows.draw import Sampled, refuse_impossible_rules, rows_table, sample_rows
+from sfumato.rows.tree import TreeModel, fit_tree
+from sfumato.schema import Schema
+
+if TYPE_CHECKING:
+    from sfumato.table import Table
+
+ONE_WAY_SHARE = Fraction(3, 10)
+"""Share of the budget for one-way tables when pairs are measured too: they anchor every conditional table."""
+BYTES_PER_VALUE = 32
+"""Memory of one synthetic value while rows are drawn: code, value, mask and the released column."""
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """A synthetic table from noisy marginals. The proof is that of the measurement; sampling is post-processing.
+
+    ``columns`` are the columns to synthesise (all but identifiers unless stated); ``pairs`` the two-way tables to
+    measure: "all", "none", or a list of pairs. With ``rows=None`` the number of rows is the noisy total (the public
+    row count under replace). Rules between columns are kept in every row.
+    """
+
+    epsilon: Number
+    columns: Sequence[str] | None = None
+    pairs: str | Sequence[Sequence[str]] = "all"
+    delta: Number = 0
+    noise: Noise | None = None
+
+    name: ClassVar[str] = "marginals"
+    summary: ClassVar[str] = "a synthetic table drawn from noisy one- and two-way marginals (simple baseline)"
+    about: ClassVar[str] = (
+        "They were drawn from noisy counts, not copied from the table; one may equal a true row by chance."
+    )
+    formal: ClassVar[bool | None] = True
+    makes: ClassVar[Makes] = "rows"
+
+    def __post_init__(self) -> None:
+        sound_parameters(self)
+        Measurement(self.name, (("",),), self.epsilon, self.delta, self.noise)
+        if isinstance(self.pairs, str) and self.pairs not in ("all", "none"):
+            raise PlanError(f"pairs {self.pairs!r} is unknown", next_step="use 'all', 'none' or a list of pairs")
+
+    def chosen_columns(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns to synthesise."""
+        if isinstance(self.columns, str):
+            return (self.columns,)
+        return schema.releasable if self.columns is None else tuple(self.columns)
+
+    def chosen_pairs(self, schema: Schema) -> tuple[tuple[str, str], ...]:
+        """Return the pairs to measure."""
+        if self.pairs == "all":
+            return tuple(combinations(self.chosen_columns(schema), 2))
+        if self.pairs == "none":
+            return ()
+        listed = [tuple(pair) for pair in self.pairs]
+        wrong = [pair for pair in listed if len(pair) != 2 or not set(pair) <= set(self.chosen_columns(schema))]
+        if wrong:
+            raise PlanError(
+                "pairs must name two of the synthesised columns each",
+                [f"found {', '.join(map(str, pair))}" for pair in wrong],
+                f"the columns are: {', '.join(self.chosen_columns(schema))}",
+            )
+        return tuple((pair[0], pair[1]) for pair in listed)
+
+    def measurement(self, schema: Schema) -> Measurement:
+        """Return what will be measured: one-way tables, then pairs, with their shares of the budget."""
+        columns, pairs = self.chosen_columns(schema), self.chosen_pairs(schema)
+        if not columns:
+            raise PlanError(f"table {schema.name!r} has no column to synthesise", next_step="give columns=[...]")
+        first = ONE_WAY_SHARE if pairs else Fraction(1)
+        shares = [first / len(columns)] * len(columns)
+        shares += [(1 - first) / len(pairs)] * len(pairs) if pairs else []
+        sets = (*((name,) for name in columns), *pairs)
+        return Measurement(self.name, sets, self.epsilon, self.delta, self.noise, tuple(shares))
+
+    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
+        """Return cost and needs, or raise PlanError with every problem."""
+        sound_rows(rows)
+        plan = self.measurement(schema).plan(schema, randomness)
+        refuse_impossible_rules(schema, self.chosen_columns(schema))
+        count = rows if rows is not None else schema.rows
+        memory = plan.memory_bytes + (count or 0) * len(self.chosen_columns(schema)) * BYTES_PER_VALUE
+        refuse_memory(memory, f"{count or 0:,} synthetic rows", "ask for fewer rows")
+        return plan.model_copy(update={"rows": count, "memory_bytes": memory})
+
+    def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
+        """Measure, fit the tree, draw rows."""
+        schema = table.schema
+        sets = self.measurement(schema).sets
+        noisy = measure(table.marginals(sets), plan, sets, randomness)
+        total = float(schema.rows) if schema.rows is not None else noisy_total(noisy)
+        model = fit_noisy(noisy, plan, total)
+        count = plan.rows if plan.rows is not None else min(round(total), LARGEST_SAMPLE)
+        generator = randomness.generator
+        sampled = sample_rows(schema, lambda n: model.draw(n, generator), count, generator)
+        return Output({("synthetic",): rows_table(schema, sampled.values)}, True, _statistics(model, sampled, total))
+
+    @classmethod
+    def example(cls, schema: Schema) -> Marginals:
+        """Return a small instance that fits a schema."""
+        return cls(epsilon=2.0)
+
+
+def noisy_total(noisy: Mapping[tuple[str, ...], NDArray[Any]]) -> float:
+    """Average the totals of the one-way tables, weighted by their precision (fewer cells, less noise)."""
+    ones = [counts for names, counts in noisy.items() if len(names) == 1]
+    weights = np.array([1.0 / counts.size for counts in ones])
+    totals = np.array([float(counts.sum()) for counts in ones])
+    return max(float(weights @ totals / weights.sum()), 0.0)
+
+
+def fit_noisy(
+    noisy: Mapping[tuple[str, ...], NDArray[np.int64]], plan: Plan, total: float, coarse_first: bool = False
+) -> TreeModel:
+    """Fit a tree to noisy tables, whose noise is that of the plan's events; its root is the first column.
+
+    With ``coarse_first`` the root is the column whose noisy counts are least spread.
+    """
+    parts = [(event.kind, part) for event in plan.events for part in event.parts]
+    variance = {names: _variance(kind, part) for names, (kind, part) in zip(noisy, parts, strict=True)}
+    ones = {names[0]: counts for names, counts in noisy.items() if len(names) == 1}
+    if coarse_first:
+        ones = dict(sorted(ones.items(), key=lambda item: shannon(np.maximum(item[1], 0))))
+    pairs: dict[Any, NDArray[np.int64]] = {names: counts for names, counts in noisy.items() if len(names) == 2}
+    return fit_tree(ones, pairs, {key: variance[key] for key in pairs}, total)
+
+
+def _variance(kind: str, part: Part) -> float:
+    """Return the variance of the recorded noise; it is public."""
+    return 2 * part.scale**2 if kind == "discrete-laplace" else part.scale**2
+
+
+def _statistics(model: TreeModel, sampled: Sampled, total: float) -> dict[str, Any]:
+    return {
+        "noisy_total": total,
+        "tree": [[edge.parent, edge.child] for edge in model.edges],
+        "rows_redrawn_for_rules": sampled.redrawn,
+        "rows_replaced_for_rules": sampled.replaced,
+    }

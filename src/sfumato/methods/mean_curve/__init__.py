@@ -1,0 +1,27 @@
+"""The private mean of curves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from sfumato.methods.mean_curve.error import ErrorSplit as ErrorSplit
+    from sfumato.methods.mean_curve.error import best_rho as best_rho
+    from sfumato.methods.mean_curve.error import error_split as error_split
+    from sfumato.methods.mean_curve.kernels import even_positions as even_positions
+    from sfumato.methods.mean_curve.method import MeanCurve as MeanCurve
+    from sfumato.methods.mean_curve.method import sensitivity as sensitivity
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "ErrorSplit": "sfumato.methods.mean_curve.error",
+        "MeanCurve": "sfumato.methods.mean_curve.method",
+        "best_rho": "sfumato.methods.mean_curve.error",
+        "error_split": "sfumato.methods.mean_curve.error",
+        "even_positions": "sfumato.methods.mean_curve.kernels",
+        "sensitivity": "sfumato.methods.mean_curve.method",
+    },
+)

@@ -1,0 +1,125 @@
+"""What can be wrong with a mean curve: parameters, grid columns and paths. Every problem is named at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato.errors import PlanError
+from sfumato.methods.mean_curve.kernels import KERNELS, Array
+from sfumato.methods.mean_curve.sums import LARGEST_GRID
+from sfumato.privacy.exact import Number, exact
+from sfumato.schema import Schema
+from sfumato.schema.schema_checks import ADJACENCIES
+
+
+def above_zero(**values: Any) -> list[str]:
+    """Return a problem for each named value that is not a finite number above 0."""
+    problems: list[str] = []
+    for what, value in values.items():
+        try:
+            if exact(value, what) <= 0 or float(exact(value, what)) == 0:
+                problems.append(f"{what} must be above 0, found {value}")
+        except PlanError as error:
+            problems.append(error.headline)
+        except OverflowError:
+            problems.append(f"{what} must be a finite number, found {value}")
+    return problems
+
+
+def delta_problems(delta: Any) -> list[str]:
+    """Return a problem unless delta lies between 0 and 1."""
+    problems = above_zero(delta=delta)
+    if problems or exact(delta, "delta") < 1:
+        return problems
+    return [f"delta must lie between 0 and 1 (such as 1e-6), found {delta}"]
+
+
+def adjacency_problems(adjacency: Any) -> list[str]:
+    """Return a problem unless the adjacency is known."""
+    if adjacency in ADJACENCIES:
+        return []
+    return [f"adjacency {adjacency!r} is unknown; use {' or '.join(ADJACENCIES)}"]
+
+
+def kernel_problems(kernel: Any, length_scale: Number | None) -> list[str]:
+    """Return what is wrong with a kernel's name and length scale."""
+    if kernel not in KERNELS:
+        return [f"kernel {kernel!r} is unknown; use one of {', '.join(KERNELS)}"]
+    if length_scale is None:
+        return []
+    if kernel == "wiener":
+        return ["the Wiener kernel has no length_scale; leave it out"]
+    return above_zero(length_scale=length_scale)
+
+
+def position_problems(positions: Sequence[Any] | None, points: int) -> list[str]:
+    """Return what is wrong with the positions of a grid of so many points."""
+    if positions is None:
+        return []
+    try:
+        read = [float(exact(position, "position")) for position in positions]
+    except (PlanError, TypeError, OverflowError):
+        return [f"positions must be a list of finite numbers, found {positions!r}"]
+    problems = [] if len(read) == points else [f"{points} grid points need {points} positions, found {len(read)}"]
+    if any(later <= earlier for earlier, later in pairwise(read)):
+        problems.append("positions must increase")
+    if read and (min(read) <= 0 or max(read) > 1):
+        problems.append("positions must lie above 0 and at most at 1: at 0 every Wiener path is 0")
+    return problems
+
+
+def grid_problems(schema: Schema, names: Sequence[str]) -> list[str]:
+    """Return what is wrong with the grid columns of a table."""
+    problems = [problem for name in dict.fromkeys(names) for problem in column_problems(schema, name)]
+    repeated = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
+    problems += [f"columns repeat: {', '.join(repeated)}"] if repeated else []
+    problems += [] if names else ["a curve needs at least one numeric grid column, found none"]
+    if schema.adjacency == "replace" and not schema.rows:
+        problems.append("adjacency 'replace' needs the public number of rows in the schema (rows = ...)")
+    problems += [f"a grid has at most {LARGEST_GRID:,} points"] if len(names) > LARGEST_GRID else []
+    return problems
+
+
+def column_problems(schema: Schema, name: str) -> list[str]:
+    """Return what is wrong with one grid column."""
+    if name not in schema:
+        return [f"table {schema.name!r} has no column {name!r}"]
+    column = schema[name]
+    if name not in schema.releasable:
+        return [f"column {name!r} identifies people and is never released"]
+    if column.kind not in ("integer", "number"):
+        return [f"column {name!r} is of kind {column.kind}; grid columns are integer or number"]
+    if column.missing or column.outside == "missing":
+        return [f"column {name!r} may be missing; a path has a value at every grid point"]
+    return [] if column.bounds is not None else [f"column {name!r} has no bounds in the schema"]
+
+
+def path_matrix(paths: ArrayLike) -> Array:
+    """Return paths as a matrix of one row each; refuse NaN, infinities and paths of different grids."""
+    try:
+        matrix = np.asarray(paths, dtype=float)
+    except (ValueError, TypeError) as error:
+        raise PlanError("these paths cannot be averaged", [_unlike(paths)], "bring all paths to one grid") from error
+    problems: list[str] = []
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        problems.append(f"paths need one row each and one column for each grid point, found the shape {matrix.shape}")
+    elif bad := int((~np.isfinite(matrix)).any(axis=1).sum()):
+        problems.append(f"{bad} path{'s' if bad > 1 else ''} with values that are missing or not finite")
+    if problems:
+        raise PlanError("these paths cannot be averaged", problems, "bring all paths to one grid, without gaps")
+    return matrix
+
+
+def _unlike(paths: Any) -> str:
+    try:
+        found = sorted({len(path) for path in paths})
+    except TypeError:
+        found = []
+    if len(found) < 2:
+        return "found values that are not numbers"
+    return f"found paths on grids of {', '.join(str(length) for length in found)} points"

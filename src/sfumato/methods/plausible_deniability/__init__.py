@@ -1,0 +1,25 @@
+"""Synthetic rows with plausible deniability."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from sfumato.methods.plausible_deniability.cost import composed_epsilon as composed_epsilon
+    from sfumato.methods.plausible_deniability.law import PrivacyTest as PrivacyTest
+    from sfumato.methods.plausible_deniability.law import output_law as output_law
+    from sfumato.methods.plausible_deniability.law import smallest_delta as smallest_delta
+    from sfumato.methods.plausible_deniability.method import PlausibleDeniability as PlausibleDeniability
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "PlausibleDeniability": "sfumato.methods.plausible_deniability.method",
+        "PrivacyTest": "sfumato.methods.plausible_deniability.law",
+        "composed_epsilon": "sfumato.methods.plausible_deniability.cost",
+        "output_law": "sfumato.methods.plausible_deniability.law",
+        "smallest_delta": "sfumato.methods.plausible_deniability.law",
+    },
+)

@@ -1,0 +1,94 @@
+"""How predictors enter a model: a matrix for regressions, a few coarse cells for levels. Both from public facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.schema.column import Column
+
+Array = NDArray[np.float64]
+Values = Mapping[str, NDArray[Any]]
+MOST_CELLS = 40
+"""Cells of coarse predecessors in which levels are modelled apart."""
+COARSE_BINS = 4
+"""Parts into which a number is cut when it decides about levels."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """Columns of a regression: numbers moved to [-1, 1] by their public bounds, and indicators of levels but the first.
+
+    The family adds the intercept.
+    """
+
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each column of the matrix stands for."""
+        named: list[str] = []
+        for column in self.columns:
+            named += [column.name] if column.is_ordered else [f"{column.name}={label}" for label in column.labels[1:]]
+        return tuple(named)
+
+    def matrix(self, values: Values, rows: int) -> Array:
+        """Return one row per record."""
+        parts = [np.zeros((rows, 0))]
+        for column in self.columns:
+            found = values[column.name]
+            parts.append(scaled(column, found)[:, None] if column.is_ordered else _indicators(column, found))
+        return np.hstack(parts)
+
+
+def scaled(column: Column, values: NDArray[Any]) -> Array:
+    """Move a number to [-1, 1] by its public bounds."""
+    low, high = (float(bound) for bound in column.numeric_bounds)
+    return (np.asarray(values, float) - (low + high) / 2) / max((high - low) / 2, 1e-300)
+
+
+def _indicators(column: Column, codes: NDArray[Any]) -> Array:
+    return (np.asarray(codes)[:, None] == np.arange(1, column.size)).astype(float)
+
+
+@dataclass(frozen=True)
+class CoarseCells:
+    """The predecessors that decide about a column of levels: as many, in order, as leave a few cells."""
+
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def of(cls, predecessors: Sequence[Column]) -> CoarseCells:
+        """Choose predecessors, the nearest first, while their cells stay few."""
+        chosen: list[Column] = []
+        for column in reversed(predecessors):
+            if _size(column) * cls(tuple(chosen)).size <= MOST_CELLS:
+                chosen.append(column)
+        return cls(tuple(chosen))
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return int(np.prod([_size(column) for column in self.columns], dtype=int))
+
+    def cells(self, values: Values, rows: int) -> NDArray[np.int64]:
+        """Return the cell of each record."""
+        place = np.zeros(rows, np.int64)
+        for column in self.columns:
+            place = place * _size(column) + _coarse(column, values[column.name])
+        return place
+
+
+def _size(column: Column) -> int:
+    return COARSE_BINS if column.is_ordered else column.size
+
+
+def _coarse(column: Column, values: NDArray[Any]) -> NDArray[np.int64]:
+    if not column.is_ordered:
+        return np.asarray(values, np.int64)
+    part = np.floor((scaled(column, values) + 1) / 2 * COARSE_BINS)
+    return np.clip(part, 0, COARSE_BINS - 1).astype(np.int64)

@@ -1,0 +1,1 @@
+"""The formal pseudo posterior: clipped posteriors on public grids, and noisy statistics."""

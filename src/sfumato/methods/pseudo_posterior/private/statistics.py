@@ -1,0 +1,219 @@
+"""Private regression from noisy sufficient statistics: one pass over any number of records, any number of predictors.
+
+Mechanism. The q columns a_1 .. a_q (the predictors, then y) are clipped to public bounds and scaled to [-1, 1]. A
+record contributes t = (1, a_j, a_j^2 - 1/2, a_j a_k for j < k). The sum of all t gets noise; the Gram matrix of (1, a),
+with its eigenvalues floored at two standard deviations of the noise, then stands for the true one in the usual
+posterior of a regression (prior 1 / s^2). All of that, and any number of draws from it, is post-processing.
+
+Proof note. Each a_j is rounded to a whole number A_j of 2^-15, |A_j| <= 2^15, by itself; in units of 2^-30 all entries
+of t are then whole: 2^30, 2^15 A_j, A_j^2 - 2^29, A_j A_k. They are summed as 64-bit integers, exactly, and the noise
+is the discrete Laplace or Gaussian of :mod:`sfumato.privacy`. One record moves, in units of 2^30 (P = q (q - 1) / 2):
+
+- add-remove, L1: 1 + 3q/2 + P, since |a| + |a^2 - 1/2| <= 3/2 (5 for one predictor);
+- add-remove, L2 squared: 1 + 5q/4 + P, since a^2 + (a^2 - 1/2)^2 = a^4 + 1/4 (9/2 for one predictor);
+- replace, where n is public and its entry left out, L1: 9q/4 + 2P, since |a - b| (1 + |a + b|) <= 9/4, with equality at
+  (1, -1/2): for given d = |a - b| it is at most d (3 - d); L2 squared: 4q + 4P, since (a - b)^2 (1 + (a + b)^2)
+  <= d^2 (1 + (2 - d)^2) <= 4.
+
+The posterior is not aware of the noise: it understates the uncertainty of the parameters where n epsilon is small.
+Public: bounds of all columns, epsilon, delta, adjacency, and n under replace.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.errors import PlanError
+from sfumato.methods.pseudo_posterior.private.clipped import Adjacency, RegressionDraw
+from sfumato.methods.pseudo_posterior.private.public_box import Interval, Scale
+from sfumato.privacy.accounting.event import Part
+from sfumato.privacy.accounting.lattice_gaussian import lattice_sigma
+from sfumato.privacy.exact import Number, exact, positive
+from sfumato.privacy.noise import add_gaussian, add_laplace_scale, laplace_scale
+from sfumato.privacy.randomness import Randomness
+
+Array = NDArray[np.float64]
+Batch = tuple[ArrayLike, ArrayLike | None]
+STEPS = 1 << 15
+UNIT = STEPS * STEPS
+"""Lattice units in the number 1; a 64-bit sum holds 2^33 records."""
+CHUNK = 1 << 16
+FLOOR = 2.0
+"""Eigenvalues are floored at so many standard deviations of the noise."""
+SMALLEST_SQUARE = 1e-100
+"""A chi-square draw below this is taken for it: a spread must be finite."""
+FINEST = 1e-10
+"""... and at this part of the largest, so that the matrix can be inverted however little noise there is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyStatistics:
+    """The noisy sufficient statistics of a normal or lognormal regression within public bounds.
+
+    ``delta`` asks for Gaussian noise, else it is Laplace. ``rows`` is the public number of records under replace.
+
+    >>> NoisyStatistics(target=(1, 100), predictors=((0, 9),), epsilon=1).part.sensitivity == 5 * 2**30
+    True
+    """
+
+    target: Interval
+    predictors: Sequence[Interval] = ()
+    scale: Scale = "lognormal"
+    epsilon: Number
+    delta: Number = 0
+    adjacency: Adjacency = "add-remove"
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        problems = [
+            f"{name}: bounds must be finite, low below high, found {tuple(side)}"
+            for name, side in (("target", self.target), *((f"predictor {j}", s) for j, s in enumerate(self.predictors)))
+            if not (math.isfinite(side[0]) and math.isfinite(side[1]) and side[0] < side[1])
+        ]
+        if self.scale not in ("normal", "lognormal"):
+            problems.append(f"unknown scale {self.scale!r}: normal or lognormal")
+        if self.scale == "lognormal" and not self.target[0] > 0:
+            problems.append(f"a lognormal target needs bounds above 0, found {self.target[0]}")
+        if self.adjacency not in ("add-remove", "replace"):
+            problems.append(f"unknown adjacency {self.adjacency!r}")
+        if self.adjacency == "replace" and not (self.rows and self.rows > 0):
+            problems.append("under replace the number of rows is public: state it")
+        if not 0 <= exact(self.delta, "delta") < 1:
+            problems.append(f"delta must lie between 0 and 1, found {self.delta}")
+        if problems:
+            raise PlanError("cannot plan noisy statistics", problems, "give public bounds and a budget")
+        positive(self.epsilon)
+
+    @property
+    def columns(self) -> int:
+        """The q of the proof: predictors and target."""
+        return len(self.predictors) + 1
+
+    @property
+    def part(self) -> Part:
+        """What the event records: entries, their sensitivity in lattice units, and the scale of the noise."""
+        q = self.columns
+        entries = q + q + q * (q - 1) // 2 + (self.adjacency == "add-remove")
+        if exact(self.delta, "delta") == 0:
+            units = self._quarters(1) * UNIT // 4
+            scale = laplace_scale(self.epsilon, units)
+        else:
+            units = math.isqrt(self._quarters(2) * UNIT * UNIT // 4) + 1
+            scale = lattice_sigma(units, entries, self.epsilon, self.delta)
+        return Part(stage="sufficient statistics", cells=entries, sensitivity=units, scale=scale)
+
+    def _quarters(self, norm: int) -> int:
+        """Return four times the L1 sensitivity, or four times the squared L2 sensitivity, as the number 1 counts."""
+        q = self.columns
+        pairs = q * (q - 1) // 2
+        if self.adjacency == "replace":
+            return 9 * q + 8 * pairs if norm == 1 else 16 * (q + pairs)
+        return 4 + (6 if norm == 1 else 5) * q + 4 * pairs
+
+    @property
+    def _sides(self) -> list[Interval]:
+        low, high = self.target
+        if self.scale == "lognormal":
+            low, high = math.log(low), math.log(high)
+        return [*((float(a), float(b)) for a, b in self.predictors), (low, high)]
+
+    def quantise(self, target: ArrayLike, predictors: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return each record's contribution in lattice units; a record with a missing value contributes nothing."""
+        values = np.clip(np.asarray(target, dtype=float).ravel(), *self.target)
+        design = np.empty((len(values), 0)) if predictors is None else np.asarray(predictors, dtype=float)
+        y = np.log(values) if self.scale == "lognormal" else values
+        raw = np.column_stack([design.reshape(len(values), len(self.predictors)), y])
+        low, high = (np.array(side) for side in zip(*self._sides, strict=True))
+        scaled = np.rint(STEPS * np.clip((raw - (low + high) / 2) / ((high - low) / 2), -1, 1))
+        known = np.isfinite(scaled.sum(axis=1))  # what is not a number makes the sum so; nothing else can
+        return _contributions(np.where(known[:, None], scaled, 0).astype(np.int64), known)
+
+    def total(self, batches: Iterable[Batch]) -> NDArray[np.int64]:
+        """Return the true integer sum over all batches of (target, predictors): it may not leave without noise."""
+        q = self.columns
+        sums = np.zeros(1 + 2 * q + q * (q - 1) // 2, np.int64)
+        for target, predictors in batches:
+            values = np.asarray(target, dtype=float).ravel()
+            design = None if predictors is None else np.asarray(predictors, dtype=float).reshape(len(values), q - 1)
+            for start in range(0, len(values), CHUNK):
+                piece = slice(start, start + CHUNK)
+                sums += self.quantise(values[piece], None if design is None else design[piece]).sum(axis=0)
+        return sums
+
+    def measure(self, total: NDArray[np.int64], randomness: Randomness) -> NoisyMoments:
+        """Add the noise of ``part`` to a true sum; under replace the number of records is the public one."""
+        part, public = self.part, self.adjacency == "replace"
+        laplace = exact(self.delta, "delta") == 0
+        add = add_laplace_scale if laplace else add_gaussian
+        noisy = add(total[1:] if public else total, part.scale, randomness)
+        sums = np.concatenate([[float(self.rows or 0)], noisy / UNIT]) if public else noisy / UNIT
+        deviation = part.scale / UNIT * (math.sqrt(2) if laplace else 1.0)
+        return NoisyMoments(sums, deviation, tuple(self._sides), self.scale)
+
+    def release(self, batches: Iterable[Batch], randomness: Randomness) -> NoisyMoments:
+        """Return the noisy statistics of a table, at the cost of (epsilon, delta)."""
+        return self.measure(self.total(batches), randomness)
+
+
+def _contributions(whole: NDArray[np.int64], known: NDArray[np.bool_]) -> NDArray[np.int64]:
+    first, second = np.triu_indices(whole.shape[1], 1)
+    squares = np.where(known[:, None], whole * whole - UNIT // 2, 0)
+    count = np.where(known, UNIT, 0)
+    return np.column_stack([count, whole * STEPS, squares, whole[:, first] * whole[:, second]])
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyMoments:
+    """Released statistics: everything made from them is post-processing."""
+
+    sums: Array
+    """Count, then sums of a_j, a_j^2 - 1/2 and a_j a_k, as real numbers."""
+    deviation: float
+    """Standard deviation of the noise on each entry."""
+    sides: tuple[Interval, ...]
+    scale: Scale
+
+    @property
+    def rows(self) -> float:
+        """The noisy number of records, at least one more than a regression of this size needs."""
+        return max(float(self.sums[0]), len(self.sides) + 1.0)
+
+    @cached_property
+    def gram(self) -> Array:
+        """The Gram matrix of (1, predictors, y) in scaled units, with its eigenvalues floored."""
+        q = len(self.sides)
+        gram = np.empty((q + 1, q + 1))
+        gram[0, 0] = self.rows
+        gram[0, 1:] = gram[1:, 0] = self.sums[1 : q + 1]
+        gram[1:, 1:][np.diag_indices(q)] = self.sums[q + 1 : 2 * q + 1] + self.rows / 2
+        first, second = np.triu_indices(q, 1)
+        gram[1 + first, 1 + second] = gram[1 + second, 1 + first] = self.sums[2 * q + 1 :]
+        values, vectors = np.linalg.eigh(gram)
+        least = max(FLOOR * self.deviation, FINEST * float(np.abs(values).max()))
+        return (vectors * np.maximum(values, least)) @ vectors.T
+
+    def draw(self, generator: np.random.Generator) -> RegressionDraw:
+        """Return one draw of the parameters; further ones cost nothing more."""
+        gram, k = self.gram, len(self.sides)
+        inverse = np.linalg.inv(gram[:k, :k])
+        fit = inverse @ gram[:k, k]
+        rest = max(float(gram[k, k] - gram[:k, k] @ fit), np.finfo(float).tiny)
+        spread = math.sqrt(rest / max(float(generator.chisquare(max(self.rows - k, 1.0))), SMALLEST_SQUARE))
+        scaled = fit + spread * (np.linalg.cholesky(inverse) @ generator.standard_normal(k))
+        return self._in_units(scaled, spread)
+
+    def _in_units(self, scaled: Array, spread: float) -> RegressionDraw:
+        *predictors, (low, high) = self.sides
+        half = (high - low) / 2
+        slopes = [
+            half * float(b) / ((top - bottom) / 2) for b, (bottom, top) in zip(scaled[1:], predictors, strict=True)
+        ]
+        centres = tuple((bottom + top) / 2 for bottom, top in predictors)
+        mean = (low + high) / 2 + half * float(scaled[0])
+        return RegressionDraw((mean, *slopes), half * spread, centres, self.scale)

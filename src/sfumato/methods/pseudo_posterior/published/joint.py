@@ -1,0 +1,150 @@
+"""Several columns as one family: one weight per record from the summed log-likelihood, each column in closed form.
+
+The columns are modelled one after the other, p(x1) p(x2 | x1) ..., with independent priors, so a posterior with one
+weight per record factorises by column. Fitting uses true predecessors; synthesis feeds synthetic ones forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import PlanError
+from sfumato.methods.pseudo_posterior.families.interface import (
+    ALL,
+    CELLS_AT_ONCE,
+    Array,
+    Draws,
+    Family,
+    Kind,
+    Numbers,
+    Posterior,
+)
+
+ONE_TARGET = "ranges need a single target: synthesise one column at a time"
+
+
+def _split(array: Array, widths: Sequence[int]) -> list[Array]:
+    return np.split(array, np.cumsum(widths)[:-1], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class JointFamily:
+    """The families of several columns over the same records."""
+
+    parts: tuple[Family, ...]
+
+    @property
+    def name(self) -> str:
+        """The families, in order."""
+        return " + ".join(part.name for part in self.parts)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the first column; a joint family has no ranges, so that nothing depends on it."""
+        return self.parts[0].kind
+
+    @property
+    def values(self) -> Array:
+        """The values of the first column."""
+        return self.parts[0].values
+
+    @property
+    def parameters(self) -> int:
+        """The largest number of weights, summed, that one of the columns needs more than."""
+        return max(part.parameters for part in self.parts)
+
+    def numbers(self, draws: int, generator: np.random.Generator) -> Numbers:
+        """Draw the random numbers of all columns, side by side."""
+        drawn = [part.numbers(draws, generator) for part in self.parts]
+        return Numbers(np.hstack([n.normal for n in drawn]), np.hstack([n.uniform for n in drawn]))
+
+    def posterior(self, weights: Array) -> JointPosterior:
+        """Return the posteriors of all columns under the same weights."""
+        probe = np.random.default_rng(0)
+        widths = [part.numbers(1, probe) for part in self.parts]
+        posteriors = tuple(part.posterior(weights) for part in self.parts)
+        return JointPosterior(
+            posteriors, tuple(n.normal.shape[1] for n in widths), tuple(n.uniform.shape[1] for n in widths)
+        )
+
+    def without(self, index: int) -> JointFamily:
+        """Return the same columns less one record."""
+        return JointFamily(tuple(part.without(index) for part in self.parts))
+
+    def with_record(self, value: float, predictors: Any = None) -> Family:
+        """Refuse: an added record needs a value in every column."""
+        raise PlanError("a record can be added to one column only", next_step="measure the loss of each column apart")
+
+    def outlier(self, residual: float, predictors: Any = None) -> float:
+        """Refuse: see ``with_record``."""
+        return float(self.with_record(residual, predictors).values[0])
+
+
+@dataclass(frozen=True, eq=False)
+class JointPosterior:
+    """Independent posteriors of the columns, given the weights."""
+
+    parts: tuple[Posterior, ...]
+    normals: tuple[int, ...]
+    uniforms: tuple[int, ...]
+
+    def draw(self, numbers: Numbers) -> Draws:
+        """Return draws of all columns' parameters, side by side."""
+        return Draws(np.hstack([draws.theta for draws in self.drawn(numbers)]))
+
+    def drawn(self, numbers: Numbers) -> list[Draws]:
+        """Return the draws of each column."""
+        split = zip(_split(numbers.normal, self.normals), _split(numbers.uniform, self.uniforms), strict=True)
+        return [part.draw(Numbers(*pair)) for part, pair in zip(self.parts, split, strict=True)]
+
+    def separate(self, draws: Draws) -> list[Draws]:
+        """Return joint draws column by column."""
+        probe = Numbers(np.zeros((1, sum(self.normals))), np.full((1, sum(self.uniforms)), 0.5))
+        widths = [one.theta.shape[1] for one in self.drawn(probe)]
+        return [Draws(theta) for theta in _split(draws.theta, widths)]
+
+    def log_likelihood(self, draws: Draws, rows: slice = ALL) -> Array:
+        """Return the summed log density of each record: draws by records."""
+        pairs = zip(self.parts, self.separate(draws), strict=True)
+        return np.sum([part.log_likelihood(one, rows) for part, one in pairs], axis=0)
+
+    def extremes(
+        self, draws: Draws, low: Array | None = None, high: Array | None = None, weights: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Return each record's smallest and largest weighted sum over the draws, a block of draws at a time."""
+        if low is not None or high is not None:
+            raise PlanError(ONE_TARGET, next_step="leave ranges out, or give one target")
+        records = self.log_likelihood(Draws(draws.theta[:1])).shape[1]
+        step = max(CELLS_AT_ONCE // max(records, 1), 1)
+        scale = np.ones(records) if weights is None else weights
+        smallest, largest = np.full(records, np.inf), np.full(records, -np.inf)
+        for start in range(0, len(draws), step):
+            block = self.log_likelihood(Draws(draws.theta[start : start + step]))
+            smallest, largest = np.minimum(smallest, block.min(axis=0)), np.maximum(largest, block.max(axis=0))
+        return scale * smallest, scale * largest
+
+    def log_range(self, draws: Draws, low: Array, high: Array) -> Array:
+        """Refuse: a range belongs to one column."""
+        raise PlanError(ONE_TARGET, next_step="leave ranges out, or give one target")
+
+    def outside(self, low: Array, high: Array) -> Array:
+        """Refuse: a range belongs to one column."""
+        raise PlanError(ONE_TARGET, next_step="leave ranges out, or give one target")
+
+    def log_density(self, draws: Draws) -> Array:
+        """Return the log density in the parameters of all columns."""
+        return np.sum([p.log_density(d) for p, d in zip(self.parts, self.separate(draws), strict=True)], axis=0)
+
+    def surprise(self) -> Array:
+        """Return how odd each record is in its oddest column, in units of that column's mean."""
+        parts = [part.surprise() for part in self.parts]
+        return np.max([one / max(float(np.mean(one)), 1e-300) for one in parts], axis=0)
+
+    def synthesise(self, draws: Draws, index: int, design: Any, generator: np.random.Generator) -> Array:
+        """Refuse: columns are synthesised one after the other (see
+        :mod:`sfumato.methods.pseudo_posterior.published.sequential`)."""
+        raise PlanError("columns are synthesised one after the other", next_step="use sequential.synthesise")

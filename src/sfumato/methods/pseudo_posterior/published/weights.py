@@ -1,0 +1,251 @@
+"""Weights by risk: how much each record may say, under each standard, and what the paper then calls epsilon.
+
+>>> import numpy as np
+>>> from sfumato.methods.pseudo_posterior.families import make_family
+>>> generator = np.random.default_rng(1)
+>>> family = make_family("lognormal", generator.lognormal(0, 1, 200))
+>>> fitted = Weighting("weighted", draws=200).fit(family, generator)
+>>> fitted.epsilon < Weighting("unweighted", draws=200).fit(family, generator).epsilon
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import PlanError
+from sfumato.methods.pseudo_posterior.families.interface import Array, Draws, Family, Numbers, Posterior
+from sfumato.methods.pseudo_posterior.published import epsilon as forms
+from sfumato.methods.pseudo_posterior.published.epsilon import Diagnostics, Extremes
+from sfumato.methods.pseudo_posterior.published.ranges import Ranges
+
+STANDARDS = ("unweighted", "weighted", "averaged", "truncated", "capped")
+CLOSE_ENOUGH = 1e-3
+"""A target counts as met within this share of it."""
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """How to weight records: the standard, its scale c and shift g, its ranges, and how many draws look for extremes.
+
+    ``target_epsilon`` asks for the scale at which the claim meets a target, in at most ``rounds`` rounds. "capped"
+    needs it: alpha_i = min(1, K/F_i) with K = target / 2 fixed beforehand; F is found anew in each round, because the
+    variance shrinks once outliers weigh less. With ``rounds=0`` the first pass is kept.
+    """
+
+    standard: str = "weighted"
+    scale: float = 1.0
+    shift: float = 0.0
+    ranges: Ranges | None = None
+    draws: int = 1000
+    target_epsilon: float | None = None
+    rounds: int = 8
+
+    def __post_init__(self) -> None:
+        problems = _problems(self)
+        if problems:
+            raise PlanError("the weighting makes no sense", problems, "mend what is listed")
+
+    def numbers(self, family: Family, generator: np.random.Generator) -> tuple[Numbers, Numbers]:
+        """Draw the numbers of a fit: one set to find risks, one to draw from the weighted posterior."""
+        return family.numbers(self.draws, generator), family.numbers(self.draws, generator)
+
+    def fit(self, family: Family, generator: np.random.Generator) -> Fitted:
+        """Weight the records, and return the weighted posterior with the claim and its diagnostics."""
+        return self.fit_with(family, self.numbers(family, generator))
+
+    def fit_with(self, family: Family, numbers: tuple[Numbers, Numbers]) -> Fitted:
+        """Fit with given numbers: tables that differ in one record share their randomness."""
+        setting = _Setting.of(self, family, numbers)
+        fitted = self._first(setting)
+        trail = [(fitted.scale, fitted.epsilon)]
+        for _ in range(self.rounds if self.target_epsilon is not None else 0):
+            if _met(fitted.epsilon, self.target_epsilon):
+                break
+            fitted = self._next(setting, fitted)
+            trail.append((fitted.scale, fitted.epsilon))
+        return replace(fitted, trail=tuple(trail))
+
+    def _first(self, setting: _Setting) -> Fitted:
+        if self.standard == "unweighted":
+            return setting.fitted(np.ones(len(setting.risk)), 1.0)
+        if self.standard == "capped":
+            return setting.fitted(capped_weights(setting.risk, self._cap), 1.0)
+        return setting.fitted(scaled_weights(setting.risk, self.scale, self.shift), self.scale)
+
+    def _next(self, setting: _Setting, last: Fitted) -> Fitted:
+        """Return the next round: risks found anew if capped, the scale moved in proportion otherwise."""
+        assert self.target_epsilon is not None
+        if self.standard == "capped":
+            return setting.fitted(capped_weights(last.densities.risk, self._cap), 1.0)
+        scale = last.scale * self.target_epsilon / last.epsilon
+        return setting.fitted(scaled_weights(setting.risk, scale, self.shift), scale)
+
+    @property
+    def _cap(self) -> float:
+        assert self.target_epsilon is not None
+        return self.target_epsilon / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A weighted posterior, the draws that were looked at, and the claim. Per-record arrays stay inside the process.
+
+    ``weights`` are alpha, ``exponents`` are what the posterior was drawn with (alpha* for "averaged"), ``outside`` is
+    lambda. ``bounds`` are the records' own bounds; the claim is twice the largest. ``trail`` holds scale and epsilon of
+    every round.
+    """
+
+    weighting: Weighting
+    family: Family
+    weights: Array
+    exponents: Array
+    outside: Array | None
+    posterior: Posterior
+    draws: Draws
+    densities: Extremes
+    bounds: Array
+    scale: float
+    limits: tuple[Array, Array] | None
+    trail: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def epsilon(self) -> float:
+        """The claim: asymptotic, local, draw-based; not differential privacy."""
+        return forms.claimed(self.bounds)
+
+    @property
+    def met_target(self) -> bool:
+        """Whether the claim reached its target; True where none was set."""
+        return _met(self.epsilon, self.weighting.target_epsilon)
+
+    def diagnostics(self) -> Diagnostics:
+        """Return what a report prints beside the claim."""
+        published = None
+        if self.weighting.standard == "truncated" and self.limits is not None:
+            printed = forms.published_truncated_bounds(self.posterior, self.draws, self.limits, self.weights)
+            published = forms.claimed(printed)
+        return Diagnostics(
+            epsilon=self.epsilon,
+            whole_exponent_epsilon=forms.claimed(forms.whole_exponent_bounds(self.densities, self.exponents)),
+            oscillation_epsilon=float(forms.oscillation_bounds(self.densities, self.exponents).max()),
+            published_truncated_epsilon=published,
+            highest_log_density=float(self.densities.largest.max()),
+            records=len(self.weights),
+            draws=len(self.draws),
+            sum_of_weights=float(self.weights.sum()),
+            sum_of_exponents=float(self.exponents.sum()),
+            share_of_zero_weights=float((self.weights == 0).mean()),
+        )
+
+    def synthesise(self, copy: int, design: Any, generator: np.random.Generator) -> Array:
+        """Return synthetic data set number ``copy``: each has a parameter draw of its own."""
+        if not 0 <= copy < len(self.draws):
+            raise PlanError(f"copy {copy} asked for, of {len(self.draws)} draws", next_step="ask for more draws")
+        return self.posterior.synthesise(self.draws, copy, design, generator)
+
+
+def scaled_weights(risk: Array, scale: float = 1.0, shift: float = 0.0) -> Array:
+    """Return clip(c (1 - risk moved to [0, 1]) + g, 0, 1); equal risks all count as the smallest.
+
+    >>> import numpy as np
+    >>> scaled_weights(np.array([1.0, 2.0, 5.0])).tolist()
+    [1.0, 0.75, 0.0]
+    """
+    spread = risk.max() - risk.min()
+    relative = (risk - risk.min()) / spread if spread > 0 else np.zeros(len(risk))
+    return np.clip(scale * (1 - relative) + shift, 0.0, 1.0)
+
+
+def capped_weights(risk: Array, cap: float) -> Array:
+    """Return min(1, K/F_i): no record's weight depends on another's except through the posterior.
+
+    >>> import numpy as np
+    >>> capped_weights(np.array([1.0, 4.0, 0.0]), 2.0).tolist()
+    [1.0, 0.5, 1.0]
+    """
+    return cap / np.maximum(risk, cap)
+
+
+@dataclass(frozen=True, eq=False)
+class _Setting:
+    """What stays the same from round to round: risks, ranges and random numbers."""
+
+    weighting: Weighting
+    family: Family
+    risk: Array
+    limits: tuple[Array, Array] | None
+    outside: Array | None
+    numbers: Numbers
+
+    @classmethod
+    def of(cls, weighting: Weighting, family: Family, numbers: tuple[Numbers, Numbers]) -> _Setting:
+        ranges = weighting.ranges
+        limits = None if ranges is None else ranges.limits(family.values, family.kind)
+        posterior = family.posterior(np.ones(len(family.values)))
+        # No weights, no risks to find; the draws below are looked at all the same.
+        plain = weighting.standard == "unweighted"
+        risk = np.zeros(len(family.values)) if plain else Extremes.of(posterior, posterior.draw(numbers[0])).risk
+        outside = None
+        if weighting.standard == "averaged" and limits is not None:
+            outside = np.clip(posterior.outside(*limits), 0.0, 1.0)
+        return cls(weighting, family, risk, limits, outside, numbers[1])
+
+    def fitted(self, weights: Array, scale: float) -> Fitted:
+        """Return the posterior under given weights, and what its draws say."""
+        exponents = weights if self.outside is None else self.outside + (1 - self.outside) * weights
+        posterior = self.family.posterior(exponents)
+        draws = posterior.draw(self.numbers)
+        densities = Extremes.of(posterior, draws)
+        bounds = self._bounds(weights, posterior, draws, densities)
+        return Fitted(
+            self.weighting,
+            self.family,
+            weights,
+            exponents,
+            self.outside,
+            posterior,
+            draws,
+            densities,
+            bounds,
+            scale,
+            self.limits,
+        )
+
+    def _bounds(self, weights: Array, posterior: Posterior, draws: Draws, densities: Extremes) -> Array:
+        if self.outside is not None:
+            return forms.averaged_bounds(densities, weights, self.outside)
+        if self.weighting.standard == "truncated":
+            return forms.truncated_bounds(Extremes.of(posterior, draws, self.limits), weights)
+        return forms.weighted_bounds(densities, weights)
+
+
+def _met(epsilon: float, target: float | None) -> bool:
+    return target is None or abs(epsilon - target) <= CLOSE_ENOUGH * target
+
+
+def _problems(weighting: Weighting) -> list[str]:
+    """Return everything that is wrong with a weighting."""
+    standard, target = weighting.standard, weighting.target_epsilon
+    problems: list[str] = []
+    if standard not in STANDARDS:
+        problems.append(f"unknown standard '{standard}'; known: {', '.join(STANDARDS)}")
+    needs = standard in ("averaged", "truncated")
+    if needs and weighting.ranges is None:
+        problems.append(f"the standard '{standard}' needs ranges")
+    if not needs and weighting.ranges is not None:
+        problems.append(f"the standard '{standard}' has no ranges")
+    if not (np.isfinite(weighting.scale) and weighting.scale > 0 and np.isfinite(weighting.shift)):
+        problems.append("the scale must be above 0, the shift finite")
+    if weighting.draws < 2 or weighting.rounds < 0:
+        problems.append("at least 2 draws are needed, and no negative number of rounds")
+    if target is not None and not (np.isfinite(target) and target > 0):
+        problems.append(f"the target epsilon must be finite and above 0; {target} is given")
+    if target is not None and standard == "unweighted":
+        problems.append("without weights no target can be met")
+    if target is None and standard == "capped":
+        problems.append("the standard 'capped' needs a target epsilon")
+    return problems

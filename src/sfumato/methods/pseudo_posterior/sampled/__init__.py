@@ -1,0 +1,1 @@
+"""Families without a closed form, sampled by NumPyro: extra ``sfumato[bayes]``."""

@@ -1,0 +1,162 @@
+"""Running a planned private two-stage release over the rows: the only place where true sums and noise meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import TableError
+from sfumato.methods.two_stage.private import inputs as inputs_stage
+from sfumato.methods.two_stage.private import response as response_stage
+from sfumato.methods.two_stage.private.features import CHUNK, Features
+from sfumato.methods.two_stage.private.inputs import Marginals, PrivateInputs
+from sfumato.methods.two_stage.private.kernel import LENGTH
+from sfumato.methods.two_stage.private.response import Fit
+from sfumato.privacy.accounting.event import Part
+from sfumato.privacy.noise import add_gaussian
+from sfumato.privacy.randomness import Randomness
+from sfumato.rows.box import Array, Rows
+
+if TYPE_CHECKING:
+    from sfumato.methods.two_stage.plan import PrivateTwoStagePlan
+
+Whole = NDArray[np.int64]
+SYNTHETIC_ROWS = 6000
+"""Rows drawn to find the features: post-processing, so that the number is free."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateTwoStage:
+    """A released pair of stages. Nothing in it is the table's own: rows from it cost nothing more."""
+
+    inputs: PrivateInputs
+    fit: Fit
+    total: float
+    """The noisy number of rows."""
+    parts: tuple[Part, ...]
+
+    def draw(self, rows: int, generator: np.random.Generator) -> tuple[Array, Array]:
+        """Return synthetic inputs and their fitted targets (rows by 1), all inside the bounds."""
+        drawn = self.inputs.draw(rows, generator)
+        return drawn, self.fit.predict(drawn)[:, None]
+
+    def predict(self, inputs: Array) -> Array:
+        """Return the fitted targets of any inputs."""
+        return self.fit.predict(inputs)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class TwoStageRun:
+    """One run of a plan: five passes over the rows."""
+
+    plan: PrivateTwoStagePlan
+    rows: Rows
+    randomness: Randomness
+
+    def _part(self, stage: str) -> Part | None:
+        return next((part for part in self.plan.parts if part.stage == stage), None)
+
+    def noisy(self, stage: str, sums: Whole) -> tuple[Array, float]:
+        """Add the stage's noise to true sums; return them and the scale of the noise, in lattice units."""
+        part = self._part(stage)
+        if part is None:
+            raise TableError(f"the plan has no stage {stage!r}", next_step="run the stages of the plan")
+        return add_gaussian(sums, part.scale, self.randomness).astype(np.float64), part.scale
+
+    def _chunks(self) -> Iterator[Array]:
+        """Yield small batches of the rows without missing values."""
+        wanted = len(self.plan.axes) + 1
+        for batch in self.rows():
+            if batch.ndim != 2 or batch.shape[1] != wanted:
+                raise TableError(
+                    f"rows need {wanted} columns, inputs then the target, found shape {batch.shape}",
+                    next_step="give each batch as an array of inputs and the target",
+                )
+            known = batch[~np.isnan(batch).any(axis=1)]
+            for start in range(0, len(known), CHUNK):
+                yield np.ascontiguousarray(known[start : start + CHUNK], dtype=np.float64)
+
+    def _sum(self, contribution: Callable[[Array], tuple[Whole, ...]], *sizes: int) -> tuple[Whole, ...]:
+        """Return integer sums over all rows of what ``contribution`` returns for a batch."""
+        sums = tuple(np.zeros(size, np.int64) for size in sizes)
+        for chunk in self._chunks():
+            for total, added in zip(sums, contribution(chunk), strict=True):
+                total += added
+        return sums
+
+    def run(self) -> PrivateTwoStage:
+        """Go through the stages."""
+        marginals, total, middle, reach = self._histograms()
+        inputs = self._inputs(marginals, total)
+        synthetic = inputs.draw(SYNTHETIC_ROWS, np.random.default_rng(self.randomness.generator.integers(1 << 62)))
+        features = Features.of(marginals, self.plan.categorical, synthetic, self.plan.rank)
+        target = self.plan.target
+        start = Fit(features, np.zeros(features.count), middle, target.low, target.high)
+        fit = self._fitted(start, features.gram(synthetic), reach, total)
+        return PrivateTwoStage(inputs, fit, total, self.plan.parts)
+
+    def _histograms(self) -> tuple[Marginals, float, float, float]:
+        """Return the noisy histograms, the noisy number of rows, and middle and reach of the target."""
+        axes, edges = (*self.plan.axes, self.plan.target), (*self.plan.edges, self.plan.target_edges)
+        cells = sum(len(edge) - 1 for edge in edges)
+        (counts,) = self._sum(lambda rows: (inputs_stage.count_columns(rows, axes, edges),), cells)
+        own = len(counts) - (len(self.plan.target_edges) - 1)
+        columns = self.noisy("inputs", counts[:own] * LENGTH)[0] / LENGTH
+        target = self.noisy("target", counts[own:] * LENGTH)[0] / LENGTH
+        total = max(float(columns.sum()) / len(self.plan.axes), 1.0)
+        middle, reach = response_stage.target_range(target, self.plan.target_edges)
+        return Marginals.of(self.plan.axes, self.plan.edges, columns), total, middle, reach
+
+    def _inputs(self, marginals: Marginals, total: float) -> PrivateInputs:
+        columns = len(self.plan.axes)
+        if columns == 1:
+            return PrivateInputs(marginals, np.eye(1))
+
+        def products(rows: Array) -> tuple[Whole, ...]:
+            return (inputs_stage.sum_scores(inputs_stage.score_steps(rows[:, :-1], marginals)),)
+
+        (sums,) = self._sum(products, columns * (columns - 1) // 2)
+        noisy, sigma = self.noisy("correlation", sums)
+        return PrivateInputs(marginals, inputs_stage.copula(marginals, noisy, sigma, total))
+
+    def _fitted(self, start: Fit, synthetic: Array, reach: float, total: float) -> Fit:
+        gram, first = self._gram_and_moves(start, synthetic, reach, total)
+        fit = self._stepped(start, first, "first", gram, reach, total)
+        (squares,) = self._sum(lambda rows: (self._squares(rows, fit, reach),), 1)
+        spread, sigma = self.noisy("spread", squares)
+        nearer = response_stage.next_reach(float(spread[0]), sigma, reach, total)
+        (second,) = self._sum(lambda rows: (self._moves(rows, fit, nearer),), start.features.count)
+        return self._stepped(fit, second, "second", gram, nearer, total)
+
+    def _gram_and_moves(self, start: Fit, synthetic: Array, reach: float, total: float) -> tuple[Array, Whole]:
+        """Go once through the rows for the Gram matrix, where the plan has one, and the first residuals."""
+        features = start.features
+        if self._part("gram") is None:
+            (moves,) = self._sum(lambda rows: (self._moves(rows, start, reach),), features.count)
+            return synthetic, moves
+
+        def both(rows: Array) -> tuple[Whole, ...]:
+            return response_stage.sum_gram(features.steps(rows[:, :-1])), self._moves(rows, start, reach)
+
+        triangle, moves = self._sum(both, features.count * (features.count + 1) // 2, features.count)
+        noisy, sigma = self.noisy("gram", triangle)
+        return response_stage.shrunk_gram(noisy, sigma, features, total, synthetic), moves
+
+    def _moves(self, rows: Array, fit: Fit, reach: float) -> Whole:
+        steps = fit.features.steps(rows[:, :-1])
+        return response_stage.sum_moves(steps, response_stage.residuals(rows[:, -1], steps, fit, reach))
+
+    def _squares(self, rows: Array, fit: Fit, reach: float) -> Whole:
+        left = response_stage.residuals(rows[:, -1], fit.features.steps(rows[:, :-1]), fit, reach)
+        return np.array([left @ left])
+
+    def _stepped(self, fit: Fit, sums: Whole, stage: str, gram: Array, reach: float, total: float) -> Fit:
+        noisy, sigma = self.noisy(stage, sums)
+        moves = response_stage.real_moves(noisy, fit.features, reach, total)
+        noise = float(response_stage.real_moves(np.array(sigma), fit.features, reach, total))
+        weights = response_stage.updated(fit.weights, moves, noise, gram, fit.features.prior)
+        return Fit(fit.features, weights, fit.middle, fit.low, fit.high)

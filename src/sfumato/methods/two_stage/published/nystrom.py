@@ -1,0 +1,168 @@
+"""Kernel ridge regression on landmarks (Nystrom), in one pass over blocks of rows.
+
+With landmarks Z the function is k(x, Z) T w, where T whitens k(Z, Z). All that the rows tell about w are the moments
+K'K and K'y with K = k(X, Z). They are summed per fold, so that five-fold cross-validation for the whole grid of
+lambdas costs no second pass: the error on a held-out fold is y'y - 2 w'b + w'Aw in that fold's own moments. Memory is
+one block of rows and two tables of landmarks per fold, whatever the number of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from sfumato.errors import PlanError
+from sfumato.methods.two_stage.published.kernels import BLOCK_ROWS, Array, Kernel, blocks
+from sfumato.methods.two_stage.published.krr import Box, Choice, KernelFit, Standard, pick
+
+Landmarks = Literal["uniform", "leverage"]
+FOLDS = 5
+MOST_LANDMARKS = 1500
+# Above this many rows two held-out folds measure the error well enough; each costs an eigendecomposition.
+MANY_ROWS = 20_000
+SAFETY = 10.0
+
+
+def landmark_count(rows: int, most: int = MOST_LANDMARKS) -> int:
+    """Return min(sqrt(n) log n, most), never more than the rows.
+
+    >>> [landmark_count(rows) for rows in (50, 10_000, 20_000, 1_000_000)]
+    [27, 921, 1400, 1500]
+    """
+    return max(1, min(rows, most, int(math.sqrt(rows) * math.log(max(rows, 2)))))
+
+
+def choose_landmarks(kernel: Kernel, scaled: Array, count: int, by: Landmarks, generator: np.random.Generator) -> Array:
+    """Return landmarks among the scaled rows, drawn alike or by their ridge leverage."""
+    if by not in ("uniform", "leverage"):
+        raise PlanError(f"landmarks {by!r} are unknown", next_step="landmarks: uniform, leverage")
+    if by == "uniform":
+        return scaled[generator.choice(len(scaled), count, replace=False)]
+    candidates = scaled[generator.choice(len(scaled), min(len(scaled), 10 * count), replace=False)]
+    chances = leverage(kernel, candidates, candidates[: max(1, count // 2)], penalty=1e-4)
+    return candidates[generator.choice(len(candidates), count, replace=False, p=chances / chances.sum())]
+
+
+def leverage(kernel: Kernel, rows: Array, pilot: Array, penalty: float) -> Array:
+    """Return approximate ridge leverage scores: what a pilot sample leaves unexplained of every row."""
+    from scipy.linalg import cholesky, solve_triangular
+
+    inner = kernel.gram(pilot, pilot)
+    inner.flat[:: len(inner) + 1] += len(pilot) * penalty
+    factor = cholesky(inner, lower=True, check_finite=False)
+    scores = np.empty(len(rows))
+    for block in blocks(len(rows)):
+        explained = solve_triangular(factor, kernel.gram(pilot, rows[block]), lower=True, check_finite=False)
+        scores[block] = 1.0 - np.einsum("ij,ij->j", explained, explained)
+    return np.maximum(scores, 1e-12)
+
+
+def whitening(inner: Array) -> tuple[Array, float]:
+    """Return T with T' k(Z, Z) T = I, and the smallest lambda that rounding leaves a meaning.
+
+    Rounding errors of K'K are about n eps sqrt(m) and grow by 1 / s in a direction of eigenvalue s. Directions are
+    left out where that exceeds the lambda at which they begin to matter, s / m.
+    """
+    values, vectors = np.linalg.eigh(inner)
+    rounding = SAFETY * np.finfo(float).eps * math.sqrt(len(inner))
+    kept = values > min(math.sqrt(rounding * len(inner)), 0.5 * values[-1])
+    return vectors[:, kept] / np.sqrt(values[kept]), float(rounding / values[kept][0])
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What the rows of one fold tell: how many, K'K, K'y and the mean of y'y per target, in whitened directions."""
+
+    rows: int
+    square: Array
+    cross: Array
+    energy: float
+
+    def __add__(self, other: Moments) -> Moments:
+        """Add another fold."""
+        return Moments(
+            self.rows + other.rows, self.square + other.square, self.cross + other.cross, self.energy + other.energy
+        )
+
+    def error(self, weights: Array) -> float:
+        """Return the mean squared error of weights on these rows and all targets."""
+        fitted = np.sum(weights * (self.square @ weights)) - 2 * np.sum(weights * self.cross)
+        return float(max(self.energy + fitted, 0.0) / (self.rows * self.cross.shape[1]))
+
+
+def moments_of(
+    kernel: Kernel,
+    landmarks: Array,
+    white: Array,
+    box: Box,
+    standard: Standard,
+    inputs: Array,
+    targets: Array,
+    order: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> Moments:
+    """Sum the moments of the rows named in ``order``, block by block."""
+    count = len(landmarks)
+    square, cross, energy = np.zeros((count, count)), np.zeros((count, targets.shape[1])), 0.0
+    work = np.empty((min(BLOCK_ROWS, len(order)), count))
+    for block in blocks(len(order)):
+        chosen = order[block]
+        table = kernel.gram(box.scaled(inputs[chosen]), landmarks, work)
+        values = standard.forward(targets[chosen])
+        square += table.T @ table
+        cross += table.T @ values
+        energy += float(np.sum(values * values))
+    return Moments(len(order), white.T @ square @ white, white.T @ cross, energy)
+
+
+def ridge_path(moments: Moments, grid: Array) -> list[Array]:
+    """Return the weights for every lambda from one eigendecomposition."""
+    values, vectors = np.linalg.eigh(moments.square)
+    turned = vectors.T @ moments.cross
+    shrunk = [1.0 / (np.maximum(values, 0.0) + moments.rows * penalty) for penalty in grid]
+    return [vectors @ (factor[:, None] * turned) for factor in shrunk]
+
+
+def cross_validate(folds: list[Moments], grid: Array) -> Choice:
+    """Return the lambda whose error on held-out folds is least."""
+    whole = _total(folds)
+    held_out = folds if whole.rows <= MANY_ROWS else folds[:2]
+    errors = np.zeros(len(grid))
+    for fold in held_out:
+        rest = _total([other for other in folds if other is not fold])
+        errors += [fold.error(weights) for weights in ridge_path(rest, grid)]
+    return pick(grid, errors / len(held_out), f"{len(folds)}-fold cross-validation, {len(held_out)} held out")
+
+
+def _total(folds: list[Moments]) -> Moments:
+    """Add folds up."""
+    whole = folds[0]
+    for fold in folds[1:]:
+        whole = whole + fold
+    return whole
+
+
+def fit_nystrom(
+    kernel: Kernel,
+    box: Box,
+    standard: Standard,
+    inputs: Array,
+    targets: Array,
+    grid: Array,
+    landmarks: Array,
+    generator: np.random.Generator,
+) -> tuple[KernelFit, Choice]:
+    """Fit all rows on landmarks (scaled) with the lambda of the grid that predicts held-out folds best."""
+    white, floor = whitening(kernel.gram(landmarks, landmarks))
+    usable = grid[grid >= floor] if grid[-1] >= floor else np.asarray([floor])
+    order = generator.permutation(len(inputs))
+    folds = [
+        moments_of(kernel, landmarks, white, box, standard, inputs, targets, part)
+        for part in np.array_split(order, FOLDS)
+    ]
+    choice = cross_validate(folds, usable)
+    choice = replace(choice, by=f"{choice.by}, on {len(landmarks)} landmarks")
+    weights = ridge_path(_total(folds), np.asarray([choice.penalty]))[0]
+    return KernelFit(kernel, box, standard, landmarks, white @ weights), choice

@@ -1,0 +1,287 @@
+"""Two-stage synthesis on a table, as published: inputs blended with synthetic ones, targets learnt and predicted.
+
+Heuristic: no differential privacy. Alpha, lambda, the pairs and all that is measured come from the confidential rows.
+What is solved for and measured is about the rows that are released: rounded into their domain, less those that break a
+rule. The measures know which released row was made from which true one; the released rows are shuffled. Columns of
+levels are kept as they are: rows are blended within strata of equal levels, and the levels are
+indicators in the regression. Small strata are pooled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.errors import RiskError, TableError
+from sfumato.methods.pseudo_posterior.families.design import Design
+from sfumato.methods.pseudo_posterior.published.sequential import into_domain
+from sfumato.methods.two_stage.published.deep.training import require_deep
+from sfumato.methods.two_stage.published.hybrid import Hybrid, hybrid
+from sfumato.methods.two_stage.published.inputs import DEEP, checked_inputs, make_inputs
+from sfumato.methods.two_stage.published.matching import OPTIMAL_ROWS
+from sfumato.methods.two_stage.published.response import LEAST_ROWS, Response, fit_response
+from sfumato.rows.draw import keeps_rules, rows_table
+from sfumato.rows.interval_disclosure import interval_disclosure, row_linkage
+from sfumato.rows.released import released_values
+from sfumato.schema import Schema
+from sfumato.schema.column import Column
+
+Values = dict[str, NDArray[Any]]
+Array = NDArray[np.float64]
+LEAST_STRATUM = 20
+MEASURED = 20_000
+"""Rows up to which linkage and membership are measured; beyond, on a sample of so many."""
+HELD_OUT = 0.2
+DRAWS = 20
+"""Times that synthetic inputs are drawn before a disclosure that one draw could meet is given up."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the method asks for."""
+
+    first: str
+    second: str
+    alpha: float | None
+    max_lid: float | None
+    tolerance: float
+    """Share of each input's public range."""
+    matching: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns by their part: numeric inputs, levels that are kept, targets."""
+
+    inputs: tuple[Column, ...]
+    levels: tuple[Column, ...]
+    targets: tuple[Column, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """All columns."""
+        return [column.name for column in (*self.inputs, *self.levels, *self.targets)]
+
+    @property
+    def classes(self) -> bool:
+        """Whether the one target is a column of levels."""
+        return not self.targets[0].is_ordered
+
+    def tolerances(self, share: float) -> Array:
+        """Return the tolerance of each input in its own unit."""
+        return np.array([share * (c.numeric_bounds[1] - c.numeric_bounds[0]) for c in self.inputs], float)
+
+    def matrix(self, values: Mapping[str, NDArray[Any]]) -> Array:
+        """Return the numeric inputs side by side."""
+        return np.column_stack([np.asarray(values[c.name], float) for c in self.inputs])
+
+    def finish(self, rows: Array) -> Array:
+        """Return inputs as they are released: inside their bounds, and rounded where a column is whole."""
+        return np.column_stack([into_domain(column, rows[:, i])[0] for i, column in enumerate(self.inputs)])
+
+    def design(self, inputs: Array, values: Mapping[str, NDArray[Any]]) -> Array:
+        """Return what the regression sees: the inputs and indicators of the levels."""
+        return np.hstack([inputs, Design(self.levels).matrix(values, len(inputs))]) if self.levels else inputs
+
+
+@dataclass(frozen=True)
+class TwoStaged:
+    """The released rows, in shuffled order, and what was measured on the private rows: for the custodian alone."""
+
+    table: pa.Table
+    measured: dict[str, Any]
+
+
+def require_two_stage(layout: Layout, values: Mapping[str, NDArray[Any]], settings: Settings, table: str) -> None:
+    """Refuse rows that the stages cannot learn from, and a disclosure that these rows cannot meet.
+
+    The disclosure is tried with synthetic rows of its own, but for networks, whose training takes minutes: there the
+    run itself refuses.
+    """
+    original = layout.matrix(values)
+    if len(original) < LEAST_ROWS:
+        raise TableError(
+            f"table {table!r} has {len(original)} rows; at least {LEAST_ROWS} are needed",
+            next_step="use a larger table",
+        )
+    if settings.first in DEEP:
+        require_deep(settings.first)
+    strata = _strata(layout, values)
+    _require_learnable(layout, values, settings, strata)
+    for rows in strata:
+        checked_inputs(original[rows], [column.name for column in layout.inputs])
+        if settings.max_lid is not None and settings.first not in DEEP:
+            _blend(layout, original[rows], settings, np.random.default_rng(), draws=1)
+
+
+def _require_learnable(
+    layout: Layout, values: Mapping[str, NDArray[Any]], settings: Settings, strata: Sequence[NDArray[np.int64]]
+) -> None:
+    constant = [column.name for column in layout.targets if len(np.unique(values[column.name])) < 2]
+    problems = [f"target {name!r} has one value only" for name in constant]
+    largest = max(len(rows) for rows in strata)
+    if settings.matching == "optimal" and largest > OPTIMAL_ROWS:
+        problems.append(f"matching='optimal' serves up to {OPTIMAL_ROWS:,} rows of equal levels, found {largest:,}")
+    if problems:
+        raise TableError("two-stage cannot be run on these rows", problems, "choose another target or matching")
+
+
+def run_two_stage(
+    layout: Layout,
+    values: Mapping[str, NDArray[Any]],
+    settings: Settings,
+    schema: Schema,
+    generator: np.random.Generator,
+) -> TwoStaged:
+    """Blend the inputs within strata, learn the targets from the true rows, predict them for the blended ones."""
+    original = layout.matrix(values)
+    draws = 1 if settings.first in DEEP else DRAWS
+    parts = [(rows, _blend(layout, original[rows], settings, generator, draws)) for rows in _strata(layout, values)]
+    released = np.empty_like(original)
+    for rows, made in parts:
+        released[rows] = made.aligned
+    response = _learn(layout, original, values, settings, generator)
+    columns = {c.name: released[:, i] for i, c in enumerate(layout.inputs)}
+    columns |= {c.name: np.asarray(values[c.name]) for c in layout.levels}
+    columns |= _predict(layout, response, layout.design(released, values))
+    made = {name: released_values(schema[name], found) for name, found in columns.items()}
+    kept = keeps_rules(schema, made)
+    order = generator.permutation(np.flatnonzero(kept))
+    table = rows_table(schema, {name: (found[order], missing[order]) for name, (found, missing) in made.items()})
+    facts = _measures(layout, original, released, kept, parts, settings, generator)
+    return TwoStaged(table, facts | {"rows_left_out_for_rules": int((~kept).sum())} | _learnt(response))
+
+
+def _strata(layout: Layout, values: Mapping[str, NDArray[Any]]) -> list[NDArray[np.int64]]:
+    """Return the rows of each stratum of equal levels; strata that are too small are pooled."""
+    rows = len(values[layout.inputs[0].name])
+    if not layout.levels:
+        return [np.arange(rows)]
+    codes = np.column_stack([values[c.name] for c in layout.levels])
+    _, place = np.unique(codes, axis=0, return_inverse=True)
+    groups = [np.flatnonzero(place.ravel() == k) for k in range(int(place.max()) + 1)]
+    large = [group for group in groups if len(group) >= LEAST_STRATUM]
+    small = [group for group in groups if len(group) < LEAST_STRATUM]
+    rest = np.concatenate(small) if small else np.zeros(0, np.int64)
+    if len(rest) >= LEAST_STRATUM or not large:
+        return [*large, *([rest] if len(rest) else [])]
+    return [*large[:-1], np.concatenate([large[-1], rest])] if len(rest) else large
+
+
+def _blend(layout: Layout, rows: Array, settings: Settings, generator: np.random.Generator, draws: int) -> Hybrid:
+    """Return the blended rows of a stratum; where a draw of synthetic rows does not meet the target, draw again."""
+    names = tuple(column.name for column in layout.inputs)
+    while True:
+        draws -= 1
+        synthetic = make_inputs(settings.first, rows, len(rows), generator, names=names)
+        try:
+            return hybrid(
+                rows,
+                synthetic,
+                tolerance=layout.tolerances(settings.tolerance),
+                generator=generator,
+                alpha=settings.alpha,
+                max_lid=settings.max_lid,
+                matching=settings.matching,
+                finish=layout.finish,
+            )
+        except RiskError:
+            if draws <= 0 or settings.max_lid is None:
+                raise
+
+
+def _learn(
+    layout: Layout,
+    original: Array,
+    values: Mapping[str, NDArray[Any]],
+    settings: Settings,
+    generator: np.random.Generator,
+) -> Response:
+    design = layout.design(original, values)
+    if layout.classes:
+        return fit_response(settings.second, design, values[layout.targets[0].name], generator, classes=True)
+    targets = np.column_stack([np.asarray(values[c.name], float) for c in layout.targets])
+    return fit_response(settings.second, design, targets, generator)
+
+
+def _predict(layout: Layout, response: Response, design: Array) -> Values:
+    if layout.classes:
+        return {layout.targets[0].name: np.asarray(response.labels(design), np.int64)}
+    predicted = response.predict(design)
+    return {c.name: into_domain(c, predicted[:, i])[0] for i, c in enumerate(layout.targets)}
+
+
+def _measures(
+    layout: Layout,
+    original: Array,
+    released: Array,
+    kept: NDArray[np.bool_],
+    parts: Sequence[tuple[NDArray[np.int64], Hybrid]],
+    settings: Settings,
+    generator: np.random.Generator,
+) -> dict[str, Any]:
+    """Measure what the released rows give away about those they were made from; ``kept`` says which are released."""
+    near = interval_disclosure(original, released, layout.tolerances(settings.tolerance)).disclosed
+    facts: dict[str, Any] = {
+        "lid": float((near & kept).mean()),
+        "lid_floor": max(made.floor for _, made in parts),
+        "alpha": [float(made.alpha) for _, made in parts],
+        "membership_auc": _membership(layout, original, settings, _mean_alpha(parts), generator),
+    }
+    if not kept.any():
+        return facts
+    moved = np.empty(len(original))
+    for rows, made in parts:
+        moved[rows] = made.displacement
+    some = generator.permutation(np.flatnonzero(kept))[:MEASURED]
+    links = row_linkage(original[some], released[some])
+    return facts | {
+        "linkage_top_1": links[1],
+        "linkage_top_10": links[10],
+        "least_displacement": float(moved[kept].min()),
+        "median_displacement": float(np.median(moved[kept])),
+    }
+
+
+def _mean_alpha(parts: Sequence[tuple[NDArray[np.int64], Hybrid]]) -> float:
+    return float(np.average([made.alpha for _, made in parts], weights=[len(rows) for rows, _ in parts]))
+
+
+def _membership(
+    layout: Layout, original: Array, settings: Settings, alpha: float, generator: np.random.Generator
+) -> float:
+    """Return how well nearness to the outputs tells rows that went in from rows held out, in a run of its own."""
+    from scipy.spatial import KDTree
+    from scipy.stats import rankdata
+
+    order = generator.permutation(len(original))[:MEASURED]
+    cut = max(round(HELD_OUT * len(order)), 1)
+    out, inside = original[order[:cut]], original[order[cut:]]
+    if len(inside) < LEAST_STRATUM:
+        return float("nan")
+    spread = np.where(inside.std(axis=0) > 0, inside.std(axis=0), 1.0)
+    synthetic = make_inputs(settings.first, inside, len(inside), generator)
+    made = hybrid(
+        inside,
+        synthetic,
+        tolerance=spread * 1e-3,
+        generator=generator,
+        alpha=alpha,
+        matching=settings.matching,
+        finish=layout.finish,
+    )
+    tree = KDTree(made.rows / spread)
+    near = [np.asarray(tree.query(part / spread)[0]) for part in (inside, out)]
+    ranks = rankdata(-np.concatenate(near))
+    members = len(inside)
+    return float((ranks[:members].sum() - members * (members + 1) / 2) / (members * len(out)))
+
+
+def _learnt(response: Response) -> dict[str, Any]:
+    """Return what the response chose on the private rows, and how well it fits them."""
+    return {f"response_{key}": value for key, value in response.report.items() if isinstance(value, str | int | float)}

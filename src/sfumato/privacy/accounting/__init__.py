@@ -1,0 +1,1 @@
+"""What was run and what it promises: events, guarantees, accountants, and how much noise a budget buys."""

@@ -1,0 +1,155 @@
+"""Accountants read events and return guarantees. They never guess and never mix kinds."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from sfumato.errors import AccountingError
+from sfumato.privacy.accounting import event_kinds as losses
+from sfumato.privacy.accounting.event import Event, kind_of
+from sfumato.privacy.accounting.guarantee import Guarantee
+from sfumato.privacy.exact import Number, exact, round_down, text
+
+ASSUMPTION_FIXED = "the parameters of all releases were fixed before the first of them was seen"
+
+
+def basic(events: Sequence[Event]) -> tuple[Fraction, Fraction]:
+    """Return the exact sums of epsilon and delta.
+
+    Theorem (basic composition, also as a filter): the sums bound the whole even when each release and its
+    parameters are chosen after seeing all earlier ones.
+    """
+    _same("unit", events)
+    costs = [event.cost for event in events]
+    return sum((c[0] for c in costs), Fraction(0)), sum((c[1] for c in costs), Fraction(0))
+
+
+def compose(events: Sequence[Event], delta: Number = 0) -> Guarantee:
+    """Return the guarantee of all events together.
+
+    With ``delta`` 0 and pure events this is the exact sum. Otherwise the privacy loss distributions are convolved
+    (dp-accounting) and read off at ``delta``; the smaller of that and of the exact sums is returned.
+    """
+    _require_one_table(events)
+    _require_one_kind(events)
+    epsilon, sum_of_deltas = basic(events)
+    target = exact(delta, "delta")
+    assumptions: tuple[str, ...] = ()
+    tight = tight_epsilon(events, target) if target > 0 else None
+    if tight is not None and (tight < epsilon or sum_of_deltas > target):
+        epsilon, sum_of_deltas, assumptions = tight, target, (ASSUMPTION_FIXED,)
+    elif sum_of_deltas > target > 0:
+        raise AccountingError(
+            f"these events have no finite epsilon at delta {float(target):g}: their own deltas sum to "
+            f"{float(sum_of_deltas):g}",
+            next_step="ask for a larger delta",
+        )
+    return guarantee_of(events, epsilon, sum_of_deltas, assumptions)
+
+
+def tight_epsilon(events: Sequence[Event], delta: Number) -> Fraction | None:
+    """Return epsilon at ``delta`` by convolving privacy loss distributions (dp-accounting, pessimistic).
+
+    None means that no finite epsilon holds at that delta.
+    """
+    losses_of = [_self_composed(event, times) for event, times in _alike(events).items()]
+    if not losses_of:
+        return Fraction(0)
+    joint = reduce(lambda a, b: a.compose(b), losses_of)
+    epsilon = float(joint.get_epsilon_for_delta(round_down(exact(delta, "delta"))))
+    return exact(epsilon) if math.isfinite(epsilon) else None
+
+
+def _alike(events: Sequence[Event]) -> Counter[Event]:
+    """Count events with the same mechanism: only what decides the loss is kept, so that they merge."""
+    bare = (e.model_copy(update={"method": "", "note": "", "table": "", "parts": _anonymous(e)}) for e in events)
+    return Counter(bare)
+
+
+def _anonymous(event: Event) -> tuple[Any, ...]:
+    return tuple(part.model_copy(update={"stage": "", "cells": 0}) for part in event.parts)
+
+
+def _self_composed(event: Event, times: int) -> Any:
+    loss = kind_of(event.kind).loss
+    if loss is None:
+        raise AccountingError(
+            f"event {event.kind!r} has no privacy loss distribution: it is an exposure",
+            next_step="compose formal events only",
+        )
+    return losses.repeated(loss(event), times)
+
+
+def _require_one_kind(events: Sequence[Event]) -> None:
+    if len({event.is_formal for event in events}) > 1:
+        raise AccountingError(
+            "formal releases and exposures cannot be composed into one guarantee",
+            next_step="compose the formal events; show the exposures beside them",
+        )
+
+
+def _require_one_table(events: Sequence[Event]) -> None:
+    if not events:
+        raise AccountingError("no events to compose", next_step="give at least one event")
+    for what in ("adjacency", "unit", "table"):
+        _same(what, events)
+
+
+def _same(what: str, events: Sequence[Event]) -> None:
+    found = sorted({getattr(event, what) for event in events})
+    if len(found) > 1:
+        raise AccountingError(
+            f"events of different {what} cannot be composed: {', '.join(found)}",
+            next_step="compose the events of one table under one adjacency and one unit",
+        )
+
+
+def promise_of(events: Sequence[Event]) -> Guarantee:
+    """Return what one release promises: exact sums where every event is formal, and an exposure otherwise."""
+    _require_one_table(events)
+    if all(event.is_formal for event in events):
+        return guarantee_of(events, *basic(events))
+    return _exposure_of(events)
+
+
+def totals(guarantee: Guarantee, events: Sequence[Event]) -> tuple[Fraction, Fraction]:
+    """Return what the events of a release compose to; a selection counts with the rungs that were not climbed."""
+    rest = () if guarantee.selection is None else guarantee.selection.unclimbed
+    return basic((*events, *rest))
+
+
+def _exposure_of(events: Sequence[Event]) -> Guarantee:
+    """Label events of which not all are formal by the weakest kind among them: heuristic before asymptotic."""
+    kinds = {kind_of(event.kind).guarantee for event in events if not event.is_formal}
+    weakest: Any = max(kinds, key=lambda kind: (kind == "heuristic", kind))
+    return Guarantee(kind=weakest, **_shared_facts(events))
+
+
+def _shared_facts(events: Sequence[Event]) -> dict[str, Any]:
+    seeded = any(event.randomness == "seeded" for event in events)
+    first = events[0]
+    return {
+        "adjacency": first.adjacency,
+        "unit": first.unit,
+        "table": first.table,
+        "randomness": "seeded" if seeded else "secure",
+    }
+
+
+def guarantee_of(
+    events: Sequence[Event],
+    epsilon: Fraction,
+    delta: Fraction,
+    assumptions: tuple[str, ...] = (),
+) -> Guarantee:
+    """Return the guarantee of formal events for totals that an accountant computed."""
+    kinds = {kind_of(event.kind).guarantee for event in events}
+    kind: Any = "approximate" if delta else (kinds.pop() if len(kinds) == 1 else "pure")
+    kind = "pure" if kind == "approximate" and not delta else kind
+    facts = {"epsilon": text(epsilon), "delta": text(delta), "assumptions": assumptions}
+    return Guarantee(kind=kind, **facts, **_shared_facts(events))

@@ -1,0 +1,259 @@
+"""What a release promises, in a form that software can check and a lawyer can read."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from sfumato.errors import AccountingError
+from sfumato.privacy.accounting.selection import Selection
+from sfumato.privacy.accounting.strength import (
+    MOST_DELTA,
+    MOST_EPSILON,
+    Band,
+    band,
+    certainty,
+    factor,
+    is_almost_certain,
+    most_common_delta,
+    percent,
+    warnings,
+)
+from sfumato.privacy.exact import exact, show
+
+GuaranteeKind = Literal["pure", "approximate", "zero-concentrated", "probabilistic", "asymptotic", "heuristic"]
+EXPOSURES = {
+    "asymptotic": "asymptotic, local, draw-based; not differential privacy",
+    "heuristic": "heuristic: no differential privacy",
+}
+"""What every release without a formal guarantee is labelled with."""
+FORMAL_KINDS = ("pure", "approximate", "zero-concentrated", "probabilistic")
+PROTECTION: dict[Band, str] = {
+    "strong": "This is a strong promise: {subject} stays hidden within these odds.",
+    "moderate": "This is a moderate promise: {subject} is protected within these odds, and no further.",
+    "weak": "This is a weak promise: {subject} is hardly protected.",
+    "none in effect": "In effect this promises nothing: {subject} is not protected.",
+}
+"""What each band says about that which one neighbouring change touches."""
+ONE_VALUE = "the value of "
+"""How the unit begins where only one value of a row is protected, and the rest of the row is released as it is."""
+
+
+def one_of(unit: str) -> str:
+    """Return one unit in words.
+
+    >>> one_of("row"), one_of("the value of y in one row")
+    ('one row', 'the value of y in one row')
+    """
+    return unit if unit.startswith(ONE_VALUE) else f"one {unit}"
+
+
+class Guarantee(BaseModel):
+    """Kind, parameters and adjacency of a promise; ``statement()`` says it in plain words.
+
+    >>> g = Guarantee(kind="pure", epsilon="1", adjacency="add-remove", table="people")
+    >>> print(g.headline())
+    Guarantee: differential privacy with epsilon = 1, for adding or removing one row of table 'people'.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: GuaranteeKind
+    epsilon: str | None = None
+    delta: str = "0"
+    adjacency: Literal["add-remove", "replace"] = "add-remove"
+    unit: str = "row"
+    rows: int | None = None
+    table: str = ""
+    randomness: Literal["secure", "seeded"] = "secure"
+    recorded: bool = False
+    assumptions: tuple[str, ...] = ()
+    allowed_weak: bool = False
+    """The custodian allowed by name a promise beyond the limits of :mod:`sfumato.privacy.accounting.strength`."""
+    uncharged: str = ""
+    """A parameter that was chosen by looking at the private table, uncharged: the promise does not cover that."""
+    selection: Selection | None = None
+    """The charged selection that kept this release; epsilon and delta are those of the whole of it."""
+
+    @model_validator(mode="after")
+    def _sound_parameters(self) -> Self:
+        if self.formal and self.epsilon is None:
+            raise AccountingError(
+                f"a guarantee of the {self.kind} kind needs an epsilon",
+                next_step="give epsilon, or state an exposure: kind 'heuristic' or 'asymptotic'",
+            )
+        if not self.formal and (self.epsilon is not None or exact(self.delta, "delta") or self.selection is not None):
+            raise AccountingError(
+                f"a release of the {self.kind} kind is an exposure: it has no epsilon and no delta",
+                next_step="leave them out; its parameters bound nothing",
+            )
+        if self.exact_epsilon < 0 or not 0 <= self.exact_delta <= 1:
+            raise AccountingError(
+                f"no promise has epsilon {self.epsilon} and delta {self.delta}",
+                next_step="give an epsilon of at least 0 and a delta between 0 and 1",
+            )
+        return self
+
+    @property
+    def formal(self) -> bool:
+        """Whether the promise is a theorem that composes; otherwise the release is an exposure."""
+        return self.kind in FORMAL_KINDS
+
+    @property
+    def exact_epsilon(self) -> Fraction:
+        """Epsilon as an exact fraction."""
+        return exact(self.epsilon or "0")
+
+    @property
+    def exact_delta(self) -> Fraction:
+        """Delta as an exact fraction."""
+        return exact(self.delta, "delta")
+
+    @property
+    def band(self) -> Band:
+        """How strong a formal promise is, in a word."""
+        return band(self.exact_epsilon, self.exact_delta, self._public_rows)
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether a formal promise is weak or none in effect."""
+        return self.formal and self.band in ("weak", "none in effect")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What must be said about epsilon and delta; empty where they need no warning."""
+        return warnings(self.exact_epsilon, self.exact_delta, self._public_rows) if self.formal else ()
+
+    @property
+    def _public_rows(self) -> int | None:
+        return self.rows if self.adjacency == "replace" else None
+
+    def statement(self) -> str:
+        """Return the promise in plain words."""
+        lines = [self.headline(), *(self._formal_lines() if self.formal else self._exposure_lines())]
+        lines += [f"It rests on this: {assumption}." for assumption in self.assumptions]
+        if self.randomness == "seeded":
+            lines.append("NOT FOR RELEASE: the noise came from a fixed seed; whoever knows the seed can remove it.")
+        if not self.recorded:
+            lines.append(
+                "The cost of this release was not recorded: no ledger was given, so no cap protects the table."
+            )
+        return "\n".join(lines)
+
+    def headline(self) -> str:
+        """Return the promise in one sentence: what a file carries that travels alone."""
+        if not self.formal:
+            label = EXPOSURES.get(self.kind, self.kind)
+            return f"No formal guarantee ({label}). It counts as an exposure and is never added to a privacy total."
+        delta = f" and delta = {float(self.exact_delta):.3g}" if self.exact_delta else ""
+        name = {"zero-concentrated": "zero-concentrated ", "probabilistic": "probabilistic "}.get(self.kind, "")
+        gap = f" that does not cover how {self.uncharged} was chosen (by looking at the private table, uncharged)"
+        return (
+            f"Guarantee{gap if self.uncharged else ''}: {name}differential privacy with epsilon = "
+            f"{show(self.exact_epsilon)}{delta}, for {self.change()} of table {self.table!r}."
+        )
+
+    def change(self) -> str:
+        """Return what tells two neighbouring tables apart: "adding or removing one row"."""
+        verb = "adding or removing" if self.adjacency == "add-remove" else "replacing"
+        return f"{'changing' if self.unit.startswith(ONE_VALUE) else verb} {one_of(self.unit)}"
+
+    def protection(self) -> str:
+        """Return in one sentence how well that is protected which one neighbouring change touches."""
+        if self.uncharged:
+            return f"Nothing bounds what the choice of {self.uncharged} itself shows about {self._subject()}."
+        return PROTECTION[self.band].format(subject=self._subject())
+
+    def odds(self) -> str:
+        """Return what even odds can become, with delta counted in."""
+        epsilon, delta = self.exact_epsilon, self.exact_delta
+        found = certainty(epsilon, delta)
+        if is_almost_certain(epsilon, delta):
+            return f"almost certain afterwards ({found})"
+        return (
+            f"right afterwards with a probability of at most {found}" if delta else f"at most {found} sure afterwards"
+        )
+
+    def _noun(self) -> str:
+        """Return the unit without what stands in brackets behind it."""
+        return self.unit.partition(" (")[0]
+
+    def _subject(self) -> str:
+        if self.unit.startswith(ONE_VALUE):
+            return self.unit
+        if self.adjacency == "replace":
+            return f"what a {self._noun()} holds"
+        return f"whether a {self._noun()} is in the table at all"
+
+    def bet(self) -> str:
+        """Return what somebody gave even odds on."""
+        if self.unit.startswith(ONE_VALUE):
+            return f"two values of {self.unit.removeprefix(ONE_VALUE)}"
+        return f"one {self._noun()}"
+
+    def _formal_lines(self) -> list[str]:
+        bound = f"a factor of at most {factor(self.exact_epsilon)}"
+        verb = "moves" if self.unit.startswith(ONE_VALUE) else "changes"
+        lines = [
+            f"In plain words{self._scope()}: {self.change()} {verb} the probability of anything that this release can "
+            f"show by {bound}{self._slack()}. Someone who gave even odds on {self.bet()} before seeing it can be "
+            f"{self.odds()}, whatever else they know and however they compute."
+        ]
+        lines += [self.protection(), *self._adjacency_lines(), *self._selection_lines()]
+        lines += [f"Warning: {warning}." for warning in self.warnings]
+        if self.allowed_weak:
+            lines.append(
+                f"The custodian allowed this weak guarantee by name (allow_weak): without that, epsilon above "
+                f"{show(MOST_EPSILON)} or delta above {show(MOST_DELTA)} is refused."
+            )
+        return lines
+
+    def _scope(self) -> str:
+        return f", as if {self.uncharged} had been fixed beforehand" if self.uncharged else ""
+
+    def _slack(self) -> str:
+        delta = self.exact_delta
+        if not delta:
+            return ""
+        if delta > most_common_delta(self._public_rows):
+            return f", apart from a probability of {percent(delta)} with which anything about it may be shown"
+        return f", up to an additional probability of at most {float(delta):.3g} (one in {1 / float(delta):,.0f})"
+
+    def _adjacency_lines(self) -> list[str]:
+        if self.unit.startswith(ONE_VALUE):
+            return [
+                "Only that value is covered. Whatever else of the row is released is released as it is, and the number "
+                "of rows is public."
+            ]
+        if self.adjacency == "replace":
+            return [
+                f"The number of rows ({self.rows}) is public. Where counts are released, replacing a row takes it out "
+                "of one cell and puts it into another, so the same Laplace noise costs twice what it costs under "
+                "add-remove: the noise here allows for that."
+            ]
+        return ["The same holds for the number of rows."]
+
+    def _selection_lines(self) -> list[str]:
+        chosen = self.selection
+        if chosen is None:
+            return []
+        where = f"{chosen.climbed} of {len(chosen.values)}"
+        lines = [
+            f"That is the cost of the whole ladder: {chosen.parameter} was chosen on the private table by a charged "
+            f"selection ({chosen.target}) that might have gone up to {chosen.parameter} = {chosen.values[-1]:g}, and "
+            f"where it stopped is seen. It stopped at candidate {where}, {chosen.parameter} = "
+            f"{chosen.values[chosen.climbed - 1]:g}; candidates and scores up to there cost epsilon "
+            f"{show(exact(chosen.spent_epsilon))} together."
+        ]
+        if not self.exact_delta and chosen.unclimbed:
+            spent = exact(chosen.spent_epsilon)
+            lines.append(
+                f"For what came out the bound is tighter (ex post: it was not known beforehand): {self.change()} "
+                f"changes the probability of this very outcome by a factor of at most {factor(spent)}."
+            )
+        return lines
+
+    def _exposure_lines(self) -> list[str]:
+        return ["Its parameters are not a bound on what can be learned. Read the measured risks before publishing."]

@@ -1,0 +1,143 @@
+"""Reading and appending the rows of a ledger, inside a transaction that the store has opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, TypeVar
+
+import sqlalchemy as sa
+from pydantic import ValidationError
+
+from sfumato.errors import LedgerError, LedgerTampered, PlanError
+from sfumato.privacy.ledger.models import TOTALS, Account
+from sfumato.privacy.ledger.rows import ChainRow, Standings, canonical
+from sfumato.privacy.ledger.store import ACCOUNTS, CHAIN, FORMAT, HEAD
+
+VERIFY = "run 'sfumato ledger verify' to see which rows were changed, and restore the ledger from a copy"
+_Query = TypeVar("_Query", bound="sa.Select[*tuple[Any, ...]]")
+_COLUMNS = [CHAIN.c[name] for name in ChainRow._fields]
+
+
+class Head(NamedTuple):
+    """The end of the chain as the ledger remembers it."""
+
+    sequence: int
+    hash: str
+    format: int = FORMAT
+
+
+class Record(NamedTuple):
+    """A row to be appended: what happened, and the account as it stands after it."""
+
+    kind: str
+    account: Account | None
+    content: Mapping[str, Any] = {}
+
+
+def read_head(connection: sa.Connection, *, hold: bool = False, formats: Sequence[int] = (FORMAT,)) -> Head:
+    """Return the end of the chain; ``hold`` keeps all others from writing until the transaction ends."""
+    query = sa.select(HEAD.c.sequence, HEAD.c.hash, HEAD.c.format)
+    # SQLite ignores this: there the whole transaction already holds the file.
+    found = connection.execute(query.with_for_update() if hold else query).all()
+    if len(found) != 1:
+        raise LedgerTampered(f"the ledger has {len(found)} heads instead of one", next_step=VERIFY)
+    head = Head(*found[0])
+    if head.format not in formats:
+        hint = f"this release of sfumato reads format {FORMAT}; use the one that wrote it"
+        if head.format == 1:
+            hint = "run 'sfumato ledger upgrade LEDGER': it checks the whole ledger and goes on in the new format"
+        raise LedgerError(f"the ledger is of format {head.format!a}", next_step=hint)
+    return head
+
+
+def stored_accounts(connection: sa.Connection) -> list[dict[str, Any]]:
+    """Return the table of accounts as it lies there."""
+    return [dict(row) for row in connection.execute(sa.select(ACCOUNTS).order_by(ACCOUNTS.c.name)).mappings()]
+
+
+def all_accounts(connection: sa.Connection) -> dict[str, Account]:
+    """Return all accounts by name."""
+    return {row["name"]: read_account(row) for row in stored_accounts(connection)}
+
+
+def known_account(accounts: Mapping[str, Account], name: str) -> Account:
+    """Return the account of a table that must have one."""
+    if name not in accounts:
+        known = ", ".join(repr(each) for each in accounts) or "none"
+        hint = "open it with 'sfumato ledger init' or Ledger.open_table(name, epsilon=...)"
+        raise LedgerError(f"table {name!r} has no account in this ledger; known tables: {known}", next_step=hint)
+    return accounts[name]
+
+
+def read_account(row: Mapping[str, Any]) -> Account:
+    """Return one stored account; one that cannot be read was changed."""
+    try:
+        account = Account.model_validate({**row})
+        _ = account.caps, account.spent
+    except (ValidationError, PlanError) as error:
+        raise LedgerTampered(f"the account {row['name']!a} cannot be read: {error}", next_step=VERIFY) from error
+    return account
+
+
+def save_account(connection: sa.Connection, account: Account) -> None:
+    """Write the running totals of an account."""
+    totals = account.model_dump(include=set(TOTALS))
+    connection.execute(ACCOUNTS.update().where(ACCOUNTS.c.name == account.name).values(**totals))
+
+
+def add_account(connection: sa.Connection, account: Account) -> None:
+    """Write a new account."""
+    connection.execute(ACCOUNTS.insert().values(account.model_dump(include=set(ACCOUNTS.c.keys()))))
+
+
+def rows(connection: sa.Connection, table: str | None = None, kinds: Sequence[str] = ()) -> Iterator[ChainRow]:
+    """Yield the rows of the chain in order, without holding them all in memory."""
+    query = sa.select(*_COLUMNS).order_by(CHAIN.c.sequence)
+    if table is not None:
+        query = query.where(CHAIN.c.table_name == table)
+    if kinds:
+        query = query.where(CHAIN.c.kind.in_(kinds))
+    result = connection.execution_options(yield_per=1000).execute(query)
+    return (ChainRow(*row) for row in result)
+
+
+def rows_between(connection: sa.Connection, first: int, last: int) -> list[ChainRow]:
+    """Return the rows with these numbers, in order."""
+    query = sa.select(*_COLUMNS).where(CHAIN.c.sequence.between(first, last)).order_by(CHAIN.c.sequence)
+    return [ChainRow(*row) for row in connection.execute(query)]
+
+
+def last_row(connection: sa.Connection, table: str | None = None) -> ChainRow | None:
+    """Return the last row of the chain, or of one table's account."""
+    query = sa.select(*_COLUMNS).order_by(CHAIN.c.sequence.desc()).limit(1)
+    if table is not None:
+        query = query.where(CHAIN.c.table_name == table)
+    found = connection.execute(query).one_or_none()
+    return None if found is None else ChainRow(*found)
+
+
+def append(
+    connection: sa.Connection, accounts: Mapping[str, Account], records: Sequence[Record], head: Head | None = None
+) -> tuple[ChainRow, ...]:
+    """Seal the records as new rows at the end of the chain and move the head; ``accounts`` is all before them."""
+    sequence, digest, _ = head or read_head(connection, hold=True)
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    standings = Standings({name: account.standing() for name, account in accounts.items()})
+    added: list[ChainRow] = []
+    for record in records:
+        body = _body(record, standings)
+        name = record.account.name if record.account else ""
+        added.append(ChainRow.sealed(sequence + 1, record.kind, name, now, body, digest))
+        sequence, digest = sequence + 1, added[-1].hash
+    connection.execute(CHAIN.insert(), [row._asdict() for row in added])
+    connection.execute(HEAD.update().values(sequence=sequence, hash=digest, format=FORMAT))
+    return tuple(added)
+
+
+def _body(record: Record, standings: Standings) -> str:
+    sealed: dict[str, Any] = {}
+    if record.account is not None:
+        sealed["standing"] = record.account.standing()
+        standings.set(record.account.name, sealed["standing"])
+    return canonical({**record.content, **sealed, "accounts": standings.digest})

@@ -1,0 +1,248 @@
+"""The ledger: what was released from each table, what it cost, and what its cap still allows.
+
+The order is check, record, draw. ``spend`` checks the cap and records the events in one durable transaction; only
+when it has returned may the caller draw noise. A crash after it loses budget, never privacy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from sfumato.errors import LedgerTampered
+from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.exact import Number, text
+from sfumato.privacy.ledger import chain, guard, marks
+from sfumato.privacy.ledger.chain import Record
+from sfumato.privacy.ledger.models import Account, Entry, Outcome, Verification
+from sfumato.privacy.ledger.rows import UNREADABLE, ChainRow
+from sfumato.privacy.ledger.rules import Request, admitted, other_terms, tight_total
+from sfumato.privacy.ledger.store import Store, UnreadableLedgerError
+from sfumato.privacy.ledger.upgrade import upgrade
+from sfumato.privacy.ledger.verify import verify_connection
+
+__all__ = ["Account", "Entry", "Ledger", "Outcome", "Verification"]
+
+
+class Ledger:
+    """Accounts with caps, and every event recorded on them, in SQLite or PostgreSQL.
+
+    ``url`` is a path or ``sqlite:///path`` for one SQLite file, or ``postgresql://...``. The object holds no open
+    connection: it can be pickled, shared between threads and carried through a fork.
+    """
+
+    def __init__(self, url: str | Path) -> None:
+        self._store = Store(url)
+
+    @classmethod
+    def of(cls, ledger: Ledger | str | Path) -> Ledger:
+        """Return the ledger itself, or the one at a path or URL."""
+        return ledger if isinstance(ledger, Ledger) else cls(ledger)
+
+    def __repr__(self) -> str:
+        return f"Ledger({str(self._store)!r})"
+
+    def open_table(
+        self,
+        name: str,
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        adjacency: str = "add-remove",
+        composition: str = "basic",
+    ) -> Account:
+        """Open an account with caps, making the ledger if there is none; the same caps again change nothing.
+
+        ``composition="basic"`` adds up epsilon and delta exactly and holds even when each release is chosen after
+        seeing the earlier ones. ``"tight"`` admits more by composing privacy losses at the cap's delta, and rests
+        on the assumption that the parameters of all releases were fixed before the first of them was seen.
+        """
+        wanted = Account.opened(name, epsilon, delta, adjacency, composition)
+        if not self._store.exists():
+            self._store.create()
+        with self._store.write() as connection:
+            accounts = guard.sound_accounts(connection, hold=True)
+            present = accounts.get(name)
+            if present is None:
+                chain.append(connection, accounts, [Record("open", wanted)])
+                chain.add_account(connection, wanted)
+        if present is not None and present.terms != wanted.terms:
+            raise other_terms(present, wanted)
+        return present or wanted
+
+    def check(
+        self,
+        name: str,
+        events: Event | Sequence[Event] | None = None,
+        *,
+        epsilon: Number | None = None,
+        delta: Number = 0,
+    ) -> Account:
+        """Return the account as it stands if the cap allows the events; otherwise raise. Records nothing."""
+        request = Request.of(events, epsilon, delta)
+        with self._store.read() as connection:
+            account = chain.known_account(guard.sound_accounts(connection), name)
+            admitted(account, request.events_for(account), lambda: _formal_events(connection, account))
+            return _composed(connection, account)
+
+    def spend(
+        self,
+        name: str,
+        events: Event | Sequence[Event] | None = None,
+        *,
+        epsilon: Number | None = None,
+        delta: Number = 0,
+        note: str = "",
+    ) -> tuple[Entry, ...]:
+        """Check the cap and record the events in one transaction: all of them or none.
+
+        Give ``epsilon`` (and ``delta``) instead of events for a release that was made elsewhere. Exposures are
+        recorded and never counted. When this returns the record is on disk, and noise may be drawn. A ledger that
+        was changed by hand, and an event that states less than its parts cost, are refused.
+        """
+        request = Request.of(events, epsilon, delta, note)
+        with self._store.write() as connection:
+            accounts = guard.sound_accounts(connection, hold=True)
+            account = chain.known_account(accounts, name)
+            asked = request.events_for(account)
+            after = admitted(account, asked, lambda: _formal_events(connection, account))
+            entries = tuple(row.entry() for row in chain.append(connection, accounts, _records(account, asked)))
+            chain.save_account(connection, after)
+        return entries
+
+    def mark_saved(self, entries: Sequence[Entry], sha256: str) -> None:
+        """Record that a bundle came of these entries, by the SHA-256 of its release.json. Costs nothing."""
+        self._mark(entries, "saved", marks.saved_mark(sha256))
+
+    def mark_lost(self, entries: Sequence[Entry], reason: str) -> None:
+        """Record that no bundle came of these entries, and why; what they cost stays spent."""
+        self._mark(entries, "lost", marks.lost_mark(reason))
+
+    def _mark(self, entries: Sequence[Entry], kind: str, mark: dict[str, str]) -> None:
+        if not entries:
+            return
+        with self._store.write() as connection:
+            accounts = guard.sound_accounts(connection, hold=True)
+            chain.append(connection, accounts, marks.mark_records(connection, accounts, entries, kind, mark))
+
+    def outcomes(self, name: str | None = None) -> dict[int, Outcome]:
+        """Return what came of the events of one table, or of all, by the number of the event's row.
+
+        An event that is not among them is one of which no bundle is known: its run was killed, or goes on.
+        """
+        with self._reading(name) as (connection, _):
+            return marks.outcomes_of(chain.rows(connection, name, marks.MARKS))
+
+    def history(self, name: str | None = None) -> tuple[Entry, ...]:
+        """Return the recorded events of one table, or of all, oldest first."""
+        with self._reading(name) as (connection, _):
+            return tuple(row.entry() for row in chain.rows(connection, name, ("event",)))
+
+    def accounts(self) -> tuple[Account, ...]:
+        """Return all accounts by name."""
+        with self._reading() as (connection, accounts):
+            return tuple(_composed(connection, account) for account in accounts.values())
+
+    def account(self, name: str) -> Account:
+        """Return the account of one table."""
+        with self._reading(name) as (connection, accounts):
+            return _composed(connection, accounts[name])
+
+    @contextmanager
+    def _reading(self, name: str | None = None) -> Generator[tuple[sa.Connection, Mapping[str, Account]], None, None]:
+        with self._store.read() as connection:
+            chain.read_head(connection)
+            accounts = chain.all_accounts(connection)
+            if name is not None:
+                chain.known_account(accounts, name)
+            yield connection, accounts
+
+    def tight(self, name: str, delta: Number | None = None, more: Sequence[Event] = ()) -> Fraction | None:
+        """Return epsilon of all formal events together at ``delta`` (by default the cap's); none if unbounded.
+
+        The smaller of the exact sum and of composed privacy losses, ``more`` events included. It rests on
+        ``accountant.ASSUMPTION_FIXED``.
+        """
+        with self._reading(name) as (connection, accounts):
+            account = accounts[name]
+            past = _formal_events(connection, account)
+        return tight_total([*past, *more], account.cap_delta if delta is None else delta)
+
+    def require_sound(self) -> None:
+        """Raise LedgerTampered where the next write would: cheap, and less than ``verify``."""
+        with self._store.read() as connection:
+            guard.sound_accounts(connection)
+
+    def upgrade(self) -> Verification:
+        """Check a ledger of format 1 as a whole, and go on in the format that seals totals in every row."""
+        with self._store.write() as connection:
+            return upgrade(connection, self._store.damage(connection))
+
+    def head(self) -> str:
+        """Return the hash of the last row; written down elsewhere, it lets ``verify`` find a shortened ledger."""
+        with self._store.read() as connection:
+            return chain.read_head(connection).hash
+
+    def verify(self, expected_head: str | None = None) -> Verification:
+        """Recompute every hash, cap and total, and name the rows that do not hold.
+
+        ``expected_head`` is a head that was written down earlier, as bundles do: it must still be in the chain.
+        """
+        damage: list[str] = []
+        try:
+            with self._store.read() as connection:
+                damage += self._store.damage(connection)
+                return verify_connection(connection, expected_head, damage)
+        except UnreadableLedgerError as error:
+            return Verification(ok=False, problems=(*damage, error.headline))
+
+    def export(self) -> dict[str, Any]:
+        """Return accounts, all rows of the chain, what came of each event, and the head, in a form for JSON."""
+        with self._reading() as (connection, accounts):
+            rows = [_exported(row) for row in chain.rows(connection)]
+            found = marks.outcomes_of(chain.rows(connection, kinds=marks.MARKS))
+            spends = [row["sequence"] for row in rows if row["kind"] == "event"]
+            return {
+                "accounts": [account.model_dump(mode="json") for account in accounts.values()],
+                "entries": rows,
+                "outcomes": {str(each): str(found.get(each, marks.UNKNOWN)) for each in spends},
+                "head": chain.read_head(connection).hash,
+            }
+
+
+def _records(account: Account, events: Sequence[Event]) -> list[Record]:
+    records: list[Record] = []
+    for event in events:
+        account = account.plus([event])
+        records.append(Record("event", account, {"event": event.model_dump(mode="json")}))
+    return records
+
+
+def _composed(connection: sa.Connection, account: Account) -> Account:
+    """Fill in the total that counts where it is not the exact sum."""
+    if account.composition == "basic":
+        return account
+    total = tight_total(_formal_events(connection, account), account.cap_delta)
+    return account.model_copy(update={"tight_epsilon": None if total is None else text(total)})
+
+
+def _formal_events(connection: sa.Connection, account: Account) -> list[Event]:
+    """Return the account's formal events, each from a row that has its hash."""
+    found = list(chain.rows(connection, account.name, ("event",)))
+    changed = [f"row {row.sequence} was changed: its content does not have its hash" for row in found if not row.holds]
+    events = [event for event in (row.entry().event for row in found) if event.is_formal]
+    if changed or len(events) != account.events:
+        raise LedgerTampered(f"the events of table {account.name!r} were changed by hand", changed, chain.VERIFY)
+    return events
+
+
+def _exported(row: ChainRow) -> dict[str, Any]:
+    try:
+        return {**row._asdict(), "body": row.content()}
+    except UNREADABLE as error:
+        raise LedgerTampered(f"row {row.sequence} of the ledger cannot be read", next_step=chain.VERIFY) from error

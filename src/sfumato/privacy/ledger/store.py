@@ -1,0 +1,302 @@
+"""Where a ledger lies: one SQLite file, or a PostgreSQL database for several machines.
+
+Both give the same three promises. A write holds the account's row from the first look at it to the commit, so two
+processes can never spend the same budget. A commit is on disk before it returns. Readers see one moment.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from sfumato.errors import LedgerError, MissingExtra
+from sfumato.privacy.ledger.rows import GENESIS
+
+FORMAT = 2
+WAIT_SECONDS = 60.0
+_CREATION_LOCK = 0x5F0A70  # any number does, as long as every process uses the same
+_INIT = "make a ledger with 'sfumato ledger init' or Ledger(...).open_table(name, epsilon=...)"
+_DURABLE = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
+
+_metadata = sa.MetaData()
+_number = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def _words(*names: str) -> list[sa.Column[str]]:
+    return [sa.Column(name, sa.Text, nullable=False) for name in names]
+
+
+CHAIN = sa.Table(
+    "sfumato_ledger_chain",
+    _metadata,
+    sa.Column("sequence", _number, primary_key=True, autoincrement=False),
+    *_words("kind", "table_name", "recorded_at", "body", "previous_hash", "hash"),
+)
+sa.Index("sfumato_ledger_chain_by_table", CHAIN.c.table_name, CHAIN.c.sequence)
+
+ACCOUNTS = sa.Table(
+    "sfumato_ledger_accounts",
+    _metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    *_words("cap_epsilon", "cap_delta", "adjacency", "composition", "unit", "spent_epsilon", "spent_delta"),
+    sa.Column("events", _number, nullable=False),
+    sa.Column("exposures", _number, nullable=False),
+)
+
+HEAD = sa.Table(
+    "sfumato_ledger_head",
+    _metadata,
+    sa.Column("format", _number, primary_key=True, autoincrement=False),
+    sa.Column("sequence", _number, nullable=False),
+    *_words("hash"),
+)
+
+
+_SQLITE_OBJECTS = """
+SELECT type || ' ' || name FROM sqlite_master
+WHERE type IN ('trigger', 'view') OR (name LIKE 'sfumato_ledger_%' AND sql LIKE 'CREATE VIRTUAL%')
+"""
+_POSTGRES_OBJECTS = """
+WITH ours AS (
+    SELECT oid, relname, relkind, relrowsecurity FROM pg_class WHERE oid IN (
+        to_regclass('sfumato_ledger_chain'), to_regclass('sfumato_ledger_accounts'), to_regclass('sfumato_ledger_head')
+    )
+)
+SELECT 'trigger ' || tgname || ' on ' || relname FROM pg_trigger JOIN ours ON ours.oid = tgrelid WHERE NOT tgisinternal
+UNION ALL SELECT 'rule ' || rulename || ' on ' || relname FROM pg_rewrite JOIN ours ON ours.oid = ev_class
+UNION ALL SELECT relname || ', which is no table or hides rows' FROM ours WHERE relkind <> 'r' OR relrowsecurity
+"""
+
+
+def foreign_objects(connection: sa.Connection) -> list[str]:
+    """Return what stands between the ledger and its tables: a trigger can undo a spend as soon as it is written."""
+    query = _SQLITE_OBJECTS if connection.dialect.name == "sqlite" else _POSTGRES_OBJECTS
+    found = sorted(str(row[0]) for row in connection.execute(sa.text(query)))
+    return [f"the database holds something that is not the ledger's: {each!a}" for each in found]
+
+
+class UnreadableLedgerError(LedgerError):
+    """The file or database is damaged, or is no ledger."""
+
+
+class Store:
+    """Opens transactions on a ledger; picklable, and safe to carry through a fork."""
+
+    def __init__(self, url: str | Path) -> None:
+        self.path, self.url = _place(url)
+        self._engines: dict[int, sa.Engine] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "url": self.url, "_engines": {}}
+
+    def __str__(self) -> str:
+        return str(self.path) if self.path else self.url.render_as_string(hide_password=True)
+
+    @contextmanager
+    def read(self) -> Generator[sa.Connection, None, None]:
+        """Open a transaction that sees one moment of the ledger and changes nothing."""
+        self._refuse_missing()
+        snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+        with self._named_errors(), self._engine().connect() as connection:
+            connection.exec_driver_sql("BEGIN" if self.path else snapshot)
+            yield connection
+
+    @contextmanager
+    def write(self) -> Generator[sa.Connection, None, None]:
+        """Open a transaction that is on disk when the block ends, and leaves no trace if the block fails."""
+        self._refuse_missing()
+        with self._named_errors(), self._engine().connect() as connection:
+            self._begin_write(connection)
+            yield connection
+            connection.commit()
+
+    def create(self) -> None:
+        """Make the tables where there are none yet; any number of processes may do so at once."""
+        with self._named_errors():
+            if self.path:
+                self._refuse_other_database(self.path)
+                _make_private(self.path)
+                _switch_to_write_ahead_log(self.path)
+            with self._engine().connect() as connection:
+                self._begin_write(connection)
+                if not self.path:
+                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
+                _metadata.create_all(connection)
+                if not connection.scalar(sa.select(sa.func.count()).select_from(HEAD)):
+                    connection.execute(HEAD.insert().values(format=FORMAT, sequence=0, hash=GENESIS))
+                connection.commit()
+
+    def exists(self) -> bool:
+        """Whether the ledger's tables are there."""
+        if self.path and not _is_there(self.path):
+            return False
+        with self._named_errors(), self._engine().connect() as connection:
+            return sa.inspect(connection).has_table(HEAD.name)
+
+    def damage(self, connection: sa.Connection) -> list[str]:
+        """Return what the database itself finds wrong with its file (SQLite only)."""
+        if not self.path:
+            return []
+        found = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check")]
+        return [] if found == ["ok"] else [f"the file is damaged: {' '.join(line.split())}" for line in found]
+
+    def _begin_write(self, connection: sa.Connection) -> None:
+        if self.path:
+            # A deferred transaction would read first and only then ask for the lock.
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            return
+        # Row locks show the newest committed row only at this level, whatever the server's default is.
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        # A server may be set to answer before the record is on disk; noise must not be drawn on such an answer.
+        connection.exec_driver_sql(_DURABLE)
+
+    def _engine(self) -> sa.Engine:
+        # One engine per process and no pool: a connection that crosses a fork corrupts both sides.
+        engine = self._engines.get(os.getpid())
+        if engine is None:
+            engine = self._engines[os.getpid()] = self._new_engine()
+        return engine
+
+    def _new_engine(self) -> sa.Engine:
+        path = self.path
+        if path:
+            return sa.create_engine("sqlite://", creator=lambda: _connect(path), poolclass=NullPool)
+        try:
+            return sa.create_engine(self.url, poolclass=NullPool)
+        except ImportError as error:
+            hint = "pip install 'sfumato[postgres]'"
+            raise MissingExtra("a ledger in PostgreSQL needs the psycopg driver", next_step=hint) from error
+
+    def _refuse_missing(self) -> None:
+        if self.path and not _is_there(self.path):
+            raise LedgerError(f"there is no ledger at {self.path}", next_step=_INIT)
+
+    def _refuse_other_database(self, path: Path) -> None:
+        if not _is_there(path):
+            return
+        with self._engine().connect() as connection:
+            found = sa.inspect(connection).get_table_names()
+        # One look only: between two of them another process may have made the ledger.
+        if found and HEAD.name not in found:
+            headline = f"{path} is a database with other tables in it, not a ledger"
+            raise UnreadableLedgerError(headline, found, "give the ledger a file of its own")
+
+    @contextmanager
+    def _named_errors(self) -> Generator[None, None, None]:
+        try:
+            yield
+        except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:  # the last from a damaged schema
+            reason = " ".join(str(getattr(error, "orig", None) or error).split())
+            if _is_passing(error):
+                hint = "check that it can be reached and written to, then try again; nothing was released"
+                raise LedgerError(f"the ledger {self} cannot be used now: {reason}", next_step=hint) from error
+            hint = "check the path; 'sfumato ledger verify' names what is damaged; restore a damaged ledger from a copy"
+            raise UnreadableLedgerError(f"{self} cannot be read as a ledger: {reason}", next_step=hint) from error
+
+
+def _place(url: str | Path) -> tuple[Path | None, sa.URL]:
+    """Return the file of a SQLite ledger, or no file and the address of a PostgreSQL one."""
+    sqlite = sa.make_url("sqlite://")
+    if isinstance(url, Path) or "://" not in url:
+        return _file(str(url)), sqlite
+    try:
+        address = sa.make_url(url)
+    except (ArgumentError, ValueError) as error:
+        raise LedgerError("the address of the ledger cannot be read", next_step=_ADDRESSES) from error
+    if address.drivername == "sqlite":
+        return _file(address.database or ""), sqlite
+    if address.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
+        return None, address.set(drivername="postgresql+psycopg")
+    raise LedgerError(f"a ledger cannot be kept in {address.drivername!r}", next_step=_ADDRESSES)
+
+
+_ADDRESSES = "give a path (ledger.db), sqlite:///ledger.db or postgresql://user@host/database"
+
+
+def _file(path: str) -> Path:
+    if path in ("", ":memory:"):
+        raise LedgerError("a ledger must outlive the process: it needs a file", next_step=_ADDRESSES)
+    # Absolute, so that a later change of folder cannot start a second ledger.
+    return Path(path).expanduser().absolute()
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a folder that may not be entered: opening the file will say so
+        return True
+
+
+def _connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
+    uri = f"{path.as_uri()}?mode={mode}"
+    connection = sqlite3.connect(uri, timeout=WAIT_SECONDS, isolation_level=None, uri=True, check_same_thread=False)
+    # Damaged text must come back as it is, so that verify can name its row.
+    connection.text_factory = _text_as_it_is
+    try:
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA fullfsync=ON")
+    except (sqlite3.Error, UnicodeDecodeError):
+        connection.close()
+        raise
+    return connection
+
+
+def _make_private(path: Path) -> None:
+    """Make an empty file that only its owner can read: notes stand in it. SQLite's own files beside it follow."""
+    with suppress(OSError):  # it is there already, or cannot be made: opening it will say so
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _text_as_it_is(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _switch_to_write_ahead_log(path: Path) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        connection = _connect(path, "rwc")
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait here as it does for other locks: another process is making the same file.
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        finally:
+            connection.close()
+
+
+_PASSING = frozenset(
+    {
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+_SHORT_FILE = sqlite3.SQLITE_IOERR_SHORT_READ
+
+
+def _is_passing(error: Exception) -> bool:
+    """Tell a ledger that cannot be reached or written now from one that is damaged."""
+    cause = getattr(error, "orig", None) or error
+    if isinstance(cause, sqlite3.Error):
+        code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        return code & 0xFF in _PASSING and code != _SHORT_FILE
+    return isinstance(error, OperationalError | InterfaceError)

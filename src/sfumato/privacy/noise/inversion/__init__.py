@@ -1,0 +1,1 @@
+"""Exact integer noise at memory speed: tables of distribution functions, inverted by random words."""

@@ -1,0 +1,159 @@
+"""Plans: what a release would cost and need, computed from public facts alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from sfumato.errors import PlanError
+from sfumato.privacy.accounting.event import Event
+from sfumato.schema import Schema
+from sfumato.schema.column import Column
+
+MEMORY_VARIABLE = "SFUMATO_MEMORY"
+MEMORY_SHARE = 0.5
+"""Share of the machine's memory that a release may plan for when SFUMATO_MEMORY does not say."""
+LARGEST_SAMPLE = 100_000_000
+"""Synthetic rows of one release, at most."""
+BYTES_PER_COUNT = 48
+"""True count, noisy count, the engine's batch of counts, and the released column."""
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+UNSUMMED = ("joint", "none")
+"""What a stage says in place of an epsilon: paid for together with others, or no formal cost at all."""
+
+
+class Stage(BaseModel):
+    """One table that will be measured, with its share of the cost."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    cells: int
+    noise: str
+    scale: float
+    epsilon: str
+    share: str
+
+
+class Plan(BaseModel):
+    """What a release would do: cost by stage, adjacency, cells, memory. Made without touching the data."""
+
+    model_config = ConfigDict(frozen=True)
+
+    method: str
+    table: str
+    adjacency: Literal["add-remove", "replace"]
+    unit: str
+    epsilon: str | None
+    delta: str
+    stages: tuple[Stage, ...]
+    events: tuple[Event, ...]
+    cells: int
+    memory_bytes: int
+    rows: int | None = None
+    seconds: float | None = None
+    """A rough guess of the time of the run, for methods that may take long."""
+    notes: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    """What the guarantee rests on besides the proof, in words that its statement repeats."""
+    left_before: str | None = None
+    left_after: str | None = None
+
+
+def unit_of(schema: Schema) -> str:
+    """Return what one neighbouring change adds, removes or replaces."""
+    if schema.person is None:
+        return "row"
+    return f"person (at most {schema.rows_per_person} row{'s' if schema.rows_per_person > 1 else ''})"
+
+
+def event_facts(method: str, schema: Schema, randomness: str) -> dict[str, Any]:
+    """Return what every event of a release says about itself, whatever its mechanism."""
+    return {
+        "method": method,
+        "table": schema.name,
+        "adjacency": schema.adjacency,
+        "unit": unit_of(schema),
+        "randomness": randomness,
+    }
+
+
+def memory_limit() -> int:
+    """Return how many bytes a release may use: SFUMATO_MEMORY (such as 4GB), or half of the machine's memory."""
+    text = os.environ.get(MEMORY_VARIABLE, "").strip().upper()
+    if not text:
+        return int(MEMORY_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    number = text.rstrip("KMGTB")
+    try:
+        return int(float(number) * UNITS[text[len(number) :]])
+    except (KeyError, ValueError) as error:
+        raise PlanError(
+            f"{MEMORY_VARIABLE}={text!r} is not an amount of memory", next_step="write for example 4GB"
+        ) from error
+
+
+def frame_bytes(columns: Iterable[Column]) -> int:
+    """Return the bytes of one released cell: counts, and a label in every column."""
+    lengths = (max(len(str(label)) for label in column.labels) for column in columns)
+    return BYTES_PER_COUNT + sum(8 + length for length in lengths)
+
+
+def table_memory(schema: Schema, sets: Sequence[tuple[str, ...]]) -> int:
+    """Return the bytes that counting and releasing these tables needs."""
+    total = 0
+    for names in sets:
+        columns = [schema[name] for name in names]
+        total += cells_of(schema, names) * frame_bytes(columns)
+    return total
+
+
+def cells_of(schema: Schema, names: Iterable[str]) -> int:
+    """Return the number of cells of one contingency table, as an exact integer."""
+    cells = 1
+    for size in schema.shape(names):
+        cells *= size
+    return cells
+
+
+def sound_rows(rows: Any) -> None:
+    """Refuse a number of synthetic rows that nobody can want."""
+    whole = hasattr(rows, "__index__") and not isinstance(rows, bool)  # integers of NumPy have it too
+    if rows is not None and not (whole and 1 <= int(rows) <= LARGEST_SAMPLE):
+        raise PlanError(
+            f"rows must be a whole number between 1 and {LARGEST_SAMPLE:,}, found {rows!r:.60}",
+            next_step="give for example --rows 20000, or leave rows out",
+        )
+
+
+def refuse_memory(needed: int, what: str, remedy: str) -> None:
+    """Refuse what does not fit into memory, with both numbers."""
+    limit = memory_limit()
+    if needed > limit:
+        raise PlanError(
+            f"{what} need about {needed / 1e9:,.1f} GB, the limit is {limit / 1e9:,.1f} GB",
+            next_step=f"{remedy}, or raise {MEMORY_VARIABLE} (for example 16GB)",
+        )
+
+
+def _size(schema: Schema, names: tuple[str, ...]) -> str:
+    product = " x ".join(str(n) for n in schema.shape(names))
+    return f"{' x '.join(names)}: {product} = {cells_of(schema, names):,} cells"
+
+
+def refuse_beyond_memory(schema: Schema, sets: Sequence[tuple[str, ...]]) -> None:
+    """Refuse tables that do not fit into memory, with the numbers that say why."""
+    needed, limit = table_memory(schema, sets), memory_limit()
+    if needed <= limit:
+        return
+    largest = sorted(sets, key=lambda names: -cells_of(schema, names))[:3]
+    raise PlanError(
+        f"{sum(cells_of(schema, names) for names in sets):,} cells need about {needed / 1e9:,.1f} GB, "
+        f"the limit is {limit / 1e9:,.1f} GB",
+        [_size(schema, names) for names in largest],
+        f"use fewer columns or coarser public edges, or raise {MEMORY_VARIABLE} (for example 16GB)",
+    )

@@ -1,0 +1,303 @@
+"""The way of a release: plan, check the budget, check the table, record the spend, then touch the data."""
+
+from __future__ import annotations
+
+import datetime as dt
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from sfumato.errors import NoLedgerWarning, PlanError, TableError
+from sfumato.privacy.accounting.accountant import basic, promise_of
+from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.accounting.guarantee import Guarantee
+from sfumato.privacy.accounting.strength import refuse_weak
+from sfumato.privacy.exact import exact, show, text
+from sfumato.privacy.ledger import Account, Entry, Ledger
+from sfumato.privacy.noise import require_seedable
+from sfumato.privacy.randomness import Randomness
+from sfumato.registry import OFFERED, found
+from sfumato.release.method import ChecksTable, Method, Model
+from sfumato.release.outcome import lost_on_failure
+from sfumato.release.plan import Plan
+from sfumato.schema import Schema
+from sfumato.table.frames import Tables, to_frame
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sfumato.table import Table
+
+LedgerChoice = Ledger | str | Path | Literal[False] | None
+"""A ledger, its path or URL; False where none is wanted; None where nobody said."""
+WRONG_SETTINGS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+"""What a method raises on parameters of a shape that its own checks did not foresee."""
+UNRECORDED = (
+    "no ledger was given, so no cap protects this table and nobody adds up what its releases cost; give ledger=..., or "
+    "ledger=False if that is meant"
+)
+FORMULA_SIGNS = ("=", "+", "-", "@")
+"""A cell that begins like this is a formula to a spreadsheet."""
+
+
+def _now() -> str:
+    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, repr=False)
+class Release:
+    """What came out: data in the kind of frame that came in, the guarantee, the events and how to save them."""
+
+    method: Method
+    schema: Schema
+    plan: Plan
+    guarantee: Guarantee
+    events: tuple[Event, ...]
+    tables: Mapping[tuple[str, ...], pa.Table]
+    single: bool
+    frame_kind: str
+    randomness: Randomness
+    statistics: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    confidential: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    """Numbers about private rows for the custodian's copy; no public file holds them."""
+    notes: tuple[str, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    account: Account | None = None
+    model: Model | None = None
+    """The fitted model with this guarantee attached, where the method has one: rows drawn from it cost nothing more."""
+    ledger: Ledger | None = field(default=None, repr=False)
+    """Where the cost was recorded; ``save`` marks there what became of it."""
+    created_at: str = field(default_factory=_now)
+    """Saved twice, a release gives the same files to the last byte: the time is that of the release."""
+
+    def __repr__(self) -> str:
+        lines = sum(table.num_rows for table in self.tables.values())
+        stamp = "NOT FOR RELEASE; " if self.stamp else ""
+        return f"Release({stamp}{self.guarantee.headline()} Method {self.method.name}, {lines:,} released lines)"
+
+    def promising(self, guarantee: Guarantee, events: Sequence[Event] | None = None) -> Release:
+        """Return the release with another guarantee (and events), which its model carries as well."""
+        said = self.events if events is None else tuple(events)
+        model = None if self.model is None else self.model.promised(guarantee, said, self.stamp)
+        return replace(self, guarantee=guarantee, events=said, model=model)
+
+    @cached_property
+    def data(self) -> Any:
+        """The released frame, or a mapping of frames for several tables."""
+        frames = {names: to_frame(table, self.frame_kind, self.stamp) for names, table in self.tables.items()}
+        return next(iter(frames.values())) if self.single else Tables(frames)
+
+    @property
+    def stamp(self) -> str | None:
+        """ "not for release" on every artefact of a seeded run."""
+        return self.randomness.stamp
+
+    def save(self, directory: str | Path, private_report: str | Path | None = None, table: Table | None = None) -> Path:
+        """Write the bundle (data, schema, release.json, report, script) and return its folder.
+
+        ``private_report`` with ``table`` also writes the custodian's copy, which shows true values: keep it apart.
+        """
+        return found(OFFERED["Release.save"])(self, directory, private_report=private_report, table=table)
+
+
+def plan(
+    subject: Table | Schema,
+    method: Method,
+    rows: int | None = None,
+    ledger: LedgerChoice = None,
+    seed: int | None = None,
+    allow_weak: bool = False,
+) -> Plan:
+    """Return what a release would cost and need, from the schema alone; with a ledger, also what would be left.
+
+    Above epsilon 20 or delta 0.1 it is refused, unless ``allow_weak`` says by name that it is wanted.
+    """
+    schema = subject if isinstance(subject, Schema) else _table(subject).schema
+    _refuse_non_method(method)
+    made = _planned(method, schema, rows, seed)
+    if any(event.is_formal for event in made.events):
+        schema.require_confirmed()
+        if seed is not None:
+            require_seedable(part.scale for event in made.events for part in event.parts)
+    made = made.model_copy(update={"notes": (*made.notes, *_notes(schema, method, made, rows, allow_weak))})
+    book = book_of(ledger)
+    if book is None:
+        return made
+    account = book.check(schema.name, made.events)
+    return made.model_copy(update=_balance(book, account, made))
+
+
+def _notes(schema: Schema, method: Method, made: Plan, rows: int | None, allow_weak: bool) -> tuple[str, ...]:
+    """Return what the caller must be told; refuses a promise that would protect nobody."""
+    ignored = f"{method.name} makes no rows, so rows is ignored"
+    promise = promised(schema, made, False, allow_weak)
+    return (
+        *((ignored,) if rows is not None and method.makes != "rows" else ()),
+        *_formula_note(schema),
+        *promise.warnings,
+    )
+
+
+def _planned(method: Method, schema: Schema, rows: int | None, seed: int | None) -> Plan:
+    try:
+        return method.plan(schema, rows, Randomness.of(seed).mode)
+    except WRONG_SETTINGS as error:
+        raise PlanError(
+            f"{method.name} cannot be planned with these parameters",
+            [f"{type(error).__name__}: {error}"],
+            f"compare them with 'sfumato methods {method.name}'",
+        ) from error
+
+
+def _formula_note(schema: Schema) -> list[str]:
+    """Levels are public and stay as they are; whoever opens data.csv in a spreadsheet should know of them."""
+    named = [column.name for column in schema if any(_is_formula(value) for value in column.values or ())]
+    if not named:
+        return []
+    told = "begin with = + - or @: a spreadsheet takes such cells of data.csv for formulas"
+    return [f"levels of {', '.join(named)} {told}"]
+
+
+def _is_formula(value: str | int) -> bool:
+    if not isinstance(value, str) or not value.startswith(FORMULA_SIGNS):
+        return False
+    try:
+        return float(value) != float(value)  # a signed number is read as that number
+    except ValueError:
+        return True
+
+
+def book_of(ledger: LedgerChoice) -> Ledger | None:
+    """Return the ledger that was chosen, if any."""
+    if ledger is True:  # pyright: ignore[reportUnnecessaryComparison]
+        raise PlanError("ledger=True names no ledger", next_step="give its path or URL; ledger=False goes without one")
+    return None if ledger is None or ledger is False else Ledger.of(ledger)
+
+
+def _balance(book: Ledger, account: Account, made: Plan) -> dict[str, str]:
+    formal = [event for event in made.events if event.is_formal]
+    after = exact(account.left_epsilon) - basic(formal)[0]
+    if account.composition == "tight":
+        after = exact(account.cap_epsilon) - (book.tight(account.name, more=formal) or 0)
+    return {"left_before": account.left_epsilon, "left_after": text(after)}
+
+
+def release(
+    table: Table,
+    method: Method,
+    rows: int | None = None,
+    ledger: LedgerChoice = None,
+    seed: int | None = None,
+    allow_weak: bool = False,
+) -> Release:
+    """Release a table by a method. Nothing is spent and nothing is drawn when anything is wrong.
+
+    Order: plan (schema only), ledger check (pure), table check, record in one transaction, then count and draw noise.
+    A crash after recording loses budget, never privacy. An exposure is recorded once there is something to expose,
+    before it is handed out. Without a ledger it warns; ``ledger=False`` says that none is wanted.
+    ``allow_weak`` is that of :func:`plan`; the guarantee says it.
+    """
+    randomness = Randomness.of(_sound_seed(seed))
+    if ledger is None:
+        warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=2)
+    book = book_of(ledger)
+    made = plan(_table(table), method, rows, book, seed, allow_weak)
+    guarantee = promised(table.schema, made, book is not None, allow_weak)
+    table.require_valid()
+    if isinstance(method, ChecksTable):
+        method.require_table(table, made)
+    if book is not None:
+        table.rehearse()
+    if book is None or any(event.is_formal for event in made.events):  # a plan with both kinds spends, too
+        entries = book.spend(table.schema.name, made.events) if book is not None else ()
+        with lost_on_failure(book, entries):
+            return carried_out(table, method, made, guarantee, randomness, rows, book, entries)
+    return _exposed(carried_out(table, method, made, guarantee, randomness, rows), book)
+
+
+def _exposed(made: Release, book: Ledger) -> Release:
+    """Record an exposure: it has no cost to check, and where its method failed on the rows nothing was exposed."""
+    entries = book.spend(made.schema.name, made.events)
+    return replace(made, entries=entries, account=book.account(made.schema.name), ledger=book)
+
+
+def carried_out(
+    table: Table,
+    method: Method,
+    made: Plan,
+    guarantee: Guarantee,
+    randomness: Randomness,
+    rows: int | None = None,
+    book: Ledger | None = None,
+    entries: Sequence[Entry] = (),
+) -> Release:
+    """Run a method whose plan was checked and whose cost is recorded: the one place where the data are touched."""
+    output = method.run(table, made, randomness, rows)
+    account = book.account(table.schema.name) if book is not None else None
+    model = output.model.promised(guarantee, made.events, randomness.stamp) if output.model is not None else None
+    tables = {names: to_frame(data, "arrow", randomness.stamp) for names, data in output.tables.items()}
+    return Release(
+        method=method,
+        schema=table.schema,
+        plan=made,
+        guarantee=guarantee,
+        events=made.events,
+        tables=tables,
+        single=output.single,
+        frame_kind=table.frame_kind,
+        randomness=randomness,
+        statistics=output.statistics,
+        confidential=output.confidential,
+        notes=(*made.notes, *output.notes),
+        entries=tuple(entries),
+        account=account,
+        model=model,
+        ledger=book,
+    )
+
+
+def _sound_seed(seed: int | None) -> int | None:
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PlanError(
+            f"seed must be a whole number of at least 0, found {seed!r}", next_step="leave it out for a release"
+        )
+    return seed
+
+
+def _table(subject: Any) -> Table:
+    from sfumato.table import Table
+
+    if isinstance(subject, Table):
+        return subject
+    raise TableError(
+        f"a {type(subject).__name__} is not a table with a schema",
+        next_step="read it first: table = sfumato.read(data, schema)",
+    )
+
+
+def _refuse_non_method(method: Any) -> None:
+    if not isinstance(method, Method) or isinstance(method, type):
+        raise PlanError(
+            f"{method!r} is not a method",
+            next_step="give an instance, for example Contingency(columns=['age'], epsilon=1.0)",
+        )
+
+
+def promised(schema: Schema, made: Plan, recorded: bool, allow_weak: bool = False) -> Guarantee:
+    """Return what a release by this plan promises; refuses what is too weak unless that is allowed by name."""
+    composed = promise_of(made.events)
+    needed = refuse_weak(composed.exact_epsilon, composed.exact_delta, allow_weak)
+    assumptions = (*composed.assumptions, *made.assumptions)
+    said = {"rows": schema.rows, "recorded": recorded, "assumptions": assumptions, "allowed_weak": needed}
+    return composed.model_copy(update=said)
+
+
+def describe_cost(made: Plan) -> str:
+    """Return the cost in a few words: epsilon, delta and adjacency."""
+    if made.epsilon is None or not all(event.is_formal for event in made.events):
+        return "an exposure: no formal guarantee"
+    delta = f", delta {float(exact(made.delta)):.3g}" if exact(made.delta) else ""
+    return f"epsilon {show(exact(made.epsilon))}{delta} under {made.adjacency}"

@@ -1,1 +1,0 @@
-"""Methods that release counts and tables, and the way every release goes."""

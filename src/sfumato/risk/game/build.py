@@ -1,0 +1,137 @@
+"""From a table and a method to a game: who the target is, and what the world without the target looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.errors import RiskError
+from sfumato.methods.counts.contingency import Contingency
+from sfumato.methods.counts.histogram import Histogram
+from sfumato.privacy.exact import exact
+from sfumato.privacy.randomness import Randomness
+from sfumato.release.method import Method, Output
+from sfumato.release.plan import Plan
+from sfumato.risk.game.count_pair import CountPair, CountTable, law_of
+from sfumato.risk.game.play import Playable
+from sfumato.risk.game.release_game import ReleaseGame
+from sfumato.risk.sight import Sight
+from sfumato.rows.coded import Remembered, Seen, Sees, require_sees
+from sfumato.schema import Schema
+from sfumato.table import Table, read
+
+Game = Playable
+COUNTED = (Histogram, Contingency)
+"""Methods whose release is nothing but the recorded noise on counts: their best attack is known exactly."""
+
+
+def as_game(
+    subject: Any,
+    method: Method | None = None,
+    target: int | None = None,
+    rows: int | None = None,
+    sees: Sees = "values",
+) -> Game:
+    """Return a game as it is, or make one from a table and a method."""
+    if isinstance(subject, Table):
+        if method is None:
+            raise RiskError("a table is attacked through a method", next_step="give a method: run(table, method)")
+        return game(subject, method, target, rows=rows, sees=sees)
+    if method is not None:
+        raise RiskError("a method needs a table", next_step="read one: sfumato.read(source, schema)")
+    return subject
+
+
+def game(
+    table: Table,
+    method: Method,
+    target: int | None = None,
+    replaced_by: int | None = None,
+    rows: int | None = None,
+    sees: Sees = "values",
+) -> Game:
+    """Return the game of one target: the method on this table, against the table without the target.
+
+    ``target`` is a row number from 0; without it the row that is furthest from all others is taken. Under replace the
+    row ``replaced_by`` stands in its place, the most different one unless said. Of released rows
+    the attacker ``sees`` values or bins; counts are counts of bins by nature. Nothing is released or recorded.
+    """
+    require_sees(sees)
+    plan = method.plan(table.schema, rows, "seeded")
+    table.require_valid()
+    private = _rows_of(table)
+    if private.num_rows < 2:
+        raise RiskError(f"{private.num_rows} rows are too few for a game", next_step="give a table with two rows")
+    within = Remembered.of(read(private, table.schema))
+    names = _names(method.run(within, plan, Randomness.of(0), rows), method, table.schema)
+    sight = Sight(table.schema, names, "bins" if method.makes == "counts" else sees)
+    people = sight.read(private)
+    who = _target(target, people, sight)
+    other = _other(replaced_by, who, people, sight) if table.schema.adjacency == "replace" else None
+    without = Remembered.of(read(_changed(private, who, other), table.schema))
+    if _is_counted(method):
+        return replace(_count_pair(method, plan, within, without), row=who)
+    known = people[[who] if other is None else [who, other]]
+    return ReleaseGame(method, plan, within, without, sight, known, rows, who)
+
+
+def _rows_of(table: Table) -> pa.Table:
+    raw = table.source.engine.table
+    return table.source.engine.aggregate(raw.select(*table.schema.names))
+
+
+def _is_counted(method: Method) -> bool:
+    return type(method) in COUNTED and not getattr(method, "synthetic", False)
+
+
+def _names(output: Output, method: Method, schema: Schema) -> tuple[str, ...]:
+    """Return the columns that a release is about; noisy numbers such as a curve may be about all of them."""
+    if method.makes == "values":
+        return schema.releasable
+    if method.makes == "rows":
+        return tuple(next(iter(output.tables.values())).column_names)
+    return tuple(dict.fromkeys(name for names in output.tables for name in names))
+
+
+def _target(target: int | None, people: Seen, sight: Sight) -> int:
+    if target is None:
+        return sight.most_exposed(people.points, np.random.default_rng(0))
+    return _row(target, len(people), "target")
+
+
+def _row(number: int, rows: int, what: str) -> int:
+    if isinstance(number, bool) or not 0 <= number < rows:
+        raise RiskError(f"{what} {number!r} is not a row: there are rows 0 to {rows - 1}", next_step=f"choose {what}")
+    return int(number)
+
+
+def _other(replaced_by: int | None, who: int, people: Seen, sight: Sight) -> int:
+    apart = sight.between(people.points[[who]], people.points)[0]
+    other = int(apart.argmax()) if replaced_by is None else _row(replaced_by, len(people), "replaced_by")
+    if apart[other] == 0:
+        raise RiskError(
+            f"rows {who} and {other} are the same in this release, so that there is nothing to tell apart",
+            next_step="choose rows that differ in the released columns",
+        )
+    return other
+
+
+def _changed(rows: pa.Table, who: int, other: int | None) -> pa.Table:
+    middle: Sequence[pa.Table] = [] if other is None else [rows.slice(other, 1)]
+    return pa.concat_tables([rows.slice(0, who), *middle, rows.slice(who + 1)])
+
+
+def _count_pair(method: Any, plan: Plan, within: Table, without: Table) -> CountPair:
+    sets = method.measurement().sets
+    parts = [(event.kind, part.scale) for event in plan.events for part in event.parts]
+    before, after = without.marginals(sets), within.marginals(sets)
+    tables = tuple(
+        CountTable(before[names].ravel(), after[names].ravel(), law_of(kind, scale))
+        for names, (kind, scale) in zip(sets, parts, strict=True)
+    )
+    epsilon, delta = float(exact(plan.epsilon or "0")), float(exact(plan.delta))
+    return CountPair(tables, epsilon, delta, clamped=method.nonnegative, title=method.name)

@@ -1,0 +1,1 @@
+"""Keeping rules: one system for every method that draws rows."""

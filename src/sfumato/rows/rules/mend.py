@@ -1,0 +1,173 @@
+"""Broken rows are mended column by column, by construction: a fixed number of passes, never a draw until it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.rows.draw import Values
+from sfumato.rows.rules.candidates import Pool, options_of
+from sfumato.rows.rules.clauses import Bundle, names_said_missing
+from sfumato.schema.rules import Rule
+
+PASSES = 3
+"""Times that the clauses of a bundle are walked, for mending one may make room for another."""
+CHUNK = 1 << 17
+Index = NDArray[np.int64]
+BROKEN_COST = 8.0
+"""Cost of each clause that stays broken: more than any change of a value."""
+
+
+@dataclass
+class Block:
+    """Rows under repair, and which clauses (first axis) each of them keeps."""
+
+    bundle: Bundle
+    values: Values
+    kept: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, bundle: Bundle, values: Values) -> Block:
+        """Take rows under repair; they are changed in place."""
+        return cls(bundle, values, bundle.kept(values))
+
+    @property
+    def whole(self) -> NDArray[np.bool_]:
+        """Which rows keep every clause."""
+        return np.asarray(self.kept.all(axis=0))
+
+
+def mend(block: Block, pool: Pool) -> None:
+    """Mend rows in place. Values in the wrong order are swapped; else the column that a clause names last changes.
+
+    A column goes missing only where the clause asks about it, or, in a second round, where nothing else helps.
+    """
+    _swap_in_order(block)
+    turns = _turns(block.bundle)
+    for anywhere in (False, True):
+        for _ in range(PASSES):
+            for turn in turns:
+                _change(block, turn, anywhere or turn.asked, pool)
+
+
+class Turn(NamedTuple):
+    """One column, and the clauses for whose sake it changes at this turn; ``asked``: they ask whether it is missing."""
+
+    name: str
+    asked: bool
+    clauses: NDArray[np.int64]
+
+
+def _turns(bundle: Bundle) -> list[Turn]:
+    """Return the turns: what clauses name last comes first, and all clauses that share a turn are served at once."""
+    found: dict[tuple[int, str, bool], list[int]] = {}
+    for index, clause in enumerate(bundle.clauses):
+        asked = names_said_missing(clause)
+        for rank, name in enumerate(reversed(clause.columns)):
+            found.setdefault((rank, name, name in asked), []).append(index)
+    ranked = sorted(found.items(), key=lambda item: item[0][0])
+    return [Turn(name, asked, np.array(clauses)) for (_, name, asked), clauses in ranked]
+
+
+def _change(block: Block, turn: Turn, may_miss: bool, pool: Pool) -> None:
+    """Change one column where a clause of the turn is broken, if some value keeps that clause and breaks no other."""
+    broken = np.flatnonzero(~block.kept[turn.clauses].all(axis=0))
+    step = max(CHUNK // len(block.kept), 256)
+    for start in range(0, len(broken), step):
+        rows = broken[start : start + step]
+        target = turn.clauses[block.kept[np.ix_(turn.clauses, rows)].argmin(axis=0)]
+        _change_rows(block, turn.name, rows, target, may_miss, pool)
+
+
+def _change_rows(block: Block, name: str, rows: Index, target: Index, may_miss: bool, pool: Pool) -> None:
+    near = {n: (data[rows, None], missing[rows, None]) for n, (data, missing) in block.values.items()}
+    options = options_of(block.bundle, near, name, may_miss, pool)
+    concerned = np.flatnonzero(block.bundle.naming(name))
+    after = block.bundle.kept({**near, name: (options.values, options.missing)}, naming=name)
+    after = np.broadcast_to(after, (len(concerned), *options.cost.shape))
+    before = block.kept[np.ix_(concerned, rows)][:, :, None]
+    each = np.arange(len(rows))
+    harmless = (after | ~before).all(axis=0) & after[np.searchsorted(concerned, target), each]
+    score = np.where(harmless, (~after).sum(axis=0) * BROKEN_COST + options.cost, np.inf)
+    best = score.argmin(axis=1)
+    found = np.flatnonzero(np.isfinite(score[each, best]))
+    changed, choice = rows[found], best[found]
+    data, missing = block.values[name]
+    data[changed] = np.broadcast_to(options.values, score.shape)[found, choice]
+    missing[changed] = np.broadcast_to(options.missing, score.shape)[found, choice]
+    block.kept[np.ix_(concerned, changed)] = after[:, found, choice]
+
+
+class Edge(NamedTuple):
+    """One column that a clause wants below another."""
+
+    clause: Rule
+    lower: str
+    upper: str
+
+
+class _Orders:
+    """An algebra that finds comparisons of one column with another."""
+
+    def column(self, name: str) -> Any:
+        return name
+
+    def literal(self, value: Any) -> Any: ...
+    def arithmetic(self, operator: str, left: Any, right: Any) -> Any: ...
+
+    def compare(self, operator: str, left: Any, right: Any) -> Any:
+        if left is None or right is None or operator in ("==", "!="):
+            return []
+        return [(left, right) if operator.startswith("<") else (right, left)]
+
+    def conjunction(self, left: Any, right: Any) -> Any:
+        return left + right
+
+    def disjunction(self, left: Any, right: Any) -> Any:
+        return left + right
+
+    def negation(self, operand: Any) -> Any:
+        return []  # a premise: what follows from it is to be mended, not the premise
+
+    def is_missing(self, operand: Any) -> Any:
+        return []
+
+
+def _edges(bundle: Bundle) -> Iterator[Edge]:
+    for clause in bundle.clauses:
+        for lower, upper in clause.evaluate(_Orders(), bundle.columns):
+            kinds = {bundle.columns[lower].kind, bundle.columns[upper].kind}
+            if len(kinds) == 1 and bundle.columns[lower].is_ordered:
+                yield Edge(clause, lower, upper)
+
+
+def _swap_in_order(block: Block) -> None:
+    """Swap values that stand in the wrong order, along chains too: within a shared cell that is the right law.
+
+    Two values drawn alike from one cell, sorted, are two values drawn from that cell given their order.
+    """
+    edges = list(_edges(block.bundle))
+    if not edges:
+        return
+    swapped = {name: (data.copy(), missing.copy()) for name, (data, missing) in block.values.items()}
+    for _ in edges:
+        for edge in edges:
+            _swap(block.bundle, swapped, edge)
+    kept = block.bundle.kept(swapped)
+    better = (kept | ~block.kept).all(axis=0) & (kept & ~block.kept).any(axis=0)
+    block.kept[:, better] = kept[:, better]
+    for name, (data, missing) in swapped.items():
+        block.values[name][0][better] = data[better]
+        block.values[name][1][better] = missing[better]
+
+
+def _swap(bundle: Bundle, values: Values, edge: Edge) -> None:
+    (lower, lower_missing), (upper, upper_missing) = values[edge.lower], values[edge.upper]
+    wrong = ~edge.clause.keeps(values, bundle.columns) & (lower > upper) & ~lower_missing & ~upper_missing
+    wrong &= upper >= bundle.columns[edge.lower].numeric_bounds[0]
+    wrong &= lower <= bundle.columns[edge.upper].numeric_bounds[1]
+    lower[wrong], upper[wrong] = upper[wrong], lower[wrong]

@@ -1,0 +1,121 @@
+"""Reading a schema from TOML, with every problem listed at once. What is read checks itself."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from sfumato.errors import SchemaError
+from sfumato.schema import Schema
+from sfumato.schema.column import Column
+from sfumato.schema.rules import Rule
+from sfumato.schema.schema_checks import name_problems, person_problems, rule_problems, table_problems
+
+TABLE_KEYS = ("name", "adjacency", "rows", "draft", "person", "rows_per_person")
+COLUMN_KEYS = (
+    "kind",
+    "bounds",
+    "values",
+    "edges",
+    "bins",
+    "missing",
+    "role",
+    "unit",
+    "outside",
+    "description",
+)
+
+
+def parse_schema(text: str, origin: str) -> Schema:
+    """Read a schema from TOML text, raising one :class:`SchemaError` that lists every problem."""
+    reader = _Reader(_document(text, origin))
+    schema = reader.schema()
+    if schema is None:
+        count = len(reader.problems)
+        raise SchemaError(
+            f"{origin} has {count} problem{'s' if count != 1 else ''}",
+            reader.problems,
+            "mend the schema; docs/schema.md lists every key",
+        )
+    return schema
+
+
+def _document(text: str, origin: str) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise SchemaError(
+            f"{origin} is nested too deep", next_step="no key of a schema nests; see docs/schema.md"
+        ) from error
+    except (ValueError, TypeError, AttributeError) as error:  # TOML's own error, and numbers of thousands of digits
+        raise SchemaError(f"{origin} is not valid TOML: {error}", next_step="mend the TOML at that place") from error
+
+
+@dataclass
+class _Reader:
+    document: Mapping[str, Any]
+    problems: list[str] = field(default_factory=list[str])
+
+    def schema(self) -> Schema | None:
+        self.unknown_keys("schema", self.document, ("table", "columns", "rules"))
+        columns = {name: self.column(name, body) for name, body in self.section("columns").items()}
+        facts = self.table_facts(self.section("table"))
+        rules = self.rules()
+        self.problems += table_problems(facts) + name_problems(tuple(columns))
+        self.problems += person_problems(facts["person"], columns) + rule_problems(rules, columns)
+        if self.problems:
+            return None
+        return Schema(columns=tuple(column for column in columns.values() if column), rules=rules, **facts)
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        body = self.document.get(name, {})
+        if isinstance(body, Mapping):
+            return cast("Mapping[str, Any]", body)
+        self.problems.append(f"[{name}] must be a section, found {str(body)[:60]!r}")
+        return {}
+
+    def unknown_keys(self, where: str, body: Mapping[str, Any], known: Sequence[str]) -> None:
+        for key in body:
+            if key not in known:
+                self.problems.append(f"{where}: unknown key {key!r}; known are {', '.join(known)}")
+
+    def table_facts(self, table: Mapping[str, Any]) -> dict[str, Any]:
+        self.unknown_keys("[table]", table, TABLE_KEYS)
+        return {
+            "name": table.get("name"),
+            "adjacency": table.get("adjacency", "add-remove"),
+            "rows": table.get("rows"),
+            "person": table.get("person"),
+            "rows_per_person": table.get("rows_per_person", 1),
+            "is_draft": table.get("draft", False),
+        }
+
+    def rules(self) -> tuple[Rule, ...]:
+        entries = self.document.get("rules", [])
+        if not isinstance(entries, list):
+            self.problems.append('rules: write [[rules]] with check = "..."')
+            return ()
+        return tuple(rule for entry in cast("list[Any]", entries) if (rule := self.rule(entry)))
+
+    def rule(self, entry: Any) -> Rule | None:
+        body = cast("Mapping[str, Any]", entry) if isinstance(entry, Mapping) else {}
+        if not isinstance(body.get("check"), str):
+            self.problems.append('[[rules]]: each rule needs check = "..."')
+            return None
+        self.unknown_keys(f"rule {body['check']!r}", body, ("check",))
+        return Rule(body["check"])
+
+    def column(self, name: str, body: Any) -> Column | None:
+        if not isinstance(body, Mapping):
+            self.problems.append(f"column {name}: write a section [columns.{name}]")
+            return None
+        facts = cast("Mapping[str, Any]", body)
+        self.unknown_keys(f"column {name}", facts, COLUMN_KEYS)
+        known: Any = {key: fact for key, fact in facts.items() if key in COLUMN_KEYS}
+        try:
+            return Column(name, known.pop("kind", None), **known)
+        except SchemaError as error:
+            self.problems += error.problems
+            return None

@@ -1,0 +1,210 @@
+"""The public schema of a table: what may be said about its columns before anyone looks at the rows."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self, cast
+
+from sfumato.errors import DraftSchemaError, SchemaError
+from sfumato.registry import OFFERED, found
+from sfumato.schema.column import Column
+from sfumato.schema.rules import Rule
+from sfumato.schema.schema_checks import name_problems, person_problems, rule_problems, table_problems
+
+Adjacency = Literal["add-remove", "replace"]
+MOST_NAMED = 50
+"""Columns that a message lists."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Public facts about a table. Load one from TOML, or draft one from data and confirm it.
+
+    ``adjacency`` says what the guarantee hides: "add-remove" (the presence of one row, or of one person where
+    ``person`` names a column) or "replace" (the content of one row; the number of rows is public). Facts that do not go
+    together are refused, all of them at once.
+
+    >>> schema = Schema.parse('''
+    ... [table]
+    ... name = "people"
+    ... [columns.sex]
+    ... kind = "category"
+    ... values = ["f", "m"]
+    ... ''')
+    >>> schema.adjacency, schema["sex"].size
+    ('add-remove', 2)
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    adjacency: Adjacency = "add-remove"
+    rows: int | None = None
+    person: str | None = None
+    rows_per_person: int = 1
+    is_draft: bool = False
+    rules: tuple[Rule, ...] = ()
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        problems = self._shape_problems()
+        if not problems:
+            for key in ("columns", "rules", "notes"):
+                object.__setattr__(self, key, tuple(getattr(self, key)))
+            facts = {item.name: getattr(self, item.name) for item in dataclasses.fields(Schema)}
+            problems = table_problems(facts) + name_problems(self.names)
+            problems += person_problems(self.person, self._by_name) + rule_problems(self.rules, self._by_name)
+        if problems:
+            headline = f"the facts about table {self.name!r} do not go together: {len(problems)} of them"
+            raise SchemaError(headline, problems, "correct them; docs/schema.md lists every fact")
+
+    def _shape_problems(self) -> list[str]:
+        """Return what is not even a list of the right things."""
+        wanted = {
+            "columns": (Column, "columns"),
+            "rules": (Rule, "rules: Rule('start <= end')"),
+            "notes": (str, "texts"),
+        }
+        return [
+            f"{key} needs a list of {words}"
+            for key, (kind, words) in wanted.items()
+            if not isinstance(given := getattr(self, key), list | tuple)
+            or not all(isinstance(item, kind) for item in cast("Iterable[Any]", given))
+        ]
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a schema from a TOML file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, ValueError, TypeError) as error:
+            raise SchemaError(
+                f"cannot read the schema {str(path)!r}: {_reason(error)}",
+                next_step="give the path of a TOML schema, or make one with 'sfumato schema draft DATA'",
+            ) from error
+        return cls.parse(text, origin=str(path))
+
+    @classmethod
+    def parse(cls, text: str, origin: str = "schema") -> Self:
+        """Read a schema from TOML text; every problem is reported at once."""
+        from sfumato.schema.reader import parse_schema
+
+        return cast("Self", parse_schema(text, origin))
+
+    @classmethod
+    def draft(cls, source: Any, name: str | None = None, delimiter: str | None = None) -> Self:
+        """Propose a schema from data. The proposal leaks: it is a draft until :meth:`confirm`."""
+        return cast("Self", found(OFFERED["Schema.draft"])(source, name=name, delimiter=delimiter))
+
+    def confirm(self) -> Self:
+        """Return the schema as confirmed: the custodian vouches that every fact in it is public knowledge."""
+        return dataclasses.replace(self, is_draft=False, notes=())
+
+    def save(self, path: str | Path) -> Path:
+        """Write the schema as TOML and return the path; a draft tells true values, so only its owner may read it."""
+        target, text = Path(path), self.to_toml()
+        try:
+            if self.is_draft:
+                _hide(target)
+            target.write_text(text, encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise SchemaError(
+                f"cannot write the schema to {str(path)!r}: {_reason(error)}", next_step="choose another place"
+            ) from error
+        return target
+
+    def to_toml(self) -> str:
+        """Return the schema as TOML text."""
+        from sfumato.schema.writer import format_schema
+
+        return format_schema(self)
+
+    def __getitem__(self, name: str) -> Column:
+        column = self._by_name.get(name)
+        if column is not None:
+            return column
+        raise SchemaError(
+            f"table {self.name!r} has no column {name!r}",
+            next_step=f"use one of: {', '.join(self.names[:MOST_NAMED])}",
+        )
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Column names in the order of the schema."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def releasable(self) -> tuple[str, ...]:
+        """Columns that a release may carry: all but identifiers and the person column."""
+        return tuple(c.name for c in self.columns if c.role != "identifier" and c.name != self.person)
+
+    def with_role(self, role: str) -> tuple[str, ...]:
+        """Return the names of the columns that play a role."""
+        return tuple(column.name for column in self.columns if column.role == role)
+
+    def shape(self, names: Iterable[str]) -> tuple[int, ...]:
+        """Return the number of codes of each named column: the shape of their contingency table."""
+        return tuple(self[name].size for name in names)
+
+    def replace_columns(self, changes: Mapping[str, Mapping[str, Any]]) -> Self:
+        """Return a copy in which the named columns have new facts (how a custodian corrects a draft)."""
+        problems = [f"column {name!r} is not in the schema" for name in changes if name not in self]
+        columns: list[Column] = []
+        for column in self.columns:
+            try:
+                columns.append(dataclasses.replace(column, **changes.get(column.name, {})))
+            except SchemaError as error:
+                problems += error.problems
+            except TypeError:
+                known = ", ".join(item.name for item in dataclasses.fields(Column))
+                problems.append(
+                    f"column {column.name}: unknown fact among {', '.join(changes[column.name])}; use {known}"
+                )
+        if problems:
+            raise SchemaError(
+                f"the columns of table {self.name!r} cannot be changed so", problems, "correct the changes"
+            )
+        return dataclasses.replace(self, columns=tuple(columns))
+
+    def require_confirmed(self) -> None:
+        """Refuse a draft: bounds and categories that were learned from the rows give those rows away."""
+        if not self.is_draft:
+            return
+        raise DraftSchemaError(
+            f"the schema of table {self.name!r} is a draft: its bounds and categories were learned from the private "
+            "rows, and publishing anything shaped by them would leak (the largest income, a rare diagnosis)",
+            next_step="replace what is not public knowledge, then run 'sfumato schema confirm SCHEMA'",
+        )
+
+
+def _hide(path: Path) -> None:
+    """Make an empty file that only its owner may read, before anything stands in it."""
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    if isinstance(error, ValueError):  # NUL or half characters
+        return "that is no path"
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -1,0 +1,98 @@
+"""Writing a schema as TOML, with the comments that a draft carries."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from sfumato.schema import Schema
+from sfumato.schema.column import Column
+
+DRAFT_COMMENTS = ("# DRAFT:", "# income, a rare diagnosis", "# left out:", "# look at:")
+"""How the comments begin that a draft carries."""
+BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+DRAFT_LINE = re.compile(r"\s*draft\s*=\s*true\s*(#.*)?")
+
+
+def confirm_text(text: str) -> str:
+    """Take the draft mark and the draft's warnings out of a schema's text; every other line stays as it is."""
+    lines = [line for line in text.splitlines(keepends=True) if not line.startswith(DRAFT_COMMENTS)]
+    if sum(bool(DRAFT_LINE.fullmatch(line)) for line in lines) == 1:
+        return "".join(line for line in lines if not DRAFT_LINE.fullmatch(line)).lstrip("\n")
+    return _without_draft_key("".join(lines).lstrip("\n"))
+
+
+def _without_draft_key(text: str) -> str:
+    """Take the key out wherever it stands, also in forms that a draft does not write."""
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    table: Any = document["table"]
+    table.pop("draft", None)
+    return tomlkit.dumps(document)
+
+
+def format_schema(schema: Schema) -> str:
+    """Write a schema as TOML; a draft carries comments that say what to look at.
+
+    Arrays are joined as text: a library that keeps every element as a node of its own needs hours for a million.
+    """
+    notes = "".join(f"# {_one_line(note)}\n" for note in schema.notes)
+    sections = [notes] if notes else []
+    sections.append(_section("[table]", _table_facts(schema)))
+    sections += [_section(f"[columns.{_key(column.name)}]", _column_facts(column)) for column in schema]
+    sections += [_section("[[rules]]", {"check": rule.check}) for rule in schema.rules]
+    return "\n".join(sections)
+
+
+def _section(header: str, facts: Mapping[str, Any]) -> str:
+    return "\n".join([header, *(f"{key} = {_value(fact)}" for key, fact in facts.items())]) + "\n"
+
+
+def _key(name: str) -> str:
+    return name if BARE_KEY.fullmatch(name) else _value(name)
+
+
+def _value(value: Any) -> str:
+    """Return a fact as TOML writes it: JSON's form, but for dates and for the one control character JSON lets pass."""
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, list) and value and isinstance(value[0], dt.date):
+        return f"[{', '.join(day.isoformat() for day in cast('list[dt.date]', value))}]"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")
+
+
+def _one_line(note: str) -> str:
+    return "".join(_printable(note))
+
+
+def _printable(note: str) -> Iterator[str]:
+    """Yield the characters of a comment; line breaks and other control characters as their escapes."""
+    for character in note:
+        yield character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+
+
+def _table_facts(schema: Schema) -> dict[str, Any]:
+    facts: dict[str, Any] = {"name": schema.name, "adjacency": schema.adjacency}
+    if schema.rows is not None:
+        facts["rows"] = schema.rows
+    if schema.person is not None:
+        facts |= {"person": schema.person, "rows_per_person": schema.rows_per_person}
+    return facts | ({"draft": True} if schema.is_draft else {})
+
+
+def _column_facts(column: Column) -> dict[str, Any]:
+    facts: dict[str, Any] = {"kind": column.kind}
+    for key in ("bounds", "values", "edges"):
+        value = getattr(column, key)
+        if value is not None:
+            facts[key] = list(value)
+    for key in ("bins", "role", "unit", "description"):
+        if getattr(column, key) is not None:
+            facts[key] = getattr(column, key)
+    if column.missing:
+        facts["missing"] = True
+    return facts | ({"outside": column.outside} if column.outside != "refuse" else {})

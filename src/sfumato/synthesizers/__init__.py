@@ -1,1 +1,0 @@
-"""Methods that release rows made one by one, not drawn from a table of counts."""

@@ -1,1 +1,0 @@
-"""Two-stage synthesis for prediction: inputs that keep their distribution, then outputs predicted from them."""

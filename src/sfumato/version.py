@@ -1,0 +1,3 @@
+"""The version of this package, in one place that everything may read."""
+
+__version__ = "0.2.0"

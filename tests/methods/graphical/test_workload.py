@@ -1,0 +1,111 @@
+"""Workloads: what is asked for, what may be measured for it, and what is refused by name."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.errors import PlanError
+from sfumato.methods.graphical.choosing import workload as workloads
+from sfumato.methods.graphical.choosing.workload import WHOLE, candidates, largest_set, sound_workload, wanted_sets
+
+NAMES = ("age", "sex", "ward", "dose")
+
+
+@pytest.mark.parametrize(
+    ("workload", "epsilon", "ways"), [("2-way", 9, 2), ("3-way", 0.1, 3), ("auto", "1.99", 2), ("auto", 2, 3)]
+)
+def test_names_ask_for_all_sets_of_a_size(workload, epsilon, ways):
+    assert wanted_sets(workload, NAMES, epsilon) == dict.fromkeys(combinations(range(4), ways), 1.0)
+    assert largest_set(workload, epsilon) == ways
+
+
+def test_no_set_is_larger_than_the_table():
+    assert wanted_sets("3-way", NAMES[:2], 9) == wanted_sets("auto", NAMES[:2], 9) == {(0, 1): 1.0}
+
+
+def test_auto_stays_with_pairs_where_triples_are_too_many():
+    names = [f"c{i}" for i in range(60)]
+    assert max(map(len, wanted_sets("auto", names, 5))) == 2
+    with pytest.raises(PlanError, match=r"at most 20,000 can be weighed"):
+        candidates(wanted_sets("3-way", names, 5))
+
+
+SAME = [
+    {("sex", "age"): 2, ("ward",): "0.5"},
+    {("age", "sex"): 2.0, ("ward",): 0.5},
+    [(("sex", "age"), 2), (("ward",), "1/2")],
+    [[["sex", "age"], 2], [["ward"], 0.5]],
+]
+
+
+@pytest.mark.parametrize("workload", SAME)
+def test_sets_with_weights_can_be_written_in_many_ways(workload):
+    assert wanted_sets(workload, NAMES, 1) == {(0, 1): 2.0, (2,): 0.5}
+    assert sound_workload(sound_workload(workload)) == sound_workload(workload)
+
+
+@pytest.mark.parametrize(
+    "workload", [[["sex", "age"], ["ward"]], (("age", "sex"), ("ward",)), [("sex", "age"), ["ward"]]]
+)
+def test_sets_without_weights_count_alike(workload):
+    assert wanted_sets(workload, NAMES, 1) == {(0, 1): 1.0, (2,): 1.0}
+    assert largest_set(sound_workload(workload), 9) == 2
+
+
+BAD = [
+    ("5-way", "'5-way' is unknown"),
+    (5, "5 is not a list"),
+    (None, "None is not a list"),
+    ([], "it is empty"),
+    (["age", "sex"], "'age' is not a list"),
+    ({"age": 1}, "'age' is not a list"),
+    ([[]], "an empty set"),
+    ([["age", "age"]], "age x age: name 1 to 4 columns, each once"),
+    ([["age", "sex", "ward", "dose", "x"]], "name 1 to 4 columns"),
+    ({("age", "sex"): 0}, "age x sex: the weight must be above 0"),
+    ({("age", "sex"): "x"}, "age x sex: the weight must be a finite number"),
+    ({("age", "sex"): float("nan")}, "finite"),
+    ({("age",): 1, ("age", "sex"): -1}, "age x sex: the weight"),
+    ({("age", "sex"): 1, ("sex", "age"): 3}, "a column set is listed twice"),
+    ([3], "3 is not a list"),
+]
+
+
+@pytest.mark.parametrize(("workload", "says"), BAD)
+def test_what_is_no_workload_is_refused_by_name(workload, says):
+    with pytest.raises(PlanError, match=says) as caught:
+        sound_workload(workload)
+    assert caught.value.next_step
+
+
+def test_all_missing_columns_are_named_at_once():
+    with pytest.raises(PlanError, match="no synthesised column 'income'") as caught:
+        wanted_sets([["age", "income"], ["town", "sex"]], NAMES, 1)
+    assert len(caught.value.problems) == 2
+    assert "age, sex, ward, dose" in caught.value.next_step
+
+
+sets = st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True).map(lambda c: tuple(sorted(c)))
+
+
+@settings(deadline=None)
+@given(st.dictionaries(sets, st.floats(0.01, 100), min_size=1, max_size=8))
+def test_candidates_are_the_subsets_with_the_weights_of_aim(wanted):
+    """Weight of r: the sum over wanted sets s of w_s |r and s|, as a whole number, the largest being WHOLE."""
+    found = candidates(wanted)
+    subsets = {part for s in wanted for size in range(1, len(s) + 1) for part in combinations(s, size)}
+    assert set(found) == subsets
+    raw = {r: sum(weight * len(set(r) & set(s)) for s, weight in wanted.items()) for r in subsets}
+    for r, weight in found.items():
+        assert isinstance(weight, int) and weight >= 1
+        assert weight == pytest.approx(max(1, WHOLE * raw[r] / max(raw.values())), abs=0.51)
+
+
+def test_too_many_candidates_are_refused(monkeypatch):
+    monkeypatch.setattr(workloads, "MOST_CANDIDATES", 5)
+    with pytest.raises(PlanError, match=r"6 tables, at most 5 .*\nNext step: use fewer columns; aim also"):
+        candidates({(0, 1): 1.0, (1, 2): 1.0, (3,): 1.0})

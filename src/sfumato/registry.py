@@ -25,6 +25,13 @@ REGISTRY: dict[str, str] = {
 }
 """Name on the command line -> module and class; every class here is also ``sfumato.<class>``."""
 
+PUBLISHED: dict[str, str] = {}
+"""What papers printed, beside the formal method of the same name: ``NAME-as-published`` -> module and class.
+
+Each is also ``sfumato.<formal class>.as_published`` and ``sfumato release --method NAME --as-published``.
+"""
+AS_PUBLISHED = "-as-published"
+
 OFFERED: dict[str, str] = {
     "Schema.draft": "sfumato.table.draft:draft_schema",
     "Release.save": "sfumato.report.bundle:save_bundle",

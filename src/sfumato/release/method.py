@@ -12,7 +12,7 @@ from sfumato.errors import PlanError
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.randomness import Randomness
-from sfumato.registry import REGISTRY, found
+from sfumato.registry import PUBLISHED, REGISTRY, found
 from sfumato.release.plan import Plan
 from sfumato.schema import Schema
 
@@ -134,16 +134,27 @@ class MethodInfo:
     cls: type[Method]
 
 
+def home_of(name: str) -> str | None:
+    """Return where a method lives, as ``module:class``; None for a name that is not registered."""
+    return REGISTRY.get(name, PUBLISHED.get(name))
+
+
 def method_class(name: str) -> type[Method]:
-    """Return a method's class by its registered name."""
-    if name not in REGISTRY:
+    """Return a method's class by its registered name; what a paper printed is ``NAME-as-published``."""
+    home = home_of(name)
+    if home is None:
         raise PlanError(f"there is no method {name!r}", next_step=f"use one of: {', '.join(REGISTRY)}")
-    return found(REGISTRY[name])
+    return found(home)
 
 
 def methods() -> dict[str, MethodInfo]:
     """Return every registered method with its parameters."""
     return {name: _info(method_class(name)) for name in REGISTRY}
+
+
+def published_methods() -> dict[str, MethodInfo]:
+    """Return what papers printed: exposures, each beside a formal method (``NAME-as-published``)."""
+    return {name: _info(method_class(name)) for name in PUBLISHED}
 
 
 def _info(cls: type[Method]) -> MethodInfo:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from sfumato.registry import REGISTRY
-from sfumato.release.method import method_class
+from sfumato.release.method import home_of, method_class
 from sfumato.report.bundle import DOCUMENT, REPORT, SCRIPT
 from sfumato.report.document import ReleaseDocument, versions
 from sfumato.report.html import public_page
@@ -47,9 +46,9 @@ def method_problems(document: ReleaseDocument) -> Iterator[str]:
     if not is_this_version(document):
         return
     said = document.method
-    if said.name not in REGISTRY:
+    if home_of(said.name) is None:
         yield f"the method {said.name!r} is not one of sfumato's, so nothing that it states can be checked"
-    elif REGISTRY[said.name] != f"{said.module}:{said.class_name}":
+    elif home_of(said.name) != f"{said.module}:{said.class_name}":
         home = f"{said.module}:{said.class_name}"
         yield f"the method {said.name!r} does not live in {home}: {SCRIPT} would run other code"
     else:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-import sfumato.methods.graphical.mixture.draw as drawing
 from methods.graphical.brute_force import summed
 from sfumato.errors import MissingExtra, PlanError
+from sfumato.methods.graphical.mixture import draw as drawing
 from sfumato.methods.graphical.mixture.fit import BLOCK, descend
 from sfumato.methods.graphical.mixture.model import MixtureModel, fit_mixture
 from sfumato.methods.graphical.mixture.objective import Problem, recentred, shares, value_and_gradient

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -14,24 +13,29 @@ import pytest
 
 import sfumato
 from sfumato import Ledger, Schema
-from sfumato.errors import BudgetExceeded, DraftSchemaError, PlanError, SfumatoError, TableError
+from sfumato.cli.arguments import build_method
+from sfumato.errors import BudgetExceeded, DraftSchemaError, LedgerError, PlanError, SfumatoError, TableError
 from sfumato.privacy import noise
 from sfumato.privacy.accounting.event import Event
-from sfumato.release.method import Method, MethodInfo
+from sfumato.registry import AS_PUBLISHED
+from sfumato.release.method import Method, MethodInfo, parameters_of, published_methods
 from sfumato.report.document import released_schema
 
-METHODS = list(sfumato.methods().values())
+METHODS = [*sfumato.methods().values(), *published_methods().values()]
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One way to run a method: its example, or the example of its form without a guarantee."""
+    """A registered method, or what a paper printed beside it, as its own example runs it."""
 
     info: MethodInfo
-    make: Callable[[Schema], Method]
 
-    def formal(self, schema) -> bool:
-        return all(event.is_formal for event in sfumato.plan(schema, self.make(schema)).events)
+    def make(self, schema: Schema) -> Method:
+        return self.info.cls.example(schema)
+
+    @property
+    def formal(self) -> bool:
+        return bool(self.info.formal)
 
     def columns(self, schema) -> list[str]:
         method = self.make(schema)
@@ -39,14 +43,7 @@ class Case:
 
 
 def cases() -> list:
-    """Every registered method, and what it can do without a guarantee."""
-    found = [(info.name, Case(info, info.cls.example)) for info in METHODS]
-    found += [
-        (f"{info.name}, published", Case(info, info.cls.published_example))
-        for info in METHODS
-        if hasattr(info.cls, "published_example")
-    ]
-    return [pytest.param(case, id=name) for name, case in found]
+    return [pytest.param(Case(info), id=info.name) for info in METHODS]
 
 
 each_method = pytest.mark.parametrize("case", cases())
@@ -80,6 +77,7 @@ def test_plans_from_the_schema_alone(case: Case, schema):
     assert made.memory_bytes > 0
     assert made.adjacency == schema.adjacency
     assert made.events
+    assert all(event.is_formal == case.formal for event in made.events)
     assert json.loads(made.model_dump_json())["table"] == schema.name
 
 
@@ -106,7 +104,7 @@ def test_schema_bounds_and_rules_are_kept(case: Case, frame, schema):
         elif case.info.makes == "rows":
             assert list(data.columns) == case.columns(schema)
             left_out = {**made.statistics, **made.confidential}.get("rows_left_out_for_rules", 0)
-            assert len(data) == (400 if case.formal(schema) else len(frame) - left_out)
+            assert len(data) == (400 if case.formal else len(frame) - left_out)
             assert sfumato.read(data, released_schema(schema, data.columns)).check() == ()
         else:
             labelled = [c for c in data.columns if c != "count"]
@@ -140,7 +138,8 @@ def test_seeded_runs_are_stamped(case: Case, frame, schema):
 
 
 @each_method
-def test_the_event_is_recorded_before_noise_is_drawn(case: Case, frame, schema, ledger, monkeypatch):
+def test_nothing_is_handed_out_that_is_not_recorded(case: Case, frame, schema, ledger, monkeypatch):
+    """A formal event is recorded before noise is drawn; an exposure, which has no budget to lose, before it leaves."""
     recorded_when_drawing: list[int] = []
     true_add = noise._add
 
@@ -148,12 +147,20 @@ def test_the_event_is_recorded_before_noise_is_drawn(case: Case, frame, schema, 
         recorded_when_drawing.append(len(ledger.history(schema.name)))
         return true_add(*arguments)
 
-    if not case.formal(schema):
-        pytest.skip("an exposure draws no noise of its own")
     monkeypatch.setattr(noise, "_add", spying)
     made = sfumato.release(sfumato.read(frame, schema), case.make(schema), ledger=ledger)
-    assert recorded_when_drawing
-    assert min(recorded_when_drawing) == len(made.events) == len(ledger.history(schema.name))
+    assert bool(recorded_when_drawing) == case.formal
+    assert all(count == len(made.events) for count in recorded_when_drawing)
+    assert len(made.events) == len(ledger.history(schema.name))
+
+    def broken(*arguments, **named):
+        raise LedgerError("the ledger cannot be written", next_step="mend it")
+
+    monkeypatch.setattr(Ledger, "spend", broken)
+    recorded_when_drawing.clear()
+    with pytest.raises(LedgerError):
+        sfumato.release(sfumato.read(frame, schema), case.make(schema), ledger=ledger)
+    assert not recorded_when_drawing
 
 
 @each_method
@@ -161,7 +168,7 @@ def test_the_ledger_holds_what_the_release_says(case: Case, frame, schema, ledge
     made = sfumato.release(sfumato.read(frame, schema), case.make(schema), ledger=ledger)
     assert tuple(entry.event for entry in ledger.history(schema.name)) == made.events
     assert made.guarantee.recorded
-    if case.formal(schema):
+    if case.formal:
         assert sum(event.cost[0] for event in made.events) == made.guarantee.exact_epsilon
     else:
         assert ledger.account(schema.name).spent_epsilon == "0"
@@ -180,7 +187,7 @@ def test_without_a_ledger_the_statement_says_so(case: Case, frame, schema):
 def test_a_refusal_spends_nothing(case: Case, frame, schema, tmp_path):
     small = Ledger(tmp_path / "small.db")
     small.open_table(schema.name, epsilon="0.001", adjacency=schema.adjacency)
-    if case.formal(schema):
+    if case.formal:
         with pytest.raises(BudgetExceeded):
             sfumato.release(sfumato.read(frame, schema), case.make(schema), ledger=small)
     broken = frame.copy()
@@ -193,33 +200,51 @@ def test_a_refusal_spends_nothing(case: Case, frame, schema, tmp_path):
 
 
 @each_method
-def test_a_draft_is_refused(case: Case, frame, schema):
-    if not case.formal(schema):
-        pytest.skip("exposures may use a draft")
-    draft = dataclasses.replace(schema, is_draft=True)
-    with pytest.raises(DraftSchemaError, match="confirm"):
-        sfumato.release(sfumato.read(frame, draft), case.make(schema))
+def test_a_draft_is_refused_where_a_promise_would_rest_on_it(case: Case, frame, schema):
+    draft = sfumato.read(frame, dataclasses.replace(schema, is_draft=True))
+    if case.formal:
+        with pytest.raises(DraftSchemaError, match="confirm"):
+            sfumato.release(draft, case.make(schema))
+    else:
+        assert not sfumato.release(draft, case.make(schema)).guarantee.formal
 
 
 @each_method
 @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), "much"])
 def test_a_senseless_epsilon_is_refused_by_name(case: Case, epsilon, schema):
-    if "epsilon" not in case.info.parameters:
-        pytest.skip("has no epsilon")
+    """Also from the command line, where what has no epsilon says so."""
+    if case.formal or "epsilon" in case.info.parameters:
+        with pytest.raises(PlanError, match="epsilon"):
+            dataclasses.replace(case.make(schema), epsilon=epsilon)
     with pytest.raises(PlanError, match="epsilon"):
-        dataclasses.replace(case.make(schema), epsilon=epsilon)
+        build_method(case.info.name, settings_of(case.make(schema)), str(epsilon), None)
+
+
+def settings_of(method: Method) -> list[str]:
+    """Return the parameters of a method, but epsilon and delta, as the command line takes them."""
+    given = {key: value for key, value in parameters_of(method).items() if key not in ("epsilon", "delta")}
+    return [f"{key}={_text(value)}" for key, value in given.items() if value is not None]
+
+
+def _text(value) -> str:
+    return json.dumps(value) if isinstance(value, tuple | list | dict) else str(value)
 
 
 @each_method
-def test_replace_costs_laplace_noise_of_twice_the_scale(case: Case, schema):
-    if case.info.name not in ("histogram", "contingency", "marginals"):
-        pytest.skip("counts under noise only; other methods state their own sensitivity under replace")
+def test_replace_never_costs_less_than_adding_or_removing(case: Case, schema):
+    """Every sensitivity under replace is at least that under add-remove; counts of whole tables have exactly twice."""
     replace = dataclasses.replace(schema, adjacency="replace", rows=600)
-    method = case.make(schema)
-    (ours,), (theirs,) = sfumato.plan(schema, method).events, sfumato.plan(replace, method).events
-    for one, two in zip(ours.parts, theirs.parts, strict=True):
-        assert two.sensitivity == 2 * one.sensitivity
-        assert two.scale == pytest.approx(2 * one.scale)
+    one, two = (sfumato.plan(facts, case.make(schema)) for facts in (schema, replace))
+    assert all(event.adjacency == "replace" for event in two.events)
+    assert (one.epsilon, one.delta) == (two.epsilon, two.delta)
+    for ours, theirs in zip(one.events, two.events, strict=True):
+        for part, other in zip(ours.parts, theirs.parts, strict=True):
+            if part.sensitivity is not None:
+                assert other.sensitivity >= part.sensitivity
+                assert other.scale >= part.scale or case.info.makes == "values"
+            if case.info.name in ("histogram", "contingency", "marginals"):
+                assert other.sensitivity == 2 * part.sensitivity
+                assert other.scale == pytest.approx(2 * part.scale)
 
 
 @each_method
@@ -250,5 +275,17 @@ def test_what_is_not_a_method_is_refused(schema, frame):
 
 
 def test_the_registry_is_what_is_exported():
-    assert {info.cls.__name__ for info in METHODS} <= set(sfumato.__all__)
+    assert {info.cls.__name__ for info in sfumato.methods().values()} <= set(sfumato.__all__)
+
+
+def test_what_a_paper_printed_stands_beside_its_formal_sibling():
+    for name, info in published_methods().items():
+        formal = sfumato.methods()[name.removesuffix(AS_PUBLISHED)]
+        assert formal.formal
+        assert not info.formal
+        assert formal.cls.as_published is info.cls
+
+
+def test_no_method_changes_its_promise_by_a_parameter():
+    assert {info.formal for info in METHODS} <= {True, False}
     assert isinstance(Schema, type)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PICTURE = Path(__file__).parent / "images" / "layers.svg"
-WIDTH, FLOOR, TOP, SIDE, GAP = 900, 44, 54, 24, 6
+WIDTH, FLOOR, TOP, SIDE, GAP, LETTER = 900, 44, 54, 24, 6, 9
 INK, QUIET, BLUE, RED = "#1d2430", "#56606e", "#24518f", "#b3400e"
 
 
@@ -20,6 +20,8 @@ class Floor:
     names: tuple[str, ...]
     words: str
     reads_rows: bool = False
+    files: bool = False
+    """Whether the names are single modules and no folders."""
 
 
 FLOORS = (
@@ -32,14 +34,15 @@ FLOORS = (
     Floor(("methods",), "one folder each: method (the class), plan (public facts), run (touches data), published"),
     Floor(("rows",), "what methods that make rows share: values, the public box, rules, whole files"),
     Floor(("release",), "what a method is, what it plans, and the way every release goes"),
-    Floor(("example",), "a made-up population to try everything on"),
+    Floor(("example",), "a made-up population to try everything on", files=True),
     Floor(("entropy",), "entropies of counts, and how much one record can change them"),
     Floor(("privacy",), "accounting, noise, ledger, randomness: everything that the promise rests on"),
     Floor(("table",), "private rows behind an engine: read, encode, count", reads_rows=True),
     Floor(("schema",), "public facts about a table: columns, rules; they never look at rows"),
     Floor(
         ("errors", "registry", "lazy", "compiled", "version"),
-        "every error a user can meet; names of methods; nothing else",
+        "every error a user can meet, names of methods, small tools",
+        files=True,
     ),
 )
 """From the top down."""
@@ -69,11 +72,8 @@ def picture() -> str:
 
 def _drawn(floor: Floor, y: int) -> list[str]:
     fill, edge, ink = ("#fff4ec", "#e0a37c", RED) if floor.reads_rows else ("#ffffff", "#c3ccd8", BLUE)
-    single = len(floor.names) == 1
-    label = floor.names[0] + "/" if single else " · ".join(floor.names)
-    words = _text(SIDE + 130, y + 28, floor.words, INK, 13.5)
-    if not single:
-        words = _text(SIDE + 340, y + 28, floor.words, INK, 13.5)
+    label = " · ".join(f"{name}{'' if floor.files else '/'}" for name in floor.names)
+    words = _text(max(SIDE + 130, SIDE + 32 + LETTER * len(label)), y + 28, floor.words, INK, 13.5)
     return [
         f'<rect x="{SIDE}" y="{y}" width="{WIDTH - 2 * SIDE}" height="{FLOOR}" rx="8" fill="{fill}" stroke="{edge}"/>',
         _text(SIDE + 16, y + 28, label, ink, 15, 650),

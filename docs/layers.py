@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PICTURE = Path(__file__).parent / "images" / "layers.svg"
-WIDTH, FLOOR, TOP, SIDE, GAP, LETTER = 900, 44, 54, 24, 6, 9
+WIDTH, FLOOR, TOP, SIDE, GAP, LETTER = 900, 44, 54, 24, 6, 8
 INK, QUIET, BLUE, RED = "#1d2430", "#56606e", "#24518f", "#b3400e"
 
 
@@ -73,7 +73,7 @@ def picture() -> str:
 def _drawn(floor: Floor, y: int) -> list[str]:
     fill, edge, ink = ("#fff4ec", "#e0a37c", RED) if floor.reads_rows else ("#ffffff", "#c3ccd8", BLUE)
     label = " · ".join(f"{name}{'' if floor.files else '/'}" for name in floor.names)
-    words = _text(max(SIDE + 130, SIDE + 32 + LETTER * len(label)), y + 28, floor.words, INK, 13.5)
+    words = _text(max(SIDE + 140, SIDE + 32 + LETTER * len(label)), y + 28, floor.words, INK, 13.5)
     return [
         f'<rect x="{SIDE}" y="{y}" width="{WIDTH - 2 * SIDE}" height="{FLOOR}" rx="8" fill="{fill}" stroke="{edge}"/>',
         _text(SIDE + 16, y + 28, label, ink, 15, 650),

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sfumato.errors import PlanError, SchemaError
 from sfumato.privacy.accounting.calibration import certified_parts
 from sfumato.privacy.accounting.event import Event, Part
+from sfumato.privacy.accounting.sensitivity import changed_cells, histogram_l1
 from sfumato.privacy.exact import Number, exact, positive, round_down, text
 from sfumato.privacy.noise import add_gaussian, add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
@@ -130,16 +131,15 @@ class Measurement:
 
 def l1_sensitivity(schema: Schema) -> int:
     """Return by how much one person (or row) can change the counts of one table, in all."""
-    return schema.rows_per_person if schema.adjacency == "add-remove" else 2
+    return histogram_l1(schema.adjacency, schema.rows_per_person)
 
 
 def _part(schema: Schema, names: ColumnSet, noise: Noise, scale: float) -> Part:
-    replace = schema.adjacency == "replace"
     return Part(
         stage=" x ".join(names),
         cells=cells_of(schema, names),
         sensitivity=l1_sensitivity(schema) if noise == "laplace" else schema.rows_per_person,
-        changed_cells=2 if replace else 1,
+        changed_cells=changed_cells(schema.adjacency),
         scale=scale,
     )
 

@@ -20,6 +20,7 @@ from sfumato.privacy.accounting.concentrated import choice_strength
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.event_cost import CHOICES
 from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES
+from sfumato.privacy.accounting.sensitivity import changed_cells
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, unit_of
 from sfumato.rows.rules.repair import refuse_contradictory
@@ -206,13 +207,12 @@ class Design:
         return (*ones, rounds, choices)
 
     def _event(self, stages: Sequence[Stage], randomness: str) -> Event:
-        moved = 2 if self.schema.adjacency == "replace" else 1
         parts = tuple(
             Part(
                 stage=stage.name,
                 cells=stage.cells,
                 sensitivity=self.schema.rows_per_person,
-                changed_cells=moved,
+                changed_cells=changed_cells(self.schema.adjacency),
                 scale=stage.scale,
             )
             for stage in stages

@@ -25,6 +25,7 @@ from sfumato.methods.mean_curve.checks import (
 )
 from sfumato.methods.mean_curve.kernels import Array, Basis, basis, clipped, even_positions
 from sfumato.privacy.accounting.calibration import gaussian_sigma
+from sfumato.privacy.accounting.sensitivity import sum_norm
 from sfumato.privacy.exact import Number
 
 SEARCH = (-9.0, 4.0)
@@ -73,7 +74,8 @@ def noise_rmse(on: Basis, rho: float, n: float, clip: float, epsilon: Number, de
     """
     unit = clip * gaussian_sigma(epsilon, delta) / n
     spread = on.reach(rho) * math.sqrt(on.spread)
-    return unit * (2 * spread if adjacency == "replace" else spread + on.largest_mean(rho))
+    counted = 0.0 if adjacency == "replace" else on.largest_mean(rho)
+    return unit * (sum_norm(adjacency, spread) + counted)
 
 
 def bias_per_smoothness(on: Basis, rho: float) -> float:

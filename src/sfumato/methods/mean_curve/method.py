@@ -52,6 +52,7 @@ from sfumato.methods.mean_curve.kernels import (
 from sfumato.methods.mean_curve.sums import CurveLattice, count_weight, longest
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.lattice_gaussian import lattice_sigma
+from sfumato.privacy.accounting.sensitivity import mean_norm, sum_norm
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
@@ -96,8 +97,7 @@ def sensitivity(
     problems += adjacency_problems(adjacency)
     problems += ["the continuum is known for the Wiener kernel only"] if continuum and kernel != "wiener" else []
     _refuse(problems, "")
-    people = n if adjacency == "replace" else n + 1
-    return 2 * clip / people * _reach(rho, steps, continuum, kernel, length_scale)
+    return mean_norm(adjacency, clip, n) * _reach(rho, steps, continuum, kernel, length_scale)
 
 
 def _reach(rho: float, steps: int, continuum: bool, kernel: str, length_scale: float | None) -> float:
@@ -211,15 +211,15 @@ class MeanCurve:
         )
 
     def _part(self, schema: Schema, points: int) -> Part:
-        replace = schema.adjacency == "replace"
-        dimensions, units = points, 2 * longest(points)
-        if not replace:
+        counted, dimensions, length = schema.adjacency == "add-remove", points, longest(points)
+        if counted:
             lattice = self.lattice(points)
-            square = longest(points) ** 2 + count_weight(lattice.basis, lattice.rho) ** 2
-            dimensions, units = points + 1, schema.rows_per_person * (math.isqrt(square) + 1)
+            square = length**2 + count_weight(lattice.basis, lattice.rho) ** 2
+            dimensions, length = points + 1, math.isqrt(square) + 1
+        units = sum_norm(schema.adjacency, length, schema.rows_per_person)
         sigma = lattice_sigma(units, dimensions, self.epsilon, self.delta)
         return Part(
-            stage="mean curve" if replace else "mean curve and number of rows",
+            stage="mean curve and number of rows" if counted else "mean curve",
             cells=dimensions,
             sensitivity=units,
             scale=sigma,

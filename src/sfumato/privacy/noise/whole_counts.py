@@ -21,6 +21,6 @@ def as_counts(counts: ArrayLike) -> Counts:
     if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.max() > LARGEST):
         raise PlanError(
             f"noise is added to whole counts only, found values of type {array.dtype}",
-            next_step="quantise real values to a public lattice first (sfumato.privacy.lattice)",
+            next_step="round each record to whole steps of a public size first, and sum those",
         )
     return array.astype(np.int64, copy=False)

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PlanError, SchemaError
+from sfumato.errors import PlanError
 from sfumato.privacy.accounting.calibration import certified_parts
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.sensitivity import changed_cells, histogram_l1
@@ -28,6 +28,7 @@ from sfumato.privacy.noise import add_gaussian, add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.plan import Plan, Stage, cells_of, event_facts, refuse_beyond_memory, table_memory, unit_of
 from sfumato.schema import Schema
+from sfumato.schema.choice import choice_problems
 
 Noise = Literal["laplace", "gaussian"]
 ColumnSet = tuple[str, ...]
@@ -74,7 +75,7 @@ class Measurement:
 
     def plan(self, schema: Schema, randomness: str = "secure") -> Plan:
         """Return cost, cells and memory; refuse what is wrong or cannot fit, all problems at once."""
-        self._refuse([p for names in self.sets for p in set_problems(schema, names)], f" on table {schema.name!r}")
+        self._refuse([p for names in self.sets for p in choice_problems(schema, names)], f" on table {schema.name!r}")
         refuse_beyond_memory(schema, self.sets)
         events = self._events(schema, randomness)
         return Plan(
@@ -169,22 +170,6 @@ def column_sets(columns: Any) -> tuple[ColumnSet, ...]:
             next_step="write for example columns=['age', 'sex'] or columns=[['age'], ['age', 'sex']]",
         )
     return tuple(tuple(item) for item in listed)
-
-
-def set_problems(schema: Schema, names: ColumnSet) -> list[str]:
-    """Return what is wrong with a set of columns of a release: unknown, identifying or repeated ones."""
-    problems: list[str] = []
-    for name in names:
-        try:
-            column = schema[name]
-        except SchemaError as error:
-            problems.append(f"{error.headline} ({error.next_step})")
-            continue
-        if column.role == "identifier" or name == schema.person:
-            problems.append(f"column {name!r} identifies people and is never released")
-    if len(set(names)) < len(names):
-        problems.append(f"columns repeat in {', '.join(names)}")
-    return problems
 
 
 def _repeated(sets: Sequence[ColumnSet]) -> list[ColumnSet]:

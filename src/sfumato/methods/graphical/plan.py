@@ -10,7 +10,6 @@ from itertools import combinations
 from typing import Any
 
 from sfumato.errors import PlanError
-from sfumato.methods.counts.measurement import set_problems
 from sfumato.methods.graphical.cells.fine import fine_schema
 from sfumato.methods.graphical.cells.one_way import Binning, squared_sensitivity
 from sfumato.methods.graphical.choosing.budget import Budget
@@ -25,6 +24,7 @@ from sfumato.privacy.exact import Number, exact, text
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, unit_of
 from sfumato.rows.rules.repair import refuse_contradictory
 from sfumato.schema import Schema
+from sfumato.schema.choice import chosen_columns
 
 LARGEST_COLUMN = 50_000
 """Levels of a column beyond which its noisy table says nothing and its pairs fit into no model."""
@@ -236,10 +236,5 @@ class Design:
 
 def chosen_names(schema: Schema, columns: Sequence[str] | str | None) -> tuple[str, ...]:
     """Return the columns to synthesise, in the order of the schema; all but identifiers unless they are named."""
-    if columns is None:
-        return schema.releasable
-    named = (columns,) if isinstance(columns, str) else tuple(columns)
-    problems = set_problems(schema, named)
-    if problems:
-        raise PlanError(f"these columns of table {schema.name!r} cannot be used", problems, "name other columns")
+    named = chosen_columns(schema, columns)
     return tuple(name for name in schema.names if name in named)

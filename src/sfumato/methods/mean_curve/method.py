@@ -28,11 +28,11 @@ from sfumato.errors import PlanError
 from sfumato.methods.mean_curve.checks import (
     above_zero,
     adjacency_problems,
-    column_problems,
     delta_problems,
     grid_problems,
     kernel_problems,
     path_matrix,
+    path_problems,
     position_problems,
 )
 from sfumato.methods.mean_curve.error import ErrorSplit as ErrorSplit
@@ -289,7 +289,7 @@ class MeanCurve:
     @classmethod
     def example(cls, schema: Schema) -> MeanCurve:
         """Return a small instance that fits a schema."""
-        names = [name for name in schema.releasable if not column_problems(schema, name)][:3]
+        names = [name for name in schema.releasable if not path_problems(schema[name])][:3]
         sizes = [abs(bound) for name in names for bound in schema[name].numeric_bounds]
         return cls(columns=names, epsilon=1.0, delta=1e-6, rho=0.1, clip=float(max(sizes, default=1)) or 1.0)
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
-from sfumato.methods.counts.measurement import measure, set_problems
+from sfumato.methods.counts.measurement import measure
 from sfumato.methods.marginals.method import Marginals, fit_noisy, noisy_total
 from sfumato.methods.plausible_deniability.attempt import attempt
 from sfumato.methods.plausible_deniability.budget import Budget, stated_budget, stated_test, total_budget
@@ -72,6 +72,7 @@ from sfumato.release.plan import (
 )
 from sfumato.rows.draw import refuse_impossible_rules, rows_table, sample_rows
 from sfumato.schema import Schema
+from sfumato.schema.choice import choice_problems
 from sfumato.table.counting import count_occupied
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class PlausibleDeniability:
 
     def _sound_columns(self, schema: Schema) -> tuple[str, ...]:
         names = self.chosen_columns(schema)
-        problems = set_problems(schema, names) if names else ["it has no column that may be released"]
+        problems = choice_problems(schema, names) if names else ["it has no column that may be released"]
         if self.model == "kernel" and len(names) > MOST_COLUMNS:
             problems.append(f"the kernel model takes at most {MOST_COLUMNS:,} columns, found {len(names):,}")
         if problems:

@@ -21,7 +21,7 @@ from sfumato.privacy.accounting.event_cost import CHOICES
 from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES
 from sfumato.privacy.accounting.sensitivity import changed_cells
 from sfumato.privacy.exact import Number, exact, text
-from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, unit_of
+from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
 from sfumato.rows.rules.repair import refuse_contradictory
 from sfumato.schema import Schema
 from sfumato.schema.choice import chosen_columns
@@ -103,20 +103,9 @@ class Design:
             "use fewer columns or workload='2-way'",
         )
         stages = self._stages()
-        return Plan(
-            method=self.method,
-            table=self.schema.name,
-            adjacency=self.schema.adjacency,
-            unit=unit_of(self.schema),
-            epsilon=text(exact(self.epsilon)),
-            delta=text(exact(self.delta)),
-            stages=stages,
-            events=(self._event(stages, randomness),),
-            cells=sum(stage.cells for stage in stages),
-            memory_bytes=memory,
-            rows=count,
-            seconds=self.seconds(),
-            notes=self._notes(),
+        events = (self._event(stages, randomness),)
+        return Plan.for_(
+            self.method, self.schema, stages, events, memory, rows=count, seconds=self.seconds(), notes=self._notes()
         )
 
     def memory(self, rows: int) -> int:

@@ -11,8 +11,9 @@ from pydantic import ValidationError
 
 from sfumato.errors import LedgerError, LedgerTampered, PlanError
 from sfumato.privacy.ledger.models import TOTALS, Account
-from sfumato.privacy.ledger.rows import ChainRow, Standings, canonical
+from sfumato.privacy.ledger.rows import ChainRow, Standings
 from sfumato.privacy.ledger.store import ACCOUNTS, CHAIN, FORMAT, HEAD
+from sfumato.privacy.sealed import compact
 
 VERIFY = "run 'sfumato ledger verify' to see which rows were changed, and restore the ledger from a copy"
 _Query = TypeVar("_Query", bound="sa.Select[*tuple[Any, ...]]")
@@ -140,4 +141,4 @@ def _body(record: Record, standings: Standings) -> str:
     if record.account is not None:
         sealed["standing"] = record.account.standing()
         standings.set(record.account.name, sealed["standing"])
-    return canonical({**record.content, **sealed, "accounts": standings.digest})
+    return compact({**record.content, **sealed, "accounts": standings.digest})

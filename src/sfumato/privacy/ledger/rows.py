@@ -7,7 +7,6 @@ row alone says what the table of accounts must hold.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 from sfumato.errors import AccountingError, LedgerError, PlanError
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.ledger.models import Entry
+from sfumato.privacy.sealed import compact, digest
 
 GENESIS = "0" * 64
 """What the first row of a ledger follows."""
@@ -22,26 +22,21 @@ UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, P
 """What reading a damaged row may raise; nesting without end is one of them."""
 
 
-def canonical(content: object) -> str:
-    """Return JSON with sorted keys and no spaces: the text that is hashed."""
-    return json.dumps(content, sort_keys=True, separators=(",", ":"))
-
-
 class Standings:
     """Where all accounts stand, and the hash of that."""
 
     def __init__(self, standings: Mapping[str, Mapping[str, Any]]) -> None:
-        self._lines = {name: canonical([name, standing]) for name, standing in standings.items()}
+        self._lines = {name: compact([name, standing]) for name, standing in standings.items()}
 
     def set(self, name: str, standing: Mapping[str, Any]) -> None:
         """Change where one account stands, or add it."""
-        self._lines[name] = canonical([name, standing])
+        self._lines[name] = compact([name, standing])
 
     @property
     def digest(self) -> str:
         """The hash of all standings, by name."""
         lines = "\n".join(self._lines[name] for name in sorted(self._lines))
-        return hashlib.sha256(lines.encode()).hexdigest()
+        return digest(lines)
 
 
 class ChainRow(NamedTuple):
@@ -59,8 +54,7 @@ class ChainRow(NamedTuple):
     def sealed(cls, sequence: int, kind: str, table_name: str, recorded_at: str, body: str, previous: str) -> ChainRow:
         """Return the row with the hash that binds it to all rows before it."""
         content = [previous, sequence, kind, table_name, recorded_at, body]
-        digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
-        return cls(sequence, kind, table_name, recorded_at, body, previous, digest)
+        return cls(sequence, kind, table_name, recorded_at, body, previous, digest(json.dumps(content)))
 
     @property
     def holds(self) -> bool:

@@ -1,0 +1,54 @@
+"""JSON with a seal: one text for one content, and a SHA-256 of it that shows any change to a stored file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SEAL = "seal"
+"""The field that holds a document's own seal."""
+
+
+def compact(content: object) -> str:
+    """Return JSON with sorted keys and no spaces, in ASCII: what events are and what the ledger hashes."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of a text, as hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class SealedJson:
+    """How one kind of document is laid out for readers, and what its seal covers: everything but the seal itself.
+
+    >>> layout = SealedJson(indent=1)
+    >>> body = layout.sealed({"b": 1, "a": "x"})
+    >>> layout.holds(body), layout.holds({**body, "b": 2})
+    (True, False)
+    """
+
+    indent: int
+    empty: str | None = None
+    """What stands in place of the seal while it is computed; None leaves the field out."""
+
+    def text(self, body: Mapping[str, Any]) -> str:
+        """Return the one text of a document: sorted keys, UTF-8, one newline at the end."""
+        return json.dumps(body, sort_keys=True, indent=self.indent, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def seal(self, body: Mapping[str, Any]) -> str:
+        """Return the seal that a document must carry, whatever it carries."""
+        bare = {key: value for key, value in body.items() if key != SEAL}
+        return digest(self.text(bare if self.empty is None else {**bare, SEAL: self.empty}))
+
+    def sealed(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a document with its seal."""
+        return {**body, SEAL: self.seal(body)}
+
+    def holds(self, body: Mapping[str, Any]) -> bool:
+        """Whether a document carries the seal of its content."""
+        return body.get(SEAL) == self.seal(body)

@@ -57,6 +57,5 @@ def test_mutant_that_seals_the_seal_is_caught(monkeypatch):
 
 def test_no_other_module_writes_json_to_be_hashed():
     source = Path(sfumato.__file__).parent
-    found = [path for path in source.rglob("*.py") if "sort_keys=True" in path.read_text("utf-8")]
-    named = {str(path.relative_to(source)) for path in found if path.is_relative_to(source / "privacy")}
-    assert named == {"privacy/sealed.py"}
+    found = [str(path.relative_to(source)) for path in source.rglob("*.py") if "sort_keys" in path.read_text("utf-8")]
+    assert found == ["privacy/sealed.py"]

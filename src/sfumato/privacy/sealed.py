@@ -1,15 +1,40 @@
-"""JSON with a seal: one text for one content, and a SHA-256 of it that shows any change to a stored file."""
+"""JSON with a seal: plain values, one text for one content, and a SHA-256 of it that shows any change to a file."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+
+from sfumato.privacy.exact import text
 
 SEAL = "seal"
 """The field that holds a document's own seal."""
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON holds it; exact fractions become text that reads back unchanged.
+
+    >>> plain({"epsilon": Fraction(1, 3), "columns": ("age", "sex")})
+    {'epsilon': '1/3', 'columns': ['age', 'sex']}
+    """
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, Fraction):
+        return text(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(item) for item in cast("Iterable[Any]", value)]
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 def compact(content: object) -> str:

@@ -14,9 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.ledger.models import Account, Entry
-from sfumato.privacy.sealed import SealedJson
+from sfumato.privacy.sealed import SealedJson, plain
 from sfumato.release.method import Makes, parameters_of
-from sfumato.release.plain import plain
 from sfumato.release.plan import Stage
 from sfumato.schema import Schema
 from sfumato.version import __version__

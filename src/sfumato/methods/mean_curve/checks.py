@@ -16,7 +16,7 @@ from sfumato.privacy.exact import Number, exact
 from sfumato.schema import Schema
 from sfumato.schema.choice import choice_problems
 from sfumato.schema.column import Column
-from sfumato.schema.schema_checks import ADJACENCIES
+from sfumato.schema.schema import ADJACENCIES
 
 
 def above_zero(**values: Any) -> list[str]:

@@ -44,7 +44,7 @@ def privacy_map(law: str, scale: float, distance: float) -> float:
 def _measured(counts: ArrayLike, measure: Callable[[list[int]], list[int]], randomness: Randomness | None) -> Counts:
     if randomness is not None and randomness.mode == "seeded":
         raise PlanError(
-            "a seeded run needs the fast sampler, and these draws are OpenDP's",
+            "a seeded run needs table inversion, and these draws are OpenDP's",
             next_step="run `sfumato doctor`, or leave the seed out",
         )
     array = as_counts(counts)

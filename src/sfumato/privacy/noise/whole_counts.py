@@ -9,7 +9,7 @@ from sfumato.errors import PlanError
 
 Counts = NDArray[np.int64]
 LARGEST = int(np.iinfo(np.int64).max)
-LARGEST_FAST_SCALE = 1 << 50
+LARGEST_INVERTED_SCALE = 1 << 50
 """Up to here noise stays within 64 bits but for a probability below exp(-8000); beyond it OpenDP draws."""
 
 

@@ -37,8 +37,7 @@ from sfumato.methods.graphical.tree.model import GraphicalModel
 from sfumato.privacy.accounting.accountant import totals  # knows every kind of event
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.privacy.sealed import SealedJson
-from sfumato.release.plain import plain
+from sfumato.privacy.sealed import SealedJson, plain
 from sfumato.rows.atomic import whole_file
 from sfumato.schema import Schema
 from sfumato.schema.column import Column

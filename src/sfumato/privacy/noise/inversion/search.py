@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.privacy.noise.inversion import kernel as fast_kernel
+from sfumato.privacy.noise.inversion import kernel
 from sfumato.privacy.noise.inversion.tables import SizeLaw, thresholds
 from sfumato.privacy.noise.inversion.words import WordSource
 
@@ -33,7 +33,7 @@ LARGEST = int(np.iinfo(np.int64).max)
 def outcomes(law: SizeLaw, words: Integers, source: WordSource, bits: int = BITS) -> Integers:
     """Return one draw of the law for each word; ``source`` gives further bits to the words that decide nothing."""
     found, undecided = np.empty_like(words), np.empty_like(words)
-    waiting = fast_kernel.invert(words, bits, padded_table(law, bits), found, undecided)
+    waiting = kernel.invert(words, bits, padded_table(law, bits), found, undecided)
     for place in undecided[:waiting]:
         prefix = (int(words[place]) >> (64 - bits)) & ((1 << bits) - 1)
         found[place] = min(extended(law, prefix, source, bits), LARGEST)

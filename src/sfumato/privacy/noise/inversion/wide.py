@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.privacy.noise.inversion import kernel as fast_kernel
+from sfumato.privacy.noise.inversion import kernel
 from sfumato.privacy.noise.inversion.search import MORE, Integers, outcomes
 from sfumato.privacy.noise.inversion.tables import GUARD_BITS, GaussianSize, LaplaceDigit, LaplaceSize, exp_minus
 from sfumato.privacy.noise.inversion.words import WordSource
@@ -40,8 +40,8 @@ def digit_laplace(scale: Fraction, size: int, source: WordSource, bits: int) -> 
     while place < run:
         rest += place * outcomes(LaplaceDigit(scale, place, BASE), source.words(size), source, bits)
         place *= BASE
-    fast_kernel.join_digits(noise, rest, run)
-    fast_kernel.signed(noise, signs)
+    kernel.join_digits(noise, rest, run)
+    kernel.signed(noise, signs)
     return noise
 
 
@@ -63,13 +63,13 @@ def _accepted(sigma: Fraction, size: int, source: WordSource, bits: int) -> Inte
     coarse = outcomes(GaussianSize(variance / run**2, fold=1), signs, source, bits)
     noise, verdict = np.empty_like(signs), np.empty(size, dtype=np.int8)
     close = max(CLOSE, 2.0 ** (1 - bits))
-    fast_kernel.propose(coarse, signs, low, uniform, run_bits, bits, 0.5 / float(variance), close, noise, verdict)
-    for place in np.flatnonzero(verdict == fast_kernel.UNSURE):
+    kernel.propose(coarse, signs, low, uniform, run_bits, bits, 0.5 / float(variance), close, noise, verdict)
+    for place in np.flatnonzero(verdict == kernel.UNSURE):
         rest = abs(int(noise[place])) & (run - 1)
         excess = Fraction((2 * abs(int(noise[place])) - rest) * rest) / (2 * variance)
         prefix = (int(uniform[place]) >> (64 - bits)) & ((1 << bits) - 1)
         verdict[place] = below_exp(excess, prefix, source, bits)
-    return noise[verdict == fast_kernel.KEPT]
+    return noise[verdict == kernel.KEPT]
 
 
 def below_exp(exponent: Fraction, prefix: int, source: WordSource, bits: int) -> bool:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError
-from sfumato.methods.mean_curve.kernels import KERNELS, Array
+from sfumato.methods.mean_curve.kernels import KERNELS
 from sfumato.methods.mean_curve.sums import LARGEST_GRID
 from sfumato.privacy.exact import Number, exact
 from sfumato.schema import Schema

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError
 from sfumato.methods.mean_curve.checks import (
     above_zero,
@@ -23,7 +24,7 @@ from sfumato.methods.mean_curve.checks import (
     path_matrix,
     position_problems,
 )
-from sfumato.methods.mean_curve.kernels import Array, Basis, basis, clipped, even_positions
+from sfumato.methods.mean_curve.kernels import Basis, basis, clipped, even_positions
 from sfumato.privacy.accounting.calibration import gaussian_sigma
 from sfumato.privacy.accounting.sensitivity import sum_norm
 from sfumato.privacy.exact import Number

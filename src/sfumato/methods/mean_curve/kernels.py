@@ -19,9 +19,9 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sfumato.arrays import Array
+
 KernelName = Literal["wiener", "exponential", "gaussian", "matern-3/2"]
 DEFAULT_LENGTH = 0.2
 """Length scale of the stationary kernels, as a share of the whole axis, unless stated."""

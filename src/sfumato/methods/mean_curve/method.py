@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError
 from sfumato.methods.mean_curve.checks import (
     above_zero,
@@ -41,7 +42,6 @@ from sfumato.methods.mean_curve.error import best_rho as best_rho
 from sfumato.methods.mean_curve.error import bias_per_smoothness, largest_bias
 from sfumato.methods.mean_curve.error import error_split as error_split
 from sfumato.methods.mean_curve.kernels import (
-    Array,
     KernelName,
     basis,
     clipped,

@@ -25,11 +25,12 @@ from functools import cache, partial
 
 from numpy.typing import ArrayLike
 
+from sfumato.arrays import Counts
 from sfumato.errors import PlanError
 from sfumato.privacy.exact import Number, positive, round_up
 from sfumato.privacy.noise import opendp
 from sfumato.privacy.noise.opendp import privacy_map
-from sfumato.privacy.noise.whole_counts import LARGEST_INVERTED_SCALE, Counts, as_counts
+from sfumato.privacy.noise.whole_counts import LARGEST_INVERTED_SCALE, as_counts
 from sfumato.privacy.randomness import Randomness
 
 __all__ = [

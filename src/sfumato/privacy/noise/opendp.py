@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato.arrays import Counts
 from sfumato.errors import PlanError
 from sfumato.privacy.exact import round_up
-from sfumato.privacy.noise.whole_counts import Counts, as_counts
+from sfumato.privacy.noise.whole_counts import as_counts
 from sfumato.privacy.randomness import Randomness
 
 CHUNK = 1 << 16

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sfumato.arrays import Counts
 from sfumato.errors import PlanError
 
-Counts = NDArray[np.int64]
 LARGEST = int(np.iinfo(np.int64).max)
 LARGEST_INVERTED_SCALE = 1 << 50
 """Up to here noise stays within 64 bits but for a probability below exp(-8000); beyond it OpenDP draws."""

@@ -20,13 +20,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato.arrays import Counts
 from sfumato.errors import PlanError
 from sfumato.privacy.noise.inversion import kernel
 from sfumato.privacy.noise.inversion.search import BITS, outcomes
 from sfumato.privacy.noise.inversion.tables import GaussianSize, LaplaceSize, SizeLaw
 from sfumato.privacy.noise.inversion.wide import coarse_gaussian, digit_laplace
 from sfumato.privacy.noise.inversion.words import CHUNK, WordSource, word_source
-from sfumato.privacy.noise.whole_counts import LARGEST_INVERTED_SCALE, Counts, as_counts
+from sfumato.privacy.noise.whole_counts import LARGEST_INVERTED_SCALE, as_counts
 from sfumato.privacy.randomness import Randomness
 
 Sampler = Callable[[int, WordSource, int], Counts]

@@ -10,8 +10,9 @@ from fractions import Fraction
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from sfumato.arrays import Whole
 from sfumato.privacy.noise.inversion import kernel
-from sfumato.privacy.noise.inversion.search import BITS, Integers, padded_table
+from sfumato.privacy.noise.inversion.search import BITS, padded_table
 from sfumato.privacy.noise.inversion.tables import GUARD_BITS, GaussianSize, LaplaceSize, SizeLaw, exp_minus, thresholds
 from sfumato.privacy.noise.inversion.wide import CLOSE
 from sfumato.privacy.noise.inversion.words import SeededWords, SystemWords
@@ -141,10 +142,10 @@ def _sum_is_right() -> bool:
     return total.tolist() == [kernel.LARGEST, kernel.SMALLEST, -2]
 
 
-def _words(size: int) -> Integers:
+def _words(size: int) -> Whole:
     """Return the same words in every run: the self-test compares, it releases nothing."""
     return SeededWords(np.random.default_rng(size)).words(size)
 
 
-def _as_words(prefixes: list[int]) -> Integers:
+def _as_words(prefixes: list[int]) -> Whole:
     return (np.array(prefixes, dtype=np.uint64) << np.uint64(1)).view(np.int64)

@@ -15,8 +15,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from sfumato.arrays import Whole
 from sfumato.privacy.noise.inversion import kernel
-from sfumato.privacy.noise.inversion.search import MORE, Integers, outcomes
+from sfumato.privacy.noise.inversion.search import MORE, outcomes
 from sfumato.privacy.noise.inversion.tables import GUARD_BITS, GaussianSize, LaplaceDigit, LaplaceSize, exp_minus
 from sfumato.privacy.noise.inversion.words import WordSource
 
@@ -29,7 +30,7 @@ NARROWEST = 32
 CLOSE = 1e-12
 
 
-def digit_laplace(scale: Fraction, size: int, source: WordSource, bits: int) -> Integers:
+def digit_laplace(scale: Fraction, size: int, source: WordSource, bits: int) -> Whole:
     """Return discrete Laplace noise of a large scale."""
     run = 1
     while scale > WIDEST_TOP * run:
@@ -45,7 +46,7 @@ def digit_laplace(scale: Fraction, size: int, source: WordSource, bits: int) -> 
     return noise
 
 
-def coarse_gaussian(sigma: Fraction, size: int, source: WordSource, bits: int) -> Integers:
+def coarse_gaussian(sigma: Fraction, size: int, source: WordSource, bits: int) -> Whole:
     """Return discrete Gaussian noise of a large sigma: proposals are drawn until all places are filled."""
     noise, filled = np.empty(size, dtype=np.int64), 0
     while filled < size:
@@ -55,7 +56,7 @@ def coarse_gaussian(sigma: Fraction, size: int, source: WordSource, bits: int) -
     return noise
 
 
-def _accepted(sigma: Fraction, size: int, source: WordSource, bits: int) -> Integers:
+def _accepted(sigma: Fraction, size: int, source: WordSource, bits: int) -> Whole:
     """Return those of ``size`` proposals that were kept, in order."""
     run_bits = (sigma.numerator // (NARROWEST * sigma.denominator)).bit_length() - 1
     run, variance = 1 << run_bits, sigma * sigma

@@ -114,6 +114,20 @@ def even_positions(steps: int) -> tuple[float, ...]:
     return tuple(float(p) for p in np.arange(1, steps + 1) / steps)
 
 
+@dataclass(frozen=True)
+class CurveGrid:
+    """The public grid of curves and the kernel on it: ``steps`` even points unless their positions are given."""
+
+    steps: int = 80
+    kernel: str = "wiener"
+    length_scale: float | None = None
+    positions: Sequence[float] | None = None
+
+    def basis(self) -> Basis:
+        """Return the eigenbasis of the kernel on the grid."""
+        return basis(self.positions or even_positions(self.steps), self.kernel, self.length_scale)
+
+
 def wiener_values(steps: int) -> Array:
     """Return the eigenvalues of min(s, t) / N on the even grid in closed form, largest first.
 

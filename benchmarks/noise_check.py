@@ -1,4 +1,4 @@
-"""The law of very many draws of the fast sampler: bins, tails, signs and last digits, every test at alpha = 1e-6.
+"""The law of very many draws of table inversion: bins, tails, signs and last digits, every test at alpha = 1e-6.
 
 Draws are counted as they come, in batches, so that a billion of them need no memory. Laws wider than WIDE are counted
 in bins of 2^shift values, and their last digit to base 256 is tested as well. Words of SHORT bits, or of
@@ -20,9 +20,8 @@ import numba as nb
 import numpy as np
 from scipy import stats
 
-from sfumato.privacy.noise.inversion import search as fast_inversion
-from sfumato.privacy.noise.inversion import wide as fast_large
-from sfumato.privacy.noise.inversion.draw import fast_gaussian, fast_laplace
+from sfumato.privacy.noise.inversion import search, wide
+from sfumato.privacy.noise.inversion.draw import inverted_gaussian, inverted_laplace
 from sfumato.privacy.noise.laws import DiscreteGaussian, Geometric
 
 ALPHA = 1e-6
@@ -32,7 +31,7 @@ TAILS = (1e-2, 1e-4, 1e-6, 1e-8)
 WIDE, BASE = 5000, 256
 BITS, SHORT, SHORTER, FEW_VALUES, FEWER = 63, 12, 6, 10, 100
 TOO_LARGE = 1.01
-FAST = {"laplace": fast_laplace, "gaussian": fast_gaussian}
+FAST = {"laplace": inverted_laplace, "gaussian": inverted_gaussian}
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class Tally:
 def counted_slow_paths() -> Generator[list[int]]:
     """Record the draws that their first word did not decide."""
     seen: list[int] = []
-    places = [(fast_inversion, "extended"), (fast_large, "below_exp")]
+    places = [(search, "extended"), (wide, "below_exp")]
     originals = [getattr(module, name) for module, name in places]
     for (module, name), original in zip(places, originals, strict=True):
         setattr(module, name, lambda *call, original=original: (seen.append(1), original(*call))[1])

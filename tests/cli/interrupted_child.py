@@ -37,7 +37,7 @@ def arrange(when: str) -> None:
     elif when == "run":
         Contingency.run = hit
     elif when == "save":
-        bundle._settle = hit
+        bundle.settle = hit
     elif when == "mark":
         Ledger.mark_saved = hit
     elif when == "show":

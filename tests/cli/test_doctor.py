@@ -12,8 +12,7 @@ import sfumato
 from sfumato.cli import machine as doctor
 from sfumato.errors import PlanError
 from sfumato.privacy import noise
-from sfumato.privacy.noise.inversion import kernel as fast_kernel
-from sfumato.privacy.noise.inversion import self_test as fast_check
+from sfumato.privacy.noise.inversion import kernel, self_test
 
 SELF_TEST = 6
 
@@ -49,7 +48,7 @@ def test_every_check_is_shown_by_name(sfumato_cli):
 
 
 def test_a_failed_self_test_is_shown_and_opendp_takes_over(monkeypatch, sfumato_cli):
-    monkeypatch.setattr(fast_check, "ENCRYPTED", "00" * 16)
+    monkeypatch.setattr(self_test, "ENCRYPTED", "00" * 16)
     code, out, err = sfumato_cli("doctor")
     assert (code, err) == (0, "")
     assert "noise is drawn by OpenDP: table inversion failed its self-test" in out
@@ -58,7 +57,7 @@ def test_a_failed_self_test_is_shown_and_opendp_takes_over(monkeypatch, sfumato_
 
 def test_a_sampler_that_breaks_after_it_was_chosen_is_not_trusted(monkeypatch):
     assert noise.sampler_in_use().name == doctor.FAST
-    monkeypatch.setattr(fast_check, "ENCRYPTED", "00" * 16)
+    monkeypatch.setattr(self_test, "ENCRYPTED", "00" * 16)
     found = doctor.diagnose()
     assert not found.can_release
     with pytest.raises(PlanError, match="published answer"):
@@ -120,7 +119,7 @@ def plain_sum(counts, noise, total):
         np.add(counts, noise, out=total)
 
 
-true_propose = fast_kernel.propose
+true_propose = kernel.propose
 
 
 def careless(*arguments):
@@ -145,8 +144,8 @@ def one_sign(coarse, signs, *arguments):
     ],
 )
 def test_mutant_loops_are_named(loop: str, mutant, words: str, monkeypatch):
-    monkeypatch.setattr(fast_kernel, loop, mutant)
-    problems = fast_check.sampler_problems()
+    monkeypatch.setattr(kernel, loop, mutant)
+    problems = self_test.sampler_problems()
     assert len(problems) == 1 and words in problems[0]
 
 

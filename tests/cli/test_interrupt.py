@@ -125,7 +125,7 @@ def test_a_full_disk_after_the_spend_is_told_and_marked(folder, monkeypatch, sfu
     def fail(*_arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(bundle, "_settle", fail)
+    monkeypatch.setattr(bundle, "settle", fail)
     code, out, err = sfumato_cli(*RELEASE, "--ledger", "L", "--out", "out", "--json")
     assert code == 2
     assert "No space left on device" in err and "epsilon 1 is spent (entry 2 of the ledger)" in err

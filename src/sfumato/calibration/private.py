@@ -55,7 +55,7 @@ from sfumato.calibration.target import Target
 from sfumato.errors import NoLedgerWarning, PlanError
 from sfumato.privacy.accounting.accountant import basic, guarantee_of
 from sfumato.privacy.accounting.event import Event, Part
-from sfumato.privacy.accounting.selection import Selection
+from sfumato.privacy.accounting.guarantee import Selection
 from sfumato.privacy.accounting.strength import refuse_weak
 from sfumato.privacy.exact import Number, exact, positive, text
 from sfumato.privacy.ledger import Entry, Ledger

@@ -48,7 +48,7 @@ def sample(
     """
     from sfumato.methods.graphical.saved.model import FittedModel
     from sfumato.methods.graphical.saved.sample import format_of, write_rows
-    from sfumato.rows.atomic_file import refuse_place
+    from sfumato.rows.atomic import refuse_place
 
     sound_rows(rows)
     voice, kind = Voice(json), format_of(out)

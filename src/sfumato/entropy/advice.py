@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.entropy.sensitivity import Adjacency, sensitivity
 from sfumato.entropy.values import shannon
 from sfumato.errors import PlanError
+from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.exact import Number, positive
 
 Way = Literal["direct", "counts"]
@@ -85,7 +86,7 @@ def direct_error(n: int, cells: int, epsilon: Number, adjacency: Adjacency = "re
 @lru_cache(maxsize=4096)
 def counts_error(n: int, shares: tuple[float, ...], epsilon: float, adjacency: Adjacency = "replace") -> float:
     """Return the mean absolute error of the entropy of noisy counts, simulated on a public shape with fixed numbers."""
-    scale = (2 if adjacency == "replace" else 1) / epsilon
+    scale = histogram_l1(adjacency) / epsilon
     counts = np.rint(n * np.array(shares))
     uniform = np.random.default_rng(1).random((2, DRAWS, len(shares)))
     success = -math.expm1(-1 / scale)

@@ -24,6 +24,8 @@ LARGEST_EPSILON = 10**6
 """Above it the odds that epsilon bounds have no number any more."""
 SMALLEST_DELTA, LARGEST_DELTA = "1e-100", "0.999999"
 LARGEST_WHOLE = 2**63
+DEFAULT_DELTA = "1e-9"
+"""The delta of Gaussian noise on counts where none is given: below one in the number of people of most countries."""
 BUDGETS = ("epsilon", "target_epsilon")
 
 
@@ -72,6 +74,22 @@ def shared_epsilon_problems(value: Any) -> list[str]:
 def delta_problems(value: Any) -> list[str]:
     """Return what is wrong with a delta that must be above 0."""
     return number_problems(value, "delta", SMALLEST_DELTA, LARGEST_DELTA)
+
+
+def delta_or(delta: Number | None, default: Number) -> Number:
+    """Return the delta that was given, or the method's own where none was; 0 is pure privacy and no absence.
+
+    >>> delta_or(None, "1e-9"), delta_or(0, "1e-9")
+    ('1e-9', 0)
+    """
+    return default if delta is None else delta
+
+
+def pure_delta_problems(delta: Any) -> list[str]:
+    """Return what is wrong with the delta of a method whose noise is pure: only 0, or none at all, makes sense."""
+    if delta is None or not number_problems(delta, "delta", 0, 0):
+        return []
+    return [f"delta is 0 here, since the noise is pure: leave it out, found {in_short(delta)}"]
 
 
 def name_problems(names: Any, what: str) -> list[str]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, Self, TypedDict, Unpack
 
 from pydantic import BaseModel, ConfigDict
 
 from sfumato.errors import PlanError
+from sfumato.privacy.accounting.accountant import basic
 from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.exact import text
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
@@ -40,6 +44,26 @@ class Stage(BaseModel):
     share: str
 
 
+@dataclass(frozen=True)
+class Exposed:
+    """What a release without a guarantee does: its stage, the cells of that, and the words of its event."""
+
+    stage: str
+    cells: int
+    words: str
+
+
+class PlanFacts(TypedDict, total=False):
+    """What some plans say besides cost, stages and memory."""
+
+    rows: int | None
+    seconds: float | None
+    notes: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    unit: str
+    cells: int
+
+
 class Plan(BaseModel):
     """What a release would do: cost by stage, adjacency, cells, memory. Made without touching the data."""
 
@@ -63,6 +87,44 @@ class Plan(BaseModel):
     """What the guarantee rests on besides the proof, in words that its statement repeats."""
     left_before: str | None = None
     left_after: str | None = None
+
+    @classmethod
+    def for_(
+        cls,
+        method: str,
+        schema: Schema,
+        stages: Sequence[Stage],
+        events: Sequence[Event],
+        memory_bytes: int,
+        **more: Unpack[PlanFacts],
+    ) -> Self:
+        """Return a plan on a schema: the cost is what the events add up to, the cells are those of the stages.
+
+        A plan with an exposure among its events has no cost: no sum would be true.
+        """
+        said: dict[str, Any] = {"unit": unit_of(schema), "cells": sum(stage.cells for stage in stages), **more}
+        formal = bool(events) and all(event.is_formal for event in events)
+        epsilon, delta = basic(events) if formal else (None, Fraction(0))
+        return cls(
+            method=method,
+            table=schema.name,
+            adjacency=schema.adjacency,
+            epsilon=None if epsilon is None else text(epsilon),
+            delta=text(delta),
+            stages=tuple(stages),
+            events=tuple(events),
+            memory_bytes=memory_bytes,
+            **said,
+        )
+
+    @classmethod
+    def exposure(
+        cls, method: str, schema: Schema, what: Exposed, memory_bytes: int, randomness: str, notes: Sequence[str]
+    ) -> Self:
+        """Return the plan of a release without a formal guarantee: one event, one stage, no cost to add up."""
+        event = Event(kind="heuristic", note=what.words, **event_facts(method, schema, randomness))
+        stage = Stage(name=what.stage, cells=what.cells, noise="heuristic", scale=1.0, epsilon="none", share="1")
+        return cls.for_(method, schema, (stage,), (event,), memory_bytes, notes=tuple(notes))
 
 
 def unit_of(schema: Schema) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
-import shutil
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +22,7 @@ from sfumato.release.outcome import lost_on_failure
 from sfumato.release.stamp import parquet_metadata, warning
 from sfumato.report.document import FileRecord, ReleaseDocument, ReleasedTable
 from sfumato.report.script import reproduction_script
+from sfumato.rows.atomic import settle, workshop
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -36,9 +35,7 @@ SCRIPT = "reproduce.py"
 MODEL = "model.sfumato"
 WARNING = "NOT-FOR-RELEASE.txt"
 TABLES = "tables"
-PARTIAL = ".partial"
-"""End of the name of a bundle that is being written."""
-LONGEST_STEM, LONGEST_NAME = 100, 60
+LONGEST_STEM = 100
 MARK_IT = "mark it with 'sfumato doctor FOLDER --ledger LEDGER'"
 NEW_FOLDER = "give a folder that does not exist yet, for example --out release-1"
 AGAIN = "nothing more is spent by saving again: call release.save() with another folder"
@@ -53,7 +50,7 @@ def prepare_output(directory: str | Path, private_report: str | Path | None = No
         _refuse_unmovable(target)
         if private_report is not None:
             _refuse_private_place(_place(private_report, "the custodian's copy"), target)
-        with _workshop(target, keep_parents=False) as folder:
+        with workshop(target, keep_parents=False) as folder:
             (folder / "probe").write_bytes(b"sfumato")
 
 
@@ -98,7 +95,7 @@ def save_bundle(
 
 def _write_in_place(release: Release, target: Path, private: Path | None, table: Table | None) -> str:
     """Write everything, move it to its place, and return the SHA-256 of its document."""
-    with _named_failure(target, AGAIN), _workshop(target, keep_parents=True) as folder:
+    with _named_failure(target, AGAIN), workshop(target, keep_parents=True) as folder:
         document = write_bundle(release, folder)
         sealed = file_record(folder / DOCUMENT).sha256
         if private is None or table is None:
@@ -138,7 +135,7 @@ def write_bundle(release: Release, folder: Path) -> ReleaseDocument:
     (folder / REPORT).write_text(page, encoding="utf-8")
     document = document.with_files(file_records(folder))
     (folder / DOCUMENT).write_text(document.to_json(), encoding="utf-8")
-    _settle(folder)
+    settle(folder)  # the budget is spent, so the release must survive a crash
     return document
 
 
@@ -211,52 +208,6 @@ def _publish_with_private(
 
 
 @contextmanager
-def _workshop(target: Path, keep_parents: bool) -> Generator[Path]:
-    """Make a folder beside the target; whatever is still in it at the end is removed."""
-    absent = [parent for parent in target.parents if not parent.exists()]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    folder = target.parent / f".{target.name[:LONGEST_NAME]}.{secrets.token_hex(4)}{PARTIAL}"
-    try:
-        folder.mkdir()
-        with held(folder):
-            yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if not (keep_parents and target.exists()):
-            _remove_empty(absent)
-
-
-@contextmanager
-def held(folder: Path) -> Generator[bool]:
-    """Hold a folder while it is written; false where another process holds it. The system lets go of the dead's."""
-    try:
-        import fcntl
-    except ImportError:  # a system without such locks
-        yield True
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        free = True
-    except BlockingIOError:
-        free = False
-    except OSError:  # a file system without locks
-        free = True
-    try:
-        yield free
-    finally:
-        os.close(descriptor)
-
-
-def _remove_empty(folders: list[Path]) -> None:
-    for folder in folders:
-        try:
-            folder.rmdir()
-        except OSError:
-            return
-
-
-@contextmanager
 def _named_failure(target: Path, next_step: str) -> Generator[None]:
     try:
         yield
@@ -267,16 +218,6 @@ def _named_failure(target: Path, next_step: str) -> Generator[None]:
         raise BundleError(f"cannot write the bundle {str(target)!r}: {reason}", next_step=next_step) from error
     except pa.ArrowException as error:
         raise BundleError(f"cannot write the bundle {str(target)!r}: {error}", next_step=next_step) from error
-
-
-def _settle(folder: Path) -> None:
-    """Bring every file to the disk before the rename: the budget is spent, so the release must survive a crash."""
-    for path in (*folder.rglob("*"), folder):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _refuse_occupied(target: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
-import json
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -16,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.ledger.models import Account, Entry
+from sfumato.privacy.sealed import SealedJson, plain
 from sfumato.release.method import Makes, parameters_of
-from sfumato.release.plain import plain
 from sfumato.release.plan import Stage
 from sfumato.schema import Schema
 from sfumato.version import __version__
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 FORMAT = 1
+LAYOUT = SealedJson(indent=2, empty="")
 UNRECORDED = "The cost of this release was not recorded: no ledger was given, so no cap protects the table."
 DISTRIBUTIONS = (
     "altair",
@@ -189,13 +188,11 @@ class ReleaseDocument(Record):
 
     def sealed(self) -> ReleaseDocument:
         """Return the document with the seal that its content has."""
-        bare = self.model_copy(update={"seal": ""})
-        return self.model_copy(update={"seal": hashlib.sha256(bare.to_json().encode()).hexdigest()})
+        return self.model_copy(update={"seal": LAYOUT.seal(self.model_dump(mode="json"))})
 
     def to_json(self) -> str:
         """Return canonical JSON: sorted keys, two spaces, UTF-8, one newline at the end."""
-        body = self.model_dump(mode="json")
-        return json.dumps(body, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return LAYOUT.text(self.model_dump(mode="json"))
 
     @classmethod
     def from_json(cls, data: str) -> ReleaseDocument:

@@ -16,9 +16,10 @@ from pydantic import BaseModel, ConfigDict
 
 from sfumato.errors import BundleError, SfumatoError
 from sfumato.privacy.ledger import Entry, Ledger
-from sfumato.report.bundle import DOCUMENT, PARTIAL, file_record, held
+from sfumato.report.bundle import DOCUMENT, file_record
 from sfumato.report.document import ReleaseDocument
 from sfumato.report.verify import verify_bundle
+from sfumato.rows.atomic import PARTIAL, held
 
 State = Literal["being written", "finished", "incomplete", "removed", "complete", "marked", "unmarked"]
 NAME = re.compile(rf"^\.(?P<name>.+)\.[0-9a-f]{{8}}{re.escape(PARTIAL)}$", re.DOTALL)

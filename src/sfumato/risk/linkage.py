@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import RiskError
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Method
@@ -27,8 +27,6 @@ from sfumato.schema import Schema
 from sfumato.table import Table
 
 __all__ = ["CountPair", "FreshReference", "NearestRow", "nearest_row"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

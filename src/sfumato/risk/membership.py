@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import RiskError
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Method
@@ -40,7 +40,6 @@ __all__ = [
     "published_pair",
 ]
 
-Array = NDArray[np.float64]
 Features = Literal["target", "entropy-total"]
 FEATURES = ("target", "entropy-total")
 GOAL = "to know whether the target's record is in the table"

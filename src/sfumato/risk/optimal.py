@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import RiskError
 from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
 
 Law = Laplace | Geometric | Gaussian | DiscreteGaussian
-Array = NDArray[np.float64]
 MOST_TERMS = 5_000_000
 SAME_LOSS = 1e-9
 """Log-likelihood ratios closer than this are one outcome: sums of equal noise scales meet again."""

@@ -8,14 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.risk import nearness_kernel as kernel
 from sfumato.rows.coded import Codes, Points, Seen, Sees, require_sees, seen_rows
 from sfumato.schema import Schema
 from sfumato.schema.column import LARGEST_UNIT_SPAN, Column
 
-Array = NDArray[np.float64]
 COMPARED = 2000
 """Other rows with which each row is compared when the most exposed one is looked for."""
 IN_WORDS = {

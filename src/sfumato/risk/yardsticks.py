@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sfumato.methods.counts.measurement import column_sets
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Output
-from sfumato.release.plan import Plan, cells_of, table_memory, unit_of
+from sfumato.release.plan import Plan, cells_of, table_memory
 from sfumato.rows.draw import public_rows, rows_table
 from sfumato.schema import Schema
 from sfumato.table.frames import cell_table
@@ -26,20 +26,8 @@ TYPICAL_COUNT = 20.0
 
 
 def _plan(name: str, schema: Schema, sets: Sequence[tuple[str, ...]], rows: int | None) -> Plan:
-    return Plan(
-        method=name,
-        table=schema.name,
-        adjacency=schema.adjacency,
-        unit=unit_of(schema),
-        epsilon=None,
-        delta="0",
-        stages=(),
-        events=(),
-        cells=sum(cells_of(schema, names) for names in sets),
-        memory_bytes=table_memory(schema, sets),
-        rows=rows,
-        notes=("a yardstick for attacks: never publish it",),
-    )
+    cells, notes = sum(cells_of(schema, names) for names in sets), ("a yardstick for attacks: never publish it",)
+    return Plan.for_(name, schema, (), (), table_memory(schema, sets), cells=cells, rows=rows, notes=notes)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PlanError, SchemaError
 from sfumato.rows.box import Array, Axis
 from sfumato.rows.draw import Values
 from sfumato.schema import Schema
+from sfumato.schema.choice import chosen_columns
 from sfumato.schema.column import Column
 from sfumato.table.rows import stream_values
 
@@ -38,22 +38,10 @@ def chosen(schema: Schema, columns: Sequence[str] | None, only_axes: bool) -> tu
         found = [schema[name] for name in schema.releasable]
         fits = [c for c in found if not (has_axis(c) and c.missing) and (has_axis(c) or not only_axes)]
         return tuple(fits)
-    problems: list[str] = []
-    for name in columns:
-        try:
-            problems += _problems(schema, schema[name], only_axes)
-        except SchemaError as error:
-            problems.append(f"{error.headline} ({error.next_step})")
-    if len(set(columns)) < len(columns):
-        problems.append(f"columns repeat in {', '.join(columns)}")
-    if problems:
-        raise PlanError(f"these columns of table {schema.name!r} cannot be used", problems, "name other columns")
-    return tuple(schema[name] for name in columns)
+    return tuple(schema[name] for name in chosen_columns(schema, columns, lambda c: _problems(c, only_axes)))
 
 
-def _problems(schema: Schema, column: Column, only_axes: bool) -> list[str]:
-    if column.role == "identifier" or column.name == schema.person:
-        return [f"column {column.name!r} identifies people and is never released"]
+def _problems(column: Column, only_axes: bool) -> list[str]:
     if has_axis(column) and column.missing:
         return [f"column {column.name!r} may be missing, and distances need every value"]
     if only_axes and not has_axis(column):

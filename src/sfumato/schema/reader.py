@@ -11,7 +11,7 @@ from sfumato.errors import SchemaError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
-from sfumato.schema.schema_checks import name_problems, person_problems, rule_problems, table_problems
+from sfumato.schema.schema import name_problems, person_problems, rule_problems, table_problems
 
 TABLE_KEYS = ("name", "adjacency", "rows", "draft", "person", "rows_per_person")
 COLUMN_KEYS = (

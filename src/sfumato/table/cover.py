@@ -13,8 +13,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Flags
+
 ColumnSet = tuple[str, ...]
-Flags = NDArray[np.bool_]
 SEEDS = 24
 """How many of the largest uncovered sets are tried as the start of the next table."""
 WORK = 20_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ SMALL_OUTSIDE = 255
 """Code of values outside the domain when codes fit into one byte."""
 LONGEST_LOOKUP = 1 << 20
 GRID_PER_BIN = 4
-Encode = Callable[[pa.Array, NDArray[Any], int], None]
 
 
 def code_type(columns: list[Column]) -> tuple[Any, int]:

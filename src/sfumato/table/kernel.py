@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.compiled import compiled
 
@@ -113,6 +112,3 @@ def count_large_set(codes: Any, rows: int, columns: Any, strides: Any, counts: A
         for p in range(columns.shape[0]):
             place += np.int64(codes[columns[p], i]) * strides[p]
         counts[place] += 1
-
-
-NO_BITS: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)

@@ -11,16 +11,15 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError, TableError
 
 LEVEL = 0.95
 QUANTILES = (0.1, 0.5, 0.9)
 CONFIDENTIAL = "Computed from confidential values: for the custodian, not for publication."
-
-Numbers = NDArray[np.float64]
 
 
 class Part(BaseModel):
@@ -143,23 +142,23 @@ def compare(
     )
 
 
-def _differences(first: Numbers, second: Numbers) -> Numbers:
+def _differences(first: Array, second: Array) -> Array:
     pooled = np.sort(np.concatenate([first, second]))  # in order, each look-up starts near the last one
     below = [np.searchsorted(np.sort(each), pooled, side="right") / len(each) for each in (first, second)]
     return below[0] - below[1]
 
 
-def _statistics(quantiles: Sequence[float]) -> dict[str, Callable[[Numbers], float]]:
+def _statistics(quantiles: Sequence[float]) -> dict[str, Callable[[Array], float]]:
     """Return mean, median and quantiles by name; the median is named as such, not as Q50."""
 
-    def quantile(share: float) -> Callable[[Numbers], float]:
+    def quantile(share: float) -> Callable[[Array], float]:
         return lambda values: float(np.quantile(values, share))
 
     named = {f"Q{100 * share:g}": quantile(share) for share in quantiles if share != 0.5}
     return {"mean": lambda values: float(values.mean()), "median": quantile(0.5), **named}
 
 
-def _ratio(name: str, get: Callable[[Numbers], float], real: Numbers, drawn: list[Numbers], level: float) -> Ratio:
+def _ratio(name: str, get: Callable[[Array], float], real: Array, drawn: list[Array], level: float) -> Ratio:
     truth = get(real)
     ratio = OverCopies.of([get(each) / truth for each in drawn], level) if truth else None
     return Ratio(name=name, confidential=truth, ratio=ratio)
@@ -179,15 +178,15 @@ def _as_copies(copies: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:
     return [np.asarray(items)] if items and np.ndim(items[0]) == 0 else items
 
 
-def _both(confidential: ArrayLike, synthetic: ArrayLike) -> tuple[Numbers, Numbers]:
+def _both(confidential: ArrayLike, synthetic: ArrayLike) -> tuple[Array, Array]:
     real, drawn = _checked(confidential, [synthetic])
     return real, drawn[0]
 
 
-def _checked(confidential: ArrayLike, copies: Sequence[ArrayLike]) -> tuple[Numbers, list[Numbers]]:
+def _checked(confidential: ArrayLike, copies: Sequence[ArrayLike]) -> tuple[Array, list[Array]]:
     """Return the values as numbers, or refuse with everything that is wrong."""
     named = {"confidential values": confidential, **{f"copy {i}": each for i, each in enumerate(copies, 1)}}
-    columns, problems = dict[str, Numbers](), list[str]()
+    columns, problems = dict[str, Array](), list[str]()
     for name, values in named.items():
         try:
             columns[name] = np.asarray(values, dtype=float)
@@ -202,7 +201,7 @@ def _checked(confidential: ArrayLike, copies: Sequence[ArrayLike]) -> tuple[Numb
     return real, drawn
 
 
-def _wrong(values: Numbers) -> str:
+def _wrong(values: Array) -> str:
     if values.ndim != 1:
         return f"{values.ndim} dimensions instead of one"
     if not len(values):

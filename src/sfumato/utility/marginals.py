@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Whole
 from sfumato.errors import PlanError
 from sfumato.schema import Schema
 
-Whole = NDArray[np.int64]
 ColumnSet = tuple[str, ...]
 MOST_SETS = 60
 """Marginals of one order that are compared; where there are more, a fixed sample of them."""

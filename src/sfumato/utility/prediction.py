@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sfumato.arrays import Array
 from sfumato.errors import RiskError
 
-Array = NDArray[np.float64]
 Sample = tuple[ArrayLike, ArrayLike]
 PUBLIC_MODELS = ("krr", "nadaraya-watson", "adaboost", "forest")
 BINS = 20

@@ -122,8 +122,6 @@ def test_the_hybrid_shuffles_and_measures_what_it_releases():
     assert (np.sort(made.order) == np.arange(500)).all() and (made.order != np.arange(500)).any()
     assert np.allclose(made.rows, blended(x, made.matched, 0.4)[made.order])
     assert np.allclose(made.aligned, blended(x, made.matched, 0.4))
-    least = made.moved_least(5)
-    assert made.displacement[least].max() <= np.delete(made.displacement, least).min()
     assert made.floor <= made.lid
 
 

@@ -15,7 +15,7 @@ from sfumato import errors
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.ledger import guard as ledger_guard
-from sfumato.privacy.ledger.rows import ChainRow, Standings
+from sfumato.privacy.ledger.chain import ChainRow, Standings
 
 EXPOSURE = Event(kind="heuristic", method="range-restriction", table="people", adjacency="add-remove")
 CHAIN, ACCOUNTS = "sfumato_ledger_chain", "sfumato_ledger_accounts"

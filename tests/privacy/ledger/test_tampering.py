@@ -13,7 +13,7 @@ import pytest
 from sfumato import errors
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.ledger import Ledger
-from sfumato.privacy.ledger.rows import ChainRow
+from sfumato.privacy.ledger.chain import ChainRow
 
 EXPOSURE = Event(kind="heuristic", method="range-restriction", table="people", adjacency="add-remove")
 

@@ -14,8 +14,8 @@ import pytest
 import sfumato.privacy
 from sfumato.errors import PlanError
 from sfumato.privacy import noise
-from sfumato.privacy.noise import opendp as opendp_noise
-from sfumato.privacy.noise.inversion import self_test as fast_check
+from sfumato.privacy.noise import opendp
+from sfumato.privacy.noise.inversion import self_test
 from sfumato.privacy.randomness import Randomness
 from statistical.laws import ALPHA, chi_square_p, discrete_gaussian_pmf, discrete_laplace_pmf
 
@@ -35,7 +35,7 @@ def fresh_choice():
 
 @pytest.fixture
 def without(monkeypatch, fresh_choice):
-    """Make a package absent: what has been imported from the fast sampler is forgotten until the test ends."""
+    """Make a package absent: what has been imported from table inversion is forgotten until the test ends."""
 
     def absent(package: str) -> None:
         for name in [name for name in sys.modules if name.startswith("sfumato.privacy.fast_")]:
@@ -62,7 +62,7 @@ def test_opendp_draws_where_a_package_is_absent(package, without):
     sampler = noise.sampler_in_use()
     assert sampler.name == "OpenDP" and "not installed" in sampler.why and package in sampler.why
     assert noise.add_laplace([100] * 5, 1000.0).tolist() == [100] * 5
-    with pytest.raises(PlanError, match="seeded run needs the fast sampler"):
+    with pytest.raises(PlanError, match="seeded run needs table inversion"):
         noise.add_laplace(ZEROS, 1.0, randomness=Randomness.of(1))
 
 
@@ -73,11 +73,11 @@ def test_the_fast_sampler_comes_back_after_a_package_was_absent():
 
 
 def test_opendp_draws_where_the_self_test_fails(monkeypatch, fresh_choice):
-    monkeypatch.setattr(fast_check, "ENCRYPTED", "00" * 16)
+    monkeypatch.setattr(self_test, "ENCRYPTED", "00" * 16)
     sampler = noise.sampler_in_use()
     assert sampler.name == "OpenDP" and sampler.why.endswith("the cipher does not give the published answer")
     assert noise.add_gaussian(ZEROS, 1e-3).tolist() == [0] * 5
-    with pytest.raises(PlanError, match="seeded run needs the fast sampler"):
+    with pytest.raises(PlanError, match="seeded run needs table inversion"):
         noise.add_gaussian(ZEROS, 1.0, Randomness.of(1))
 
 
@@ -86,7 +86,7 @@ def test_scales_above_two_to_the_fifty_are_opendps(add, monkeypatch):
     handed: list[F] = []
     for law in ("laplace", "gaussian"):
         spy = lambda counts, scale, randomness: handed.append(scale) or counts  # noqa: E731
-        monkeypatch.setattr(opendp_noise, f"opendp_{law}", spy)
+        monkeypatch.setattr(opendp, f"opendp_{law}", spy)
     add(ZEROS, 2**50)
     assert handed == []
     add(ZEROS, F(2**50) + F(1, 3))
@@ -96,7 +96,7 @@ def test_scales_above_two_to_the_fifty_are_opendps(add, monkeypatch):
 @BOTH
 def test_a_seeded_run_of_a_scale_above_two_to_the_fifty_is_refused_by_name(add):
     assert add(ZEROS, 2.0**51).any()
-    with pytest.raises(PlanError, match="seeded run needs the fast sampler"):
+    with pytest.raises(PlanError, match="seeded run needs table inversion"):
         add(ZEROS, 2.0**51, Randomness.of(1))
 
 

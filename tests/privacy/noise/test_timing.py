@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.privacy.noise.inversion import draw as fast_noise
-from sfumato.privacy.noise.inversion import kernel as fast_kernel
+from sfumato.privacy.noise.inversion import draw as inversion_draw
+from sfumato.privacy.noise.inversion import kernel
 from sfumato.privacy.noise.inversion.search import padded_table
 from sfumato.privacy.noise.inversion.tables import GaussianSize, LaplaceDigit, LaplaceSize, SizeLaw, thresholds
 from sfumato.privacy.noise.inversion.wide import coarse_gaussian, digit_laplace
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.statistical
 def scan(words, bits, table, found, undecided):
     """Mutant search: entry by entry, as long as it takes."""
     for i in range(words.shape[0]):
-        prefix = (words[i] >> np.int64(1)) & np.int64(fast_kernel.LARGEST)
+        prefix = (words[i] >> np.int64(1)) & np.int64(kernel.LARGEST)
         found[i] = 0
         while table[found[i]] < prefix:
             found[i] += 1
@@ -102,7 +102,7 @@ def search_p(search, law: SizeLaw, far: int) -> float:
 
 @pytest.mark.parametrize(("law", "far"), TABLES, ids=str)
 def test_the_time_of_a_search_does_not_grow_with_the_noise(law: SizeLaw, far: int):
-    assert search_p(fast_kernel.invert, law, far) > ALPHA
+    assert search_p(kernel.invert, law, far) > ALPHA
 
 
 @pytest.mark.parametrize(("law", "far"), TABLES, ids=str)
@@ -150,7 +150,7 @@ def whole_call(add, scale: float) -> Callable[[Crafted], np.ndarray]:
 
     def draw(source: Crafted) -> np.ndarray:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(fast_noise, "word_source", lambda randomness: source)
+            patch.setattr(inversion_draw, "word_source", lambda randomness: source)
             return add(counts, scale)
 
     return draw
@@ -159,8 +159,8 @@ def whole_call(add, scale: float) -> Callable[[Crafted], np.ndarray]:
 PATHS = {
     "digits": (lambda source: digit_laplace(F(1000), DRAWS, source, BITS), laplace_words),
     "coarse": (lambda source: coarse_gaussian(F(3000), DRAWS, source, BITS), gaussian_words),
-    "whole call by digits": (whole_call(fast_noise.fast_laplace, 1000.0), laplace_words),
-    "whole call, coarse": (whole_call(fast_noise.fast_gaussian, 3000.0), gaussian_words),
+    "whole call by digits": (whole_call(inversion_draw.inverted_laplace, 1000.0), laplace_words),
+    "whole call, coarse": (whole_call(inversion_draw.inverted_gaussian, 3000.0), gaussian_words),
 }
 ALL_PATHS = pytest.mark.parametrize("path", PATHS)
 
@@ -177,7 +177,7 @@ def test_the_time_of_a_path_does_not_grow_with_the_noise(path: str):
 
 @ALL_PATHS
 def test_mutant_path_with_a_search_that_stops_early_is_caught(path: str, monkeypatch):
-    monkeypatch.setattr(fast_kernel, "invert", scan)
+    monkeypatch.setattr(kernel, "invert", scan)
     assert path_p(path) < ALPHA
 
 
@@ -193,5 +193,5 @@ def keep_slowly(coarse, signs, low, uniform, run_bits, bits, rate, close, noise,
 
 
 def test_mutant_proposal_whose_time_grows_is_caught(monkeypatch):
-    monkeypatch.setattr(fast_kernel, "propose", keep_slowly)
+    monkeypatch.setattr(kernel, "propose", keep_slowly)
     assert path_p("coarse") < ALPHA

@@ -41,6 +41,13 @@ from sfumato.methods.grid.histogram import LARGEST_DIMENSION, GridPlan, cells_fo
 from sfumato.privacy.accounting.calibration import gaussian_mu
 from sfumato.privacy.accounting.event import Part
 from sfumato.privacy.accounting.lattice_gaussian import composed_sigmas
+from sfumato.privacy.accounting.sensitivity import (
+    acute_sum_l2_squared,
+    histogram_l2_squared,
+    moments_l2_squared_quarters,
+    sum_norm,
+    whole_root,
+)
 from sfumato.privacy.exact import Number, exact
 from sfumato.release.parameters import delta_problems, number_problems, shared_epsilon_problems
 from sfumato.rows.box import Adjacency, Axis, box_problems
@@ -139,7 +146,7 @@ class GeometryPlan:
     @cached_property
     def plane_side(self) -> int:
         """Cells along each direction of the plane."""
-        moved = math.sqrt(2) if self.adjacency == "replace" else 1.0
+        moved = math.sqrt(histogram_l2_squared(self.adjacency))
         sigma = moved / (gaussian_mu(self.epsilon, self.delta) * math.sqrt(self.shares["plane"]))
         cells = cells_for(self.n_pub * math.sqrt(2) / (PLANE_COARSENESS * sigma), 2, LARGEST_PLANE)
         return max(SMALLEST_SIDE, round(math.sqrt(cells)))
@@ -159,11 +166,10 @@ class GeometryPlan:
     @property
     def _units(self) -> dict[str, int]:
         """L2 sensitivities in lattice units, rounded up; quarters keep the squares whole."""
-        d, swap = len(self.axes), self.adjacency == "replace"
-        count = math.isqrt(2 * LENGTH**2) + 1 if swap else LENGTH
-        scales = math.isqrt((16 * d if swap else 4 + 5 * d) * UNIT**2 // 4) + 1
-        products = math.isqrt(2 * UNIT**2) + 1 if swap else UNIT
-        steps = 2 * LENGTH if swap else LENGTH
+        count = whole_root(histogram_l2_squared(self.adjacency) * LENGTH**2)
+        scales = math.isqrt(moments_l2_squared_quarters(self.adjacency, len(self.axes)) * UNIT**2 // 4) + 1
+        products = whole_root(acute_sum_l2_squared(self.adjacency, UNIT**2))
+        steps = sum_norm(self.adjacency, LENGTH)
         return {"scales": scales, "products": products, "plane": count, "sizes": count, "steps": steps, "radii": count}
 
     @cached_property

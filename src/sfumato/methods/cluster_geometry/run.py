@@ -19,6 +19,7 @@ from sfumato.methods.cluster_geometry.draw import PrivateGeometry
 from sfumato.methods.cluster_geometry.measure import GRID_ROWS, release_geometry
 from sfumato.methods.cluster_geometry.plan import GeometryPlan
 from sfumato.privacy.accounting.event import Event, Part
+from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.exact import exact, text
 from sfumato.privacy.noise import add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
@@ -83,7 +84,7 @@ class PrivateRelease:
     @property
     def level_parts(self) -> tuple[Part, ...]:
         """One noisy table of cluster by level for each column of levels."""
-        moved = 2 if self.schema.adjacency == "replace" else 1
+        moved = histogram_l1(self.schema.adjacency)
         return tuple(
             Part(
                 stage=f"cluster x {c.name}",

@@ -26,7 +26,8 @@ class Contingency:
     """Noisy counts of every cell, empty cells included. Proof: :mod:`sfumato.methods.counts.measurement`.
 
     ``columns`` is one list of names, or a list of such lists; several tables share epsilon by ``shares`` (equal ones
-    unless stated). Noise is Laplace, or Gaussian where a ``delta`` is given. Counts are unbiased and may be negative;
+    unless stated). Noise is Laplace and ``delta`` 0, or Gaussian where a ``delta`` is given (or
+    ``noise="gaussian"``: 1e-9 unless it is). Counts are unbiased and may be negative;
     ``nonnegative=True`` clamps them, which is free but adds bias to cells that are nearly empty.
 
     >>> Contingency(columns=["age", "sex"], epsilon=1.0).sets
@@ -35,7 +36,7 @@ class Contingency:
 
     columns: Sequence[str] | Sequence[Sequence[str]]
     epsilon: Number
-    delta: Number = 0
+    delta: Number | None = None
     noise: Noise | None = None
     shares: Sequence[Number] | None = None
     nonnegative: bool = False

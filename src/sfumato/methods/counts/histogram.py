@@ -31,11 +31,14 @@ class Histogram:
     pulls it upwards, which the report says. With ``synthetic`` the noisy counts (negative ones as 0) are only a
     distribution, and what is released are the counts of rows drawn from it: as many as the noisy total says, or the
     public row count. Drawing adds chance and no privacy.
+
+    Noise is Laplace and ``delta`` 0, or Gaussian where a ``delta`` is given (or ``noise="gaussian"``; then it is 1e-9
+    unless it is given).
     """
 
     column: str
     epsilon: Number
-    delta: Number = 0
+    delta: Number | None = None
     noise: Noise | None = None
     nonnegative: bool = False
     synthetic: bool = False

@@ -19,14 +19,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PlanError, SchemaError
+from sfumato.errors import PlanError
 from sfumato.privacy.accounting.calibration import certified_parts
 from sfumato.privacy.accounting.event import Event, Part
+from sfumato.privacy.accounting.sensitivity import changed_cells, histogram_l1
 from sfumato.privacy.exact import Number, exact, positive, round_down, text
 from sfumato.privacy.noise import add_gaussian, add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
-from sfumato.release.plan import Plan, Stage, cells_of, event_facts, refuse_beyond_memory, table_memory, unit_of
+from sfumato.release.parameters import DEFAULT_DELTA, delta_or
+from sfumato.release.plan import Plan, Stage, cells_of, event_facts, refuse_beyond_memory, table_memory
 from sfumato.schema import Schema
+from sfumato.schema.choice import choice_problems
 
 Noise = Literal["laplace", "gaussian"]
 ColumnSet = tuple[str, ...]
@@ -39,13 +42,14 @@ class Measurement:
     method: str
     sets: tuple[ColumnSet, ...]
     epsilon: Number
-    delta: Number = 0
+    delta: Number | None = None
+    """None is 0 for Laplace noise, and DEFAULT_DELTA where Gaussian noise is asked for by name."""
     noise: Noise | None = None
     shares: tuple[Number, ...] | None = None
 
     def __post_init__(self) -> None:
         problems = [f"the table {' x '.join(s)} is asked for twice" for s in _repeated(self.sets)]
-        problems += _budget_problems(self.epsilon, self.delta, self.law)
+        problems += _budget_problems(self.epsilon, self.spent_delta, self.law)
         problems += _share_problems(self.shares, len(self.sets)) if self.shares is not None else []
         self._refuse(problems, "")
 
@@ -54,7 +58,12 @@ class Measurement:
         """The noise to draw: as stated, or Gaussian where a delta is given and Laplace otherwise."""
         if self.noise is not None:
             return self.noise
-        return "gaussian" if _states_delta(self.delta) else "laplace"
+        return "gaussian" if _states_delta(delta_or(self.delta, 0)) else "laplace"
+
+    @property
+    def spent_delta(self) -> Number:
+        """The delta of the release: as stated, or what the noise needs."""
+        return delta_or(self.delta, DEFAULT_DELTA if self.law == "gaussian" else 0)
 
     def _refuse(self, problems: Sequence[str], where: str) -> None:
         if not problems:
@@ -73,21 +82,10 @@ class Measurement:
 
     def plan(self, schema: Schema, randomness: str = "secure") -> Plan:
         """Return cost, cells and memory; refuse what is wrong or cannot fit, all problems at once."""
-        self._refuse([p for names in self.sets for p in set_problems(schema, names)], f" on table {schema.name!r}")
+        self._refuse([p for names in self.sets for p in choice_problems(schema, names)], f" on table {schema.name!r}")
         refuse_beyond_memory(schema, self.sets)
         events = self._events(schema, randomness)
-        return Plan(
-            method=self.method,
-            table=schema.name,
-            adjacency=schema.adjacency,
-            unit=unit_of(schema),
-            epsilon=text(exact(self.epsilon)),
-            delta=text(exact(self.delta)),
-            stages=self._stages(events),
-            events=events,
-            cells=sum(cells_of(schema, names) for names in self.sets),
-            memory_bytes=table_memory(schema, self.sets),
-        )
+        return Plan.for_(self.method, schema, self._stages(events), events, table_memory(schema, self.sets))
 
     def _events(self, schema: Schema, randomness: str) -> tuple[Event, ...]:
         parts = self._laplace_parts(schema) if self.law == "laplace" else self._gaussian_parts(schema)
@@ -95,7 +93,7 @@ class Measurement:
             Event(
                 kind=f"discrete-{self.law}",
                 epsilon=text(exact(self.epsilon)),
-                delta=text(exact(self.delta)),
+                delta=text(exact(self.spent_delta)),
                 parts=parts,
                 **event_facts(self.method, schema, randomness),
             ),
@@ -110,7 +108,7 @@ class Measurement:
     def _gaussian_parts(self, schema: Schema) -> tuple[Part, ...]:
         parts = [_part(schema, names, "gaussian", 1.0) for names in self.sets]
         shares = [float(share) for share in self.exact_shares()]
-        return certified_parts(parts, shares, round_down(exact(self.epsilon)), round_down(exact(self.delta)))
+        return certified_parts(parts, shares, round_down(exact(self.epsilon)), round_down(exact(self.spent_delta)))
 
     def _stages(self, events: Sequence[Event]) -> tuple[Stage, ...]:
         parts = [part for event in events for part in event.parts]
@@ -130,16 +128,15 @@ class Measurement:
 
 def l1_sensitivity(schema: Schema) -> int:
     """Return by how much one person (or row) can change the counts of one table, in all."""
-    return schema.rows_per_person if schema.adjacency == "add-remove" else 2
+    return histogram_l1(schema.adjacency, schema.rows_per_person)
 
 
 def _part(schema: Schema, names: ColumnSet, noise: Noise, scale: float) -> Part:
-    replace = schema.adjacency == "replace"
     return Part(
         stage=" x ".join(names),
         cells=cells_of(schema, names),
         sensitivity=l1_sensitivity(schema) if noise == "laplace" else schema.rows_per_person,
-        changed_cells=2 if replace else 1,
+        changed_cells=changed_cells(schema.adjacency),
         scale=scale,
     )
 
@@ -169,22 +166,6 @@ def column_sets(columns: Any) -> tuple[ColumnSet, ...]:
             next_step="write for example columns=['age', 'sex'] or columns=[['age'], ['age', 'sex']]",
         )
     return tuple(tuple(item) for item in listed)
-
-
-def set_problems(schema: Schema, names: ColumnSet) -> list[str]:
-    """Return what is wrong with a set of columns of a release: unknown, identifying or repeated ones."""
-    problems: list[str] = []
-    for name in names:
-        try:
-            column = schema[name]
-        except SchemaError as error:
-            problems.append(f"{error.headline} ({error.next_step})")
-            continue
-        if column.role == "identifier" or name == schema.person:
-            problems.append(f"column {name!r} identifies people and is never released")
-    if len(set(names)) < len(names):
-        problems.append(f"columns repeat in {', '.join(names)}")
-    return problems
 
 
 def _repeated(sets: Sequence[ColumnSet]) -> list[ColumnSet]:

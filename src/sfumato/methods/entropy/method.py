@@ -30,7 +30,7 @@ from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.noise import add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import ColumnSet, Makes, Output
-from sfumato.release.parameters import sound_parameters
+from sfumato.release.parameters import pure_delta_problems, sound_parameters
 from sfumato.release.plan import Plan, Stage, event_facts
 from sfumato.schema import Schema
 
@@ -52,13 +52,15 @@ class EntropyRelease:
     """The Shannon or Renyi entropy of one column, or of several together, with its own budget.
 
     ``order`` 1 is Shannon, 0 the support, 2 the collision entropy, infinity the min-entropy. Under add-remove
-    ``rows_at_least`` is a public lower bound on the number of rows: the larger, the less noise.
+    ``rows_at_least`` is a public lower bound on the number of rows: the larger, the less noise. The noise is pure:
+    ``delta`` is 0.
     """
 
     column: str | Sequence[str]
     epsilon: Number
     order: float | str = 1.0
     rows_at_least: int | None = None
+    delta: Number | None = None
 
     name: ClassVar[str] = "entropy"
     summary: ClassVar[str] = "the entropy of one or several columns as a single noisy number"
@@ -70,7 +72,7 @@ class EntropyRelease:
     makes: ClassVar[Makes] = "values"
 
     def __post_init__(self) -> None:
-        sound_parameters(self)
+        sound_parameters(self, pure_delta_problems(self.delta))
         refuse_order(self.renyi_order)
         if 0 < abs(self.renyi_order - 1) < NEAR_SHANNON:
             raise PlanError(

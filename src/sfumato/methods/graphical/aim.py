@@ -42,13 +42,13 @@ class AIM(GraphicalMethod):
     same tables; "mixture" measures all pairs once, without rounds, for tables whose columns hang together too closely
     for a tree; "auto" is "both" where only pairs are measured, "tree" where larger tables are; ``backend`` "jax" fits
     the mixture on whatever device JAX finds. With ``rows=None`` the number of rows is the noisy total (the public row
-    count under replace). Rules between columns are kept in every row.
+    count under replace). Rules between columns are kept in every row. ``delta`` is 1e-9 unless it is given.
 
     Proof: :mod:`sfumato.methods.graphical.choosing.rounds`.
     """
 
     epsilon: Number
-    delta: Number = "1e-9"
+    delta: Number | None = None
     columns: Sequence[str] | None = None
     workload: Any = "auto"
     model_megabytes: Number | None = None
@@ -88,7 +88,7 @@ class AIM(GraphicalMethod):
             schema=schema,
             names=names,
             epsilon=self.epsilon,
-            delta=self.delta,
+            delta=self.spent_delta,
             binning=BINNINGS[self.bins],
             first_share=FIRST_SHARE,
             choice_share=CHOICE_SHARE,

@@ -9,10 +9,10 @@ from sfumato.errors import PlanError
 from sfumato.methods.graphical.choosing.rounds import Settings
 from sfumato.methods.graphical.plan import Design
 from sfumato.methods.graphical.run import Measure, release_rows
-from sfumato.privacy.exact import exact, positive
+from sfumato.privacy.exact import Number, exact, positive
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Output
-from sfumato.release.parameters import sound_parameters
+from sfumato.release.parameters import DEFAULT_DELTA, delta_or, sound_parameters
 from sfumato.release.plan import Plan, sound_rows
 from sfumato.schema import Schema
 
@@ -44,16 +44,21 @@ class GraphicalMethod(ABC):
     def measure(self) -> Measure:
         """How tables are chosen and measured after the one-way ones."""
 
+    @property
+    def spent_delta(self) -> Number:
+        """The delta of the release."""
+        return delta_or(self.delta, DEFAULT_DELTA)
+
     def _check_parameters(self) -> None:
         """Refuse parameters that no schema could make sound, all at once."""
         sound_parameters(self)
         problems: list[str] = []
-        for check in (lambda: positive(self.epsilon), lambda: positive(self.delta, "delta")):
+        for check in (lambda: positive(self.epsilon), lambda: positive(self.spent_delta, "delta")):
             try:
                 check()
             except PlanError as error:
                 problems.append(error.headline)
-        if not problems and not exact(self.delta) < 1:
+        if not problems and not exact(self.spent_delta) < 1:
             problems.append(f"delta must be below 1, found {self.delta}")
         if self.bins not in BINS:
             problems.append(f"bins {self.bins!r} is unknown: use one of {', '.join(BINS)}")

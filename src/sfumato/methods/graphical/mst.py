@@ -27,13 +27,14 @@ class MST(GraphicalMethod):
     """A synthetic table from a graphical model of d - 1 noisy pairs that tie all columns together.
 
     A third of the budget goes to one-way tables, a third to choosing the pairs, a third to measuring them. Faster than
-    AIM and a little less faithful: it keeps one chain of dependence between any two columns.
+    AIM and a little less faithful: it keeps one chain of dependence between any two columns. ``delta`` is
+    1e-9 unless it is given.
 
     Proof: :mod:`sfumato.methods.graphical.choosing.spanning_tree`.
     """
 
     epsilon: Number
-    delta: Number = "1e-9"
+    delta: Number | None = None
     columns: Sequence[str] | None = None
     bins: Bins = "adaptive"
     rounding: bool = True
@@ -57,7 +58,7 @@ class MST(GraphicalMethod):
             schema=schema,
             names=names,
             epsilon=self.epsilon,
-            delta=self.delta,
+            delta=self.spent_delta,
             binning=BINNINGS[self.bins],
             first_share=FIRST_SHARE,
             choice_share=CHOICE_SHARE,

@@ -10,7 +10,6 @@ from itertools import combinations
 from typing import Any
 
 from sfumato.errors import PlanError
-from sfumato.methods.counts.measurement import set_problems
 from sfumato.methods.graphical.cells.fine import fine_schema
 from sfumato.methods.graphical.cells.one_way import Binning, squared_sensitivity
 from sfumato.methods.graphical.choosing.budget import Budget
@@ -20,10 +19,12 @@ from sfumato.privacy.accounting.concentrated import choice_strength
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.event_cost import CHOICES
 from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES
+from sfumato.privacy.accounting.sensitivity import changed_cells
 from sfumato.privacy.exact import Number, exact, text
-from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, unit_of
+from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
 from sfumato.rows.rules.repair import refuse_contradictory
 from sfumato.schema import Schema
+from sfumato.schema.choice import chosen_columns
 
 LARGEST_COLUMN = 50_000
 """Levels of a column beyond which its noisy table says nothing and its pairs fit into no model."""
@@ -102,20 +103,9 @@ class Design:
             "use fewer columns or workload='2-way'",
         )
         stages = self._stages()
-        return Plan(
-            method=self.method,
-            table=self.schema.name,
-            adjacency=self.schema.adjacency,
-            unit=unit_of(self.schema),
-            epsilon=text(exact(self.epsilon)),
-            delta=text(exact(self.delta)),
-            stages=stages,
-            events=(self._event(stages, randomness),),
-            cells=sum(stage.cells for stage in stages),
-            memory_bytes=memory,
-            rows=count,
-            seconds=self.seconds(),
-            notes=self._notes(),
+        events = (self._event(stages, randomness),)
+        return Plan.for_(
+            self.method, self.schema, stages, events, memory, rows=count, seconds=self.seconds(), notes=self._notes()
         )
 
     def memory(self, rows: int) -> int:
@@ -206,13 +196,12 @@ class Design:
         return (*ones, rounds, choices)
 
     def _event(self, stages: Sequence[Stage], randomness: str) -> Event:
-        moved = 2 if self.schema.adjacency == "replace" else 1
         parts = tuple(
             Part(
                 stage=stage.name,
                 cells=stage.cells,
                 sensitivity=self.schema.rows_per_person,
-                changed_cells=moved,
+                changed_cells=changed_cells(self.schema.adjacency),
                 scale=stage.scale,
             )
             for stage in stages
@@ -236,10 +225,5 @@ class Design:
 
 def chosen_names(schema: Schema, columns: Sequence[str] | str | None) -> tuple[str, ...]:
     """Return the columns to synthesise, in the order of the schema; all but identifiers unless they are named."""
-    if columns is None:
-        return schema.releasable
-    named = (columns,) if isinstance(columns, str) else tuple(columns)
-    problems = set_problems(schema, named)
-    if problems:
-        raise PlanError(f"these columns of table {schema.name!r} cannot be used", problems, "name other columns")
+    named = chosen_columns(schema, columns)
     return tuple(name for name in schema.names if name in named)

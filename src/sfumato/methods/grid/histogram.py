@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from sfumato.errors import PlanError
 from sfumato.methods.cluster_geometry.kernel import count_cells
 from sfumato.privacy.accounting.event import Part
+from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.noise import add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
@@ -108,7 +109,7 @@ class GridPlan:
 
     @property
     def _moved(self) -> int:
-        return 2 if self.adjacency == "replace" else 1
+        return histogram_l1(self.adjacency)
 
     @property
     def part(self) -> Part:

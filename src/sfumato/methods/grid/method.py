@@ -11,8 +11,8 @@ from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Output
-from sfumato.release.parameters import epsilon_problems, number_problems, sound_parameters
-from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
+from sfumato.release.parameters import epsilon_problems, number_problems, pure_delta_problems, sound_parameters
+from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, sound_rows
 from sfumato.rows.axes import axis_of, batches, chosen, has_axis, released
 from sfumato.rows.draw import refuse_impossible_rules, rows_table, sample_values
 from sfumato.rows.settings import MOST_EXPECTED, drawn_rows, expected, one_row_per_person
@@ -31,6 +31,7 @@ class Grid:
 
     The number of cells follows from ``expected_rows`` (a public guess; the schema's row count where that is public)
     times epsilon: more rows or more budget buy finer cells. A wrong guess costs accuracy, never privacy.
+    The noise is pure: ``delta`` is 0.
 
     Proof: :mod:`sfumato.methods.grid.histogram`.
     """
@@ -38,6 +39,7 @@ class Grid:
     columns: Sequence[str]
     epsilon: Number
     expected_rows: int | None = None
+    delta: Number | None = None
 
     name: ClassVar[str] = "grid"
     summary: ClassVar[str] = "synthetic rows of up to three ordered columns, drawn from one noisy grid"
@@ -48,7 +50,7 @@ class Grid:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
-        problems = epsilon_problems(self.epsilon)
+        problems = epsilon_problems(self.epsilon) + pure_delta_problems(self.delta)
         if self.expected_rows is not None:
             problems += number_problems(self.expected_rows, "expected_rows", 1, MOST_EXPECTED, whole=True)
         sound_parameters(self, problems)
@@ -88,20 +90,8 @@ class Grid:
         stage = Stage(
             name="grid", cells=grid.cells, noise="discrete laplace", scale=grid.part.scale, epsilon=cost, share="1"
         )
-        return Plan(
-            method=self.name,
-            table=schema.name,
-            adjacency=schema.adjacency,
-            unit=unit_of(schema),
-            epsilon=cost,
-            delta="0",
-            stages=(stage,),
-            events=(event,),
-            cells=grid.cells,
-            memory_bytes=memory,
-            rows=count,
-            notes=expected(schema, self.expected_rows, rows)[1],
-        )
+        notes = expected(schema, self.expected_rows, rows)[1]
+        return Plan.for_(self.name, schema, (stage,), (event,), memory, rows=count, notes=notes)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Count the cells in one pass, add noise, draw rows."""

@@ -39,13 +39,14 @@ class Marginals:
 
     ``columns`` are the columns to synthesise (all but identifiers unless stated); ``pairs`` the two-way tables to
     measure: "all", "none", or a list of pairs. With ``rows=None`` the number of rows is the noisy total (the public
-    row count under replace). Rules between columns are kept in every row.
+    row count under replace). Rules between columns are kept in every row. Noise is Laplace and ``delta`` 0, or Gaussian
+    where a ``delta`` is given (or ``noise="gaussian"``: 1e-9 unless it is).
     """
 
     epsilon: Number
     columns: Sequence[str] | None = None
     pairs: str | Sequence[Sequence[str]] = "all"
-    delta: Number = 0
+    delta: Number | None = None
     noise: Noise | None = None
 
     name: ClassVar[str] = "marginals"

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError
-from sfumato.methods.mean_curve.kernels import KERNELS, Array
+from sfumato.methods.mean_curve.kernels import KERNELS
 from sfumato.methods.mean_curve.sums import LARGEST_GRID
 from sfumato.privacy.exact import Number, exact
 from sfumato.schema import Schema
-from sfumato.schema.schema_checks import ADJACENCIES
+from sfumato.schema.choice import choice_problems
+from sfumato.schema.column import Column
+from sfumato.schema.schema import ADJACENCIES
 
 
 def above_zero(**values: Any) -> list[str]:
@@ -75,9 +78,7 @@ def position_problems(positions: Sequence[Any] | None, points: int) -> list[str]
 
 def grid_problems(schema: Schema, names: Sequence[str]) -> list[str]:
     """Return what is wrong with the grid columns of a table."""
-    problems = [problem for name in dict.fromkeys(names) for problem in column_problems(schema, name)]
-    repeated = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
-    problems += [f"columns repeat: {', '.join(repeated)}"] if repeated else []
+    problems = choice_problems(schema, names, path_problems)
     problems += [] if names else ["a curve needs at least one numeric grid column, found none"]
     if schema.adjacency == "replace" and not schema.rows:
         problems.append("adjacency 'replace' needs the public number of rows in the schema (rows = ...)")
@@ -85,18 +86,13 @@ def grid_problems(schema: Schema, names: Sequence[str]) -> list[str]:
     return problems
 
 
-def column_problems(schema: Schema, name: str) -> list[str]:
+def path_problems(column: Column) -> list[str]:
     """Return what is wrong with one grid column."""
-    if name not in schema:
-        return [f"table {schema.name!r} has no column {name!r}"]
-    column = schema[name]
-    if name not in schema.releasable:
-        return [f"column {name!r} identifies people and is never released"]
     if column.kind not in ("integer", "number"):
-        return [f"column {name!r} is of kind {column.kind}; grid columns are integer or number"]
+        return [f"column {column.name!r} is of kind {column.kind}; grid columns are integer or number"]
     if column.missing or column.outside == "missing":
-        return [f"column {name!r} may be missing; a path has a value at every grid point"]
-    return [] if column.bounds is not None else [f"column {name!r} has no bounds in the schema"]
+        return [f"column {column.name!r} may be missing; a path has a value at every grid point"]
+    return [] if column.bounds is not None else [f"column {column.name!r} has no bounds in the schema"]
 
 
 def path_matrix(paths: ArrayLike) -> Array:

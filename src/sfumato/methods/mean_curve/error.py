@@ -7,13 +7,14 @@ curves (kernel norm at most ``smoothness``), or measured on a pilot. Both are ro
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError
 from sfumato.methods.mean_curve.checks import (
     above_zero,
@@ -23,13 +24,16 @@ from sfumato.methods.mean_curve.checks import (
     path_matrix,
     position_problems,
 )
-from sfumato.methods.mean_curve.kernels import Array, Basis, basis, clipped, even_positions
+from sfumato.methods.mean_curve.kernels import Basis, CurveGrid, clipped
 from sfumato.privacy.accounting.calibration import gaussian_sigma
+from sfumato.privacy.accounting.sensitivity import sum_norm
 from sfumato.privacy.exact import Number
 
 SEARCH = (-9.0, 4.0)
 """Powers of ten, times the largest eigenvalue, among which rho is sought."""
 POINTS = 157
+EVEN = CurveGrid()
+"""80 even points under the Wiener kernel."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,8 @@ def noise_rmse(on: Basis, rho: float, n: float, clip: float, epsilon: Number, de
     """
     unit = clip * gaussian_sigma(epsilon, delta) / n
     spread = on.reach(rho) * math.sqrt(on.spread)
-    return unit * (2 * spread if adjacency == "replace" else spread + on.largest_mean(rho))
+    counted = 0.0 if adjacency == "replace" else on.largest_mean(rho)
+    return unit * (sum_norm(adjacency, spread) + counted)
 
 
 def bias_per_smoothness(on: Basis, rho: float) -> float:
@@ -94,9 +99,7 @@ def error_split(
     epsilon: Number,
     delta: Number,
     *,
-    kernel: str = "wiener",
-    length_scale: float | None = None,
-    positions: Sequence[float] | None = None,
+    grid: CurveGrid = EVEN,
     adjacency: str = "replace",
 ) -> ErrorSplit:
     """Return noise and bias for ``n`` paths like those of a pilot; the bias includes what clipping takes away.
@@ -104,8 +107,9 @@ def error_split(
     The pilot is used as it is: it must be public, or its own release.
     """
     paths = path_matrix(pilot)
-    _refuse(n, clip, epsilon, delta, adjacency, kernel, length_scale, positions, points=paths.shape[1], rho=rho)
-    on = basis(positions or even_positions(paths.shape[1]), kernel, length_scale)
+    on_grid = replace(grid, steps=paths.shape[1])
+    _refuse(on_grid, adjacency, delta, n=n, clip=clip, epsilon=epsilon, rho=rho)
+    on = on_grid.basis()
     measured = _pilot_bias(on, paths, float(clip))
     noise = noise_rmse(on, float(rho), n, float(clip), epsilon, delta, adjacency)
     return ErrorSplit(float(rho), noise, measured(float(rho)))
@@ -117,10 +121,7 @@ def best_rho(
     epsilon: Number,
     delta: Number,
     *,
-    steps: int = 80,
-    kernel: str = "wiener",
-    length_scale: float | None = None,
-    positions: Sequence[float] | None = None,
+    grid: CurveGrid = EVEN,
     adjacency: str = "replace",
     smoothness: float | None = None,
     pilot: ArrayLike | None = None,
@@ -129,22 +130,13 @@ def best_rho(
 
     With a ``pilot`` the bias is measured on it. Otherwise it is the worst bias of a mean whose kernel norm is at most
     ``smoothness``: unless stated, that of the smoothest curve as long as ``clip``, clip / sqrt(largest eigenvalue).
+    A pilot brings its own number of points; ``grid`` says where they lie and which kernel smooths them.
     """
     paths = None if pilot is None else path_matrix(pilot)
-    points = steps if paths is None else paths.shape[1]
-    _refuse(
-        n,
-        clip,
-        epsilon,
-        delta,
-        adjacency,
-        kernel,
-        length_scale,
-        positions,
-        points=points,
-        smoothness=1 if smoothness is None else smoothness,
-    )
-    on = basis(positions or even_positions(points), kernel, length_scale)
+    on_grid = grid if paths is None else replace(grid, steps=paths.shape[1])
+    sought = 1 if smoothness is None else smoothness
+    _refuse(on_grid, adjacency, delta, n=n, clip=clip, epsilon=epsilon, smoothness=sought)
+    on = on_grid.basis()
     if paths is not None:
         bias, source = _pilot_bias(on, paths, float(clip)), f"bias measured on a pilot of {len(paths)} paths"
     else:
@@ -198,19 +190,8 @@ def _search(noise: Callable[[float], float], bias: Callable[[float], float], sca
     return tuple(sorted(errors, key=lambda error: error.rho))
 
 
-def _refuse(
-    n: int,
-    clip: Number,
-    epsilon: Number,
-    delta: Number,
-    adjacency: str,
-    kernel: str,
-    length_scale: float | None,
-    positions: Sequence[float] | None,
-    **more: Any,
-) -> None:
-    problems = above_zero(n=n, clip=clip, epsilon=epsilon, **more) + delta_problems(delta)
-    problems += adjacency_problems(adjacency) + kernel_problems(kernel, length_scale)
-    problems += position_problems(positions, more["points"])
+def _refuse(grid: CurveGrid, adjacency: str, delta: Number, **positive: Any) -> None:
+    problems = above_zero(points=grid.steps, **positive) + delta_problems(delta) + adjacency_problems(adjacency)
+    problems += kernel_problems(grid.kernel, grid.length_scale) + position_problems(grid.positions, grid.steps)
     if problems:
         raise PlanError("the error of a mean curve cannot be computed", problems, "correct these parameters")

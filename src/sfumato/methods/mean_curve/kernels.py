@@ -19,9 +19,9 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sfumato.arrays import Array
+
 KernelName = Literal["wiener", "exponential", "gaussian", "matern-3/2"]
 DEFAULT_LENGTH = 0.2
 """Length scale of the stationary kernels, as a share of the whole axis, unless stated."""
@@ -112,6 +112,20 @@ def _basis(positions: tuple[float, ...], kernel: str, length: float) -> Basis:
 def even_positions(steps: int) -> tuple[float, ...]:
     """Return i / N for i = 1 .. N: the start, where a Wiener path is 0, is left out."""
     return tuple(float(p) for p in np.arange(1, steps + 1) / steps)
+
+
+@dataclass(frozen=True)
+class CurveGrid:
+    """The public grid of curves and the kernel on it: ``steps`` even points unless their positions are given."""
+
+    steps: int = 80
+    kernel: str = "wiener"
+    length_scale: float | None = None
+    positions: Sequence[float] | None = None
+
+    def basis(self) -> Basis:
+        """Return the eigenbasis of the kernel on the grid."""
+        return basis(self.positions or even_positions(self.steps), self.kernel, self.length_scale)
 
 
 def wiener_values(steps: int) -> Array:

@@ -24,15 +24,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError
 from sfumato.methods.mean_curve.checks import (
     above_zero,
     adjacency_problems,
-    column_problems,
     delta_problems,
     grid_problems,
     kernel_problems,
     path_matrix,
+    path_problems,
     position_problems,
 )
 from sfumato.methods.mean_curve.error import ErrorSplit as ErrorSplit
@@ -41,7 +42,6 @@ from sfumato.methods.mean_curve.error import best_rho as best_rho
 from sfumato.methods.mean_curve.error import bias_per_smoothness, largest_bias
 from sfumato.methods.mean_curve.error import error_split as error_split
 from sfumato.methods.mean_curve.kernels import (
-    Array,
     KernelName,
     basis,
     clipped,
@@ -52,12 +52,13 @@ from sfumato.methods.mean_curve.kernels import (
 from sfumato.methods.mean_curve.sums import CurveLattice, count_weight, longest
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.lattice_gaussian import lattice_sigma
+from sfumato.privacy.accounting.sensitivity import mean_norm, sum_norm
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Output
-from sfumato.release.parameters import sound_parameters
-from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, unit_of
+from sfumato.release.parameters import delta_or, sound_parameters
+from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
 from sfumato.schema import Schema
 from sfumato.table.engine import BATCH_ROWS
 from sfumato.table.numbers import stream_numbers
@@ -69,6 +70,8 @@ if TYPE_CHECKING:
 
 KIND = "lattice-gaussian"
 KEY = ("mean_curve",)
+MEAN_DELTA = "1e-6"
+"""The delta of a curve where none is given."""
 CLEAR = 5
 """A noisy number of rows below this many of its standard deviations is not clearly above 0."""
 
@@ -96,8 +99,7 @@ def sensitivity(
     problems += adjacency_problems(adjacency)
     problems += ["the continuum is known for the Wiener kernel only"] if continuum and kernel != "wiener" else []
     _refuse(problems, "")
-    people = n if adjacency == "replace" else n + 1
-    return 2 * clip / people * _reach(rho, steps, continuum, kernel, length_scale)
+    return mean_norm(adjacency, clip, n) * _reach(rho, steps, continuum, kernel, length_scale)
 
 
 def _reach(rho: float, steps: int, continuum: bool, kernel: str, length_scale: float | None) -> float:
@@ -132,16 +134,16 @@ class MeanCurve:
     Each row of the table is a path; ``columns`` are its grid points in order (all numeric columns unless stated), at
     ``positions`` in (0, 1] (1/N, 2/N, ... unless stated). ``clip`` is a public bound: paths whose root mean square is
     larger are scaled down to it. ``rho`` is the smoothing penalty: a larger one means less noise and more bias at the
-    same guarantee; ``best_rho`` chooses it from public parameters or a pilot.
+    same guarantee; ``best_rho`` chooses it from public parameters or a pilot. ``delta`` is 1e-6 unless it is given.
 
     Proof: :mod:`sfumato.methods.mean_curve.method`.
     """
 
     columns: Sequence[str] | None = None
     epsilon: Number
-    delta: Number
     rho: Number
     clip: Number
+    delta: Number | None = None
     kernel: KernelName = "wiener"
     length_scale: Number | None = None
     positions: Sequence[Number] | None = None
@@ -160,10 +162,15 @@ class MeanCurve:
         sound_parameters(self)
         if isinstance(self.columns, str):
             object.__setattr__(self, "columns", (self.columns,))
-        problems = above_zero(epsilon=self.epsilon, rho=self.rho, clip=self.clip) + delta_problems(self.delta)
+        problems = above_zero(epsilon=self.epsilon, rho=self.rho, clip=self.clip) + delta_problems(self.spent_delta)
         problems += kernel_problems(self.kernel, self.length_scale)
         problems += position_problems(self.positions, len(self.columns or self.positions or ()))
         _refuse(problems, "")
+
+    @property
+    def spent_delta(self) -> Number:
+        """The delta of the release."""
+        return delta_or(self.delta, MEAN_DELTA)
 
     def grid(self, schema: Schema) -> tuple[str, ...]:
         """Return the grid columns in order."""
@@ -187,7 +194,7 @@ class MeanCurve:
         memory = 8 * len(names) * (4 * len(names) + 3 * BATCH_ROWS)
         refuse_memory(memory, f"{len(names):,} grid points", "use fewer grid columns")
         part = self._part(schema, len(names))
-        cost: Any = {"epsilon": text(exact(self.epsilon)), "delta": text(exact(self.delta))}
+        cost: Any = {"epsilon": text(exact(self.epsilon)), "delta": text(exact(self.spent_delta))}
         shown = part.scale * self.lattice(len(names)).step / (schema.rows or 1)
         stage = Stage(
             name=part.stage,
@@ -198,28 +205,18 @@ class MeanCurve:
             share="1",
         )
         event = Event(kind=KIND, parts=(part,), **event_facts(self.name, schema, randomness), **cost)
-        return Plan(
-            method=self.name,
-            table=schema.name,
-            adjacency=schema.adjacency,
-            unit=unit_of(schema),
-            stages=(stage,),
-            events=(event,),
-            cells=part.cells,
-            memory_bytes=memory,
-            **cost,
-        )
+        return Plan.for_(self.name, schema, (stage,), (event,), memory)
 
     def _part(self, schema: Schema, points: int) -> Part:
-        replace = schema.adjacency == "replace"
-        dimensions, units = points, 2 * longest(points)
-        if not replace:
+        counted, dimensions, length = schema.adjacency == "add-remove", points, longest(points)
+        if counted:
             lattice = self.lattice(points)
-            square = longest(points) ** 2 + count_weight(lattice.basis, lattice.rho) ** 2
-            dimensions, units = points + 1, schema.rows_per_person * (math.isqrt(square) + 1)
-        sigma = lattice_sigma(units, dimensions, self.epsilon, self.delta)
+            square = length**2 + count_weight(lattice.basis, lattice.rho) ** 2
+            dimensions, length = points + 1, math.isqrt(square) + 1
+        units = sum_norm(schema.adjacency, length, schema.rows_per_person)
+        sigma = lattice_sigma(units, dimensions, self.epsilon, self.spent_delta)
         return Part(
-            stage="mean curve" if replace else "mean curve and number of rows",
+            stage="mean curve and number of rows" if counted else "mean curve",
             cells=dimensions,
             sensitivity=units,
             scale=sigma,
@@ -289,7 +286,7 @@ class MeanCurve:
     @classmethod
     def example(cls, schema: Schema) -> MeanCurve:
         """Return a small instance that fits a schema."""
-        names = [name for name in schema.releasable if not column_problems(schema, name)][:3]
+        names = [name for name in schema.releasable if not path_problems(schema[name])][:3]
         sizes = [abs(bound) for name in names for bound in schema[name].numeric_bounds]
         return cls(columns=names, epsilon=1.0, delta=1e-6, rho=0.1, clip=float(max(sizes, default=1)) or 1.0)
 

@@ -24,7 +24,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods.mean_curve.kernels import Array, Basis
+from sfumato.arrays import Array
+from sfumato.methods.mean_curve.kernels import Basis
 
 UNITS = 2**24
 """Lattice units in the largest contribution of one record; a 64-bit sum holds 2^38 such records."""

@@ -45,9 +45,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError
 
-Array = NDArray[np.float64]
 CELL_SHIFT = 1e-9
 """Moves the ends of the cells, so that exact powers of gamma fall into the cell that the rule gives them. All cells
 move alike: the ratio within a cell stays at most gamma."""

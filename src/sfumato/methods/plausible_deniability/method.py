@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
-from sfumato.methods.counts.measurement import measure, set_problems
+from sfumato.methods.counts.measurement import measure
 from sfumato.methods.marginals.method import Marginals, fit_noisy, noisy_total
 from sfumato.methods.plausible_deniability.attempt import attempt
 from sfumato.methods.plausible_deniability.budget import Budget, stated_budget, stated_test, total_budget
@@ -53,6 +53,7 @@ from sfumato.privacy.randomness import Randomness, Uniform
 from sfumato.release.method import Makes, Output
 from sfumato.release.parameters import (
     SMALLEST_EPSILON,
+    delta_or,
     delta_problems,
     epsilon_problems,
     number_problems,
@@ -63,15 +64,14 @@ from sfumato.release.parameters import (
 from sfumato.release.plan import (
     Plan,
     Stage,
-    cells_of,
     event_facts,
     refuse_memory,
     sound_rows,
     table_memory,
-    unit_of,
 )
 from sfumato.rows.draw import refuse_impossible_rules, rows_table, sample_rows
 from sfumato.schema import Schema
+from sfumato.schema.choice import choice_problems
 from sfumato.table.counting import count_occupied
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ Codes = NDArray[np.int64]
 DEFAULT_ROWS = 100
 """Rows to make when none are asked for: every row costs, so a table of the old size is rarely affordable."""
 LARGEST_SAMPLE = 1_000_000
+TOTAL_DELTA = "1e-6"
+"""The delta where none is given."""
 STAY = 0.8
 """Probability that the kernel model keeps a level without an order."""
 RECORDS = "records"
@@ -94,10 +96,11 @@ class PlausibleDeniability:
     ``gamma``, ``epsilon0`` and ``delta`` per row (and ``t``, unless the best one is wanted): the total follows, plus
     ``model_epsilon`` for the model's parameters. ``model`` "seed" keeps ``keep`` leading attributes of a seed and draws
     the others from learned conditional tables; "kernel" moves every attribute to nearby bins (``bandwidth``).
+    ``delta`` is 1e-6 unless it is given.
     """
 
     epsilon: Number | None = None
-    delta: Number = "1e-6"
+    delta: Number | None = None
     k: Number | None = None
     gamma: Number = 2
     epsilon0: Number | None = None
@@ -125,9 +128,14 @@ class PlausibleDeniability:
         if self.epsilon is None:
             self.privacy_test()
 
+    @property
+    def stated_delta(self) -> Number:
+        """The delta of the release, or of each row where k and epsilon0 are given."""
+        return delta_or(self.delta, TOTAL_DELTA)
+
     def _problems(self) -> list[str]:
         problems = word_problems(self.model, "model", ("seed", "kernel"))
-        problems += delta_problems(self.delta) + share_problems(self.model_share, "model_share")
+        problems += delta_problems(self.stated_delta) + share_problems(self.model_share, "model_share")
         problems += number_problems(self.gamma, "gamma", text(exact(LEAST_GAMMA)), text(exact(MOST_GAMMA)))
         problems += number_problems(self.bandwidth, "bandwidth", "1e-3", "1e9")
         problems += epsilon_problems(self.model_epsilon, "model_epsilon")
@@ -155,7 +163,7 @@ class PlausibleDeniability:
     def privacy_test(self, rows: int = DEFAULT_ROWS) -> PrivacyTest:
         """Return k, t, gamma, epsilon0 and the (epsilon, delta) of one row, when ``rows`` rows are made."""
         if self.k is not None and self.epsilon0 is not None:
-            return stated_test(self.k, self.gamma, self.epsilon0, self.delta, self.t)
+            return stated_test(self.k, self.gamma, self.epsilon0, self.stated_delta, self.t)
         return self.budget(rows).test
 
     def budget(self, rows: int) -> Budget:
@@ -165,7 +173,7 @@ class PlausibleDeniability:
             model = exact(self.model_epsilon) if seeded else Fraction(0)
             return stated_budget(self.privacy_test(), model, rows)
         share = exact(self.model_share) if seeded else Fraction(0)
-        return total_budget(self.epsilon, self.delta, float(exact(self.gamma)), share, rows)
+        return total_budget(self.epsilon, self.stated_delta, float(exact(self.gamma)), share, rows)
 
     def _marginals(self, budget: Budget) -> Marginals:
         return Marginals(budget.model_epsilon, self.columns, delta=budget.model_delta, noise="gaussian")
@@ -176,7 +184,7 @@ class PlausibleDeniability:
 
     def _sound_columns(self, schema: Schema) -> tuple[str, ...]:
         names = self.chosen_columns(schema)
-        problems = set_problems(schema, names) if names else ["it has no column that may be released"]
+        problems = choice_problems(schema, names) if names else ["it has no column that may be released"]
         if self.model == "kernel" and len(names) > MOST_COLUMNS:
             problems.append(f"the kernel model takes at most {MOST_COLUMNS:,} columns, found {len(names):,}")
         if problems:
@@ -218,20 +226,8 @@ class PlausibleDeniability:
         memory = table_memory(schema, sets) + (schema.rows or 0) * (8 * len(names) + 8) + rows * 64 * len(names)
         memory += kernel_bytes(schema.shape(names)) if self.model == "kernel" else 0
         refuse_memory(memory, "the model and its rows", "use fewer columns")
-        return Plan(
-            method=self.name,
-            table=schema.name,
-            adjacency=schema.adjacency,
-            unit=unit_of(schema),
-            epsilon=text(budget.epsilon + budget.model_epsilon),
-            delta=text(budget.delta + budget.model_delta),
-            stages=stages,
-            events=events,
-            cells=sum(cells_of(schema, s) for s in sets) + rows,
-            memory_bytes=memory,
-            rows=rows,
-            notes=(_cost_note(budget.test, rows), *_size_note(schema, budget.test)),
-        )
+        notes = (_cost_note(budget.test, rows), *_size_note(schema, budget.test))
+        return Plan.for_(self.name, schema, stages, events, memory, rows=rows, notes=notes)
 
     def _records(
         self,

@@ -21,6 +21,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.entropy.values import shannon
 from sfumato.methods.plausible_deniability.law import cell_index
 from sfumato.privacy.randomness import Uniform
@@ -28,7 +29,6 @@ from sfumato.rows.tree import TreeModel, draw_given
 from sfumato.schema import Schema
 
 Codes = NDArray[np.int64]
-Array = NDArray[np.float64]
 MOST_COLUMNS = 1000
 """Columns of the kernel model up to which sums of costs, impossible ones included, surely stay below 2^63."""
 

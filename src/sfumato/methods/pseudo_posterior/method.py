@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sfumato.errors import PlanError, SchemaError
+from sfumato.errors import PlanError
 from sfumato.methods.pseudo_posterior.published.range_settings import (
     range_columns,
     range_problems,
@@ -43,6 +43,7 @@ from sfumato.release.parameters import (
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.rows.released import as_they_are, shuffled_rows_of
 from sfumato.schema import Schema
+from sfumato.schema.choice import choice_problems
 from sfumato.table.rows import row_values
 
 if TYPE_CHECKING:
@@ -172,13 +173,7 @@ class PseudoPosterior:
 
     def models(self, schema: Schema) -> tuple[ColumnModel, ...]:
         """Return the models of the targets, or refuse with every problem."""
-        problems: list[str] = []
-        for name in (*self.targets, *self.predictors, *range_columns(self.ranges)):
-            try:
-                if schema[name].role == "identifier" or name == schema.person:
-                    problems.append(f"column {name!r} identifies people and is never released")
-            except SchemaError as error:
-                problems.append(f"{error.headline} ({error.next_step})")
+        problems = choice_problems(schema, self._read_columns())
         if problems:
             raise PlanError(f"cannot plan {self.name} on table {schema.name!r}", problems, "correct the columns")
         return column_models(schema, self.targets, self.predictors, self.family, regression=self.is_private)

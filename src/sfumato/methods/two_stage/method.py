@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from sfumato.errors import PlanError, SchemaError
+from sfumato.errors import PlanError
 from sfumato.methods.two_stage.published.inputs import FIRST_STAGES
 from sfumato.methods.two_stage.published.matching import MATCHINGS
 from sfumato.methods.two_stage.published.response import SECOND_STAGES
@@ -31,6 +31,7 @@ from sfumato.release.parameters import (
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, unit_of
 from sfumato.rows.settings import MOST_EXPECTED
 from sfumato.schema import Schema
+from sfumato.schema.choice import choice_problems
 from sfumato.table.rows import row_values
 
 if TYPE_CHECKING:
@@ -126,11 +127,9 @@ class TwoStage:
             if self.inputs is not None
             else [name for name in schema.releasable if name not in self.target and _fits(schema[name])]
         )
-        problems: list[str] = []
-        for name in (*self.target, *wanted):
-            problems += _column_problems(schema, name)
+        problems = choice_problems(schema, self.target, _column_problems)
+        problems += choice_problems(schema, tuple(wanted), _column_problems)
         problems += [f"column {name!r} is both target and input" for name in set(self.target) & set(wanted)]
-        problems += [f"column {name!r} is named twice" for name in {n for n in wanted if list(wanted).count(n) > 1}]
         if problems:
             raise PlanError(f"cannot plan {self.name} on table {schema.name!r}", problems, "correct the columns")
         targets = tuple(schema[name] for name in self.target)
@@ -223,13 +222,7 @@ def _fits(column: Column) -> bool:
     return not (column.is_ordered and column.missing)
 
 
-def _column_problems(schema: Schema, name: str) -> list[str]:
-    try:
-        column = schema[name]
-    except SchemaError as error:
-        return [f"{error.headline} ({error.next_step})"]
-    if column.role == "identifier" or name == schema.person:
-        return [f"column {name!r} identifies people and is never released"]
+def _column_problems(column: Column) -> list[str]:
     if not _fits(column):
-        return [f"column {name!r} may be missing, and numbers must be there"]
-    return list(bounds_of(column).problems(f"column {name!r}")) if column.is_ordered else []
+        return [f"column {column.name!r} may be missing, and numbers must be there"]
+    return list(bounds_of(column).problems(f"column {column.name!r}")) if column.is_ordered else []

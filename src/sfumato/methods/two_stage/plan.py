@@ -31,6 +31,7 @@ from sfumato.methods.two_stage.private.measure import PrivateTwoStage, TwoStageR
 from sfumato.privacy.accounting.calibration import gaussian_mu
 from sfumato.privacy.accounting.event import Part
 from sfumato.privacy.accounting.lattice_gaussian import composed_sigmas
+from sfumato.privacy.accounting.sensitivity import acute_sum_l2_squared, histogram_l2_squared, sum_norm
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.parameters import delta_problems, shared_epsilon_problems
@@ -131,7 +132,7 @@ class PrivateTwoStagePlan:
         return {stage: share / total for stage, share in shares.items()}
 
     def _bins(self, stage: str, axis: Axis, columns: int, *, categorical: bool = False) -> int:
-        moved = math.sqrt(2 * columns if self.adjacency == "replace" else columns)
+        moved = math.sqrt(histogram_l2_squared(self.adjacency, tables=columns))
         sigma = moved / (gaussian_mu(self.epsilon, self.delta) * math.sqrt(self.shares[stage]))
         return bins_for(axis, self.n_pub, sigma, categorical=categorical)
 
@@ -164,17 +165,16 @@ class PrivateTwoStagePlan:
     @property
     def _units(self) -> dict[str, int]:
         """L2 sensitivities in lattice units, rounded up."""
-        d, swap = len(self.axes), self.adjacency == "replace"
-        twice = 2 if swap else 1
-        correlation = UNIT if swap else _root(UNIT**2 * (d - 1), 2 * d)
+        d = len(self.axes)
+        correlation = UNIT if self.adjacency == "replace" else _root(UNIT**2 * (d - 1), 2 * d)
         return {
-            "inputs": _root(twice * d * LENGTH**2),
+            "inputs": _root(histogram_l2_squared(self.adjacency, tables=d) * LENGTH**2),
             "correlation": correlation,
-            "target": _root(twice * LENGTH**2),
-            "gram": _root(289 * twice * UNIT**2, 2),
-            "first": twice * UNIT,
+            "target": _root(histogram_l2_squared(self.adjacency) * LENGTH**2),
+            "gram": _root(acute_sum_l2_squared(self.adjacency, 289 * UNIT**2), 2),
+            "first": sum_norm(self.adjacency, UNIT),
             "spread": UNIT,
-            "second": twice * UNIT,
+            "second": sum_norm(self.adjacency, UNIT),
         }
 
     @cached_property

@@ -10,7 +10,7 @@ from functools import reduce
 from typing import Any
 
 from sfumato.errors import AccountingError
-from sfumato.privacy.accounting import event_kinds as losses
+from sfumato.privacy.accounting import event_kinds
 from sfumato.privacy.accounting.event import Event, kind_of
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.exact import Number, exact, round_down, text
@@ -82,7 +82,7 @@ def _self_composed(event: Event, times: int) -> Any:
             f"event {event.kind!r} has no privacy loss distribution: it is an exposure",
             next_step="compose formal events only",
         )
-    return losses.repeated(loss(event), times)
+    return event_kinds.repeated(loss(event), times)
 
 
 def _require_one_kind(events: Sequence[Event]) -> None:

@@ -76,11 +76,6 @@ def gaussian_epsilon(mu: float, delta: Number) -> float:
     return _bisect(lambda eps: gaussian_delta(eps, mu) > target, 0.0, mu * (mu + 80))
 
 
-def compose_gaussians(mus: Sequence[float]) -> float:
-    """Return the mu of several Gaussian mechanisms together: squares add up, exactly."""
-    return math.sqrt(math.fsum(mu * mu for mu in mus))
-
-
 def gaussian_sigma(epsilon: Number, delta: Number, sensitivity: float = 1.0, rule: GaussianRule = "analytic") -> float:
     """Return sigma for an L2 sensitivity.
 

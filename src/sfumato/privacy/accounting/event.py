@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from sfumato.errors import AccountingError
 from sfumato.privacy.exact import exact, text
+from sfumato.privacy.sealed import compact
 
 EVENT_VERSION = 1
 
@@ -87,7 +88,7 @@ class Event(BaseModel):
     def to_json(self) -> str:
         """Return canonical JSON: sorted keys, no spaces; the ledger hashes this text."""
         body = self.model_dump(mode="json", warnings="error")  # a copy may hold what its class would have refused
-        return json.dumps(body, sort_keys=True, separators=(",", ":"))
+        return compact(body)
 
     @classmethod
     def from_json(cls, data: str | Mapping[str, Any]) -> Event:

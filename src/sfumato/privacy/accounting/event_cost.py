@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from sfumato.privacy.accounting.event import Event, Part
+from sfumato.privacy.accounting.sensitivity import sum_norm
 from sfumato.privacy.exact import round_down, show
 
 CHOICES = "choices of tables"
@@ -78,8 +79,7 @@ def _laplace(event: Event) -> bool:
 
 def _clipped(event: Event) -> bool:
     """One draw of strength w costs w, and twice that where a record may be replaced; copies add up."""
-    moved = 2 if event.adjacency == "replace" else 1
-    demanded = sum((moved * part.cells / Fraction(part.scale) for part in event.parts), Fraction(0))
+    demanded = sum((sum_norm(event.adjacency, part.cells) / Fraction(part.scale) for part in event.parts), Fraction(0))
     return demanded <= event.cost[0] * (1 + ROUNDING)
 
 

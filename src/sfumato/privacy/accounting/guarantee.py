@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from sfumato.errors import AccountingError
-from sfumato.privacy.accounting.selection import Selection
+from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.strength import (
     MOST_DELTA,
     MOST_EPSILON,
@@ -48,6 +48,30 @@ def one_of(unit: str) -> str:
     ('one row', 'the value of y in one row')
     """
     return unit if unit.startswith(ONE_VALUE) else f"one {unit}"
+
+
+class Selection(BaseModel):
+    """A ladder of candidate releases, fixed before the first, that stopped at a noisy success.
+
+    The whole ladder is what a plain guarantee must count: that it stopped here, and not elsewhere, is seen. The part
+    that was climbed bounds the outcome that happened (:mod:`sfumato.calibration.private`, Theorem 1).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    parameter: str
+    values: tuple[float, ...]
+    """All candidates, from the first rung up."""
+    climbed: int
+    """How many of them were released and scored; the last of these is the one that is kept."""
+    target: str
+    score_epsilon: str
+    beta: float
+    spent_epsilon: str
+    spent_delta: str
+    """What the climbed candidates and their scores cost together."""
+    unclimbed: tuple[Event, ...]
+    """Events of the rungs above: never run, but part of what could have been seen."""
 
 
 class Guarantee(BaseModel):

@@ -1,7 +1,14 @@
-"""Reading and appending the rows of a ledger, inside a transaction that the store has opened."""
+"""The chain of a ledger: what its rows hold, how they are sealed, read back and appended.
+
+The content of a row is canonical JSON. From format 2 on it holds, beside what happened, where the row's account stands
+after it ("standing": terms and running totals) and one hash of where all accounts stand ("accounts"), so that the last
+row alone says what the table of accounts must hold. Rows are read and appended inside a transaction that the store has
+opened.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
@@ -9,13 +16,85 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 from pydantic import ValidationError
 
-from sfumato.errors import LedgerError, LedgerTampered, PlanError
-from sfumato.privacy.ledger.models import TOTALS, Account
-from sfumato.privacy.ledger.rows import ChainRow, Standings, canonical
+from sfumato.errors import AccountingError, LedgerError, LedgerTampered, PlanError
+from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.ledger.models import TOTALS, Account, Entry
 from sfumato.privacy.ledger.store import ACCOUNTS, CHAIN, FORMAT, HEAD
+from sfumato.privacy.sealed import compact, digest
 
 VERIFY = "run 'sfumato ledger verify' to see which rows were changed, and restore the ledger from a copy"
 _Query = TypeVar("_Query", bound="sa.Select[*tuple[Any, ...]]")
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, PlanError, AccountingError, LedgerError)
+"""What reading a damaged row may raise; nesting without end is one of them."""
+
+
+class Standings:
+    """Where all accounts stand, and the hash of that."""
+
+    def __init__(self, standings: Mapping[str, Mapping[str, Any]]) -> None:
+        self._lines = {name: compact([name, standing]) for name, standing in standings.items()}
+
+    def set(self, name: str, standing: Mapping[str, Any]) -> None:
+        """Change where one account stands, or add it."""
+        self._lines[name] = compact([name, standing])
+
+    @property
+    def digest(self) -> str:
+        """The hash of all standings, by name."""
+        lines = "\n".join(self._lines[name] for name in sorted(self._lines))
+        return digest(lines)
+
+
+class ChainRow(NamedTuple):
+    """One row of the chain as it lies in the database, where a damaged file may hold any type."""
+
+    sequence: int
+    kind: str
+    table_name: str
+    recorded_at: str
+    body: str
+    previous_hash: str
+    hash: str
+
+    @classmethod
+    def sealed(cls, sequence: int, kind: str, table_name: str, recorded_at: str, body: str, previous: str) -> ChainRow:
+        """Return the row with the hash that binds it to all rows before it."""
+        content = [previous, sequence, kind, table_name, recorded_at, body]
+        return cls(sequence, kind, table_name, recorded_at, body, previous, digest(json.dumps(content)))
+
+    @property
+    def holds(self) -> bool:
+        """Whether the stored hash is that of the stored content."""
+        try:
+            return self == ChainRow.sealed(*self[:6])
+        except TypeError:  # a column that came back as raw bytes
+            return False
+
+    def content(self) -> dict[str, Any]:
+        """Return what the row holds; raises one of ``UNREADABLE`` for a damaged one."""
+        found = json.loads(self.body)
+        if not isinstance(found, dict):
+            raise ValueError(f"{type(found).__name__} instead of an object")
+        return found  # pyright: ignore[reportUnknownVariableType]
+
+    def entry(self) -> Entry:
+        """Return the row as an entry."""
+        try:
+            found = self.content()
+            event = Event.from_json(found.get("event", found))  # format 1 held nothing but the event
+        except UNREADABLE as error:
+            reason = " ".join(str(error).split())
+            raise LedgerError(f"row {self.sequence} of the ledger holds no event that can be read: {reason}") from error
+        return Entry(
+            sequence=self.sequence,
+            table=self.table_name,
+            event=event,
+            recorded_at=self.recorded_at,
+            previous_hash=self.previous_hash,
+            hash=self.hash,
+        )
+
+
 _COLUMNS = [CHAIN.c[name] for name in ChainRow._fields]
 
 
@@ -121,17 +200,17 @@ def append(
     connection: sa.Connection, accounts: Mapping[str, Account], records: Sequence[Record], head: Head | None = None
 ) -> tuple[ChainRow, ...]:
     """Seal the records as new rows at the end of the chain and move the head; ``accounts`` is all before them."""
-    sequence, digest, _ = head or read_head(connection, hold=True)
+    sequence, last, _ = head or read_head(connection, hold=True)
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     standings = Standings({name: account.standing() for name, account in accounts.items()})
     added: list[ChainRow] = []
     for record in records:
         body = _body(record, standings)
         name = record.account.name if record.account else ""
-        added.append(ChainRow.sealed(sequence + 1, record.kind, name, now, body, digest))
-        sequence, digest = sequence + 1, added[-1].hash
+        added.append(ChainRow.sealed(sequence + 1, record.kind, name, now, body, last))
+        sequence, last = sequence + 1, added[-1].hash
     connection.execute(CHAIN.insert(), [row._asdict() for row in added])
-    connection.execute(HEAD.update().values(sequence=sequence, hash=digest, format=FORMAT))
+    connection.execute(HEAD.update().values(sequence=sequence, hash=last, format=FORMAT))
     return tuple(added)
 
 
@@ -140,4 +219,4 @@ def _body(record: Record, standings: Standings) -> str:
     if record.account is not None:
         sealed["standing"] = record.account.standing()
         standings.set(record.account.name, sealed["standing"])
-    return canonical({**record.content, **sealed, "accounts": standings.digest})
+    return compact({**record.content, **sealed, "accounts": standings.digest})

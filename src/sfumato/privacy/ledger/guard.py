@@ -25,8 +25,11 @@ from sfumato.errors import LedgerTampered
 from sfumato.privacy.accounting.event import kind_of
 from sfumato.privacy.exact import exact, text
 from sfumato.privacy.ledger.chain import (
+    UNREADABLE,
     VERIFY,
+    ChainRow,
     Head,
+    Standings,
     last_row,
     read_account,
     read_head,
@@ -34,8 +37,7 @@ from sfumato.privacy.ledger.chain import (
     stored_accounts,
 )
 from sfumato.privacy.ledger.models import TOTALS, Account
-from sfumato.privacy.ledger.rows import GENESIS, UNREADABLE, ChainRow, Standings
-from sfumato.privacy.ledger.store import CHAIN, foreign_objects
+from sfumato.privacy.ledger.store import CHAIN, GENESIS, foreign_objects
 
 REREAD = 2000
 """Rows that are read again before a write."""

@@ -18,13 +18,11 @@ from sfumato.errors import LedgerTampered
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import Number, text
 from sfumato.privacy.ledger import chain, guard, marks
-from sfumato.privacy.ledger.chain import Record
+from sfumato.privacy.ledger.chain import UNREADABLE, ChainRow, Record
 from sfumato.privacy.ledger.models import Account, Entry, Outcome, Verification
-from sfumato.privacy.ledger.rows import UNREADABLE, ChainRow
 from sfumato.privacy.ledger.rules import Request, admitted, other_terms, tight_total
 from sfumato.privacy.ledger.store import Store, UnreadableLedgerError
-from sfumato.privacy.ledger.upgrade import upgrade
-from sfumato.privacy.ledger.verify import verify_connection
+from sfumato.privacy.ledger.verify import upgrade, verify_connection
 
 __all__ = ["Account", "Entry", "Ledger", "Outcome", "Verification"]
 

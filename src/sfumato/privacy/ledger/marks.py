@@ -13,9 +13,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from sfumato.errors import LedgerError, LedgerTampered
-from sfumato.privacy.ledger.chain import VERIFY, Record, known_account, rows_between
+from sfumato.privacy.ledger.chain import UNREADABLE, VERIFY, ChainRow, Record, known_account, rows_between
 from sfumato.privacy.ledger.models import Account, Entry, Outcome
-from sfumato.privacy.ledger.rows import UNREADABLE, ChainRow
 
 MARKS = ("saved", "lost")
 UNKNOWN = "no bundle known"

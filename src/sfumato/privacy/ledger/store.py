@@ -19,9 +19,10 @@ from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError, SQLA
 from sqlalchemy.pool import NullPool
 
 from sfumato.errors import LedgerError, MissingExtra
-from sfumato.privacy.ledger.rows import GENESIS
 
 FORMAT = 2
+GENESIS = "0" * 64
+"""What the first row of a ledger follows."""
 WAIT_SECONDS = 60.0
 _CREATION_LOCK = 0x5F0A70  # any number does, as long as every process uses the same
 _INIT = "make a ledger with 'sfumato ledger init' or Ledger(...).open_table(name, epsilon=...)"

@@ -7,15 +7,27 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sfumato.errors import LedgerError
+from sfumato.errors import LedgerError, LedgerTampered
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.event_cost import cost_problem
-from sfumato.privacy.ledger.chain import Head, read_head, rows, stored_accounts
+from sfumato.privacy.ledger.chain import (
+    UNREADABLE,
+    ChainRow,
+    Head,
+    Record,
+    Standings,
+    all_accounts,
+    append,
+    read_head,
+    rows,
+    stored_accounts,
+)
 from sfumato.privacy.ledger.marks import MARKS, read_mark
 from sfumato.privacy.ledger.models import Account, Verification
-from sfumato.privacy.ledger.rows import GENESIS, UNREADABLE, ChainRow, Standings
 from sfumato.privacy.ledger.rules import misfits
-from sfumato.privacy.ledger.store import ACCOUNTS, CHAIN, FORMAT, foreign_objects
+from sfumato.privacy.ledger.store import ACCOUNTS, CHAIN, FORMAT, GENESIS, foreign_objects
+
+ONLY_SOUND = "restore the ledger from a copy: only a ledger that holds can be upgraded; nothing was changed"
 
 
 class Replay:
@@ -197,3 +209,18 @@ def _last_old_row(connection: sa.Connection) -> int:
 
 def _one_line(error: BaseException) -> str:
     return ascii(" ".join(str(error).split())[:200])
+
+
+def upgrade(connection: sa.Connection, damage: Sequence[str]) -> Verification:
+    """Append the row that ends the old format and seals where all accounts stand; a new ledger stays as it is.
+
+    Format 1 sealed no totals, so its whole chain is checked first; it goes on with rows that carry them.
+    """
+    head = read_head(connection, hold=True, formats=(1, FORMAT))
+    found = verify_connection(connection, None, damage)
+    if not found:
+        raise LedgerTampered("the ledger was changed or damaged", found.problems, ONLY_SOUND)
+    if head.format == FORMAT:
+        return found
+    append(connection, all_accounts(connection), [Record("upgrade", None, {"from": head.format})], head)
+    return verify_connection(connection, None, ())

@@ -25,11 +25,12 @@ from functools import cache, partial
 
 from numpy.typing import ArrayLike
 
+from sfumato.arrays import Counts
 from sfumato.errors import PlanError
 from sfumato.privacy.exact import Number, positive, round_up
-from sfumato.privacy.noise import opendp as opendp_noise
+from sfumato.privacy.noise import opendp
 from sfumato.privacy.noise.opendp import privacy_map
-from sfumato.privacy.noise.whole_counts import LARGEST_FAST_SCALE, Counts, as_counts
+from sfumato.privacy.noise.whole_counts import LARGEST_INVERTED_SCALE, as_counts
 from sfumato.privacy.randomness import Randomness
 
 __all__ = [
@@ -119,35 +120,35 @@ def _recorded(scale: Number, what: str) -> Fraction:
 
 
 def _add(counts: ArrayLike, scale: Fraction, law: str, randomness: Randomness | None) -> Counts:
-    sampler = sampler_in_use() if scale <= LARGEST_FAST_SCALE else opendp_sampler("the scale is above 2^50")
+    sampler = sampler_in_use() if scale <= LARGEST_INVERTED_SCALE else opendp_sampler("the scale is above 2^50")
     return (sampler.laplace if law == "laplace" else sampler.gaussian)(counts, scale, randomness)
 
 
 def require_seedable(scales: Iterable[float]) -> None:
     """Refuse, before anything is spent, a seeded run whose noise OpenDP would have to draw: it takes no seed."""
-    why = "a scale is above 2^50" if max(scales, default=0.0) > LARGEST_FAST_SCALE else None
+    why = "a scale is above 2^50" if max(scales, default=0.0) > LARGEST_INVERTED_SCALE else None
     if why is None and sampler_in_use().name == OPENDP:
         why = sampler_in_use().why
     if why is not None:
         raise PlanError(
-            f"a seeded run needs the fast sampler: {why}", next_step="run sfumato doctor, or leave the seed out"
+            f"a seeded run needs table inversion: {why}", next_step="run sfumato doctor, or leave the seed out"
         )
 
 
 @cache
 def sampler_in_use() -> Sampler:
-    """Return the fast sampler where its self-test passes, OpenDP's with the reason where not."""
+    """Return table inversion where its self-test passes, OpenDP's with the reason where not."""
     try:
-        from sfumato.privacy.noise.inversion.draw import fast_gaussian, fast_laplace
+        from sfumato.privacy.noise.inversion.draw import inverted_gaussian, inverted_laplace
         from sfumato.privacy.noise.inversion.self_test import sampler_problems
     except ImportError as missing:
         return opendp_sampler(f"table inversion needs a package that is not installed: {missing}")
     problems = sampler_problems()
     if problems:
         return opendp_sampler(f"table inversion failed its self-test: {'; '.join(problems)}")
-    return Sampler("table inversion", "it passed its self-test on this machine", fast_laplace, fast_gaussian)
+    return Sampler("table inversion", "it passed its self-test on this machine", inverted_laplace, inverted_gaussian)
 
 
 def opendp_sampler(why: str) -> Sampler:
     """Return OpenDP's sampler with the reason for which it is used."""
-    return Sampler(OPENDP, why, opendp_noise.opendp_laplace, opendp_noise.opendp_gaussian)
+    return Sampler(OPENDP, why, opendp.opendp_laplace, opendp.opendp_gaussian)

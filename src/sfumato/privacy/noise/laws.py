@@ -13,12 +13,12 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError
 
-Array = NDArray[np.float64]
 TAIL = 1e-18
 """Mass beyond which a law's support is cut where sums over it are taken."""
 

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato.arrays import Counts
 from sfumato.errors import PlanError
 from sfumato.privacy.exact import round_up
-from sfumato.privacy.noise.whole_counts import Counts, as_counts
+from sfumato.privacy.noise.whole_counts import as_counts
 from sfumato.privacy.randomness import Randomness
 
 CHUNK = 1 << 16
@@ -44,7 +45,7 @@ def privacy_map(law: str, scale: float, distance: float) -> float:
 def _measured(counts: ArrayLike, measure: Callable[[list[int]], list[int]], randomness: Randomness | None) -> Counts:
     if randomness is not None and randomness.mode == "seeded":
         raise PlanError(
-            "a seeded run needs the fast sampler, and these draws are OpenDP's",
+            "a seeded run needs table inversion, and these draws are OpenDP's",
             next_step="run `sfumato doctor`, or leave the seed out",
         )
     array = as_counts(counts)

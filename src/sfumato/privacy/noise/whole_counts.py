@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sfumato.arrays import Counts
 from sfumato.errors import PlanError
 
-Counts = NDArray[np.int64]
 LARGEST = int(np.iinfo(np.int64).max)
-LARGEST_FAST_SCALE = 1 << 50
+LARGEST_INVERTED_SCALE = 1 << 50
 """Up to here noise stays within 64 bits but for a probability below exp(-8000); beyond it OpenDP draws."""
 
 
@@ -21,6 +21,6 @@ def as_counts(counts: ArrayLike) -> Counts:
     if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.max() > LARGEST):
         raise PlanError(
             f"noise is added to whole counts only, found values of type {array.dtype}",
-            next_step="quantise real values to a public lattice first (sfumato.privacy.lattice)",
+            next_step="round each record to whole steps of a public size first, and sum those",
         )
     return array.astype(np.int64, copy=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.arrays import Array, Counts
 from sfumato.errors import RiskError
 from sfumato.privacy.noise import add_gaussian, add_laplace_scale
 from sfumato.privacy.noise.laws import DiscreteGaussian, Geometric, Laplace
@@ -16,9 +17,6 @@ from sfumato.risk.attack import dp_ceiling
 from sfumato.risk.game.play import Drawn
 from sfumato.risk.optimal import Law, log_density, optimal_accuracy
 from sfumato.risk.sight import IN_WORDS
-
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import RiskError
 from sfumato.privacy.randomness import Randomness
 from sfumato.risk.attack import AttackResult, Interval, ThreatModel, require_trials
 
-Array = NDArray[np.float64]
 MOST_NUMBERS = 10_000_000
 """Released numbers that are held in memory at once."""
 NEVER_RELEASED = "These releases were made for the game, from a seed and outside any ledger: none of them is published."

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.privacy.exact import exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Method, Output
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from sfumato.schema import Schema
 
-Array = NDArray[np.float64]
 BANDWIDTH = 0.1
 """Width of the kernel on Gower's distance behind the density of released rows at the target."""
 LARGEST_SEED = 2**32

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato.arrays import Array
 from sfumato.errors import RiskError
-from sfumato.risk.homogeneity.checks import Array, as_counts
+from sfumato.risk.homogeneity.checks import as_counts
 
 CONFIDENCE = 1.959963984540054
 

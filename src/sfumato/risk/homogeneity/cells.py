@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Counts
 from sfumato.errors import RiskError
-from sfumato.risk.homogeneity.checks import Counts
 from sfumato.schema import Schema
 from sfumato.table.counting import count_occupied
 

@@ -9,12 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.arrays import Array, Counts
 from sfumato.errors import RiskError
 
 View = Literal["conservative", "record", "any"]
 VIEWS = ("conservative", "record", "any")
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 COUNTS_STEP = "give an integer array with one row per cell and one column per sensitive value (at least two)"
 
 

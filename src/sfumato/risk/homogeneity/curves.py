@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Array, Counts
 from sfumato.errors import RiskError
 from sfumato.methods.counts.measurement import l1_sensitivity
 from sfumato.privacy.noise.laws import NoiseLaw
 from sfumato.risk.homogeneity.cells import Cells, companions
-from sfumato.risk.homogeneity.checks import VIEWS, Array, Counts, View, as_counts, unique_rows
+from sfumato.risk.homogeneity.checks import VIEWS, View, as_counts, unique_rows
 from sfumato.risk.homogeneity.guessing import Guess, guesses
 from sfumato.risk.homogeneity.inverse import MECHANISMS, epsilon_for
 from sfumato.risk.homogeneity.local import local

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from sfumato.arrays import Array, Counts
 from sfumato.errors import RiskError
-from sfumato.risk.homogeneity.checks import Array, Counts, as_counts
+from sfumato.risk.homogeneity.checks import as_counts
 
 START = 0.5
 STEPS = 200

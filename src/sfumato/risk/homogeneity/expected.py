@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
+from sfumato.arrays import Array
 from sfumato.errors import RiskError
 from sfumato.privacy.noise.laws import Geometric, NoiseLaw
-from sfumato.risk.homogeneity.checks import Array, View, as_alpha, as_probabilities, as_size, require_view
+from sfumato.risk.homogeneity.checks import View, as_alpha, as_probabilities, as_size, require_view
 
 SIZE_TAIL = 1e-14
 

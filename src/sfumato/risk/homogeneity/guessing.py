@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Array, Counts
 from sfumato.privacy.noise.laws import NoiseLaw
-from sfumato.risk.homogeneity.checks import Array, Counts
 from sfumato.risk.homogeneity.thresholds import plurality, soft
 
 MOST_WORK = 300_000_000

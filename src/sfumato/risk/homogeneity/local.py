@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato.arrays import Array, Counts
 from sfumato.privacy.noise.laws import NoiseLaw
-from sfumato.risk.homogeneity.checks import Array, Counts, View, as_counts, require_view
+from sfumato.risk.homogeneity.checks import View, as_counts, require_view
 
 BLOCK = 1 << 15
 """Cells worked on at once: the working arrays stay in the cache."""

@@ -19,12 +19,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Whole
 from sfumato.privacy.noise.laws import NoiseLaw
 from sfumato.risk.homogeneity.cells import Cells
 from sfumato.risk.homogeneity.inverse import MECHANISMS
 
 Way = Literal["cross", "direct"]
-Whole = NDArray[np.int64]
 ORDERS = (1, 2, 3)
 MOST_SETS, FEWEST_SETS = 20, 5
 """Column sets of one order that are looked at; where there are more, a seeded sample of them."""

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from sfumato.arrays import Array
 from sfumato.errors import RiskError
 from sfumato.privacy.accounting.calibration import gaussian_sigma
 from sfumato.privacy.noise.laws import Gaussian, Laplace, NoiseLaw
-from sfumato.risk.homogeneity.checks import Array, as_alpha, as_counts, as_probabilities, as_size
+from sfumato.risk.homogeneity.checks import as_alpha, as_counts, as_probabilities, as_size
 from sfumato.risk.homogeneity.expected import SizeLaw
 
 LABEL = "as printed"

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.arrays import Array, Counts
 from sfumato.errors import RiskError
 from sfumato.privacy.noise.laws import NoiseLaw
-from sfumato.risk.homogeneity.checks import Array, Counts, as_counts, weighted_mean
+from sfumato.risk.homogeneity.checks import as_counts, weighted_mean
 
 SOFT_NODES = 400
 """Gauss-Legendre nodes after the substitution s = 1 - y^2; the error is below 1e-13."""

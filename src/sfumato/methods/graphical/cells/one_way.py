@@ -20,6 +20,7 @@ from sfumato.methods.graphical.cells.groups import Grouping, coarse, group_colum
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.tree.model import NoisyTable
 from sfumato.methods.marginals.method import noisy_total
+from sfumato.privacy.accounting.sensitivity import histogram_l2_squared
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
 
@@ -70,7 +71,7 @@ class FirstTables:
 
 def squared_sensitivity(schema: Schema) -> int:
     """Return the square of the L2 distance by which one person moves the counts of one table."""
-    return 2 if schema.adjacency == "replace" else schema.rows_per_person**2
+    return histogram_l2_squared(schema.adjacency, schema.rows_per_person)
 
 
 def measure_first(

@@ -7,7 +7,6 @@ the group of each and its share of the group. All of it is public facts and nois
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import zipfile
@@ -38,13 +37,14 @@ from sfumato.methods.graphical.tree.model import GraphicalModel
 from sfumato.privacy.accounting.accountant import totals  # knows every kind of event
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.release.plain import plain
-from sfumato.rows.atomic_file import whole_file
+from sfumato.privacy.sealed import SealedJson, plain
+from sfumato.rows.atomic import whole_file
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.version import __version__
 
 FORMAT = 1
+LAYOUT = SealedJson(indent=1)
 DOCUMENT = "model.json"
 ENGINES: dict[str, type[GraphicalModel] | type[MixtureModel] | type[AveragedModel]] = {
     "tree": GraphicalModel,
@@ -88,7 +88,7 @@ def write_model(model: FittedModel, path: str | Path, overwrite: bool = False) -
     arrays = _arrays(model)
     members = {f"{name}.npy": array_bytes(array) for name, array in arrays.items()}
     records = {name: record_of(array, members[f"{name}.npy"]) for name, array in arrays.items()}
-    text = _sealed(_document(model, guarantee, records))
+    text = LAYOUT.text(LAYOUT.sealed(_document(model, guarantee, records).model_dump(mode="json")))
     with whole_file(target, overwrite) as fresh:
         write_members(fresh, {DOCUMENT: text.encode(), **members})
     return target
@@ -124,19 +124,6 @@ def _engine_name(engine: Engine) -> str:
         if type(engine) is cls:
             return name
     raise ModelError(f"a model of type {type(engine).__name__} has no format on disk", next_step="sample it right away")
-
-
-def _sealed(document: ModelDocument) -> str:
-    body = document.model_dump(mode="json", exclude={"seal"})
-    return _canonical({**body, "seal": _seal(body)})
-
-
-def _seal(body: Mapping[str, Any]) -> str:
-    return hashlib.sha256(_canonical(body).encode()).hexdigest()
-
-
-def _canonical(body: Mapping[str, Any]) -> str:
-    return json.dumps(body, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_model(path: str | Path) -> FittedModel:
@@ -186,7 +173,7 @@ def _read_document(members: Mapping[str, bytes]) -> ModelDocument:
             f"a fitted model of format {found!r} is not understood",
             next_step=f"this release reads format {FORMAT}; use the version that wrote it",
         )
-    if body.pop("seal", None) != _seal(body):
+    if not LAYOUT.holds(body):
         raise ValueError(f"{DOCUMENT} was changed after it was written: its seal does not hold")
     for event in body.get("events", ()):
         Event.from_json(event)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from sfumato.errors import ModelError
 from sfumato.methods.graphical.saved.model import Drawn, FittedModel
 from sfumato.release.stamp import parquet_metadata, warning
-from sfumato.rows.atomic_file import whole_file
+from sfumato.rows.atomic import whole_file
 
 Progress = Callable[[int], None]
 CSV, PARQUET = ".csv", ".parquet"

@@ -47,6 +47,7 @@ from sfumato.errors import PlanError, TableError
 from sfumato.methods.pseudo_posterior.private.grid_bounds import MOST_RECORDS, WIDEST, Array, Axes, Scores
 from sfumato.methods.pseudo_posterior.private.grid_sampler import GridLaw
 from sfumato.methods.pseudo_posterior.private.public_box import Box, Scale
+from sfumato.privacy.accounting.sensitivity import sum_norm
 from sfumato.privacy.exact import Number, positive
 from sfumato.privacy.randomness import Randomness, Uniform
 
@@ -67,7 +68,7 @@ def strength_of(epsilon: Number, adjacency: str) -> Fraction:
     >>> strength_of(1, "add-remove"), strength_of(1, "replace")
     (Fraction(1, 1), Fraction(1, 2))
     """
-    return positive(epsilon) / (2 if adjacency == "replace" else 1)
+    return positive(epsilon) / sum_norm(adjacency, 1)
 
 
 @dataclass(frozen=True)

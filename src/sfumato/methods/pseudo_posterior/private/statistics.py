@@ -34,6 +34,7 @@ from sfumato.methods.pseudo_posterior.private.clipped import Adjacency, Regressi
 from sfumato.methods.pseudo_posterior.private.public_box import Interval, Scale
 from sfumato.privacy.accounting.event import Part
 from sfumato.privacy.accounting.lattice_gaussian import lattice_sigma
+from sfumato.privacy.accounting.sensitivity import moments_l1_quarters, moments_l2_squared_quarters
 from sfumato.privacy.exact import Number, exact, positive
 from sfumato.privacy.noise import add_gaussian, add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
@@ -112,9 +113,8 @@ class NoisyStatistics:
         """Return four times the L1 sensitivity, or four times the squared L2 sensitivity, as the number 1 counts."""
         q = self.columns
         pairs = q * (q - 1) // 2
-        if self.adjacency == "replace":
-            return 9 * q + 8 * pairs if norm == 1 else 16 * (q + pairs)
-        return 4 + (6 if norm == 1 else 5) * q + 4 * pairs
+        quarters = moments_l1_quarters if norm == 1 else moments_l2_squared_quarters
+        return quarters(self.adjacency, q, pairs)
 
     @property
     def _sides(self) -> list[Interval]:

@@ -60,10 +60,6 @@ class Hybrid:
         rows[self.order] = self.rows
         return rows
 
-    def moved_least(self, count: int = 10) -> NDArray[np.int64]:
-        """Return the original rows that moved least, nearest first."""
-        return np.argsort(self.displacement, kind="stable")[:count]
-
 
 def hybrid(
     original: ArrayLike,

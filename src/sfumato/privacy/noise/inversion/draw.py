@@ -20,13 +20,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato.arrays import Counts
 from sfumato.errors import PlanError
-from sfumato.privacy.noise.inversion import kernel as fast_kernel
+from sfumato.privacy.noise.inversion import kernel
 from sfumato.privacy.noise.inversion.search import BITS, outcomes
 from sfumato.privacy.noise.inversion.tables import GaussianSize, LaplaceSize, SizeLaw
 from sfumato.privacy.noise.inversion.wide import coarse_gaussian, digit_laplace
 from sfumato.privacy.noise.inversion.words import CHUNK, WordSource, word_source
-from sfumato.privacy.noise.whole_counts import LARGEST_FAST_SCALE, Counts, as_counts
+from sfumato.privacy.noise.whole_counts import LARGEST_INVERTED_SCALE, as_counts
 from sfumato.privacy.randomness import Randomness
 
 Sampler = Callable[[int, WordSource, int], Counts]
@@ -39,14 +40,14 @@ SEGMENT = 1 << 20
 LARGEST = np.iinfo(np.int64).max
 
 
-def fast_laplace(
+def inverted_laplace(
     counts: ArrayLike, scale: Fraction | float, randomness: Randomness | None = None, bits: int = BITS
 ) -> Counts:
     """Return the counts with discrete Laplace noise.
 
     A float scale means its exact binary value. Fewer ``bits`` cost time and leave the law as it is: tests use them.
 
-    >>> int(fast_laplace([100], 0.001)[0])
+    >>> int(inverted_laplace([100], 0.001)[0])
     100
     """
     exact = _exact_scale(scale, "scale")
@@ -55,12 +56,12 @@ def fast_laplace(
     return _noisy(counts, partial(digit_laplace, exact), randomness, bits)
 
 
-def fast_gaussian(
+def inverted_gaussian(
     counts: ArrayLike, sigma: Fraction | float, randomness: Randomness | None = None, bits: int = BITS
 ) -> Counts:
     """Return the counts with discrete Gaussian noise of parameter sigma, a float meaning its exact binary value.
 
-    >>> int(fast_gaussian([100], 0.001)[0])
+    >>> int(inverted_gaussian([100], 0.001)[0])
     100
     """
     exact = _exact_scale(sigma, "sigma")
@@ -72,7 +73,7 @@ def fast_gaussian(
 def _by_table(law: SizeLaw, size: int, source: WordSource, bits: int) -> Counts:
     words = source.words(size)
     noise = outcomes(law, words, source, bits)
-    fast_kernel.signed(noise, words)
+    kernel.signed(noise, words)
     return noise
 
 
@@ -103,12 +104,12 @@ def _fill_side_by_side(flat: Counts, noisy: Counts, sampler: Sampler, bits: int)
 def _fill(flat: Counts, noisy: Counts, sampler: Sampler, source: WordSource, bits: int) -> None:
     for start in range(0, flat.size, CHUNK):
         chunk = flat[start : start + CHUNK]
-        fast_kernel.add_clamped(chunk, sampler(chunk.size, source, bits), noisy[start : start + CHUNK])
+        kernel.add_clamped(chunk, sampler(chunk.size, source, bits), noisy[start : start + CHUNK])
 
 
 def _exact_scale(value: Fraction | float, what: str) -> Fraction:
     """Read a scale as the exact number it is: 0.1 is the float nearest to one tenth, as the ledger has it."""
-    if isinstance(value, bool | str) or not (math.isfinite(value) and 0 < value <= LARGEST_FAST_SCALE):
+    if isinstance(value, bool | str) or not (math.isfinite(value) and 0 < value <= LARGEST_INVERTED_SCALE):
         raise PlanError(
             f"{what} must be a number above 0 and at most 2^50, found {value!r}",
             next_step=f"give {what} such as 1.0",

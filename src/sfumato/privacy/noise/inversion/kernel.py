@@ -1,4 +1,4 @@
-"""Compiled loops of the fast sampler. They take the same steps whatever the noise is, and release the GIL.
+"""Compiled loops of table inversion. They take the same steps whatever the noise is, and release the GIL.
 
 All numbers stay in signed 64-bit integers: mixed signs would turn into floats.
 """

@@ -17,23 +17,22 @@ from bisect import bisect_left
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.privacy.noise.inversion import kernel as fast_kernel
+from sfumato.arrays import Whole
+from sfumato.privacy.noise.inversion import kernel
 from sfumato.privacy.noise.inversion.tables import SizeLaw, thresholds
 from sfumato.privacy.noise.inversion.words import WordSource
 
-Integers = NDArray[np.int64]
 BITS = 63
 """Bits of a word that are read; the last one is left for the sign."""
 MORE = 64
 LARGEST = int(np.iinfo(np.int64).max)
 
 
-def outcomes(law: SizeLaw, words: Integers, source: WordSource, bits: int = BITS) -> Integers:
+def outcomes(law: SizeLaw, words: Whole, source: WordSource, bits: int = BITS) -> Whole:
     """Return one draw of the law for each word; ``source`` gives further bits to the words that decide nothing."""
     found, undecided = np.empty_like(words), np.empty_like(words)
-    waiting = fast_kernel.invert(words, bits, padded_table(law, bits), found, undecided)
+    waiting = kernel.invert(words, bits, padded_table(law, bits), found, undecided)
     for place in undecided[:waiting]:
         prefix = (int(words[place]) >> (64 - bits)) & ((1 << bits) - 1)
         found[place] = min(extended(law, prefix, source, bits), LARGEST)
@@ -51,7 +50,7 @@ def extended(law: SizeLaw, prefix: int, source: WordSource, bits: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def padded_table(law: SizeLaw, bits: int) -> Integers:
+def padded_table(law: SizeLaw, bits: int) -> Whole:
     """Return the table with 2^m - 1 entries: those added are never below a word."""
     table = thresholds(law, bits)
     padded = np.full((1 << len(table).bit_length()) - 1, LARGEST, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A self-test of the fast sampler on this machine: the cipher, its keys, and every compiled loop."""
+"""A self-test of table inversion on this machine: the cipher, its keys, and every compiled loop."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from fractions import Fraction
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from sfumato.privacy.noise.inversion import kernel as fast_kernel
-from sfumato.privacy.noise.inversion.search import BITS, Integers, padded_table
+from sfumato.arrays import Whole
+from sfumato.privacy.noise.inversion import kernel
+from sfumato.privacy.noise.inversion.search import BITS, padded_table
 from sfumato.privacy.noise.inversion.tables import GUARD_BITS, GaussianSize, LaplaceSize, SizeLaw, exp_minus, thresholds
 from sfumato.privacy.noise.inversion.wide import CLOSE
 from sfumato.privacy.noise.inversion.words import SeededWords, SystemWords
@@ -37,7 +38,7 @@ class SelfCheck:
 
 
 def sampler_problems() -> list[str]:
-    """Return what is wrong with the fast sampler here: an empty list where it may be used.
+    """Return what is wrong with table inversion here: an empty list where it may be used.
 
     >>> sampler_problems()
     []
@@ -97,7 +98,7 @@ def _inverts(law: SizeLaw) -> bool:
     prefixes = near + [int(word) >> 1 & (1 << BITS) - 1 for word in _words(WORDS)]
     words = _as_words(prefixes)
     found, undecided = np.empty_like(words), np.empty_like(words)
-    waiting = fast_kernel.invert(words, BITS, padded_table(law, BITS), found, undecided)
+    waiting = kernel.invert(words, BITS, padded_table(law, BITS), found, undecided)
     entries = set(table)
     expected = [i for i, prefix in enumerate(prefixes) if prefix in entries]
     return undecided[:waiting].tolist() == expected and found.tolist() == [bisect_left(table, p) for p in prefixes]
@@ -106,8 +107,8 @@ def _inverts(law: SizeLaw) -> bool:
 def _joining_is_right() -> bool:
     tops, rests, words = np.array([0, 1, 2, 7, 7]), np.array([9, 1, 256, 3, 3]), np.array([1, 1, 0, -1, -2])
     noise = tops.copy()
-    fast_kernel.join_digits(noise, rests, 256)
-    fast_kernel.signed(noise, words)
+    kernel.join_digits(noise, rests, 256)
+    kernel.signed(noise, words)
     return noise.tolist() == [0, -1, 512, -1539, 1539]
 
 
@@ -122,10 +123,10 @@ def _rejection_is_right() -> bool:
     uniform = _as_words([edge + int(shift) for edge, shift in zip(edges, shifts, strict=True)])
     noise, verdict = np.empty_like(size), np.empty(100, dtype=np.int8)
     rate = 0.5 / float(VARIANCE)
-    fast_kernel.propose(coarse, signs, low, uniform, RUN_BITS, BITS, rate, CLOSE, noise, verdict)
-    decided = np.where(shifts < 0, fast_kernel.KEPT, fast_kernel.REFUSED)
-    expected = np.where(np.abs(shifts) < FAR, fast_kernel.UNSURE, decided)
-    expected[-1] = fast_kernel.REFUSED
+    kernel.propose(coarse, signs, low, uniform, RUN_BITS, BITS, rate, CLOSE, noise, verdict)
+    decided = np.where(shifts < 0, kernel.KEPT, kernel.REFUSED)
+    expected = np.where(np.abs(shifts) < FAR, kernel.UNSURE, decided)
+    expected[-1] = kernel.REFUSED
     return bool((noise == np.where(signs & 1, -size, size)).all() and (verdict == expected).all())
 
 
@@ -135,16 +136,16 @@ def _threshold(size: int, rest: int) -> int:
 
 
 def _sum_is_right() -> bool:
-    ends = np.array([fast_kernel.LARGEST, fast_kernel.SMALLEST, 5], dtype=np.int64)
+    ends = np.array([kernel.LARGEST, kernel.SMALLEST, 5], dtype=np.int64)
     total = np.empty_like(ends)
-    fast_kernel.add_clamped(ends, np.array([7, -7, -7], dtype=np.int64), total)
-    return total.tolist() == [fast_kernel.LARGEST, fast_kernel.SMALLEST, -2]
+    kernel.add_clamped(ends, np.array([7, -7, -7], dtype=np.int64), total)
+    return total.tolist() == [kernel.LARGEST, kernel.SMALLEST, -2]
 
 
-def _words(size: int) -> Integers:
+def _words(size: int) -> Whole:
     """Return the same words in every run: the self-test compares, it releases nothing."""
     return SeededWords(np.random.default_rng(size)).words(size)
 
 
-def _as_words(prefixes: list[int]) -> Integers:
+def _as_words(prefixes: list[int]) -> Whole:
     return (np.array(prefixes, dtype=np.uint64) << np.uint64(1)).view(np.int64)

@@ -15,8 +15,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.privacy.noise.inversion import kernel as fast_kernel
-from sfumato.privacy.noise.inversion.search import MORE, Integers, outcomes
+from sfumato.arrays import Whole
+from sfumato.privacy.noise.inversion import kernel
+from sfumato.privacy.noise.inversion.search import MORE, outcomes
 from sfumato.privacy.noise.inversion.tables import GUARD_BITS, GaussianSize, LaplaceDigit, LaplaceSize, exp_minus
 from sfumato.privacy.noise.inversion.words import WordSource
 
@@ -29,7 +30,7 @@ NARROWEST = 32
 CLOSE = 1e-12
 
 
-def digit_laplace(scale: Fraction, size: int, source: WordSource, bits: int) -> Integers:
+def digit_laplace(scale: Fraction, size: int, source: WordSource, bits: int) -> Whole:
     """Return discrete Laplace noise of a large scale."""
     run = 1
     while scale > WIDEST_TOP * run:
@@ -40,12 +41,12 @@ def digit_laplace(scale: Fraction, size: int, source: WordSource, bits: int) -> 
     while place < run:
         rest += place * outcomes(LaplaceDigit(scale, place, BASE), source.words(size), source, bits)
         place *= BASE
-    fast_kernel.join_digits(noise, rest, run)
-    fast_kernel.signed(noise, signs)
+    kernel.join_digits(noise, rest, run)
+    kernel.signed(noise, signs)
     return noise
 
 
-def coarse_gaussian(sigma: Fraction, size: int, source: WordSource, bits: int) -> Integers:
+def coarse_gaussian(sigma: Fraction, size: int, source: WordSource, bits: int) -> Whole:
     """Return discrete Gaussian noise of a large sigma: proposals are drawn until all places are filled."""
     noise, filled = np.empty(size, dtype=np.int64), 0
     while filled < size:
@@ -55,7 +56,7 @@ def coarse_gaussian(sigma: Fraction, size: int, source: WordSource, bits: int) -
     return noise
 
 
-def _accepted(sigma: Fraction, size: int, source: WordSource, bits: int) -> Integers:
+def _accepted(sigma: Fraction, size: int, source: WordSource, bits: int) -> Whole:
     """Return those of ``size`` proposals that were kept, in order."""
     run_bits = (sigma.numerator // (NARROWEST * sigma.denominator)).bit_length() - 1
     run, variance = 1 << run_bits, sigma * sigma
@@ -63,13 +64,13 @@ def _accepted(sigma: Fraction, size: int, source: WordSource, bits: int) -> Inte
     coarse = outcomes(GaussianSize(variance / run**2, fold=1), signs, source, bits)
     noise, verdict = np.empty_like(signs), np.empty(size, dtype=np.int8)
     close = max(CLOSE, 2.0 ** (1 - bits))
-    fast_kernel.propose(coarse, signs, low, uniform, run_bits, bits, 0.5 / float(variance), close, noise, verdict)
-    for place in np.flatnonzero(verdict == fast_kernel.UNSURE):
+    kernel.propose(coarse, signs, low, uniform, run_bits, bits, 0.5 / float(variance), close, noise, verdict)
+    for place in np.flatnonzero(verdict == kernel.UNSURE):
         rest = abs(int(noise[place])) & (run - 1)
         excess = Fraction((2 * abs(int(noise[place])) - rest) * rest) / (2 * variance)
         prefix = (int(uniform[place]) >> (64 - bits)) & ((1 << bits) - 1)
         verdict[place] = below_exp(excess, prefix, source, bits)
-    return noise[verdict == fast_kernel.KEPT]
+    return noise[verdict == kernel.KEPT]
 
 
 def below_exp(exponent: Fraction, prefix: int, source: WordSource, bits: int) -> bool:

@@ -1,4 +1,4 @@
-"""Random words for the fast sampler: AES-256 in counter mode under a key that the operating system gives per call.
+"""Random words for table inversion: AES-256 in counter mode under a key that the operating system gives per call.
 
 A key is never kept between calls, so that neither a fork nor a second thread can meet a stream twice. Differential
 privacy is then computational, as with any generator that stretches a seed: whoever tells the words from fair bits

@@ -1,0 +1,87 @@
+"""Sensitivity: by how much one neighbouring change moves what is measured. The one place that knows the factor of two.
+
+A neighbouring change is one of two. Add-remove: the record of one person comes or goes (up to k records, where a
+person may hold k rows). Replace: one record becomes another while their number stays, so one goes and one comes. Every
+function has its proof in a line; S is the measured sum over all records, |.| the norm that the function names.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeVar
+
+Amount = TypeVar("Amount", int, float)
+
+
+def changed_cells(adjacency: str) -> int:
+    """Return how many cells of a contingency table one change moves, each by the rows that a person may hold at most.
+
+    Proof: each record lies in one cell; a record that comes or goes moves its own, a replaced one an old and a new.
+    """
+    return 2 if adjacency == "replace" else 1
+
+
+def histogram_l1(adjacency: str, rows_per_person: int = 1) -> int:
+    """Return the L1 sensitivity of the counts of one contingency table.
+
+    Proof: a record moves one count by 1; k of them come or go, or k go and k come: k or 2k steps of 1.
+    """
+    return changed_cells(adjacency) * rows_per_person
+
+
+def histogram_l2_squared(adjacency: str, rows_per_person: int = 1, tables: int = 1) -> int:
+    """Return the square of the L2 sensitivity of the counts of one contingency table, or of several together.
+
+    Proof: k records move a table most where they share a cell: k^2, and k^2 twice where they go from one cell to
+    another; tables are coordinates of one vector, so that squares add up.
+    """
+    return tables * changed_cells(adjacency) * rows_per_person**2
+
+
+def sum_norm(adjacency: str, longest: Amount, rows_per_person: int = 1) -> Amount:
+    """Return the sensitivity of a sum of vectors that are no longer than ``longest``, in the norm that bounds them.
+
+    Proof: the triangle inequality: k vectors come or go, or k go and k come.
+    """
+    return changed_cells(adjacency) * rows_per_person * longest
+
+
+def acute_sum_l2_squared(adjacency: str, longest_squared: Amount) -> Amount:
+    """Return the squared L2 sensitivity of a sum of vectors of which no two form an obtuse angle.
+
+    Counts are such vectors, and products xx', since <xx', yy'> = (x'y)^2.
+    Proof: |u - v|^2 = |u|^2 + |v|^2 - 2 <u, v> <= |u|^2 + |v|^2; one record alone moves |u|^2.
+    """
+    return changed_cells(adjacency) * longest_squared
+
+
+def mean_norm(adjacency: str, longest: float, records: int) -> float:
+    """Return by how much the mean of ``records`` vectors of length at most b moves: b is ``longest``.
+
+    Proof: replace: |u - v| / n <= 2b / n. A record x added to n: |(S + x) / (n + 1) - S / n| = |x - S / n| / (n + 1),
+    and the mean S / n is no longer than b: at most 2b / (n + 1).
+    """
+    return 2 * longest / (records if adjacency == "replace" else records + 1)
+
+
+def moments_l1_quarters(adjacency: str, columns: int, pairs: int) -> int:
+    """Return four times the L1 sensitivity of the sums of (1, a_j, a_j^2 - 1/2, a_j a_k) over records in [-1, 1].
+
+    Proof: add-remove: 1 + (|a| + |a^2 - 1/2| <= 3/2) for each column + 1 for each pair. Replace leaves the count out:
+    |a - b| (1 + |a + b|) <= d (3 - d) <= 9/4 with d = |a - b|, and 2 for each pair.
+    """
+    return 9 * columns + 8 * pairs if adjacency == "replace" else 4 + 6 * columns + 4 * pairs
+
+
+def moments_l2_squared_quarters(adjacency: str, columns: int, pairs: int = 0) -> int:
+    """Return four times the square of the L2 sensitivity of the same sums.
+
+    Proof: add-remove: 1 + (a^2 + (a^2 - 1/2)^2 = a^4 + 1/4 <= 5/4) for each column + 1 for each pair. Replace leaves
+    the count out: (a - b)^2 (1 + (a + b)^2) <= d^2 (1 + (2 - d)^2) <= 4 for each column, and 2^2 for each pair.
+    """
+    return 16 * (columns + pairs) if adjacency == "replace" else 4 + 5 * columns + 4 * pairs
+
+
+def whole_root(square: int) -> int:
+    """Return the square root of a squared sensitivity, rounded up to a whole number of lattice units."""
+    return math.isqrt(square - 1) + 1 if square > 0 else 0

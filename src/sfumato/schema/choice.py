@@ -1,0 +1,46 @@
+"""Which columns may leave: every method asks here, and is told all problems of all its columns at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from sfumato.errors import PlanError, SchemaError
+from sfumato.schema.column import Column
+from sfumato.schema.schema import Schema
+
+Needs = Callable[[Column], Iterable[str]]
+"""What a method cannot use in a column that may leave; it is not asked about the others."""
+
+
+def choice_problems(schema: Schema, names: Sequence[str], needs: Needs | None = None) -> list[str]:
+    """Return what is wrong with the columns of a release: unknown, identifying, unfit or repeated ones."""
+    problems = [problem for name in dict.fromkeys(names) for problem in column_problems(schema, name, needs)]
+    if len(set(names)) < len(names):
+        problems.append(f"columns repeat in {', '.join(map(str, names))}: none may be named twice")
+    return problems
+
+
+def column_problems(schema: Schema, name: str, needs: Needs | None = None) -> list[str]:
+    """Return why one column cannot be released, or cannot be used by a method with these needs."""
+    try:
+        column = schema[name]
+    except SchemaError as error:
+        return [f"{error.headline} ({error.next_step})"]
+    if name not in schema.releasable:
+        return [f"column {name!r} identifies people and is never released"]
+    return list(needs(column)) if needs is not None else []
+
+
+def chosen_columns(
+    schema: Schema, names: str | Sequence[str] | None = None, needs: Needs | None = None
+) -> tuple[str, ...]:
+    """Return the columns to release as they were named, or refuse with every problem.
+
+    Where none are named: all that may leave and that the method can use, in the order of the schema.
+    """
+    if names is None:
+        return tuple(name for name in schema.releasable if not column_problems(schema, name, needs))
+    named = (names,) if isinstance(names, str) else tuple(names)
+    if problems := choice_problems(schema, named, needs):
+        raise PlanError(f"these columns of table {schema.name!r} cannot be used", problems, "name other columns")
+    return named

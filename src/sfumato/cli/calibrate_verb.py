@@ -41,11 +41,6 @@ PLACEHOLDER = "1"
 """Stands for the value that is looked for where the method wants one."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command()(calibrate)
-
-
 def calibrate(
     data: Data,
     schema: SchemaPath,

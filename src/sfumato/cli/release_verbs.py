@@ -56,14 +56,6 @@ PrivateReport = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verbs to the command line."""
-    app.command()(plan)
-    app.command()(release)
-    app.command()(verify)
-    app.command("methods")(list_methods)
-
-
 def plan(
     schema: SchemaPath,
     data: Annotated[

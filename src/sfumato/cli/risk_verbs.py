@@ -12,6 +12,7 @@ import typer
 
 from sfumato.cli.arguments import (
     AsJson,
+    AsPublished,
     Data,
     Delimiter,
     Delta,
@@ -56,6 +57,7 @@ def membership(
     data: Data,
     schema: SchemaPath,
     method: OptionalMethod = None,
+    as_published: AsPublished = False,
     settings: Settings = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -75,7 +77,7 @@ def membership(
     from sfumato.risk.membership import Learnt, LikelihoodRatio
 
     voice, facts = Voice(json), Schema.load(schema)
-    made, reason = choose_or_build(method, facts, settings or [], epsilon, delta)
+    made, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
     table = _table(voice, data, facts, delimiter)
     played = game(table, made, _row(target), rows=rows, sees=_sight(sees))
     attacks: list[Any] = [LikelihoodRatio()] if isinstance(played, CountPair) else []
@@ -88,6 +90,7 @@ def linkage(
     data: Data,
     schema: SchemaPath,
     method: OptionalMethod = None,
+    as_published: AsPublished = False,
     settings: Settings = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -105,7 +108,7 @@ def linkage(
     from sfumato.risk.linkage import FreshReference
 
     voice, facts, attack = Voice(json), Schema.load(schema), FreshReference(references)
-    made, reason = choose_or_build(method, facts, settings or [], epsilon, delta)
+    made, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
     table = _table(voice, data, facts, delimiter)
     played = game(table, made, _row(target), rows=rows, sees=_sight(sees))
     _report(voice, table, _played(voice, played, [attack], trials, seed), reason)
@@ -118,6 +121,7 @@ def inference(
     known: Annotated[list[str] | None, typer.Option(help="A column the attacker knows; repeat it for several.")] = None,
     sensitive: Annotated[str | None, typer.Option(help="Column to be guessed; the sensitive one unless said.")] = None,
     method: OptionalMethod = None,
+    as_published: AsPublished = False,
     settings: Settings = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -141,11 +145,12 @@ def inference(
     from sfumato.risk.inference import AttributeInference
 
     voice, facts = Voice(json), Schema.load(schema)
-    of_method = {"--method": method, "--set": settings, "--epsilon": epsilon, "--delta": delta, "--rows": rows}
+    named = {"--method": method, "--as-published": as_published or None, "--set": settings}
+    of_method = {**named, "--epsilon": epsilon, "--delta": delta, "--rows": rows}
     _refuse_both(of_method, release, control)
     attack, reason = AttributeInference(*_columns(facts, known, sensitive), learner, _sight(sees)), None
     if release is None:
-        made, reason = choose_or_build(method, facts, settings or [], epsilon, delta)
+        made, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
         table = _table(voice, data, facts, delimiter)
         result = attack.against(table, made, rows=rows, trials=trials, seed=seed)
     else:

@@ -1,5 +1,6 @@
-# Every target sets up what it needs: a fresh machine with Python 3.11, make and git is enough.
-PYTHON ?= python3.11
+# Every target sets up what it needs: a fresh machine with Python 3.11, 3.12 or 3.13, make and git is enough.
+PYTHON ?= $(firstword $(foreach version,3.11 3.12 3.13,\
+	$(shell python$(version) --version >/dev/null 2>&1 && echo python$(version))) python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
@@ -7,7 +8,7 @@ OUT ?= demo-out
 # Tests run on all cores; two processes at least.
 WORKERS ?= auto
 
-.PHONY: setup demo test check bench docs clean
+.PHONY: setup demo quick test slow-list smoke check bench docs clean
 
 setup: $(STAMP)
 
@@ -22,6 +23,18 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup -q
+
+# The inner loop: everything that was measured to take less than half a CPU second.
+quick: setup
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup -q -m "not slow" --ignore=src
+
+# Measures every test anew and writes tests/slow.txt; takes as long as 'make test'.
+slow-list: setup
+	WORKERS=$(WORKERS) $(BIN)/python tests/slow_list.py
+
+# Installs the package under the other supported Pythons, where they are, and releases and verifies there.
+smoke: setup
+	$(BIN)/python tests/packaging/smoke.py
 
 check: setup
 	$(BIN)/ruff check src tests benchmarks examples docs

@@ -1,6 +1,6 @@
 """Render the documentation to docs/_site and refuse links that lead nowhere: ``make docs``.
 
-Pages are docs/*.md and the three pages of the repository's root. The list of pages on every page is the list of links
+Pages are docs/*.md and the four pages of the repository's root. The list of pages on every page is the list of links
 of docs/index.md, so a page that index.md does not name is a problem too.
 """
 
@@ -26,7 +26,7 @@ DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 SITE = DOCS / "_site"
 IMAGES = DOCS / "images"
-ROOT_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+ROOT_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 TEMPLATE = """<!DOCTYPE html>

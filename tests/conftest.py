@@ -17,11 +17,20 @@ from hypothesis import settings
 
 from sfumato import Schema
 from sfumato.example import codebook, households
+from slow_list import is_slow, listed
 
 HERE = Path(__file__).parent
 # A first example may import scikit-learn or compile a loop, and the machine may be busy: time says nothing here.
 settings.register_profile("sfumato", deadline=None)
 settings.load_profile("sfumato")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what was measured to be slow."""
+    names = listed()
+    for item in items:
+        if is_slow(item.nodeid, names):
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session")

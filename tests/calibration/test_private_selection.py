@@ -62,7 +62,7 @@ def excess(counts, released, bound: Fraction, misplaced) -> int:
     return int(((misplaced(one) - bound * int(np.sum(counts))) * GRAIN).__floor__())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     counts=st.lists(st.integers(0, 30), min_size=2, max_size=5),
     released=st.lists(st.integers(0, 40), min_size=5, max_size=5),

@@ -11,7 +11,7 @@ import pyarrow.csv
 import pytest
 
 import sfumato
-from sfumato.cli import attack_verbs
+from sfumato.cli import risk_verbs
 from sfumato.example import codebook, households, write_households
 from sfumato.risk.game import game
 from sfumato.risk.linkage import FreshReference
@@ -92,7 +92,7 @@ def test_the_method_that_release_takes_is_attacked(folder, sfumato_cli, monkeypa
     """The game is made and not played: fitting a model a hundred times takes minutes."""
     narrow()
     games = []
-    monkeypatch.setattr(attack_verbs, "_played", lambda voice, played, *others: games.append(played) or [])
+    monkeypatch.setattr(risk_verbs, "_played", lambda voice, played, *others: games.append(played) or [])
     code, out, err = sfumato_cli("risk", verb, "h.csv", "--schema", "narrow.toml", "--epsilon", "1")
     assert (code, err) == (0, "") and "so aim was taken" in out
     assert games[0].method == sfumato.AIM(epsilon="1") and "values themselves" in games[0].seen
@@ -111,8 +111,8 @@ def test_games_that_fit_models_say_how_long_they_take(folder):
     table = sfumato.read("h.csv", sfumato.Schema.load("narrow.toml"))
     played = game(table, sfumato.AIM(epsilon=1))
     for attack, trials in ((Learnt(), 60), (FreshReference(), 33)):
-        assert attack_verbs._trials(played, [attack]) == trials
-    assert "150 times" in attack_verbs._patience("aim", 150, 7.3) and "18 minutes" in attack_verbs._patience(
+        assert risk_verbs._trials(played, [attack]) == trials
+    assert "150 times" in risk_verbs._patience("aim", 150, 7.3) and "18 minutes" in risk_verbs._patience(
         "aim", 150, 7.3
     )
     runs = []

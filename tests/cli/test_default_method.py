@@ -162,7 +162,8 @@ def test_rounds_are_told_on_a_terminal_and_only_there(folder):
 
     for terminal in (True, False):
         shown = io.StringIO()
-        voice = Voice(err=Console(file=shown, force_terminal=terminal, width=120))
+        voice = Voice()
+        voice.err = Console(file=shown, force_terminal=terminal, width=120)
         told: list[str] = []
         with voice.counting("releasing") as ticker:
             table = sfumato.read("p.csv", Schema.parse(SCHEMA), progress=_Listening(ticker, told))

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
@@ -199,7 +199,6 @@ def test_projection_is_nonnegative_with_the_total(counts: list[int], total: floa
     assert table.sum() == pytest.approx(total, abs=1e-6)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_raking_meets_both_margins(seed: int):
     rng = np.random.default_rng(seed)

@@ -135,7 +135,7 @@ def test_a_synthetic_table_without_rows_is_a_bundle_too(tmp_path):
 
 
 @given(st.lists(st.lists(st.text(max_size=30), min_size=1, max_size=3).map(tuple), max_size=12, unique=True))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_file_names_are_safe_and_unique(sets):
     stems = file_stems(sets)
     assert len({stem.casefold() for stem in stems.values()}) == len(sets)

@@ -126,7 +126,7 @@ def test_infeasible_targets_say_the_floor():
     assert "0.25" in choice.statement()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     counts=hnp.arrays(np.int64, st.tuples(st.integers(1, 5), st.integers(2, 4)), elements=st.integers(0, 15)),
     target=st.floats(0.05, 0.95),

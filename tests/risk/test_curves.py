@@ -123,7 +123,7 @@ tables = arrays(np.int64, st.tuples(st.integers(1, 6), st.integers(2, 4)), eleme
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(tables, st.floats(0.05, 8), st.sampled_from(["geometric", "laplace"]))
 def test_the_points_are_the_averages_of_the_local_risk(counts, epsilon, mechanism):
     point = curves(cells_of(counts), [epsilon, 2 * epsilon], utility=False, mechanism=mechanism).points[0]
@@ -135,7 +135,7 @@ def test_the_points_are_the_averages_of_the_local_risk(counts, epsilon, mechanis
     assert point.ppv.cell == pytest.approx(point.record.cell / point.any.cell)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(tables)
 def test_the_limits_are_what_the_curves_tend_to(counts):
     found = curves(cells_of(counts), [0.01, 60.0], utility=False)

@@ -50,7 +50,7 @@ def brute_local(cell: np.ndarray, noise, view: str) -> float:
 @each_law
 @pytest.mark.parametrize("view", ["conservative", "record", "any"])
 @given(counts=COUNTS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_local_equals_enumeration(noise, view: str, counts):
     assert np.allclose(
         local(counts, noise, view), [brute_local(c, noise, view) for c in counts], rtol=1e-12, atol=1e-15
@@ -285,7 +285,7 @@ def test_threshold_goldens():
     assert plurality([[5, 5]], Geometric(1e-3)).risk[0] == pytest.approx(3 / 8, abs=5e-3)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(counts=COUNTS.filter(lambda c: c.sum() > 0), seed=st.integers(0, 2**31))
 @pytest.mark.statistical
 def test_exact_equals_simulation(counts, seed):

@@ -175,7 +175,7 @@ def test_ten_thousand_categories_are_left_out_of_a_draft_and_released_when_liste
     assert (made.data["count"] == 1).mean() > 0.99
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=300))
 def test_random_bytes_are_refused_by_name(content: bytes, tmp_path):
     path = tmp_path / "any.csv"
@@ -191,7 +191,7 @@ FIELD = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(FIELD, FIELD, FIELD, FIELD, FIELD), max_size=8))
 def test_check_and_count_agree_on_any_fields(rows, tmp_path):
     """A table that passes the check can be counted; one that fails it is refused by the counting too."""

@@ -83,7 +83,7 @@ def test_pushed_down_group_by_equals_the_compiled_loops(frame, schema):
         assert np.array_equal(remote[names], local[names])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_cover_contains_every_wanted_set_and_keeps_the_limit(data):
     names = [f"c{i}" for i in range(data.draw(st.integers(1, 7)))]
@@ -118,7 +118,7 @@ def test_marginal_sums_and_orders_axes(order: list[str], keep: int):
 EDGES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40, unique=True).map(sorted)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(edges=EDGES, data=st.data())
 def test_bins_are_exact_at_and_around_every_edge(edges: list[float], data):
     column = Column("x", "number", bounds=(edges[0], edges[-1]), edges=tuple(edges))
@@ -180,7 +180,7 @@ values = ["u", "v"]
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("uv")), max_size=25))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_one_person_moves_at_most_the_bound(rows: list[tuple[str, str]]):
     schema = Schema.parse(PERSON)
     full = pd.DataFrame(rows, columns=["who", "x"], dtype="object")

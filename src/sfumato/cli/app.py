@@ -7,19 +7,106 @@ import signal
 import sys
 import traceback
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from sfumato.cli.console import Voice, shown_warnings
 from sfumato.cli.interrupt import Interrupted, exit_code, words
 from sfumato.errors import ResourceError, SfumatoError
+from sfumato.registry import found
 
 EXIT_BUG = 70
 DEBUG_VARIABLE = "SFUMATO_DEBUG"
 
+
+class Verb(NamedTuple):
+    """Where a verb lives, as ``module:function`` or ``module:group``, and its line in the list of commands."""
+
+    home: str
+    line: str
+
+
+VERBS: dict[str, Verb] = {
+    "plan": Verb(
+        "sfumato.cli.release_verbs:plan",
+        "Show what a release would cost and need, without touching the data or spending anything.",
+    ),
+    "release": Verb(
+        "sfumato.cli.release_verbs:release",
+        "Release a table and write the bundle: data, schema, release.json, report.html and the script that repeats it.",
+    ),
+    "verify": Verb(
+        "sfumato.cli.release_verbs:verify",
+        "Check a bundle: hashes, schema, events, guarantee, script, page, and its record in a ledger when one is "
+        "given.",
+    ),
+    "methods": Verb(
+        "sfumato.cli.release_verbs:list_methods",
+        "List the methods, or explain one: what it releases, what it promises, its parameters.",
+    ),
+    "sample": Verb(
+        "sfumato.cli.sample_verb:sample",
+        "Draw synthetic rows from a fitted model. Nothing is spent, however many and however often.",
+    ),
+    "demo": Verb(
+        "sfumato.cli.demo_verb:demo",
+        "Make 20,000 households and release them: a synthetic table, a histogram and cross tables, under one budget.",
+    ),
+    "reproduce": Verb(
+        "sfumato.papers.reproduce_verb:reproduce",
+        "Recompute a paper's figures of merit on its public data: a page and a JSON file, printed beside exact.",
+    ),
+    "calibrate": Verb(
+        "sfumato.cli.calibrate_verb:calibrate",
+        "Find the epsilon at which a method is good enough, or gives away little enough.",
+    ),
+    "doctor": Verb(
+        "sfumato.cli.doctor_verb:doctor",
+        "Say which sampler draws the noise and why, run its self-test, and show what is installed.",
+    ),
+    "schema": Verb("sfumato.cli.schema_verbs:schema_app", "Draft, check and confirm the public schema of a table."),
+    "ledger": Verb(
+        "sfumato.cli.ledger_verbs:ledger_app",
+        "Keep the privacy budget: one account per table, every event recorded.",
+    ),
+    "risk": Verb("sfumato.cli.risk_verbs:risk_app", "Measure what a release would give away, before it is made."),
+}
+"""The verbs in the order of the help. A module is imported when its verb runs or explains itself, and not before."""
+
+
+@cache
+def verb(name: str) -> Any:
+    """Return a verb as the command that runs."""
+    home = typer.Typer(rich_markup_mode="markdown", pretty_exceptions_enable=False, add_completion=False)
+    home.callback()(root)
+    made = found(VERBS[name].home)
+    if isinstance(made, typer.Typer):
+        home.add_typer(made, name=name)
+    else:
+        home.command(name)(made)
+    group: Any = typer.main.get_command(home)
+    return group.commands[name]
+
+
+class Verbs(TyperGroup):
+    """The list of commands: placeholders with a line of help each, until one of them is wanted."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, (_, line) in VERBS.items():
+            self.add_command(TyperCommand(name, help=line, rich_markup_mode=self.rich_markup_mode))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the arguments name, with its module imported."""
+        name, command, left = super().resolve_command(ctx, args)
+        return name, command if name is None else verb(name), left
+
+
 app = typer.Typer(
     name="sfumato",
+    cls=Verbs,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
@@ -61,44 +148,16 @@ def root(
     """Hold the options that stand before any verb."""
 
 
-@cache
-def _register() -> None:
-    from sfumato.cli import (
-        attack_verbs,
-        calibrate_verb,
-        demo_verb,
-        doctor_verb,
-        ledger_verbs,
-        release_verbs,
-        risk_verbs,
-        sample_verb,
-        schema_verbs,
-    )
-    from sfumato.papers import reproduce_verb
-
-    schema_verbs.register(app)
-    release_verbs.register(app)
-    sample_verb.register(app)
-    ledger_verbs.register(app)
-    demo_verb.register(app)
-    reproduce_verb.register(app)
-    risk_verbs.register(app)
-    attack_verbs.register(app)
-    calibrate_verb.register(app)
-    doctor_verb.register(app)
-
-
 def run() -> int:
     """Run one command and return its exit code: 0, 2 with a named error, or 130 and 143 when a signal stopped it."""
     voice = Voice(json="--json" in sys.argv)
     try:
-        _register()
         with shown_warnings(voice):
             app()
     except SystemExit as stop:
         cause = _cause(stop)
         if isinstance(cause, KeyboardInterrupt):
-            return voice.stop(words(cause, _verb()), exit_code(signal.SIGINT))
+            return voice.stop(words(cause, _asked()), exit_code(signal.SIGINT))
         return int(stop.code) if isinstance(stop.code, int) else int(stop.code is not None)
     except BaseException as error:  # noqa: BLE001  the last line of defence: a user sees a sentence, not a traceback
         return _failed(voice, error)
@@ -108,11 +167,11 @@ def run() -> int:
 def _failed(voice: Voice, error: BaseException) -> int:
     number = error.number if isinstance(error, Interrupted) else Interrupted.received
     if number is not None:  # an engine may have turned the signal into an error of its own
-        return voice.stop(words(error, _verb()), exit_code(number))
+        return voice.stop(words(error, _asked()), exit_code(number))
     if isinstance(error, SfumatoError):
         return voice.fail(error)
     if isinstance(error, KeyboardInterrupt):
-        return voice.stop(words(error, _verb()), exit_code(signal.SIGINT))
+        return voice.stop(words(error, _asked()), exit_code(signal.SIGINT))
     if isinstance(error, MemoryError | RecursionError):
         return voice.fail(_exhausted(error))
     return _report_bug(voice, error)
@@ -126,7 +185,7 @@ def _cause(stop: BaseException) -> BaseException | None:
     return found
 
 
-def _verb() -> str | None:
+def _asked() -> str | None:
     return next((word for word in sys.argv[1:] if not word.startswith("-")), None)
 
 

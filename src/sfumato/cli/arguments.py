@@ -11,6 +11,7 @@ import typer
 
 from sfumato.errors import NoLedgerError, PlanError
 from sfumato.privacy.exact import exact, show
+from sfumato.registry import AS_PUBLISHED, PUBLISHED
 from sfumato.release.default import choose_method
 from sfumato.release.method import Method, method_class
 from sfumato.release.plan import UNSUMMED
@@ -30,6 +31,13 @@ OptionalMethod = Annotated[
         help="How to release; 'sfumato methods' lists them. Unless said: aim (synthetic rows) for two columns or more.",
     ),
 ]
+AsPublished = Annotated[
+    bool,
+    typer.Option(
+        "--as-published",
+        help="Take the method as its paper printed it: an exposure, beside the form with a proof that --method names.",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -40,7 +48,8 @@ Settings = Annotated[
 ]
 Epsilon = Annotated[str | None, typer.Option(help="Privacy budget of this release, such as 1 or 0.5.")]
 Delta = Annotated[
-    str | None, typer.Option(help="Delta of this release, such as 1e-6; aim and mst take 1e-9 unless said.")
+    str | None,
+    typer.Option(help="Delta of this release, such as 1e-6. The method's own unless said, which the plan shows."),
 ]
 LedgerUrl = Annotated[str | None, typer.Option("--ledger", "-l", help="Ledger file, or a postgresql:// URL.")]
 NoLedger = Annotated[
@@ -74,15 +83,35 @@ def wanted_ledger(ledger: str | None, no_ledger: bool) -> str | Literal[False]:
     return False if ledger is None else ledger
 
 
+def registered_name(method: str | None, as_published: bool) -> str | None:
+    """Return the name under which a method is registered: with ``--as-published``, that of what its paper printed."""
+    if not as_published:
+        return method
+    printed = [name.removesuffix(AS_PUBLISHED) for name in PUBLISHED]
+    next_step = f"use --as-published with one of: {', '.join(printed) or 'none, at present'}; otherwise leave it out"
+    if method is None:
+        raise PlanError("--as-published was given without a method", next_step=next_step)
+    method_class(method)  # refuses what is no method at all
+    if method not in printed:
+        raise PlanError(f"{method} has no form as published: it is itself what is released", next_step=next_step)
+    return method + AS_PUBLISHED
+
+
 def build_method(name: str, settings: Sequence[str], epsilon: str | None, delta: str | None) -> Method:
     """Return the method that the command line describes; all wrong settings are reported at once."""
     return _build(name, read_settings(settings), epsilon, delta)
 
 
 def choose_or_build(
-    name: str | None, schema: Schema, settings: Sequence[str], epsilon: str | None, delta: str | None
+    method: str | None,
+    schema: Schema,
+    settings: Sequence[str],
+    epsilon: str | None,
+    delta: str | None,
+    as_published: bool = False,
 ) -> tuple[Method, str | None]:
     """Return the method that was named, or the one to take where none was, with the sentence that says why."""
+    name = registered_name(method, as_published)
     if name is not None:
         return build_method(name, settings, epsilon, delta), None
     choice = choose_method(schema, read_settings(settings))

@@ -12,6 +12,7 @@ import typer
 from sfumato.cli.arguments import (
     AllowWeak,
     AsJson,
+    AsPublished,
     Data,
     Delimiter,
     Delta,
@@ -25,6 +26,7 @@ from sfumato.cli.arguments import (
     Settings,
     build_method,
     read_settings,
+    registered_name,
     wanted_ledger,
 )
 from sfumato.cli.console import Voice
@@ -41,16 +43,12 @@ PLACEHOLDER = "1"
 """Stands for the value that is looked for where the method wants one."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command()(calibrate)
-
-
 def calibrate(
     data: Data,
     schema: SchemaPath,
     target: Annotated[str, typer.Option("--target", "-t", help="What to meet, such as 'tvd_2 <= 0.05'.")],
     method: MethodName = "contingency",
+    as_published: AsPublished = False,
     settings: Settings = None,
     grid: Annotated[str | None, typer.Option(help="Values to try, such as 0.1,0.3,1,3.")] = None,
     bisection: Annotated[bool, typer.Option("--bisection", help="Search instead of trying a grid.")] = False,
@@ -90,10 +88,11 @@ def calibrate(
 
     voice, facts = Voice(json), Schema.load(schema)
     book = wanted_ledger(ledger, no_ledger) if cost == "private" else ledger
-    wanted = _method(method, settings or [], epsilon, delta, parameter)
+    name = registered_name(method, as_published) or method
+    wanted = _method(name, settings or [], epsilon, delta, parameter)
     asked = Target.parse(target)
     places = _places(out, facts.name, force, cost)
-    with voice.counting(f"calibrating {method}") as progress:
+    with voice.counting(f"calibrating {name}") as progress:
         table = read(data, facts, delimiter, progress)
         found = calibrate(
             wanted,

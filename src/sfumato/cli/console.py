@@ -9,16 +9,15 @@ import unicodedata
 import warnings
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, TextIO
-
-from rich.console import Console
-from rich.markup import escape
-from rich.panel import Panel
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TextIO
 
 from sfumato.errors import SfumatoError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
 
 EXIT_ERROR = 2
 UNSAFE = re.compile(r"[^\n -~]")
@@ -45,7 +44,13 @@ def _shown(character: str) -> str:
 
 def in_a_cell(value: object) -> str:
     """Return a value for one cell or title: a line break could pass for another row."""
-    return escape(printable(str(value)).replace("\n", "\\n"))
+    return _escaped(printable(str(value)).replace("\n", "\\n"))
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
 
 
 def machine_readable(body: Any) -> str:
@@ -77,18 +82,32 @@ class Voice:
     """Where output goes. With JSON, standard output holds one JSON document and nothing else."""
 
     json: bool = False
-    out: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True))
-    err: Console = field(default_factory=lambda: Console(stderr=True, highlight=False, soft_wrap=True))
+
+    @cached_property
+    def out(self) -> Console:
+        """Standard output, for people."""
+        from rich.console import Console
+
+        return Console(highlight=False, soft_wrap=True)
+
+    @cached_property
+    def err(self) -> Console:
+        """Standard error: progress, warnings and errors."""
+        from rich.console import Console
+
+        return Console(stderr=True, highlight=False, soft_wrap=True)
 
     def say(self, text: str = "", style: str | None = None) -> None:
         """Print a line for people; silent with JSON."""
         if not self.json:
-            self.out.print(escape(printable(text)), style=style)
+            self.out.print(_escaped(printable(text)), style=style)
 
     def table(self, title: str, headers: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """Print a table for people; silent with JSON."""
         if self.json:
             return
+        from rich.table import Table
+
         table = Table(title=in_a_cell(title), title_justify="left", header_style="bold", title_style="bold")
         for header in headers:
             table.add_column(in_a_cell(header), overflow="fold")
@@ -98,9 +117,12 @@ class Voice:
 
     def panel(self, title: str, text: str, style: str = "green") -> None:
         """Print a framed text for people; silent with JSON."""
-        if not self.json:
-            framed = Panel(escape(printable(text)), title=in_a_cell(title), title_align="left", border_style=style)
-            self.out.print(framed, soft_wrap=False)
+        if self.json:
+            return
+        from rich.panel import Panel
+
+        framed = Panel(_escaped(printable(text)), title=in_a_cell(title), title_align="left", border_style=style)
+        self.out.print(framed, soft_wrap=False)
 
     def document(self, body: Mapping[str, Any] | Sequence[Any]) -> None:
         """Print the JSON document when JSON was asked for."""
@@ -117,7 +139,7 @@ class Voice:
         if self.json:
             sys.stdout.write(machine_readable({**error.to_dict(), **({"spent": spent} if spent else {})}) + "\n")
         told = "\n".join([printable(str(error)), *(printable(note) for note in spent)])
-        self.err.print(f"[bold red]{type(error).__name__}[/]: {escape(told)}")
+        self.err.print(f"[bold red]{type(error).__name__}[/]: {_escaped(told)}")
         return EXIT_ERROR
 
     def stop(self, text: str, code: int) -> int:
@@ -131,6 +153,8 @@ class Voice:
     @contextmanager
     def counting(self, what: str, public: bool = False) -> Generator[Ticker]:
         """Show progress on standard error while rows are counted and models fitted; only on a terminal."""
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
         bar, done = BarColumn(bar_width=20, pulse_style="cyan"), TextColumn("{task.fields[done]}")
         columns = (SpinnerColumn(), TextColumn(in_a_cell(what)), bar, TimeElapsedColumn(), done)
         with Progress(*columns, console=self.err, transient=True, disable=not self.err.is_terminal) as progress:

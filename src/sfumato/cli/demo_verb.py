@@ -13,9 +13,6 @@ from sfumato.cli.console import Voice
 from sfumato.cli.release_verbs import release_document, show_model, show_plan, show_statistics
 from sfumato.errors import BundleError
 from sfumato.example import ROWS, codebook, write_households
-from sfumato.methods.counts.contingency import Contingency
-from sfumato.methods.counts.histogram import Histogram
-from sfumato.methods.graphical.aim import AIM
 from sfumato.privacy.ledger import Ledger
 from sfumato.release.method import Method
 from sfumato.release.release import plan as plan_release
@@ -25,18 +22,7 @@ from sfumato.table import read
 
 MARK = ".sfumato-demo"
 CAP, DELTA = 4, "1e-6"
-RELEASES: dict[str, Method] = {
-    "synthetic": AIM(epsilon=2),
-    "age-histogram": Histogram("age", epsilon=0.5),
-    "contingency": Contingency(
-        [["region"], ["sex"], ["age", "sex"], ["region", "education"], ["region", "sex", "education"]], epsilon=1.5
-    ),
-}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command()(demo)
+CROSS_TABLES = (("region",), ("sex",), ("age", "sex"), ("region", "education"), ("region", "sex", "education"))
 
 
 def demo(
@@ -92,11 +78,23 @@ def _schema(voice: Voice, data: Path, folder: Path) -> Schema:
     return confirmed
 
 
+def _releases() -> dict[str, Method]:
+    from sfumato.methods.counts.contingency import Contingency
+    from sfumato.methods.counts.histogram import Histogram
+    from sfumato.methods.graphical.aim import AIM
+
+    return {
+        "synthetic": AIM(epsilon=2),
+        "age-histogram": Histogram("age", epsilon=0.5),
+        "contingency": Contingency([list(columns) for columns in CROSS_TABLES], epsilon=1.5),
+    }
+
+
 def _release_all(
     voice: Voice, data: Path, schema: Schema, ledger: Ledger, folder: Path, seed: int | None
 ) -> dict[str, object]:
     bundles: dict[str, object] = {}
-    for step, (name, method) in enumerate(RELEASES.items(), start=4):
+    for step, (name, method) in enumerate(_releases().items(), start=4):
         voice.say("")
         voice.say(f"{step}. {method.summary}", style="bold cyan")
         with voice.counting(f"releasing {name}") as progress:

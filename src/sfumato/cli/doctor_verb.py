@@ -16,11 +16,6 @@ Folder = Annotated[
 Clean = Annotated[bool, typer.Option("--clean", help="Remove partial folders that are no complete bundle.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command()(doctor)
-
-
 def doctor(folder: Folder = None, ledger: LedgerUrl = None, clean: Clean = False, json: AsJson = False) -> None:
     """Say which sampler draws the noise and why, run its self-test, and show what is installed.
 

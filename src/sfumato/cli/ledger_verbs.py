@@ -28,11 +28,6 @@ DEFAULT_DELTA = "1e-6"
 TableName = Annotated[str | None, typer.Option("--table", "-t", help="Name of the table.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verbs to the command line."""
-    app.add_typer(ledger_app, name="ledger")
-
-
 def _open(url: str | None, option: str | None) -> Ledger:
     chosen = url or option
     if chosen is None:

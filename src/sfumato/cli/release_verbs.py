@@ -14,6 +14,7 @@ import typer
 from sfumato.cli.arguments import (
     AllowWeak,
     AsJson,
+    AsPublished,
     Data,
     Delimiter,
     Delta,
@@ -33,6 +34,8 @@ from sfumato.cli.console import EXIT_ERROR, Voice
 from sfumato.cli.interrupt import standing
 from sfumato.errors import SfumatoError
 from sfumato.privacy.accounting.guarantee import one_of
+from sfumato.registry import AS_PUBLISHED
+from sfumato.release.method import MethodInfo, method_class, published_methods
 from sfumato.release.method import methods as all_methods
 from sfumato.release.outcome import lost_on_failure, spent_words
 from sfumato.release.plan import Plan
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from sfumato.report.verify import BundleCheck
 
 MOST_STAGES, LAST_STAGES = 12, 3
+METHOD_HEADERS = ("method", "what it releases", "guarantee", "parameters")
 EXIT_NOT_FOR_RELEASE, EXIT_IN_PART = 3, 4
 Out = Annotated[str, typer.Option("--out", "-o", help="Folder for the bundle; it must not exist or be empty.")]
 PrivateReport = Annotated[
@@ -56,20 +60,13 @@ PrivateReport = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verbs to the command line."""
-    app.command()(plan)
-    app.command()(release)
-    app.command()(verify)
-    app.command("methods")(list_methods)
-
-
 def plan(
     schema: SchemaPath,
     data: Annotated[
         str | None, typer.Argument(metavar="[DATA]", help="Not read: a plan needs the schema only.")
     ] = None,
     method: OptionalMethod = None,
+    as_published: AsPublished = False,
     settings: Settings = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -81,7 +78,7 @@ def plan(
     """Show what a release would cost and need, without touching the data or spending anything."""
     voice = Voice(json)
     facts = Schema.load(schema)
-    wanted, reason = choose_or_build(method, facts, settings or [], epsilon, delta)
+    wanted, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
     made = explained(plan_release(facts, wanted, rows, ledger, allow_weak=allow_weak), reason)
     show_plan(voice, made)
     voice.document(made.model_dump(mode="json"))
@@ -121,6 +118,7 @@ def release(
     schema: SchemaPath,
     out: Out,
     method: OptionalMethod = None,
+    as_published: AsPublished = False,
     settings: Settings = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -142,7 +140,7 @@ def release(
 
     voice, book = Voice(json), wanted_ledger(ledger, no_ledger)
     facts = Schema.load(schema)
-    wanted, reason = choose_or_build(method, facts, settings or [], epsilon, delta)
+    wanted, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
     prepare_output(out, private_report)
     with standing() as stand:
         with voice.counting(f"releasing {wanted.name}") as progress:
@@ -257,19 +255,36 @@ def list_methods(
     json: AsJson = False,
 ) -> None:
     """List the methods, or explain one: what it releases, what it promises, its parameters."""
-    from sfumato.release.method import method_class
-
-    voice = Voice(json)
+    voice, printed = Voice(json), published_methods()
     if name is not None:
-        method_class(name)
-    chosen = {key: info for key, info in all_methods().items() if name in (None, key)}
-    rows = [[i.name, i.summary, _standing(i.formal), _parameters(i.parameters)] for i in chosen.values()]
-    voice.table("Methods", ("method", "what it releases", "guarantee", "parameters"), rows)
+        method_class(name)  # refuses what is no method
+    known = all_methods() if name not in printed else printed
+    chosen = {key: info for key, info in known.items() if name in (None, key)}
+    voice.table("Methods", METHOD_HEADERS, [_method_cells(info, printed) for info in chosen.values()])
     for info in chosen.values():
         if name is not None:
-            voice.say(_plain_docstring(info.cls))
-    keys = ("name", "summary", "formal", "makes", "parameters")
-    voice.document([{key: getattr(info, key) for key in keys} for info in chosen.values()])
+            _explain(voice, info, printed.get(info.name + AS_PUBLISHED))
+    siblings = {key: _facts(printed[key + AS_PUBLISHED]) for key in chosen if key + AS_PUBLISHED in printed}
+    voice.document([{**_facts(info), "as_published": siblings.get(key)} for key, info in chosen.items()])
+
+
+def _method_cells(info: MethodInfo, printed: Mapping[str, MethodInfo]) -> list[str]:
+    also = "; --as-published: exposure" if info.name + AS_PUBLISHED in printed else ""
+    return [info.name, info.summary, _standing(info.formal) + also, _parameters(info.parameters)]
+
+
+def _explain(voice: Voice, info: MethodInfo, printed: MethodInfo | None) -> None:
+    """Print what a method says of itself, and what its paper printed beside it."""
+    voice.say(_plain_docstring(info.cls))
+    if printed is not None:
+        voice.say("")
+        rows = [[f"{info.name} --as-published", *_method_cells(printed, {})[1:]]]
+        voice.table("As published", METHOD_HEADERS, rows)
+        voice.say(_plain_docstring(printed.cls))
+
+
+def _facts(info: MethodInfo) -> dict[str, Any]:
+    return {key: getattr(info, key) for key in ("name", "summary", "formal", "makes", "parameters")}
 
 
 def _plain_docstring(cls: type) -> str:

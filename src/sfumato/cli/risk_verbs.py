@@ -1,204 +1,294 @@
-"""``sfumato risk homogeneity``: what a cross table would give away, and which epsilon keeps that under a target."""
+"""``sfumato risk``, and its attacks ``membership | linkage | inference``: beside guessing and the ceiling."""
 
 from __future__ import annotations
 
-import json as json_text
-import re
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
+from sfumato.cli.arguments import (
+    AsJson,
+    AsPublished,
+    Data,
+    Delimiter,
+    Delta,
+    Epsilon,
+    OptionalMethod,
+    Rows,
+    SchemaPath,
+    Settings,
+    choose_or_build,
+)
 from sfumato.cli.console import Voice
+from sfumato.cli.homogeneity_verb import DRAFT, homogeneity
 from sfumato.errors import RiskError
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
-    from sfumato.risk.homogeneity.cells import Cells
-    from sfumato.risk.homogeneity.results import RiskCurves
+    from sfumato.risk.attack import AttackResult
+    from sfumato.risk.game import Game, ReleaseGame
+    from sfumato.rows.coded import Sees
+    from sfumato.table import Table
 
 risk_app = typer.Typer(no_args_is_help=True, help="Measure what a release would give away, before it is made.")
-SHORT = {
-    "epsilon": "eps",
-    "conservative": "cons.",
-    "record by person": "by person",
-    "plurality by person": "plural.",
-    **{f"TVD {order}-way": f"TVD {order}" for order in (1, 2, 3)},
-}
-LEFT_OUT = "soft by person"
-"""The page and the JSON file have it; a terminal of 80 columns has no place for it."""
-DRAFT = "the schema is a draft: no guarantee is claimed here, and no release may use it before it is confirmed"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verbs to the command line."""
-    app.add_typer(risk_app, name="risk")
-
-
-@risk_app.callback()
-def risk() -> None:
-    """Measure what a release would give away, before it is made."""
+risk_app.command()(homogeneity)
+Trials = Annotated[
+    int | None,
+    typer.Option(help="Test releases. 1000 for counts and 200 for rows unless said; fewer where each fits a model."),
+]
+SeenAs = Annotated[
+    str, typer.Option("--sees", help="What the attacker sees of released rows: values, or bins (their public bins).")
+]
+GameSeed = Annotated[int | None, typer.Option(help="Repeat the same games.")]
+Target = Annotated[int | None, typer.Option(help="Row number of the target, from 1; the most exposed unless said.")]
+CONFIDENTIAL = "These numbers are about the private rows: for the custodian's eyes. Nothing was released or spent."
+COUNT_TRIALS, ROW_TRIALS = 1000, 200
+FITTED_RUNS = 150
+"""Releases that are made where each of them fits a model, which takes seconds: games of minutes."""
+HEADERS = ("attack", "right", "interval", "guessing", "control", "best", "ceiling")
 
 
 @risk_app.command()
-def homogeneity(
+def membership(
     data: Data,
     schema: SchemaPath,
-    identifiers: Annotated[
-        str | None, typer.Option(help="Columns a neighbour knows, such as age,sex; quasi-identifiers unless said.")
-    ] = None,
-    sensitive: Annotated[str | None, typer.Option(help="Column to be read off; the sensitive one unless said.")] = None,
-    epsilon_range: Annotated[str, typer.Option(help="Epsilons of the curves, low:high.")] = "0.01:30",
-    target: Annotated[
-        float | None, typer.Option(help="Find the epsilons that keep the risk at this, such as 0.35.")
-    ] = None,
-    view: Annotated[str, typer.Option(help="Risk that the target is about: record, conservative or any.")] = "record",
-    weights: Annotated[str, typer.Option(help="Average over cells or over people: cell or record.")] = "cell",
-    mechanism: Annotated[str, typer.Option(help="Noise: geometric (what is released) or laplace.")] = "geometric",
-    pilot: Annotated[
-        str | None,
-        typer.Option(help="Public or earlier table to steer by instead: every number comes from it, DATA is not read."),
-    ] = None,
-    out: Annotated[str | None, typer.Option("--out", "-o", help="The page; NAME-risk.html unless said.")] = None,
-    force: Annotated[bool, typer.Option(help="Overwrite an existing page.")] = False,
+    method: OptionalMethod = None,
+    as_published: AsPublished = False,
+    settings: Settings = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rows: Rows = None,
+    target: Target = None,
+    sees: SeenAs = "values",
+    trials: Trials = None,
+    seed: GameSeed = None,
     delimiter: Delimiter = None,
     json: AsJson = False,
 ) -> None:
-    """Show how many people's sensitive value a neighbour could read off a noisy cross table, against epsilon.
+    """Measure how well attackers can tell whether one person is in the table, from what a method would release.
 
-    Nothing is released and nothing is spent. What this prints is about the private rows, for the custodian's eyes,
-    unless a pilot is given.
+    The method is run many times on the table with and without the target. None of these releases is published.
     """
-    from sfumato.risk.homogeneity.curves import curves, epsilon_grid
+    from sfumato.risk.game import CountPair, game
+    from sfumato.risk.membership import Learnt, LikelihoodRatio
 
     voice, facts = Voice(json), Schema.load(schema)
-    grid = epsilon_grid(*_range(epsilon_range))
-    places = _places(out, facts.name, force)
-    asked = _Columns(_names(identifiers), sensitive)
-    with voice.counting("counting cells") as progress:
-        cells = _cells(pilot or data, _pilot_schema(facts, asked) if pilot else facts, asked, delimiter, progress)
-    found = curves(
-        replace(cells, schema=facts),
-        grid,
-        target=target,
-        mechanism=mechanism,
-        view=cast("Any", view),
-        weights=cast("Any", weights),
-        pilot=Path(pilot).name if pilot else None,
-    )
-    document = _document(found)
-    _write(places, found, document, facts.is_draft)
-    _show(voice, found, places, facts.is_draft)
-    voice.document({"page": str(places.page), "json": str(places.json), **document})
+    made, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
+    table = _table(voice, data, facts, delimiter)
+    played = game(table, made, _row(target), rows=rows, sees=_sight(sees))
+    attacks: list[Any] = [LikelihoodRatio()] if isinstance(played, CountPair) else []
+    attacks += [Learnt(), *([Learnt("entropy-total")] if played.makes == "counts" else [])]
+    _report(voice, table, _played(voice, played, attacks, trials, seed), reason)
 
 
-class _Columns(NamedTuple):
-    identifiers: list[str] | None
-    sensitive: str | None
+@risk_app.command()
+def linkage(
+    data: Data,
+    schema: SchemaPath,
+    method: OptionalMethod = None,
+    as_published: AsPublished = False,
+    settings: Settings = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rows: Rows = None,
+    target: Target = None,
+    references: Annotated[int, typer.Option(help="Fresh releases of each table to compare with.")] = 1,
+    sees: SeenAs = "values",
+    trials: Trials = None,
+    seed: GameSeed = None,
+    delimiter: Delimiter = None,
+    json: AsJson = False,
+) -> None:
+    """Measure how well an attacker can tell which of two tables was released, by fresh releases of both."""
+    from sfumato.risk.game import game
+    from sfumato.risk.linkage import FreshReference
+
+    voice, facts, attack = Voice(json), Schema.load(schema), FreshReference(references)
+    made, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
+    table = _table(voice, data, facts, delimiter)
+    played = game(table, made, _row(target), rows=rows, sees=_sight(sees))
+    _report(voice, table, _played(voice, played, [attack], trials, seed), reason)
 
 
-class _Places(NamedTuple):
-    page: Path
-    json: Path
+@risk_app.command()
+def inference(
+    data: Data,
+    schema: SchemaPath,
+    known: Annotated[list[str] | None, typer.Option(help="A column the attacker knows; repeat it for several.")] = None,
+    sensitive: Annotated[str | None, typer.Option(help="Column to be guessed; the sensitive one unless said.")] = None,
+    method: OptionalMethod = None,
+    as_published: AsPublished = False,
+    settings: Settings = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rows: Rows = None,
+    release: Annotated[
+        str | None, typer.Option(help="Attack this instead: a bundle, or a file of synthetic rows.")
+    ] = None,
+    control: Annotated[str | None, typer.Option(help="With --release: people who were not in the table.")] = None,
+    learner: Annotated[str, typer.Option(help="How to guess from rows: nearest or forest.")] = "nearest",
+    sees: SeenAs = "values",
+    trials: Annotated[int, typer.Option(help="People to attack, at most.")] = 5000,
+    seed: GameSeed = None,
+    delimiter: Delimiter = None,
+    json: AsJson = False,
+) -> None:
+    """Measure how often an attacker guesses a sensitive value, for people in the table and for others.
+
+    Half of the table is released by the method and the other half is the control. With --release, DATA holds the people
+    who are in that release.
+    """
+    from sfumato.risk.inference import AttributeInference
+
+    voice, facts = Voice(json), Schema.load(schema)
+    named = {"--method": method, "--as-published": as_published or None, "--set": settings}
+    of_method = {**named, "--epsilon": epsilon, "--delta": delta, "--rows": rows}
+    _refuse_both(of_method, release, control)
+    attack, reason = AttributeInference(*_columns(facts, known, sensitive), learner, _sight(sees)), None
+    if release is None:
+        made, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
+        table = _table(voice, data, facts, delimiter)
+        result = attack.against(table, made, rows=rows, trials=trials, seed=seed)
+    else:
+        table = _table(voice, data, facts, delimiter)
+        result = attack.run(_released(release), table, control, schema=facts, trials=trials, seed=seed)
+    _report(voice, table, [result], reason)
 
 
-def _range(text: str) -> tuple[float, float]:
-    low, _, high = text.partition(":")
-    try:
-        return float(low), float(high)
-    except ValueError as error:
+def _refuse_both(of_method: Mapping[str, Any], release: str | None, control: str | None) -> None:
+    given = [name for name, value in of_method.items() if value is not None]
+    if release is not None and given:
         raise RiskError(
-            f"--epsilon-range {text!r} is not of the form low:high", next_step="write --epsilon-range 0.01:30"
-        ) from error
+            "--release names what was released already, so that there is no method to describe",
+            [f"found {name}" for name in given],
+            next_step="leave out --release, or everything about a method",
+        )
+    if control is not None and release is None:
+        raise RiskError("--control goes with --release", next_step="leave it out: a method holds half of DATA back")
 
 
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+def _columns(schema: Schema, known: Sequence[str] | None, sensitive: str | None) -> tuple[tuple[str, ...], str]:
+    targets = schema.with_role("sensitive") if sensitive is None else (sensitive,)
+    if len(targets) != 1:
+        raise RiskError(
+            f"one sensitive column is needed, found {len(targets)}", next_step="name it with --sensitive COLUMN"
+        )
+    named = [part.strip() for text in known or [] for part in text.split(",") if part.strip()]
+    chosen = tuple(named or (name for name in schema.with_role("quasi-identifier") if name != targets[0]))
+    missing = [name for name in (*chosen, *targets) if name not in schema]
+    if missing or not chosen:
+        raise RiskError(
+            "the columns of the attack are not clear",
+            [f"no column {name!r}; the table has {', '.join(schema.names)}" for name in missing]
+            or ["no column is known: none has role = 'quasi-identifier'"],
+            "name them with --known COLUMN --sensitive COLUMN",
+        )
+    return chosen, targets[0]
 
 
-def _places(out: str | None, name: str, force: bool) -> _Places:
-    """Return where page and JSON go; refuse before anything is counted."""
-    page = Path(out or re.sub(r"[^\w.-]+", "-", name) + "-risk.html")
-    places = _Places(page, page.with_suffix(".json"))
-    if page.suffix.lower() not in (".html", ".htm"):
-        raise RiskError(f"{str(page)!r} does not end in .html", next_step="choose a name such as --out risk.html")
-    if not page.absolute().parent.is_dir():
-        raise RiskError(f"there is no folder {str(page.parent)!r}", next_step="make it, or choose another --out")
-    taken = [str(place) for place in places if place.exists()]
-    if any(Path(place).is_dir() for place in taken):
-        raise RiskError(f"{taken[0]!r} is a folder", next_step="choose another name with --out")
-    if taken and not force:
-        raise RiskError(f"{' and '.join(map(repr, taken))} exist", next_step="choose another --out, or add --force")
-    return places
+def _released(place: str) -> Any:
+    """Return what a bundle released, or the path of a file of rows."""
+    import pyarrow.parquet as pq
+
+    from sfumato.report.bundle import DOCUMENT
+    from sfumato.report.document import ReleaseDocument
+
+    folder = Path(place)
+    if not folder.is_dir():
+        return place
+    if not (folder / DOCUMENT).is_file():
+        raise RiskError(f"{place!r} is not a bundle: it has no {DOCUMENT}", next_step="give the folder of a release")
+    document = ReleaseDocument.from_json((folder / DOCUMENT).read_text(encoding="utf-8"))
+    tables = {listed.columns: pq.read_table(folder / listed.parquet) for listed in document.tables}
+    return next(iter(tables.values())) if document.method.makes == "rows" else tables
 
 
-def _pilot_schema(schema: Schema, asked: _Columns) -> Schema:
-    """Return what a pilot must hold: the columns of the cells, and as many rows as it likes."""
-    wanted = {*(asked.identifiers or schema.with_role("quasi-identifier")), schema.person}
-    wanted |= {asked.sensitive} if asked.sensitive else set(schema.with_role("sensitive"))
-    columns = tuple(column for column in schema if column.name in wanted)
-    rules = tuple(rule for rule in schema.rules if set(rule.columns) <= wanted)
-    return replace(schema, columns=columns, rules=rules, adjacency="add-remove", rows=None) if columns else schema
-
-
-def _cells(source: str, schema: Schema, asked: _Columns, delimiter: str | None, progress: Any) -> Cells:
-    from sfumato.risk.homogeneity.cells import Cells
+def _table(voice: Voice, data: str, facts: Schema, delimiter: str | None) -> Table:
     from sfumato.table import read
 
-    table = read(source, schema, delimiter, progress)
-    table.require_valid()
-    return Cells.of(table, asked.identifiers, asked.sensitive)
-
-
-def _document(found: RiskCurves) -> dict[str, Any]:
-    from sfumato.risk.homogeneity.answers import forward, inverse, steering
-
-    notice = "from a pilot table" if found.pilot else "custodian's copy: about confidential data, do not publish"
-    answers = [{"question": a.question, "answer": " ".join(a.sentences)} for a in (forward(found), inverse(found))]
-    body = json_text.loads(found.model_dump_json())
-    return {"notice": notice, "choosing_epsilon": steering(found), "answers": answers, "curves": body}
-
-
-def _write(places: _Places, found: RiskCurves, document: dict[str, Any], draft: bool) -> None:
-    """Write page and JSON: both or none."""
-    from sfumato.report.risk_page import risk_page
-
-    texts = (risk_page(found, draft), json_text.dumps(document, indent=2, ensure_ascii=False) + "\n")
-    fresh = [place.with_name(f".{place.name}.part") for place in places]
-    try:
-        for place, text in zip(fresh, texts, strict=True):
-            place.write_text(text, encoding="utf-8")
-        for place, target in zip(fresh, places, strict=True):
-            place.replace(target)
-    except OSError as error:
-        raise RiskError(
-            f"cannot write {str(places.page)!r}: {error.strerror}", next_step="choose another --out"
-        ) from error
-    finally:
-        for place in fresh:
-            place.unlink(missing_ok=True)
-
-
-def _show(voice: Voice, found: RiskCurves, places: _Places, draft: bool) -> None:
-    from sfumato.report.risk_page import companions_grid, values_grid, worst_grid
-    from sfumato.risk.homogeneity.answers import forward, inverse, steering
-
-    if draft:
+    if facts.is_draft:
         voice.say(f"warning: {DRAFT}", style="yellow")
-    values, worst, beside = values_grid(found), worst_grid(found), companions_grid(found)
-    kept = [i for i, name in enumerate(values.header) if name != LEFT_OUT]
-    title = f"{' x '.join(found.identifiers)} by {found.sensitive}: risk against epsilon, in per cent"
-    header = [SHORT.get(values.header[i], values.header[i]) for i in kept]
-    voice.table(title, header, [[row[i] for i in kept] for row in values.rows])
-    voice.table(f"Cells most at risk at epsilon {found.reference.epsilon:.4g}", worst.header, worst.rows)
-    voice.table("Classical measures, without noise", beside.header, beside.rows)
-    for answer in (forward(found), inverse(found)):
-        voice.say(answer.question, style="bold")
-        for sentence in answer.sentences:
-            voice.say(f"  {sentence}")
-    voice.say(steering(found), style="yellow")
-    kind = "from a pilot" if found.pilot else "custodian's copy, do not publish"
-    voice.say(f"page: {places.page} ({kind})", style="bold")
-    voice.say(f"json: {places.json}", style="bold")
+    return read(data, facts, delimiter)
+
+
+def _sight(sees: str) -> Sees:
+    from sfumato.rows.coded import require_sees
+
+    require_sees(sees)
+    return cast("Sees", sees)
+
+
+def _row(target: int | None) -> int | None:
+    if target is not None and target < 1:
+        raise RiskError(f"--target {target} is not a row number", next_step="rows are counted from 1")
+    return None if target is None else target - 1
+
+
+def _played(voice: Voice, played: Game, attacks: Sequence[Any], trials: int | None, seed: int | None) -> list[Any]:
+    """Play the game with each attack; say before how long that may take, and show how far it is."""
+    from sfumato.risk.game import ReleaseGame
+
+    if not isinstance(played, ReleaseGame):
+        return [attack.run(played, trials=COUNT_TRIALS if trials is None else trials, seed=seed) for attack in attacks]
+    count = _trials(played, attacks) if trials is None else trials
+    runs = sum(attack.releases(count) for attack in attacks)
+    if played.plan.seconds is not None:
+        voice.say(_patience(played.title, runs, played.plan.seconds))
+    with voice.counting(f"attacking {played.title}") as ticker:
+        done = itertools.count(1)
+        watched = replace(played, told=lambda: ticker.say(f"run {next(done):,} of about {runs:,}"))
+        return [attack.run(watched, trials=count, seed=seed) for attack in attacks]
+
+
+def _trials(played: ReleaseGame, attacks: Sequence[Any]) -> int:
+    if played.plan.seconds is not None:
+        return FITTED_RUNS * ROW_TRIALS // sum(attack.releases(ROW_TRIALS) for attack in attacks)
+    return COUNT_TRIALS if played.makes == "counts" else ROW_TRIALS
+
+
+def _patience(method: str, runs: int, seconds: float) -> str:
+    minutes = max(round(runs * seconds / 60), 1)
+    return (
+        f"{method} is run about {runs:,} times, and nothing of it is published. The plan allows "
+        f"{max(seconds, 1):.0f} s a run: up to {minutes} minute{'s' if minutes > 1 else ''}. Fewer --trials are "
+        "quicker and rougher."
+    )
+
+
+def _report(voice: Voice, table: Table, results: Sequence[AttackResult], reason: str | None = None) -> None:
+    voice.table(f"Attacks on table {table.schema.name!r}, in per cent", HEADERS, [_line(result) for result in results])
+    for result in results:
+        voice.say(result.attack, style="bold")
+        for sentence in (
+            result.verdict(),
+            *result.control_lines(),
+            result.ceiling_line(),
+            f"The attacker {result.threat}.",
+        ):
+            voice.say(f"  {sentence}", style="red" if sentence.startswith("REFUTED") else None)
+    notes = [*dict.fromkeys(note for result in results for note in result.notes), *([reason] if reason else [])]
+    for note in notes:
+        voice.say(note)
+    voice.say(CONFIDENTIAL, style="yellow")
+    facts = [
+        {
+            **r.model_dump(mode="json"),
+            "advantage": r.advantage,
+            "succeeds": r.succeeds,
+            "refutes_claim": r.refutes_claim,
+            "statement": r.statement(),
+        }
+        for r in results
+    ]
+    voice.document({"notice": CONFIDENTIAL, "table": table.schema.name, "method_chosen": reason, "attacks": facts})
+
+
+def _line(result: AttackResult) -> list[str]:
+    interval = f"{100 * result.interval.low:.1f} to {100 * result.interval.high:.1f}"
+    numbers = (result.baseline, result.control, result.optimal, result.ceiling)
+    shown = ["" if number is None else f"{100 * number:.1f}" for number in numbers]
+    return [result.attack, f"{100 * result.rate:.1f}", interval, *shown]

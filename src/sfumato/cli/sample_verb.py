@@ -27,11 +27,6 @@ Independent = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command()(sample)
-
-
 def sample(
     model: ModelPath,
     out: Out,

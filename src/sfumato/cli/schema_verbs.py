@@ -19,11 +19,6 @@ SchemaArgument = Annotated[str, typer.Argument(metavar="SCHEMA", help="The schem
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Write here instead of standard output.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verbs to the command line."""
-    app.add_typer(schema_app, name="schema")
-
-
 @schema_app.command()
 def draft(
     data: Data,

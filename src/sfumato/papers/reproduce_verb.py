@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 PAGE, RESULTS = "page.html", "results.json"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command()(reproduce)
-
-
 def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="Name of the paper; a wrong one lists what there is.")],
     figure: Annotated[str | None, typer.Option(metavar="N", help="Only this figure, such as 4 or S1.")] = None,

@@ -63,7 +63,7 @@ def test_the_released_entropy_follows_its_laplace_law(public):
     assert stats.kstest(draws(public, counts, 40, 2000), law.cdf).pvalue < ALPHA
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(
     counts=st.lists(st.integers(0, 30), min_size=5, max_size=5),
     cell=st.integers(0, 4),

@@ -1,8 +1,6 @@
-"""Inference and estimation beside mbi, where it is installed; nothing at run time depends on it."""
+"""Inference and estimation beside mbi; nothing at run time depends on it."""
 
 from __future__ import annotations
-
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,8 +10,10 @@ from sfumato.methods.graphical.tree.model import NoisyTable
 
 mbi = pytest.importorskip("mbi")
 
-SIZES = (5, 2, 7, 3, 4, 6, 2, 3)
-CLIQUES = ((0, 1), (1, 2), (2, 3), (0, 3), (3, 4, 6), (5, 7), (4, 7))
+SIZES = (5, 2, 7, 3, 4, 6)
+CLIQUES = ((0, 1), (1, 2), (2, 3), (0, 3), (3, 4, 5))
+PAIRS = ((0, 1), (0, 2), (3, 5), (1, 5))
+"""Measured, across the loop, inside a larger clique, and far apart. Each costs mbi a compilation."""
 SIGMA, TOTAL = 20.0, 5000.0
 
 
@@ -41,6 +41,6 @@ def test_the_same_fit_as_mbi():
     ]
     domain = mbi.Domain.fromdict(dict(zip(names, SIZES, strict=True)))
     theirs = mbi.estimation.MirrorDescent().estimate(domain, asked, known_total=TOTAL, iters=5000)
-    for pair in combinations(range(len(SIZES)), 2):
+    for pair in PAIRS:
         wanted = np.asarray(theirs.project(tuple(names[column] for column in pair)).datavector(), float)
-        np.testing.assert_allclose(ours.marginal(pair).ravel(), wanted, atol=0.002 * TOTAL)
+        np.testing.assert_allclose(ours.marginal(pair).ravel(), wanted, atol=0.001 * TOTAL)

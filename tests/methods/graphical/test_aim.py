@@ -43,7 +43,7 @@ methods = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=40, suppress_health_check=SLOW)
 @given(schemas(), methods, st.integers(2, 60), st.sampled_from([None, 1, 50]), st.integers(0, 2**31))
 def test_every_row_is_valid_under_schema_and_rules(schema, method, size, wanted, seed):
     """Any columns, missing values and rules; AIM with every engine, and MST; short fits."""

@@ -37,7 +37,7 @@ def root_and_children(model: GraphicalModel):
     return zip(outer, separators, strict=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(models(), st.integers(0, 400), st.integers(0, 99))
 def test_systematic_rounding_errs_by_less_than_one_row_per_group(model, number, seed):
     rows = model.draw(number, np.random.default_rng(seed))
@@ -52,7 +52,7 @@ def test_systematic_rounding_errs_by_less_than_one_row_per_group(model, number, 
         assert np.abs(found - wanted).max() < 1 + 1e-6
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(models(), st.booleans())
 def test_rows_never_fall_into_structural_zeros(model, rounding):
     rows = model.draw(300, np.random.default_rng(1), rounding)

@@ -30,7 +30,7 @@ COLUMNS = (
 SCHEMA = Schema("t", COLUMNS)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([16, 64, 128, 300]), st.none() | st.integers(1, 20), st.booleans())
 def test_every_expanded_value_is_valid_under_the_schema(seed, fine_cells, most, rounding):
     generator = np.random.default_rng(seed)
@@ -57,7 +57,7 @@ def in_group(grouping: Grouping, codes: np.ndarray, numbers: np.ndarray) -> np.n
     return grouping.groups[found] == codes
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 12), st.integers(0, 3000))
 def test_rounded_counts_follow_the_shares_within_one(seed, cells, most_groups, rows):
     generator = np.random.default_rng(seed)

@@ -44,7 +44,7 @@ def ordered_columns(draw) -> Column:
     return Column("x", kind, bounds=(own(low), own(high)), edges=edges, bins=bins, missing=missing)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(ordered_columns(), st.integers(1, 300))
 def test_fine_cells_refine_the_public_bins_within_the_limit(column, fine_cells):
     fine = fine_column(column, fine_cells)

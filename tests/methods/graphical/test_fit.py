@@ -64,7 +64,7 @@ def test_fit_with_structural_zeros_reaches_the_smallest_loss_among_allowed_table
     assert model.loss == pytest.approx(smallest_loss(tables, allowed), rel=1e-4, abs=1e-4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(models(zeros=False))
 def test_consistent_tables_with_tiny_noise_are_recovered(model):
     spread = max(np.ptp(potential) for potential in model.potentials)

@@ -42,7 +42,7 @@ COLUMNS = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_every_grouping_is_a_partition_that_keeps_missing_apart(data):
     column = data.draw(COLUMNS)
@@ -61,7 +61,7 @@ def test_every_grouping_is_a_partition_that_keeps_missing_apart(data):
         assert grouping.size <= most + column.missing
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.integers(-100, 3000), min_size=2, max_size=60))
 def test_groups_of_an_ordered_column_stand_above_their_noise_or_lie_beside_atoms(counts):
     noisy = np.array(counts)
@@ -133,7 +133,7 @@ def test_bad_input_is_refused_with_every_problem():
 # Shapes inside groups.
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.integers(-500, 2000), min_size=1, max_size=50), st.sampled_from([0.0, 1.0, 50.0, 1e7]))
 def test_shapes_are_shares_and_follow_the_counts_as_far_as_noise_allows(counts, sigma):
     noisy = np.array(counts, float)
@@ -146,7 +146,7 @@ def test_shapes_are_shares_and_follow_the_counts_as_far_as_noise_allows(counts, 
             assert np.allclose(shares, noisy / noisy.sum())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=12), st.floats(0.1, 500))
 def test_the_projection_is_the_nearest_point(values, total):
     y = np.array(values)

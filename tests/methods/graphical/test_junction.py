@@ -26,7 +26,7 @@ def path(tree: JunctionTree, start: int, end: int) -> list[int]:
     return ways[0][: ways[0].index(meeting) + 1] + ways[1][: ways[1].index(meeting)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(shapes())
 def test_running_intersection(shape):
     tree = junction_tree(*shape)
@@ -36,7 +36,7 @@ def test_running_intersection(shape):
             assert all(shared <= set(tree.cliques[node]) for node in path(tree, start, end))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(shapes())
 def test_tree_covers_every_clique_and_is_as_large_as_foretold(shape):
     sizes, cliques = shape
@@ -48,7 +48,7 @@ def test_tree_covers_every_clique_and_is_as_large_as_foretold(shape):
     assert model_cells(sizes, cliques) == tree.cells(sizes) == cells
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(shapes())
 def test_parents_come_first_and_separators_are_what_is_shared(shape):
     tree = junction_tree(*shape)

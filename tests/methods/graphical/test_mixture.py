@@ -55,7 +55,7 @@ def ways(sizes, *widths):
 small = st.builds(mixture, st.lists(st.integers(1, 4), min_size=2, max_size=5), st.integers(1, 5), st.integers(0, 999))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(small)
 def test_every_marginal_equals_brute_force(model):
     table, wanted = joint(model), ways(model.sizes, *range(len(model.sizes) + 1))
@@ -66,7 +66,7 @@ def test_every_marginal_equals_brute_force(model):
         np.testing.assert_allclose(model.marginal(clique[::-1]), summed(table, clique[::-1]), atol=1e-9 * TOTAL)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(small)
 def test_saved_arrays_come_back(model):
     again = MixtureModel.from_arrays(model.to_arrays())

@@ -46,7 +46,7 @@ def first_tables(given_problem: Problem) -> list[NoisyTable]:
     return [NoisyTable(c, counts.astype(float), 1.0) for c, counts in given_problem.counts.items() if len(c) == 1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=7), st.integers(0, 10**6), st.sampled_from(["0.01", 1, 50]))
 def test_the_chosen_pairs_always_span_all_columns(sizes, seed, epsilon):
     generator = np.random.default_rng(seed)

@@ -60,7 +60,7 @@ def widest(seed: int, strength: Fraction, told: int, rows: int, monkeypatch) -> 
     return max(ranges)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 10**6), st.fractions("1/100", 3, max_denominator=1000), st.sampled_from([1, 3]))
 def test_one_person_moves_the_log_probabilities_within_a_range_of_the_strength(seed, strength, rows):
     with pytest.MonkeyPatch.context() as patch:
@@ -111,7 +111,6 @@ def test_tables_are_chosen_with_exponential_weights():
     assert stats.chisquare([picks.count(c) for c in CLIQUES], expected).pvalue > ALPHA
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6))
 def test_distances_are_whole_and_within_rounding_of_the_true_ones(seed):
     counts, model, _ = tables(seed)

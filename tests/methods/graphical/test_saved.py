@@ -136,7 +136,7 @@ def same(left: FittedModel, right: FittedModel, rows: int = 60) -> bool:
     )
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=20, suppress_health_check=SLOW)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(KINDS),
@@ -157,7 +157,7 @@ def test_a_loaded_model_is_the_saved_one(seed, kind, cells, rounding, names):
     assert model.sample(30, seed, rounding).equals(loaded.sample(30, seed, rounding))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32), st.sampled_from(KINDS), st.booleans())
 def test_every_row_fits_schema_and_rules(seed, kind, rounding):
     table = made(seed, kind).sample(200, seed, rounding)

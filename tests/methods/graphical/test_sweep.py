@@ -15,7 +15,7 @@ from sfumato.methods.graphical.tree.schedule import schedule
 from sfumato.methods.graphical.tree.sweep import Sweeper
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(models())
 def test_every_marginal_equals_brute_force(model):
     table = joint(model)
@@ -27,7 +27,7 @@ def test_every_marginal_equals_brute_force(model):
         np.testing.assert_allclose(found[clique], summed(table, clique), atol=1e-9 * TOTAL)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(models(), st.randoms())
 def test_axes_come_in_the_order_asked_for(model, random):
     columns = list(range(len(model.sizes)))
@@ -37,7 +37,7 @@ def test_axes_come_in_the_order_asked_for(model, random):
         np.testing.assert_allclose(model.marginal(columns[:width]), summed(table, columns[:width]), atol=1e-9 * TOTAL)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(models())
 def test_log_space_equals_probability_space(model):
     plan = schedule(model.sizes, model.cliques)
@@ -88,7 +88,7 @@ def test_a_column_may_be_asked_for_twice_only_by_mistake():
         chain(-1.0).marginal((0, 4))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(models())
 def test_saved_arrays_come_back_the_same(model):
     again = GraphicalModel.from_arrays(model.to_arrays())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import PlanError
@@ -92,7 +92,6 @@ def test_all_missing_columns_are_named_at_once():
 sets = st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True).map(lambda c: tuple(sorted(c)))
 
 
-@settings(deadline=None)
 @given(st.dictionaries(sets, st.floats(0.01, 100), min_size=1, max_size=8))
 def test_candidates_are_the_subsets_with_the_weights_of_aim(wanted):
     """Weight of r: the sum over wanted sets s of w_s |r and s|, as a whole number, the largest being WHOLE."""

@@ -193,7 +193,7 @@ def test_the_exact_law_of_neighbours_keeps_the_guarantee():
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_cells_are_those_of_whole_costs_in_any_order(data):
     """Counts equal a scan with Python's whole numbers, columns added up in the order of the schema."""
     gamma = data.draw(st.sampled_from([1.000001, 1.3, 2.0, 64.0]))

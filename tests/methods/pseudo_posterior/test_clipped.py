@@ -117,7 +117,7 @@ def test_the_logarithm_does_not_depend_on_the_place():
         assert (np.log(x)[start:] == np.log(x[start:].copy())).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), predictors=st.integers(0, 2), rows=st.integers(0, 40), far=st.floats(0, 50))
 def test_block_bounds_are_above_every_point(seed, predictors, rows, far):
     generator = np.random.default_rng(seed)

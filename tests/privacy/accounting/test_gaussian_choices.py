@@ -70,7 +70,6 @@ def test_the_bound_covers_equal_choices_at_their_worst(epsilon, mu, rho, count):
         assert run_delta(epsilon, mu, rho) < 3 * worst
 
 
-@settings(deadline=None)
 @given(st.floats(0.05, 3), st.floats(0.05, 1.5), st.lists(st.tuples(st.floats(0.01, 1), st.floats(0, 1)), max_size=6))
 def test_the_bound_covers_unequal_choices(epsilon, mu, drawn):
     choices = [(strength, share * strength) for strength, share in drawn]
@@ -156,7 +155,6 @@ def test_without_choices_it_is_the_gaussian_and_without_noise_the_concentrated_b
         assert delta * (1 - 1e-9) <= run_delta(epsilon, 1e-9, rho) <= 1.05 * delta
 
 
-@settings(deadline=None)
 @given(st.floats(0.05, 5), st.floats(0.02, 2), st.floats(1e-6, 1))
 def test_more_noise_fewer_choices_and_a_larger_epsilon_never_cost_more(epsilon, mu, rho):
     here = run_delta(epsilon, mu, rho)
@@ -169,7 +167,6 @@ def test_more_noise_fewer_choices_and_a_larger_epsilon_never_cost_more(epsilon, 
     assert run_delta(1.1 * epsilon, mu, rho) <= here
 
 
-@settings(deadline=None)
 @given(st.floats(1e-4, 2))
 def test_the_bound_of_choices_falls_and_covers_a_gaussian_of_the_same_rho(rho):
     """A Gaussian with mu^2 / 2 = rho is rho-zCDP, so h covers it, on both sides of 0."""
@@ -186,7 +183,7 @@ def test_the_bound_of_choices_falls_and_covers_a_gaussian_of_the_same_rho(rho):
     st.sampled_from([1e-12, 1e-9, 1e-5, 0.01]),
     st.sampled_from([Fraction(0), Fraction(1, 20), Fraction(1, 3), Fraction(9, 10)]),
 )
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_the_total_never_exceeds_what_was_asked_and_is_used_up(epsilon, delta, choices):
     rho = run_rho(epsilon, delta, choices)
     assert rho >= concentrated_rho(epsilon, delta)
@@ -220,7 +217,6 @@ def test_budgets_must_be_sound(epsilon, delta):
         run_rho(epsilon, delta, Fraction(1, 10))
 
 
-@settings(deadline=None)
 @given(st.floats(1e-6, 1e9))
 def test_lattice_units_are_the_fewest_that_the_proof_allows(sigma):
     units = lattice_units(sigma)

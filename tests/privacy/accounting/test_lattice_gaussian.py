@@ -41,7 +41,7 @@ def test_sharper_factors_would_be_false(s: float):
     assert not (rounded <= np.exp(k**2 / (48 * s**4) - 1 / (24 * s**2)) * discrete).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(s=st.floats(3, 60), shift=st.integers(1, 40), epsilon=st.floats(0.3, 4))
 def test_delta_bounds_the_exact_delta_on_a_line(s: float, shift: int, epsilon: float):
     k = np.arange(-math.ceil(14 * s) - shift, math.ceil(14 * s) + shift + 1)

@@ -206,7 +206,7 @@ amounts = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     cap=st.fractions("1/10", 5, max_denominator=50),
     costs=st.lists(st.lists(amounts, min_size=1, max_size=3), max_size=8),

@@ -94,7 +94,7 @@ def assert_valid(schema: Schema, values: Values) -> None:
     rows_table(schema, values)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(checks=st.lists(CHECKS, min_size=1, max_size=4), rows=st.integers(1, 60), seed=st.integers(0, 2**31))
 def test_every_row_is_valid_whatever_the_rules(checks: list[str], rows: int, seed: int):
     schema = make(*checks)

@@ -116,7 +116,7 @@ def allowed_by(schema: Schema, groupings: list[Grouping], names: tuple[str, ...]
     return allowed
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(check=CHECKS, groupings=grouped())
 def test_no_cell_that_holds_a_keeping_row_is_forbidden(check: str, groupings: list[Grouping]):
     rule = Rule(check)
@@ -126,7 +126,7 @@ def test_no_cell_that_holds_a_keeping_row_is_forbidden(check: str, groupings: li
 
 
 @pytest.mark.parametrize("fine_cells", [supports.FINE_CELLS, 30])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     left=NUMBERS, operator=st.sampled_from(["<", "<=", ">", ">="]), right=st.one_of(NUMBERS, LITERALS), data=st.data()
 )
@@ -144,7 +144,7 @@ def test_single_comparisons_are_exact(fine_cells: int, left: str, operator: str,
     assert np.array_equal(found, brute_force(rule, [groupings[NAMES.index(name)] for name in rule.columns]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(check=PLAIN)
 def test_rules_between_unit_cells_are_exact(check: str):
     rule = Rule(check)
@@ -155,7 +155,7 @@ def test_rules_between_unit_cells_are_exact(check: str):
     assert np.array_equal(allowed_by(make(check), groupings, rule.columns), brute_force(rule, members))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(check=CHECKS)
 def test_clauses_are_kept_together_exactly_where_the_rule_is(check: str):
     rule = Rule(check)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PlanError, SchemaError
 from sfumato.rows.box import Array, Axis
-from sfumato.rows.draw import Values
+from sfumato.rows.values import Values
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.rows import stream_values

@@ -22,7 +22,7 @@ from sfumato.privacy.accounting.event_cost import CHOICES
 from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, unit_of
-from sfumato.rows.rules.repair import refuse_contradictory
+from sfumato.rows.rules.refuse import refuse_impossible_rules
 from sfumato.schema import Schema
 
 LARGEST_COLUMN = 50_000
@@ -147,7 +147,7 @@ class Design:
                 problems,
                 "correct the parameters; 'sfumato methods' explains them",
             )
-        refuse_contradictory(self.schema, self.names)
+        refuse_impossible_rules(self.schema, self.names)
 
     def _size_problems(self) -> list[str]:
         """A model must hold at least the one-way tables and the smallest pair."""

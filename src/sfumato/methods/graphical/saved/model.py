@@ -24,8 +24,8 @@ from sfumato.methods.graphical.cells.groups import Grouping
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.release.plan import refuse_memory
-from sfumato.rows.draw import rows_table
 from sfumato.rows.rules.repair import repair
+from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
 from sfumato.table.frames import to_frame
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.rows.rules.clauses import keeps_rules
-from sfumato.rows.rules.repair import notes_on_repair, repair
-from sfumato.rows.values import Codes, Places, Values, draw_values, overwrite
+from sfumato.rows.rules.repair import MOST_JUDGED, Repaired, notes_on_rules, repair
+from sfumato.rows.values import Codes, Places, Values, draw_values, overwrite, rows_at
 from sfumato.schema import Schema
 
 DrawCodes = Callable[[int], Codes]
@@ -88,11 +88,12 @@ def sample_values(schema: Schema, draw: DrawValues, rows: int, generator: np.ran
     """
     values = draw(rows)
     bad = np.flatnonzero(~keeps_rules(schema, values))
+    if not len(bad):
+        return Sampled(values, 0, no_repairs(schema, values), 0)
+    drawn = rows_at(values, np.arange(min(rows, MOST_JUDGED)))
     left = _drawn_again(schema, draw, values, bad)
-    if not len(left):
-        return Sampled(values, len(bad), no_repairs(schema, values), 0)
-    made = repair(schema, values, generator)
-    notes = notes_on_repair(schema, values, made)
+    made = repair(schema, values, generator) if len(left) else Repaired(values, no_repairs(schema, values), 0)
+    notes = notes_on_rules(schema, drawn, made.values, made.replaced)
     return Sampled(made.values, len(bad), made.repaired, made.replaced, notes=notes)
 
 

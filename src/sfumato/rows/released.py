@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.rows.draw import REDRAWS, Sampled, no_repairs
 from sfumato.rows.rules.clauses import keeps_rules
-from sfumato.rows.rules.repair import notes_on_repair, repair
+from sfumato.rows.rules.repair import Repaired, notes_on_rules, repair
 from sfumato.rows.values import Masked, Places, Values, levels_of, overwrite, rows_at, rows_table
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
@@ -56,16 +56,14 @@ def redrawn_in_place(
     ``make`` returns the rows at given places of predictors that stay as they are, with fresh targets.
     """
     values = make(np.arange(rows))
-    broken = np.flatnonzero(~keeps_rules(schema, values))
-    left = _drawn_again_in_place(schema, make, values, broken)
-    repaired, out = no_repairs(schema, values), frozenset[int]()
-    notes: tuple[str, ...] = ()
-    if len(left):
-        made = repair(schema, values, generator, fixed)
-        notes = notes_on_repair(schema, values, made)
-        values, repaired, out = made.values, made.repaired, made.broken
-    order = generator.permutation(np.setdiff1d(np.arange(rows), sorted(out)))
-    return Sampled(rows_at(values, order), len(broken), repaired, 0, len(out), notes)
+    drawn = rows_at(values, np.arange(rows))
+    bad = np.flatnonzero(~keeps_rules(schema, values))
+    left = _drawn_again_in_place(schema, make, values, bad)
+    made = repair(schema, values, generator, fixed) if len(left) else Repaired(values, no_repairs(schema, values), 0)
+    kept = np.setdiff1d(np.arange(rows), sorted(made.broken))
+    notes = notes_on_rules(schema, drawn, rows_at(made.values, kept), 0) if len(bad) else ()
+    order = generator.permutation(kept)
+    return Sampled(rows_at(made.values, order), len(bad), made.repaired, 0, len(made.broken), notes)
 
 
 def _drawn_again_in_place(schema: Schema, make: Callable[[Places], Values], values: Values, bad: Places) -> Places:

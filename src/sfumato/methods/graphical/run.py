@@ -63,7 +63,8 @@ def release_rows(
         "rows_repaired_for_rules": drawn.repaired,
         "rows_replaced_for_rules": drawn.replaced,
     }
-    return Output({("synthetic",): drawn.table}, single=True, statistics=statistics, model=model)
+    made = {("synthetic",): drawn.table}
+    return Output(made, single=True, statistics=statistics, notes=drawn.notes, model=model)
 
 
 def _problem(design: Design, table: Table, first: FirstTables) -> Problem:

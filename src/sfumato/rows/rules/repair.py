@@ -30,6 +30,8 @@ MOST_FLAGS = 1 << 26
 MOST_LEVEL_CELLS = 1 << 20
 MANY_REPLACED = 0.05
 """Share of rows with values of others from which a release says so in words."""
+MOST_JUDGED = 20_000
+"""Rows that are compared with each other: all are drawn alike, so the first ones tell."""
 Flags = NDArray[np.bool_]
 
 
@@ -69,30 +71,27 @@ def repair(schema: Schema, values: Values, generator: np.random.Generator, fixed
     return Repaired(mended, broke, len(replaced), frozenset(broken))
 
 
-def notes_on_repair(schema: Schema, drawn: Values, made: Repaired) -> tuple[str, ...]:
-    """Say where the rules cost a table its variety: few distinct rows, or many with values of other rows.
+def notes_on_rules(schema: Schema, drawn: Values, kept: Values, replaced: int) -> tuple[str, ...]:
+    """Say where the rules cost a table its variety: few different rows, or many with values of other rows.
 
-    >>> from sfumato.schema.column import Column
-    >>> columns = (Column("a", "integer", bounds=(0, 99)), Column("b", "integer", bounds=(0, 99)))
-    >>> schema = Schema("t", columns, rules=(Rule("a == 7"), Rule("b == 7")))
-    >>> rows = {name: (np.arange(100), np.zeros(100, dtype=bool)) for name in "ab"}
-    >>> notes_on_repair(schema, rows, repair(schema, rows, np.random.default_rng(1)))
-    ('the rules leave few rows: 100 different ones were drawn, 1 are left once every row keeps them',)
+    ``drawn`` are rows as the model gave them, or the first of them; ``kept`` are those that keep the rules.
+
+    >>> schema = Schema("t", (Column("a", "integer", bounds=(0, 99)),), rules=(Rule("a <= 6"),))
+    >>> drawn, kept = ({"a": (np.arange(100) % high, np.zeros(100, dtype=bool))} for high in (100, 7))
+    >>> notes_on_rules(schema, drawn, kept, 0)
+    ('the rules leave few different rows: of 100 rows 100 differed as drawn, and 7 differ now that all keep the rules',)
     """
-    rows, notes = length(drawn), []
-    if not any(made.repaired.values()):
+    if not any(set(rule.columns) <= set(kept) for rule in schema.rules):
         return ()
-    if made.replaced > MANY_REPLACED * rows:
-        notes.append(
-            f"{made.replaced:,} of {rows:,} rows could not be mended to keep the rules and took values of other rows"
-        )
-    before, after = distinct_rows(schema, drawn), distinct_rows(schema, made.values)
-    if 2 * after < before:
-        notes.append(
-            f"the rules leave few rows: {before:,} different ones were drawn, {after:,} are left once every row keeps "
-            "them"
-        )
-    return tuple(notes)
+    rows, judged = length(kept), min(length(drawn), length(kept), MOST_JUDGED)
+    before, after = (distinct_rows(schema, rows_at(values, np.arange(judged))) for values in (drawn, kept))
+    few = (
+        f"the rules leave few different rows: of {judged:,} rows {before:,} differed as drawn, and {after:,} differ now "
+        "that all keep the rules"
+    )
+    many = f"{replaced:,} of {rows:,} rows could not be mended to keep the rules: they took values of other rows"
+    said = {few: 2 * after < before, many: replaced > MANY_REPLACED * rows}
+    return tuple(note for note, holds in said.items() if holds)
 
 
 def _broken(bundle: Bundle, values: Values, broke: dict[str, int]) -> Places:

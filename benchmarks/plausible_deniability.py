@@ -24,9 +24,10 @@ from measuring import machine, print_table, save
 
 import sfumato
 from sfumato.example import codebook, households
-from sfumato.methods.marginals.method import Marginals, fit_noisy
+from sfumato.methods.marginals.method import Marginals
 from sfumato.methods.plausible_deniability.law import cell_index
 from sfumato.methods.plausible_deniability.proposals import KernelModel, SeedModel, Seeds, choose_keep
+from sfumato.rows.tree import fit_noisy
 from sfumato.table.counting import count_occupied
 from sfumato.table.draft import draft_schema
 

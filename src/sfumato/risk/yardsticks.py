@@ -14,7 +14,8 @@ from sfumato.methods.counts.measurement import column_sets
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Output
 from sfumato.release.plan import Plan, cells_of, table_memory
-from sfumato.rows.draw import public_rows, rows_table
+from sfumato.rows.draw import public_rows
+from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
 from sfumato.table.frames import cell_table
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.rows.box import Array, Axis
-from sfumato.rows.draw import Values
+from sfumato.rows.values import Values
 from sfumato.schema import Schema
 from sfumato.schema.choice import chosen_columns
 from sfumato.schema.column import Column

@@ -1,8 +1,9 @@
 """Columns of numbers and codes as a released table, in an order that says nothing.
 
 A row cannot be drawn again where it belongs to predictors that are released as they are; its target can, as long as the
-predictors stay in their place. Rows that keep no rule even then are left out. The rows are shuffled as a whole: the
-order of the table may tell what no column says.
+predictors stay in their place, and a target that stays wrong is mended around them. Rows that keep no rule even then
+are left out. What a paper printed is not mended: its rows are left out where they break a rule. The rows are shuffled
+as a whole: the order of the table may tell what no column says.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.rows.draw import REDRAWS, Values, keeps_rules, rows_table
+from sfumato.rows.draw import REDRAWS, Sampled, no_repairs
+from sfumato.rows.rules.clauses import keeps_rules
+from sfumato.rows.rules.repair import Repaired, notes_on_rules, repair
+from sfumato.rows.values import Masked, Places, Values, levels_of, overwrite, rows_at, rows_table
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-
-Places = NDArray[np.int64]
 
 
 def as_they_are(names: Sequence[str]) -> tuple[str, ...]:
@@ -30,21 +32,16 @@ def as_they_are(names: Sequence[str]) -> tuple[str, ...]:
     return (f"{', '.join(names)}: released as they are",) if names else ()
 
 
-def kept_rows_of(schema: Schema, values: Mapping[str, NDArray[Any]]) -> tuple[pa.Table, int]:
-    """Return whole columns as a table, without the rows that break a rule of the schema, and how many those were."""
-    released = {name: released_values(schema[name], found) for name, found in values.items()}
-    kept = keeps_rules(schema, released)
-    return _rows_at(schema, released, np.flatnonzero(kept)), int((~kept).sum())
-
-
 def shuffled_rows_of(
     schema: Schema,
     values: Mapping[str, NDArray[Any]],
     generator: np.random.Generator,
 ) -> tuple[pa.Table, int]:
-    """Return the same in a random order."""
-    table, broken = kept_rows_of(schema, values)
-    return table.take(generator.permutation(table.num_rows)), broken
+    """Return whole columns as a table in random order, without the rows that break a rule, and how many those were."""
+    released = {name: released_values(schema[name], found) for name, found in values.items()}
+    kept = keeps_rules(schema, released)
+    table = rows_table(schema, rows_at(released, np.flatnonzero(kept)))
+    return table.take(generator.permutation(table.num_rows)), int((~kept).sum())
 
 
 def redrawn_in_place(
@@ -52,37 +49,39 @@ def redrawn_in_place(
     make: Callable[[Places], Values],
     rows: int,
     generator: np.random.Generator,
-) -> tuple[pa.Table, int, int]:
-    """Return rows that keep the rules, how many were drawn again, and how many had to be left out.
+    fixed: Sequence[str],
+) -> Sampled:
+    """Return shuffled rows that keep the rules, with what it took; the fixed columns of each row are as they were.
 
     ``make`` returns the rows at given places of predictors that stay as they are, with fresh targets.
     """
     values = make(np.arange(rows))
-    kept = keeps_rules(schema, values)
-    broken = int((~kept).sum())
+    drawn = rows_at(values, np.arange(rows))
+    bad = np.flatnonzero(~keeps_rules(schema, values))
+    left = _drawn_again_in_place(schema, make, values, bad)
+    made = repair(schema, values, generator, fixed) if len(left) else Repaired(values, no_repairs(schema, values), 0)
+    kept = np.setdiff1d(np.arange(rows), sorted(made.broken))
+    notes = notes_on_rules(schema, drawn, rows_at(made.values, kept), 0) if len(bad) else ()
+    order = generator.permutation(kept)
+    return Sampled(rows_at(made.values, order), len(bad), made.repaired, 0, len(made.broken), notes)
+
+
+def _drawn_again_in_place(schema: Schema, make: Callable[[Places], Values], values: Values, bad: Places) -> Places:
+    """Draw bad rows again at their places: each row has a law of its own, so all of them get every round."""
     for _ in range(REDRAWS):
-        bad = np.flatnonzero(~kept)
         if not len(bad):
             break
         fresh = make(bad)
-        for name, (column, missing) in fresh.items():
-            values[name][0][bad], values[name][1][bad] = column, missing
-        kept[bad] = keeps_rules(schema, fresh)
-    order = generator.permutation(np.flatnonzero(kept))
-    return _rows_at(schema, values, order), broken, int((~kept).sum())
+        overwrite(values, bad, fresh)
+        bad = bad[~keeps_rules(schema, fresh)]
+    return bad
 
 
-def _rows_at(schema: Schema, values: Values, places: Places) -> pa.Table:
-    return rows_table(schema, {name: (found[places], missing[places]) for name, (found, missing) in values.items()})
-
-
-def released_values(column: Column, found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def released_values(column: Column, found: NDArray[Any]) -> Masked:
     """Return one column as it is released, and which values are missing: NaN of numbers, the last code of levels."""
     if column.is_ordered:
         missing = np.isnan(found)
         whole = np.where(missing, 0, found)
         return (whole.astype(np.int64) if column.is_discrete else whole), missing
     missing = found == column.present_size
-    levels = np.empty(len(column.levels), dtype=object)
-    levels[:] = column.levels
-    return levels[np.where(missing, 0, found)], missing
+    return levels_of(column)[np.where(missing, 0, found)], missing

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.entropy.values import shannon
+from sfumato.privacy.accounting.event import Part
 from sfumato.privacy.randomness import Uniform
+from sfumato.release.plan import Plan
 
 Array = NDArray[np.float64]
 RAKING_ROUNDS = 1000
@@ -103,6 +107,35 @@ def draw_given(table: Array, given: NDArray[np.int64], generator: Uniform) -> ND
     ladder = (cumulative + np.arange(len(table))[:, None]).ravel()
     place = np.searchsorted(ladder, given + generator.random(len(given)), side="right")
     return np.minimum(place - given * table.shape[1], table.shape[1] - 1)
+
+
+def noisy_total(noisy: Mapping[tuple[str, ...], NDArray[Any]]) -> float:
+    """Average the totals of the one-way tables, weighted by their precision (fewer cells, less noise)."""
+    ones = [counts for names, counts in noisy.items() if len(names) == 1]
+    weights = np.array([1.0 / counts.size for counts in ones])
+    totals = np.array([float(counts.sum()) for counts in ones])
+    return max(float(weights @ totals / weights.sum()), 0.0)
+
+
+def fit_noisy(
+    noisy: Mapping[tuple[str, ...], NDArray[np.int64]], plan: Plan, total: float, coarse_first: bool = False
+) -> TreeModel:
+    """Fit a tree to noisy tables, whose noise is that of the plan's events; its root is the first column.
+
+    With ``coarse_first`` the root is the column whose noisy counts are least spread.
+    """
+    parts = [(event.kind, part) for event in plan.events for part in event.parts]
+    variance = {names: _variance(kind, part) for names, (kind, part) in zip(noisy, parts, strict=True)}
+    ones = {names[0]: counts for names, counts in noisy.items() if len(names) == 1}
+    if coarse_first:
+        ones = dict(sorted(ones.items(), key=lambda item: shannon(np.maximum(item[1], 0))))
+    pairs: dict[Any, NDArray[np.int64]] = {names: counts for names, counts in noisy.items() if len(names) == 2}
+    return fit_tree(ones, pairs, {key: variance[key] for key in pairs}, total)
+
+
+def _variance(kind: str, part: Part) -> float:
+    """Return the variance of the recorded noise; it is public."""
+    return 2 * part.scale**2 if kind == "discrete-laplace" else part.scale**2
 
 
 def fit_tree(

@@ -20,7 +20,8 @@ from sfumato.methods.graphical.saved.model import FittedModel
 from sfumato.methods.graphical.tree.model import GraphicalModel
 from sfumato.report.document import released_schema
 from sfumato.report.verify import verify_bundle
-from sfumato.rows.rules.repair import Repaired, refuse_contradictory
+from sfumato.rows.rules.refuse import refuse_impossible_rules
+from sfumato.rows.rules.repair import Repaired
 
 SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much]
 methods = st.one_of(
@@ -48,7 +49,7 @@ methods = st.one_of(
 def test_every_row_is_valid_under_schema_and_rules(schema, method, size, wanted, seed):
     """Any columns, missing values and rules; AIM with every engine, and MST; short fits."""
     try:
-        refuse_contradictory(schema, schema.names)
+        refuse_impossible_rules(schema, schema.names)
     except PlanError:
         assume(False)
     table = sfumato.read(rows_of(schema, size, seed), schema)

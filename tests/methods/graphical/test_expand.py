@@ -14,7 +14,7 @@ from sfumato import Schema, read
 from sfumato.methods.graphical.cells.expand import expand, fine_values, values_of
 from sfumato.methods.graphical.cells.fine import fine_column
 from sfumato.methods.graphical.cells.groups import Grouping, group_column, ungrouped
-from sfumato.rows.draw import rows_table
+from sfumato.rows.values import rows_table
 from sfumato.schema.column import Column, day_number
 
 COLUMNS = (

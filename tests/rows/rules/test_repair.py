@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from sfumato import Schema
 from sfumato.errors import PlanError
-from sfumato.rows.draw import Values, draw_values, keeps_rules, rows_table
 from sfumato.rows.rules import mend as mending
 from sfumato.rows.rules import repair as repair_module
-from sfumato.rows.rules.repair import refuse_contradictory, repair
+from sfumato.rows.rules.clauses import keeps_rules
+from sfumato.rows.rules.refuse import refuse_impossible_rules
+from sfumato.rows.rules.repair import repair
+from sfumato.rows.values import Values, draw_values, rows_table
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
 
@@ -101,7 +103,7 @@ def test_every_row_is_valid_whatever_the_rules(checks: list[str], rows: int, see
     values = uniform(schema, rows, seed)
     before = {name: (data.copy(), missing.copy()) for name, (data, missing) in values.items()}
     try:
-        refuse_contradictory(schema, schema.names)
+        refuse_impossible_rules(schema, schema.names)
     except PlanError:
         return
     broken = {rule.check: int((~keeps_rules(make(rule.check), values)).sum()) for rule in schema.rules}
@@ -119,7 +121,7 @@ def test_every_row_is_valid_whatever_the_rules(checks: list[str], rows: int, see
 def test_no_single_rule_of_the_list_is_refused_or_needs_a_donor(claim: str):
     for check in (claim, *(f"{premise} implies {claim}" for premise in PREMISES)):
         schema = make(check)
-        refuse_contradictory(schema, schema.names)
+        refuse_impossible_rules(schema, schema.names)
         assert repair(schema, uniform(schema, 200, 13), np.random.default_rng(13)).replaced == 0
 
 
@@ -176,7 +178,7 @@ def test_missing_values_that_must_be_there_follow_the_table():
 
 def test_two_columns_that_must_both_change():
     schema = make("hours + travel >= 268")
-    refuse_contradictory(schema, schema.names)
+    refuse_impossible_rules(schema, schema.names)
     values = uniform(schema, 500, 6)
     values["travel"][1][:] = False
     assert_valid(schema, repair(schema, values, np.random.default_rng(6)).values)
@@ -185,7 +187,7 @@ def test_two_columns_that_must_both_change():
 def test_an_equation_holds_to_the_last_digit():
     columns = tuple(Column(name, "number", bounds=(0, high)) for name, high in (("a", 1), ("b", 1), ("total", 2)))
     schema = make("a + b == total", columns=columns)
-    refuse_contradictory(schema, schema.names)
+    refuse_impossible_rules(schema, schema.names)
     found = repair(schema, uniform(schema, 5000, 7), np.random.default_rng(7))
     assert_valid(schema, found.values)
     assert found.replaced == 0
@@ -209,7 +211,8 @@ def test_rows_that_cannot_be_mended_take_the_values_of_rows_that_agree(monkeypat
     schema = make("start <= end", "age > 17")
     values = uniform(schema, 3000, 9)
     broken = int((~keeps_rules(schema, values)).sum())
-    monkeypatch.setattr(repair_module, "mend", lambda block, pool: None)
+    for module in (repair_module, mending):
+        monkeypatch.setattr(module, "mend", lambda block, pool: None)
     found = repair(schema, values, np.random.default_rng(9))
     assert_valid(schema, found.values)
     assert 0 < found.replaced <= broken
@@ -240,7 +243,7 @@ def test_a_table_without_one_good_row_is_mended_from_public_facts():
 )
 def test_contradictory_rules_are_named(checks: list[str], named: list[str]):
     with pytest.raises(PlanError) as caught:
-        refuse_contradictory(make(*checks), make().names)
+        refuse_impossible_rules(make(*checks), make().names)
     assert len(caught.value.problems) == len(named)
     for problem, part in zip(caught.value.problems, named, strict=True):
         assert part in problem
@@ -248,9 +251,9 @@ def test_contradictory_rules_are_named(checks: list[str], named: list[str]):
 
 def test_rules_about_other_columns_are_no_concern():
     """The same rule is refused once its column is released."""
-    refuse_contradictory(make("age > 200"), ["income", "tax"])
+    refuse_impossible_rules(make("age > 200"), ["income", "tax"])
     with pytest.raises(PlanError):
-        refuse_contradictory(make("age > 200"), ["age"])
+        refuse_impossible_rules(make("age > 200"), ["age"])
 
 
 def test_a_repair_that_forgets_other_rules_is_caught(monkeypatch: pytest.MonkeyPatch):

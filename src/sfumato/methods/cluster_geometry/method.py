@@ -29,9 +29,9 @@ from sfumato.release.parameters import (
 )
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, unit_of
 from sfumato.rows.axes import axis_of, chosen, has_axis, matrix, released
-from sfumato.rows.draw import refuse_impossible_rules
 from sfumato.rows.interval_disclosure import interval_disclosure
 from sfumato.rows.released import shuffled_rows_of
+from sfumato.rows.rules.refuse import refuse_impossible_rules
 from sfumato.rows.settings import MOST_CLUSTERS, MOST_EXPECTED
 from sfumato.schema import Schema
 from sfumato.table.rows import row_values

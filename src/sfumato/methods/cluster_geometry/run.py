@@ -26,9 +26,10 @@ from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Output
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.rows.axes import axis_of, batches, has_axis, matrix, released
-from sfumato.rows.draw import Values, draw_values, rows_table, sample_values
+from sfumato.rows.draw import sample_values
 from sfumato.rows.settings import BYTES_PER_VALUE, drawn_rows, expected, one_row_per_person
 from sfumato.rows.tree import draw_given, project
+from sfumato.rows.values import Values, draw_values, rows_table
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.rows import stream_values
@@ -182,11 +183,9 @@ class PrivateRelease:
             return found
 
         sampled = sample_values(self.schema, draw, count, generator)
-        statistics = _statistics(geometry, self.ordered) | {
-            "rows_redrawn_for_rules": sampled.redrawn,
-            "rows_replaced_for_rules": sampled.replaced,
-        }
-        return Output({("synthetic",): rows_table(self.schema, sampled.values)}, single=True, statistics=statistics)
+        statistics = _statistics(geometry, self.ordered) | sampled.statistics
+        made = {("synthetic",): rows_table(self.schema, sampled.values)}
+        return Output(made, single=True, statistics=statistics, notes=sampled.notes)
 
     def _levels(self, table: Table, geometry: PrivateGeometry, randomness: Randomness) -> list[NDArray[np.float64]]:
         """Return the noisy shares of levels in each cluster."""

@@ -22,7 +22,7 @@ from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES
 from sfumato.privacy.accounting.sensitivity import changed_cells
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
-from sfumato.rows.rules.repair import refuse_contradictory
+from sfumato.rows.rules.refuse import refuse_impossible_rules
 from sfumato.schema import Schema
 from sfumato.schema.choice import chosen_columns
 
@@ -137,7 +137,7 @@ class Design:
                 problems,
                 "correct the parameters; 'sfumato methods' explains them",
             )
-        refuse_contradictory(self.schema, self.names)
+        refuse_impossible_rules(self.schema, self.names)
 
     def _size_problems(self) -> list[str]:
         """A model must hold at least the one-way tables and the smallest pair."""

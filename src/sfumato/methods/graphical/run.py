@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.methods.counts.measurement import l1_sensitivity
 from sfumato.methods.graphical.cells.groups import group_counts
 from sfumato.methods.graphical.cells.one_way import FirstTables, measure_first
+from sfumato.methods.graphical.cells.zeros import supports_of
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.choosing.rounds import Clique, Fitted, Problem, Round, Settings, Watch
 from sfumato.methods.graphical.plan import Design
@@ -20,7 +21,6 @@ from sfumato.methods.graphical.tree.model import NoisyTable
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Output
 from sfumato.release.plan import LARGEST_SAMPLE, Plan
-from sfumato.rows.rules.zeros import supports_of
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -63,7 +63,8 @@ def release_rows(
         "rows_repaired_for_rules": drawn.repaired,
         "rows_replaced_for_rules": drawn.replaced,
     }
-    return Output({("synthetic",): drawn.table}, single=True, statistics=statistics, model=model)
+    made = {("synthetic",): drawn.table}
+    return Output(made, single=True, statistics=statistics, notes=drawn.notes, model=model)
 
 
 def _problem(design: Design, table: Table, first: FirstTables) -> Problem:

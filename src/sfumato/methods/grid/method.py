@@ -14,8 +14,10 @@ from sfumato.release.method import Makes, Output
 from sfumato.release.parameters import epsilon_problems, number_problems, pure_delta_problems, sound_parameters
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, sound_rows
 from sfumato.rows.axes import axis_of, batches, chosen, has_axis, released
-from sfumato.rows.draw import refuse_impossible_rules, rows_table, sample_values
+from sfumato.rows.draw import sample_values
+from sfumato.rows.rules.refuse import refuse_impossible_rules
 from sfumato.rows.settings import MOST_EXPECTED, drawn_rows, expected, one_row_per_person
+from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -103,10 +105,10 @@ class Grid:
         statistics = {
             "noisy_total": noisy.total,
             "grid_shape": list(noisy.counts.shape),
-            "rows_redrawn_for_rules": sampled.redrawn,
-            "rows_replaced_for_rules": sampled.replaced,
+            **sampled.statistics,
         }
-        return Output({("synthetic",): rows_table(schema, sampled.values)}, single=True, statistics=statistics)
+        made = {("synthetic",): rows_table(schema, sampled.values)}
+        return Output(made, single=True, statistics=statistics, notes=sampled.notes)
 
     @classmethod
     def example(cls, schema: Schema) -> Grid:

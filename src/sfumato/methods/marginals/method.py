@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sfumato.entropy.values import shannon
 from sfumato.errors import PlanError
 from sfumato.methods.counts.measurement import Measurement, Noise, measure
-from sfumato.privacy.accounting.event import Part
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Output
 from sfumato.release.parameters import sound_parameters
 from sfumato.release.plan import LARGEST_SAMPLE, Plan, refuse_memory, sound_rows
-from sfumato.rows.draw import Sampled, refuse_impossible_rules, rows_table, sample_rows
-from sfumato.rows.tree import TreeModel, fit_tree
+from sfumato.rows.draw import Sampled, sample_rows
+from sfumato.rows.rules.refuse import refuse_impossible_rules
+from sfumato.rows.tree import TreeModel, fit_noisy, noisy_total
+from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -116,7 +113,8 @@ class Marginals:
         count = plan.rows if plan.rows is not None else min(round(total), LARGEST_SAMPLE)
         generator = randomness.generator
         sampled = sample_rows(schema, lambda n: model.draw(n, generator), count, generator)
-        return Output({("synthetic",): rows_table(schema, sampled.values)}, True, _statistics(model, sampled, total))
+        made = {("synthetic",): rows_table(schema, sampled.values)}
+        return Output(made, True, _statistics(model, sampled, total), sampled.notes)
 
     @classmethod
     def example(cls, schema: Schema) -> Marginals:
@@ -124,39 +122,9 @@ class Marginals:
         return cls(epsilon=2.0)
 
 
-def noisy_total(noisy: Mapping[tuple[str, ...], NDArray[Any]]) -> float:
-    """Average the totals of the one-way tables, weighted by their precision (fewer cells, less noise)."""
-    ones = [counts for names, counts in noisy.items() if len(names) == 1]
-    weights = np.array([1.0 / counts.size for counts in ones])
-    totals = np.array([float(counts.sum()) for counts in ones])
-    return max(float(weights @ totals / weights.sum()), 0.0)
-
-
-def fit_noisy(
-    noisy: Mapping[tuple[str, ...], NDArray[np.int64]], plan: Plan, total: float, coarse_first: bool = False
-) -> TreeModel:
-    """Fit a tree to noisy tables, whose noise is that of the plan's events; its root is the first column.
-
-    With ``coarse_first`` the root is the column whose noisy counts are least spread.
-    """
-    parts = [(event.kind, part) for event in plan.events for part in event.parts]
-    variance = {names: _variance(kind, part) for names, (kind, part) in zip(noisy, parts, strict=True)}
-    ones = {names[0]: counts for names, counts in noisy.items() if len(names) == 1}
-    if coarse_first:
-        ones = dict(sorted(ones.items(), key=lambda item: shannon(np.maximum(item[1], 0))))
-    pairs: dict[Any, NDArray[np.int64]] = {names: counts for names, counts in noisy.items() if len(names) == 2}
-    return fit_tree(ones, pairs, {key: variance[key] for key in pairs}, total)
-
-
-def _variance(kind: str, part: Part) -> float:
-    """Return the variance of the recorded noise; it is public."""
-    return 2 * part.scale**2 if kind == "discrete-laplace" else part.scale**2
-
-
 def _statistics(model: TreeModel, sampled: Sampled, total: float) -> dict[str, Any]:
     return {
         "noisy_total": total,
         "tree": [[edge.parent, edge.child] for edge in model.edges],
-        "rows_redrawn_for_rules": sampled.redrawn,
-        "rows_replaced_for_rules": sampled.replaced,
+        **sampled.statistics,
     }

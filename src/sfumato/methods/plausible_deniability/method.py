@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
 from sfumato.methods.counts.measurement import measure
-from sfumato.methods.marginals.method import Marginals, fit_noisy, noisy_total
+from sfumato.methods.marginals.method import Marginals
 from sfumato.methods.plausible_deniability.attempt import attempt
 from sfumato.methods.plausible_deniability.budget import Budget, stated_budget, stated_test, total_budget
 from sfumato.methods.plausible_deniability.law import (
@@ -69,7 +69,10 @@ from sfumato.release.plan import (
     sound_rows,
     table_memory,
 )
-from sfumato.rows.draw import refuse_impossible_rules, rows_table, sample_rows
+from sfumato.rows.draw import sample_rows
+from sfumato.rows.rules.refuse import refuse_impossible_rules
+from sfumato.rows.tree import fit_noisy, noisy_total
+from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
 from sfumato.schema.choice import choice_problems
 from sfumato.table.counting import count_occupied
@@ -274,11 +277,9 @@ class PlausibleDeniability:
             return {name: codes[:, i] for i, name in enumerate(names)}
 
         sampled = sample_rows(schema, draw, count, randomness.generator)
-        statistics = _statistics(budget, proposal) | {
-            "rows_redrawn_for_rules": sampled.redrawn,
-            "rows_replaced_for_rules": sampled.replaced,
-        }
-        return Output({("synthetic",): rows_table(schema, sampled.values)}, single=True, statistics=statistics)
+        statistics = _statistics(budget, proposal) | sampled.statistics
+        made = {("synthetic",): rows_table(schema, sampled.values)}
+        return Output(made, single=True, statistics=statistics, notes=sampled.notes)
 
     def _model(self, table: Table, plan: Plan, budget: Budget, randomness: Randomness) -> tuple[Proposal, Any]:
         schema, uniform = table.schema, randomness.uniform

@@ -13,7 +13,6 @@ rows.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
 from sfumato.methods.counts.measurement import measure
-from sfumato.methods.marginals.method import Marginals, fit_noisy, noisy_total
+from sfumato.methods.marginals.method import Marginals
 from sfumato.methods.pseudo_posterior.families.design import Design
 from sfumato.methods.pseudo_posterior.private.choice import PREDICTOR_SHARE, recommended
 from sfumato.methods.pseudo_posterior.private.clipped import ClippedPosterior, RegressionDraw
@@ -45,9 +44,11 @@ from sfumato.release.plan import (
     refuse_memory,
     unit_of,
 )
-from sfumato.rows.draw import Values, draw_values, refuse_impossible_rules, rows_table, sample_values
+from sfumato.rows.draw import Sampled, rule_notes, rule_statistics, sample_values
 from sfumato.rows.released import as_they_are, redrawn_in_place, released_values
-from sfumato.rows.tree import TreeModel
+from sfumato.rows.rules.refuse import refuse_impossible_rules
+from sfumato.rows.tree import TreeModel, fit_noisy, noisy_total
+from sfumato.rows.values import Values, draw_values, rows_table
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.rows import row_values
@@ -255,21 +256,22 @@ class PrivateRegression:
         tree, total = self._predictor_model(table, plan, randomness)
         count = plan.rows or self._affordable(total)
         tables: dict[tuple[str, ...], pa.Table] = {}
-        facts: Counter[str] = Counter()
+        drawn: list[Sampled] = []
         for i, draw in enumerate(self._draws(values, plan, randomness), 1):
             key = (f"synthetic-{i}",) if self.method.copies > 1 else ("synthetic",)
             if self.keeps_predictors:
-                tables[key], mended = self._with_public(draw, values, randomness.generator)
+                drawn.append(self._with_public(draw, values, randomness.generator))
             else:
-                tables[key], mended = self._synthetic(draw, tree, count, randomness.generator)
-            facts.update(mended)
+                drawn.append(self._synthetic(draw, tree, count, randomness.generator))
+            tables[key] = rows_table(self.schema, drawn[-1].values)
         said = {
             "standard": self.chosen(plan.rows),
             "family": self.model.family,
             "copies": self.method.copies,
             "not_synthesised": list(self.kept_names),
         }
-        return Output(tables, single=self.method.copies == 1, statistics=said | dict(facts))
+        facts = said | rule_statistics(drawn)
+        return Output(tables, single=self.method.copies == 1, statistics=facts, notes=rule_notes(drawn))
 
     def _affordable(self, total: float) -> int:
         """Return the noisy number of rows within public limits: noise can make it larger than any memory."""
@@ -304,7 +306,7 @@ class PrivateRegression:
         tree: TreeModel | None,
         count: int,
         generator: np.random.Generator,
-    ) -> tuple[pa.Table, dict[str, int]]:
+    ) -> Sampled:
         """Return rows with predictors from the noisy tree and a target for each."""
 
         def make(wanted: int) -> Values:
@@ -312,16 +314,14 @@ class PrivateRegression:
             given = () if tree is None else self.model.given
             return self._completed(draw, _predictor_values(given, codes, generator), wanted, generator)
 
-        sampled = sample_values(self.schema, make, count, generator)
-        mended = {"rows_redrawn_for_rules": sampled.redrawn, "rows_replaced_for_rules": sampled.replaced}
-        return rows_table(self.schema, sampled.values), mended
+        return sample_values(self.schema, make, count, generator)
 
     def _with_public(
         self,
         draw: RegressionDraw,
         known: dict[str, NDArray[Any]],
         generator: np.random.Generator,
-    ) -> tuple[pa.Table, dict[str, int]]:
+    ) -> Sampled:
         """Return the public predictors with a target for each, and how many rows the rules cost."""
 
         def make(places: NDArray[np.int64]) -> Values:
@@ -329,8 +329,7 @@ class PrivateRegression:
             return self._completed(draw, given, len(places), generator)
 
         rows = len(known[self.model.column.name])
-        table, redrawn, left_out = redrawn_in_place(self.schema, make, rows, generator)
-        return table, {"rows_redrawn_for_rules": redrawn, "rows_left_out_for_rules": left_out}
+        return redrawn_in_place(self.schema, make, rows, generator, self.kept_names)
 
     def _completed(
         self, draw: RegressionDraw, given: dict[str, NDArray[Any]], rows: int, generator: np.random.Generator

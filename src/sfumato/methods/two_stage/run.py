@@ -22,9 +22,11 @@ from sfumato.release.method import Output
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.rows.axes import batches
 from sfumato.rows.box import Axis
-from sfumato.rows.draw import Values, refuse_impossible_rules, rows_table, sample_values
+from sfumato.rows.draw import sample_values
 from sfumato.rows.released import released_values
+from sfumato.rows.rules.refuse import refuse_impossible_rules
 from sfumato.rows.settings import BYTES_PER_VALUE, drawn_rows, expected, one_row_per_person
+from sfumato.rows.values import Values, rows_table
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
@@ -117,13 +119,9 @@ class PrivateRelease:
             return {c.name: released_values(c, _coded(c, rows[:, i])) for i, c in enumerate(self.columns)}
 
         sampled = sample_values(self.schema, draw, count, generator)
-        facts = {
-            "noisy_total": made.total,
-            "features": self.stages.rank,
-            "rows_redrawn_for_rules": sampled.redrawn,
-            "rows_replaced_for_rules": sampled.replaced,
-        }
-        return Output({("synthetic",): rows_table(self.schema, sampled.values)}, single=True, statistics=facts)
+        facts = {"noisy_total": made.total, "features": self.stages.rank, **sampled.statistics}
+        released = {("synthetic",): rows_table(self.schema, sampled.values)}
+        return Output(released, single=True, statistics=facts, notes=sampled.notes)
 
 
 def bounds_of(column: Column) -> Axis:

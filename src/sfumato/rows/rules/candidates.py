@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.rows.draw import Values, decimals, draw_values
 from sfumato.rows.rules.clauses import Bundle
+from sfumato.rows.values import Values, bins_of, codes_of, decimals, draw_values, length, rows_at
 from sfumato.schema.column import Column
 from sfumato.schema.rules import ArrayAlgebra
 
@@ -48,9 +48,8 @@ class Pool:
     @classmethod
     def of(cls, values: Values, generator: np.random.Generator) -> Pool:
         """Sample a pool from rows."""
-        rows = len(next(iter(values.values()))[1])
-        where = generator.integers(0, rows, min(rows, POOL))
-        return cls({name: (data[where], missing[where]) for name, (data, missing) in values.items()}, generator)
+        rows = length(values)
+        return cls(rows_at(values, generator.integers(0, rows, min(rows, POOL))), generator)
 
     def present(self, column: Column, rows: int) -> NDArray[Any]:
         """Return present values of a column, drawn from the pool or, where it has none, from the public domain."""
@@ -77,22 +76,6 @@ class Pool:
         first, last = (np.searchsorted(bins, bins_of(column, here), side=side) for side in ("left", "right"))
         places = first + np.floor(self.generator.random((len(here), ALIKE)) * (last - first)).astype(np.int64)
         return np.where(last > first, there[places], np.nan)
-
-
-def codes_of(column: Column, values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the public code of each value."""
-    if column.is_ordered:
-        codes = bins_of(column, values)
-    else:
-        numbers = {level: number for number, level in enumerate(column.levels)}
-        codes = np.fromiter((numbers.get(value, 0) for value in values), dtype=np.int64, count=len(values))
-    return np.where(missing, column.present_size, codes)
-
-
-def bins_of(column: Column, values: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the bin in which each value of an ordered column lies."""
-    found = np.searchsorted(column.starts, np.asarray(values, dtype=float), side="right") - 1
-    return np.clip(found, 0, column.present_size - 1)
 
 
 def options_of(bundle: Bundle, rows: Values, name: str, may_miss: bool, pool: Pool) -> Options:

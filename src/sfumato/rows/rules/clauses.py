@@ -14,12 +14,23 @@ from itertools import chain, product
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.rows.draw import Values
+from sfumato.rows.values import Values, length
+from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
 
 MOST_CLAUSES = 32
 """A part of a rule that would fall into more clauses than this stays whole."""
+
+
+def keeps_rules(schema: Schema, values: Values) -> NDArray[np.bool_]:
+    """Return which rows keep all rules that concern the given columns."""
+    columns = {column.name: column for column in schema}
+    kept = np.ones(length(values), dtype=bool)
+    for rule in schema.rules:
+        if set(rule.columns) <= set(values):
+            kept &= rule.keeps(values, columns)
+    return kept
 
 
 def clauses_of(rule: Rule) -> tuple[Rule, ...]:
@@ -67,6 +78,8 @@ class Bundle:
     rules: tuple[Rule, ...]
     clauses: tuple[Rule, ...]
     columns: Mapping[str, Column]
+    fixed: frozenset[str] = frozenset()
+    """Columns whose values are given and never change."""
 
     def kept(self, values: Values, naming: str | None = None) -> NDArray[np.bool_]:
         """Return which clauses (first axis) the rows keep; with ``naming`` only clauses that name the column."""
@@ -82,8 +95,10 @@ class Bundle:
         return np.array([name in clause.columns for clause in self.clauses])
 
 
-def bundles_of(columns: Iterable[Column], rules: Sequence[Rule], names: Iterable[str]) -> list[Bundle]:
-    """Return the rules between the named columns, in bundles that share no column."""
+def bundles_of(
+    columns: Iterable[Column], rules: Sequence[Rule], names: Iterable[str], fixed: Iterable[str] = ()
+) -> list[Bundle]:
+    """Return the rules between the named columns, in bundles that share no column; fixed ones never change."""
     known = {column.name: column for column in columns}
     here = set(names)
     bound = [rule for rule in rules if rule.columns and set(rule.columns) <= here]
@@ -92,11 +107,11 @@ def bundles_of(columns: Iterable[Column], rules: Sequence[Rule], names: Iterable
         touching = [group for group in groups if any(set(other.columns) & set(rule.columns) for other in group)]
         groups = [group for group in groups if group not in touching]
         groups.append([*chain.from_iterable(touching), rule])
-    return [_bundle(known, group) for group in groups]
+    return [_bundle(known, group, frozenset(fixed)) for group in groups]
 
 
-def _bundle(known: Mapping[str, Column], rules: Sequence[Rule]) -> Bundle:
+def _bundle(known: Mapping[str, Column], rules: Sequence[Rule], fixed: frozenset[str]) -> Bundle:
     ordered = dict.fromkeys(rules)
     clauses = dict.fromkeys(clause for rule in ordered for clause in clauses_of(rule))
     names = dict.fromkeys(name for rule in ordered for name in rule.columns)
-    return Bundle(tuple(ordered), tuple(clauses), {name: known[name] for name in names})
+    return Bundle(tuple(ordered), tuple(clauses), {name: known[name] for name in names}, fixed & set(names))

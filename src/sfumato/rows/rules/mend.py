@@ -9,17 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.rows.draw import Values
 from sfumato.rows.rules.candidates import Pool, options_of
 from sfumato.rows.rules.clauses import Bundle, names_said_missing
+from sfumato.rows.values import Places, Values, length, overwrite, rows_at
 from sfumato.schema.rules import Rule
 
 PASSES = 3
 """Times that the clauses of a bundle are walked, for mending one may make room for another."""
 CHUNK = 1 << 17
-Index = NDArray[np.int64]
 BROKEN_COST = 8.0
 """Cost of each clause that stays broken: more than any change of a value."""
+MOST_LOOSENED = 256
+"""Rows for which one column is first moved elsewhere, so that the others can follow."""
+LEVELS_TRIED = 4
 
 
 @dataclass
@@ -44,7 +46,8 @@ class Block:
 def mend(block: Block, pool: Pool) -> None:
     """Mend rows in place. Values in the wrong order are swapped; else the column that a clause names last changes.
 
-    A column goes missing only where the clause asks about it, or, in a second round, where nothing else helps.
+    Fixed columns of the bundle never change. A column goes missing only where the clause asks about it, or, in a second
+    round, where nothing else helps.
     """
     _swap_in_order(block)
     turns = _turns(block.bundle)
@@ -67,7 +70,8 @@ def _turns(bundle: Bundle) -> list[Turn]:
     found: dict[tuple[int, str, bool], list[int]] = {}
     for index, clause in enumerate(bundle.clauses):
         asked = names_said_missing(clause)
-        for rank, name in enumerate(reversed(clause.columns)):
+        free = [name for name in reversed(clause.columns) if name not in bundle.fixed]
+        for rank, name in enumerate(free):
             found.setdefault((rank, name, name in asked), []).append(index)
     ranked = sorted(found.items(), key=lambda item: item[0][0])
     return [Turn(name, asked, np.array(clauses)) for (_, name, asked), clauses in ranked]
@@ -83,8 +87,8 @@ def _change(block: Block, turn: Turn, may_miss: bool, pool: Pool) -> None:
         _change_rows(block, turn.name, rows, target, may_miss, pool)
 
 
-def _change_rows(block: Block, name: str, rows: Index, target: Index, may_miss: bool, pool: Pool) -> None:
-    near = {n: (data[rows, None], missing[rows, None]) for n, (data, missing) in block.values.items()}
+def _change_rows(block: Block, name: str, rows: Places, target: Places, may_miss: bool, pool: Pool) -> None:
+    near = rows_at(block.values, rows[:, None])
     options = options_of(block.bundle, near, name, may_miss, pool)
     concerned = np.flatnonzero(block.bundle.naming(name))
     after = block.bundle.kept({**near, name: (options.values, options.missing)}, naming=name)
@@ -141,7 +145,7 @@ def _edges(bundle: Bundle) -> Iterator[Edge]:
     for clause in bundle.clauses:
         for lower, upper in clause.evaluate(_Orders(), bundle.columns):
             kinds = {bundle.columns[lower].kind, bundle.columns[upper].kind}
-            if len(kinds) == 1 and bundle.columns[lower].is_ordered:
+            if len(kinds) == 1 and bundle.columns[lower].is_ordered and not {lower, upper} & bundle.fixed:
                 yield Edge(clause, lower, upper)
 
 
@@ -160,9 +164,8 @@ def _swap_in_order(block: Block) -> None:
     kept = block.bundle.kept(swapped)
     better = (kept | ~block.kept).all(axis=0) & (kept & ~block.kept).any(axis=0)
     block.kept[:, better] = kept[:, better]
-    for name, (data, missing) in swapped.items():
-        block.values[name][0][better] = data[better]
-        block.values[name][1][better] = missing[better]
+    places = np.flatnonzero(better)
+    overwrite(block.values, places, rows_at(swapped, places))
 
 
 def _swap(bundle: Bundle, values: Values, edge: Edge) -> None:
@@ -171,3 +174,37 @@ def _swap(bundle: Bundle, values: Values, edge: Edge) -> None:
     wrong &= upper >= bundle.columns[edge.lower].numeric_bounds[0]
     wrong &= lower <= bundle.columns[edge.upper].numeric_bounds[1]
     lower[wrong], upper[wrong] = upper[wrong], lower[wrong]
+
+
+def loosen(block: Block, pool: Pool) -> None:
+    """Mend rows in which two columns must change: one is set elsewhere, and the others are mended around it."""
+    rows = np.flatnonzero(~block.whole)[:MOST_LOOSENED]
+    if not len(rows) or block.bundle.fixed.issuperset(block.bundle.columns):
+        return
+    trials = list(_trials(block.bundle, rows_at(block.values, rows), pool))
+    for trial in trials:
+        mend(trial, pool)
+    whole = np.stack([trial.whole for trial in trials])
+    first = whole.argmax(axis=0)
+    for number, trial in enumerate(trials):
+        here = np.flatnonzero(whole.any(axis=0) & (first == number))
+        overwrite(block.values, rows[here], rows_at(trial.values, here))
+        block.kept[:, rows[here]] = True
+
+
+def _trials(bundle: Bundle, rows: Values, pool: Pool) -> Iterator[Block]:
+    """Yield copies of the rows with one column at a bound, at another level, or missing."""
+    count = length(rows)
+    free = (column for name, column in bundle.columns.items() if name not in bundle.fixed)
+    for column in free:
+        if column.is_ordered:
+            tried = list(column.numeric_bounds)
+        else:
+            chosen = pool.generator.permutation(len(column.levels))[:LEVELS_TRIED]
+            tried = [column.levels[int(i)] for i in chosen]
+        for value in (*tried, *([None] if column.missing else [])):
+            copied = rows_at(rows, np.arange(count))
+            data, missing = copied[column.name]
+            data[:] = data if value is None else value
+            missing[:] = value is None
+            yield Block.of(bundle, copied)

@@ -1,38 +1,37 @@
-"""Synthetic rows that keep every rule, by construction, and rules that no row keeps refused beforehand.
+"""Synthetic rows that keep every rule, by construction.
 
-Structural zeros keep most rows right; what cells cannot tell (``start <= end`` inside one bin, rules between too many
-columns) is mended here. All of it reads synthetic rows and public facts only.
+What a model cannot tell (``start <= end`` inside one bin, rules between too many columns, any rule at all where the
+model knows none) is mended here. All of it reads synthetic rows and public facts only.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PlanError
-from sfumato.rows.draw import PROBE_ROWS, Values, draw_values
-from sfumato.rows.rules.candidates import Pool, codes_of
+from sfumato.rows.rules.candidates import Pool
+from sfumato.rows.rules.cells import cells_of, possible_rows
 from sfumato.rows.rules.clauses import Bundle, bundles_of
-from sfumato.rows.rules.mend import Block, mend
-from sfumato.rows.rules.zeros import cells_of, may_be_kept, possible_rows
+from sfumato.rows.rules.mend import Block, loosen, mend
+from sfumato.rows.rules.refuse import public_donors
+from sfumato.rows.values import Places, Values, codes_of, distinct_rows, length, overwrite, own_copy, rows_at
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
 
 DONORS = 256
 """Kept rows among which a row that could not be mended looks for the one that agrees with it most."""
-MOST_LOOSENED = 256
-"""Rows for which one column is first moved elsewhere, so that the others can follow."""
-LEVELS_TRIED = 4
 MOST_FLAGS = 1 << 26
 """Rows times clauses that are mended at a time."""
 MOST_LEVEL_CELLS = 1 << 20
-Index = NDArray[np.int64]
+MANY_REPLACED = 0.05
+"""Share of rows with values of others from which a release says so in words."""
+MOST_JUDGED = 20_000
+"""Rows that are compared with each other: all are drawn alike, so the first ones tell."""
 Flags = NDArray[np.bool_]
 
 
@@ -43,35 +42,61 @@ class Repaired:
     values: Values
     repaired: Mapping[str, int]
     replaced: int
+    broken: frozenset[int] = frozenset()
+    """The rows that still break a rule: none, unless columns were fixed."""
 
 
-def repair(schema: Schema, values: Values, generator: np.random.Generator) -> Repaired:
+def repair(schema: Schema, values: Values, generator: np.random.Generator, fixed: Iterable[str] = ()) -> Repaired:
     """Return the rows with every rule between their columns kept; the rows given are left as they are.
 
     A broken row changes as little as its rules allow: values in the wrong order are swapped, values are drawn again
     inside their own bin where there is room, and else take the nearest bin or level that keeps the rules. A row that
     a fixed number of passes does not mend takes the bound columns of a kept row that agrees with it in most of them.
+    Fixed columns stay as they are; rows that then cannot be mended stay broken and are named.
     """
     mended = dict(values)
     broke: dict[str, int] = {}
     replaced: set[int] = set()
-    for bundle in bundles_of(schema, schema.rules, values):
-        own = {name: _owned(schema[name], values[name]) for name in bundle.columns}
+    broken: set[int] = set()
+    for bundle in bundles_of(schema, schema.rules, values, fixed):
+        own = {name: own_copy(schema[name], values[name]) for name in bundle.columns}
         bad = _broken(bundle, own, broke)
-        replaced.update(_repair_rows(bundle, own, bad, generator).tolist())
+        left = _repair_rows(bundle, own, bad, generator)
+        if bundle.fixed:
+            broken.update(left.tolist())
+        else:
+            _replace_rows(bundle, own, left, generator)
+            replaced.update(left.tolist())
         mended |= own
-    return Repaired(mended, broke, len(replaced))
+    return Repaired(mended, broke, len(replaced), frozenset(broken))
 
 
-def _owned(column: Column, pair: tuple[NDArray[Any], Flags]) -> tuple[NDArray[Any], Flags]:
-    """Return a copy that may be written to; levels as objects, for an array of short texts would cut longer ones."""
-    values, missing = pair
-    return (values.copy() if column.is_ordered else values.astype(object)), missing.copy()
+def notes_on_rules(schema: Schema, drawn: Values, kept: Values, replaced: int) -> tuple[str, ...]:
+    """Say where the rules cost a table its variety: few different rows, or many with values of other rows.
+
+    ``drawn`` are rows as the model gave them, or the first of them; ``kept`` are those that keep the rules.
+
+    >>> schema = Schema("t", (Column("a", "integer", bounds=(0, 99)),), rules=(Rule("a <= 6"),))
+    >>> drawn, kept = ({"a": (np.arange(100) % high, np.zeros(100, dtype=bool))} for high in (100, 7))
+    >>> notes_on_rules(schema, drawn, kept, 0)
+    ('the rules leave few different rows: of 100 rows 100 differed as drawn, and 7 differ now that all keep the rules',)
+    """
+    if not any(set(rule.columns) <= set(kept) for rule in schema.rules):
+        return ()
+    rows, judged = length(kept), min(length(drawn), length(kept), MOST_JUDGED)
+    before, after = (distinct_rows(schema, rows_at(values, np.arange(judged))) for values in (drawn, kept))
+    few = (
+        f"the rules leave few different rows: of {judged:,} rows {before:,} differed as drawn, and {after:,} differ "
+        "now that all keep the rules"
+    )
+    many = f"{replaced:,} of {rows:,} rows could not be mended to keep the rules: they took values of other rows"
+    said = {few: 2 * after < before, many: replaced > MANY_REPLACED * rows}
+    return tuple(note for note, holds in said.items() if holds)
 
 
-def _broken(bundle: Bundle, values: Values, broke: dict[str, int]) -> Index:
+def _broken(bundle: Bundle, values: Values, broke: dict[str, int]) -> Places:
     """Return the rows that break a rule of the bundle, and note how many break each."""
-    kept = np.ones(len(next(iter(values.values()))[1]), dtype=bool)
+    kept = np.ones(length(values), dtype=bool)
     together: dict[frozenset[str], list[Rule]] = {}
     for rule in bundle.rules:
         together.setdefault(frozenset(rule.columns), []).append(rule)
@@ -104,149 +129,37 @@ def _kept_by_level(
     return kept[rows]
 
 
-def _repair_rows(bundle: Bundle, values: Values, bad: Index, generator: np.random.Generator) -> Index:
-    """Mend the bad rows in place; return those that took the values of another row."""
+def _repair_rows(bundle: Bundle, values: Values, bad: Places, generator: np.random.Generator) -> Places:
+    """Mend the bad rows in place; return those for which it did not succeed."""
     if not len(bad):
         return bad
     pool = Pool.of(values, generator)
     step = max(MOST_FLAGS // len(bundle.clauses), 1)
-    left = np.concatenate([_mend_rows(bundle, values, bad[i : i + step], pool) for i in range(0, len(bad), step)])
-    if len(left):
-        good = np.setdiff1d(np.arange(len(next(iter(values.values()))[1])), left)
-        donors = _rows_at(values, generator.choice(good, DONORS)) if len(good) else _public_donors(bundle)
-        _write(values, left, _agreeing(bundle, _rows_at(values, left), donors, generator))
-    return left
+    return np.concatenate([_mend_rows(bundle, values, bad[i : i + step], pool) for i in range(0, len(bad), step)])
 
 
-def _mend_rows(bundle: Bundle, values: Values, bad: Index, pool: Pool) -> Index:
+def _mend_rows(bundle: Bundle, values: Values, bad: Places, pool: Pool) -> Places:
     """Mend rows in place; return those for which it did not succeed."""
-    block = Block.of(bundle, _rows_at(values, bad))
+    block = Block.of(bundle, rows_at(values, bad))
     mend(block, pool)
-    _loosen(block, pool)
-    _write(values, bad, block.values)
+    loosen(block, pool)
+    overwrite(values, bad, block.values)
     return bad[~block.whole]
 
 
-def _rows_at(values: Values, rows: Index) -> Values:
-    return {name: (data[rows], missing[rows]) for name, (data, missing) in values.items()}
-
-
-def _write(values: Values, rows: Index, fresh: Values) -> None:
-    for name, (data, missing) in fresh.items():
-        values[name][0][rows] = data
-        values[name][1][rows] = missing
-
-
-def _loosen(block: Block, pool: Pool) -> None:
-    """Mend rows in which two columns must change: one is set elsewhere, and the others are mended around it."""
-    rows = np.flatnonzero(~block.whole)[:MOST_LOOSENED]
-    if not len(rows):
+def _replace_rows(bundle: Bundle, values: Values, left: Places, generator: np.random.Generator) -> None:
+    """Give rows the bound columns of others that keep the rules: synthetic ones, or else rows from public facts."""
+    if not len(left):
         return
-    trials = list(_trials(block.bundle, _rows_at(block.values, rows), pool))
-    for trial in trials:
-        mend(trial, pool)
-    whole = np.stack([trial.whole for trial in trials])
-    first = whole.argmax(axis=0)
-    for number, trial in enumerate(trials):
-        here = np.flatnonzero(whole.any(axis=0) & (first == number))
-        _write(block.values, rows[here], _rows_at(trial.values, here))
-        block.kept[:, rows[here]] = True
-
-
-def _trials(bundle: Bundle, rows: Values, pool: Pool) -> Iterator[Block]:
-    """Yield copies of the rows with one column at a bound, at another level, or missing."""
-    count = len(next(iter(rows.values()))[1])
-    for column in bundle.columns.values():
-        if column.is_ordered:
-            tried = list(column.numeric_bounds)
-        else:
-            chosen = pool.generator.permutation(len(column.levels))[:LEVELS_TRIED]
-            tried = [column.levels[int(i)] for i in chosen]
-        for value in (*tried, *([None] if column.missing else [])):
-            copied = _rows_at(rows, np.arange(count))
-            data, missing = copied[column.name]
-            data[:] = data if value is None else value
-            missing[:] = value is None
-            yield Block.of(bundle, copied)
+    good = np.setdiff1d(np.arange(length(values)), left)
+    donors = rows_at(values, generator.choice(good, DONORS)) if len(good) else public_donors(bundle)
+    overwrite(values, left, _agreeing(bundle, rows_at(values, left), donors, generator))
 
 
 def _agreeing(bundle: Bundle, rows: Values, donors: Values, generator: np.random.Generator) -> Values:
     """Return, for each row, the donor that agrees with it in most of the bound columns; ties fall at random."""
-    count, many = (len(next(iter(part.values()))[1]) for part in (rows, donors))
+    count, many = length(rows), length(donors)
     score = generator.random((count, many), dtype=np.float32)
     for name, column in bundle.columns.items():
         score += codes_of(column, *rows[name])[:, None] == codes_of(column, *donors[name])
-    return _rows_at(donors, score.argmax(axis=1))
-
-
-def _constructed(bundle: Bundle) -> Values:
-    """Return rows that keep the bundle, drawn from the public domain and mended; the same ones each time."""
-    generator = np.random.default_rng(0)
-    columns = bundle.columns.items()
-    codes = {name: generator.integers(0, column.size, PROBE_ROWS) for name, column in columns}
-    values = {name: draw_values(column, codes[name], generator) for name, column in columns}
-    block = Block.of(bundle, values)
-    pool = Pool.of(_rows_at(values, np.arange(PROBE_ROWS)), generator)
-    mend(block, pool)
-    if not block.whole.any():
-        _loosen(block, pool)
-    return _rows_at(block.values, np.flatnonzero(block.whole))
-
-
-def _public_donors(bundle: Bundle) -> Values:
-    donors = _constructed(bundle)
-    if len(next(iter(donors.values()))[1]):
-        return donors
-    raise _contradiction([_named(_smallest_conflict(bundle))])
-
-
-def refuse_contradictory(schema: Schema, names: Iterable[str]) -> None:
-    """Refuse rules between the named columns that no row keeps, before anything is spent.
-
-    Some contradictions are proved on the cells of the public domain. Elsewhere a row that keeps the rules is
-    constructed from public facts alone, and rules for which that fails are refused too.
-    """
-    here = set(names)
-    columns = {column.name: column for column in schema}
-    faults = {rule: _fault(rule, columns) for rule in schema.rules if set(rule.columns) <= here}
-    problems = [fault for fault in faults.values() if fault]
-    rest = bundles_of(schema, [rule for rule, fault in faults.items() if not fault], here)
-    problems += [_named(_smallest_conflict(bundle)) for bundle in rest if _has_no_row(bundle)]
-    if problems:
-        raise _contradiction(problems)
-
-
-def _fault(rule: Rule, columns: Mapping[str, Column]) -> str | None:
-    """Return what is wrong with a rule by itself, as far as the cells of the public domain tell."""
-    try:
-        return None if may_be_kept(rule, columns) else _named([rule])
-    except TypeError:
-        return f"{rule.check!r} compares a text with a number"
-
-
-def _has_no_row(bundle: Bundle) -> bool:
-    return not len(next(iter(_constructed(bundle).values()))[1])
-
-
-def _smallest_conflict(bundle: Bundle) -> Sequence[Rule]:
-    """Return rules that leave no row together, none of which can be left out."""
-    needed = list(bundle.rules)
-    for rule in bundle.rules:
-        others = [other for other in needed if other != rule]
-        parts = bundles_of(bundle.columns.values(), others, bundle.columns)
-        if any(_has_no_row(part) for part in parts):
-            needed = others
-    return needed
-
-
-def _named(rules: Sequence[Rule]) -> str:
-    texts = " and ".join(repr(rule.check) for rule in rules)
-    return f"no row keeps {texts}" if len(rules) == 1 else f"no row keeps {texts} at once"
-
-
-def _contradiction(problems: Sequence[str]) -> PlanError:
-    return PlanError(
-        "the rules leave no row that this method can build",
-        problems,
-        "relax or correct these rules, or leave the columns that they bind out of the release",
-    )
+    return rows_at(donors, score.argmax(axis=1))

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from sfumato.methods.graphical.cells.fine import cut_column, point_width
 from sfumato.methods.graphical.cells.groups import Grouping
-from sfumato.rows.draw import Values, draw_values
+from sfumato.rows.values import Masked, Values, draw_values
 from sfumato.schema.column import Column
-
-Drawn = tuple[NDArray[Any], NDArray[np.bool_]]
 
 
 def expand(
@@ -71,7 +69,7 @@ def values_of(
     }
 
 
-def fine_values(column: Column, codes: NDArray[np.int64], generator: np.random.Generator) -> Drawn:
+def fine_values(column: Column, codes: NDArray[np.int64], generator: np.random.Generator) -> Masked:
     """Return one value per fine code and which are missing: uniform inside the cell, exact where the cell is a point.
 
     Points are narrower than any other cell and would decide how many decimals are drawn: they join their neighbours

@@ -19,9 +19,9 @@ from sfumato.methods.graphical.cells.fine import fine_schema
 from sfumato.methods.graphical.cells.groups import Grouping, coarse, group_column
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.tree.model import NoisyTable
-from sfumato.methods.marginals.method import noisy_total
 from sfumato.privacy.accounting.sensitivity import histogram_l2_squared
 from sfumato.privacy.randomness import Randomness
+from sfumato.rows.tree import noisy_total
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from sfumato.methods.graphical.cells.groups import Grouping
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.release.plan import refuse_memory
-from sfumato.rows.draw import rows_table
-from sfumato.rows.rules.repair import repair
+from sfumato.rows.rules.repair import notes_on_rules, repair
+from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
 from sfumato.table.frames import to_frame
 
@@ -71,6 +71,8 @@ class Drawn:
     table: pa.Table
     repaired: Mapping[str, int]
     replaced: int
+    notes: tuple[str, ...] = ()
+    """What the rules cost, where a reader must know."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +110,10 @@ class FittedModel:
     def draw(self, rows: int, generator: np.random.Generator, rounding: bool = True) -> Drawn:
         """Draw rows and mend those that break a rule. ``rounding`` keeps counts as near to the model as can be."""
         codes = self.model.draw(rows, generator, rounding)
-        mended = repair(self.schema, values_of(self.groupings, codes, generator, rounding), generator)
-        return Drawn(rows_table(self.schema, mended.values), mended.repaired, mended.replaced)
+        values = values_of(self.groupings, codes, generator, rounding)
+        mended = repair(self.schema, values, generator)
+        notes = notes_on_rules(self.schema, values, mended.values, mended.replaced)
+        return Drawn(rows_table(self.schema, mended.values), mended.repaired, mended.replaced, notes)
 
     def sample(self, rows: int | None = None, seed: int | None = None, rounding: bool = True) -> pa.Table:
         """Return rows; the noisy number of them unless said. A seed repeats them and is harmless (see the module)."""

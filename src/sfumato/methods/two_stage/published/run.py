@@ -25,9 +25,10 @@ from sfumato.methods.two_stage.published.hybrid import Hybrid, hybrid
 from sfumato.methods.two_stage.published.inputs import DEEP, checked_inputs, make_inputs
 from sfumato.methods.two_stage.published.matching import OPTIMAL_ROWS
 from sfumato.methods.two_stage.published.response import LEAST_ROWS, Response, fit_response
-from sfumato.rows.draw import keeps_rules, rows_table
 from sfumato.rows.interval_disclosure import interval_disclosure, row_linkage
 from sfumato.rows.released import released_values
+from sfumato.rows.rules.clauses import keeps_rules
+from sfumato.rows.values import rows_at, rows_table
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
@@ -152,7 +153,7 @@ def run_two_stage(
     made = {name: released_values(schema[name], found) for name, found in columns.items()}
     kept = keeps_rules(schema, made)
     order = generator.permutation(np.flatnonzero(kept))
-    table = rows_table(schema, {name: (found[order], missing[order]) for name, (found, missing) in made.items()})
+    table = rows_table(schema, rows_at(made, order))
     facts = _measures(layout, original, released, kept, parts, settings, generator)
     return TwoStaged(table, facts | {"rows_left_out_for_rules": int((~kept).sum())} | _learnt(response))
 

@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Schema
+from sfumato.methods.graphical.cells import zeros
 from sfumato.methods.graphical.cells.groups import Grouping, ungrouped
-from sfumato.rows.rules import zeros as supports
+from sfumato.methods.graphical.cells.zeros import supports_of
+from sfumato.rows.rules import cells
+from sfumato.rows.rules.cells import may_be_kept
 from sfumato.rows.rules.clauses import clauses_of
-from sfumato.rows.rules.zeros import may_be_kept, supports_of
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
 
@@ -125,7 +127,7 @@ def test_no_cell_that_holds_a_keeping_row_is_forbidden(check: str, groupings: li
     assert np.all(found | ~brute_force(rule, members))
 
 
-@pytest.mark.parametrize("fine_cells", [supports.FINE_CELLS, 30])
+@pytest.mark.parametrize("fine_cells", [zeros.FINE_CELLS, 30])
 @settings(max_examples=60)
 @given(
     left=NUMBERS, operator=st.sampled_from(["<", "<=", ">", ">="]), right=st.one_of(NUMBERS, LITERALS), data=st.data()
@@ -139,7 +141,7 @@ def test_single_comparisons_are_exact(fine_cells: int, left: str, operator: str,
     if np.prod([groupings[NAMES.index(name)].size for name in rule.columns]) > fine_cells:
         return  # not even the groups fit, and the rule is left to repair
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(supports, "FINE_CELLS", fine_cells)
+        patch.setattr(zeros, "FINE_CELLS", fine_cells)
         found = allowed_by(make(check), groupings, rule.columns)
     assert np.array_equal(found, brute_force(rule, [groupings[NAMES.index(name)] for name in rule.columns]))
 
@@ -203,12 +205,12 @@ def test_large_tables_and_rules_that_forbid_nothing_stay_for_repair():
 
 def test_an_algebra_that_forgets_missing_values_is_caught(monkeypatch: pytest.MonkeyPatch):
     """The mutant forbids cells of missing values, which keep every comparison."""
-    whole = supports._CellAlgebra.compare
+    whole = cells._CellAlgebra.compare
 
     def forgetful(self, operator, left, right):
         return whole(self, operator, left, right)._replace(unknown=np.array(False))
 
-    monkeypatch.setattr(supports._CellAlgebra, "compare", forgetful)
+    monkeypatch.setattr(cells._CellAlgebra, "compare", forgetful)
     groupings = [ungrouped(column) for column in COLUMNS]
     found = allowed_by(make("a <= n"), groupings, ("a", "n"))
     assert not np.all(found | ~brute_force(Rule("a <= n"), [groupings[0], groupings[2]]))

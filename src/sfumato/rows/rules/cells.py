@@ -1,4 +1,4 @@
-"""Rules as structural zeros: which cells of a table of groups hold at least one row that keeps the rule.
+"""Rules on the cells of the public domain: which cells hold at least one row that keeps a rule.
 
 Every cell is an interval (a level is a point), and a rule is evaluated on intervals: what may be true, what may be
 false, what may be unknown. A cell is forbidden only where the rule is false for every value in it, so no row that
@@ -17,15 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods.graphical.cells.groups import Grouping
-from sfumato.methods.graphical.tree.model import Support
 from sfumato.rows.rules.clauses import clauses_of
-from sfumato.schema import Schema
 from sfumato.schema.column import Column, day_number
 from sfumato.schema.rules import APPLY, Rule
 
 FINE_CELLS = 1 << 22
-"""Rules are evaluated on fine cells up to this many, and on the hulls of groups beyond."""
+"""Rules are evaluated on the cells of the public domain up to this many."""
 Flags = NDArray[np.bool_]
 FLIPPED = {">": "<", ">=": "<="}
 
@@ -67,18 +64,6 @@ def _ordered_ends(column: Column) -> tuple[NDArray[np.float64], NDArray[np.float
 def _level_points(column: Column) -> NDArray[Any]:
     numeric = all(isinstance(level, int) for level in column.levels)
     return np.array(column.levels, dtype=float if numeric else object)
-
-
-def _hulls(cells: Cells, groups: NDArray[np.int32], size: int) -> Cells:
-    """Return each group of ordered cells as one cell: the hull of its intervals."""
-    low, high = np.full(size, np.inf), np.full(size, -np.inf)
-    there = cells.present
-    np.minimum.at(low, groups[there], cells.low[there])
-    np.maximum.at(high, groups[there], cells.high[there])
-    present, absent = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
-    present[groups[there]] = True
-    absent[groups[cells.absent]] = True
-    return Cells(np.where(present, low, 0.0), np.where(present, high, 0.0), present, absent)
 
 
 @dataclass(frozen=True)
@@ -165,60 +150,3 @@ def _leaves_a_cell(clause: Rule, columns: Mapping[str, Column]) -> bool:
     if math.prod(len(column.low) for _, column in cells) > FINE_CELLS:
         return True  # not known; a row is constructed instead
     return bool(possible_rows(clause, columns, cells).any())
-
-
-def supports_of(schema: Schema, groupings: Sequence[Grouping], most_cells: int) -> tuple[list[Support], list[Rule]]:
-    """Return the structural zeros of the rules between the grouped columns, and the rules that repair must watch alone.
-
-    There is one support for each set of columns that a clause of a rule names. A clause whose table has more than
-    ``most_cells`` cells, or forbids no cell at these groups, yields none; its rule is in the second list.
-    """
-    numbers = {grouping.column.name: number for number, grouping in enumerate(groupings)}
-    rules = [rule for rule in schema.rules if set(rule.columns) <= set(numbers)]
-    parts = {rule: [clause for clause in clauses_of(rule) if clause.columns] for rule in dict.fromkeys(rules)}
-    cliques: dict[tuple[int, ...], list[Rule]] = {}
-    for clause in dict.fromkeys(clause for clauses in parts.values() for clause in clauses):
-        cliques.setdefault(tuple(sorted(numbers[name] for name in clause.columns)), []).append(clause)
-    tables = {clique: _support(clique, clauses, groupings, most_cells) for clique, clauses in cliques.items()}
-    told = {clause for clique, clauses in cliques.items() if tables[clique] is not None for clause in clauses}
-    alone = [rule for rule, clauses in parts.items() if not told.issuperset(clauses)]
-    return [table for table in tables.values() if table is not None], alone
-
-
-def _support(
-    clique: tuple[int, ...],
-    clauses: Sequence[Rule],
-    groupings: Sequence[Grouping],
-    most_cells: int,
-) -> Support | None:
-    members = [groupings[number] for number in clique]
-    if math.prod(member.size for member in members) > most_cells:
-        return None
-    hulled = _axes_to_hull(members)
-    if hulled is None:
-        return None
-    cells = [(member.column.name, _cells(member, hull)) for member, hull in zip(members, hulled, strict=True)]
-    columns = {member.column.name: member.column for member in members}
-    allowed = reduce(np.logical_and, [possible_rows(clause, columns, cells) for clause in clauses])
-    for axis, (member, hull) in enumerate(zip(members, hulled, strict=True)):
-        allowed = allowed if hull else _any_in_group(allowed, member, axis)
-    return None if allowed.all() else Support(clique, np.ascontiguousarray(allowed))
-
-
-def _axes_to_hull(members: Sequence[Grouping]) -> list[bool] | None:
-    """Return which ordered columns are taken as hulls, the finest first, until the table is small enough."""
-    sizes = [member.column.size for member in members]
-    hulled = [False] * len(members)
-    for axis in sorted(range(len(members)), key=lambda axis: -members[axis].column.size):
-        if math.prod(sizes) > FINE_CELLS and members[axis].column.is_ordered:
-            sizes[axis], hulled[axis] = members[axis].size, True
-    return hulled if math.prod(sizes) <= FINE_CELLS else None
-
-
-def _cells(grouping: Grouping, hull: bool) -> Cells:
-    cells = cells_of(grouping.column)
-    return _hulls(cells, grouping.groups, grouping.size) if hull else cells
-
-
-def _any_in_group(allowed: Flags, grouping: Grouping, axis: int) -> Flags:
-    return np.logical_or.reduceat(allowed.take(grouping.order, axis=axis), grouping.first, axis=axis)

@@ -12,10 +12,10 @@ from scipy import stats
 
 from methods.graphical.brute_force import summed
 from sfumato.errors import MissingExtra, PlanError
-from sfumato.methods.graphical.mixture import draw as drawing
+from sfumato.methods.graphical.mixture import model as mixture_model
 from sfumato.methods.graphical.mixture.fit import BLOCK, descend
 from sfumato.methods.graphical.mixture.model import MixtureModel, fit_mixture
-from sfumato.methods.graphical.mixture.objective import Problem, recentred, shares, value_and_gradient
+from sfumato.methods.graphical.mixture.objective import Objective, recentred, shares, value_and_gradient
 from sfumato.methods.graphical.mixture.penalty import _lowest, noise_threshold
 from sfumato.methods.graphical.mixture.targets import Layout, targets_of, thinned
 from sfumato.methods.graphical.tree.model import NoisyTable, Support
@@ -100,19 +100,19 @@ def a_problem(penalty=3.0, wide=True):
     return targets_of(model.sizes, tables, [support], TOTAL), penalty
 
 
-def doubles(problem: Problem) -> dict:
-    return {k: v if k == "owners" else v.astype(np.float64) for k, v in problem.arrays.items()}
+def doubles(goal: Objective) -> dict:
+    return {k: v if k == "owners" else v.astype(np.float64) for k, v in goal.arrays.items()}
 
 
 def test_gradient_equals_finite_differences():
-    problem = Problem.of(*a_problem())
-    arrays = doubles(problem)
-    logits = np.random.default_rng(3).normal(size=(problem.layout.levels + 1, 5))
-    _, _, gradient = value_and_gradient(np, problem, arrays, logits)
+    goal = Objective.of(*a_problem())
+    arrays = doubles(goal)
+    logits = np.random.default_rng(3).normal(size=(goal.layout.levels + 1, 5))
+    _, _, gradient = value_and_gradient(np, goal, arrays, logits)
     for place in np.ndindex(logits.shape):
         step = np.zeros_like(logits)
         step[place] = 1e-5
-        up, down = (value_and_gradient(np, problem, arrays, logits + sign * step)[0] for sign in (1, -1))
+        up, down = (value_and_gradient(np, goal, arrays, logits + sign * step)[0] for sign in (1, -1))
         assert gradient[place] == pytest.approx((up - down) / 2e-5, rel=1e-5, abs=1e-8)
 
 
@@ -120,9 +120,9 @@ def test_the_error_is_half_the_squared_errors_in_units_of_noise():
     model, other = mixture((3, 2, 4), 4, 7), mixture((3, 2, 4), 3, 8)
     cliques = ways(model.sizes, 1, 2, 3)
     targets = targets_of(model.sizes, tables_of(model, cliques, 5.0), (), TOTAL)
-    problem = Problem.of(targets, 2.0)
+    goal = Objective.of(targets, 2.0)
     logits = np.log(np.vstack([other.levels, other.weights]) + 1e-12)
-    value, error, _ = value_and_gradient(np, problem, doubles(problem), logits)
+    value, error, _ = value_and_gradient(np, goal, doubles(goal), logits)
     mine, theirs = model.marginals(cliques), other.marginals(cliques)
     expected = sum(((mine[c] - theirs[c]) ** 2).sum() for c in cliques) / 50
     information = (other.weights * other.levels * np.log((other.levels + 1e-12) / targets.reference[:, None])).sum()
@@ -131,13 +131,11 @@ def test_the_error_is_half_the_squared_errors_in_units_of_noise():
 
 
 def test_recentred_logits_are_the_same_distribution():
-    problem = Problem.of(*a_problem())
-    logits = np.random.default_rng(0).normal(30, 3, (problem.layout.levels + 1, 4)).astype(np.float32)
-    again = recentred(problem.layout, logits)
+    goal = Objective.of(*a_problem())
+    logits = np.random.default_rng(0).normal(30, 3, (goal.layout.levels + 1, 4)).astype(np.float32)
+    again = recentred(goal.layout, logits)
     assert again.max() == 0
-    for one, other in zip(
-        shares(np, problem, doubles(problem), logits), shares(np, problem, doubles(problem), again), strict=True
-    ):
+    for one, other in zip(shares(np, goal, doubles(goal), logits), shares(np, goal, doubles(goal), again), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
@@ -280,7 +278,7 @@ def test_rounding_keeps_columns_independent_within_a_component(monkeypatch):
     alone = mixture((4, 5), 1, 3, spread=0.5)
     fresh = alone.draw(50_000, np.random.default_rng(3))
     assert chi_square(fresh, alone, (0, 1)) > ALPHA
-    monkeypatch.setattr(drawing, "_shuffled_within", lambda owner, generator: np.arange(len(owner)))
+    monkeypatch.setattr(mixture_model, "_shuffled_within", lambda owner, generator: np.arange(len(owner)))
     assert chi_square(alone.draw(50_000, np.random.default_rng(3)), alone, (0, 1)) < ALPHA
 
 
@@ -293,7 +291,7 @@ def test_rounded_rows_miss_each_component_and_level_by_less_than_one(rows):
     for column in (0, 1):
         found = np.bincount(codes[:, column], minlength=model.sizes[column])
         assert np.abs(found - model.marginal((column,)) / TOTAL * rows).max() < 1
-    counts = drawing._row_counts(DRAWN.weights, rows, np.random.default_rng(1), True)
+    counts = mixture_model._row_counts(DRAWN.weights, rows, np.random.default_rng(1), True)
     assert counts.sum() == rows
     assert np.abs(counts - DRAWN.weights * rows).max() < 1
 

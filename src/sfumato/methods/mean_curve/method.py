@@ -60,7 +60,7 @@ from sfumato.release.parameters import sound_parameters
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, unit_of
 from sfumato.schema import Schema
 from sfumato.table.engine import BATCH_ROWS
-from sfumato.table.numbers import stream_numbers
+from sfumato.table.rows import stream_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa

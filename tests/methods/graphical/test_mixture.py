@@ -14,6 +14,7 @@ from methods.graphical.brute_force import summed
 from sfumato.errors import MissingExtra, PlanError
 from sfumato.methods.graphical.mixture import model as mixture_model
 from sfumato.methods.graphical.mixture.fit import BLOCK, descend
+from sfumato.methods.graphical.mixture.fit import FitSettings as of
 from sfumato.methods.graphical.mixture.model import MixtureModel, fit_mixture
 from sfumato.methods.graphical.mixture.objective import Objective, recentred, shares, value_and_gradient
 from sfumato.methods.graphical.mixture.penalty import _lowest, noise_threshold
@@ -158,7 +159,7 @@ def test_consistent_tables_are_recovered():
     model = mixture((4, 3, 5, 2, 3), 3, 11, total=1e5)
     cliques = [*ways(model.sizes, 1, 2), (0, 2, 4)]
     tables = tables_of(model, cliques, 20.0)
-    found = fit_mixture(model.sizes, tables, 1e5, components=60, generator=np.random.default_rng(0), share=0.01)
+    found = fit_mixture(model.sizes, tables, 1e5, generator=np.random.default_rng(0), settings=of(60), share=0.01)
     assert found.converged
     for clique, table in found.marginals(cliques).items():
         assert np.abs(table - model.marginal(clique)).sum() / 2e5 < 0.01
@@ -171,7 +172,7 @@ def test_the_penalty_keeps_noise_out_and_thinning_finds_a_good_share():
     tables = tables_of(alone, ways(sizes, 1, 2), sigma, np.random.default_rng(4))
 
     def error(share):
-        found = fit_mixture(sizes, tables, total, 50, generator=np.random.default_rng(1), share=share)
+        found = fit_mixture(sizes, tables, total, generator=np.random.default_rng(1), settings=of(50), share=share)
         pairs = found.marginals(ways(sizes, 2)).values()
         return np.mean([np.abs(pair / total - 1 / 36).sum() / 2 for pair in pairs])
 
@@ -229,7 +230,7 @@ def test_a_flat_valley_stays_where_it_is():
 
 def test_the_reported_loss_is_that_of_the_marginals():
     tables = tables_of(mixture((3, 2, 4), 4, 7), ways((3, 2, 4), 1, 2, 3), 20.0, np.random.default_rng(1))
-    found = fit_mixture((3, 2, 4), tables, TOTAL, 10, share=0.3)
+    found = fit_mixture((3, 2, 4), tables, TOTAL, settings=of(10), share=0.3)
     errors = [((found.marginal(t.clique) - t.counts) / t.sigma) ** 2 for t in tables]
     assert found.loss == pytest.approx(sum(e.sum() for e in errors) / 2, rel=1e-4)
     assert found.steps % BLOCK == 0
@@ -239,8 +240,8 @@ def test_forbidden_cells_are_nearly_empty_but_not_exactly():
     sizes, total = (3, 4), 5000.0
     allowed = np.array([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1]], bool)
     tables = [NoisyTable((0,), np.full(3, total / 3), 30.0), NoisyTable((1,), np.full(4, total / 4), 30.0)]
-    inside = fit_mixture(sizes, tables, total, 30, [Support((0, 1), allowed)], share=0.1).marginal((0, 1))
-    without = fit_mixture(sizes, tables, total, 30, share=0.1).marginal((0, 1))
+    inside = fit_mixture(sizes, tables, total, [Support((0, 1), allowed)], settings=of(30), share=0.1).marginal((0, 1))
+    without = fit_mixture(sizes, tables, total, settings=of(30), share=0.1).marginal((0, 1))
     assert inside[~allowed].sum() < 0.01 * total
     assert without[~allowed].sum() > 0.2 * total
 
@@ -305,7 +306,7 @@ def test_a_level_without_share_is_never_drawn():
 def test_jax_takes_the_same_steps():
     pytest.importorskip("jax", reason="needs JAX: pip install 'sfumato[deep]'")
     targets, penalty = a_problem()
-    ends = [descend(targets, penalty, 5, np.random.default_rng(0), 2 * BLOCK, 1e-3, b) for b in ("numpy", "jax")]
+    ends = [descend(targets, penalty, np.random.default_rng(0), of(5, 2 * BLOCK, 1e-3, b)) for b in ("numpy", "jax")]
     assert ends[0].steps == ends[1].steps == 2 * BLOCK
     np.testing.assert_allclose(ends[1].levels, ends[0].levels, atol=5e-3)
     assert ends[1].error == pytest.approx(ends[0].error, rel=1e-3)
@@ -314,12 +315,12 @@ def test_jax_takes_the_same_steps():
 def test_without_jax_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "jax", None)
     with pytest.raises(MissingExtra, match=r"sfumato\[deep\]"):
-        fit_mixture((2,), [NoisyTable((0,), np.ones(2), 1.0)], 2.0, 2, backend="jax", share=1.0)
+        fit_mixture((2,), [NoisyTable((0,), np.ones(2), 1.0)], 2.0, settings=of(2, backend="jax"), share=1.0)
 
 
 def test_all_that_is_wrong_is_said_at_once():
     with pytest.raises(PlanError) as caught:
-        fit_mixture((2,), [], 0.0, 0, share=-1.0, most_steps=0)
+        fit_mixture((2,), [], 0.0, settings=of(0, most_steps=0), share=-1.0)
     assert len(caught.value.problems) == 4
     wrong = [
         NoisyTable((1, 0), np.ones((2, 2)), 1.0),
@@ -333,12 +334,14 @@ def test_all_that_is_wrong_is_said_at_once():
 
 
 def test_no_table_at_all_gives_even_shares():
-    np.testing.assert_allclose(fit_mixture((2, 4), [], 8.0, 3).marginal((0, 1)), 1.0, atol=0.5)
+    np.testing.assert_allclose(fit_mixture((2, 4), [], 8.0, settings=of(3)).marginal((0, 1)), 1.0, atol=0.5)
 
 
 def test_same_generator_same_model():
     tables = tables_of(mixture((3, 3), 2, 0), [(0, 1)], 10.0, np.random.default_rng(0))
-    one, other = (fit_mixture((3, 3), tables, TOTAL, 5, generator=np.random.default_rng(9)) for _ in range(2))
+    one, other = (
+        fit_mixture((3, 3), tables, TOTAL, generator=np.random.default_rng(9), settings=of(5)) for _ in range(2)
+    )
     np.testing.assert_array_equal(one.levels, other.levels)
 
 

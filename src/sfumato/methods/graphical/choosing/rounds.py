@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.choosing.pick import noise_distance, pick_table
 from sfumato.methods.graphical.mixture.averaged import AveragedModel
-from sfumato.methods.graphical.mixture.fit import Backend
+from sfumato.methods.graphical.mixture.fit import Backend, FitSettings
 from sfumato.methods.graphical.mixture.model import MixtureModel, fit_mixture
 from sfumato.methods.graphical.tree.fit import fit
 from sfumato.methods.graphical.tree.junction import Clique, model_cells
@@ -187,7 +187,7 @@ def run_both(
         problem.total,
         supports=problem.supports,
         generator=randomness.generator,
-        backend=settings.backend,
+        settings=FitSettings(backend=settings.backend),
     )
     return Fitted(AveragedModel(fitted.model, mixture), fitted.tables, fitted.rounds)
 
@@ -215,6 +215,6 @@ def run_pairs(
         problem.total,
         supports=problem.supports,
         generator=randomness.generator,
-        backend=settings.backend,
+        settings=FitSettings(backend=settings.backend),
     )
     return Fitted(model, tuple(tables), tuple(log))

@@ -26,6 +26,17 @@ SPREAD = 1.0
 
 
 @dataclass(frozen=True)
+class FitSettings:
+    """How a mixture is fitted; all public."""
+
+    components: int = 200
+    most_steps: int = 2000
+    tolerance: float = 2e-3
+    """A block of steps that lowers the value by less than this share of it brings nothing more."""
+    backend: Backend = "numpy"
+
+
+@dataclass(frozen=True)
 class FitResult:
     """Where a fit ended: shares of levels (levels x components), weights, error, number of steps."""
 
@@ -37,29 +48,21 @@ class FitResult:
     converged: bool
 
 
-def descend(
-    targets: Targets,
-    penalty: float,
-    components: int,
-    generator: np.random.Generator,
-    most_steps: int,
-    tolerance: float,
-    backend: Backend = "numpy",
-) -> FitResult:
+def descend(targets: Targets, penalty: float, generator: np.random.Generator, settings: FitSettings) -> FitResult:
     """Minimise the penalised error from a random start.
 
-    After each block in which the value falls by less than ``tolerance`` of itself the rate is halved; the fit has
-    converged once the rate has been halved four times and a block still brings nothing.
+    After each block that brings nothing more the rate is halved; the fit has converged once the rate has been halved
+    four times and a block still brings nothing.
     """
     goal = Objective.of(targets, penalty)
-    run = runner(goal, backend)
-    state, rate, steps, before = _start(goal, components, generator), FIRST_RATE, 0, np.inf
+    run, most_steps = runner(goal, settings.backend), settings.most_steps
+    state, rate, steps, before = _start(goal, settings.components, generator), FIRST_RATE, 0, np.inf
     while steps < most_steps and rate >= LAST_RATE:
         # The second half of the steps slows down in any case: a fit that is cut short must not end in mid-swing.
         state = run(state, min(rate, 2.0 * FIRST_RATE * (1.0 - steps / most_steps)))
         state = (recentred(goal.layout, np.asarray(state[0])), *state[1:])
         steps, value = steps + BLOCK, float(state[4])
-        rate = rate / 2 if before - value < tolerance * value else rate
+        rate = rate / 2 if before - value < settings.tolerance * value else rate
         before = value
     levels, weights, _ = shares(np, goal, goal.arrays, state[0])
     return FitResult(levels, weights, half_squares(targets, levels, weights), steps, rate < LAST_RATE)
@@ -70,9 +73,7 @@ def runner(goal: Objective, backend: Backend) -> Runner:
     if backend == "numpy":
         return lambda state, rate: _block(goal, state, rate)
     require_backend(backend)
-    from sfumato.methods.graphical.mixture.fit import jax_runner
-
-    return jax_runner(goal, BLOCK)
+    return _jax_runner(goal)
 
 
 def require_backend(backend: Backend) -> None:
@@ -96,14 +97,14 @@ def _start(goal: Objective, components: int, generator: np.random.Generator) -> 
     return recentred(goal.layout, logits), empty, empty, 0, np.inf
 
 
-def jax_runner(goal: Objective, block: int) -> Any:
+def _jax_runner(goal: Objective) -> Runner:
     """Return what takes one block of steps with JAX. The tables are moved to the device once."""
     import jax
 
     arrays = {name: jax.device_put(array) for name, array in goal.arrays.items()}
-    steps = jax.jit(partial(_steps, goal, block))
+    steps = jax.jit(partial(_jax_block, goal))
 
-    def run(state: tuple[Any, ...], rate: float) -> tuple[Any, ...]:
+    def run(state: State, rate: float) -> State:
         # Devices round the factors of matrix products to fewer bits unless told not to.
         with jax.default_matmul_precision("highest"):
             numbers = (*state[:3], *(np.float32(number) for number in state[3:]))
@@ -112,8 +113,9 @@ def jax_runner(goal: Objective, block: int) -> Any:
     return run
 
 
-def _steps(goal: Objective, block: int, arrays: dict[str, Any], state: tuple[Any, ...], rate: Any) -> tuple[Any, ...]:
+def _jax_block(goal: Objective, arrays: dict[str, Any], state: State, rate: Any) -> State:
+    """Take the same steps as on the processor, compiled once for a block."""
     import jax
     import jax.numpy as jnp
 
-    return jax.lax.fori_loop(0, block, lambda _, now: adam(jnp, goal, arrays, now, rate), state)
+    return jax.lax.fori_loop(0, BLOCK, lambda _, now: adam(jnp, goal, arrays, now, rate), state)

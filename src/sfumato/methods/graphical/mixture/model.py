@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
-from sfumato.methods.graphical.mixture.fit import Backend, FitResult, descend
+from sfumato.methods.graphical.mixture.fit import FitResult, FitSettings, descend
 from sfumato.methods.graphical.mixture.objective import products
 from sfumato.methods.graphical.mixture.penalty import Search, chosen_share, noise_threshold
 from sfumato.methods.graphical.mixture.targets import Layout, targets_of
@@ -27,7 +27,6 @@ from sfumato.methods.graphical.tree.model import NoisyTable, Support
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
-COMPONENTS = 200
 QUICK_STEPS = 400
 """Steps of each fit that only serves to choose the penalty."""
 LEAST_ROWS = 0.01
@@ -121,12 +120,9 @@ def fit_mixture(
     sizes: Sequence[int],
     tables: Sequence[NoisyTable],
     total: float,
-    components: int = COMPONENTS,
     supports: Sequence[Support] = (),
     generator: np.random.Generator | None = None,
-    backend: Backend = "numpy",
-    most_steps: int = 2000,
-    tolerance: float = 2e-3,
+    settings: FitSettings | None = None,
     share: float | None = None,
 ) -> MixtureModel:
     """Fit a mixture to noisy tables: weighted least squares with a penalty on the information of the components.
@@ -134,24 +130,24 @@ def fit_mixture(
     ``share`` is the penalty in units of what noise alone would need; None finds it on the noisy tables by thinning.
     ``generator`` draws the random start and the split: it has no part in privacy, and None starts from 0.
     """
-    _refuse(components, most_steps, share, total)
+    settings = settings or FitSettings()
+    _refuse(settings, share, total)
     generator = np.random.default_rng(0) if generator is None else generator
     targets = targets_of(sizes, tables, supports, total)
     if share is None:
-        quick = min(QUICK_STEPS, most_steps)
-        search = Search(targets.layout.sizes, total, tuple(supports), components, quick, tolerance, backend)
-        share = chosen_share(tables, search, generator)
+        quick = replace(settings, most_steps=min(QUICK_STEPS, settings.most_steps))
+        share = chosen_share(tables, Search(targets.layout.sizes, total, tuple(supports), quick), generator)
     penalty = share * noise_threshold(targets, generator)
-    found = descend(targets, penalty, components, generator, most_steps, tolerance, backend)
+    found = descend(targets, penalty, generator, settings)
     return _model(targets.layout, total, found, penalty)
 
 
-def _refuse(components: int, most_steps: int, share: float | None, total: float) -> None:
+def _refuse(settings: FitSettings, share: float | None, total: float) -> None:
     problems = [
         f"{name}: {value}"
         for name, value, wrong in (
-            ("components", components, components < 1),
-            ("most_steps", most_steps, most_steps < 1),
+            ("components", settings.components, settings.components < 1),
+            ("most_steps", settings.most_steps, settings.most_steps < 1),
             ("share", share, share is not None and not 0 <= share < np.inf),
             ("total", total, not 0 < total < np.inf),
         )

@@ -14,7 +14,7 @@ import numpy as np
 import vl_convert
 
 from sfumato.example import households
-from sfumato.methods.plausible_deniability.cost import smallest_test
+from sfumato.methods.plausible_deniability.budget import smallest_test
 from sfumato.papers.charts import Line, lines
 from sfumato.papers.reaedp.mechanism import pass_rate
 from sfumato.report.charts import PAPER, Spec, finished, static_spec

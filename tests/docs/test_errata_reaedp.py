@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.entropy import published_bound, published_renyi_bound, sensitivity
-from sfumato.methods.plausible_deniability.cost import composed_epsilon, smallest_test
+from sfumato.methods.plausible_deniability.budget import composed_epsilon, smallest_test
 from sfumato.methods.plausible_deniability.law import pass_probability
 from sfumato.papers.reaedp.errata import errata
 from sfumato.papers.reaedp.mechanism import EPSILON0, KS, THRESHOLD

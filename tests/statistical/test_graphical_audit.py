@@ -22,11 +22,9 @@ import pytest
 import sfumato
 from methods.graphical.watching import CANARY, Counted, privacy_loss, run_on, watch
 from sfumato import AIM, MST, Schema
-from sfumato.methods.graphical import run as running
-from sfumato.methods.graphical.cells import groups as grouping
-from sfumato.methods.graphical.cells import one_way as first
-from sfumato.methods.graphical.choosing import budget
-from sfumato.methods.graphical.choosing import pick as selection
+from sfumato.methods.graphical import run as graphical_run
+from sfumato.methods.graphical.cells import groups, one_way
+from sfumato.methods.graphical.choosing import budget, pick
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.privacy.accounting.concentrated import gaussian_cost
 from sfumato.privacy.noise import add_gaussian
@@ -141,7 +139,7 @@ def test_no_attack_finds_more_than_the_claimed_epsilon(method):
     ratios = np.exp(losses)
     assert abs(ratios.mean() - 1) < 5 * ratios.std() / math.sqrt(runs), "likelihood ratios have mean 1"
     # The canary is a hard case: its mean loss is most of what the noise's budget allows any row.
-    allowed = float(method.design(SCHEMA).budget().noise.total)
+    allowed = float(method.planned(SCHEMA).budget().noise.total)
     room = 5 * math.sqrt(2 * allowed / runs)
     assert gains.mean() > 0.8 * allowed - room
     assert losses.mean() < room - 0.8 * allowed
@@ -164,26 +162,26 @@ def test_mutant_half_the_noise_is_caught(method, monkeypatch):
         assert bounds(inside, outside)["everything that was drawn"] > EPSILON
 
 
-true_first, true_groups = running.measure_first, grouping.group_column
+true_one_way, true_groups = graphical_run.measure_one_way, groups.group_column
 
 
 def with_true_total(table: Any, *rest: Any) -> Any:
     """Mutant: the number of rows is the true one."""
-    return dataclasses.replace(true_first(table, *rest), total=float(number_of_rows(table)))
+    return dataclasses.replace(true_one_way(table, *rest), total=float(number_of_rows(table)))
 
 
 def with_true_groups(table: Any, *rest: Any) -> Any:
     """Mutant: categories are learned from the table, levels without a row are pooled."""
-    fine = first.fine_schema(table.schema, table.schema.names, 8)
+    fine = one_way.fine_schema(table.schema, table.schema.names, 8)
     counts = dataclasses.replace(table, schema=fine).marginals([(name,) for name in table.schema.names])
 
     def learned(column: Any, noisy: Any, sigma: float, total: float, *more: Any) -> Any:
         return true_groups(column, counts[(column.name,)], 0.5, total, *more)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(first, "group_column", learned)
-        patch.setattr(first, "fine_schema", lambda *_: fine)
-        return true_first(table, *rest)
+        patch.setattr(one_way, "group_column", learned)
+        patch.setattr(one_way, "fine_schema", lambda *_: fine)
+        return true_one_way(table, *rest)
 
 
 def number_of_rows(table: Any) -> int:
@@ -197,7 +195,7 @@ MUTANTS = [(with_true_total, "the number of rows"), (with_true_groups, "how leve
 @pytest.mark.parametrize(("mutant", "gives_away"), MUTANTS, ids=["true total", "learned groups"])
 def test_mutants_that_look_at_the_table_are_caught(method, mutant, gives_away, monkeypatch):
     """n = 80 of each world: what is certain needs few runs."""
-    monkeypatch.setattr(running, "measure_first", mutant)
+    monkeypatch.setattr(graphical_run, "measure_one_way", mutant)
     found = bounds(attacked(method, True, FEW), attacked(method, False, FEW))
     assert found[gives_away] > EPSILON
 
@@ -256,7 +254,7 @@ def released(method: Any, frame: pd.DataFrame, monkeypatch: Any) -> tuple[Any, l
 
     with monkeypatch.context() as patch:
         patch.setattr(budget, "add_gaussian", prescribed)
-        patch.setattr(selection, "choose", place)
+        patch.setattr(pick, "choose", place)
         made = sfumato.release(sfumato.read(frame, MIXED), method, seed=3)
     return made, offered
 
@@ -289,5 +287,5 @@ def test_with_answers_held_fixed_nothing_depends_on_the_table(method, monkeypatc
 @pytest.mark.parametrize("mutant", [mutant for mutant, _ in MUTANTS], ids=["true total", "learned groups"])
 @pytest.mark.parametrize("method", [FREE["tree"], FREE["mst"]], ids=["aim", "mst"])
 def test_mutants_that_look_at_the_table_make_other_releases(method, mutant, monkeypatch):
-    monkeypatch.setattr(running, "measure_first", mutant)
+    monkeypatch.setattr(graphical_run, "measure_one_way", mutant)
     assert not same_releases(method, monkeypatch)

@@ -1,8 +1,8 @@
-"""Rows in memory, for the methods that need them: numbers as they are, levels as codes, in the order of the table."""
+"""Rows for the methods that need them: numbers as they are, levels as codes, in memory or batch by batch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,8 +65,31 @@ def encode_column(array: pa.Array, column: Column) -> NDArray[np.int64]:
     return codes.astype(np.int64)
 
 
+def stream_numbers(table: Table, names: Sequence[str]) -> Iterator[NDArray[np.float64]]:
+    """Yield matrices of float64, one row per record that counts and one column per name, in the order of the names.
+
+    Values are read and clamped as for counting; at most ``rows_per_person`` rows of a person come. The columns must be
+    numbers with bounds and without missing values; what does not fit is refused, as it was when the table was checked.
+    """
+    schema, engine = table.schema, table.source.engine
+    kept = kept_rows(engine.table, schema)
+    expression = kept.select(**{name: countable(kept[name], schema[name]).cast("float64") for name in names})
+    bounds = np.array([schema[name].numeric_bounds for name in names], dtype=float)
+    done = 0
+    for batch in engine.batches(expression):
+        matrix = np.empty((batch.num_rows, len(names)))
+        for position in range(len(names)):
+            matrix[:, position] = batch.column(position).to_numpy(zero_copy_only=False)
+        outside = (~((matrix >= bounds[:, 0]) & (matrix <= bounds[:, 1]))).sum(axis=0)
+        _refuse({name: int(count) for name, count in zip(names, outside, strict=True)}, "missing or outside")
+        yield matrix
+        done += batch.num_rows
+        if table.progress is not None:
+            table.progress(done)
+
+
 def _refuse_outside(columns: Sequence[Column], values: Values) -> None:
-    bad: list[str] = []
+    counts: dict[str, int] = {}
     for column in columns:
         found = values[column.name]
         if column.is_ordered:
@@ -74,7 +97,12 @@ def _refuse_outside(columns: Sequence[Column], values: Values) -> None:
             outside = (found < low) | (found > high)
         else:
             outside = found == OUTSIDE
-        if outside.any():
-            bad.append(f"{column.name}: {int(outside.sum()):,} values outside the schema")
+        counts[column.name] = int(outside.sum())
+    _refuse(counts, "outside")
+
+
+def _refuse(counts: Mapping[str, int], what: str) -> None:
+    """Refuse a table with values that do not fit, all columns at once."""
+    bad = [f"{name}: {count:,} values {what} the schema" for name, count in counts.items() if count]
     if bad:
         raise TableError("the table does not fit its schema (it may have changed while it was read)", bad, CHANGED)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
 import csv
 import glob
 import gzip
+import os
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.errors import MissingExtra, TableError
 from sfumato.table.engine import DuckDBEngine, Engine, IbisEngine, engine_errors
-from sfumato.table.spill import spill_folder
 
 FrameKind = Literal["pandas", "polars", "arrow", "duckdb", "ibis", "spark"]
 DELIMITERS = (",", ";", "\t", "|")
@@ -123,7 +127,7 @@ def _connect() -> Any:
     """Return a private in-memory DuckDB; a larger streaming buffer lets reading overlap with counting."""
     import duckdb
 
-    connection = duckdb.connect(config={"temp_directory": spill_folder()})
+    connection = duckdb.connect(config={"temp_directory": _spill_folder()})
     connection.execute("SET streaming_buffer_size = '64MB'")
     return connection
 
@@ -283,3 +287,28 @@ def _open_spark(frame: Any) -> Source:
     name = f"sfumato_source_{id(frame)}"
     frame.createOrReplaceTempView(name)
     return Source(IbisEngine(ibis.pyspark.connect(frame.sparkSession).table(name)), "spark", "table")
+
+
+def _spill_folder() -> str:
+    """Return where an engine may put rows that do not fit into memory: a folder (0700) for nobody else's eyes.
+
+    It lies in the temporary folder that TMPDIR names, and is gone when the program ends.
+    """
+    return _folder_of(os.getpid())
+
+
+@lru_cache(maxsize=8)
+def _folder_of(process: int) -> str:
+    try:
+        folder = tempfile.mkdtemp(prefix="sfumato-")
+    except OSError as error:
+        step = "make room there, or set TMPDIR to a folder that you may write to"
+        raise TableError(f"there is no temporary folder to use: {error.strerror}", next_step=step) from error
+    atexit.register(_remove, folder, process)
+    return folder
+
+
+def _remove(folder: str, process: int) -> None:
+    """Remove the folder, unless this is a copy of the process that made it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -15,7 +15,7 @@ from sfumato import AIM, MST, Schema
 from sfumato.errors import PlanError
 from sfumato.methods.graphical.mixture.averaged import AveragedModel
 from sfumato.methods.graphical.mixture.model import MixtureModel
-from sfumato.methods.graphical.saved import model as fitted
+from sfumato.methods.graphical.saved import model as saved_model
 from sfumato.methods.graphical.saved.model import FittedModel
 from sfumato.methods.graphical.tree.model import GraphicalModel
 from sfumato.report.document import released_schema
@@ -89,7 +89,7 @@ def stays(rows: int = 200) -> pd.DataFrame:
 def broken(monkeypatch, mutant=None) -> int:
     """How many released rows break the rule."""
     if mutant is not None:
-        monkeypatch.setattr(fitted, "repair", mutant)
+        monkeypatch.setattr(saved_model, "repair", mutant)
     data = sfumato.release(sfumato.read(stays(), PAIRED), AIM(1, workload="2-way", engine="tree"), seed=1).data
     return int((data["start"] > data["end"]).sum())
 
@@ -180,7 +180,7 @@ def test_a_weighted_workload_survives_its_bundle(tmp_path):
     made = sfumato.release(sfumato.read(blocks(200), BLOCKS), method, seed=3)
     check = verify_bundle(made.save(tmp_path / "bundle"))
     assert check.ok, check.problems
-    assert AIM(1, workload=method.workload).design(BLOCKS).weights == method.design(BLOCKS).weights
+    assert AIM(1, workload=method.workload).planned(BLOCKS).weights == method.planned(BLOCKS).weights
 
 
 @pytest.mark.parametrize(

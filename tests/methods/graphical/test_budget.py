@@ -14,7 +14,8 @@ from methods.graphical.watching import Transcript, watch
 from sfumato import AIM, MST, Ledger, Schema
 from sfumato.errors import AccountingError
 from sfumato.methods.counts.measurement import l1_sensitivity
-from sfumato.methods.graphical.cells.groups import group_counts, ungrouped
+from sfumato.methods.graphical.cells.group_counts import group_counts
+from sfumato.methods.graphical.cells.groups import ungrouped
 from sfumato.methods.graphical.cells.one_way import squared_sensitivity
 from sfumato.methods.graphical.choosing import budget as budgets
 from sfumato.methods.graphical.choosing.budget import Budget
@@ -107,7 +108,7 @@ def test_what_is_drawn_costs_what_was_claimed_and_no_less(method, kind, monkeypa
     assert certified(seen, kind, epsilon, delta)
     mu, rho = spent(seen, kind)
     used_up = run_delta(epsilon, 1.005 * mu, 1.01 * rho) > delta
-    assert used_up and mu * mu / 2 + rho > 0.99 * float(method.design(SCHEMAS[kind]).budget().rho)
+    assert used_up and mu * mu / 2 + rho > 0.99 * float(method.planned(SCHEMAS[kind]).budget().rho)
     assert {draw.law for draw in seen.draws} == {"gaussian"}
     assert min(draw.scale for draw in seen.draws) >= SMALLEST_SIGMA
     assert sum(draw.counts.size for draw in seen.draws) <= MOST_COORDINATES

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from methods.graphical.brute_force import joint, models, summed
-from sfumato.methods.graphical.tree import draw as drawing
+from sfumato.methods.graphical.tree import model as tree_model
 from sfumato.methods.graphical.tree.model import GraphicalModel
 from statistical.laws import ALPHA
 
@@ -32,8 +32,8 @@ def example() -> GraphicalModel:
 
 def root_and_children(model: GraphicalModel):
     tree = model._schedule.tree
-    outer = [tuple(model._numbering.outer[number] for number in clique) for clique in tree.cliques]
-    separators = [tuple(model._numbering.outer[number] for number in clique) for clique in tree.separators]
+    outer = [tuple(model._axis_order.outer[number] for number in clique) for clique in tree.cliques]
+    separators = [tuple(model._axis_order.outer[number] for number in clique) for clique in tree.separators]
     return zip(outer, separators, strict=True)
 
 
@@ -96,8 +96,8 @@ def test_systematic_draws_follow_the_model_too():
 @pytest.mark.statistical
 @pytest.mark.parametrize("rounding", [True, False])
 def test_a_draw_that_forgets_its_parent_is_caught(monkeypatch, rounding):
-    located = drawing._located
-    monkeypatch.setattr(drawing, "_located", lambda table, groups, points: located(table, groups * 0, points))
+    located = tree_model._located
+    monkeypatch.setattr(tree_model, "_located", lambda table, groups, points: located(table, groups * 0, points))
     model = example()
     model = GraphicalModel(model.sizes, model.total, model.cliques, tuple(np.maximum(p, -9) for p in model.potentials))
     assert chi_square(model, model.draw(ROWS, np.random.default_rng(11), rounding)) < ALPHA

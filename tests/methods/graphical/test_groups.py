@@ -14,10 +14,18 @@ from hypothesis import strategies as st
 
 from sfumato import Schema, read
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.graphical.cells import groups as module
+from sfumato.methods.graphical.cells import group_counts as counting
 from sfumato.methods.graphical.cells.fine import fine_schema
-from sfumato.methods.graphical.cells.groups import Grouping, coarse, group_column, group_counts, has_order
-from sfumato.methods.graphical.cells.shapes import level_shares, nearest_nonnegative, ordered_shares
+from sfumato.methods.graphical.cells.group_counts import group_counts
+from sfumato.methods.graphical.cells.groups import (
+    Grouping,
+    coarse,
+    group_column,
+    has_order,
+    level_shares,
+    nearest_nonnegative,
+    ordered_shares,
+)
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema.column import Column
@@ -220,7 +228,7 @@ def test_a_small_memory_limit_changes_passes_and_nothing_else(frame, schema, mon
     groupings = grouped(schema, table, NAMES)
     whole_pass = group_counts(table, groupings, CLIQUES)
     remote = read(ibis.polars.connect().create_table("t", ibis.memtable(frame).to_pyarrow()), schema)
-    monkeypatch.setattr(module, "PASS_CELLS", limit)
+    monkeypatch.setattr(counting, "PASS_CELLS", limit)
     for source in (table, remote):
         parts = group_counts(source, groupings, CLIQUES)
         assert all(np.array_equal(parts[clique], whole_pass[clique]) for clique in CLIQUES)

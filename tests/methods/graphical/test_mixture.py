@@ -12,10 +12,11 @@ from scipy import stats
 
 from methods.graphical.brute_force import summed
 from sfumato.errors import MissingExtra, PlanError
-from sfumato.methods.graphical.mixture import draw as drawing
+from sfumato.methods.graphical.mixture import model as mixture_model
 from sfumato.methods.graphical.mixture.fit import BLOCK, descend
+from sfumato.methods.graphical.mixture.fit import FitSettings as of
 from sfumato.methods.graphical.mixture.model import MixtureModel, fit_mixture
-from sfumato.methods.graphical.mixture.objective import Problem, recentred, shares, value_and_gradient
+from sfumato.methods.graphical.mixture.objective import Objective, recentred, shares, value_and_gradient
 from sfumato.methods.graphical.mixture.penalty import _lowest, noise_threshold
 from sfumato.methods.graphical.mixture.targets import Layout, targets_of, thinned
 from sfumato.methods.graphical.tree.model import NoisyTable, Support
@@ -100,19 +101,19 @@ def a_problem(penalty=3.0, wide=True):
     return targets_of(model.sizes, tables, [support], TOTAL), penalty
 
 
-def doubles(problem: Problem) -> dict:
-    return {k: v if k == "owners" else v.astype(np.float64) for k, v in problem.arrays.items()}
+def doubles(goal: Objective) -> dict:
+    return {k: v if k == "owners" else v.astype(np.float64) for k, v in goal.arrays.items()}
 
 
 def test_gradient_equals_finite_differences():
-    problem = Problem.of(*a_problem())
-    arrays = doubles(problem)
-    logits = np.random.default_rng(3).normal(size=(problem.layout.levels + 1, 5))
-    _, _, gradient = value_and_gradient(np, problem, arrays, logits)
+    goal = Objective.of(*a_problem())
+    arrays = doubles(goal)
+    logits = np.random.default_rng(3).normal(size=(goal.layout.levels + 1, 5))
+    _, _, gradient = value_and_gradient(np, goal, arrays, logits)
     for place in np.ndindex(logits.shape):
         step = np.zeros_like(logits)
         step[place] = 1e-5
-        up, down = (value_and_gradient(np, problem, arrays, logits + sign * step)[0] for sign in (1, -1))
+        up, down = (value_and_gradient(np, goal, arrays, logits + sign * step)[0] for sign in (1, -1))
         assert gradient[place] == pytest.approx((up - down) / 2e-5, rel=1e-5, abs=1e-8)
 
 
@@ -120,9 +121,9 @@ def test_the_error_is_half_the_squared_errors_in_units_of_noise():
     model, other = mixture((3, 2, 4), 4, 7), mixture((3, 2, 4), 3, 8)
     cliques = ways(model.sizes, 1, 2, 3)
     targets = targets_of(model.sizes, tables_of(model, cliques, 5.0), (), TOTAL)
-    problem = Problem.of(targets, 2.0)
+    goal = Objective.of(targets, 2.0)
     logits = np.log(np.vstack([other.levels, other.weights]) + 1e-12)
-    value, error, _ = value_and_gradient(np, problem, doubles(problem), logits)
+    value, error, _ = value_and_gradient(np, goal, doubles(goal), logits)
     mine, theirs = model.marginals(cliques), other.marginals(cliques)
     expected = sum(((mine[c] - theirs[c]) ** 2).sum() for c in cliques) / 50
     information = (other.weights * other.levels * np.log((other.levels + 1e-12) / targets.reference[:, None])).sum()
@@ -131,13 +132,11 @@ def test_the_error_is_half_the_squared_errors_in_units_of_noise():
 
 
 def test_recentred_logits_are_the_same_distribution():
-    problem = Problem.of(*a_problem())
-    logits = np.random.default_rng(0).normal(30, 3, (problem.layout.levels + 1, 4)).astype(np.float32)
-    again = recentred(problem.layout, logits)
+    goal = Objective.of(*a_problem())
+    logits = np.random.default_rng(0).normal(30, 3, (goal.layout.levels + 1, 4)).astype(np.float32)
+    again = recentred(goal.layout, logits)
     assert again.max() == 0
-    for one, other in zip(
-        shares(np, problem, doubles(problem), logits), shares(np, problem, doubles(problem), again), strict=True
-    ):
+    for one, other in zip(shares(np, goal, doubles(goal), logits), shares(np, goal, doubles(goal), again), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
@@ -160,7 +159,7 @@ def test_consistent_tables_are_recovered():
     model = mixture((4, 3, 5, 2, 3), 3, 11, total=1e5)
     cliques = [*ways(model.sizes, 1, 2), (0, 2, 4)]
     tables = tables_of(model, cliques, 20.0)
-    found = fit_mixture(model.sizes, tables, 1e5, components=60, generator=np.random.default_rng(0), share=0.01)
+    found = fit_mixture(model.sizes, tables, 1e5, generator=np.random.default_rng(0), settings=of(60), share=0.01)
     assert found.converged
     for clique, table in found.marginals(cliques).items():
         assert np.abs(table - model.marginal(clique)).sum() / 2e5 < 0.01
@@ -173,7 +172,7 @@ def test_the_penalty_keeps_noise_out_and_thinning_finds_a_good_share():
     tables = tables_of(alone, ways(sizes, 1, 2), sigma, np.random.default_rng(4))
 
     def error(share):
-        found = fit_mixture(sizes, tables, total, 50, generator=np.random.default_rng(1), share=share)
+        found = fit_mixture(sizes, tables, total, generator=np.random.default_rng(1), settings=of(50), share=share)
         pairs = found.marginals(ways(sizes, 2)).values()
         return np.mean([np.abs(pair / total - 1 / 36).sum() / 2 for pair in pairs])
 
@@ -231,7 +230,7 @@ def test_a_flat_valley_stays_where_it_is():
 
 def test_the_reported_loss_is_that_of_the_marginals():
     tables = tables_of(mixture((3, 2, 4), 4, 7), ways((3, 2, 4), 1, 2, 3), 20.0, np.random.default_rng(1))
-    found = fit_mixture((3, 2, 4), tables, TOTAL, 10, share=0.3)
+    found = fit_mixture((3, 2, 4), tables, TOTAL, settings=of(10), share=0.3)
     errors = [((found.marginal(t.clique) - t.counts) / t.sigma) ** 2 for t in tables]
     assert found.loss == pytest.approx(sum(e.sum() for e in errors) / 2, rel=1e-4)
     assert found.steps % BLOCK == 0
@@ -241,8 +240,8 @@ def test_forbidden_cells_are_nearly_empty_but_not_exactly():
     sizes, total = (3, 4), 5000.0
     allowed = np.array([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1]], bool)
     tables = [NoisyTable((0,), np.full(3, total / 3), 30.0), NoisyTable((1,), np.full(4, total / 4), 30.0)]
-    inside = fit_mixture(sizes, tables, total, 30, [Support((0, 1), allowed)], share=0.1).marginal((0, 1))
-    without = fit_mixture(sizes, tables, total, 30, share=0.1).marginal((0, 1))
+    inside = fit_mixture(sizes, tables, total, [Support((0, 1), allowed)], settings=of(30), share=0.1).marginal((0, 1))
+    without = fit_mixture(sizes, tables, total, settings=of(30), share=0.1).marginal((0, 1))
     assert inside[~allowed].sum() < 0.01 * total
     assert without[~allowed].sum() > 0.2 * total
 
@@ -280,7 +279,7 @@ def test_rounding_keeps_columns_independent_within_a_component(monkeypatch):
     alone = mixture((4, 5), 1, 3, spread=0.5)
     fresh = alone.draw(50_000, np.random.default_rng(3))
     assert chi_square(fresh, alone, (0, 1)) > ALPHA
-    monkeypatch.setattr(drawing, "_shuffled_within", lambda owner, generator: np.arange(len(owner)))
+    monkeypatch.setattr(mixture_model, "_shuffled_within", lambda owner, generator: np.arange(len(owner)))
     assert chi_square(alone.draw(50_000, np.random.default_rng(3)), alone, (0, 1)) < ALPHA
 
 
@@ -293,7 +292,7 @@ def test_rounded_rows_miss_each_component_and_level_by_less_than_one(rows):
     for column in (0, 1):
         found = np.bincount(codes[:, column], minlength=model.sizes[column])
         assert np.abs(found - model.marginal((column,)) / TOTAL * rows).max() < 1
-    counts = drawing._row_counts(DRAWN.weights, rows, np.random.default_rng(1), True)
+    counts = mixture_model._row_counts(DRAWN.weights, rows, np.random.default_rng(1), True)
     assert counts.sum() == rows
     assert np.abs(counts - DRAWN.weights * rows).max() < 1
 
@@ -307,7 +306,7 @@ def test_a_level_without_share_is_never_drawn():
 def test_jax_takes_the_same_steps():
     pytest.importorskip("jax", reason="needs JAX: pip install 'sfumato[deep]'")
     targets, penalty = a_problem()
-    ends = [descend(targets, penalty, 5, np.random.default_rng(0), 2 * BLOCK, 1e-3, b) for b in ("numpy", "jax")]
+    ends = [descend(targets, penalty, np.random.default_rng(0), of(5, 2 * BLOCK, 1e-3, b)) for b in ("numpy", "jax")]
     assert ends[0].steps == ends[1].steps == 2 * BLOCK
     np.testing.assert_allclose(ends[1].levels, ends[0].levels, atol=5e-3)
     assert ends[1].error == pytest.approx(ends[0].error, rel=1e-3)
@@ -316,12 +315,12 @@ def test_jax_takes_the_same_steps():
 def test_without_jax_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "jax", None)
     with pytest.raises(MissingExtra, match=r"sfumato\[deep\]"):
-        fit_mixture((2,), [NoisyTable((0,), np.ones(2), 1.0)], 2.0, 2, backend="jax", share=1.0)
+        fit_mixture((2,), [NoisyTable((0,), np.ones(2), 1.0)], 2.0, settings=of(2, backend="jax"), share=1.0)
 
 
 def test_all_that_is_wrong_is_said_at_once():
     with pytest.raises(PlanError) as caught:
-        fit_mixture((2,), [], 0.0, 0, share=-1.0, most_steps=0)
+        fit_mixture((2,), [], 0.0, settings=of(0, most_steps=0), share=-1.0)
     assert len(caught.value.problems) == 4
     wrong = [
         NoisyTable((1, 0), np.ones((2, 2)), 1.0),
@@ -335,12 +334,14 @@ def test_all_that_is_wrong_is_said_at_once():
 
 
 def test_no_table_at_all_gives_even_shares():
-    np.testing.assert_allclose(fit_mixture((2, 4), [], 8.0, 3).marginal((0, 1)), 1.0, atol=0.5)
+    np.testing.assert_allclose(fit_mixture((2, 4), [], 8.0, settings=of(3)).marginal((0, 1)), 1.0, atol=0.5)
 
 
 def test_same_generator_same_model():
     tables = tables_of(mixture((3, 3), 2, 0), [(0, 1)], 10.0, np.random.default_rng(0))
-    one, other = (fit_mixture((3, 3), tables, TOTAL, 5, generator=np.random.default_rng(9)) for _ in range(2))
+    one, other = (
+        fit_mixture((3, 3), tables, TOTAL, generator=np.random.default_rng(9), settings=of(5)) for _ in range(2)
+    )
     np.testing.assert_array_equal(one.levels, other.levels)
 
 

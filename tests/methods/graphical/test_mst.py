@@ -16,7 +16,7 @@ from methods.graphical.watching import QUICK, watch
 from sfumato import MST, Schema
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.choosing.rounds import Problem
-from sfumato.methods.graphical.choosing.spanning_tree import run_tree
+from sfumato.methods.graphical.choosing.spanning_tree import run_spanning_tree
 from sfumato.methods.graphical.saved.model import FittedModel
 from sfumato.methods.graphical.tree.model import NoisyTable
 from sfumato.privacy.randomness import Randomness
@@ -52,7 +52,7 @@ def test_the_chosen_pairs_always_span_all_columns(sizes, seed, epsilon):
     generator = np.random.default_rng(seed)
     posed = problem(np.stack([generator.integers(0, size, 30) for size in sizes], axis=1), tuple(sizes))
     budget = Budget(epsilon, "1e-6", Fraction(1, 3), 1)
-    found = run_tree(posed, first_tables(posed), budget, QUICK, Randomness.of(seed))
+    found = run_spanning_tree(posed, first_tables(posed), budget, QUICK, Randomness.of(seed))
     edges = [done.clique for done in found.rounds]
     assert is_spanning_tree(edges, len(sizes))
     assert [table.clique for table in found.tables[len(sizes) :]] == edges
@@ -73,7 +73,7 @@ def chain(rows: int = 4000) -> np.ndarray:
 
 def test_a_chain_of_dependence_is_found():
     posed = problem(chain(), (3,) * CHAIN)
-    found = run_tree(posed, first_tables(posed), Budget(5, "1e-9", Fraction(1, 3), 1), QUICK, Randomness.of(1))
+    found = run_spanning_tree(posed, first_tables(posed), Budget(5, "1e-9", Fraction(1, 3), 1), QUICK, Randomness.of(1))
     assert {done.clique for done in found.rounds} == {(i, i + 1) for i in range(CHAIN - 1)}
 
 
@@ -82,7 +82,8 @@ def test_without_a_budget_for_choices_any_tree_may_come():
     posed = problem(chain(), (3,) * CHAIN)
     budgets = [Budget("0.001", "1e-9", Fraction(1, 3), 1) for _ in range(5)]
     found = [
-        run_tree(posed, first_tables(posed), budget, QUICK, Randomness.of(seed)) for seed, budget in enumerate(budgets)
+        run_spanning_tree(posed, first_tables(posed), budget, QUICK, Randomness.of(seed))
+        for seed, budget in enumerate(budgets)
     ]
     trees = [{done.clique for done in one.rounds} for one in found]
     assert len({frozenset(tree) for tree in trees}) > 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import logsumexp
 
-from sfumato.methods.graphical.choosing import pick as selection
+from sfumato.methods.graphical.choosing import pick
 from sfumato.methods.graphical.choosing.pick import UNITS, noise_distance, pick_table, whole_distance
 from sfumato.privacy.randomness import Randomness
 from statistical.laws import ALPHA
@@ -33,7 +33,7 @@ def logarithms(counts, model, weights, strength, sigma, sensitivity, monkeypatch
     """The log probability of every table, as the exact sampler is told to draw them."""
     told: list = []
     with monkeypatch.context() as patch:
-        patch.setattr(selection, "choose", lambda deficits, rate, uniform: told.append((deficits, rate)) or 0)
+        patch.setattr(pick, "choose", lambda deficits, rate, uniform: told.append((deficits, rate)) or 0)
         pick_table(counts, model, weights, CLIQUES, strength, sigma, sensitivity, Randomness.of(1))
     deficits, rate = told[0]
     assert all(isinstance(deficit, int) and deficit >= 0 for deficit in deficits) and min(deficits) == 0

@@ -250,5 +250,5 @@ def test_columns_may_have_more_groups_than_the_schema_has_bins():
     schema = Schema.parse(
         '[table]\nname = "t"\n[columns.a]\nkind = "number"\nbounds = [0, 1]\nbins = 4\n[columns.b]\nkind = "boolean"\n'
     )
-    assert AIM(epsilon=1).design(schema).largest_sizes == (32, 2)
-    assert AIM(epsilon=1, bins="schema").design(schema).largest_sizes == (4, 2)
+    assert AIM(epsilon=1).planned(schema).largest_sizes == (32, 2)
+    assert AIM(epsilon=1, bins="schema").planned(schema).largest_sizes == (4, 2)

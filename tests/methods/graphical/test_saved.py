@@ -29,7 +29,7 @@ from sfumato.methods.graphical.cells.groups import group_column
 from sfumato.methods.graphical.mixture.averaged import AveragedModel
 from sfumato.methods.graphical.mixture.model import MixtureModel
 from sfumato.methods.graphical.saved.file import read_model
-from sfumato.methods.graphical.saved.model import Engine, FittedModel
+from sfumato.methods.graphical.saved.model import FittedModel, GroupModel
 from sfumato.methods.graphical.tree.model import GraphicalModel
 from sfumato.privacy.accounting.accountant import basic, guarantee_of
 from sfumato.privacy.accounting.event import Event
@@ -100,7 +100,7 @@ def made(seed: int, kind: str = "tree", names: tuple[str, ...] = SCHEMA.names, c
     return model.promised(guarantee_of(events, *basic(events)), events, None)
 
 
-def engine(kind: str, sizes: tuple[int, ...], generator: np.random.Generator) -> Engine:
+def engine(kind: str, sizes: tuple[int, ...], generator: np.random.Generator) -> GroupModel:
     if kind == "averaged":
         return AveragedModel(engine("tree", sizes, generator), engine("mixture", sizes, generator))
     if kind == "tree":

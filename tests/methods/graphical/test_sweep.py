@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from methods.graphical.brute_force import TOTAL, joint, models, summed
 from sfumato.errors import PlanError
-from sfumato.methods.graphical.tree.log_sweep import log_beliefs
 from sfumato.methods.graphical.tree.model import GraphicalModel
 from sfumato.methods.graphical.tree.schedule import schedule
-from sfumato.methods.graphical.tree.sweep import Sweeper
+from sfumato.methods.graphical.tree.sweep import Sweeper, log_beliefs
 
 
 @settings(max_examples=150)

@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from sfumato.methods.graphical import run as running
-from sfumato.methods.graphical.choosing import pick as selection
-from sfumato.methods.graphical.choosing import rounds
-from sfumato.methods.graphical.choosing import spanning_tree as spanning
+from sfumato.methods.graphical import run as graphical_run
+from sfumato.methods.graphical.choosing import pick, rounds, spanning_tree
 from sfumato.methods.graphical.choosing.rounds import Settings
 from sfumato.methods.graphical.method import GraphicalMethod
 from sfumato.privacy import noise
@@ -92,13 +90,13 @@ class Transcript:
 
     def choice_rho(self, sensitivity: int) -> float:
         """The zCDP of all choices when one person moves a table by at most this in L1."""
-        ranges = [2 * choice.rate * selection.UNITS * choice.most_weight * sensitivity for choice in self.choices]
+        ranges = [2 * choice.rate * pick.UNITS * choice.most_weight * sensitivity for choice in self.choices]
         return math.fsum(width**2 / 8 for width in ranges)
 
 
 def watch(monkeypatch: Any, before: Callable[[], None] = lambda: None) -> Transcript:
     """Record every draw of noise and every choice from now on; ``before`` is called ahead of each."""
-    seen, true_add, true_pick, true_choose = Transcript(), noise._add, selection.pick_table, selection.choose
+    seen, true_add, true_pick, true_choose = Transcript(), noise._add, pick.pick_table, pick.choose
 
     def add(counts: Any, scale: Any, law: str, randomness: Any) -> Any:
         before()
@@ -114,24 +112,24 @@ def watch(monkeypatch: Any, before: Callable[[], None] = lambda: None) -> Transc
         seen.order.append("choice")
         return place
 
-    def pick(*arguments: Any) -> Any:
+    def picked(*arguments: Any) -> Any:
         chosen = true_pick(*arguments)
         last = seen.choices.pop()
         seen.choices.append(Choice(arguments, last.deficits, last.rate, chosen))
         return chosen
 
     monkeypatch.setattr(noise, "_add", add)
-    monkeypatch.setattr(selection, "choose", choose)
-    for module in (rounds, spanning):
-        monkeypatch.setattr(module, "pick_table", pick)
+    monkeypatch.setattr(pick, "choose", choose)
+    for module in (rounds, spanning_tree):
+        monkeypatch.setattr(module, "pick_table", picked)
     return seen
 
 
 def run_on(method: GraphicalMethod, table: Any, seed: int, settings: Settings = QUICK, rows: int = 1) -> Any:
     """Run a method on counts alone, without reading, planning and recording: for thousands of runs."""
-    design = method.design(table.schema)
+    planned = method.planned(table.schema)
     plan = Planned(rows)
-    return running.release_rows(design, table, plan, method.measure, settings, True, Randomness.of(seed))
+    return graphical_run.release_rows(planned, table, plan, method.chosen_engine, settings, True, Randomness.of(seed))
 
 
 @dataclass(frozen=True)
@@ -175,5 +173,5 @@ def _score(choice: Choice, clique: tuple[int, ...], groups: Sequence[int], moved
     counts, model, weights, _, _, sigma = choice.arguments[:6]
     here = counts[clique].copy()
     here[tuple(groups[place] for place in clique)] += moved
-    less = round(selection.UNITS * selection.noise_distance(sigma, here.size))
-    return weights[clique] * (selection.whole_distance(here, model[clique]) - less)
+    less = round(pick.UNITS * pick.noise_distance(sigma, here.size))
+    return weights[clique] * (pick.whole_distance(here, model[clique]) - less)

@@ -19,7 +19,7 @@ from sfumato.privacy.accounting.calibration import gaussian_sigma
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema.column import Column
-from sfumato.table.numbers import stream_numbers
+from sfumato.table.rows import stream_numbers
 
 N, PATHS = 80, 50
 GRID = np.arange(1, N + 1) / N

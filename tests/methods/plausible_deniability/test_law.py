@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import PlanError
-from sfumato.methods.plausible_deniability.cost import composed_epsilon, smallest_test
+from sfumato.methods.plausible_deniability.budget import composed_epsilon, smallest_test
 from sfumato.methods.plausible_deniability.law import PrivacyTest, pass_probability, prior_share
 from sfumato.methods.plausible_deniability.method import output_law, smallest_delta
 

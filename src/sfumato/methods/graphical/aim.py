@@ -9,23 +9,18 @@ from math import comb
 from typing import Any, ClassVar, Literal
 
 from sfumato.errors import PlanError
-from sfumato.methods.graphical.cells.one_way import Binning
-from sfumato.methods.graphical.choosing.engines import run_both, run_pairs
-from sfumato.methods.graphical.choosing.rounds import Settings, run_rounds
+from sfumato.methods.graphical.choosing.rounds import Engine, Settings, run_both, run_pairs, run_rounds
 from sfumato.methods.graphical.choosing.workload import largest_set, sound_workload
-from sfumato.methods.graphical.method import GraphicalMethod
+from sfumato.methods.graphical.method import BINNINGS, Bins, GraphicalMethod
 from sfumato.methods.graphical.mixture.fit import Backend, require_backend
-from sfumato.methods.graphical.plan import Design, chosen_names
-from sfumato.methods.graphical.run import Measure
+from sfumato.methods.graphical.plan import GraphicalPlan, chosen_names
 from sfumato.privacy.exact import Number, exact, positive
 from sfumato.release.method import Makes
 from sfumato.schema import Schema
 
-Bins = Literal["adaptive", "schema"]
-BINNINGS = {"adaptive": Binning(fine_cells=128, most_groups=32), "schema": Binning(fine_cells=1, most_groups=None)}
-FIRST_SHARE, CHOICE_SHARE = Fraction(1, 4), Fraction(1, 20)
+ONE_WAY_SHARE, CHOICE_SHARE = Fraction(1, 4), Fraction(1, 20)
 EngineName = Literal["auto", "tree", "mixture", "both"]
-ENGINES: dict[str, Measure] = {"tree": run_rounds, "mixture": run_pairs, "both": run_both}
+ENGINES: dict[str, Engine] = {"tree": run_rounds, "mixture": run_pairs, "both": run_both}
 TWO_WAY_MEGABYTES, THREE_WAY_MEGABYTES = 2.0, 4.0
 TWO_WAY_STEPS, THREE_WAY_STEPS = 40, 50
 """Steps of the fit after each round. These and the shares above were chosen on one table, Adult."""
@@ -80,17 +75,17 @@ class AIM(GraphicalMethod):
                 "the mixture engine measures all pairs once", next_step="leave workload out, or use engine='both'"
             )
 
-    def design(self, schema: Schema) -> Design:
+    def planned(self, schema: Schema) -> GraphicalPlan:
         """Return what will be done, from public facts alone."""
         names = chosen_names(schema, self.columns)
-        rounds = Design(
+        rounds = GraphicalPlan(
             method=self.name,
             schema=schema,
             names=names,
             epsilon=self.epsilon,
             delta=self.spent_delta,
             binning=BINNINGS[self.bins],
-            first_share=FIRST_SHARE,
+            one_way_share=ONE_WAY_SHARE,
             choice_share=CHOICE_SHARE,
             workload=self.workload,
             megabytes=self._megabytes,
@@ -123,8 +118,8 @@ class AIM(GraphicalMethod):
         return Settings(megabytes=self._megabytes, steps=steps, backend=self.backend)
 
     @property
-    def measure(self) -> Measure:
-        """How tables are chosen, measured and modelled."""
+    def chosen_engine(self) -> Engine:
+        """What chooses and measures tables and fits the model."""
         chosen = self.engine if self.engine != "auto" else ("both" if self._two_way else "tree")
         return ENGINES[chosen]
 

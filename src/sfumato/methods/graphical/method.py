@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.errors import PlanError
-from sfumato.methods.graphical.choosing.rounds import Settings
-from sfumato.methods.graphical.plan import Design
-from sfumato.methods.graphical.run import Measure, release_rows
+from sfumato.methods.graphical.cells.one_way import Binning
+from sfumato.methods.graphical.choosing.rounds import Engine, Settings
+from sfumato.methods.graphical.plan import GraphicalPlan
+from sfumato.methods.graphical.run import release_rows
 from sfumato.privacy.exact import Number, exact, positive
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Output
@@ -19,7 +20,8 @@ from sfumato.schema import Schema
 if TYPE_CHECKING:
     from sfumato.table import Table
 
-BINS = ("adaptive", "schema")
+Bins = Literal["adaptive", "schema"]
+BINNINGS = {"adaptive": Binning(fine_cells=128, most_groups=32), "schema": Binning(fine_cells=1, most_groups=None)}
 
 
 class GraphicalMethod(ABC):
@@ -32,7 +34,7 @@ class GraphicalMethod(ABC):
     rounding: Any
 
     @abstractmethod
-    def design(self, schema: Schema) -> Design:
+    def planned(self, schema: Schema) -> GraphicalPlan:
         """Return what will be done, from public facts alone."""
 
     @abstractmethod
@@ -41,8 +43,8 @@ class GraphicalMethod(ABC):
 
     @property
     @abstractmethod
-    def measure(self) -> Measure:
-        """How tables are chosen and measured after the one-way ones."""
+    def chosen_engine(self) -> Engine:
+        """What chooses and measures tables after the one-way ones, and fits the model."""
 
     @property
     def spent_delta(self) -> Number:
@@ -60,8 +62,8 @@ class GraphicalMethod(ABC):
                 problems.append(error.headline)
         if not problems and not exact(self.spent_delta) < 1:
             problems.append(f"delta must be below 1, found {self.delta}")
-        if self.bins not in BINS:
-            problems.append(f"bins {self.bins!r} is unknown: use one of {', '.join(BINS)}")
+        if self.bins not in BINNINGS:
+            problems.append(f"bins {self.bins!r} is unknown: use one of {', '.join(BINNINGS)}")
         if problems:
             raise PlanError(
                 "the parameters are not sound", problems, "give for example epsilon=1.0, delta=1e-9, bins='adaptive'"
@@ -70,9 +72,9 @@ class GraphicalMethod(ABC):
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
         sound_rows(rows)
-        return self.design(schema).plan(rows, randomness)
+        return self.planned(schema).release_plan(rows, randomness)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
-        """Measure tables, fit the model, draw rows."""
-        design = self.design(table.schema)
-        return release_rows(design, table, plan, self.measure, self.settings(), bool(self.rounding), randomness)
+        """Engine tables, fit the model, draw rows."""
+        planned = self.planned(table.schema)
+        return release_rows(planned, table, plan, self.chosen_engine, self.settings(), bool(self.rounding), randomness)

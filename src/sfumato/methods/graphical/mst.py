@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from sfumato.methods.graphical.aim import BINNINGS, Bins
-from sfumato.methods.graphical.choosing.rounds import Settings
-from sfumato.methods.graphical.choosing.spanning_tree import run_tree
-from sfumato.methods.graphical.method import GraphicalMethod
-from sfumato.methods.graphical.plan import Design, chosen_names
-from sfumato.methods.graphical.run import Measure
+from sfumato.methods.graphical.choosing.rounds import Engine, Settings
+from sfumato.methods.graphical.choosing.spanning_tree import run_spanning_tree
+from sfumato.methods.graphical.method import BINNINGS, Bins, GraphicalMethod
+from sfumato.methods.graphical.plan import GraphicalPlan, chosen_names
 from sfumato.privacy.exact import Number
 from sfumato.release.method import Makes
 from sfumato.schema import Schema
 
-FIRST_SHARE = CHOICE_SHARE = Fraction(1, 3)
+ONE_WAY_SHARE = CHOICE_SHARE = Fraction(1, 3)
 MEGABYTES = 50.0
 """A tree of pairs is small whatever the columns are; this only refuses columns that no pair can hold."""
 
@@ -50,17 +48,17 @@ class MST(GraphicalMethod):
     def __post_init__(self) -> None:
         self._check_parameters()
 
-    def design(self, schema: Schema) -> Design:
+    def planned(self, schema: Schema) -> GraphicalPlan:
         """Return what will be done, from public facts alone."""
         names = chosen_names(schema, self.columns)
-        return Design(
+        return GraphicalPlan(
             method=self.name,
             schema=schema,
             names=names,
             epsilon=self.epsilon,
             delta=self.spent_delta,
             binning=BINNINGS[self.bins],
-            first_share=FIRST_SHARE,
+            one_way_share=ONE_WAY_SHARE,
             choice_share=CHOICE_SHARE,
             workload="2-way",
             megabytes=MEGABYTES,
@@ -74,9 +72,9 @@ class MST(GraphicalMethod):
         return Settings(megabytes=MEGABYTES)
 
     @property
-    def measure(self) -> Measure:
+    def chosen_engine(self) -> Engine:
         """A tree is chosen, then measured."""
-        return run_tree
+        return run_spanning_tree
 
     @classmethod
     def example(cls, schema: Schema) -> MST:

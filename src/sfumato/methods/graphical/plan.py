@@ -14,7 +14,8 @@ from sfumato.methods.graphical.cells.fine import fine_schema
 from sfumato.methods.graphical.cells.one_way import Binning, squared_sensitivity
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.choosing.rounds import BYTES_PER_CELL
-from sfumato.methods.graphical.choosing.workload import Clique, candidates, wanted_sets
+from sfumato.methods.graphical.choosing.workload import candidates, wanted_sets
+from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.accounting.concentrated import choice_strength
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.event_cost import CHOICES
@@ -40,7 +41,7 @@ BASE_BYTES = 120_000_000
 
 
 @dataclass(frozen=True)
-class Design:
+class GraphicalPlan:
     """One graphical release, planned on one schema."""
 
     method: str
@@ -49,7 +50,7 @@ class Design:
     epsilon: Number
     delta: Number
     binning: Binning
-    first_share: Fraction
+    one_way_share: Fraction
     """Share of the budget for the one-way tables."""
     choice_share: Fraction
     """Share of the budget for choosing tables."""
@@ -92,7 +93,7 @@ class Design:
             product *= self.largest_sizes[place]
         return product
 
-    def plan(self, rows: int | None, randomness: str) -> Plan:
+    def release_plan(self, rows: int | None, randomness: str) -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
         self.refuse()
         count = rows if rows is not None else self.schema.rows
@@ -162,8 +163,8 @@ class Design:
         ]
 
     def _stages(self) -> tuple[Stage, ...]:
-        budget, first = self.budget(), self.first_share
-        rest, sigma = 1 - first - self.choice_share, budget.sigma(budget.rho * first / len(self.names))
+        budget, one_way = self.budget(), self.one_way_share
+        rest, sigma = 1 - one_way - self.choice_share, budget.sigma(budget.rho * one_way / len(self.names))
         ones = [
             Stage(
                 name=name,
@@ -171,7 +172,7 @@ class Design:
                 noise="discrete gaussian",
                 scale=sigma,
                 epsilon="joint",
-                share=text(first / len(self.names)),
+                share=text(one_way / len(self.names)),
             )
             for name in self.names
         ]

@@ -1,23 +1,23 @@
-"""A graphical release on a table: first tables, candidate counts, the rounds, and rows drawn from the model.
+"""A graphical release on a table: one-way tables, candidate counts, the engine, and rows drawn from its model.
 
-Only counting and noise see the table (:mod:`.first`, :mod:`.rounds`, :mod:`.spanning`); what follows is computed from
-their noisy answers.
+Only counting and noise see the table (:mod:`~sfumato.methods.graphical.cells.one_way`,
+:mod:`~sfumato.methods.graphical.choosing.rounds`, :mod:`~sfumato.methods.graphical.choosing.spanning_tree`); what
+follows is computed from their noisy answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.methods.counts.measurement import l1_sensitivity
-from sfumato.methods.graphical.cells.groups import group_counts
-from sfumato.methods.graphical.cells.one_way import FirstTables, measure_first
+from sfumato.methods.graphical.cells.group_counts import group_counts
+from sfumato.methods.graphical.cells.one_way import OneWayTables, measure_one_way
 from sfumato.methods.graphical.cells.zeros import supports_of
-from sfumato.methods.graphical.choosing.budget import Budget
-from sfumato.methods.graphical.choosing.rounds import Clique, Fitted, Problem, Round, Settings, Watch
-from sfumato.methods.graphical.plan import Design
+from sfumato.methods.graphical.choosing.rounds import Engine, Fitted, Problem, Round, Settings, Watch
+from sfumato.methods.graphical.plan import GraphicalPlan
 from sfumato.methods.graphical.saved.model import FittedModel
-from sfumato.methods.graphical.tree.model import NoisyTable
+from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Output
 from sfumato.release.plan import LARGEST_SAMPLE, Plan
@@ -25,16 +25,15 @@ from sfumato.release.plan import LARGEST_SAMPLE, Plan
 if TYPE_CHECKING:
     from sfumato.table import Table
 
-Measure = Callable[[Problem, Sequence[NoisyTable], Budget, Settings, Randomness, Watch | None], Fitted[Any]]
 SUPPORT_SHARE = 0.1
 """Share of the model's memory that one rule's table of forbidden cells may take."""
 
 
 def release_rows(
-    design: Design,
+    planned: GraphicalPlan,
     table: Table,
     plan: Plan,
-    measure: Measure,
+    engine: Engine,
     settings: Settings,
     rounding: bool,
     randomness: Randomness,
@@ -42,21 +41,23 @@ def release_rows(
     """Measure, fit, draw rows."""
     from threadpoolctl import threadpool_limits
 
-    budget = design.budget()
-    for_first = budget.rho * design.first_share
-    first = measure_first(table, design.names, design.binning, for_first, design.later_tables, budget, randomness)
-    problem = _problem(design, table, first)
+    budget = planned.budget()
+    for_one_way = budget.rho * planned.one_way_share
+    one_way = measure_one_way(
+        table, planned.names, planned.binning, for_one_way, planned.later_tables, budget, randomness
+    )
+    problem = _problem(planned, table, one_way)
     with threadpool_limits(1):  # the matrices are small: a second thread costs more than it brings
-        fitted = measure(problem, first.tables, budget, settings, randomness, _watch(design, table))
+        fitted = engine(problem, one_way.tables, budget, settings, randomness, _watch(planned, table))
     model = FittedModel(
         schema=table.schema,
-        names=design.names,
-        groupings=first.groupings,
+        names=planned.names,
+        groupings=one_way.groupings,
         model=fitted.model,
-        method=design.method,
-        statistics=_statistics(design, first, fitted),
+        method=planned.method,
+        statistics=_statistics(planned, one_way, fitted),
     )
-    count = plan.rows if plan.rows is not None else min(max(round(first.total), 1), LARGEST_SAMPLE)
+    count = plan.rows if plan.rows is not None else min(max(round(one_way.total), 1), LARGEST_SAMPLE)
     drawn = model.draw(count, randomness.generator, rounding)
     statistics = {
         **model.statistics,
@@ -67,42 +68,42 @@ def release_rows(
     return Output(made, single=True, statistics=statistics, notes=drawn.notes, model=model)
 
 
-def _problem(design: Design, table: Table, first: FirstTables) -> Problem:
-    cells = int(SUPPORT_SHARE * design.megabytes * 1e6 / 8)
-    supports, _ = supports_of(table.schema, first.groupings, cells)
+def _problem(planned: GraphicalPlan, table: Table, one_way: OneWayTables) -> Problem:
+    cells = int(SUPPORT_SHARE * planned.megabytes * 1e6 / 8)
+    supports, _ = supports_of(table.schema, one_way.groupings, cells)
     return Problem(
-        sizes=first.sizes,
-        total=first.total,
-        counts=group_counts(table, first.groupings, list(design.weights)),
-        weights=design.weights,
+        sizes=one_way.sizes,
+        total=one_way.total,
+        counts=group_counts(table, one_way.groupings, list(planned.weights)),
+        weights=planned.weights,
         sensitivity=l1_sensitivity(table.schema),
         supports=tuple(supports),
     )
 
 
-def _watch(design: Design, table: Table) -> Watch | None:
+def _watch(planned: GraphicalPlan, table: Table) -> Watch | None:
     """Return what tells a patient user about each round, where the table's progress can show words."""
     say: Any = getattr(table.progress, "say", None)
     if say is None:
         return None
 
     def told(done: Round) -> None:
-        names = " x ".join(design.names[place] for place in done.clique)
+        names = " x ".join(planned.names[place] for place in done.clique)
         left = round(100 * done.left)  # noise is rounded to a lattice, so a crumb of the budget may stay
         say(f"round {done.number}: {names}; {f'{left} % of the budget left' if left else 'now fitting the model'}")
 
     return told
 
 
-def _statistics(design: Design, first: FirstTables, fitted: Fitted[Any]) -> dict[str, Any]:
+def _statistics(planned: GraphicalPlan, one_way: OneWayTables, fitted: Fitted[Any]) -> dict[str, Any]:
     noise = _noise_of_tables(fitted.rounds)
     return {
-        "noisy_total": first.total,
+        "noisy_total": one_way.total,
         "rounds": len(fitted.rounds),
-        "measured_tables": [[design.names[place] for place in clique] for clique in noise],
+        "measured_tables": [[planned.names[place] for place in clique] for clique in noise],
         "noise_of_tables": [round(sigma, 4) for sigma in noise.values()],
         "noise_of_rounds": [round(done.sigma, 4) for done in fitted.rounds],
-        "groups_of_columns": {name: group.size for name, group in zip(design.names, first.groupings, strict=True)},
+        "groups_of_columns": {name: group.size for name, group in zip(planned.names, one_way.groupings, strict=True)},
         "model_steps": fitted.model.steps,
         "model_settled": fitted.model.converged,
     }

@@ -41,6 +41,7 @@ from sfumato.methods.mean_curve.error import RhoChoice as RhoChoice
 from sfumato.methods.mean_curve.error import best_rho as best_rho
 from sfumato.methods.mean_curve.error import bias_per_smoothness, largest_bias
 from sfumato.methods.mean_curve.error import error_split as error_split
+from sfumato.methods.mean_curve.kernels import CurveGrid as CurveGrid
 from sfumato.methods.mean_curve.kernels import (
     KernelName,
     basis,
@@ -61,7 +62,7 @@ from sfumato.release.parameters import delta_or, sound_parameters
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
 from sfumato.schema import Schema
 from sfumato.table.engine import BATCH_ROWS
-from sfumato.table.numbers import stream_numbers
+from sfumato.table.rows import stream_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa

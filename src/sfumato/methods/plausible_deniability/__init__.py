@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sfumato.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sfumato.methods.plausible_deniability.cost import composed_epsilon as composed_epsilon
+    from sfumato.methods.plausible_deniability.budget import composed_epsilon as composed_epsilon
     from sfumato.methods.plausible_deniability.law import PrivacyTest as PrivacyTest
     from sfumato.methods.plausible_deniability.law import output_law as output_law
     from sfumato.methods.plausible_deniability.law import smallest_delta as smallest_delta
@@ -18,7 +18,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "PlausibleDeniability": "sfumato.methods.plausible_deniability.method",
         "PrivacyTest": "sfumato.methods.plausible_deniability.law",
-        "composed_epsilon": "sfumato.methods.plausible_deniability.cost",
+        "composed_epsilon": "sfumato.methods.plausible_deniability.budget",
         "output_law": "sfumato.methods.plausible_deniability.law",
         "smallest_delta": "sfumato.methods.plausible_deniability.law",
     },

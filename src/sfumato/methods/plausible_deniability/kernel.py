@@ -72,20 +72,12 @@ def _bounds(costs: Any, order: Any, sizes: Any, candidate: Any, least: Any, most
 
 
 @compiled
-def _walk(
-    costs: Any,
-    order: Any,
-    codes: Any,
-    counts: Any,
-    ends: Any,
-    candidate: Any,
-    start: int,
-    width: int,
-    sums: Any,
-    least: Any,
-    most: Any,
-) -> int:
-    """Return how many rows lie in a cell; ``sums[d]`` is the sum over the first d columns of the row at hand."""
+def _walk(costs: Any, rows: Any, candidate: Any, start: int, width: int, sums: Any, least: Any, most: Any) -> int:
+    """Return how many rows lie in a cell; ``sums[d]`` is the sum over the first d columns of the row at hand.
+
+    ``rows`` holds order, codes, counts and ends of the :class:`SortedRows`.
+    """
+    order, codes, counts, ends = rows
     found, row, depth, columns = 0, 0, 0, len(order)
     while row < len(codes):
         skipped = False
@@ -105,18 +97,8 @@ def _walk(
 
 
 @compiled
-def _count(
-    costs: Any,
-    order: Any,
-    sizes: Any,
-    width: int,
-    codes: Any,
-    counts: Any,
-    ends: Any,
-    seeds: Any,
-    candidates: Any,
-    found: Any,
-) -> None:
+def _count(costs: Any, sizes: Any, width: int, rows: Any, seeds: Any, candidates: Any, found: Any) -> None:
+    order = rows[0]
     sums = np.zeros(len(order) + 1, np.int64)
     least, most = np.zeros(len(order) + 1, np.int64), np.zeros(len(order) + 1, np.int64)
     for c in range(len(candidates)):
@@ -125,7 +107,7 @@ def _count(
             continue  # what no seed can have made lies in no cell
         start = cost // width * width
         _bounds(costs, order, sizes, candidates[c], least, most)
-        found[c] = _walk(costs, order, codes, counts, ends, candidates[c], start, width, sums, least, most)
+        found[c] = _walk(costs, rows, candidates[c], start, width, sums, least, most)
 
 
 @dataclass(frozen=True)
@@ -170,16 +152,6 @@ def count_cells(
 ) -> Codes:
     """Return how many rows lie in the cell of each seed, given its candidate."""
     found = np.zeros(len(candidates), np.int64)
-    _count(
-        costs,
-        rows.order,
-        sizes,
-        width,
-        rows.codes,
-        rows.counts,
-        rows.ends,
-        np.ascontiguousarray(seeds),
-        np.ascontiguousarray(candidates),
-        found,
-    )
+    parts = (rows.order, rows.codes, rows.counts, rows.ends)
+    _count(costs, sizes, width, parts, np.ascontiguousarray(seeds), np.ascontiguousarray(candidates), found)
     return found

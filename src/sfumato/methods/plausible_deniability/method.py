@@ -1,7 +1,7 @@
 """Synthetic rows with plausible deniability: each is made from one seed that many rows of the table could stand in for.
 
 The mechanism, its theorem and the repair that makes it hold are in :mod:`sfumato.methods.plausible_deniability.law`;
-what many rows cost together in :mod:`sfumato.methods.plausible_deniability.cost`.
+what many rows cost together in :mod:`sfumato.methods.plausible_deniability.budget`.
 
 Proof note. Adjacency: the schema's; one row under add-remove, or the content of one row under replace (same cost).
 Stage 1 measures one- and two-way tables with discrete Gaussian noise (:mod:`sfumato.methods.counts.measurement`) and

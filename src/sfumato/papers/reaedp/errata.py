@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sfumato.entropy import published_bound, published_renyi_bound, sensitivity
-from sfumato.methods.plausible_deniability.cost import composed_epsilon
+from sfumato.methods.plausible_deniability import composed_epsilon
 from sfumato.papers.reaedp.attacks import optimal_rate
 from sfumato.papers.reaedp.mechanism import KS, simulated_rate
 from sfumato.papers.reaedp.releases import TABLE_S3

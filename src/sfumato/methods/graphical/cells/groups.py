@@ -3,42 +3,34 @@
 Cells that hold little more than noise teach a model nothing and cost noise in every table that has them. Neighbours are
 merged where a column has an order, rare levels are pooled where it has none; a missing value stays a level of its own,
 for it is not a value. Groups are functions of noisy counts that were paid for, so they are free post-processing; they
-never depend on true counts. Those are taken afterwards, of groups that are fixed by then (:func:`group_counts`).
+never depend on true counts. Those are taken afterwards, of groups that are fixed by then
+(:mod:`sfumato.methods.graphical.cells.group_counts`).
+
+How a group's rows are spread over its fine cells comes from the same counts. Noisy cells taken at face value would copy
+the noise into the rows. So each shape is pulled towards a public one (width for ordered columns, equal shares for
+levels) by as much as noise explains what was seen: of a deviation d under noise of variance v the share 1 - v / d^2 is
+kept, none if that is negative. That is signal over signal and noise, for the mean of d^2 is the sum of both.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PlanError, TableError
-from sfumato.methods.graphical.cells.fine import cut_column
-from sfumato.methods.graphical.cells.merging import merge_neighbours, pool_rare
-from sfumato.methods.graphical.cells.shapes import level_shares, ordered_shares
-from sfumato.schema import Schema
+from sfumato.errors import PlanError
 from sfumato.schema.column import Column
-from sfumato.table.counting import CHANGED, count_occupied
-from sfumato.table.encode import ColumnEncoder
-from sfumato.table.values import countable, kept_rows
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from sfumato.table import Table
-
+Array = NDArray[np.float64]
 THRESHOLD = 1.5
 """Groups below this many standard deviations of their noise are merged (measured: 3 is too coarse at small epsilon)."""
-PASS_CELLS = 4_000_000
-"""Cells that are counted in one pass: 32 MB for each worker."""
-OUTSIDE = -1
-Clique = tuple[int, ...]
-GroupCounts = dict[Clique, NDArray[np.int64]]
+HEAVY_SHARE = 1 / 32
+HEAVY_SIGMAS = 4.0
+"""A cell of this share of the rows, and this far above the noise, is an atom: it stays a group of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,105 +155,135 @@ def _shares(
     return shares
 
 
-def group_counts(table: Table, groupings: Sequence[Grouping], cliques: Sequence[Clique]) -> GroupCounts:
-    """Return the true counts of groups for every clique of column numbers: one pass, or as few as memory allows.
+def pool_rare(noisy: NDArray[np.float64], sigma: float, threshold: float) -> NDArray[np.int64]:
+    """Pool the levels below the threshold into one last group; a pool that is still below takes the smallest level in.
 
-    Nothing of them may leave without noise.
+    The pool is judged by the noise of one level, not by its own: pair tables will be noised by group, so a pool of
+    thousands of levels is as well seen there as any other group, and must not swallow levels that stand on their own.
     """
-    derived = dataclasses.replace(table, schema=_group_schema(table.schema, groupings))
-    left = [_left_to_do(grouping) for grouping in groupings]
-    names = [grouping.column.name for grouping in groupings]
-    found: GroupCounts = {}
-    for part in _passes(cliques, [grouping.column.size for grouping in left]):
-        counted = derived.marginals([tuple(names[i] for i in clique) for clique in part])
-        for clique, counts in zip(part, counted.values(), strict=True):
-            found[clique] = coarse(counts, [left[i] for i in clique])
-    large = [clique for clique in dict.fromkeys(cliques) if clique not in found]
-    if large:
-        count = _count_streamed if table.source.engine.streams else _count_occupied
-        found |= count(derived, left, large)
-    return {clique: found[clique] for clique in cliques}
+    kept = noisy >= threshold * sigma
+    if not kept.all() and kept.any() and noisy[~kept].sum() < threshold * sigma:
+        kept[np.argmin(np.where(kept, noisy, np.inf))] = False
+    return np.where(kept, np.cumsum(kept) - 1, kept.sum())
 
 
-def _group_schema(schema: Schema, groupings: Sequence[Grouping]) -> Schema:
-    """Return the schema in which groups of ordered columns are the bins."""
-    cut = {g.column.name: cut_column(g.column, _group_starts(g)) for g in groupings if g.column.is_ordered}
-    return dataclasses.replace(schema, columns=tuple(cut.get(column.name, column) for column in schema))
-
-
-def _group_starts(grouping: Grouping) -> NDArray[np.float64]:
-    return grouping.column.starts[grouping.first[: grouping.size - int(grouping.column.missing)]]
-
-
-def _left_to_do(grouping: Grouping) -> Grouping:
-    """Return the grouping of what the engine counts: done already for ordered columns, all of it for levels."""
-    if not grouping.column.is_ordered:
-        return grouping
-    return ungrouped(cut_column(grouping.column, _group_starts(grouping)))
-
-
-def _passes(cliques: Sequence[Clique], sizes: Sequence[int]) -> Iterator[list[Clique]]:
-    """Yield cliques whose tables fit together; those that do not fit even alone are left out."""
-    part: list[Clique] = []
-    cells = 0
-    for clique in dict.fromkeys(cliques):
-        needed = int(np.prod([float(sizes[i]) for i in clique]))
-        if needed > PASS_CELLS:
-            continue
-        if cells + needed > PASS_CELLS:
-            yield part
-            part, cells = [], 0
-        part.append(clique)
-        cells += needed
-    if part:
-        yield part
-
-
-def _count_occupied(table: Table, groupings: Sequence[Grouping], cliques: Sequence[Clique]) -> GroupCounts:
-    """Count groups where the rows are, by GROUP BY: only cells that hold a row come back."""
-    counts: GroupCounts = {}
-    for clique in cliques:
-        names = tuple(groupings[i].column.name for i in clique)
-        codes, weights = count_occupied(table.source.engine, table.schema, names)
-        groups = {i: groupings[i].groups[column] for i, column in zip(clique, codes.T, strict=True)}
-        counts[clique] = _tallied(groups, groupings, clique, weights)
-    return counts
-
-
-def _count_streamed(table: Table, groupings: Sequence[Grouping], cliques: Sequence[Clique]) -> GroupCounts:
-    """Count groups batch by batch, all cliques in one pass: the grid of levels is never laid out."""
-    needed = sorted({i for clique in cliques for i in clique})
-    columns = {i: table.schema[groupings[i].column.name] for i in needed}
-    encoders = {i: ColumnEncoder(column, OUTSIDE) for i, column in columns.items()}
-    counts = {clique: np.zeros([groupings[i].size for i in clique], np.int64) for clique in cliques}
-    kept = kept_rows(table.source.engine.table, table.schema)
-    wanted = kept.select(**{column.name: countable(kept[column.name], column) for column in columns.values()})
-    for batch in table.source.engine.batches(wanted):
-        coded = {i: _encoded(encoders[i], batch.column(place)) for place, i in enumerate(needed)}
-        groups = {i: groupings[i].groups[codes] for i, codes in coded.items()}
-        for clique in cliques:
-            counts[clique] += _tallied(groups, groupings, clique)
-    return counts
-
-
-def _tallied(
-    groups: Mapping[int, NDArray[np.int32]],
-    groupings: Sequence[Grouping],
-    clique: Clique,
-    weights: NDArray[np.int64] | None = None,
+def merge_neighbours(
+    noisy: NDArray[np.float64],
+    sigma: float,
+    total: float,
+    threshold: float,
+    most: int | None,
 ) -> NDArray[np.int64]:
-    """Return how often the groups of a clique occur together; sums of weights are exact below 2^53."""
-    shape = tuple(groupings[i].size for i in clique)
-    cells = np.ravel_multi_index(tuple(groups[i] for i in clique), shape)
-    return np.bincount(cells, weights, int(np.prod(shape))).astype(np.int64).reshape(shape)
+    """Merge neighbours, the lightest pair first, until every group stands above its noise and there are few enough.
+
+    A sum of two groups that pass passes too, so the second aim never undoes the first. Atoms stay alone, and a light
+    run between two atoms stays a group of its own, unless only joining atoms brings the number down.
+    """
+    heavy = noisy >= max(total * (HEAVY_SHARE if most is None else 1 / most), HEAVY_SIGMAS * sigma)
+    sums, cells = noisy.copy(), np.ones(len(noisy))
+    while len(sums) > 1:
+        pair = _next_pair(sums, sums < threshold * sigma * np.sqrt(cells), heavy, most is not None and len(sums) > most)
+        if pair is None:
+            break
+        sums[pair] += sums[pair + 1]
+        cells[pair] += cells[pair + 1]
+        heavy[pair] |= heavy[pair + 1]
+        sums, cells, heavy = np.delete(sums, pair + 1), np.delete(cells, pair + 1), np.delete(heavy, pair + 1)
+    return np.repeat(np.arange(len(cells)), cells.astype(np.int64))
 
 
-def _encoded(encoder: ColumnEncoder, array: pa.Array) -> NDArray[np.int64]:
-    codes = np.zeros(len(array), np.int32)
-    outside = encoder(array, codes)
-    if outside:
-        problem = f"{encoder.column.name}: {outside:,} values outside the schema"
-        raise TableError(
-            "the table does not fit its schema (it may have changed while it was read)", [problem], CHANGED
-        )
-    return codes.astype(np.int64)
+def _next_pair(
+    sums: NDArray[np.float64],
+    weak: NDArray[np.bool_],
+    heavy: NDArray[np.bool_],
+    too_many: bool,
+) -> int | None:
+    """Return the pair to merge next by its left member, or None when all is well."""
+    pairs = sums[:-1] + sums[1:]
+    light = ~(heavy[:-1] | heavy[1:])
+    for wanted in (light & (weak[:-1] | weak[1:]), light & too_many, np.full(len(pairs), too_many)):
+        if wanted.any():
+            return int(np.argmin(np.where(wanted, pairs, np.inf)))
+    return None
+
+
+def kept_signal(squared: float, variance: float) -> float:
+    """Return which share of a deviation is signal: none below the noise, nearly all far above it.
+
+    >>> kept_signal(squared=100.0, variance=10.0)
+    0.9
+    """
+    return max(0.0, 1 - variance / squared) if squared > 0 else 0.0
+
+
+def ordered_shares(noisy: Array, widths: Array, sigma: float) -> Array:
+    """Return the shares of neighbouring cells, halved again and again.
+
+    Every halving splits a mass between left and right: by least squares from the noisy counts, then pulled towards the
+    split by widths. Coarse halves sum many cells, so a tail that falls off is seen long before any of its cells is.
+    """
+    return _Halving(np.append(0.0, np.cumsum(noisy)), np.append(0.0, np.cumsum(widths)), sigma).shares()
+
+
+class _Halving:
+    """Prefix sums of noisy counts and of widths, and the masses that follow from them."""
+
+    def __init__(self, counts: Array, widths: Array, sigma: float) -> None:
+        self.counts = counts
+        self.widths = widths
+        self.variance = sigma**2
+        self.masses = np.zeros(len(counts) - 1)
+
+    def shares(self) -> Array:
+        total = float(self.counts[-1])
+        if total <= 0:
+            return np.diff(self.widths) / self.widths[-1]
+        self._spread(0, len(self.masses), total)
+        return self.masses / self.masses.sum()
+
+    def _spread(self, first: int, last: int, mass: float) -> None:
+        if last - first == 1:
+            self.masses[first] = mass
+            return
+        middle = (first + last) // 2
+        left = self._left_mass(first, middle, last, mass)
+        self._spread(first, middle, left)
+        self._spread(middle, last, mass - left)
+
+    def _left_mass(self, first: int, middle: int, last: int, mass: float) -> float:
+        counts, widths = self.counts, self.widths
+        part = (middle - first) / (last - first)
+        by_width = mass * float((widths[middle] - widths[first]) / (widths[last] - widths[first]))
+        # What the two halves sum to beyond the mass is noise; each cell bears an equal part of it.
+        seen = float(counts[middle] - counts[first]) + part * (mass - float(counts[last] - counts[first]))
+        deviation = seen - by_width
+        variance = self.variance * part * (last - middle)
+        kept = kept_signal(deviation**2, variance)
+        return min(max(by_width + kept * deviation, 0.0), mass)
+
+
+def level_shares(noisy: Array, sigma: float) -> Array:
+    """Return the shares of levels without order: projected to counts of at least 0, then blended with equal shares.
+
+    The deviation of all levels together has one variance less than there are levels, because their sum is given.
+    """
+    count = len(noisy)
+    total = float(noisy.sum())
+    equal = np.full(count, 1 / count)
+    if total <= 0:
+        return equal
+    kept = kept_signal(float(((noisy - total / count) ** 2).sum()), (count - 1) * sigma**2)
+    projected = nearest_nonnegative(noisy, total)
+    return kept * projected / projected.sum() + (1 - kept) * equal
+
+
+def nearest_nonnegative(values: Array, total: float) -> Array:
+    """Return the numbers of at least 0 with the given sum that lie nearest: all lowered alike, negative ones cut.
+
+    >>> nearest_nonnegative(np.array([5.0, 1.0, -2.0]), 4.0).tolist()
+    [4.0, 0.0, 0.0]
+    """
+    falling = np.sort(values)[::-1]
+    excess = (np.cumsum(falling) - total) / np.arange(1, len(values) + 1)
+    kept = np.flatnonzero(falling > excess)[-1]
+    return np.maximum(values - excess[kept], 0.0)

@@ -1,4 +1,4 @@
-"""The first measurement of every graphical method: one noisy table of each column, and all that follows from it.
+"""One-way tables, which every graphical method measures first: noisy counts of each column, and what follows.
 
 Proof note. The one-way tables of all columns together cost their share of the noise's total: each gets discrete
 Gaussian noise with D^2 / 2 sigma^2 = share * total / columns, paid for before it is drawn. The number of rows, the
@@ -36,7 +36,7 @@ class Binning:
     """How columns are cut: all public."""
 
     fine_cells: int
-    """Cells of an ordered column's first table, where its own bins are wider than one value."""
+    """Cells of an ordered column's one-way table, where its own bins are wider than one value."""
     most_groups: int | None
     """Groups into which numbers and dates are merged at most; None merges only what the noise hides."""
     crowding: float = 0.2
@@ -56,7 +56,7 @@ class Binning:
 
 
 @dataclass(frozen=True)
-class FirstTables:
+class OneWayTables:
     """What the noisy one-way tables say."""
 
     groupings: tuple[Grouping, ...]
@@ -74,7 +74,7 @@ def squared_sensitivity(schema: Schema) -> int:
     return histogram_l2_squared(schema.adjacency, schema.rows_per_person)
 
 
-def measure_first(
+def measure_one_way(
     table: Table,
     names: tuple[str, ...],
     binning: Binning,
@@ -82,7 +82,7 @@ def measure_first(
     later: int,
     budget: Budget,
     randomness: Randomness,
-) -> FirstTables:
+) -> OneWayTables:
     """Pay for, count and noise the one-way tables; then group their cells, for ``later`` tables to come."""
     schema = fine_schema(table.schema, names, binning.fine_cells)
     sigma = budget.sigma(rho / len(names))
@@ -97,7 +97,7 @@ def measure_first(
         _grouped(place, noisy[(name,)], grouping, sigma)
         for place, (name, grouping) in enumerate(zip(names, groupings, strict=True))
     )
-    return FirstTables(groupings, tables, total)
+    return OneWayTables(groupings, tables, total)
 
 
 def _grouped(place: int, noisy: np.ndarray, grouping: Grouping, sigma: float) -> NoisyTable:

@@ -17,10 +17,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.noise.exact_choice import choose
 from sfumato.privacy.randomness import Randomness
 
-Clique = tuple[int, ...]
 UNITS = 16
 """Scores are counted in sixteenths of a row."""
 

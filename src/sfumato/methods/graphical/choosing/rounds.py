@@ -1,4 +1,6 @@
-"""AIM's rounds: choose the worst-fitting table, measure it, fit the model again, until the budget is spent.
+"""AIM's engines: tables chosen in rounds, with a tree or a tree and a mixture fitted to them, or all pairs at once.
+
+In a round the worst-fitting table is chosen and measured, and the model fitted again, until the budget is spent.
 
 McKenna, Mullins, Sheldon and Miklau 2022, with three changes that were measured to help: columns are compressed first,
 fits start from the last model, and noise never shrinks so fast that fewer than ``least_rounds`` rounds are left.
@@ -9,6 +11,10 @@ draws: a choice by exponential weights and one table with discrete Gaussian nois
 model, sigma, which tables are offered) is computed from public facts and earlier noisy answers. So the run is
 (epsilon, delta)-DP by the theorem of :mod:`sfumato.privacy.accounting.gaussian_choices`. Public: column sizes,
 weights, limits, the totals.
+
+All pairs at once (:func:`run_pairs`) makes no choices: every two-way table gets the same discrete Gaussian noise, and a
+mixture of products, whose size does not depend on which tables were measured, is fitted to all of them. Costs are paid
+from the same budget; with nothing spent on choices its theorem is that of Gaussian noise alone, exactly.
 """
 
 from __future__ import annotations
@@ -16,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +30,16 @@ from numpy.typing import NDArray
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.choosing.pick import noise_distance, pick_table
 from sfumato.methods.graphical.mixture.averaged import AveragedModel
-from sfumato.methods.graphical.mixture.fit import Backend
-from sfumato.methods.graphical.mixture.model import MixtureModel
+from sfumato.methods.graphical.mixture.fit import Backend, FitSettings
+from sfumato.methods.graphical.mixture.model import MixtureModel, fit_mixture
 from sfumato.methods.graphical.tree.fit import fit
-from sfumato.methods.graphical.tree.junction import model_cells
+from sfumato.methods.graphical.tree.junction import Clique, model_cells
 from sfumato.methods.graphical.tree.model import GraphicalModel, NoisyTable, Support
 from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES
 from sfumato.privacy.randomness import Randomness
 
-Clique = tuple[int, ...]
-FittedEngine = GraphicalModel | MixtureModel | AveragedModel
-Kind = TypeVar("Kind", bound=FittedEngine)
+AnyModel = GraphicalModel | MixtureModel | AveragedModel
+Kind = TypeVar("Kind", bound=AnyModel)
 Watch = Callable[["Round"], None]
 BYTES_PER_CELL = 8
 LARGEST_TABLE = MOST_COORDINATES // 128
@@ -94,16 +99,20 @@ class Fitted(Generic[Kind]):
     rounds: tuple[Round, ...]
 
 
+Engine = Callable[[Problem, Sequence[NoisyTable], Budget, Settings, Randomness, Watch | None], Fitted[Any]]
+"""Chooses and measures tables after the one-way ones, and fits a model to all of them."""
+
+
 def run_rounds(
     problem: Problem,
-    first: Sequence[NoisyTable],
+    one_way: Sequence[NoisyTable],
     budget: Budget,
     settings: Settings,
     randomness: Randomness,
     watch: Watch | None = None,
 ) -> Fitted[GraphicalModel]:
     """Measure tables until the budget is spent and return the model fitted to all of them."""
-    tables, log = list(first), list[Round]()
+    tables, log = list(one_way), list[Round]()
     model = fit(problem.sizes, tables, problem.total, problem.supports, None, settings.steps, settings.tolerance)
     share, last = budget.noise.left / settings.start_rounds, False
     for_choices = budget.choices.left / budget.noise.left
@@ -160,3 +169,52 @@ def _fitting(problem: Problem, model: GraphicalModel, settings: Settings, used: 
     return [
         c for c in small if any(set(c) <= part for part in inside) or model_cells(problem.sizes, [*held, c]) <= limit
     ]
+
+
+def run_both(
+    problem: Problem,
+    one_way: Sequence[NoisyTable],
+    budget: Budget,
+    settings: Settings,
+    randomness: Randomness,
+    watch: Watch | None = None,
+) -> Fitted[AveragedModel]:
+    """Choose and measure tables in rounds, then fit a mixture to the same tables beside the tree."""
+    fitted = run_rounds(problem, one_way, budget, settings, randomness, watch)
+    mixture = fit_mixture(
+        problem.sizes,
+        fitted.tables,
+        problem.total,
+        supports=problem.supports,
+        generator=randomness.generator,
+        settings=FitSettings(backend=settings.backend),
+    )
+    return Fitted(AveragedModel(fitted.model, mixture), fitted.tables, fitted.rounds)
+
+
+def run_pairs(
+    problem: Problem,
+    one_way: Sequence[NoisyTable],
+    budget: Budget,
+    settings: Settings,
+    randomness: Randomness,
+    watch: Watch | None = None,
+) -> Fitted[MixtureModel]:
+    """Measure every pair once and fit a mixture to all of them."""
+    pairs = [clique for clique in problem.counts if len(clique) == 2]
+    sigma = budget.sigma(budget.noise.left / len(pairs))
+    tables, log = list(one_way), list[Round]()
+    for clique in pairs:
+        tables.append(NoisyTable(clique, budget.noisy(problem.counts[clique], sigma, randomness), sigma))
+        log.append(Round(len(log) + 1, clique, sigma, 0.0, budget.left_share))
+        if watch is not None:
+            watch(log[-1])
+    model = fit_mixture(
+        problem.sizes,
+        tables,
+        problem.total,
+        supports=problem.supports,
+        generator=randomness.generator,
+        settings=FitSettings(backend=settings.backend),
+    )
+    return Fitted(model, tuple(tables), tuple(log))

@@ -13,26 +13,27 @@ from fractions import Fraction
 
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.choosing.pick import pick_table
-from sfumato.methods.graphical.choosing.rounds import Clique, Fitted, Problem, Round, Settings, Watch
+from sfumato.methods.graphical.choosing.rounds import Fitted, Problem, Round, Settings, Watch
 from sfumato.methods.graphical.tree.fit import fit
+from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.methods.graphical.tree.model import GraphicalModel, NoisyTable
 from sfumato.privacy.randomness import Randomness
 
 
-def run_tree(
+def run_spanning_tree(
     problem: Problem,
-    first: Sequence[NoisyTable],
+    one_way: Sequence[NoisyTable],
     budget: Budget,
     settings: Settings,
     randomness: Randomness,
     watch: Watch | None = None,
 ) -> Fitted[GraphicalModel]:
     """Choose the tree, measure its edges and fit the model."""
-    start = fit(problem.sizes, first, problem.total, problem.supports, None, settings.last_steps, settings.tolerance)
+    start = fit(problem.sizes, one_way, problem.total, problem.supports, None, settings.last_steps, settings.tolerance)
     pairs = len(problem.sizes) - 1
     edges = _spanning_tree(problem, start, budget.choices.left / pairs, budget, randomness)
     sigma = budget.sigma(budget.noise.left / pairs)
-    tables, log = list(first), list[Round]()
+    tables, log = list(one_way), list[Round]()
     for edge in edges:
         tables.append(NoisyTable(edge, budget.noisy(problem.counts[edge], sigma, randomness), sigma))
         log.append(Round(len(log) + 1, edge, sigma, 0.0, budget.left_share))

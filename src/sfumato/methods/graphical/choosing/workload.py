@@ -8,9 +8,9 @@ from math import comb
 from typing import Any, cast
 
 from sfumato.errors import PlanError
+from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.exact import Number, exact, in_short, positive
 
-Clique = tuple[int, ...]
 THREE_WAY_FROM = 2
 """Epsilon from which three-way tables are worth their noise; measured on one table at 1 and 3, never searched."""
 MOST_CANDIDATES = 20_000

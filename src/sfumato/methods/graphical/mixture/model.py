@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
-from sfumato.methods.graphical.mixture.draw import draw_rows
-from sfumato.methods.graphical.mixture.fit import Backend, Descent, descend
+from sfumato.methods.graphical.mixture.fit import FitResult, FitSettings, descend
 from sfumato.methods.graphical.mixture.objective import products
 from sfumato.methods.graphical.mixture.penalty import Search, chosen_share, noise_threshold
 from sfumato.methods.graphical.mixture.targets import Layout, targets_of
@@ -27,7 +26,7 @@ from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.methods.graphical.tree.model import NoisyTable, Support
 
 Array = NDArray[np.float64]
-COMPONENTS = 200
+Codes = NDArray[np.int32]
 QUICK_STEPS = 400
 """Steps of each fit that only serves to choose the penalty."""
 LEAST_ROWS = 0.01
@@ -81,10 +80,10 @@ class MixtureModel:
         cliques = [(*first, last) for last in lasts]
         return [(clique, part.reshape(self._layout.shape(clique))) for clique, part in zip(cliques, cut, strict=True)]
 
-    def draw(self, rows: int, generator: np.random.Generator, rounding: bool = True) -> NDArray[np.int32]:
+    def draw(self, rows: int, generator: np.random.Generator, rounding: bool = True) -> Codes:
         """Return codes of ``rows`` rows in random order; rounded systematically, or independent of each other."""
         tables = [self.levels[self._layout.block(column)].T for column in range(len(self.sizes))]
-        return draw_rows(tables, self.weights, rows, generator, rounding)
+        return _drawn_rows(tables, self.weights, rows, generator, rounding)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the model as plain arrays, for saving without pickle."""
@@ -121,12 +120,9 @@ def fit_mixture(
     sizes: Sequence[int],
     tables: Sequence[NoisyTable],
     total: float,
-    components: int = COMPONENTS,
     supports: Sequence[Support] = (),
     generator: np.random.Generator | None = None,
-    backend: Backend = "numpy",
-    most_steps: int = 2000,
-    tolerance: float = 2e-3,
+    settings: FitSettings | None = None,
     share: float | None = None,
 ) -> MixtureModel:
     """Fit a mixture to noisy tables: weighted least squares with a penalty on the information of the components.
@@ -134,24 +130,24 @@ def fit_mixture(
     ``share`` is the penalty in units of what noise alone would need; None finds it on the noisy tables by thinning.
     ``generator`` draws the random start and the split: it has no part in privacy, and None starts from 0.
     """
-    _refuse(components, most_steps, share, total)
+    settings = settings or FitSettings()
+    _refuse(settings, share, total)
     generator = np.random.default_rng(0) if generator is None else generator
     targets = targets_of(sizes, tables, supports, total)
     if share is None:
-        quick = min(QUICK_STEPS, most_steps)
-        search = Search(targets.layout.sizes, total, tuple(supports), components, quick, tolerance, backend)
-        share = chosen_share(tables, search, generator)
+        quick = replace(settings, most_steps=min(QUICK_STEPS, settings.most_steps))
+        share = chosen_share(tables, Search(targets.layout.sizes, total, tuple(supports), quick), generator)
     penalty = share * noise_threshold(targets, generator)
-    found = descend(targets, penalty, components, generator, most_steps, tolerance, backend)
+    found = descend(targets, penalty, generator, settings)
     return _model(targets.layout, total, found, penalty)
 
 
-def _refuse(components: int, most_steps: int, share: float | None, total: float) -> None:
+def _refuse(settings: FitSettings, share: float | None, total: float) -> None:
     problems = [
         f"{name}: {value}"
         for name, value, wrong in (
-            ("components", components, components < 1),
-            ("most_steps", most_steps, most_steps < 1),
+            ("components", settings.components, settings.components < 1),
+            ("most_steps", settings.most_steps, settings.most_steps < 1),
             ("share", share, share is not None and not 0 <= share < np.inf),
             ("total", total, not 0 < total < np.inf),
         )
@@ -161,10 +157,64 @@ def _refuse(components: int, most_steps: int, share: float | None, total: float)
         raise PlanError("the mixture cannot be fitted", problems, "give positive numbers")
 
 
-def _model(layout: Layout, total: float, found: Descent, penalty: float) -> MixtureModel:
+def _model(layout: Layout, total: float, found: FitResult, penalty: float) -> MixtureModel:
     """Return the fit in float64, with shares that sum to one exactly and without the components that died out."""
     weights = found.weights.astype(np.float64)
     alive = weights * total >= min(LEAST_ROWS, weights.max() * total)
     levels, weights = found.levels[:, alive].astype(np.float64), weights[alive] / weights[alive].sum()
     levels /= np.add.reduceat(levels, layout.offsets[:-1], axis=0)[layout.owners]
     return MixtureModel(layout.sizes, total, levels, weights, found.error, found.steps, found.converged, penalty)
+
+
+def _drawn_rows(
+    tables: list[Array], weights: Array, rows: int, generator: np.random.Generator, rounding: bool
+) -> Codes:
+    """Draw a component for each row, then each column on its own within the component; rows in random order.
+
+    ``tables`` holds the shares of each column: components x levels.
+
+    With ``rounding`` the rows of each component, and within it those of each level, differ from what is expected by
+    less than one. The rows of a component are shuffled anew for each column, so that columns stay independent there.
+    """
+    counts = _row_counts(weights, rows, generator, rounding)
+    codes = np.empty((rows, len(tables)), np.int32)
+    for column, table in enumerate(tables):
+        codes[:, column] = _column(table, counts, generator, rounding)
+    return codes[generator.permutation(rows)]
+
+
+def _row_counts(weights: Array, rows: int, generator: np.random.Generator, rounding: bool) -> NDArray[np.int64]:
+    """Return how many rows each component gets."""
+    if not rounding:
+        return generator.multinomial(rows, weights / weights.sum()).astype(np.int64)
+    ends = np.cumsum(weights) * (rows / weights.sum())
+    # One common offset: each end rounds up or down, and the mean over offsets is the end itself.
+    whole = np.minimum(np.floor(ends + generator.random()), rows).astype(np.int64)
+    whole[-1] = rows
+    return np.diff(whole, prepend=0)
+
+
+def _column(table: Array, counts: NDArray[np.int64], generator: np.random.Generator, rounding: bool) -> Codes:
+    """Return the codes of one column for rows sorted by component."""
+    components, size = table.shape
+    owner = np.repeat(np.arange(components), counts)
+    ends = np.cumsum(table, axis=1)
+    ends /= ends[:, -1:]
+    # The ends of component k are moved to k .. k + 1: one sorted list that all rows are looked up in.
+    ladder = (ends + np.arange(components)[:, None]).ravel()
+    points = _points(counts, owner, generator) if rounding else generator.random(len(owner))
+    found = np.searchsorted(ladder, owner + points, side="right") - owner * size
+    codes = np.clip(found, 0, size - 1).astype(np.int32)
+    return codes[_shuffled_within(owner, generator)] if rounding else codes
+
+
+def _points(counts: NDArray[np.int64], owner: NDArray[np.int64], generator: np.random.Generator) -> Array:
+    """Return evenly spaced points in 0 .. 1 for the rows of each component, from a random offset."""
+    starts = np.cumsum(counts) - counts
+    place = np.arange(len(owner)) - starts[owner]
+    return (place + generator.random(len(counts))[owner]) / counts[owner]
+
+
+def _shuffled_within(owner: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return an order that mixes the rows of each component and keeps the components in place."""
+    return np.argsort(owner + generator.random(len(owner)))

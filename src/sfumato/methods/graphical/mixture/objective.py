@@ -6,7 +6,8 @@ P(x) = sum_k w_k prod_c p_kc(x_c), so that all one- and two-way tables are A w a
     half the sum of ((mu - y) / sigma)^2 over the measured cells + penalty * sum_k w_k sum_c KL(p_kc || p_c)
 
 The second term is the information that the component gives about each column. Without it a mixture bends to the noise
-until it is stopped. With it the number of components and the stopping hardly matter: see mixture_penalty.
+until it is stopped. With it the number of components and the stopping hardly matter: see
+:mod:`sfumato.methods.graphical.mixture.penalty`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LOWEST_LOGIT = -60.0
 
 
 @dataclass(frozen=True)
-class Problem:
+class Objective:
     """The numbers of one fit in float32, as plain arrays that either library reads."""
 
     layout: Layout
@@ -34,7 +35,7 @@ class Problem:
     wide: tuple[Clique, ...]
 
     @classmethod
-    def of(cls, targets: Targets, penalty: float) -> Problem:
+    def of(cls, targets: Targets, penalty: float) -> Objective:
         """Scale the objective by the measured cells, so that it is of order one whatever the table."""
         scale = 1.0 / max(targets.cells, 1)
         numbers: dict[str, Any] = {
@@ -53,7 +54,7 @@ class Problem:
         return cls(targets.layout, arrays, tuple(targets.wide))
 
 
-def shares(xp: Any, problem: Problem, arrays: dict[str, Any], logits: Any) -> tuple[Any, Any, Any]:
+def shares(xp: Any, goal: Objective, arrays: dict[str, Any], logits: Any) -> tuple[Any, Any, Any]:
     """Return the shares of levels (levels x components), the components' weights, and the logs of the shares."""
     raised = xp.exp(logits[:-1])
     logs = logits[:-1] - xp.log(arrays["members"] @ raised)[arrays["owners"]]
@@ -61,9 +62,9 @@ def shares(xp: Any, problem: Problem, arrays: dict[str, Any], logits: Any) -> tu
     return xp.exp(logs), weights / weights.sum(), logs
 
 
-def value_and_gradient(xp: Any, problem: Problem, arrays: dict[str, Any], logits: Any) -> tuple[Any, Any, Any]:
+def value_and_gradient(xp: Any, goal: Objective, arrays: dict[str, Any], logits: Any) -> tuple[Any, Any, Any]:
     """Return the penalised error, its part without the penalty, and the gradient by the logits."""
-    levels, weights, logs = shares(xp, problem, arrays, logits)
+    levels, weights, logs = shares(xp, goal, arrays, logits)
     weighted = levels * weights
     pair_error = weighted @ levels.T - arrays["pairs"]
     pair_force = arrays["pairs_weight"] * pair_error
@@ -73,7 +74,7 @@ def value_and_gradient(xp: Any, problem: Problem, arrays: dict[str, Any], logits
     # By a component's shares the error changes as its weight times ``push``; by its weight as the sums of ``pull``.
     product = pair_force @ levels
     push, pull = product + single_force, 0.5 * product + single_force
-    error, push, pull = _with_wide(xp, problem, arrays, levels, weights, (error, push, pull))
+    error, push, pull = _with_wide(xp, goal, arrays, levels, weights, (error, push, pull))
     ratio = arrays["penalty"] * (logs - arrays["log_reference"])
     information = (levels * ratio).sum(0)
     gradient = _by_logits(xp, arrays, levels, weights, push + ratio, (levels * pull).sum(0) + information)
@@ -90,13 +91,13 @@ def _by_logits(xp: Any, arrays: dict[str, Any], levels: Any, weights: Any, push:
 
 
 def _with_wide(
-    xp: Any, problem: Problem, arrays: dict[str, Any], levels: Any, weights: Any, found: tuple[Any, Any, Any]
+    xp: Any, goal: Objective, arrays: dict[str, Any], levels: Any, weights: Any, found: tuple[Any, Any, Any]
 ) -> tuple[Any, Any, Any]:
     """Add the tables of three columns or more, one by one."""
     error, push, pull = found
-    for number, clique in enumerate(problem.wide):
-        parts = [levels[problem.layout.block(column)] for column in clique]
-        shape = problem.layout.shape(clique)
+    for number, clique in enumerate(goal.wide):
+        parts = [levels[goal.layout.block(column)] for column in clique]
+        shape = goal.layout.shape(clique)
         fitted = (products(parts[:-1]) * weights) @ parts[-1].T
         difference = fitted.reshape(shape) - arrays[f"wide_{number}"]
         force = arrays[f"weight_{number}"] * difference
@@ -104,8 +105,8 @@ def _with_wide(
         for axis, column in enumerate(clique):
             others = parts[:axis] + parts[axis + 1 :]
             share = xp.moveaxis(force, axis, 0).reshape(shape[axis], -1) @ products(others)
-            push = _added(xp, push, problem.layout.block(column), share)
-            pull = _added(xp, pull, problem.layout.block(column), share / len(clique))
+            push = _added(xp, push, goal.layout.block(column), share)
+            pull = _added(xp, pull, goal.layout.block(column), share / len(clique))
     return error, push, pull
 
 
@@ -134,10 +135,10 @@ def half_squares(targets: Targets, levels: Array, weights: Array) -> float:
     return float(found)
 
 
-def adam(xp: Any, problem: Problem, arrays: dict[str, Any], state: tuple[Any, ...], rate: Any) -> tuple[Any, ...]:
+def adam(xp: Any, goal: Objective, arrays: dict[str, Any], state: tuple[Any, ...], rate: Any) -> tuple[Any, ...]:
     """Take one step. The state holds logits, means of gradients and squares, the count, and the value."""
     logits, mean, square, count = state[:4]
-    value, _, gradient = value_and_gradient(xp, problem, arrays, logits)
+    value, _, gradient = value_and_gradient(xp, goal, arrays, logits)
     mean = FIRST_DECAY * mean + (1.0 - FIRST_DECAY) * gradient
     square = SECOND_DECAY * square + (1.0 - SECOND_DECAY) * gradient * gradient
     count = count + 1

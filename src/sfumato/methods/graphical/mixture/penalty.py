@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods.graphical.mixture.fit import Backend, descend
+from sfumato.methods.graphical.mixture.fit import FitSettings, descend
 from sfumato.methods.graphical.mixture.objective import half_squares, products
 from sfumato.methods.graphical.mixture.targets import Array, Targets, targets_of, thinned
 from sfumato.methods.graphical.tree.model import NoisyTable, Support
@@ -38,10 +38,7 @@ class Search:
     sizes: tuple[int, ...]
     total: float
     supports: tuple[Support, ...] = field(repr=False)
-    components: int
-    most_steps: int
-    tolerance: float
-    backend: Backend
+    settings: FitSettings
 
 
 def noise_threshold(targets: Targets, generator: np.random.Generator) -> float:
@@ -102,15 +99,7 @@ def chosen_share(tables: Sequence[NoisyTable], search: Search, generator: np.ran
 
     def error(place: int) -> float:
         fresh = np.random.default_rng(seed)
-        found = descend(
-            targets,
-            _share(place) * threshold,
-            search.components,
-            fresh,
-            search.most_steps,
-            search.tolerance,
-            search.backend,
-        )
+        found = descend(targets, _share(place) * threshold, fresh, search.settings)
         return half_squares(judge, found.levels, found.weights)
 
     return _share(_lowest(error, PLACES, FIRST_TRIED))

@@ -1,7 +1,7 @@
 """Fitted models on disk: one file of JSON and plain arrays, versioned, sealed and checked when it is read.
 
 ``model.json`` holds the public schema, the guarantee with its events, and type, shape and hash of every array; a seal
-over that text shows any change to it. The arrays are the engine's own, and for each column where its fine cells start,
+over that text shows any change to it. The arrays are the model's own, and for each column where its fine cells start,
 the group of each and its share of the group. All of it is public facts and noisy answers: as public as the release.
 """
 
@@ -32,7 +32,7 @@ from sfumato.methods.graphical.saved.arrays import (
     record_of,
     write_members,
 )
-from sfumato.methods.graphical.saved.model import Engine, FittedModel
+from sfumato.methods.graphical.saved.model import FittedModel, GroupModel
 from sfumato.methods.graphical.tree.model import GraphicalModel
 from sfumato.privacy.accounting.accountant import totals  # knows every kind of event
 from sfumato.privacy.accounting.event import Event
@@ -46,7 +46,7 @@ from sfumato.version import __version__
 FORMAT = 1
 LAYOUT = SealedJson(indent=1)
 DOCUMENT = "model.json"
-ENGINES: dict[str, type[GraphicalModel] | type[MixtureModel] | type[AveragedModel]] = {
+MODELS: dict[str, type[GraphicalModel] | type[MixtureModel] | type[AveragedModel]] = {
     "tree": GraphicalModel,
     "mixture": MixtureModel,
     "averaged": AveragedModel,
@@ -108,7 +108,7 @@ def _document(model: FittedModel, guarantee: Guarantee, records: dict[str, Array
     return ModelDocument(
         version=__version__,
         method=model.method,
-        engine=_engine_name(model.model),
+        engine=_model_name(model.model),
         names=model.names,
         table_schema=model.schema.to_toml(),
         guarantee=guarantee,
@@ -119,11 +119,11 @@ def _document(model: FittedModel, guarantee: Guarantee, records: dict[str, Array
     )
 
 
-def _engine_name(engine: Engine) -> str:
-    for name, cls in ENGINES.items():
-        if type(engine) is cls:
+def _model_name(model: GroupModel) -> str:
+    for name, cls in MODELS.items():
+        if type(model) is cls:
             return name
-    raise ModelError(f"a model of type {type(engine).__name__} has no format on disk", next_step="sample it right away")
+    raise ModelError(f"a model of type {type(model).__name__} has no format on disk", next_step="sample it right away")
 
 
 def read_model(path: str | Path) -> FittedModel:
@@ -187,16 +187,16 @@ def _rebuilt(document: ModelDocument, arrays: Arrays) -> FittedModel:
         raise ModelError("the facts in a fitted model contradict each other", problems, AGAIN)
     columns = [_fine_column(schema[name], number, arrays) for number, name in enumerate(document.names)]
     groupings = tuple(_grouping(column, number, arrays) for number, column in enumerate(columns))
-    engine = _engine(
+    model = _group_model(
         document.engine,
         {name.removeprefix("engine/"): array for name, array in arrays.items() if name.startswith("engine/")},
     )
-    _refuse_engine(engine, groupings)
+    _refuse_model(model, groupings)
     return FittedModel(
         schema=schema,
         names=document.names,
         groupings=groupings,
-        model=engine,
+        model=model,
         method=document.method,
         guarantee=document.guarantee,
         events=document.events,
@@ -237,25 +237,25 @@ def _grouping(column: Column, number: int, arrays: Arrays) -> Grouping:
     return Grouping(column=column, groups=groups, shares=shares, size=int(groups.max()) + 1)
 
 
-def _engine(name: str, arrays: Arrays) -> Engine:
+def _group_model(name: str, arrays: Arrays) -> GroupModel:
     if any(np.isnan(array).any() or np.isposinf(array).any() for array in arrays.values()):
         raise ValueError("the fitted tables hold values that are not numbers")
-    if name not in ENGINES:
-        raise ValueError(f"the engine {name!r} is unknown; there are {', '.join(ENGINES)}")
-    return ENGINES[name].from_arrays(arrays)
+    if name not in MODELS:
+        raise ValueError(f"the engine {name!r} is unknown; there are {', '.join(MODELS)}")
+    return MODELS[name].from_arrays(arrays)
 
 
-def _refuse_engine(engine: Engine, groupings: Sequence[Grouping]) -> None:
-    """Refuse an engine of other sizes, or one whose one-way tables do not sum to its number of rows."""
-    if tuple(engine.sizes) != tuple(grouping.size for grouping in groupings):
+def _refuse_model(model: GroupModel, groupings: Sequence[Grouping]) -> None:
+    """Refuse a model of other sizes, or one whose one-way tables do not sum to its number of rows."""
+    if tuple(model.sizes) != tuple(grouping.size for grouping in groupings):
         raise ValueError("the fitted tables do not have the sizes of the groups")
-    if not (math.isfinite(engine.total) and engine.total > 0):
+    if not (math.isfinite(model.total) and model.total > 0):
         raise ValueError("the number of rows that the model stands for is not a positive number")
-    for number, size in enumerate(engine.sizes):
-        table = engine.marginal((number,))
+    for number, size in enumerate(model.sizes):
+        table = model.marginal((number,))
         if (
             table.shape != (size,)
             or not (table >= 0).all()
-            or not math.isclose(table.sum(), engine.total, rel_tol=SLACK)
+            or not math.isclose(table.sum(), model.total, rel_tol=SLACK)
         ):
             raise ValueError(f"the fitted table of column {groupings[number].column.name!r} is not one of counts")

@@ -38,8 +38,8 @@ FREE = (
 )
 
 
-class Engine(Protocol):
-    """What both kinds of fitted model offer: the junction tree and the mixture of products."""
+class GroupModel(Protocol):
+    """What every model of groups offers: the junction tree, the mixture of products, and the average of both."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -82,7 +82,7 @@ class FittedModel:
     schema: Schema
     names: tuple[str, ...]
     groupings: tuple[Grouping, ...] = field(repr=False)
-    model: Engine = field(repr=False)
+    model: GroupModel = field(repr=False)
     method: str
     guarantee: Guarantee | None = None
     events: tuple[Event, ...] = field(default=(), repr=False)

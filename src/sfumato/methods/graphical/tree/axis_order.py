@@ -16,7 +16,7 @@ from sfumato.methods.graphical.tree.junction import Clique
 
 
 @dataclass(frozen=True)
-class Numbering:
+class AxisOrder:
     """Which inner number each column has (``inner``), and which column each inner number is (``outer``)."""
 
     inner: tuple[int, ...]
@@ -25,13 +25,13 @@ class Numbering:
     """Sizes by inner number: ascending."""
 
     @staticmethod
-    def of(sizes: Sequence[int]) -> Numbering:
+    def of(sizes: Sequence[int]) -> AxisOrder:
         """Number columns by ascending size."""
         outer = sorted(range(len(sizes)), key=lambda column: (sizes[column], column))
         inner = [0] * len(sizes)
         for number, column in enumerate(outer):
             inner[column] = number
-        return Numbering(tuple(inner), tuple(outer), tuple(sizes[column] for column in outer))
+        return AxisOrder(tuple(inner), tuple(outer), tuple(sizes[column] for column in outer))
 
     def inwards(self, clique: Clique) -> Clique:
         """Return the inner clique, ascending."""

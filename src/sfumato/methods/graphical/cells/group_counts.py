@@ -1,0 +1,134 @@
+"""True counts of groups that noisy counts have fixed: in one pass over the table, or as few as memory allows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import TableError
+from sfumato.methods.graphical.cells.fine import cut_column
+from sfumato.methods.graphical.cells.groups import Grouping, coarse, ungrouped
+from sfumato.methods.graphical.tree.junction import Clique
+from sfumato.schema import Schema
+from sfumato.table.counting import CHANGED, count_occupied
+from sfumato.table.encode import ColumnEncoder
+from sfumato.table.values import countable, kept_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sfumato.table import Table
+
+
+PASS_CELLS = 4_000_000
+"""Cells that are counted in one pass: 32 MB for each worker."""
+OUTSIDE = -1
+GroupCounts = dict[Clique, NDArray[np.int64]]
+
+
+def group_counts(table: Table, groupings: Sequence[Grouping], cliques: Sequence[Clique]) -> GroupCounts:
+    """Return the true counts of groups for every clique of column numbers: one pass, or as few as memory allows.
+
+    Nothing of them may leave without noise.
+    """
+    derived = dataclasses.replace(table, schema=_group_schema(table.schema, groupings))
+    left = [_left_to_do(grouping) for grouping in groupings]
+    names = [grouping.column.name for grouping in groupings]
+    found: GroupCounts = {}
+    for part in _passes(cliques, [grouping.column.size for grouping in left]):
+        counted = derived.marginals([tuple(names[i] for i in clique) for clique in part])
+        for clique, counts in zip(part, counted.values(), strict=True):
+            found[clique] = coarse(counts, [left[i] for i in clique])
+    large = [clique for clique in dict.fromkeys(cliques) if clique not in found]
+    if large:
+        count = _count_streamed if table.source.engine.streams else _count_occupied
+        found |= count(derived, left, large)
+    return {clique: found[clique] for clique in cliques}
+
+
+def _group_schema(schema: Schema, groupings: Sequence[Grouping]) -> Schema:
+    """Return the schema in which groups of ordered columns are the bins."""
+    cut = {g.column.name: cut_column(g.column, _group_starts(g)) for g in groupings if g.column.is_ordered}
+    return dataclasses.replace(schema, columns=tuple(cut.get(column.name, column) for column in schema))
+
+
+def _group_starts(grouping: Grouping) -> NDArray[np.float64]:
+    return grouping.column.starts[grouping.first[: grouping.size - int(grouping.column.missing)]]
+
+
+def _left_to_do(grouping: Grouping) -> Grouping:
+    """Return the grouping of what the engine counts: done already for ordered columns, all of it for levels."""
+    if not grouping.column.is_ordered:
+        return grouping
+    return ungrouped(cut_column(grouping.column, _group_starts(grouping)))
+
+
+def _passes(cliques: Sequence[Clique], sizes: Sequence[int]) -> Iterator[list[Clique]]:
+    """Yield cliques whose tables fit together; those that do not fit even alone are left out."""
+    part: list[Clique] = []
+    cells = 0
+    for clique in dict.fromkeys(cliques):
+        needed = int(np.prod([float(sizes[i]) for i in clique]))
+        if needed > PASS_CELLS:
+            continue
+        if cells + needed > PASS_CELLS:
+            yield part
+            part, cells = [], 0
+        part.append(clique)
+        cells += needed
+    if part:
+        yield part
+
+
+def _count_occupied(table: Table, groupings: Sequence[Grouping], cliques: Sequence[Clique]) -> GroupCounts:
+    """Count groups where the rows are, by GROUP BY: only cells that hold a row come back."""
+    counts: GroupCounts = {}
+    for clique in cliques:
+        names = tuple(groupings[i].column.name for i in clique)
+        codes, weights = count_occupied(table.source.engine, table.schema, names)
+        groups = {i: groupings[i].groups[column] for i, column in zip(clique, codes.T, strict=True)}
+        counts[clique] = _tallied(groups, groupings, clique, weights)
+    return counts
+
+
+def _count_streamed(table: Table, groupings: Sequence[Grouping], cliques: Sequence[Clique]) -> GroupCounts:
+    """Count groups batch by batch, all cliques in one pass: the grid of levels is never laid out."""
+    needed = sorted({i for clique in cliques for i in clique})
+    columns = {i: table.schema[groupings[i].column.name] for i in needed}
+    encoders = {i: ColumnEncoder(column, OUTSIDE) for i, column in columns.items()}
+    counts = {clique: np.zeros([groupings[i].size for i in clique], np.int64) for clique in cliques}
+    kept = kept_rows(table.source.engine.table, table.schema)
+    wanted = kept.select(**{column.name: countable(kept[column.name], column) for column in columns.values()})
+    for batch in table.source.engine.batches(wanted):
+        coded = {i: _encoded(encoders[i], batch.column(place)) for place, i in enumerate(needed)}
+        groups = {i: groupings[i].groups[codes] for i, codes in coded.items()}
+        for clique in cliques:
+            counts[clique] += _tallied(groups, groupings, clique)
+    return counts
+
+
+def _tallied(
+    groups: Mapping[int, NDArray[np.int32]],
+    groupings: Sequence[Grouping],
+    clique: Clique,
+    weights: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """Return how often the groups of a clique occur together; sums of weights are exact below 2^53."""
+    shape = tuple(groupings[i].size for i in clique)
+    cells = np.ravel_multi_index(tuple(groups[i] for i in clique), shape)
+    return np.bincount(cells, weights, int(np.prod(shape))).astype(np.int64).reshape(shape)
+
+
+def _encoded(encoder: ColumnEncoder, array: pa.Array) -> NDArray[np.int64]:
+    codes = np.zeros(len(array), np.int32)
+    outside = encoder(array, codes)
+    if outside:
+        problem = f"{encoder.column.name}: {outside:,} values outside the schema"
+        raise TableError(
+            "the table does not fit its schema (it may have changed while it was read)", [problem], CHANGED
+        )
+    return codes.astype(np.int64)

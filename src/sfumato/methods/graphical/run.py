@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.methods.counts.measurement import l1_sensitivity
 from sfumato.methods.graphical.cells.groups import group_counts
 from sfumato.methods.graphical.cells.one_way import FirstTables, measure_first
 from sfumato.methods.graphical.choosing.budget import Budget
@@ -17,6 +16,7 @@ from sfumato.methods.graphical.choosing.rounds import Clique, Fitted, Problem, R
 from sfumato.methods.graphical.plan import Design
 from sfumato.methods.graphical.saved.model import FittedModel
 from sfumato.methods.graphical.tree.model import NoisyTable
+from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Output
 from sfumato.release.plan import LARGEST_SAMPLE, Plan
@@ -74,7 +74,7 @@ def _problem(design: Design, table: Table, first: FirstTables) -> Problem:
         total=first.total,
         counts=group_counts(table, first.groupings, list(design.weights)),
         weights=design.weights,
-        sensitivity=l1_sensitivity(table.schema),
+        sensitivity=histogram_l1(table.schema.adjacency, table.schema.rows_per_person),
         supports=tuple(supports),
     )
 

@@ -13,7 +13,6 @@ import sfumato
 from methods.graphical.watching import Transcript, watch
 from sfumato import AIM, MST, Ledger, Schema
 from sfumato.errors import AccountingError
-from sfumato.methods.counts.measurement import l1_sensitivity
 from sfumato.methods.graphical.cells.group_counts import group_counts
 from sfumato.methods.graphical.cells.groups import ungrouped
 from sfumato.methods.graphical.cells.one_way import squared_sensitivity
@@ -21,6 +20,7 @@ from sfumato.methods.graphical.choosing import budget as budgets
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.privacy.accounting.concentrated import Filter, concentrated_rho, gaussian_cost
 from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES, SMALLEST_SIGMA, run_delta
+from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
 
@@ -191,7 +191,8 @@ def test_one_person_moves_counts_by_no_more_than_the_budget_thinks(kind):
         other = group_counts(sfumato.read(neighbour, schema), groupings, cliques)
         squared += [int(((counted[c] - other[c]) ** 2).sum()) for c in cliques]
         moved += [int(np.abs(counted[c] - other[c]).sum()) for c in cliques]
-    assert (max(squared), max(moved)) == MOVES[kind] == (squared_sensitivity(schema), l1_sensitivity(schema))
+    stated = squared_sensitivity(schema), histogram_l1(schema.adjacency, schema.rows_per_person)
+    assert (max(squared), max(moved)) == MOVES[kind] == stated
 
 
 def test_a_budget_pays_before_it_draws_and_refuses_what_it_cannot(monkeypatch):

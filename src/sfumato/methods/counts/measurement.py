@@ -100,8 +100,9 @@ class Measurement:
         )
 
     def _laplace_parts(self, schema: Schema) -> tuple[Part, ...]:
+        moved = histogram_l1(schema.adjacency, schema.rows_per_person)
         return tuple(
-            _part(schema, names, "laplace", laplace_scale(exact(self.epsilon) * share, l1_sensitivity(schema)))
+            _part(schema, names, "laplace", laplace_scale(exact(self.epsilon) * share, moved))
             for names, share in zip(self.sets, self.exact_shares(), strict=True)
         )
 
@@ -126,16 +127,12 @@ class Measurement:
         )
 
 
-def l1_sensitivity(schema: Schema) -> int:
-    """Return by how much one person (or row) can change the counts of one table, in all."""
-    return histogram_l1(schema.adjacency, schema.rows_per_person)
-
-
 def _part(schema: Schema, names: ColumnSet, noise: Noise, scale: float) -> Part:
+    rows = schema.rows_per_person
     return Part(
         stage=" x ".join(names),
         cells=cells_of(schema, names),
-        sensitivity=l1_sensitivity(schema) if noise == "laplace" else schema.rows_per_person,
+        sensitivity=histogram_l1(schema.adjacency, rows) if noise == "laplace" else rows,
         changed_cells=changed_cells(schema.adjacency),
         scale=scale,
     )

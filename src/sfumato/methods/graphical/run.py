@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.methods.counts.measurement import l1_sensitivity
 from sfumato.methods.graphical.cells.group_counts import group_counts
 from sfumato.methods.graphical.cells.one_way import OneWayTables, measure_one_way
 from sfumato.methods.graphical.cells.zeros import supports_of
@@ -18,6 +17,7 @@ from sfumato.methods.graphical.choosing.rounds import Engine, Fitted, Problem, R
 from sfumato.methods.graphical.plan import GraphicalPlan
 from sfumato.methods.graphical.saved.model import FittedModel
 from sfumato.methods.graphical.tree.junction import Clique
+from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Output
 from sfumato.release.plan import LARGEST_SAMPLE, Plan
@@ -76,7 +76,7 @@ def _problem(planned: GraphicalPlan, table: Table, one_way: OneWayTables) -> Pro
         total=one_way.total,
         counts=group_counts(table, one_way.groupings, list(planned.weights)),
         weights=planned.weights,
-        sensitivity=l1_sensitivity(table.schema),
+        sensitivity=histogram_l1(table.schema.adjacency, table.schema.rows_per_person),
         supports=tuple(supports),
     )
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Array, Counts
 from sfumato.errors import RiskError
-from sfumato.methods.counts.measurement import l1_sensitivity
+from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.noise.laws import NoiseLaw
 from sfumato.risk.homogeneity.cells import Cells, companions
 from sfumato.risk.homogeneity.checks import VIEWS, View, as_counts, unique_rows
@@ -72,7 +72,8 @@ def curves(
     """
     grid = _checked(epsilons, mechanism, view, weights)
     counts, beside = as_counts(cells.counts), companions(cells)
-    delta = l1_sensitivity(cells.schema) if sensitivity is None else sensitivity
+    stated = histogram_l1(cells.schema.adjacency, cells.schema.rows_per_person)
+    delta = stated if sensitivity is None else sensitivity
     choice = None if target is None else Choice.of(epsilon_for(target, counts, mechanism, view, weights, delta))
     risk = _Risk(counts, mechanism, delta)
     few = [grid[i] for i in few_of(len(grid))]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from sfumato.methods.grid.histogram import GridPlan
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.randomness import Randomness
@@ -15,6 +14,7 @@ from sfumato.release.parameters import epsilon_problems, number_problems, sound_
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.rows.axes import axis_of, batches, chosen, has_axis, released
 from sfumato.rows.draw import refuse_impossible_rules, rows_table, sample_values
+from sfumato.rows.noisy_grid import GridPlan
 from sfumato.rows.settings import MOST_EXPECTED, drawn_rows, expected, one_row_per_person
 from sfumato.schema import Schema
 
@@ -32,7 +32,7 @@ class Grid:
     The number of cells follows from ``expected_rows`` (a public guess; the schema's row count where that is public)
     times epsilon: more rows or more budget buy finer cells. A wrong guess costs accuracy, never privacy.
 
-    Proof: :mod:`sfumato.methods.grid.histogram`.
+    Proof: :mod:`sfumato.rows.noisy_grid`.
     """
 
     columns: Sequence[str]

@@ -44,7 +44,7 @@ def holdout_error(predict: Any) -> float:
 
 
 def ours(rows: int, lambdas: int, method: str) -> dict[str, Any]:
-    from sfumato.methods.two_stage.published.response import fit_response
+    from sfumato.methods.two_stage import fit_response
 
     inputs, targets = simulated(rows, SEED)
     grid, start, cpu = np.geomspace(1e-6, 1e-2, lambdas), time.perf_counter(), time.process_time()
@@ -61,8 +61,7 @@ def theirs(rows: int, lambdas: int, timed: int, near: float) -> dict[str, Any]:
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.model_selection import GridSearchCV, KFold
 
-    from sfumato.methods.two_stage.published.kernels import Kernel
-    from sfumato.methods.two_stage.published.krr import Box
+    from sfumato.methods.two_stage import Box, Kernel
 
     inputs, targets = simulated(rows, SEED)
     box, kernel = Box.of(inputs), Kernel("wendland", 1.0, 3)
@@ -105,8 +104,7 @@ def kde(rows: int) -> dict[str, Any]:
 
 
 def matching(rows: int) -> dict[str, Any]:
-    from sfumato.methods.two_stage.published.inputs import make_inputs
-    from sfumato.methods.two_stage.published.matching import match
+    from sfumato.methods.two_stage import make_inputs, match
 
     inputs = simulated(rows, SEED)[0]
     made = make_inputs("lhs", inputs, rows, np.random.default_rng(1))
@@ -122,9 +120,7 @@ def matching(rows: int) -> dict[str, Any]:
 
 
 def whole(rows: int) -> dict[str, Any]:
-    from sfumato.methods.two_stage.published.hybrid import hybrid
-    from sfumato.methods.two_stage.published.inputs import make_inputs
-    from sfumato.methods.two_stage.published.response import fit_response
+    from sfumato.methods.two_stage import fit_response, hybrid, make_inputs
 
     inputs, targets = simulated(rows, SEED)
     rng, marks = np.random.default_rng(1), [time.perf_counter()]

@@ -2,8 +2,9 @@
 
     python benchmarks/two_stage_gpu.py [--rows 50000] [--tile 5120]
 
-Needs JAX, NumPy and SciPy only: ``krr_jax.py`` is loaded from its file. The first solve compiles six small programs;
-the times of the second and third are printed too. A residual at sampled rows says that the answer solves the system.
+Needs JAX, NumPy and SciPy only: ``ridge_solver_jax.py`` is loaded from its file. The first solve compiles six small
+programs; the times of the second and third are printed too. A residual at sampled rows says that the answer solves the
+system.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from types import ModuleType
 import jax
 import numpy as np
 
-SOLVER = Path(__file__).parents[1] / "src" / "sfumato" / "synthesizers" / "two_stage" / "krr_jax.py"
+SOLVER = Path(__file__).parents[1] / "src" / "sfumato" / "methods" / "two_stage" / "published" / "ridge_solver_jax.py"
 PENALTY = 1e-5
 
 
@@ -42,7 +43,7 @@ def wendland(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def solver() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("krr_jax", SOLVER)
+    spec = importlib.util.spec_from_file_location("ridge_solver_jax", SOLVER)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

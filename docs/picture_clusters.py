@@ -13,8 +13,7 @@ import altair as alt
 import numpy as np
 import vl_convert
 
-from sfumato.methods.cluster_geometry.measure import release_geometry
-from sfumato.methods.cluster_geometry.plan import GeometryPlan
+from sfumato.methods.cluster_geometry import GeometryPlan, release_geometry
 from sfumato.papers.charts import Line, lines
 from sfumato.papers.kmeans_geometry.data import CLUSTERS, DISCRETE, PUBLIC_BOX, Array
 from sfumato.papers.kmeans_geometry.simulation import Work, private_transfer, run

@@ -10,8 +10,7 @@ import altair as alt
 import numpy as np
 import vl_convert
 
-from sfumato.methods.two_stage.published.inputs import make_inputs
-from sfumato.methods.two_stage.published.matching import match
+from sfumato.methods.two_stage import make_inputs, match
 from sfumato.papers.charts import Line, lines
 from sfumato.report.charts import PAPER, Spec, config, static_spec
 from sfumato.risk.location import Array, blended, interval_disclosure, published_bound, row_linkage

@@ -25,7 +25,10 @@ REGISTRY: dict[str, str] = {
 }
 """Name on the command line -> module and class; every class here is also ``sfumato.<class>``."""
 
-PUBLISHED: dict[str, str] = {}
+PUBLISHED: dict[str, str] = {
+    "cluster-geometry-as-published": "sfumato.methods.cluster_geometry.published.method:ClusterGeometryAsPublished",
+    "two-stage-as-published": "sfumato.methods.two_stage.published.method:TwoStageAsPublished",
+}
 """What papers printed, beside the formal method of the same name: ``NAME-as-published`` -> module and class.
 
 Each is also ``sfumato.<formal class>.as_published`` and ``sfumato release --method NAME --as-published``.

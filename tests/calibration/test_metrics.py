@@ -138,7 +138,7 @@ def cube():
 
 
 def test_a_blend_that_copies_the_inputs_has_a_lid_of_one(cube):
-    method = TwoStage("y", inputs=list("abc"), second="nadaraya-watson")
+    method = TwoStage.as_published("y", inputs=list("abc"), second="nadaraya-watson")
     found = sfumato.calibrate(
         method, "lid <= 0.5", cube, grid=[0.5, 0.9, 1], parameter="blend", repeats=4, cost="declared", seed=1
     )

@@ -410,6 +410,7 @@ def test_numbers_about_private_rows_are_said_to_the_custodian_and_written_nowher
         "w.toml",
         "--method",
         "two-stage",
+        "--as-published",
         "--set",
         "target=pay",
         "--set",

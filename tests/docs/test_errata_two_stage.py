@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from sfumato.errors import PlanError
-from sfumato.methods.two_stage.plan import PrivateTwoStagePlan
-from sfumato.methods.two_stage.published import matching as rules
+from sfumato.methods.two_stage import TwoStagePlan, release_two_stage
+from sfumato.methods.two_stage.published import blending as rules
+from sfumato.methods.two_stage.published.blending import match
 from sfumato.methods.two_stage.published.densities import PUBLISHED_BANDWIDTHS, fit_marginal
 from sfumato.methods.two_stage.published.inputs import make_inputs
-from sfumato.methods.two_stage.published.krr import LAMBDAS, checked_grid
-from sfumato.methods.two_stage.published.matching import match
+from sfumato.methods.two_stage.published.ridge_solvers import LAMBDAS, checked_grid
 from sfumato.privacy.randomness import Randomness
 from sfumato.risk.location import (
     blended,
@@ -209,12 +209,12 @@ def test_the_picture_shows_the_table():
 def test_the_private_form_is_as_good_as_the_table_says():
     """Simulated rows at epsilon 10, mean of 3 seeds; single runs have a standard deviation of .006."""
     axes, target, found = (Axis(0, 1), Axis(0, 1), Axis(-0.5, 2.5)), Axis(-0.5, 2), []
-    plan = PrivateTwoStagePlan(axes=axes, target=target, epsilon=10, delta=1e-6, n_pub=ROWS)
+    plan = TwoStagePlan(axes=axes, target=target, epsilon=10, delta=1e-6, n_pub=ROWS)
     for seed in range(50, 53):
         generator = np.random.default_rng(seed)
         x, test = picture().simulated(ROWS, generator), picture().simulated(2000, generator)
         rows = np.column_stack([x, bump(x) + generator.normal(0, 0.1, ROWS)])
-        made = plan.run(lambda rows=rows: iter([rows]), Randomness.of(seed))
+        made = release_two_stage(plan, lambda rows=rows: iter([rows]), Randomness.of(seed))
         found.append(((made.predict(test)[:, 0] - bump(test)) ** 2).mean() / bump(test).var())
     stated = picture().ERRORS["simulated, 1,000 rows"]["private"][3]
     assert np.mean(found) == pytest.approx(stated, abs=0.015)

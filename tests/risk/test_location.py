@@ -12,8 +12,7 @@ from scipy import stats
 
 import sfumato
 from sfumato.errors import RiskError
-from sfumato.methods.two_stage.published.inputs import make_inputs
-from sfumato.methods.two_stage.published.matching import match
+from sfumato.methods.two_stage import make_inputs, match
 from sfumato.risk.location import (
     blend_for,
     blended,

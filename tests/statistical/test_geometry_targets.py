@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.methods.cluster_geometry.measure import release_geometry
-from sfumato.methods.cluster_geometry.plan import GeometryPlan
+from sfumato.methods.cluster_geometry import GeometryPlan, release_geometry
 from sfumato.papers.kmeans_geometry.data import CLUSTERS, DISCRETE, PUBLIC_BOX, illustrative
 from sfumato.privacy.randomness import Randomness
 from sfumato.rows.box import Axis

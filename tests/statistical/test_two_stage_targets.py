@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.methods.two_stage.plan import PrivateTwoStagePlan
+from sfumato.methods.two_stage import TwoStagePlan, release_two_stage
 from sfumato.privacy.randomness import Randomness
 from sfumato.rows.box import Axis
 
@@ -83,7 +83,7 @@ def measure(case: Case, epsilon: float, seeds: int) -> np.ndarray:
     found = []
     for seed in range(seeds):
         train, test = case.split(np.random.default_rng(100 + seed))
-        plan = PrivateTwoStagePlan(
+        plan = TwoStagePlan(
             axes=case.axes,
             target=case.target,
             categorical=case.categorical,
@@ -91,7 +91,7 @@ def measure(case: Case, epsilon: float, seeds: int) -> np.ndarray:
             delta=1e-6,
             n_pub=len(train),
         )
-        release = plan.run(lambda rows=train: iter([rows]), Randomness.of(seed))
+        release = release_two_stage(plan, lambda rows=train: iter([rows]), Randomness.of(seed))
         left = test[:, -1] - release.predict(test[:, :-1])[:, 0]
         found.append((left**2).mean() / test[:, -1].var())
     return np.array(found)

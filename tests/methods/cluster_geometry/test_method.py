@@ -15,10 +15,11 @@ from scipy import stats
 import sfumato
 from sfumato import ClusterGeometry, Grid, Ledger, Schema
 from sfumato.errors import PlanError, SfumatoError, TableError
-from sfumato.methods.cluster_geometry.published import published_geometry
-from sfumato.methods.grid.histogram import GridPlan
+from sfumato.methods.cluster_geometry import Bounds, ClusterGeometryAsPublished, published_geometry
+from sfumato.privacy.exact import exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.rows.box import Axis
+from sfumato.rows.noisy_grid import GridPlan
 from sfumato.rows.settings import drawn_rows
 from sfumato.schema import Column
 
@@ -100,7 +101,7 @@ def test_rows_of_a_grid_stay_in_the_box(low, span, whole, rows, seed, epsilon):
 def test_the_published_form_is_an_exposure(table, tmp_path):
     book = Ledger(tmp_path / "ledger.db")
     book.open_table("places", epsilon=1, adjacency="add-remove")
-    method = ClusterGeometry(3, epsilon=1.6, columns=["x", "y", "visits"], form="published")
+    method = ClusterGeometry.as_published(3, epsilon=1.6, columns=["x", "y", "visits"])
     made = sfumato.release(table, method, ledger=book)
     assert "heuristic: no differential privacy" in made.guarantee.statement()
     assert made.guarantee.epsilon is None
@@ -110,68 +111,89 @@ def test_the_published_form_is_an_exposure(table, tmp_path):
     assert len(made.data) == 900
 
 
+def test_delta_is_pure_where_that_is_possible_and_shown_where_it_is_not():
+    four = ["x", "y", "visits", "extra"]
+    assert sfumato.plan(SCHEMA, ClusterGeometry(3, 1, columns=["x", "y", "town"])).delta == "0"
+    assert sfumato.plan(SCHEMA, ClusterGeometry(3, 1, delta="1e-6", columns=["x", "y", "town"])).delta == "0"
+    by_default, stated = (
+        sfumato.plan(SCHEMA, ClusterGeometry(3, 1, delta=delta, columns=four)) for delta in (None, "1e-9")
+    )
+    assert by_default == stated and exact(by_default.delta) == exact("1e-9")
+
+
+def test_each_form_has_its_own_fields():
+    made = ClusterGeometry.as_published(clusters=3, epsilon=1, reflection="fold", whole_numbers="unbiased")
+    assert isinstance(made, ClusterGeometryAsPublished) and (ClusterGeometry.formal, made.formal) == (True, False)
+    for cls, other in ((ClusterGeometry, "reflection"), (ClusterGeometry.as_published, "delta")):
+        with pytest.raises(TypeError, match=other):
+            cls(clusters=3, epsilon=1, **{other: "fold"})
+
+
+def refused(method, facts, message, table, tmp_path):
+    book = Ledger(tmp_path / "ledger.db")
+    book.open_table("places", epsilon=10, delta="1e-3", adjacency="add-remove")
+    with pytest.raises(SfumatoError, match=message):
+        sfumato.release(table, method(**({"clusters": 3, "epsilon": 1, "columns": ["x", "y"]} | facts)), ledger=book)
+    assert book.account("places").spent_epsilon == "0"
+    assert book.history() == ()
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"epsilon": None}, "needs an epsilon"),
+        ({"epsilon": None}, "epsilon"),
         ({"clusters": 0}, "clusters"),
         ({"clusters": 2.5}, "clusters"),
-        ({"form": "magic"}, "magic"),
         ({"columns": ["x", "shoe"]}, "shoe"),
         ({"columns": ["town"]}, "no ordered column"),
-        ({"columns": ["x", "y", "visits", "extra"]}, "delta"),
-        ({"columns": ["x", "town"], "form": "published"}, "without an order"),
-        ({"clusters": 2000, "form": "published"}, "2000"),
+        ({"columns": ["x", "y", "visits", "extra"], "delta": 0}, "delta"),
         ({"clusters": 20, "expected_rows": 10}, "clusters"),
         ({"level_share": 1.5}, "level_share"),
-        ({"reflection": "never", "form": "published"}, "never"),
         ({"epsilon": "1e-20"}, "epsilon must lie between"),
         ({"epsilon": "1e300"}, "epsilon must lie between"),
         ({"epsilon": 10**400}, "epsilon must be a finite number"),
-        ({"epsilon": "1e-20", "form": "published"}, "epsilon must lie between"),
         ({"delta": "1/1" + "0" * 400, "columns": ["x", "y", "visits", "extra"]}, "delta must lie between"),
         ({"expected_rows": 10**400}, "expected_rows"),
         ({"clusters": 10**6, "expected_rows": 10**7}, "clusters must be a whole number from 1 to 1,000"),
-        ({"clusters": 1, "form": "published"}, "at least 2 clusters"),
         ({"clusters": None}, "clusters must be a whole number"),
     ],
 )
 def test_bad_input_is_named_and_no_budget_is_spent(changes, message, table, tmp_path):
-    book = Ledger(tmp_path / "ledger.db")
-    book.open_table("places", epsilon=10, delta="1e-3", adjacency="add-remove")
-    facts = {"clusters": 3, "epsilon": 1, "columns": ["x", "y"]} | changes
-    with pytest.raises(SfumatoError, match=message):
-        sfumato.release(table, ClusterGeometry(**facts), ledger=book)
-    assert book.account("places").spent_epsilon == "0"
+    refused(ClusterGeometry, changes, message, table, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"columns": ["x", "town"]}, "without an order"),
+        ({"clusters": 2000}, "2000"),
+        ({"clusters": 1}, "at least 2 clusters"),
+        ({"reflection": "never"}, "never"),
+        ({"whole_numbers": "up"}, "up"),
+        ({"epsilon": None}, "epsilon"),
+        ({"epsilon": "1e-20"}, "epsilon must lie between"),
+    ],
+)
+def test_bad_input_of_the_published_form_is_named(changes, message, table, tmp_path):
+    refused(ClusterGeometry.as_published, changes, message, table, tmp_path)
 
 
 def test_all_wrong_types_are_named_at_once():
-    with pytest.raises(PlanError) as refused:
-        ClusterGeometry(
-            [3],
-            epsilon=[1],
-            delta={},
-            form=["private"],
-            columns=[[]],
-            target=["x"],
-            expected_rows="many",
-            level_share=[],
-            reflection=None,
-            rounding=3,
-        )
-    named = {problem.split()[0] for problem in refused.value.problems}
-    assert named == {
-        "clusters",
-        "epsilon",
-        "delta",
-        "form",
-        "columns",
-        "target",
-        "expected_rows",
-        "level_share",
-        "reflection",
-        "rounding",
+    formal = {
+        "clusters": [3],
+        "epsilon": [1],
+        "delta": {},
+        "columns": [[]],
+        "target": ["x"],
+        "expected_rows": "many",
+        "level_share": [],
     }
+    shared = {name: formal[name] for name in ("clusters", "epsilon", "columns", "target")}
+    published = shared | {"reflection": None, "whole_numbers": 3}
+    for method, wrong in ((ClusterGeometry, formal), (ClusterGeometry.as_published, published)):
+        with pytest.raises(PlanError) as caught:
+            method(**wrong)
+        assert {problem.split()[0] for problem in caught.value.problems} == set(wrong)
 
 
 @pytest.mark.parametrize("epsilon", ["1e-20", "1e-9", "1e7", "1e300", 10**400])
@@ -230,11 +252,11 @@ def test_bounds_that_cannot_be_computed_with_are_refused_in_the_plan(bounds, kin
 
 
 def test_the_published_form_shuffles_and_keeps_its_measures_to_itself(table):
-    method = ClusterGeometry(3, epsilon="1e6", columns=["x", "y"], form="published")
+    method = ClusterGeometry.as_published(3, epsilon="1e6", columns=["x", "y"])
     made = sfumato.release(table, method, seed=1)
     together = np.corrcoef(made.data["x"], people()["x"])[0, 1]
     assert abs(together) < 6 / np.sqrt(900), "row i of the release is not made from row i: six standard errors"
-    true = published_geometry(people()[["x", "y"]], 3, 1e6, [0, 0], [10, 10], None, np.random.default_rng(1))
+    true = published_geometry(people()[["x", "y"]], 3, 1e6, Bounds.of([0, 0], [10, 10]), np.random.default_rng(1))
     assert np.corrcoef(true.rows[:, 0], people()["x"])[0, 1] > 0.9
     assert made.statistics == {"clusters": 3}
     assert set(made.confidential) == {
@@ -251,7 +273,7 @@ def test_the_published_form_shuffles_and_keeps_its_measures_to_itself(table):
 def test_constant_and_infinite_values_are_named_before_anything_is_recorded(tmp_path):
     book = Ledger(tmp_path / "ledger.db")
     book.open_table("places", epsilon=1, adjacency="add-remove")
-    published = ClusterGeometry(2, 1, columns=["x", "y"], form="published")
+    published = ClusterGeometry.as_published(2, 1, columns=["x", "y"])
     wrong = [
         (people().assign(x=3.0), r"the same value"),
         (people(0), "0 rows"),
@@ -311,7 +333,7 @@ def test_the_audited_epsilon_of_the_published_form_is_above_its_claim(epsilon):
     wide[0], tall[0] = [-6.0, 0.0], [0.0, -6.0]
 
     def across(rows: np.ndarray, seed: int) -> bool:
-        made = published_geometry(rows, 2, epsilon, None, None, None, np.random.default_rng(seed)).rows
+        made = published_geometry(rows, 2, epsilon, None, np.random.default_rng(seed)).rows
         middle = [np.median(made[25 * i + 1 : 25 * i + 25], axis=0) for i in range(4)]
         return np.linalg.norm(middle[0] - middle[1]) < np.linalg.norm(middle[0] - middle[2])
 

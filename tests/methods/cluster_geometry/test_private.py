@@ -12,17 +12,16 @@ from scipy import stats
 
 from sfumato.errors import PlanError
 from sfumato.methods.cluster_geometry import kernel
-from sfumato.methods.cluster_geometry.draw import PrivateGeometry, Space
-from sfumato.methods.cluster_geometry.measure import _PlaneRun, release_geometry
-from sfumato.methods.cluster_geometry.passes import QuantisedRows
+from sfumato.methods.cluster_geometry.geometry import PrivateGeometry, Space
 from sfumato.methods.cluster_geometry.plan import GeometryPlan
 from sfumato.methods.cluster_geometry.plane import BINS
-from sfumato.methods.grid.histogram import GridPlan
+from sfumato.methods.cluster_geometry.run import QuantisedRows, _PlaneRun, release_geometry
 from sfumato.privacy.accounting.calibration import gaussian_mu
 from sfumato.privacy.accounting.lattice_gaussian import composed_delta, composed_sigmas, lattice_sigma
 from sfumato.privacy.exact import exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.rows.box import Axis
+from sfumato.rows.noisy_grid import GridPlan
 
 ALPHA = 1e-6
 UNIT_BOX = Axis(-1.0, 1.0)

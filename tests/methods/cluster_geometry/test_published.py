@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.cluster_geometry.published import (
+from sfumato.methods.cluster_geometry.published.algorithm import (
     LABEL,
     REFLECTIONS,
+    Bounds,
     PublishedGeometry,
     fold,
     in_balls,
@@ -23,7 +24,7 @@ from sfumato.methods.cluster_geometry.published import (
     round_randomly,
 )
 from sfumato.papers.kmeans_geometry.baselines import coordinate_noise, nonprivate_geometry
-from sfumato.papers.kmeans_geometry.data import CLUSTERS, DISCRETE, HIGH, LOW, illustrative
+from sfumato.papers.kmeans_geometry.data import BOUNDS, CLUSTERS, HIGH, LOW, illustrative
 from sfumato.papers.kmeans_geometry.sensitivity import ceiling, failures, flip, outlier
 from sfumato.papers.kmeans_geometry.simulation import recovered
 from sfumato.utility.clusters import aligned_ari, kmeans, standardiser, transfer_ari
@@ -43,7 +44,7 @@ FAILURES = {
 
 def run(epsilon: float, seed: int = 0, rows: np.ndarray = ROWS, **choices) -> PublishedGeometry:
     generator = np.random.default_rng([seed, round(1e6 * min(epsilon, 1e6))])
-    return published_geometry(rows, CLUSTERS, epsilon, LOW, HIGH, DISCRETE, generator, starts=3, **choices)
+    return published_geometry(rows, CLUSTERS, epsilon, BOUNDS, generator, starts=3, **choices)
 
 
 def simulated(epsilon: float, draws: int, reflection: str = "single") -> tuple[int, int]:
@@ -189,7 +190,7 @@ def test_every_step_is_as_printed():
 def test_a_seed_repeats_and_rows_are_aligned():
     first, second = run(1.6, 7), run(1.6, 7)
     assert (first.rows == second.rows).all() and not (first.rows == run(1.6, 8).rows).all()
-    near = nonprivate_geometry(ROWS, CLUSTERS, LOW, HIGH, DISCRETE, np.random.default_rng(1))
+    near = nonprivate_geometry(ROWS, CLUSTERS, BOUNDS, np.random.default_rng(1))
     assert near.noise_scale == 0 and (near.centroids == near.true_centroids).all() and near.clamped_share == 0
     assert np.corrcoef(ROWS[:, 0], near.rows[:, 0])[0, 1] > 0.9
 
@@ -198,8 +199,8 @@ def test_baselines_of_table_2():
     labels = kmeans(standardiser(ROWS)(ROWS), CLUSTERS, 0).labels
     found: dict[str, list[float]] = {"plain": [], "coordinate": []}
     for seed in range(25):
-        plain = nonprivate_geometry(ROWS, CLUSTERS, LOW, HIGH, DISCRETE, np.random.default_rng(seed), starts=3).rows
-        noisy = coordinate_noise(ROWS, CLUSTERS, 1.6, LOW, HIGH, DISCRETE, np.random.default_rng(seed), starts=3)
+        plain = nonprivate_geometry(ROWS, CLUSTERS, BOUNDS, np.random.default_rng(seed), starts=3).rows
+        noisy = coordinate_noise(ROWS, CLUSTERS, 1.6, BOUNDS, np.random.default_rng(seed), starts=3)
         found["plain"].append(aligned_ari(ROWS, plain, CLUSTERS, labels=labels))
         found["coordinate"].append(aligned_ari(ROWS, noisy, CLUSTERS, labels=labels))
         assert noisy[:, 0].min() >= LOW[0] and noisy[:, 0].max() <= HIGH[0] and (noisy[:, 1] % 1 == 0).all()
@@ -282,7 +283,14 @@ def test_bounds_and_whole_numbers_hold_in_every_row(shape, reflection, rounding,
     rows[0], rows[1] = 0, 9
     low, high = np.where(generator.random(d) < 0.3, -np.inf, -0.5), np.where(generator.random(d) < 0.3, np.inf, 9.5)
     made = published_geometry(
-        rows, 2, epsilon, low, high, discrete, generator, reflection=reflection, rounding=rounding, starts=1
+        rows,
+        2,
+        epsilon,
+        Bounds.of(low, high, discrete),
+        generator,
+        reflection=reflection,
+        whole_numbers=rounding,
+        starts=1,
     )
     assert made.rows.shape == rows.shape and np.isfinite(made.rows).all()
     assert (made.rows >= low).all() and (made.rows <= high).all()
@@ -292,28 +300,26 @@ def test_bounds_and_whole_numbers_hold_in_every_row(shape, reflection, rounding,
 @pytest.mark.parametrize(
     ("rows", "bounds", "problem"),
     [
-        ([[1.0, 2.0], [1.0, 3.0], [1.0, 4.0]], (None, None, None), "column 0: the same value"),
-        ([[1.0], [2.0], [3.0]], ([2.0], [5.0], None), "1 values outside"),
-        ([[1.0], [2.0], [3.0]], ([5.0], [2.0], None), "no room"),
-        ([[1.0], [2.0], [3.0]], ([0.2], [0.8], [True]), "no room"),
-        ([[1.0], [2.0], [3.0]], ([0.0, 1.0], None, None), "low: shape"),
-        ([[1.0], [1.0], [np.inf]], (None, None, None), "infinite"),
-        ([[1.0]], (None, None, None), "1 rows for 2 clusters"),
+        ([[1.0, 2.0], [1.0, 3.0], [1.0, 4.0]], None, "column 0: the same value"),
+        ([[1.0], [2.0], [3.0]], Bounds.of([2.0], [5.0]), "1 values outside"),
+        ([[1.0], [2.0], [3.0]], Bounds.of([5.0], [2.0]), "no room"),
+        ([[1.0], [2.0], [3.0]], Bounds.of([0.2], [0.8], [True]), "no room"),
+        ([[1.0], [2.0], [3.0]], Bounds.of([0.0, 1.0], [5.0]), "low: shape"),
+        ([[1.0], [1.0], [np.inf]], None, "infinite"),
+        ([[1.0]], None, "1 rows for 2 clusters"),
     ],
 )
 def test_bad_rows_are_named_errors(rows, bounds, problem):
     for method in (published_geometry, coordinate_noise):
         with pytest.raises(TableError, match=problem):
-            method(rows, 2, 1.0, *bounds, np.random.default_rng(1))
+            method(rows, 2, 1.0, bounds, np.random.default_rng(1))
 
 
 def test_all_problems_are_listed_at_once():
     with pytest.raises(PlanError) as caught:
-        published_geometry(
-            [[1.0], [2.0]], 2, 0, None, None, None, np.random.default_rng(1), reflection="twice", rounding="up"
-        )
+        published_geometry([[1.0], [2.0]], 2, 0, None, np.random.default_rng(1), reflection="twice", whole_numbers="up")
     assert len(caught.value.problems) == 3
     with pytest.raises(PlanError, match="clusters"):
-        published_geometry([[1.0], [2.0]], 1, 1, None, None, None, np.random.default_rng(1))
+        published_geometry([[1.0], [2.0]], 1, 1, None, np.random.default_rng(1))
     with pytest.raises(TableError, match="2 distinct rows for 3 clusters"):
-        published_geometry([[1.0], [2.0], [2.0]], 3, 1, None, None, None, np.random.default_rng(1))
+        published_geometry([[1.0], [2.0], [2.0]], 3, 1, None, np.random.default_rng(1))

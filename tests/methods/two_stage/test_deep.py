@@ -16,7 +16,7 @@ from sfumato.methods.two_stage.published import deep
 from sfumato.methods.two_stage.published.deep import fit_deep
 from sfumato.methods.two_stage.published.deep.diffusion import Diffusion, DiffusionSettings
 from sfumato.methods.two_stage.published.deep.gan import Gan, GanSettings, judged
-from sfumato.methods.two_stage.published.deep.training import Watch, energy_distance, train, training_bar
+from sfumato.methods.two_stage.published.deep.training import Watch, energy_distance, train
 from sfumato.methods.two_stage.published.inputs import make_inputs
 
 needs_jax = pytest.mark.skipif(
@@ -178,10 +178,8 @@ def test_training_stops_early_and_tells_its_progress():
     held, told = np.random.default_rng(1).normal(size=(200, 1)), []
     found = train(Drifting(), held, held, jax.random.PRNGKey(0), lambda *facts: told.append(facts))
     assert (found.best_epoch, found.epochs, found.stopped_early, float(found.params)) == (3, 7, True, 0.0)
-    assert [epoch for epoch, _, _ in told] == list(range(1, 8)) and all(most == 50 for _, most, _ in told)
-    assert told[2][2] == pytest.approx(found.distances[3])
-    with training_bar("training") as progress:
-        assert train(Drifting(), held, held[:0], jax.random.PRNGKey(0), progress).best_epoch == 50
+    assert told == [(epoch, 50) for epoch in range(1, 8)]
+    assert train(Drifting(), held, held[:0], jax.random.PRNGKey(0)).best_epoch == 50
 
 
 def test_energy_distance_knows_runaways():

@@ -9,10 +9,9 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from sfumato.errors import PlanError, RiskError, TableError
-from sfumato.methods.two_stage.published import matching as rules
-from sfumato.methods.two_stage.published.hybrid import LABEL, hybrid
+from sfumato.methods.two_stage.published import blending as rules
+from sfumato.methods.two_stage.published.blending import LABEL, MATCHINGS, hybrid, match
 from sfumato.methods.two_stage.published.inputs import make_inputs
-from sfumato.methods.two_stage.published.matching import MATCHINGS, match
 from sfumato.risk.location import blended
 
 TOLERANCE = 0.001

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.two_stage.plan import PrivateTwoStagePlan
-from sfumato.methods.two_stage.private import inputs as private_inputs
-from sfumato.methods.two_stage.private import kernel
-from sfumato.methods.two_stage.private import response as private_response
-from sfumato.methods.two_stage.private.features import Features
-from sfumato.methods.two_stage.private.inputs import Marginals, PrivateInputs
-from sfumato.methods.two_stage.private.measure import TwoStageRun
-from sfumato.methods.two_stage.private.response import Fit
+from sfumato.methods.two_stage import inputs as private_inputs
+from sfumato.methods.two_stage import kernel
+from sfumato.methods.two_stage import response as private_response
+from sfumato.methods.two_stage.inputs import Marginals, PrivateInputs
+from sfumato.methods.two_stage.plan import TwoStagePlan
+from sfumato.methods.two_stage.response import Features, Fit
+from sfumato.methods.two_stage.run import TwoStageRun, release_two_stage
 from sfumato.privacy.accounting.calibration import gaussian_mu
 from sfumato.privacy.accounting.lattice_gaussian import SMALLEST_SIGMA, composed_delta
 from sfumato.privacy.exact import exact
@@ -34,9 +33,9 @@ ADJACENCIES = ("add-remove", "replace")
 
 
 @functools.cache
-def plan_of(**facts) -> PrivateTwoStagePlan:
+def plan_of(**facts) -> TwoStagePlan:
     known = {"axes": AXES, "categorical": (2,), "target": UNIT_BOX, "epsilon": 1, "delta": 1e-6, "n_pub": 20_000}
-    return PrivateTwoStagePlan(**{**known, **facts})
+    return TwoStagePlan(**{**known, **facts})
 
 
 def table(rows: int, seed: int) -> np.ndarray:
@@ -49,7 +48,7 @@ def table(rows: int, seed: int) -> np.ndarray:
     return np.column_stack([first, second, level, np.clip(target, -1, 1)])
 
 
-def released(seed: int, plan: PrivateTwoStagePlan) -> tuple[Marginals, Fit, float]:
+def released(seed: int, plan: TwoStagePlan) -> tuple[Marginals, Fit, float]:
     """Random numbers in the place of the released ones: sensitivities must hold for all of them."""
     generator = np.random.default_rng(seed)
     noisy = np.concatenate([generator.exponential(size=len(edges) - 1) for edges in plan.edges])
@@ -218,7 +217,7 @@ def test_every_problem_is_named_at_once():
 
 def test_rows_of_another_width_are_refused():
     with pytest.raises(TableError, match="4 columns"):
-        PLAN.run(lambda: iter([np.zeros((5, 3))]), Randomness.of(1))
+        release_two_stage(PLAN, lambda: iter([np.zeros((5, 3))]), Randomness.of(1))
 
 
 def test_sums_do_not_depend_on_batches_or_order():
@@ -226,7 +225,9 @@ def test_sums_do_not_depend_on_batches_or_order():
     mixed = rows[np.random.default_rng(2).permutation(len(rows))]
     plan, found = plan_of(n_pub=600, epsilon=10), []
     for source, size in ((rows, 600), (mixed, 97), (mixed, 1)):
-        release = plan.run(lambda t=source, s=size: (t[i : i + s] for i in range(0, len(t), s)), Randomness.of(5))
+        release = release_two_stage(
+            plan, lambda t=source, s=size: (t[i : i + s] for i in range(0, len(t), s)), Randomness.of(5)
+        )
         found.append(release)
     for other in found[1:]:
         assert (other.fit.weights == found[0].fit.weights).all()
@@ -237,7 +238,7 @@ def test_sums_do_not_depend_on_batches_or_order():
 def test_a_row_with_a_missing_value_counts_nowhere():
     rows = table(500, 3)
     gaps = np.vstack([rows, [[np.nan, 0, 0, 0], [0, 0, 0, np.nan]]])
-    one, two = (plan_of(n_pub=500).run(lambda t=t: iter([t]), Randomness.of(1)) for t in (rows, gaps))
+    one, two = (release_two_stage(plan_of(n_pub=500), lambda t=t: iter([t]), Randomness.of(1)) for t in (rows, gaps))
     assert (one.fit.weights == two.fit.weights).all()
 
 
@@ -248,7 +249,7 @@ def test_tables_with_next_to_nothing_still_give_rows(rows, epsilon, axes):
     constant = np.full((rows, len(axes) + 1), 0.25)
     plan = plan_of(axes=axes, categorical=(2,) if len(axes) == 3 else (), epsilon=epsilon, n_pub=1000)
     for seed in range(2):
-        release = plan.run(lambda: iter([constant]), Randomness.of(seed))
+        release = release_two_stage(plan, lambda: iter([constant]), Randomness.of(seed))
         inputs, targets = release.draw(200, np.random.default_rng(seed))
         assert np.isfinite(inputs).all()
         assert (np.abs(targets) <= 1).all()
@@ -259,7 +260,9 @@ def test_tables_with_next_to_nothing_still_give_rows(rows, epsilon, axes):
 
 def test_much_data_gives_inputs_and_response_back():
     rows, test = table(30_000, 7), table(2000, 8)
-    release = plan_of(n_pub=30_000, epsilon=3).run(lambda: iter([rows[:20_000], rows[20_000:]]), Randomness.of(1))
+    release = release_two_stage(
+        plan_of(n_pub=30_000, epsilon=3), lambda: iter([rows[:20_000], rows[20_000:]]), Randomness.of(1)
+    )
     left = test[:, -1] - release.predict(test[:, :-1])[:, 0]
     assert left.var() < 0.1 * test[:, -1].var()
     inputs, targets = release.draw(20_000, np.random.default_rng(2))

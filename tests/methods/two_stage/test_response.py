@@ -7,15 +7,20 @@ import pytest
 
 from sfumato.errors import PlanError, TableError
 from sfumato.methods.two_stage.published.kernels import KERNELS, Kernel, wendland_power
-from sfumato.methods.two_stage.published.krr import Box, Standard, checked_grid, fit_exact, leave_one_out, solve
-from sfumato.methods.two_stage.published.nystrom import (
+from sfumato.methods.two_stage.published.response import SECOND_STAGES, fit_response
+from sfumato.methods.two_stage.published.ridge_solvers import (
+    Box,
+    Standard,
+    checked_grid,
     choose_landmarks,
     cross_validate,
+    fit_exact,
     fit_nystrom,
+    leave_one_out,
     moments_of,
+    solve,
     whitening,
 )
-from sfumato.methods.two_stage.published.response import SECOND_STAGES, fit_response
 
 
 def surface(inputs):
@@ -132,7 +137,7 @@ def test_all_rows_as_landmarks_give_the_exact_answer():
 
 def test_tiles_of_an_accelerator_equal_the_processor():
     pytest.importorskip("jax")
-    from sfumato.methods.two_stage.published.krr_jax import solve_in_tiles
+    from sfumato.methods.two_stage.published.ridge_solver_jax import solve_in_tiles
 
     rng = np.random.default_rng(6)
     rows, values = rng.random((101, 5)), rng.normal(size=(101, 2))

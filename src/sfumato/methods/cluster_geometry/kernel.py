@@ -168,25 +168,6 @@ def label_rows(rows: Any, mean: Any, factor: Any, centres: Any, labels: Any) -> 
 
 
 @compiled
-def count_cells(rows: Any, starts: Any, offsets: Any, low: Any, high: Any, per_width: Any, counts: Any) -> None:
-    """Count the cells of a grid with any edges: a guess as if they were even, then exact steps to the right cell."""
-    for i in range(rows.shape[0]):
-        place, known = 0, True
-        for j in range(rows.shape[1]):
-            first, cells = offsets[j], offsets[j + 1] - offsets[j]
-            known &= rows[i, j] == rows[i, j]
-            value = min(high[j], max(low[j], rows[i, j])) if known else low[j]
-            k = min(cells - 1, np.int64((value - low[j]) * per_width[j]))
-            while k > 0 and value < starts[first + k]:
-                k -= 1
-            while k < cells - 1 and value >= starts[first + k + 1]:
-                k += 1
-            place = place * cells + k
-        if known:
-            counts[place] += 1
-
-
-@compiled
 def fold_value(value: float, low: float, high: float) -> float:
     """Reflect a value at both bounds as often as it takes: it ends inside; one just outside stays near its bound."""
     if low <= value <= high:

@@ -1,9 +1,9 @@
-"""The private form of cluster geometry: noisy centres, shares and radii with a proof, from public facts and few passes.
+"""What cluster geometry would cost and need: noisy centres, shares and radii with a proof, from public facts alone.
 
-Up to three columns: all of epsilon goes into one noisy grid (:mod:`.grid`), and centres, shares and radii are those of
-rows drawn from it. In prototypes a split of .65 for the grid and .35 for radii came close; the one grid is simpler and
-costs one pass. Its coarseness is 5, not 10: with 10 the clusters of 400 rows at epsilon .5 fall between 20 cells or
-not, by the luck of the box (transfer ARI .64 to .96 over four boxes; with 5, .92 to .98).
+Up to three columns: all of epsilon goes into one noisy grid (:mod:`sfumato.rows.noisy_grid`), and centres, shares and
+radii are those of rows drawn from it. In prototypes a split of .65 for the grid and .35 for radii came close; the one
+grid is simpler and costs one pass. Its coarseness is 5, not 10: with 10 the clusters of 400 rows at epsilon .5 fall
+between 20 cells or not, by the luck of the box (transfer ARI .64 to .96 over four boxes; with 5, .92 to .98).
 
 More columns need delta > 0 and go through the noisy principal plane (:mod:`.plane`).
 
@@ -14,7 +14,7 @@ against .76 with a mean error of the correlations of .03 against .10; at epsilon
 Coarseness, the smallest side and the ellipsoids were chosen on the tables that these numbers come from: they flatter.
 
 Proof note. Every stage adds discrete Gaussian noise to a sum of integer vectors, one for each record, made from that
-record and from public or already released numbers (:mod:`.geometry_kernel`). In lattice units, L2, one record moves
+record and from public or already released numbers (:mod:`.kernel`). In lattice units, L2, one record moves
 
 - scales (unit STEPS^2): add-remove sqrt(1 + 5d/4), since a^2 + (a^2 - 1/2)^2 = a^4 + 1/4; replace sqrt(4d), since the
   count stays and (a - b)^2 (1 + (a + b)^2) <= 4;
@@ -26,32 +26,42 @@ record and from public or already released numbers (:mod:`.geometry_kernel`). In
 All sigmas exceed 2^16 units, so that the theorem on several vectors of
 :mod:`sfumato.privacy.accounting.lattice_gaussian` covers all stages at once: Gaussian DP, mu^2 adds up over the
 stages, converted to (epsilon, delta) once. QED
+
+Columns of levels, with a share s of epsilon for all m of them: the geometry is (epsilon (1 - s), delta)-DP. Given it,
+each record lies in one cluster, that of the nearest released centre, and in one cell of each table of cluster by level;
+these tables get discrete Laplace noise at epsilon s / m each. Costs add up, and rows are drawn from these alone. QED
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 from sfumato.errors import PlanError
 from sfumato.methods.cluster_geometry.kernel import LENGTH, UNIT
 from sfumato.methods.cluster_geometry.plane import BINS
-from sfumato.methods.grid.histogram import LARGEST_DIMENSION, GridPlan, cells_for
 from sfumato.privacy.accounting.calibration import gaussian_mu
-from sfumato.privacy.accounting.event import Part
+from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.lattice_gaussian import composed_sigmas
 from sfumato.privacy.accounting.sensitivity import (
     acute_sum_l2_squared,
+    histogram_l1,
     histogram_l2_squared,
     moments_l2_squared_quarters,
     sum_norm,
     whole_root,
 )
-from sfumato.privacy.exact import Number, exact
+from sfumato.privacy.exact import Number, exact, text
+from sfumato.privacy.noise import laplace_scale
 from sfumato.release.parameters import delta_problems, number_problems, shared_epsilon_problems
+from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
 from sfumato.rows.box import Adjacency, Axis, box_problems
-from sfumato.rows.settings import MOST_CLUSTERS
+from sfumato.rows.noisy_grid import LARGEST_DIMENSION, GridPlan, cells_for
+from sfumato.rows.settings import BYTES_PER_VALUE, MOST_CLUSTERS
+from sfumato.schema import Schema
+from sfumato.schema.column import Column
 
 SHARES = {"scales": 0.30, "products": 0.25, "plane": 0.25, "radii": 0.20}
 STEP_SHARES = {"scales": 0.15, "products": 0.20, "plane": 0.25, "sizes": 0.10, "steps": 0.10, "radii": 0.20}
@@ -64,6 +74,9 @@ SMALLEST_SIDE = 6
 """Breast cancer at epsilon 1: transfer ARI .60 with 6 cells a side, .49 with the 5 that the rule gives."""
 LARGEST_GEOMETRY_GRID = 1 << 16
 GRID_COARSENESS = 5.0
+GRID_ROWS = 20_000
+"""Rows drawn from a noisy grid to find its clusters: post-processing, so that the number is free."""
+BYTES_PER_DISTANCE = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,4 +197,96 @@ class GeometryPlan:
         return tuple(
             Part(stage=stage, cells=cell, sensitivity=unit, scale=sigma)
             for stage, cell, unit, sigma in zip(stages, cells, units, sigmas, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class PlannedRelease:
+    """A geometry and the levels of its clusters, planned on one schema from public facts alone."""
+
+    name: str
+    """Of the method."""
+    schema: Schema
+    ordered: tuple[Column, ...]
+    levels: tuple[Column, ...]
+    epsilon: Fraction
+    geometry: GeometryPlan
+    notes: tuple[str, ...]
+
+    @property
+    def level_epsilon(self) -> Fraction:
+        """What all columns of levels may cost together."""
+        return self.epsilon - exact(self.geometry.epsilon)
+
+    @property
+    def level_parts(self) -> tuple[Part, ...]:
+        """One noisy table of cluster by level for each column of levels."""
+        moved = histogram_l1(self.schema.adjacency)
+        return tuple(
+            Part(
+                stage=f"cluster x {c.name}",
+                cells=self.geometry.clusters * c.size,
+                sensitivity=moved,
+                scale=laplace_scale(self.level_epsilon / len(self.levels), moved),
+            )
+            for c in self.levels
+        )
+
+    def plan(self, rows: int | None, randomness: str) -> Plan:
+        """Return cost and needs."""
+        facts = event_facts(self.name, self.schema, randomness)
+        events = [
+            Event(
+                kind=self.geometry.kind,
+                epsilon=text(exact(self.geometry.epsilon)),
+                delta=text(exact(self.geometry.delta)),
+                parts=self.geometry.parts,
+                **facts,
+            )
+        ]
+        if self.levels:
+            events.append(
+                Event(kind="discrete-laplace", epsilon=text(self.level_epsilon), parts=self.level_parts, **facts)
+            )
+        stages = (*self._geometry_stages(), *self._level_stages())
+        count = rows if rows is not None else self.schema.rows
+        memory = self._memory(stages, count)
+        refuse_memory(memory, "the geometry and its rows", "ask for fewer rows, clusters or columns")
+        return Plan.for_(self.name, self.schema, stages, events, memory, rows=count, notes=self.notes)
+
+    def _memory(self, stages: tuple[Stage, ...], count: int | None) -> int:
+        """Return the bytes of the counts, of the drawn rows, and of the distances of points to every centre."""
+        values = sum(stage.cells for stage in stages) + (count or 0) * (len(self.ordered) + len(self.levels))
+        points = GRID_ROWS if self.geometry.by_grid else self.geometry.plane_side**2
+        return BYTES_PER_VALUE * values + BYTES_PER_DISTANCE * points * self.geometry.clusters * len(self.ordered)
+
+    def _geometry_stages(self) -> tuple[Stage, ...]:
+        whole, grid = self.epsilon, self.geometry.by_grid
+        cost = exact(self.geometry.epsilon)
+        shares = {} if grid else self.geometry.shares
+        return tuple(
+            Stage(
+                name=part.stage,
+                cells=part.cells,
+                noise="discrete laplace" if grid else "discrete gaussian, on a lattice",
+                scale=part.scale if grid else part.scale / part.sensitivity,
+                epsilon=text(cost) if grid else "joint",
+                share=text((cost / whole * exact(str(shares.get(part.stage, 1)))).limit_denominator(10**6)),
+            )
+            for part in self.geometry.parts
+        )
+
+    def _level_stages(self) -> tuple[Stage, ...]:
+        each = self.level_epsilon / len(self.levels) if self.levels else Fraction(0)
+        share = text((each / self.epsilon).limit_denominator(10**6))
+        return tuple(
+            Stage(
+                name=part.stage,
+                cells=part.cells,
+                noise="discrete laplace",
+                scale=part.scale,
+                epsilon=text(each),
+                share=share,
+            )
+            for part in self.level_parts
         )

@@ -1,6 +1,6 @@
 """More than three columns: a noisy grid in the noisy principal plane, and the clusters that it shows.
 
-Stages, each a sum of integer vectors over the records (proof note in :mod:`.private`):
+Stages, each a sum of integer vectors over the records (proof note in :mod:`.plan`):
 
 a. scales: (1, z, z^2 - 1/2) of the record scaled to [-1, 1], for noisy means and spreads;
 b. products: y y' of the standardised record, shrunk to norm R = .45 sqrt(d), for the two principal directions;
@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from sfumato.methods.cluster_geometry.draw import Space
+from sfumato.methods.cluster_geometry.geometry import Space
 from sfumato.rows.box import Array, Axis
 
 SPREADS = 3.5

@@ -1,213 +1,88 @@
-"""The private cluster geometry on a table: plan, passes over the rows, and rows drawn from what was measured.
+"""Running a planned cluster geometry over the rows: the only place where true sums and noise meet.
 
-Proof note. The geometry of the ordered columns is (epsilon (1 - s), delta)-DP (:mod:`.private`). Given it, each record
-lies in one cluster, that of the nearest released centre, and in one cell of each table of cluster by level; the tables
-of all m columns of levels get discrete Laplace noise at epsilon s / m each. Costs add up. Rows are drawn from these
-alone.
+Passes are integer sums by several workers over rows in small lattice steps, kept where they fit. Sums of integers do
+not depend on the order, so that workers and batches cannot change a result. Whether the rows are kept or read again for
+each pass depends on their number; it changes the time, not the sums. Proof note: :mod:`.plan`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods.cluster_geometry.draw import PrivateGeometry
-from sfumato.methods.cluster_geometry.measure import GRID_ROWS, release_geometry
-from sfumato.methods.cluster_geometry.plan import GeometryPlan
-from sfumato.privacy.accounting.event import Event, Part
-from sfumato.privacy.accounting.sensitivity import histogram_l1
-from sfumato.privacy.exact import exact, text
-from sfumato.privacy.noise import add_laplace_scale, laplace_scale
+from sfumato.methods.cluster_geometry import kernel
+from sfumato.methods.cluster_geometry import plane as plane_stage
+from sfumato.methods.cluster_geometry.geometry import PrivateGeometry, Space
+from sfumato.methods.cluster_geometry.plan import GRID_ROWS, GeometryPlan, PlannedRelease
+from sfumato.methods.cluster_geometry.plane import BINS, PRODUCT_NORM, STEP_NORM, Plane
+from sfumato.privacy.accounting.event import Part
+from sfumato.privacy.noise import add_gaussian, add_laplace_scale
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Output
-from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
-from sfumato.rows.axes import axis_of, batches, has_axis, matrix, released
+from sfumato.release.plan import Plan
+from sfumato.rows.axes import batches, matrix, released
+from sfumato.rows.box import Array, Rows
 from sfumato.rows.draw import sample_values
-from sfumato.rows.settings import BYTES_PER_VALUE, drawn_rows, expected, one_row_per_person
+from sfumato.rows.noisy_grid import NoisyGrid
+from sfumato.rows.settings import drawn_rows
 from sfumato.rows.tree import draw_given, project
 from sfumato.rows.values import Values, draw_values, rows_table
-from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.rows import stream_values
 
 if TYPE_CHECKING:
-    from sfumato.methods.cluster_geometry.method import ClusterGeometry
     from sfumato.table import Table
 
-BYTES_PER_DISTANCE = 16
+Steps = NDArray[np.int16]
+Sums = tuple[NDArray[np.int64], ...]
+MOST_KEPT = 1 << 29
+"""Bytes of quantised rows that are kept between passes; two bytes a value."""
+WORKERS = min(4, os.cpu_count() or 1)
+WAITING = 2 * WORKERS
 
 
-@dataclass(frozen=True)
-class PrivateRelease:
-    """One private geometry, planned on one schema."""
+def run_release(planned: PlannedRelease, table: Table, plan: Plan, randomness: Randomness) -> Output:
+    """Measure the geometry in a few passes, the levels in one more, and draw rows."""
+    geometry = release_geometry(planned.geometry, lambda: batches(table, planned.ordered), randomness)
+    tables = _level_shares(planned, table, geometry, randomness)
+    count = drawn_rows(plan, geometry.total, len(planned.ordered) + len(planned.levels))
+    generator = randomness.generator
 
-    method: ClusterGeometry
-    schema: Schema
-    ordered: tuple[Column, ...]
-    levels: tuple[Column, ...]
-    geometry: GeometryPlan
-    notes: tuple[str, ...]
+    def draw(wanted: int) -> Values:
+        rows, labels = geometry.draw(wanted, generator)
+        found = released(planned.ordered, rows)
+        for column, shares in zip(planned.levels, tables, strict=True):
+            found[column.name] = draw_values(column, draw_given(shares, labels, generator), generator)
+        return found
 
-    @classmethod
-    def of(
-        cls,
-        method: ClusterGeometry,
-        schema: Schema,
-        columns: tuple[Column, ...],
-        rows: int | None,
-    ) -> PrivateRelease:
-        """Return the release, from public facts alone."""
-        sound_rows(rows)
-        one_row_per_person(schema, method.name)
-        ordered = tuple(column for column in columns if has_axis(column))
-        levels = tuple(column for column in columns if not has_axis(column))
-        share = exact(method.level_share) if levels else Fraction(0)
-        size, notes = expected(schema, method.expected_rows, rows)
-        plan = GeometryPlan(
-            axes=tuple(axis_of(column) for column in ordered),
-            clusters=method.clusters,
-            epsilon=exact(method.epsilon or 0) * (1 - share),
-            delta=_delta(method, ordered),
-            n_pub=size,
-            adjacency=schema.adjacency,
-        )
-        return cls(method, schema, ordered, levels, plan, notes)
-
-    @property
-    def level_epsilon(self) -> Fraction:
-        """What all columns of levels may cost together."""
-        return exact(self.method.epsilon or 0) - exact(self.geometry.epsilon)
-
-    @property
-    def level_parts(self) -> tuple[Part, ...]:
-        """One noisy table of cluster by level for each column of levels."""
-        moved = histogram_l1(self.schema.adjacency)
-        return tuple(
-            Part(
-                stage=f"cluster x {c.name}",
-                cells=self.method.clusters * c.size,
-                sensitivity=moved,
-                scale=laplace_scale(self.level_epsilon / len(self.levels), moved),
-            )
-            for c in self.levels
-        )
-
-    def plan(self, rows: int | None, randomness: str) -> Plan:
-        """Return cost and needs."""
-        facts = event_facts(self.method.name, self.schema, randomness)
-        events = [
-            Event(
-                kind=self.geometry.kind,
-                epsilon=text(exact(self.geometry.epsilon)),
-                delta=text(exact(self.geometry.delta)),
-                parts=self.geometry.parts,
-                **facts,
-            )
-        ]
-        if self.levels:
-            events.append(
-                Event(kind="discrete-laplace", epsilon=text(self.level_epsilon), parts=self.level_parts, **facts)
-            )
-        stages = (*self._geometry_stages(), *self._level_stages())
-        count = rows if rows is not None else self.schema.rows
-        memory = self._memory(stages, count)
-        refuse_memory(memory, "the geometry and its rows", "ask for fewer rows, clusters or columns")
-        return Plan(
-            method=self.method.name,
-            table=self.schema.name,
-            adjacency=self.schema.adjacency,
-            unit=unit_of(self.schema),
-            epsilon=text(exact(self.method.epsilon or 0)),
-            delta=text(exact(self.geometry.delta)),
-            stages=stages,
-            events=tuple(events),
-            cells=sum(stage.cells for stage in stages),
-            memory_bytes=memory,
-            rows=count,
-            notes=self.notes,
-        )
-
-    def _memory(self, stages: tuple[Stage, ...], count: int | None) -> int:
-        """Return the bytes of the counts, of the drawn rows, and of the distances of points to every centre."""
-        values = sum(stage.cells for stage in stages) + (count or 0) * (len(self.ordered) + len(self.levels))
-        points = GRID_ROWS if self.geometry.by_grid else self.geometry.plane_side**2
-        return BYTES_PER_VALUE * values + BYTES_PER_DISTANCE * points * self.method.clusters * len(self.ordered)
-
-    def _geometry_stages(self) -> tuple[Stage, ...]:
-        whole, grid = exact(self.method.epsilon or 0), self.geometry.by_grid
-        cost = exact(self.geometry.epsilon)
-        shares = {} if grid else self.geometry.shares
-        return tuple(
-            Stage(
-                name=part.stage,
-                cells=part.cells,
-                noise="discrete laplace" if grid else "discrete gaussian, on a lattice",
-                scale=part.scale if grid else part.scale / part.sensitivity,
-                epsilon=text(cost) if grid else "joint",
-                share=text((cost / whole * exact(str(shares.get(part.stage, 1)))).limit_denominator(10**6)),
-            )
-            for part in self.geometry.parts
-        )
-
-    def _level_stages(self) -> tuple[Stage, ...]:
-        each = self.level_epsilon / len(self.levels) if self.levels else Fraction(0)
-        share = text((each / exact(self.method.epsilon or 1)).limit_denominator(10**6))
-        return tuple(
-            Stage(
-                name=part.stage,
-                cells=part.cells,
-                noise="discrete laplace",
-                scale=part.scale,
-                epsilon=text(each),
-                share=share,
-            )
-            for part in self.level_parts
-        )
-
-    def run(self, table: Table, plan: Plan, randomness: Randomness) -> Output:
-        """Measure the geometry in a few passes, the levels in one more, and draw rows."""
-        geometry = release_geometry(self.geometry, lambda: batches(table, self.ordered), randomness)
-        tables = self._levels(table, geometry, randomness)
-        count = drawn_rows(plan, geometry.total, len(self.ordered) + len(self.levels))
-        generator = randomness.generator
-
-        def draw(wanted: int) -> Values:
-            rows, labels = geometry.draw(wanted, generator)
-            found = released(self.ordered, rows)
-            for column, shares in zip(self.levels, tables, strict=True):
-                found[column.name] = draw_values(column, draw_given(shares, labels, generator), generator)
-            return found
-
-        sampled = sample_values(self.schema, draw, count, generator)
-        statistics = _statistics(geometry, self.ordered) | sampled.statistics
-        made = {("synthetic",): rows_table(self.schema, sampled.values)}
-        return Output(made, single=True, statistics=statistics, notes=sampled.notes)
-
-    def _levels(self, table: Table, geometry: PrivateGeometry, randomness: Randomness) -> list[NDArray[np.float64]]:
-        """Return the noisy shares of levels in each cluster."""
-        if not self.levels:
-            return []
-        counts = [np.zeros((self.method.clusters, column.size), np.int64) for column in self.levels]
-        for values in stream_values(table, [column.name for column in (*self.ordered, *self.levels)]):
-            labels = geometry.assign(matrix(values, self.ordered))
-            for found, column in zip(counts, self.levels, strict=True):
-                np.add.at(found, (labels, values[column.name]), 1)
-        noisy = [
-            add_laplace_scale(found, part.scale, randomness)
-            for found, part in zip(counts, self.level_parts, strict=True)
-        ]
-        return [_shares(found) for found in noisy]
+    sampled = sample_values(planned.schema, draw, count, generator)
+    statistics = _statistics(geometry, planned.ordered) | sampled.statistics
+    made = {("synthetic",): rows_table(planned.schema, sampled.values)}
+    return Output(made, single=True, statistics=statistics, notes=sampled.notes)
 
 
-def _delta(method: ClusterGeometry, ordered: tuple[Column, ...]) -> Fraction:
-    """Return delta; one grid of up to three columns is pure and needs none."""
-    from sfumato.methods.grid.histogram import LARGEST_DIMENSION
-
-    return Fraction(0) if len(ordered) <= LARGEST_DIMENSION else exact(method.delta, "delta")
+def _level_shares(
+    planned: PlannedRelease, table: Table, geometry: PrivateGeometry, randomness: Randomness
+) -> list[NDArray[np.float64]]:
+    """Return the noisy shares of levels in each cluster."""
+    if not planned.levels:
+        return []
+    counts = [np.zeros((planned.geometry.clusters, column.size), np.int64) for column in planned.levels]
+    for values in stream_values(table, [column.name for column in (*planned.ordered, *planned.levels)]):
+        labels = geometry.assign(matrix(values, planned.ordered))
+        for found, column in zip(counts, planned.levels, strict=True):
+            np.add.at(found, (labels, values[column.name]), 1)
+    noisy = [
+        add_laplace_scale(found, part.scale, randomness)
+        for found, part in zip(counts, planned.level_parts, strict=True)
+    ]
+    return [_shares(found) for found in noisy]
 
 
 def _shares(noisy: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -226,3 +101,157 @@ def _statistics(geometry: PrivateGeometry, ordered: tuple[Column, ...]) -> dict[
         "centres": np.round(geometry.centres, 6).tolist(),
         "shares_of_clusters": np.round(geometry.shares, 6).tolist(),
     }
+
+
+@dataclass(eq=False)
+class QuantisedRows:
+    """The private rows in lattice steps of the box, batch by batch."""
+
+    rows: Rows
+    box: Space
+    most_kept: int = MOST_KEPT
+    _kept: list[Steps] | None = field(default=None, init=False, repr=False)
+
+    def batches(self) -> Iterator[Steps]:
+        """Yield all batches: from memory after the first pass where they fit, else from the source again."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept: list[Steps] | None = []
+        size = 0
+        for batch in self.rows():
+            steps = self.box.quantised(batch)
+            size += steps.nbytes
+            if size > self.most_kept:
+                kept = None
+            if kept is not None:
+                kept.append(steps)
+            yield steps
+        self._kept = kept
+
+    def sums(self, kernel: Callable[..., None], facts: tuple[Any, ...], *shapes: tuple[int, ...]) -> Sums:
+        """Run a compiled loop over all batches and return the integer arrays that it adds to."""
+        free = [tuple(np.zeros(shape, np.int64) for shape in shapes) for _ in range(WAITING)]
+        arrays = list(free)
+        running: list[tuple[Future[None], Sums]] = []
+        with ThreadPoolExecutor(WORKERS) as pool:
+            for batch in self.batches():
+                if not free:
+                    done, returned = running.pop(0)
+                    done.result()
+                    free.append(returned)
+                own = free.pop()
+                running.append((pool.submit(kernel, batch, *facts, *own), own))
+            for done, _ in running:
+                done.result()
+        return tuple(np.add.reduce(each) for each in zip(*arrays, strict=True))
+
+
+def release_geometry(plan: GeometryPlan, rows: Rows, randomness: Randomness) -> PrivateGeometry:
+    """Return the private geometry of a table, at the cost of the plan.
+
+    ``rows`` returns a fresh iterator over batches (batch by columns) for every pass: one pass for up to three columns,
+    four to seven otherwise, from memory where the rows in lattice steps fit (:class:`QuantisedRows`).
+    """
+    if plan.by_grid:
+        return geometry_of_grid(plan, plan.grid.release(rows(), randomness), randomness)
+    box = Space(plan.axes, np.zeros(len(plan.axes)), np.ones(len(plan.axes)))
+    return _PlaneRun(plan, QuantisedRows(rows, box), randomness).run()
+
+
+def geometry_of_grid(plan: GeometryPlan, grid: NoisyGrid, randomness: Randomness) -> PrivateGeometry:
+    """Return centres, shares and radii of rows drawn from a noisy grid: post-processing."""
+    drawn = grid.draw(GRID_ROWS, randomness.generator, grid.above_noise(fewest=2 * plan.clusters))
+    space = _even_space(plan, drawn)
+    scaled = space.scaled(drawn)
+    centres = plane_stage.weighted_centres(scaled, np.ones(len(scaled)), plan.clusters, randomness.generator)
+    edges, counts = _radial_counts(scaled, centres)
+    within = plane_stage.within_clusters(scaled.T @ scaled / len(scaled), centres, counts.sum(axis=1) / len(scaled))
+    histogram = counts * (grid.total / len(drawn))
+    return PrivateGeometry(space, centres, edges, histogram, plane_stage.ellipsoid(within), plan.parts)
+
+
+def _radial_counts(scaled: Array, centres: Array) -> tuple[Array, Array]:
+    """Return radial bins up to the farthest row of each cluster, and the rows in each."""
+    gaps = ((scaled[:, None, :] - centres) ** 2).sum(axis=2)
+    labels, radii = gaps.argmin(axis=1), np.sqrt(gaps.min(axis=1))
+    ends = np.array([radii[labels == k].max(initial=1e-9) for k in range(len(centres))])
+    bins = np.minimum((radii / ends[labels] * BINS).astype(np.int64), BINS - 1)
+    counts = np.bincount(labels * BINS + bins, minlength=len(centres) * BINS).reshape(len(centres), BINS)
+    edges = (ends[:, None] * np.linspace(0, 1, BINS + 1)).astype(np.float64)
+    return edges, counts.astype(np.float64)
+
+
+def _even_space(plan: GeometryPlan, drawn: Array) -> Space:
+    """Return the space of the drawn rows' own spreads, scaled so that the whole box fits and nothing is clipped."""
+    box = Space(plan.axes, np.zeros(len(plan.axes)), np.ones(len(plan.axes)))
+    scaled = box.scaled(drawn)
+    mean, spread = scaled.mean(axis=0), np.maximum(scaled.std(axis=0), plane_stage.SHORTEST_SPREAD)
+    return Space(plan.axes, mean, 1 / (spread * ((1 + np.abs(mean)) / spread).max()))
+
+
+@dataclass(frozen=True, eq=False)
+class _PlaneRun:
+    plan: GeometryPlan
+    rows: QuantisedRows
+    randomness: Randomness
+
+    def _part(self, stage: str) -> Part:
+        return next(part for part in self.plan.parts if part.stage == stage)
+
+    def _noisy(self, stage: str, sums: NDArray[np.int64], unit: int) -> Array:
+        """Add the stage's noise to true sums and return them as real numbers."""
+        return add_gaussian(sums, self._part(stage).scale, self.randomness) / unit
+
+    def run(self) -> PrivateGeometry:
+        """Go through the stages."""
+        plan, generator = self.plan, self.randomness.generator
+        space, total = self._space()
+        moments = self._moments(space, total)
+        plane = Plane.of(moments)
+        table = self._table(space, plane)
+        flat = plane_stage.weighted_centres(plane.middles(len(table)), table.ravel(), plan.clusters, generator)
+        centres = flat @ plane.directions.T
+        for step in range(1, plan.rounds + 1):
+            centres = self._stepped(space, centres, step)
+        return self._radii(space, moments, centres, plane, table)
+
+    def _space(self) -> tuple[Space, float]:
+        axes = self.plan.axes
+        (sums,) = self.rows.sums(kernel.sum_scales, (), (1 + 2 * len(axes),))
+        return plane_stage.noisy_space(axes, self._noisy("scales", sums, kernel.UNIT))
+
+    def _moments(self, space: Space, total: float) -> Array:
+        columns = len(space.axes)
+        longest = PRODUCT_NORM * np.sqrt(columns)
+        facts = (space.mean, space.factor, longest)
+        (sums,) = self.rows.sums(kernel.sum_products, facts, (columns * (columns + 1) // 2,))
+        noisy = self._noisy("products", sums, kernel.UNIT) * longest**2
+        return plane_stage.full_matrix(noisy / total, columns)
+
+    def _table(self, space: Space, plane: Plane) -> Array:
+        side = self.plan.plane_side
+        facts = (space.mean, space.factor, *plane.facts(side))
+        (counts,) = self.rows.sums(kernel.count_plane, facts, (side, side))
+        noisy = self._noisy("plane", counts * kernel.LENGTH, kernel.LENGTH)
+        return project(noisy, max(float(noisy.sum()), 1.0))
+
+    def _stepped(self, space: Space, centres: Array, step: int) -> Array:
+        longest = STEP_NORM * np.sqrt(centres.shape[1])
+        facts = (space.mean, space.factor, centres, longest)
+        counts, sums = self.rows.sums(kernel.sum_steps, facts, (len(centres),), centres.shape)
+        sizes = self._noisy(f"sizes {step}", counts * kernel.LENGTH, kernel.LENGTH)
+        steps = self._noisy(f"steps {step}", sums, kernel.LENGTH) * longest
+        deviation = self._part(f"sizes {step}").scale / kernel.LENGTH
+        return plane_stage.stepped(centres, sizes, steps, deviation)
+
+    def _radii(self, space: Space, moments: Array, centres: Array, plane: Plane, table: Array) -> PrivateGeometry:
+        shares = plane_stage.plane_shares(plane, table, centres)
+        within = plane_stage.within_clusters(moments, centres, shares)
+        width = plane_stage.radial_width(within, float(np.trace(moments)))
+        facts = (space.mean, space.factor, centres, 1 / width)
+        (counts,) = self.rows.sums(kernel.count_radii, facts, (len(centres), BINS))
+        noisy = self._noisy("radii", counts * kernel.LENGTH, kernel.LENGTH)
+        histogram = project(noisy, max(float(noisy.sum()), 1.0))
+        edges = np.tile((width * np.arange(BINS + 1)).astype(np.float64), (len(centres), 1))
+        return PrivateGeometry(space, centres, edges, histogram, plane_stage.ellipsoid(within), self.plan.parts)

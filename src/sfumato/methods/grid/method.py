@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from sfumato.methods.grid.histogram import GridPlan
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.randomness import Randomness
@@ -15,6 +14,7 @@ from sfumato.release.parameters import epsilon_problems, number_problems, pure_d
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, sound_rows
 from sfumato.rows.axes import axis_of, batches, chosen, has_axis, released
 from sfumato.rows.draw import sample_values
+from sfumato.rows.noisy_grid import GridPlan
 from sfumato.rows.rules.refuse import refuse_impossible_rules
 from sfumato.rows.settings import MOST_EXPECTED, drawn_rows, expected, one_row_per_person
 from sfumato.rows.values import rows_table
@@ -35,7 +35,7 @@ class Grid:
     times epsilon: more rows or more budget buy finer cells. A wrong guess costs accuracy, never privacy.
     The noise is pure: ``delta`` is 0.
 
-    Proof: :mod:`sfumato.methods.grid.histogram`.
+    Proof: :mod:`sfumato.rows.noisy_grid`.
     """
 
     columns: Sequence[str]

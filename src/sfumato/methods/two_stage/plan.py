@@ -1,7 +1,7 @@
-"""The private form of two-stage synthesis: noisy inputs, free features, a noisy response; planned from public facts.
+"""What two-stage synthesis would cost and need: noisy inputs, free features, a noisy response, from public facts alone.
 
 Proof note. Every stage adds discrete Gaussian noise to a sum of integer vectors, one for each record, made from that
-record and from public or already released numbers (:mod:`.two_stage_kernel`). In lattice units, L2, one record moves
+record and from public or already released numbers (:mod:`.kernel`). In lattice units, L2, one record moves
 
 - inputs: one count of 2^24 in each of d histograms: sqrt(d); replace sqrt(2d); target: the same with d = 1;
 - correlation (unit STEPS^2): the products of every two of d steps w with |w| <= STEPS. Their squares sum to
@@ -25,17 +25,20 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sfumato.errors import PlanError
-from sfumato.methods.two_stage.private.inputs import bins_for
-from sfumato.methods.two_stage.private.kernel import LENGTH, UNIT
-from sfumato.methods.two_stage.private.measure import PrivateTwoStage, TwoStageRun
+from sfumato.methods.two_stage.inputs import bins_for
+from sfumato.methods.two_stage.kernel import LENGTH, UNIT
 from sfumato.privacy.accounting.calibration import gaussian_mu
-from sfumato.privacy.accounting.event import Part
+from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.lattice_gaussian import composed_sigmas
 from sfumato.privacy.accounting.sensitivity import acute_sum_l2_squared, histogram_l2_squared, sum_norm
-from sfumato.privacy.exact import Number, exact
-from sfumato.privacy.randomness import Randomness
+from sfumato.privacy.exact import Number, exact, text
 from sfumato.release.parameters import delta_problems, shared_epsilon_problems
-from sfumato.rows.box import Adjacency, Array, Axis, Rows, box_problems
+from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
+from sfumato.rows.box import Adjacency, Array, Axis, box_problems
+from sfumato.rows.rules.refuse import refuse_impossible_rules
+from sfumato.rows.settings import BYTES_PER_VALUE
+from sfumato.schema import Schema
+from sfumato.schema.column import Column
 
 WEAK_SHARES = {"inputs": 0.2, "correlation": 0.2, "response": 0.6}
 STRONG_SHARES = {"inputs": 0.1, "correlation": 0.1, "response": 0.8}
@@ -44,6 +47,8 @@ TARGET_SHARE, SPREAD_SHARE, GRAM_SHARE = 0.08, 0.04, 0.3
 """Shares of the response; two passes over the residuals halve what is left."""
 STRONG = 5000
 """n_pub * epsilon from which a noisy Gram matrix pays: below it, that of synthetic rows is nearer to the truth."""
+SYNTHETIC_ROWS = 6000
+"""Rows drawn to find the features: post-processing, so that the number is free."""
 MOST_POINTS = 4000
 """Numbers that may stand for one row: the features are directions of all of them, at a cost of their third power."""
 RANKS = {0: 30, 20_000: 60}
@@ -52,13 +57,13 @@ RANKS = {0: 30, 20_000: 60}
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivateTwoStagePlan:
-    """A private two-stage release, planned from public facts alone: the same facts always give the same plan.
+class TwoStagePlan:
+    """The stages of a release, planned from public facts alone: the same facts always give the same plan.
 
     Rows come as one array, inputs first and the target last. A column named in ``categorical`` (by position) holds
     codes of levels and has whole bounds.
 
-    >>> plan = PrivateTwoStagePlan(axes=(Axis(0, 1),) * 3, target=Axis(0, 9), epsilon=1, delta=1e-6, n_pub=10_000)
+    >>> plan = TwoStagePlan(axes=(Axis(0, 1),) * 3, target=Axis(0, 9), epsilon=1, delta=1e-6, n_pub=10_000)
     >>> [part.stage for part in plan.parts]
     ['inputs', 'correlation', 'target', 'gram', 'first', 'spread', 'second']
     """
@@ -189,13 +194,45 @@ class PrivateTwoStagePlan:
             for stage, cell, unit, sigma in zip(stages, cells, units, sigmas, strict=True)
         )
 
-    def run(self, rows: Rows, randomness: Randomness) -> PrivateTwoStage:
-        """Return the private release of a table, at the cost of the plan.
 
-        ``rows`` returns a fresh iterator over batches (inputs, then the target) for each of five passes. No batch is
-        kept; a row with a value that is not a number counts nowhere.
-        """
-        return TwoStageRun(self, rows, randomness).run()
+@dataclass(frozen=True)
+class PlannedRelease:
+    """A two-stage release, planned on one schema from public facts alone."""
+
+    name: str
+    """Of the method."""
+    schema: Schema
+    columns: tuple[Column, ...]
+    """Inputs, numeric ones first, then the target."""
+    stages: TwoStagePlan
+    notes: tuple[str, ...]
+
+    def plan(self, rows: int | None, randomness: str) -> Plan:
+        """Return cost and needs."""
+        refuse_impossible_rules(self.schema, tuple(column.name for column in self.columns))
+        cost = {"epsilon": text(exact(self.stages.epsilon)), "delta": text(exact(self.stages.delta))}
+        event = Event(
+            kind=self.stages.kind,
+            parts=self.stages.parts,
+            epsilon=cost["epsilon"],
+            delta=cost["delta"],
+            **event_facts(self.name, self.schema, randomness),
+        )
+        stages = tuple(
+            Stage(
+                name=part.stage,
+                cells=part.cells,
+                noise="discrete gaussian, on a lattice",
+                epsilon="joint",
+                scale=part.scale / part.sensitivity,
+                share=f"{self.stages.shares[part.stage]:.6f}",
+            )
+            for part in self.stages.parts
+        )
+        count = rows if rows is not None else self.schema.rows
+        memory = BYTES_PER_VALUE * ((count or 1) * len(self.columns) + SYNTHETIC_ROWS * self.stages.points)
+        refuse_memory(memory, "the rows", "ask for fewer rows, or leave out columns of many levels")
+        return Plan.for_(self.name, self.schema, stages, (event,), memory, rows=count, notes=self.notes)
 
 
 def _root(square: int, parts: int = 1) -> int:

@@ -1,136 +1,201 @@
-"""The private two-stage form on a table: plan, passes over the rows, and rows drawn from what was measured.
+"""Running a planned two-stage release over the rows: the only place where true sums and noise meet.
 
 Proof note: :mod:`sfumato.methods.two_stage.plan`. Levels enter as codes; rows are drawn from released numbers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.errors import PlanError
-from sfumato.methods.pseudo_posterior.published.sequential import into_domain
-from sfumato.methods.two_stage.plan import PrivateTwoStagePlan
-from sfumato.methods.two_stage.private.measure import SYNTHETIC_ROWS
-from sfumato.methods.two_stage.published.run import Layout
-from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.exact import exact, text
+from sfumato.errors import TableError
+from sfumato.methods.two_stage import inputs as inputs_stage
+from sfumato.methods.two_stage import response as response_stage
+from sfumato.methods.two_stage.inputs import Marginals, PrivateInputs
+from sfumato.methods.two_stage.kernel import LENGTH
+from sfumato.methods.two_stage.plan import SYNTHETIC_ROWS, PlannedRelease, TwoStagePlan
+from sfumato.methods.two_stage.response import CHUNK, Features, Fit
+from sfumato.privacy.accounting.event import Part
+from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Output
-from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
+from sfumato.release.plan import Plan
 from sfumato.rows.axes import batches
-from sfumato.rows.box import Axis
+from sfumato.rows.box import Array, Rows
+from sfumato.rows.domain import into_domain
 from sfumato.rows.draw import sample_values
 from sfumato.rows.released import released_values
-from sfumato.rows.rules.refuse import refuse_impossible_rules
-from sfumato.rows.settings import BYTES_PER_VALUE, drawn_rows, expected, one_row_per_person
+from sfumato.rows.settings import drawn_rows
 from sfumato.rows.values import Values, rows_table
-from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
 if TYPE_CHECKING:
-    from sfumato.methods.two_stage.method import TwoStage
     from sfumato.table import Table
 
-
-@dataclass(frozen=True)
-class PrivateRelease:
-    """One private two-stage release, planned on one schema."""
-
-    method: TwoStage
-    schema: Schema
-    columns: tuple[Column, ...]
-    """Inputs, numeric ones first, then the target."""
-    stages: PrivateTwoStagePlan
-    notes: tuple[str, ...]
-
-    @classmethod
-    def of(cls, method: TwoStage, schema: Schema, layout: Layout, rows: int | None) -> PrivateRelease:
-        """Return the release, from public facts alone."""
-        sound_rows(rows)
-        one_row_per_person(schema, method.name)
-        first, *more = layout.targets
-        if more or layout.classes:
-            raise PlanError("the private form predicts one numeric target", next_step="name one numeric target")
-        inputs = (*layout.inputs, *layout.levels)
-        size, notes = expected(schema, method.expected_rows, rows)
-        categorical = tuple(range(len(layout.inputs), len(inputs)))
-        plan = PrivateTwoStagePlan(
-            axes=tuple(bounds_of(c) for c in inputs),
-            target=bounds_of(first),
-            epsilon=method.epsilon or 0,
-            delta=method.delta,
-            n_pub=size,
-            categorical=categorical,
-            adjacency=schema.adjacency,
-        )
-        return cls(method, schema, (*inputs, *layout.targets), plan, notes)
-
-    def plan(self, rows: int | None, randomness: str) -> Plan:
-        """Return cost and needs."""
-        refuse_impossible_rules(self.schema, tuple(column.name for column in self.columns))
-        cost = {"epsilon": text(exact(self.stages.epsilon)), "delta": text(exact(self.stages.delta))}
-        event = Event(
-            kind=self.stages.kind,
-            parts=self.stages.parts,
-            epsilon=cost["epsilon"],
-            delta=cost["delta"],
-            **event_facts(self.method.name, self.schema, randomness),
-        )
-        stages = tuple(
-            Stage(
-                name=part.stage,
-                cells=part.cells,
-                noise="discrete gaussian, on a lattice",
-                epsilon="joint",
-                scale=part.scale / part.sensitivity,
-                share=f"{self.stages.shares[part.stage]:.6f}",
-            )
-            for part in self.stages.parts
-        )
-        count = rows if rows is not None else self.schema.rows
-        memory = BYTES_PER_VALUE * ((count or 1) * len(self.columns) + SYNTHETIC_ROWS * self.stages.points)
-        refuse_memory(memory, "the rows", "ask for fewer rows, or leave out columns of many levels")
-        return Plan(
-            method=self.method.name,
-            table=self.schema.name,
-            adjacency=self.schema.adjacency,
-            unit=unit_of(self.schema),
-            stages=stages,
-            events=(event,),
-            cells=sum(stage.cells for stage in stages),
-            rows=count,
-            notes=self.notes,
-            memory_bytes=memory,
-            epsilon=cost["epsilon"],
-            delta=cost["delta"],
-        )
-
-    def run(self, table: Table, plan: Plan, randomness: Randomness) -> Output:
-        """Measure both stages in a few passes, and draw rows with predicted targets."""
-        made = self.stages.run(lambda: batches(table, self.columns), randomness)
-        count = drawn_rows(plan, made.total, len(self.columns))
-        generator = randomness.generator
-
-        def draw(wanted: int) -> Values:
-            rows = np.hstack(made.draw(wanted, generator))
-            return {c.name: released_values(c, _coded(c, rows[:, i])) for i, c in enumerate(self.columns)}
-
-        sampled = sample_values(self.schema, draw, count, generator)
-        facts = {"noisy_total": made.total, "features": self.stages.rank, **sampled.statistics}
-        released = {("synthetic",): rows_table(self.schema, sampled.values)}
-        return Output(released, single=True, statistics=facts, notes=sampled.notes)
+Whole = NDArray[np.int64]
 
 
-def bounds_of(column: Column) -> Axis:
-    """Return the public bounds of numbers, or of the codes of levels."""
-    if not column.is_ordered:
-        return Axis(0.0, float(column.size - 1), whole=True)
-    low, high = (float(bound) for bound in column.numeric_bounds)
-    return Axis(low, high, whole=column.is_discrete)
+def run_release(planned: PlannedRelease, table: Table, plan: Plan, randomness: Randomness) -> Output:
+    """Measure both stages in a few passes, and draw rows with predicted targets."""
+    made = release_two_stage(planned.stages, lambda: batches(table, planned.columns), randomness)
+    count = drawn_rows(plan, made.total, len(planned.columns))
+    generator = randomness.generator
+
+    def draw(wanted: int) -> Values:
+        rows = np.hstack(made.draw(wanted, generator))
+        return {c.name: released_values(c, _coded(c, rows[:, i])) for i, c in enumerate(planned.columns)}
+
+    sampled = sample_values(planned.schema, draw, count, generator)
+    facts = {"noisy_total": made.total, "features": planned.stages.rank, **sampled.statistics}
+    drawn = {("synthetic",): rows_table(planned.schema, sampled.values)}
+    return Output(drawn, single=True, statistics=facts, notes=sampled.notes)
 
 
 def _coded(column: Column, numbers: np.ndarray) -> np.ndarray:
     return into_domain(column, numbers)[0] if column.is_ordered else np.rint(numbers).astype(np.int64)
+
+
+def release_two_stage(plan: TwoStagePlan, rows: Rows, randomness: Randomness) -> PrivateTwoStage:
+    """Return the private release of a table, at the cost of the plan.
+
+    ``rows`` returns a fresh iterator over batches (inputs, then the target) for each of five passes. No batch is kept;
+    a row with a value that is not a number counts nowhere.
+    """
+    return TwoStageRun(plan, rows, randomness).run()
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateTwoStage:
+    """A released pair of stages. Nothing in it is the table's own: rows from it cost nothing more."""
+
+    inputs: PrivateInputs
+    fit: Fit
+    total: float
+    """The noisy number of rows."""
+    parts: tuple[Part, ...]
+
+    def draw(self, rows: int, generator: np.random.Generator) -> tuple[Array, Array]:
+        """Return synthetic inputs and their fitted targets (rows by 1), all inside the bounds."""
+        drawn = self.inputs.draw(rows, generator)
+        return drawn, self.fit.predict(drawn)[:, None]
+
+    def predict(self, inputs: Array) -> Array:
+        """Return the fitted targets of any inputs."""
+        return self.fit.predict(inputs)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class TwoStageRun:
+    """One run of a plan: five passes over the rows."""
+
+    plan: TwoStagePlan
+    rows: Rows
+    randomness: Randomness
+
+    def _part(self, stage: str) -> Part | None:
+        return next((part for part in self.plan.parts if part.stage == stage), None)
+
+    def noisy(self, stage: str, sums: Whole) -> tuple[Array, float]:
+        """Add the stage's noise to true sums; return them and the scale of the noise, in lattice units."""
+        part = self._part(stage)
+        if part is None:
+            raise TableError(f"the plan has no stage {stage!r}", next_step="run the stages of the plan")
+        return add_gaussian(sums, part.scale, self.randomness).astype(np.float64), part.scale
+
+    def _chunks(self) -> Iterator[Array]:
+        """Yield small batches of the rows without missing values."""
+        wanted = len(self.plan.axes) + 1
+        for batch in self.rows():
+            if batch.ndim != 2 or batch.shape[1] != wanted:
+                raise TableError(
+                    f"rows need {wanted} columns, inputs then the target, found shape {batch.shape}",
+                    next_step="give each batch as an array of inputs and the target",
+                )
+            known = batch[~np.isnan(batch).any(axis=1)]
+            for start in range(0, len(known), CHUNK):
+                yield np.ascontiguousarray(known[start : start + CHUNK], dtype=np.float64)
+
+    def _sum(self, contribution: Callable[[Array], tuple[Whole, ...]], *sizes: int) -> tuple[Whole, ...]:
+        """Return integer sums over all rows of what ``contribution`` returns for a batch."""
+        sums = tuple(np.zeros(size, np.int64) for size in sizes)
+        for chunk in self._chunks():
+            for total, added in zip(sums, contribution(chunk), strict=True):
+                total += added
+        return sums
+
+    def run(self) -> PrivateTwoStage:
+        """Go through the stages."""
+        marginals, total, middle, reach = self._histograms()
+        inputs = self._inputs(marginals, total)
+        synthetic = inputs.draw(SYNTHETIC_ROWS, np.random.default_rng(self.randomness.generator.integers(1 << 62)))
+        features = Features.of(marginals, self.plan.categorical, synthetic, self.plan.rank)
+        target = self.plan.target
+        start = Fit(features, np.zeros(features.count), middle, target.low, target.high)
+        fit = self._fitted(start, features.gram(synthetic), reach, total)
+        return PrivateTwoStage(inputs, fit, total, self.plan.parts)
+
+    def _histograms(self) -> tuple[Marginals, float, float, float]:
+        """Return the noisy histograms, the noisy number of rows, and middle and reach of the target."""
+        axes, edges = (*self.plan.axes, self.plan.target), (*self.plan.edges, self.plan.target_edges)
+        cells = sum(len(edge) - 1 for edge in edges)
+        (counts,) = self._sum(lambda rows: (inputs_stage.count_columns(rows, axes, edges),), cells)
+        own = len(counts) - (len(self.plan.target_edges) - 1)
+        columns = self.noisy("inputs", counts[:own] * LENGTH)[0] / LENGTH
+        target = self.noisy("target", counts[own:] * LENGTH)[0] / LENGTH
+        total = max(float(columns.sum()) / len(self.plan.axes), 1.0)
+        middle, reach = response_stage.target_range(target, self.plan.target_edges)
+        return Marginals.of(self.plan.axes, self.plan.edges, columns), total, middle, reach
+
+    def _inputs(self, marginals: Marginals, total: float) -> PrivateInputs:
+        columns = len(self.plan.axes)
+        if columns == 1:
+            return PrivateInputs(marginals, np.eye(1))
+
+        def products(rows: Array) -> tuple[Whole, ...]:
+            return (inputs_stage.sum_scores(inputs_stage.score_steps(rows[:, :-1], marginals)),)
+
+        (sums,) = self._sum(products, columns * (columns - 1) // 2)
+        noisy, sigma = self.noisy("correlation", sums)
+        return PrivateInputs(marginals, inputs_stage.copula(marginals, noisy, sigma, total))
+
+    def _fitted(self, start: Fit, synthetic: Array, reach: float, total: float) -> Fit:
+        gram, first = self._gram_and_moves(start, synthetic, reach, total)
+        fit = self._stepped(start, first, "first", gram, reach, total)
+        (squares,) = self._sum(lambda rows: (self._squares(rows, fit, reach),), 1)
+        spread, sigma = self.noisy("spread", squares)
+        nearer = response_stage.next_reach(float(spread[0]), sigma, reach, total)
+        (second,) = self._sum(lambda rows: (self._moves(rows, fit, nearer),), start.features.count)
+        return self._stepped(fit, second, "second", gram, nearer, total)
+
+    def _gram_and_moves(self, start: Fit, synthetic: Array, reach: float, total: float) -> tuple[Array, Whole]:
+        """Go once through the rows for the Gram matrix, where the plan has one, and the first residuals."""
+        features = start.features
+        if self._part("gram") is None:
+            (moves,) = self._sum(lambda rows: (self._moves(rows, start, reach),), features.count)
+            return synthetic, moves
+
+        def both(rows: Array) -> tuple[Whole, ...]:
+            return response_stage.sum_gram(features.steps(rows[:, :-1])), self._moves(rows, start, reach)
+
+        triangle, moves = self._sum(both, features.count * (features.count + 1) // 2, features.count)
+        noisy, sigma = self.noisy("gram", triangle)
+        return response_stage.shrunk_gram(noisy, sigma, features, total, synthetic), moves
+
+    def _moves(self, rows: Array, fit: Fit, reach: float) -> Whole:
+        steps = fit.features.steps(rows[:, :-1])
+        return response_stage.sum_moves(steps, response_stage.residuals(rows[:, -1], steps, fit, reach))
+
+    def _squares(self, rows: Array, fit: Fit, reach: float) -> Whole:
+        left = response_stage.residuals(rows[:, -1], fit.features.steps(rows[:, :-1]), fit, reach)
+        return np.array([left @ left])
+
+    def _stepped(self, fit: Fit, sums: Whole, stage: str, gram: Array, reach: float, total: float) -> Fit:
+        noisy, sigma = self.noisy(stage, sums)
+        moves = response_stage.real_moves(noisy, fit.features, reach, total)
+        noise = float(response_stage.real_moves(np.array(sigma), fit.features, reach, total))
+        weights = response_stage.updated(fit.weights, moves, noise, gram, fit.features.prior)
+        return Fit(fit.features, weights, fit.middle, fit.low, fit.high)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.methods.cluster_geometry import Bounds
+
 Array = NDArray[np.float64]
 
 RECORDS = 400
@@ -14,6 +16,7 @@ LOW, HIGH = (-15.0, -np.inf), (10.0, np.inf)
 PUBLIC_BOX = ((-15.0, 10.0), (-15.0, 15.0))
 """The box of the private form, which needs bounds for every column."""
 DISCRETE = (False, True)
+BOUNDS = Bounds.of(LOW, HIGH, DISCRETE)
 PRINTED_CENTROIDS = ((-1.0, 0.7), (0.2, 0.9), (1.6, 0.0), (-0.7, -1.5))
 """Standardised, as in section 4."""
 

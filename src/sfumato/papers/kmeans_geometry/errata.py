@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sfumato.methods.cluster_geometry.published import Rounding, round_randomly
+from sfumato.methods.cluster_geometry import Rounding, round_randomly
 from sfumato.papers.kmeans_geometry.beyond import recovered_at
 from sfumato.papers.kmeans_geometry.results import Erratum
 from sfumato.papers.kmeans_geometry.sensitivity import OUTLIER, ceiling, failures, flip, outlier
@@ -66,7 +66,7 @@ def _rounding() -> Erratum:
         measured=f"bias 1/2 - fraction ({bias:+.2f} at fraction 0.1), mean squared error {square:.3f}; an exponential "
         f"feature of mean {COUNT_MEAN} gets mean {mean:.3f}. Up with the fraction's chance: bias "
         f"{round(none, 2) + 0.0:.2f}, {small:.3f}, mean {kept:.3f}; to the nearest: {_nearest_mean():.3f}",
-        instead='rounding without bias; rounding="published" for the paper\'s',
+        instead='rounding without bias; whole_numbers="published" for the paper\'s',
     )
 
 

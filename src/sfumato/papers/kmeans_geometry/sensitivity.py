@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.methods.cluster_geometry.published import (
+from sfumato.methods.cluster_geometry import (
     PublishedGeometry,
     laplace,
     published_geometry,
     reflect,
     reflection_failure,
 )
-from sfumato.papers.kmeans_geometry.data import CLUSTERS, DISCRETE, HIGH, LOW, Array
+from sfumato.papers.kmeans_geometry.data import BOUNDS, CLUSTERS, Array
 from sfumato.papers.kmeans_geometry.simulation import EPSILON
 
 SQUARE_SEED, SQUARE_SPREAD, SQUARE_HALF = 3, 0.28, 50
@@ -71,7 +71,7 @@ def flip() -> Flip:
 
 
 def _statistics(rows: Array) -> PublishedGeometry:
-    return published_geometry(rows, 2, EPSILON, None, None, None, np.random.default_rng(0))
+    return published_geometry(rows, 2, EPSILON, None, np.random.default_rng(0))
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,7 @@ def outlier(rows: Array) -> Outlier:
     moved = rows.copy()
     moved[0, 1] = OUTLIER
     before, after = (
-        published_geometry(each, CLUSTERS, EPSILON, LOW, HIGH, DISCRETE, np.random.default_rng(0))
-        for each in (rows, moved)
+        published_geometry(each, CLUSTERS, EPSILON, BOUNDS, np.random.default_rng(0)) for each in (rows, moved)
     )
     return Outlier((before.delta, after.delta), (float(before.standard.sd[1]), float(after.standard.sd[1])))
 

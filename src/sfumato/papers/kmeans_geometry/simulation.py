@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods.cluster_geometry.published import (
+from sfumato.methods.cluster_geometry import (
+    Bounds,
     PublishedGeometry,
     in_balls,
     laplace,
@@ -18,7 +19,7 @@ from sfumato.methods.cluster_geometry.published import (
     reflect,
 )
 from sfumato.papers.kmeans_geometry.baselines import coordinate_noise, nonprivate_geometry
-from sfumato.papers.kmeans_geometry.data import CLUSTERS, DISCRETE, HIGH, LOW, PUBLIC_BOX, Array, illustrative
+from sfumato.papers.kmeans_geometry.data import BOUNDS, CLUSTERS, DISCRETE, PUBLIC_BOX, Array, illustrative
 from sfumato.utility.clusters import Start, aligned_ari, ari, kmeans, nearest, standardiser, transfer_ari
 
 SEED = 1
@@ -40,7 +41,7 @@ MECHANISM_STARTS = 3
 def run(rows: Array, epsilon: float, seed: int, starts: int = MECHANISM_STARTS) -> PublishedGeometry:
     """Run algorithm 1 as printed; every pair of epsilon and seed has noise of its own."""
     generator = np.random.default_rng([SEED, seed, round(1e6 * epsilon)])
-    return published_geometry(rows, CLUSTERS, epsilon, LOW, HIGH, DISCRETE, generator, starts=starts)
+    return published_geometry(rows, CLUSTERS, epsilon, BOUNDS, generator, starts=starts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +101,7 @@ def without_noise(rows: Array, starts: int, start: Start, count: int) -> Array:
     found: list[float] = []
     for seed in range(count):
         generator = np.random.default_rng([SEED, seed])
-        made = nonprivate_geometry(rows, CLUSTERS, LOW, HIGH, DISCRETE, generator, starts=MECHANISM_STARTS)
+        made = nonprivate_geometry(rows, CLUSTERS, BOUNDS, generator, starts=MECHANISM_STARTS)
         again = kmeans(standardiser(made.rows)(made.rows), CLUSTERS, seed, starts, start)
         found.append(ari(made.labels, again.labels))
     return np.array(found)
@@ -111,7 +112,7 @@ def with_coordinate_noise(rows: Array, labels: NDArray[np.int64], epsilon: float
     found: list[float] = []
     for seed in range(count):
         generator = np.random.default_rng([SEED, seed])
-        made = coordinate_noise(rows, CLUSTERS, epsilon, LOW, HIGH, DISCRETE, generator, starts=MECHANISM_STARTS)
+        made = coordinate_noise(rows, CLUSTERS, epsilon, BOUNDS, generator, starts=MECHANISM_STARTS)
         found.append(aligned_ari(rows, made, CLUSTERS, seed=seed, labels=labels))
     return np.array(found)
 
@@ -142,8 +143,7 @@ def closest(curve: Array, target: float) -> float:
 
 def private_transfer(rows: Array, labels: NDArray[np.int64], epsilon: float, count: int) -> Array:
     """Return the transfer index of the private form in the public box."""
-    from sfumato.methods.cluster_geometry.measure import release_geometry
-    from sfumato.methods.cluster_geometry.plan import GeometryPlan
+    from sfumato.methods.cluster_geometry import GeometryPlan, release_geometry
     from sfumato.privacy.randomness import Randomness
     from sfumato.rows.box import Axis
 
@@ -173,7 +173,7 @@ def _both(rows: Array, clusters: int, epsilon: float, count: int) -> tuple[float
     aligned, transfer = list[float](), list[float]()
     for seed in range(count):
         generator = np.random.default_rng([SEED, seed])
-        made = published_geometry(rows, clusters, epsilon, low, high, None, generator).rows
+        made = published_geometry(rows, clusters, epsilon, Bounds.of(low, high), generator).rows
         aligned.append(aligned_ari(rows, made, clusters, seed=seed, labels=labels))
         transfer.append(transfer_ari(rows, made, clusters, seed=seed, labels=labels))
     return float(np.mean(aligned)), float(np.mean(transfer))

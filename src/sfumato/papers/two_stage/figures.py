@@ -6,8 +6,7 @@ import time
 
 import numpy as np
 
-from sfumato.methods.two_stage.published.inputs import make_inputs
-from sfumato.methods.two_stage.published.matching import match
+from sfumato.methods.two_stage import make_inputs, match
 from sfumato.papers.two_stage.data import Array, Sample
 from sfumato.papers.two_stage.results import Part, bars, compared, curves, table
 from sfumato.papers.two_stage.trial import MODELS, STAGES, Trial, distance

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.methods.two_stage.published.matching import match
+from sfumato.methods.two_stage import match
 from sfumato.papers.two_stage.data import ELASTICITIES, Array, Sample, price_sales
 from sfumato.papers.two_stage.results import Comparison, Part, Values, compared, curves, table
 from sfumato.papers.two_stage.trial import Trial, trial_of

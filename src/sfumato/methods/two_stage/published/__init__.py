@@ -1,1 +1,1 @@
-"""Two-stage synthesis as printed: inputs, matching, the hybrid step, and models of the response."""
+"""Two-stage synthesis as the paper printed it: heuristic, no differential privacy."""

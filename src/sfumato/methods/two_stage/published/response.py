@@ -1,47 +1,40 @@
 """Second stage: learn the response from the real rows, by name, behind one interface.
 
-``krr`` is the paper's; ``nadaraya-watson``, ``adaboost`` and ``forest`` are the other public models and rivals. Several
-targets are learnt together. Classes are learnt as one-hot targets; predictions are then probabilities.
+``krr`` is the paper's; ``nadaraya-watson`` (with a Gaussian kernel), ``adaboost`` and ``forest`` are the other public
+models and rivals. Several targets are learnt together. Classes are learnt as one-hot targets; predictions are then
+probabilities. The bandwidth of Nadaraya-Watson is chosen by leave-one-out for every target together. Distances are
+shifted by the nearest row's, so that far from all rows the answer tends to the nearest row's target and not to 0 / 0.
 
 No differential privacy here: the function, lambda, reach and bandwidth are all learnt from the real rows, exactly.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.errors import MissingExtra, PlanError, TableError
-from sfumato.methods.two_stage.published.kernels import Array, Kernel, KernelName, wendland_power
-from sfumato.methods.two_stage.published.krr import (
-    EIGEN_ROWS,
-    LAMBDAS,
-    Box,
-    Choice,
-    KernelFit,
-    Standard,
-    checked_grid,
-    fit_exact,
-    leave_one_out,
-    pick,
-)
-from sfumato.methods.two_stage.published.nystrom import Landmarks, choose_landmarks, fit_nystrom, landmark_count
-from sfumato.methods.two_stage.published.public_models import Model, fit_adaboost, fit_forest, fit_nadaraya_watson
+from sfumato.errors import PlanError, TableError
+from sfumato.methods.two_stage.published.kernel_ridge import KernelRidge, fit_krr
+from sfumato.methods.two_stage.published.kernels import Array, blocks
+from sfumato.methods.two_stage.published.ridge_solvers import Box, KernelFit, Standard
 
 LEAST_ROWS = 20
-# The published kernel has reach 1 on scaled inputs. Others are tried: with many inputs 1 leaves every row alone.
-REACHES = (0.5, 1.0, 2.0, 4.0, 8.0)
-REACH_ROWS = 500
-REACH_ROWS_ON_LANDMARKS = 20_000
-REACH_LANDMARKS = 300
-# Above these the exact solve takes longer than all other steps together, and landmarks lose a few per cent of error.
-EXACT_ROWS = {"cpu": 5000, "jax": 50_000}
-CHOOSING_LANDMARKS = 500
+# From 2^-8 to 2 in units of the input ranges, by factors of the square root of 2: halving h^2 squares the weights.
+BANDWIDTHS = tuple(2.0 ** (1 - step / 2) for step in range(19))
+QUERY_ROWS = 1000
+ANCHOR_ROWS = 20_000
+
+
+class Model(Protocol):
+    """What every second stage returns."""
+
+    def predict(self, inputs: Array) -> Array:
+        """Return one column per target."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,133 +96,6 @@ def checked(inputs: ArrayLike, targets: ArrayLike) -> tuple[Array, Array]:
     return np.ascontiguousarray(rows), np.ascontiguousarray(values)
 
 
-def fit_krr(
-    inputs: Array,
-    targets: Array,
-    generator: np.random.Generator,
-    kernel: KernelName = "wendland",
-    reach: float | Literal["auto"] = "auto",
-    lambdas: Sequence[float] = LAMBDAS,
-    method: Literal["auto", "exact", "nystrom"] = "auto",
-    landmarks: int | None = None,
-    landmarks_by: Landmarks = "uniform",
-    exact_rows: int | None = None,
-    device: Literal["cpu", "jax"] = "cpu",
-) -> tuple[KernelFit, dict[str, Any]]:
-    """Fit kernel ridge regression, exactly up to ``exact_rows`` rows and on landmarks above.
-
-    ``method="exact"`` solves exactly whatever fits the memory. ``device="jax"`` does so on an accelerator.
-    """
-    grid = checked_grid(lambdas)
-    exact = _is_exact(method, len(inputs), exact_rows, device)
-    box, standard = Box.of(inputs), Standard.of(targets)
-    shape = Kernel(kernel, choose_reach(kernel, box, inputs, targets, grid, reach, generator), inputs.shape[1])
-    most = landmarks or (min(CHOOSING_LANDMARKS, landmark_count(len(inputs))) if exact else landmark_count(len(inputs)))
-    if exact and len(inputs) <= EIGEN_ROWS:
-        rows = box.scaled(inputs)
-        errors = leave_one_out(shape.gram(rows, rows), standard.forward(targets), grid)
-        fit, choice = None, pick(grid, errors, "leave-one-out")
-    else:
-        scaled = box.scaled(inputs)
-        anchors = choose_landmarks(shape, scaled, min(most, len(inputs)), landmarks_by, generator)
-        del scaled
-        fit, choice = fit_nystrom(shape, box, standard, inputs, targets, grid, anchors, generator)
-    if exact or fit is None:
-        fit = _exactly(shape, box, standard, inputs, targets, choice, device)
-    return fit, _report(fit, choice, exact, landmarks_by, device, standard)
-
-
-def choose_reach(
-    kernel: KernelName,
-    box: Box,
-    inputs: Array,
-    targets: Array,
-    grid: Array,
-    reach: float | Literal["auto"],
-    generator: np.random.Generator,
-) -> float:
-    """Return the given reach, or the one that predicts best on a sample of rows."""
-    if reach != "auto":
-        return float(reach)
-    from threadpoolctl import threadpool_limits
-
-    shapes = [Kernel(kernel, candidate, inputs.shape[1]) for candidate in REACHES]
-    few = len(inputs) <= EIGEN_ROWS
-    sample = generator.permutation(len(inputs))[: REACH_ROWS if few else REACH_ROWS_ON_LANDMARKS]
-    rows, values = inputs[sample], targets[sample]
-    score = _few_rows_error if few else _landmark_error
-    # Several threads gain little on tables this small, and on a busy machine they wait for each other.
-    with threadpool_limits(1):
-        errors = [score(shape, box, rows, values, grid, generator) for shape in shapes]
-    return REACHES[int(np.argmin(errors))]
-
-
-def _few_rows_error(
-    shape: Kernel, box: Box, rows: Array, values: Array, grid: Array, generator: np.random.Generator
-) -> float:
-    """Return the least leave-one-out error of the grid."""
-    scaled = box.scaled(rows)
-    return float(leave_one_out(shape.gram(scaled, scaled), Standard.of(values).forward(values), grid).min())
-
-
-def _landmark_error(
-    shape: Kernel, box: Box, rows: Array, values: Array, grid: Array, generator: np.random.Generator
-) -> float:
-    """Return the least cross-validated error of the grid on a few landmarks; the first rows are a sample already."""
-    landmarks = box.scaled(rows[:REACH_LANDMARKS])
-    return fit_nystrom(shape, box, Standard.of(values), rows, values, grid, landmarks, generator)[1].error
-
-
-def _is_exact(method: str, rows: int, exact_rows: int | None, device: str) -> bool:
-    """Say whether to solve exactly; refuse what does not fit the memory."""
-    if method not in ("auto", "exact", "nystrom") or device not in ("cpu", "jax"):
-        raise PlanError(
-            f"method {method!r} on device {device!r} is unknown",
-            next_step="methods: auto, exact, nystrom; devices: cpu, jax",
-        )
-    exact = method == "exact" or (method == "auto" and rows <= (exact_rows or EXACT_ROWS[device]))
-    needed, free = 8.0 * rows * rows, float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    if exact and device == "cpu" and needed > 0.8 * free:
-        found = f"the kernel of {rows} rows needs {needed / 1e9:.1f} GB; {free / 1e9:.1f} GB are free"
-        raise PlanError("the exact solve does not fit this machine", [found], "choose method='nystrom'")
-    return exact
-
-
-def _exactly(
-    shape: Kernel, box: Box, standard: Standard, inputs: Array, targets: Array, choice: Choice, device: str
-) -> KernelFit:
-    """Solve exactly, on the processor or with JAX on whatever device it finds."""
-    if device == "cpu":
-        return fit_exact(shape, box, standard, inputs, targets, choice.penalty)
-    from sfumato.methods.two_stage.published.krr_jax import solve_in_tiles
-
-    anchors, power = box.scaled(inputs), wendland_power(shape.inputs)
-    try:
-        answer = solve_in_tiles(anchors, standard.forward(targets), choice.penalty, shape.name, shape.reach, power)
-    except ImportError as error:
-        raise MissingExtra("device='jax' needs JAX", next_step="pip install 'sfumato[deep]'") from error
-    return KernelFit(shape, box, standard, anchors, answer)
-
-
-def _report(
-    fit: KernelFit, choice: Choice, exact: bool, landmarks_by: str, device: str, standard: Standard
-) -> dict[str, Any]:
-    """Say what was chosen. ``cv_error`` is in the targets' own units, averaged over them."""
-    return {
-        "method": "exact" if exact else "nystrom",
-        "device": device if exact else "cpu",
-        "kernel": fit.kernel.name,
-        "reach": fit.kernel.reach,
-        "lambda": choice.penalty,
-        "lambda_by": choice.by,
-        "lambda_at_end_of_grid": choice.at_end_of_grid,
-        "landmarks": None if exact else len(fit.anchors),
-        "landmarks_by": None if exact else landmarks_by,
-        "relative_cv_error": choice.error,
-        "cv_error": choice.error * float(np.mean(standard.sd**2)),
-    }
-
-
 def _one_hot(labels: ArrayLike) -> tuple[NDArray[Any], Array]:
     """Return the classes in order and one column of 0 and 1 for each."""
     found, codes = np.unique(np.asarray(labels).ravel(), return_inverse=True)
@@ -245,9 +111,121 @@ def _probabilities(values: Array) -> Array:
     return np.where(total > 0, cut / np.where(total > 0, total, 1.0), 1.0 / values.shape[1])
 
 
+@dataclass(frozen=True, eq=False)
+class NadarayaWatson:
+    """Weighted means of the targets of all rows, weights falling with the scaled distance."""
+
+    box: Box
+    anchors: Array
+    targets: Array
+    bandwidth: float
+
+    def predict(self, inputs: Array) -> Array:
+        """Return one column per target, in blocks of rows."""
+        answer = np.empty((len(inputs), self.targets.shape[1]))
+        for block in blocks(len(inputs), max(1, (1 << 22) // len(self.anchors))):
+            square = _squares(self.box.scaled(inputs[block]), self.anchors)
+            weights = np.exp(-(square - square.min(axis=1, keepdims=True)) / (2 * self.bandwidth**2))
+            answer[block] = weights @ self.targets / weights.sum(axis=1, keepdims=True)
+        return answer
+
+
+def fit_nadaraya_watson(
+    inputs: Array,
+    targets: Array,
+    generator: np.random.Generator,
+    bandwidth: float | None = None,
+    anchor_rows: int = ANCHOR_ROWS,
+) -> tuple[NadarayaWatson, dict[str, Any]]:
+    """Keep the rows (a sample of them above ``anchor_rows``) and choose the bandwidth by leave-one-out."""
+    if bandwidth is not None and not (np.isfinite(bandwidth) and bandwidth > 0):
+        raise PlanError(f"bandwidth must be positive, not {bandwidth}", next_step="leave it out to have it chosen")
+    box = Box.of(inputs)
+    kept = generator.permutation(len(inputs))[:anchor_rows]
+    anchors, values = box.scaled(inputs[kept]), targets[kept]
+    errors = _leave_one_out(anchors, Standard.of(values).forward(values))
+    best = int(np.argmin(errors))
+    model = NadarayaWatson(box, anchors, values, bandwidth or BANDWIDTHS[best])
+    return model, {
+        "method": "all rows" if len(kept) == len(inputs) else f"{len(kept)} rows",
+        "bandwidth": model.bandwidth,
+        "bandwidth_by": "given" if bandwidth else "leave-one-out",
+        "relative_cv_error": None if bandwidth else float(errors[best]),
+    }
+
+
+def _leave_one_out(anchors: Array, values: Array) -> Array:
+    """Return the error of every bandwidth at the first rows, each predicted from all others."""
+    queries, errors = min(QUERY_ROWS, len(anchors)), np.zeros(len(BANDWIDTHS))
+    for block in blocks(queries, 200):
+        square = _squares(anchors[block], anchors)
+        square[np.arange(len(square)), np.arange(block.start, block.stop)] = np.inf
+        weights = np.exp(-(square - square.min(axis=1, keepdims=True)) / (2 * BANDWIDTHS[0] ** 2))
+        for step in range(len(BANDWIDTHS)):
+            predicted = weights @ values / weights.sum(axis=1, keepdims=True)
+            errors[step] += np.sum((predicted - values[block]) ** 2)
+            weights *= weights
+    return errors / (queries * values.shape[1])
+
+
+def _squares(left: Array, right: Array) -> Array:
+    """Return squared distances."""
+    square = (left * left).sum(axis=1)[:, None] + (right * right).sum(axis=1) - 2 * left @ right.T
+    return np.maximum(square, 0.0, out=square)
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """One or several fitted scikit-learn models, side by side."""
+
+    fitted: tuple[Any, ...]
+
+    def predict(self, inputs: Array) -> Array:
+        """Return one column per target."""
+        return np.column_stack([model.predict(inputs) for model in self.fitted])
+
+
+def fit_forest(
+    inputs: Array, targets: Array, generator: np.random.Generator, depth: int = 10, trees: int = 100
+) -> tuple[Trees, dict[str, Any]]:
+    """Fit a random forest; all targets share its trees."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    model = RandomForestRegressor(trees, max_depth=depth, n_jobs=-1, random_state=_seed(generator))
+    fitted = model.fit(inputs, targets if targets.shape[1] > 1 else targets[:, 0])
+    return Trees((fitted,)), {"method": "random forest", "depth": depth, "trees": trees}
+
+
+def fit_adaboost(
+    inputs: Array, targets: Array, generator: np.random.Generator, depth: int = 7, trees: int = 60
+) -> tuple[Trees, dict[str, Any]]:
+    """Fit AdaBoost on regression trees, one model per target."""
+    from sklearn.ensemble import AdaBoostRegressor
+    from sklearn.tree import DecisionTreeRegressor
+
+    base = DecisionTreeRegressor(max_depth=depth)
+    fitted = tuple(
+        AdaBoostRegressor(base, n_estimators=trees, random_state=_seed(generator)).fit(inputs, column)
+        for column in targets.T
+    )
+    return Trees(fitted), {"method": "AdaBoost", "depth": depth, "trees": trees}
+
+
+def _seed(generator: np.random.Generator) -> int:
+    """Draw a seed for scikit-learn."""
+    return int(generator.integers(2**31 - 1))
+
+
+def _fit_krr(
+    inputs: Array, targets: Array, generator: np.random.Generator, **options: Any
+) -> tuple[KernelFit, dict[str, Any]]:
+    """Fit kernel ridge regression with the settings of :class:`KernelRidge`."""
+    return fit_krr(inputs, targets, generator, KernelRidge(**options))
+
+
 Fitter = Callable[..., tuple[Model, dict[str, Any]]]
 SECOND_STAGES: dict[str, Fitter] = {
-    "krr": fit_krr,
+    "krr": _fit_krr,
     "nadaraya-watson": fit_nadaraya_watson,
     "adaboost": fit_adaboost,
     "forest": fit_forest,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,19 +19,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import RiskError, TableError
-from sfumato.methods.pseudo_posterior.families.design import Design
-from sfumato.methods.pseudo_posterior.published.sequential import into_domain
+from sfumato.methods.two_stage.layout import Layout
+from sfumato.methods.two_stage.published.blending import OPTIMAL_ROWS, Hybrid, hybrid
 from sfumato.methods.two_stage.published.deep.training import require_deep
-from sfumato.methods.two_stage.published.hybrid import Hybrid, hybrid
 from sfumato.methods.two_stage.published.inputs import DEEP, checked_inputs, make_inputs
-from sfumato.methods.two_stage.published.matching import OPTIMAL_ROWS
 from sfumato.methods.two_stage.published.response import LEAST_ROWS, Response, fit_response
+from sfumato.rows.domain import into_domain
 from sfumato.rows.interval_disclosure import interval_disclosure, row_linkage
 from sfumato.rows.released import released_values
 from sfumato.rows.rules.clauses import keeps_rules
 from sfumato.rows.values import rows_at, rows_table
 from sfumato.schema import Schema
-from sfumato.schema.column import Column
 
 Values = dict[str, NDArray[Any]]
 Array = NDArray[np.float64]
@@ -56,41 +55,6 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """The columns by their part: numeric inputs, levels that are kept, targets."""
-
-    inputs: tuple[Column, ...]
-    levels: tuple[Column, ...]
-    targets: tuple[Column, ...]
-
-    @property
-    def names(self) -> list[str]:
-        """All columns."""
-        return [column.name for column in (*self.inputs, *self.levels, *self.targets)]
-
-    @property
-    def classes(self) -> bool:
-        """Whether the one target is a column of levels."""
-        return not self.targets[0].is_ordered
-
-    def tolerances(self, share: float) -> Array:
-        """Return the tolerance of each input in its own unit."""
-        return np.array([share * (c.numeric_bounds[1] - c.numeric_bounds[0]) for c in self.inputs], float)
-
-    def matrix(self, values: Mapping[str, NDArray[Any]]) -> Array:
-        """Return the numeric inputs side by side."""
-        return np.column_stack([np.asarray(values[c.name], float) for c in self.inputs])
-
-    def finish(self, rows: Array) -> Array:
-        """Return inputs as they are released: inside their bounds, and rounded where a column is whole."""
-        return np.column_stack([into_domain(column, rows[:, i])[0] for i, column in enumerate(self.inputs)])
-
-    def design(self, inputs: Array, values: Mapping[str, NDArray[Any]]) -> Array:
-        """Return what the regression sees: the inputs and indicators of the levels."""
-        return np.hstack([inputs, Design(self.levels).matrix(values, len(inputs))]) if self.levels else inputs
-
-
-@dataclass(frozen=True)
 class TwoStaged:
     """The released rows, in shuffled order, and what was measured on the private rows: for the custodian alone."""
 
@@ -104,7 +68,7 @@ def require_two_stage(layout: Layout, values: Mapping[str, NDArray[Any]], settin
     The disclosure is tried with synthetic rows of its own, but for networks, whose training takes minutes: there the
     run itself refuses.
     """
-    original = layout.matrix(values)
+    original = _matrix(layout, values)
     if len(original) < LEAST_ROWS:
         raise TableError(
             f"table {table!r} has {len(original)} rows; at least {LEAST_ROWS} are needed",
@@ -140,7 +104,7 @@ def run_two_stage(
     generator: np.random.Generator,
 ) -> TwoStaged:
     """Blend the inputs within strata, learn the targets from the true rows, predict them for the blended ones."""
-    original = layout.matrix(values)
+    original = _matrix(layout, values)
     draws = 1 if settings.first in DEEP else DRAWS
     parts = [(rows, _blend(layout, original[rows], settings, generator, draws)) for rows in _strata(layout, values)]
     released = np.empty_like(original)
@@ -149,7 +113,7 @@ def run_two_stage(
     response = _learn(layout, original, values, settings, generator)
     columns = {c.name: released[:, i] for i, c in enumerate(layout.inputs)}
     columns |= {c.name: np.asarray(values[c.name]) for c in layout.levels}
-    columns |= _predict(layout, response, layout.design(released, values))
+    columns |= _predict(layout, response, _design(layout, released, values))
     made = {name: released_values(schema[name], found) for name, found in columns.items()}
     kept = keeps_rules(schema, made)
     order = generator.permutation(np.flatnonzero(kept))
@@ -184,12 +148,12 @@ def _blend(layout: Layout, rows: Array, settings: Settings, generator: np.random
             return hybrid(
                 rows,
                 synthetic,
-                tolerance=layout.tolerances(settings.tolerance),
+                tolerance=_tolerances(layout, settings.tolerance),
                 generator=generator,
                 alpha=settings.alpha,
                 max_lid=settings.max_lid,
                 matching=settings.matching,
-                finish=layout.finish,
+                finish=partial(_finished, layout),
             )
         except RiskError:
             if draws <= 0 or settings.max_lid is None:
@@ -203,7 +167,7 @@ def _learn(
     settings: Settings,
     generator: np.random.Generator,
 ) -> Response:
-    design = layout.design(original, values)
+    design = _design(layout, original, values)
     if layout.classes:
         return fit_response(settings.second, design, values[layout.targets[0].name], generator, classes=True)
     targets = np.column_stack([np.asarray(values[c.name], float) for c in layout.targets])
@@ -227,7 +191,7 @@ def _measures(
     generator: np.random.Generator,
 ) -> dict[str, Any]:
     """Measure what the released rows give away about those they were made from; ``kept`` says which are released."""
-    near = interval_disclosure(original, released, layout.tolerances(settings.tolerance)).disclosed
+    near = interval_disclosure(original, released, _tolerances(layout, settings.tolerance)).disclosed
     facts: dict[str, Any] = {
         "lid": float((near & kept).mean()),
         "lid_floor": max(made.floor for _, made in parts),
@@ -274,7 +238,7 @@ def _membership(
         generator=generator,
         alpha=alpha,
         matching=settings.matching,
-        finish=layout.finish,
+        finish=partial(_finished, layout),
     )
     tree = KDTree(made.rows / spread)
     near = [np.asarray(tree.query(part / spread)[0]) for part in (inside, out)]
@@ -286,3 +250,24 @@ def _membership(
 def _learnt(response: Response) -> dict[str, Any]:
     """Return what the response chose on the private rows, and how well it fits them."""
     return {f"response_{key}": value for key, value in response.report.items() if isinstance(value, str | int | float)}
+
+
+def _tolerances(layout: Layout, share: float) -> Array:
+    """Return the tolerance of each input in its own unit."""
+    return np.array([share * (c.numeric_bounds[1] - c.numeric_bounds[0]) for c in layout.inputs], float)
+
+
+def _matrix(layout: Layout, values: Mapping[str, NDArray[Any]]) -> Array:
+    """Return the numeric inputs side by side."""
+    return np.column_stack([np.asarray(values[c.name], float) for c in layout.inputs])
+
+
+def _finished(layout: Layout, rows: Array) -> Array:
+    """Return inputs as they are released: inside their bounds, and rounded where a column is whole."""
+    return np.column_stack([into_domain(column, rows[:, i])[0] for i, column in enumerate(layout.inputs)])
+
+
+def _design(layout: Layout, inputs: Array, values: Mapping[str, NDArray[Any]]) -> Array:
+    """Return what the regression sees: the inputs, and indicators of all levels but the first of each column."""
+    indicators = [(np.asarray(values[c.name])[:, None] == np.arange(1, c.size)).astype(float) for c in layout.levels]
+    return np.hstack([inputs, *indicators])

@@ -1,4 +1,4 @@
-"""Training of the deep first stages: one loop, progress, and a stated rule for stopping early.
+"""Training of the deep first stages: one loop, and a stated rule for stopping early.
 
 Every ``check_every`` epochs the network draws 500 rows, from the same noise each time, and the energy distance between
 them and the rows held out is taken: ``2 E|X - Y| - E|X - X'| - E|Y - Y'|``, 0 only for equal laws. The rule: keep
@@ -8,8 +8,7 @@ the network with the lowest distance, and stop when the average of the last ``wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
@@ -20,8 +19,8 @@ from numpy.typing import NDArray
 from sfumato.errors import MissingExtra, PlanError
 
 Array = NDArray[np.float64]
-Progress = Callable[[int, int, float], None]
-"""Called after each epoch with its number, the most epochs, and the last moving average (NaN before the first)."""
+Progress = Callable[[int, int], None]
+"""Called after each epoch with its number and the most epochs there can be."""
 MOST_CHECKED = 500
 """So many rows are drawn for a check, and no more held-out rows compared: the distance costs their square."""
 
@@ -128,7 +127,7 @@ def train(network: Network, rows: Array, held: Array, key: Any, progress: Progre
                 epoch, state[0], energy_distance(np.asarray(drawn_by(state[0], same, MOST_CHECKED), np.float64), held)
             )
         if progress and epoch:
-            progress(epoch, how.epochs, watch.average)
+            progress(epoch, how.epochs)
         if watch.waited >= how.patience:
             return watch.trained(epoch, state[0])
     return watch.trained(how.epochs, state[0])
@@ -172,18 +171,3 @@ def energy_distance(left: Array, right: Array) -> float:
     if not (np.isfinite(left).all() and np.isfinite(right).all()):
         return float("inf")
     return float(2 * cdist(left, right).mean() - cdist(left, left).mean() - cdist(right, right).mean())
-
-
-@contextmanager
-def training_bar(what: str) -> Generator[Progress]:
-    """Show a bar on standard error while a network is trained; only on a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    err = Console(stderr=True)
-    distance = TextColumn("distance {task.fields[distance]:.4f}")
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), distance, TimeRemainingColumn())
-    with Bar(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task(what, total=None, distance=float("nan"))
-        yield lambda epoch, most, value: bar.update(task, completed=epoch, total=most, distance=value)

@@ -1,6 +1,6 @@
-"""Private inputs: noisy histograms of all columns, a noisy correlation of their normal scores, and rows from both.
+"""The inputs: noisy histograms of all columns, a noisy correlation of their normal scores, and rows from both.
 
-Every record becomes whole numbers by itself (:mod:`.two_stage_kernel`); the noise is added in :mod:`.private`.
+Every record becomes whole numbers by itself (:mod:`.kernel`); the noise is added in :mod:`.run`.
 Everything else here is post-processing of released numbers. A categorical column holds codes 0, 1, ...; its order in
 the copula is that of the codes.
 """
@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods.two_stage.private.kernel import STEPS, quantise_vectors
+from sfumato.methods.two_stage.kernel import STEPS, quantise_vectors
 from sfumato.rows.box import Array, Axis
 from sfumato.rows.tree import project
 

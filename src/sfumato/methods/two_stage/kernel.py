@@ -1,4 +1,4 @@
-"""Compiled loops of the private two-stage form: every record becomes whole numbers by itself.
+"""Compiled loops of two-stage synthesis: every record becomes whole numbers by itself.
 
 No loop uses fast arithmetic or mixes two records, so that what a record contributes depends on that record and on
 public or already released numbers alone: not on its place in a batch, as the rows of a matrix product may. Lengths are

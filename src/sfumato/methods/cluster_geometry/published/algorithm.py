@@ -6,7 +6,7 @@ uniform point of the ball with its noisy radius around the noisy centroid of its
 
 No epsilon holds: Delta is no sensitivity (one record can turn k-means round, and 400 radii with it), it and the
 standardisation are used without noise, and the labels are copied. Epsilon here is the size of the noise and nothing
-else. The form with a guarantee is ``sfumato.methods.cluster_geometry.plan``.
+else. The form with a guarantee is :class:`sfumato.ClusterGeometry`.
 
 Step 7, the reflection of noisy centroids into their bounds, can be read in two ways; neither always ends inside:
 
@@ -18,7 +18,6 @@ Step 7, the reflection of noisy centroids into their bounds, can be read in two 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -105,29 +104,27 @@ def published_geometry(
     rows: ArrayLike,
     clusters: int,
     epsilon: float,
-    low: Sequence[float] | None,
-    high: Sequence[float] | None,
-    discrete: Sequence[bool] | None,
+    bounds: Bounds | None,
     generator: np.random.Generator,
     *,
     reflection: Reflection = "single",
-    rounding: Rounding = "published",
+    whole_numbers: Rounding = "published",
     starts: int = STARTS,
 ) -> PublishedGeometry:
     """Run algorithm 1 on rows of numbers: a heuristic without differential privacy.
 
-    ``low`` and ``high`` have one bound for each column, infinite or left out where there is none; ``discrete`` says
-    which columns are rounded. ``epsilon`` sets the noise and guarantees nothing; infinite means none. ``rounding`` is
-    ``published`` (up or down with one half each) or ``unbiased``.
+    ``bounds`` say what holds for each column and which columns are rounded; None where nothing does. ``epsilon`` sets
+    the noise and guarantees nothing; infinite means none. ``whole_numbers`` are rounded as ``published`` (up or down
+    with one half each) or ``unbiased``.
 
     >>> rows = np.array([[0.0, 1.0], [0.1, 1.0], [0.9, 5.0], [1.0, 5.0]])
-    >>> made = published_geometry(rows, 2, 1.0, [0, 0], [1, 6], [False, True], np.random.default_rng(1))
+    >>> made = published_geometry(rows, 2, 1.0, Bounds.of([0, 0], [1, 6], [False, True]), np.random.default_rng(1))
     >>> made.rows.shape, made.label
     ((4, 2), 'heuristic: no differential privacy')
     """
-    values, bounds = checked_table(rows, clusters, low, high, discrete)
-    require_choices(epsilon, reflection, rounding)
-    standard = Standard.of(values, bounds.low, bounds.high)
+    values, held = checked_table(rows, clusters, bounds)
+    require_choices(epsilon, reflection, whole_numbers)
+    standard = Standard.of(values, held.low, held.high)
     scaled = standard.forward(values)
     found = kmeans(scaled, clusters, int(generator.integers(2**31)), starts)
     delta = largest_distance(found.centroids)
@@ -138,7 +135,7 @@ def published_geometry(
     radii = np.maximum(0.0, true_radii + laplace(generator, scale, true_radii.shape))
     points = np.clip(in_balls(centroids[found.labels], radii, generator), standard.low, standard.high)
     return PublishedGeometry(
-        rows=finish(standard.back(points), bounds, rounding, generator),
+        rows=finish(standard.back(points), held, whole_numbers, generator),
         labels=found.labels,
         standard=standard,
         true_centroids=found.centroids,
@@ -237,11 +234,18 @@ def reflection_failure(
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds of every column and which columns are whole numbers."""
+    """Bounds of every column, infinite where there is none, and which columns are whole numbers."""
 
     low: Numbers
     high: Numbers
     discrete: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, low: ArrayLike, high: ArrayLike, discrete: ArrayLike | None = None) -> Bounds:
+        """Return bounds from lists; no column is whole unless stated."""
+        lows = np.asarray(low, np.float64)
+        whole = np.zeros(lows.shape, bool) if discrete is None else np.asarray(discrete, bool)
+        return cls(lows, np.asarray(high, np.float64), whole)
 
 
 def finish(values: Numbers, bounds: Bounds, rounding: Rounding, generator: np.random.Generator) -> Numbers:
@@ -251,31 +255,21 @@ def finish(values: Numbers, bounds: Bounds, rounding: Rounding, generator: np.ra
     return np.clip(rounded, low, np.where(bounds.discrete, np.floor(bounds.high), bounds.high))
 
 
-def checked_table(
-    rows: ArrayLike,
-    clusters: int,
-    low: Sequence[float] | None,
-    high: Sequence[float] | None,
-    discrete: Sequence[bool] | None,
-) -> tuple[Numbers, Bounds]:
+def checked_table(rows: ArrayLike, clusters: int, bounds: Bounds | None) -> tuple[Numbers, Bounds]:
     """Return the rows and their bounds, or refuse with everything that is wrong."""
     if clusters < 2:
         raise PlanError(f"{clusters} clusters asked for", next_step="ask for at least 2: the noise follows from them")
     values = checked_rows(rows, "rows", clusters)
     wide = values.shape[1]
-    bounds = Bounds(
-        np.full(wide, -np.inf) if low is None else np.asarray(low, np.float64),
-        np.full(wide, np.inf) if high is None else np.asarray(high, np.float64),
-        np.zeros(wide, bool) if discrete is None else np.asarray(discrete, bool),
-    )
-    problems = _bound_problems(bounds, wide) or _row_problems(values, bounds, clusters)
+    held = bounds or Bounds.of(np.full(wide, -np.inf), np.full(wide, np.inf))
+    problems = _bound_problems(held, wide) or _row_problems(values, held, clusters)
     if problems:
         raise TableError(
             "cluster geometry cannot be run on these rows",
             problems,
             "leave constant columns out, and give bounds that hold for every row",
         )
-    return values, bounds
+    return values, held
 
 
 def _bound_problems(bounds: Bounds, wide: int) -> list[str]:
@@ -299,12 +293,12 @@ def _row_problems(values: Numbers, bounds: Bounds, clusters: int) -> list[str]:
     return problems + ([f"{distinct} distinct rows for {clusters} clusters"] if distinct < clusters else [])
 
 
-def require_choices(epsilon: float, reflection: str, rounding: str) -> None:
+def require_choices(epsilon: float, reflection: str, whole_numbers: str) -> None:
     """Refuse settings that do not exist."""
     problems = [] if epsilon > 0 else [f"epsilon {epsilon}: not above 0"]
     if reflection not in REFLECTIONS:
         problems.append(f"reflection {reflection!r}: not one of {', '.join(REFLECTIONS)}")
-    if rounding not in ROUNDINGS:
-        problems.append(f"rounding {rounding!r}: not one of {', '.join(ROUNDINGS)}")
+    if whole_numbers not in ROUNDINGS:
+        problems.append(f"whole_numbers {whole_numbers!r}: not one of {', '.join(ROUNDINGS)}")
     if problems:
         raise PlanError("cluster geometry as published cannot be run so", problems, "mend these settings")

@@ -1,0 +1,1 @@
+"""Cluster geometry as the paper printed it: heuristic, no differential privacy."""

@@ -1,0 +1,138 @@
+"""Two-stage synthesis as published, on a table: blended inputs and learnt targets.
+
+Heuristic: no differential privacy, recorded as an exposure. The algorithm: :mod:`.run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from sfumato.methods.two_stage.layout import Layout, as_names, example_columns
+from sfumato.methods.two_stage.published.blending import LABEL, MATCHINGS
+from sfumato.methods.two_stage.published.inputs import FIRST_STAGES
+from sfumato.methods.two_stage.published.response import SECOND_STAGES
+from sfumato.methods.two_stage.published.run import Settings, require_two_stage, run_two_stage
+from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.exact import Number, exact
+from sfumato.privacy.randomness import Randomness
+from sfumato.release.method import Makes, Output
+from sfumato.release.parameters import number_problems, sound_parameters, word_problems
+from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
+from sfumato.schema import Schema
+from sfumato.table.rows import row_values
+
+if TYPE_CHECKING:
+    from sfumato.table import Table
+
+BYTES_PER_VALUE = 200
+LEAST_TOLERANCE = Fraction(1, 10**12)
+
+
+@dataclass(frozen=True)
+class TwoStageAsPublished:
+    """A synthetic table whose targets a regression learnt from the true rows predicts for blended inputs.
+
+    ``target`` is one numeric column, several, or one column of levels. ``inputs`` are the numeric inputs and columns of
+    levels (all others unless stated); levels are kept as they are. ``first`` makes synthetic inputs, ``second`` learns
+    the response. ``blend`` is the weight of the true row (.5 unless stated), or ``max_lid`` asks for the largest one at
+    which the interval disclosure of the released rows stays below it at ``tolerance``, a share of each input's public
+    range.
+    """
+
+    target: str | Sequence[str]
+    inputs: Sequence[str] | None = None
+    first: str = "lhs"
+    second: str = "krr"
+    blend: Number | None = None
+    max_lid: Number | None = None
+    tolerance: Number = 0.001
+    matching: str = "rounds"
+
+    name: ClassVar[str] = "two-stage-as-published"
+    summary: ClassVar[str] = "synthetic rows for prediction, blended with true ones as printed: no guarantee"
+    about: ClassVar[str] = (
+        "Targets are predictions, free of noise. Each row blends a true row with a synthetic one, and columns of "
+        "levels are kept."
+    )
+    formal: ClassVar[bool | None] = False
+    makes: ClassVar[Makes] = "rows"
+
+    def __post_init__(self) -> None:
+        problems = self._number_problems()
+        for what, known in (("first", FIRST_STAGES), ("second", SECOND_STAGES), ("matching", MATCHINGS)):
+            problems += word_problems(getattr(self, what), what, known)
+        sound_parameters(self, problems)
+        object.__setattr__(self, "target", as_names(self.target))
+        object.__setattr__(self, "inputs", None if self.inputs is None else as_names(self.inputs))
+
+    def _number_problems(self) -> list[str]:
+        problems = [] if self.target else ["target names no column"]
+        problems += number_problems(self.tolerance, "tolerance", LEAST_TOLERANCE, 1)
+        for what, found in (("blend", self.blend), ("max_lid", self.max_lid)):
+            problems += [] if found is None else number_problems(found, what, 0, 1)
+        if self.blend is not None and self.max_lid is not None:
+            problems.append("give either blend or max_lid, and not both")
+        return problems
+
+    def settings(self) -> Settings:
+        """Return what is asked for as plain numbers."""
+        alpha = 0.5 if self.blend is None and self.max_lid is None else self.blend
+        return Settings(
+            self.first,
+            self.second,
+            None if alpha is None else float(exact(alpha)),
+            None if self.max_lid is None else float(exact(self.max_lid)),
+            float(exact(self.tolerance)),
+            self.matching,
+        )
+
+    def layout(self, schema: Schema) -> Layout:
+        """Return the columns by their part, or refuse with every problem."""
+        return Layout.of(self.name, schema, as_names(self.target), self.inputs)
+
+    def released_columns(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns of the release."""
+        return self.layout(schema).in_table_order(schema)
+
+    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
+        """Return needs, or raise PlanError with every problem; an exposure has no cost."""
+        layout, asked = self.layout(schema), self.settings()
+        memory = (schema.rows or 1) * BYTES_PER_VALUE * len(layout.columns)
+        refuse_memory(memory, "the rows", "use a sample of the table, or TwoStage, which streams")
+        words = f"{self.first}, {self.matching}, {self.second}; alpha {asked.alpha}, largest LID {asked.max_lid}"
+        event = Event(kind="heuristic", note=words, **event_facts(self.name, schema, randomness))
+        stage = Stage(
+            name="blended inputs and learnt targets",
+            cells=len(layout.columns),
+            noise="heuristic",
+            scale=1.0,
+            epsilon="none",
+            share="1",
+        )
+        kept = [f"kept as they are: {', '.join(c.name for c in layout.levels)}"] if layout.levels else []
+        return Plan.for_(self.name, schema, (stage,), (event,), memory, notes=(LABEL, *kept))
+
+    def require_table(self, table: Table, plan: Plan) -> None:
+        """Refuse rows that cannot be learnt from, or that no blend hides as asked; nothing is recorded then."""
+        layout = self.layout(table.schema)
+        require_two_stage(layout, row_values(table, layout.names), self.settings(), table.schema.name)
+
+    def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
+        """Read the rows, blend, learn, predict, shuffle."""
+        layout, asked = self.layout(table.schema), self.settings()
+        made = run_two_stage(layout, row_values(table, layout.names), asked, table.schema, randomness.generator)
+        facts = {
+            "not_synthesised": [c.name for c in layout.levels],
+            "tolerance": asked.tolerance,
+            "chosen_on_private_data": "alpha, pairs, bandwidths, and everything of the response",
+        }
+        return Output({("synthetic",): made.table}, single=True, statistics=facts, confidential=made.measured)
+
+    @classmethod
+    def example(cls, schema: Schema) -> TwoStageAsPublished:
+        """Return a small instance that fits a schema."""
+        target, *inputs = example_columns(schema)
+        return cls(target, inputs=inputs[:2], second="nadaraya-watson")

@@ -243,8 +243,8 @@ STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
     "rows_repaired_for_rules": (
         "Synthetic rows mended to keep each rule",
         _by_name,
-        "As drawn they broke the rule, of which the model knows at most what groups of values tell. They were changed as "
-        "little as the rule allows; every released row keeps every rule.",
+        "As drawn they broke the rule, of which the model knows at most what groups of values tell. They were changed "
+        "as little as the rule allows; every released row keeps every rule.",
     ),
     "rows_replaced_for_rules": (
         "Rows replaced to keep the rules",

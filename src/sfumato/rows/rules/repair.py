@@ -86,8 +86,8 @@ def notes_on_rules(schema: Schema, drawn: Values, kept: Values, replaced: int) -
     rows, judged = length(kept), min(length(drawn), length(kept), MOST_JUDGED)
     before, after = (distinct_rows(schema, rows_at(values, np.arange(judged))) for values in (drawn, kept))
     few = (
-        f"the rules leave few different rows: of {judged:,} rows {before:,} differed as drawn, and {after:,} differ now "
-        "that all keep the rules"
+        f"the rules leave few different rows: of {judged:,} rows {before:,} differed as drawn, and {after:,} differ "
+        "now that all keep the rules"
     )
     many = f"{replaced:,} of {rows:,} rows could not be mended to keep the rules: they took values of other rows"
     said = {few: 2 * after < before, many: replaced > MANY_REPLACED * rows}

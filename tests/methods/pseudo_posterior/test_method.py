@@ -305,15 +305,16 @@ def test_rules_hold_with_public_predictors(standard, copies, tmp_path):
         assert np.corrcoef(one["low"], one["high"])[0, 1] > 0.8, "targets belong to their own predictors"
 
 
-def test_rows_that_cannot_keep_a_rule_are_left_out_and_counted(tmp_path):
-    """All targets of the model lie below most predictors: such rows are named by their number, and nothing fails."""
+def test_targets_that_the_model_never_draws_right_are_mended_around_their_predictors(tmp_path):
+    """All targets of the model may lie below the rule: they are mended, and no predictor changes or is lost."""
     frame = ruled(lambda low, rng: low).sort_values("low")
     schema = replace(RULED, rules=(Rule("high >= 19"),))
     frame = frame.assign(high=19.5)
     method = PseudoPosterior("high", ["low"], "normal", "clipped", target_epsilon=0.001, public_predictors=True)
     made = sfumato.release(sfumato.read(frame, schema), method, seed=3)
-    assert len(made.data) + made.statistics["rows_left_out_for_rules"] == 300
-    assert made.statistics["rows_left_out_for_rules"] > 0
+    assert made.statistics["rows_left_out_for_rules"] == 0
+    assert made.statistics["rows_repaired_for_rules"]["high >= 19"] > 0
+    assert sorted(made.data["low"]) == sorted(frame["low"])
     assert (made.data["high"] >= 19).all()
     made.save(tmp_path / "bundle")
 

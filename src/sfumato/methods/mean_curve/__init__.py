@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sfumato.methods.mean_curve.error import ErrorSplit as ErrorSplit
     from sfumato.methods.mean_curve.error import best_rho as best_rho
     from sfumato.methods.mean_curve.error import error_split as error_split
+    from sfumato.methods.mean_curve.kernels import CurveGrid as CurveGrid
     from sfumato.methods.mean_curve.kernels import even_positions as even_positions
     from sfumato.methods.mean_curve.method import MeanCurve as MeanCurve
     from sfumato.methods.mean_curve.method import sensitivity as sensitivity
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "CurveGrid": "sfumato.methods.mean_curve.kernels",
         "ErrorSplit": "sfumato.methods.mean_curve.error",
         "MeanCurve": "sfumato.methods.mean_curve.method",
         "best_rho": "sfumato.methods.mean_curve.error",

@@ -7,8 +7,8 @@ curves (kernel norm at most ``smoothness``), or measured on a pilot. Both are ro
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from sfumato.methods.mean_curve.checks import (
     path_matrix,
     position_problems,
 )
-from sfumato.methods.mean_curve.kernels import Array, Basis, basis, clipped, even_positions
+from sfumato.methods.mean_curve.kernels import Array, Basis, CurveGrid, clipped
 from sfumato.privacy.accounting.calibration import gaussian_sigma
 from sfumato.privacy.exact import Number
 
@@ -94,9 +94,7 @@ def error_split(
     epsilon: Number,
     delta: Number,
     *,
-    kernel: str = "wiener",
-    length_scale: float | None = None,
-    positions: Sequence[float] | None = None,
+    grid: CurveGrid | None = None,
     adjacency: str = "replace",
 ) -> ErrorSplit:
     """Return noise and bias for ``n`` paths like those of a pilot; the bias includes what clipping takes away.
@@ -104,8 +102,9 @@ def error_split(
     The pilot is used as it is: it must be public, or its own release.
     """
     paths = path_matrix(pilot)
-    _refuse(n, clip, epsilon, delta, adjacency, kernel, length_scale, positions, points=paths.shape[1], rho=rho)
-    on = basis(positions or even_positions(paths.shape[1]), kernel, length_scale)
+    asked = replace(grid or CurveGrid(), points=paths.shape[1])
+    _refuse(asked, adjacency, delta, n=n, clip=clip, epsilon=epsilon, rho=rho)
+    on = asked.basis
     measured = _pilot_bias(on, paths, float(clip))
     noise = noise_rmse(on, float(rho), n, float(clip), epsilon, delta, adjacency)
     return ErrorSplit(float(rho), noise, measured(float(rho)))
@@ -117,34 +116,23 @@ def best_rho(
     epsilon: Number,
     delta: Number,
     *,
-    steps: int = 80,
-    kernel: str = "wiener",
-    length_scale: float | None = None,
-    positions: Sequence[float] | None = None,
+    grid: CurveGrid | None = None,
     adjacency: str = "replace",
     smoothness: float | None = None,
     pilot: ArrayLike | None = None,
 ) -> RhoChoice:
     """Return the rho with the smallest error, without looking at the private paths.
 
-    With a ``pilot`` the bias is measured on it. Otherwise it is the worst bias of a mean whose kernel norm is at most
-    ``smoothness``: unless stated, that of the smoothest curve as long as ``clip``, clip / sqrt(largest eigenvalue).
+    With a ``pilot`` the bias is measured on it, on a grid of as many points. Otherwise it is the worst bias of a mean
+    whose kernel norm is at most ``smoothness``: unless stated, that of the smoothest curve as long as ``clip``,
+    clip / sqrt(largest eigenvalue).
     """
     paths = None if pilot is None else path_matrix(pilot)
-    points = steps if paths is None else paths.shape[1]
-    _refuse(
-        n,
-        clip,
-        epsilon,
-        delta,
-        adjacency,
-        kernel,
-        length_scale,
-        positions,
-        points=points,
-        smoothness=1 if smoothness is None else smoothness,
-    )
-    on = basis(positions or even_positions(points), kernel, length_scale)
+    asked = grid or CurveGrid()
+    asked = asked if paths is None else replace(asked, points=paths.shape[1])
+    bound = 1 if smoothness is None else smoothness
+    _refuse(asked, adjacency, delta, n=n, clip=clip, epsilon=epsilon, smoothness=bound)
+    on = asked.basis
     if paths is not None:
         bias, source = _pilot_bias(on, paths, float(clip)), f"bias measured on a pilot of {len(paths)} paths"
     else:
@@ -198,19 +186,10 @@ def _search(noise: Callable[[float], float], bias: Callable[[float], float], sca
     return tuple(sorted(errors, key=lambda error: error.rho))
 
 
-def _refuse(
-    n: int,
-    clip: Number,
-    epsilon: Number,
-    delta: Number,
-    adjacency: str,
-    kernel: str,
-    length_scale: float | None,
-    positions: Sequence[float] | None,
-    **more: Any,
-) -> None:
-    problems = above_zero(n=n, clip=clip, epsilon=epsilon, **more) + delta_problems(delta)
-    problems += adjacency_problems(adjacency) + kernel_problems(kernel, length_scale)
-    problems += position_problems(positions, more["points"])
+def _refuse(grid: CurveGrid, adjacency: str, delta: Number, **above: Any) -> None:
+    """Refuse what is wrong with any parameter, all at once; the named ones must be above 0."""
+    problems = above_zero(**above, points=grid.points) + delta_problems(delta)
+    problems += adjacency_problems(adjacency) + kernel_problems(grid.kernel, grid.length_scale)
+    problems += position_problems(grid.positions, grid.points)
     if problems:
         raise PlanError("the error of a mean curve cannot be computed", problems, "correct these parameters")

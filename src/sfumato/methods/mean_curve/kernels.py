@@ -114,6 +114,21 @@ def even_positions(steps: int) -> tuple[float, ...]:
     return tuple(float(p) for p in np.arange(1, steps + 1) / steps)
 
 
+@dataclass(frozen=True)
+class CurveGrid:
+    """A public grid of so many points, at stated positions or evenly spaced, and the kernel on it."""
+
+    points: int = 80
+    kernel: str = "wiener"
+    length_scale: float | None = None
+    positions: Sequence[float] | None = None
+
+    @property
+    def basis(self) -> Basis:
+        """The kernel on the grid in its own coordinates."""
+        return basis(self.positions or even_positions(self.points), self.kernel, self.length_scale)
+
+
 def wiener_values(steps: int) -> Array:
     """Return the eigenvalues of min(s, t) / N on the even grid in closed form, largest first.
 

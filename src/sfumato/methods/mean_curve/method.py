@@ -49,6 +49,7 @@ from sfumato.methods.mean_curve.kernels import (
     even_positions,
     wiener_values,
 )
+from sfumato.methods.mean_curve.kernels import CurveGrid as CurveGrid
 from sfumato.methods.mean_curve.sums import CurveLattice, count_weight, longest
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.lattice_gaussian import lattice_sigma

@@ -13,7 +13,7 @@ from sfumato.methods.graphical.cells.groups import Grouping
 from sfumato.rows.draw import Values, draw_values
 from sfumato.schema.column import Column
 
-Drawn = tuple[NDArray[Any], NDArray[np.bool_]]
+ValuesAndMissing = tuple[NDArray[Any], NDArray[np.bool_]]
 
 
 def expand(
@@ -71,7 +71,7 @@ def values_of(
     }
 
 
-def fine_values(column: Column, codes: NDArray[np.int64], generator: np.random.Generator) -> Drawn:
+def fine_values(column: Column, codes: NDArray[np.int64], generator: np.random.Generator) -> ValuesAndMissing:
     """Return one value per fine code and which are missing: uniform inside the cell, exact where the cell is a point.
 
     Points are narrower than any other cell and would decide how many decimals are drawn: they join their neighbours

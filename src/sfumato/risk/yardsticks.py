@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from sfumato.methods.counts.measurement import column_sets
 from sfumato.privacy.randomness import Randomness
+from sfumato.release.measurement import column_sets
 from sfumato.release.method import Makes, Output
 from sfumato.release.plan import Plan, cells_of, table_memory
 from sfumato.rows.draw import public_rows

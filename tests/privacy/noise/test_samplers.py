@@ -11,10 +11,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import sfumato.privacy
 from sfumato.errors import PlanError
 from sfumato.privacy import noise
-from sfumato.privacy.noise import opendp
+from sfumato.privacy.noise import inversion, opendp
 from sfumato.privacy.noise.inversion import self_test
 from sfumato.privacy.randomness import Randomness
 from statistical.laws import ALPHA, chi_square_p, discrete_gaussian_pmf, discrete_laplace_pmf
@@ -38,9 +37,10 @@ def without(monkeypatch, fresh_choice):
     """Make a package absent: what has been imported from table inversion is forgotten until the test ends."""
 
     def absent(package: str) -> None:
-        for name in [name for name in sys.modules if name.startswith("sfumato.privacy.fast_")]:
+        for name in [name for name in sys.modules if name.startswith(f"{inversion.__name__}.")]:
             monkeypatch.delitem(sys.modules, name)
-            monkeypatch.delattr(sfumato.privacy, name.rpartition(".")[2], raising=False)
+            monkeypatch.delattr(inversion, name.rpartition(".")[2], raising=False)
+        monkeypatch.delitem(sys.modules, "sfumato.compiled", raising=False)
         for name in [package, *(name for name in sys.modules if name.startswith(f"{package}."))]:
             monkeypatch.setitem(sys.modules, name, None)
 
@@ -50,7 +50,7 @@ def without(monkeypatch, fresh_choice):
 # Which sampler, and why.
 
 
-def test_the_fast_sampler_is_used_where_it_passes_its_self_test(fresh_choice):
+def test_table_inversion_is_used_where_it_passes_its_self_test(fresh_choice):
     sampler = noise.sampler_in_use()
     assert sampler.name == "table inversion" and "self-test" in sampler.why
     assert sampler is noise.sampler_in_use()
@@ -66,7 +66,7 @@ def test_opendp_draws_where_a_package_is_absent(package, without):
         noise.add_laplace(ZEROS, 1.0, randomness=Randomness.of(1))
 
 
-def test_the_fast_sampler_comes_back_after_a_package_was_absent():
+def test_table_inversion_comes_back_after_a_package_was_absent():
     """The fixture above leaves nothing behind."""
     assert noise.sampler_in_use().name == "table inversion"
     assert noise.add_laplace(ZEROS, 1.0, randomness=Randomness.of(1)).shape == (5,)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from sfumato.methods.counts.measurement import Measurement, Noise, column_sets, measure
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
+from sfumato.release.measurement import Measurement, Noise, column_sets, measure
 from sfumato.release.method import Makes, Output
 from sfumato.release.parameters import sound_parameters
 from sfumato.release.plan import Plan
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contingency:
-    """Noisy counts of every cell, empty cells included. Proof: :mod:`sfumato.methods.counts.measurement`.
+    """Noisy counts of every cell, empty cells included. Proof: :mod:`sfumato.release.measurement`.
 
     ``columns`` is one list of names, or a list of such lists; several tables share epsilon by ``shares`` (equal ones
     unless stated). Noise is Laplace and ``delta`` 0, or Gaussian where a ``delta`` is given (or

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from sfumato.entropy.values import shannon
 from sfumato.methods.counts.contingency import Contingency
-from sfumato.methods.counts.measurement import Measurement, Noise
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
+from sfumato.release.measurement import Measurement, Noise
 from sfumato.release.method import Makes, Output
 from sfumato.release.parameters import sound_parameters
 from sfumato.release.plan import Plan

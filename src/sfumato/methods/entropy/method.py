@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from sfumato.entropy.sensitivity import sensitivity
 from sfumato.entropy.values import refuse_order, renyi
 from sfumato.errors import PlanError
-from sfumato.methods.counts.measurement import Measurement, column_sets
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.noise import add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
+from sfumato.release.measurement import Measurement, column_sets
 from sfumato.release.method import ColumnSet, Makes, Output
 from sfumato.release.parameters import pure_delta_problems, sound_parameters
 from sfumato.release.plan import Plan, Stage, event_facts

@@ -9,9 +9,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.errors import PlanError
-from sfumato.methods.counts.measurement import Measurement, Noise, measure
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
+from sfumato.release.measurement import Measurement, Noise, measure
 from sfumato.release.method import Makes, Output
 from sfumato.release.parameters import sound_parameters
 from sfumato.release.plan import LARGEST_SAMPLE, Plan, refuse_memory, sound_rows

@@ -4,7 +4,7 @@ The mechanism, its theorem and the repair that makes it hold are in :mod:`sfumat
 what many rows cost together in :mod:`sfumato.methods.plausible_deniability.budget`.
 
 Proof note. Adjacency: the schema's; one row under add-remove, or the content of one row under replace (same cost).
-Stage 1 measures one- and two-way tables with discrete Gaussian noise (:mod:`sfumato.methods.counts.measurement`) and
+Stage 1 measures one- and two-way tables with discrete Gaussian noise (:mod:`sfumato.release.measurement`) and
 fits a tree; everything that follows sees the tree as public. Stage 2 makes N rows; each is one attempt with the prior
 as fallback, (epsilon_r, delta_r)-DP by the theorem, and N of them compose optimally. Work is the same whether attempts
 pass or fail, and the number that failed is neither released nor recorded. Candidates that break a rule of the schema
@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
-from sfumato.methods.counts.measurement import measure
 from sfumato.methods.marginals.method import Marginals
 from sfumato.methods.plausible_deniability.attempt import attempt
 from sfumato.methods.plausible_deniability.budget import Budget, stated_budget, stated_test, total_budget
@@ -50,6 +49,7 @@ from sfumato.methods.plausible_deniability.proposals import (
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.randomness import Randomness, Uniform
+from sfumato.release.measurement import measure
 from sfumato.release.method import Makes, Output
 from sfumato.release.parameters import (
     SMALLEST_EPSILON,

@@ -23,7 +23,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
-from sfumato.methods.counts.measurement import measure
 from sfumato.methods.marginals.method import Marginals
 from sfumato.methods.pseudo_posterior.families.design import Design
 from sfumato.methods.pseudo_posterior.private.choice import PREDICTOR_SHARE, recommended
@@ -34,6 +33,7 @@ from sfumato.methods.pseudo_posterior.published.sequential import REGRESSIONS, C
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.exact import exact, text
 from sfumato.privacy.randomness import Randomness
+from sfumato.release.measurement import measure
 from sfumato.release.method import Output
 from sfumato.release.plan import (
     LARGEST_SAMPLE,

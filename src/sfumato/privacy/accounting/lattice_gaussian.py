@@ -1,9 +1,9 @@
 """The discrete Gaussian on a fine lattice is as private as the continuous one, up to a slack that is computed.
 
-Real-valued sums are released as integer vectors (each record rounded to a public lattice, see
-:mod:`sfumato.privacy.lattice`), so that one person moves them by any integer vector of L2 length at most D units. There
-are too many such moves to compute the exact loss of each; this module compares the discrete noise with a *rounded
-continuous* Gaussian instead, for which the analytic calibration is exact.
+Real-valued sums are released as integer vectors (each record rounded to a public lattice by itself), so that one person
+moves them by any integer vector of L2 length at most D units. There are too many such moves to compute the exact loss
+of each; this module compares the discrete noise with a *rounded continuous* Gaussian instead, for which the analytic
+calibration is exact.
 
 Lemma. P(k) proportional to exp(-k^2 / 2s^2) on the integers, with normaliser Z; g = law of a rounded N(0, s^2). Then
 

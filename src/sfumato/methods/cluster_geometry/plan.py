@@ -227,6 +227,26 @@ class PlannedRelease:
 
     def plan(self, rows: int | None, randomness: str) -> Plan:
         """Return cost and needs."""
+        stages = (*self._geometry_stages(), *self._level_stages())
+        count = rows if rows is not None else self.schema.rows
+        memory = self._memory(stages, count)
+        refuse_memory(memory, "the geometry and its rows", "ask for fewer rows, clusters or columns")
+        return Plan(
+            method=self.name,
+            table=self.schema.name,
+            adjacency=self.schema.adjacency,
+            unit=unit_of(self.schema),
+            epsilon=text(self.epsilon),
+            delta=text(exact(self.geometry.delta)),
+            stages=stages,
+            events=self._events(randomness),
+            cells=sum(stage.cells for stage in stages),
+            memory_bytes=memory,
+            rows=count,
+            notes=self.notes,
+        )
+
+    def _events(self, randomness: str) -> tuple[Event, ...]:
         facts = event_facts(self.name, self.schema, randomness)
         events = [
             Event(
@@ -241,24 +261,7 @@ class PlannedRelease:
             events.append(
                 Event(kind="discrete-laplace", epsilon=text(self.level_epsilon), parts=self.level_parts, **facts)
             )
-        stages = (*self._geometry_stages(), *self._level_stages())
-        count = rows if rows is not None else self.schema.rows
-        memory = self._memory(stages, count)
-        refuse_memory(memory, "the geometry and its rows", "ask for fewer rows, clusters or columns")
-        return Plan(
-            method=self.name,
-            table=self.schema.name,
-            adjacency=self.schema.adjacency,
-            unit=unit_of(self.schema),
-            epsilon=text(self.epsilon),
-            delta=text(exact(self.geometry.delta)),
-            stages=stages,
-            events=tuple(events),
-            cells=sum(stage.cells for stage in stages),
-            memory_bytes=memory,
-            rows=count,
-            notes=self.notes,
-        )
+        return tuple(events)
 
     def _memory(self, stages: tuple[Stage, ...], count: int | None) -> int:
         """Return the bytes of the counts, of the drawn rows, and of the distances of points to every centre."""

@@ -218,17 +218,7 @@ class PlannedRelease:
             delta=cost["delta"],
             **event_facts(self.name, self.schema, randomness),
         )
-        stages = tuple(
-            Stage(
-                name=part.stage,
-                cells=part.cells,
-                noise="discrete gaussian, on a lattice",
-                epsilon="joint",
-                scale=part.scale / part.sensitivity,
-                share=f"{self.stages.shares[part.stage]:.6f}",
-            )
-            for part in self.stages.parts
-        )
+        stages = self._stages()
         count = rows if rows is not None else self.schema.rows
         memory = BYTES_PER_VALUE * ((count or 1) * len(self.columns) + SYNTHETIC_ROWS * self.stages.points)
         refuse_memory(memory, "the rows", "ask for fewer rows, or leave out columns of many levels")
@@ -245,6 +235,19 @@ class PlannedRelease:
             memory_bytes=memory,
             epsilon=cost["epsilon"],
             delta=cost["delta"],
+        )
+
+    def _stages(self) -> tuple[Stage, ...]:
+        return tuple(
+            Stage(
+                name=part.stage,
+                cells=part.cells,
+                noise="discrete gaussian, on a lattice",
+                epsilon="joint",
+                scale=part.scale / part.sensitivity,
+                share=f"{self.stages.shares[part.stage]:.6f}",
+            )
+            for part in self.stages.parts
         )
 
 

@@ -234,6 +234,14 @@ class PlannedRelease:
 
     def plan(self, rows: int | None, randomness: str) -> Plan:
         """Return cost and needs."""
+        stages = (*self._geometry_stages(), *self._level_stages())
+        count = rows if rows is not None else self.schema.rows
+        memory = self._memory(stages, count)
+        refuse_memory(memory, "the geometry and its rows", "ask for fewer rows, clusters or columns")
+        events = self._events(randomness)
+        return Plan.for_(self.name, self.schema, stages, events, memory, rows=count, notes=self.notes)
+
+    def _events(self, randomness: str) -> tuple[Event, ...]:
         facts = event_facts(self.name, self.schema, randomness)
         events = [
             Event(
@@ -248,11 +256,7 @@ class PlannedRelease:
             events.append(
                 Event(kind="discrete-laplace", epsilon=text(self.level_epsilon), parts=self.level_parts, **facts)
             )
-        stages = (*self._geometry_stages(), *self._level_stages())
-        count = rows if rows is not None else self.schema.rows
-        memory = self._memory(stages, count)
-        refuse_memory(memory, "the geometry and its rows", "ask for fewer rows, clusters or columns")
-        return Plan.for_(self.name, self.schema, stages, events, memory, rows=count, notes=self.notes)
+        return tuple(events)
 
     def _memory(self, stages: tuple[Stage, ...], count: int | None) -> int:
         """Return the bytes of the counts, of the drawn rows, and of the distances of points to every centre."""

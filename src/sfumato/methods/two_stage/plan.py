@@ -218,7 +218,14 @@ class PlannedRelease:
             delta=cost["delta"],
             **event_facts(self.name, self.schema, randomness),
         )
-        stages = tuple(
+        stages = self._stages()
+        count = rows if rows is not None else self.schema.rows
+        memory = BYTES_PER_VALUE * ((count or 1) * len(self.columns) + SYNTHETIC_ROWS * self.stages.points)
+        refuse_memory(memory, "the rows", "ask for fewer rows, or leave out columns of many levels")
+        return Plan.for_(self.name, self.schema, stages, (event,), memory, rows=count, notes=self.notes)
+
+    def _stages(self) -> tuple[Stage, ...]:
+        return tuple(
             Stage(
                 name=part.stage,
                 cells=part.cells,
@@ -229,10 +236,6 @@ class PlannedRelease:
             )
             for part in self.stages.parts
         )
-        count = rows if rows is not None else self.schema.rows
-        memory = BYTES_PER_VALUE * ((count or 1) * len(self.columns) + SYNTHETIC_ROWS * self.stages.points)
-        refuse_memory(memory, "the rows", "ask for fewer rows, or leave out columns of many levels")
-        return Plan.for_(self.name, self.schema, stages, (event,), memory, rows=count, notes=self.notes)
 
 
 def _root(square: int, parts: int = 1) -> int:

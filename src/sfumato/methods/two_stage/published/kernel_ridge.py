@@ -73,9 +73,9 @@ class KernelRidge:
             raise PlanError("the exact solve does not fit this machine", [found], "choose method='nystrom'")
         return exact
 
-    def landmarks_of(self, rows: int) -> int:
+    def landmarks_of(self, rows: int, exact: bool) -> int:
         """Return how many landmarks to take; where they only choose lambda, few are enough."""
-        few = min(CHOOSING_LANDMARKS, landmark_count(rows)) if self.is_exact(rows) else landmark_count(rows)
+        few = min(CHOOSING_LANDMARKS, landmark_count(rows)) if exact else landmark_count(rows)
         return min(self.landmarks or few, rows)
 
 
@@ -94,7 +94,8 @@ def fit_krr(
         fit, choice = None, pick(grid, errors, "leave-one-out")
     else:
         scaled = box.scaled(inputs)
-        anchors = choose_landmarks(shape, scaled, asked.landmarks_of(len(inputs)), asked.landmarks_by, generator)
+        count = asked.landmarks_of(len(inputs), exact)
+        anchors = choose_landmarks(shape, scaled, count, asked.landmarks_by, generator)
         del scaled
         fit, choice = fit_nystrom(shape, box, standard, inputs, targets, grid, anchors, generator)
     if exact or fit is None:

@@ -28,9 +28,10 @@ test: setup
 quick: setup
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup -q -m "not slow" --ignore=src
 
-# Measures every test anew and writes tests/slow.txt; takes as long as 'make test'.
+# Measures tests anew and writes tests/slow.txt. All of them take somewhat longer than 'make test'; TESTS=tests/cli takes part.
+TESTS ?= tests
 slow-list: setup
-	WORKERS=$(WORKERS) $(BIN)/python tests/slow_list.py
+	WORKERS=$(WORKERS) $(BIN)/python tests/slow_list.py $(TESTS)
 
 # Installs the package under the other supported Pythons, where they are, and releases and verifies there.
 smoke: setup

@@ -121,20 +121,29 @@ def _python_path() -> list[str]:
     return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
 
 
-def main(logs: list[Path], again: bool = True) -> None:
-    """Measure everything, look a second time at what may only have come first, and write the list."""
-    if again:
-        for log in logs:
-            log.unlink(missing_ok=True)
-        measure(logs[0], ["tests"])
-        unsure = [node for node, taken in read_logs(logs[:1]).items() if LIMIT < taken < WORTH_A_SECOND_LOOK]
+def write(seconds: Mapping[str, float]) -> None:
+    """Write the list anew for every file that was measured; what is said of other files stays."""
+    files = {plain(node).split("::")[0] for node in seconds}
+    kept = {line for line in listed() if not _is_measured(plain(line).split("::")[0], files)}
+    lines = sorted({*kept, *slow_names(seconds)})
+    LIST.write_text(TITLE + "".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _is_measured(place: str, files: Iterable[str]) -> bool:
+    return any(file == place or file.startswith(f"{place}/") for file in files)
+
+
+def main(tests: list[str]) -> None:
+    """Measure, look a second time at what may only have come first, and write the list."""
+    logs = [HERE.parent / ".slow-first.log", HERE.parent / ".slow-second.log"]
+    for log in logs:
+        log.unlink(missing_ok=True)
+    measure(logs[0], tests)
+    unsure = [node for node, taken in read_logs(logs[:1]).items() if LIMIT < taken < WORTH_A_SECOND_LOOK]
+    if unsure:
         measure(logs[1], unsure[::-1])
-    taken = read_logs(log for log in logs if log.exists())
-    LIST.write_text(TITLE + "".join(f"{name}\n" for name in slow_names(taken)), encoding="utf-8")
+    write(read_logs(log for log in logs if log.exists()))
 
 
 if __name__ == "__main__":
-    if sys.argv[1:]:  # logs of earlier runs
-        main([Path(name) for name in sys.argv[1:]], again=False)
-    else:
-        main([HERE.parent / ".slow-first.log", HERE.parent / ".slow-second.log"])
+    main(sys.argv[1:] or ["tests"])

@@ -13,7 +13,7 @@ from scipy import optimize, stats
 import sfumato
 from sfumato.calibration import Calibration, Target, calibrate
 from sfumato.calibration.metrics import METRICS, Metric
-from sfumato.calibration.search import Curve, t_quantile
+from sfumato.calibration.search import Curve, Subject, t_quantile
 from sfumato.errors import PlanError, SchemaError
 from sfumato.methods.counts.contingency import Contingency
 from sfumato.methods.counts.histogram import Histogram
@@ -128,7 +128,8 @@ def test_chance_alone_is_not_called_a_shape(coins, artificial):
 def test_the_intervals_of_all_points_hold_together(coins):
     """400 curves of 8 normal points with 5 runs: all intervals hold in at least 95 %, at alpha 1e-6."""
     rng, points, runs, curves = np.random.default_rng(11), 8, 5, 400
-    curve = Curve(Histogram("side", 1.0), Target.parse("tvd_1 <= 0.5"), coins, "epsilon", runs, 0.95, points, 0)
+    subject = Subject(Histogram("side", 1.0), Target.parse("tvd_1 <= 0.5"), coins, "epsilon", 0.95, seed=0)
+    curve = Curve(subject, runs, points)
 
     def held(together: int) -> int:
         curve.most = together

@@ -160,7 +160,8 @@ def test_without_a_ledger_the_words_say_so(table):
     found = select(table, seed=2)
     assert not found.charge.recorded and "recorded nowhere" in found.statement()
     assert "NOT FOR RELEASE" in found.statement()
-    assert found == select(table, seed=2)
+    again = select(table, seed=2)  # a release carries its time, and a busy machine needs more than a second
+    assert found.model_dump() == again.model_dump() and found.release.tables == again.release.tables
 
 
 def test_no_candidate_may_be_good_enough(table, book):

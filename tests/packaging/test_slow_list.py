@@ -61,3 +61,10 @@ def test_the_smaller_of_two_measurements_counts(tmp_path):
     first.write_text("2.000\tt.py::a\n0.100\tt.py::b\n3.000\tt.py::c[x]\n0.200\tt.py::c[y]\n")
     second.write_text("0.300\tt.py::a\n")
     assert slow_list.slow_names(slow_list.read_logs([first, second])) == ["t.py::c[x]"]
+
+
+def test_what_was_not_measured_stays_on_the_list(tmp_path, monkeypatch):
+    monkeypatch.setattr(slow_list, "LIST", tmp_path / "slow.txt")
+    (tmp_path / "slow.txt").write_text("# title\nt/a.py::gone\nt/b.py::kept\nt/folder\nu\n")
+    slow_list.write({"t/a.py::now": 2.0, "t/a.py::quick": 0.1, "t/folder/c.py::d": 0.1})
+    assert slow_list.listed() == {"t/a.py::now", "t/b.py::kept", "u"}

@@ -10,6 +10,7 @@ true rows without noise. They are for the custodian, unless the table is a pilot
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +25,11 @@ from sfumato.release.plan import Plan
 from sfumato.table import Table
 
 Kind = Literal["utility", "risk"]
-HOME = "sfumato.calibration.measures"
+HOMES: dict[Kind, str] = {
+    "utility": "sfumato.calibration.utility_measures",
+    "risk": "sfumato.calibration.risk_measures",
+}
+"""Where the functions of a kind of metric live."""
 ANY_DATA: tuple[Makes, ...] = ("counts", "rows")
 ROWS: tuple[Makes, ...] = ("rows",)
 EVERYTHING: tuple[Makes, ...] = ("counts", "rows", "values")
@@ -65,6 +70,30 @@ class Trial:
         """What came out: count tables, or the one table of rows."""
         return self.output.tables if self.made is None else self.made
 
+    def names(self, option: str) -> tuple[str, ...] | None:
+        """Read an option that lists columns; none where it is not given."""
+        value = self.options.get(option)
+        if value is None:
+            return None
+        names = tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else tuple(value)
+        for name in names:
+            self.table.schema[name]  # refuses what is not a column
+        return names
+
+    def whole(self, option: str, default: int, least: int) -> int:
+        """Read a whole option of at least so much; the default where it is not given."""
+        value = self.options.get(option, default)
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not (math.isfinite(number) and number.is_integer() and number >= least):
+            raise PlanError(
+                f"{option} must be a whole number of at least {least}, found {value!r}",
+                next_step=f"write {option}={max(default, least)}",
+            )
+        return int(number)
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -75,7 +104,7 @@ class Metric:
     kind: Kind
     """Utility asks for a larger epsilon, risk for a smaller one."""
     function: str | Callable[..., float]
-    """Takes a trial and the arguments; a name stands for a function in :mod:`sfumato.calibration.measures`."""
+    """Takes a trial and the arguments; a name stands for a function in the module of the metric's kind."""
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     makes: tuple[Makes, ...] = ANY_DATA
     """Kinds of releases that it can measure."""
@@ -98,9 +127,8 @@ class Metric:
         """Whether one computation is enough."""
         return bool(self.exact) and bool(self._find(self.exact)(trial))
 
-    @staticmethod
-    def _find(name: str | Callable[..., Any]) -> Callable[..., Any]:
-        return getattr(importlib.import_module(HOME), name) if isinstance(name, str) else name
+    def _find(self, name: str | Callable[..., Any]) -> Callable[..., Any]:
+        return getattr(importlib.import_module(HOMES[self.kind]), name) if isinstance(name, str) else name
 
     @property
     def needed(self) -> tuple[str, ...]:

@@ -44,13 +44,12 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from sfumato.calibration.metrics import METRICS, Trial
 from sfumato.calibration.result import Charge, Point
-from sfumato.calibration.search import with_value
+from sfumato.calibration.search import Subject, with_value
 from sfumato.calibration.target import Target
 from sfumato.errors import NoLedgerWarning, PlanError
 from sfumato.privacy.accounting.accountant import basic, guarantee_of
@@ -64,9 +63,8 @@ from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import ChecksTable, Method
 from sfumato.release.outcome import lost_on_failure
 from sfumato.release.plan import Plan, event_facts
-from sfumato.release.release import UNRECORDED, Release, book_of, carried_out, plan, promised
+from sfumato.release.release import UNRECORDED, LedgerChoice, Release, book_of, carried_out, plan, promised
 from sfumato.schema import Schema
-from sfumato.table import Table
 
 GRAIN = 1024
 """Lattice units in one record."""
@@ -154,31 +152,28 @@ class Climbed:
     notes: tuple[str, ...]
 
 
-def climb(
-    method: Method,
-    target: Target,
-    table: Table,
-    values: Sequence[float],
-    *,
-    parameter: str,
-    level: float,
-    rows: int | None,
-    seed: int | None,
-    ledger: Any,
-    epsilon: Number,
-    beta: float,
-    options: Any,
-    allow_weak: bool = False,
-) -> Climbed:
+@dataclass(frozen=True)
+class Terms:
+    """What a charged selection may cost, and where that is recorded."""
+
+    ledger: LedgerChoice = None
+    score_epsilon: Number = SCORE_EPSILON
+    """Cost of each noisy score."""
+    beta: float = BETA
+    """Probability with which the release that is kept may miss the target."""
+    allow_weak: bool = False
+
+
+def climb(subject: Subject, values: Sequence[float], terms: Terms) -> Climbed:
     """Release candidate after candidate until a noisy score meets the target. Refuses before anything is spent."""
-    _require_selectable(target, epsilon, beta)
-    randomness = Randomness.of(seed)
-    score = Score(target, table.schema, epsilon, tuple(values), beta)
-    rungs = [_rung(method, parameter, value, table, rows, seed, score) for value in values]
-    weak = refuse_weak(*basic(_all_events(rungs)), allow_weak)
-    if ledger is None:
+    _require_selectable(subject.target, terms.score_epsilon, terms.beta)
+    table = subject.table
+    score = Score(subject.target, table.schema, terms.score_epsilon, tuple(values), terms.beta)
+    rungs = [_rung(subject, value, score) for value in values]
+    weak = refuse_weak(*basic(_all_events(rungs)), terms.allow_weak)
+    if terms.ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)
-    book = book_of(ledger)
+    book = book_of(terms.ledger)
     table.require_valid()
     for rung in rungs:  # all of them before anything is spent: a refusal halfway would depend on the rows
         if isinstance(rung.method, ChecksTable):
@@ -186,9 +181,8 @@ def climb(
     table.rehearse()
     at_once = book is not None and _admits(book, table.schema.name, rungs)
     paid = list(book.spend(table.schema.name, _all_events(rungs)) if book is not None and at_once else ())
-    ladder = _Ladder(table, rows, seed, options, book, at_once, level, parameter, weak)
     with lost_on_failure(book, paid):
-        found = _steps(ladder, rungs, score, randomness, paid)
+        found = _steps(_Ladder(subject, book, at_once, weak), rungs, score, paid)
     if book is not None and found.release is None:
         book.mark_lost(paid, "no candidate met the target")
     return found
@@ -209,14 +203,12 @@ def _require_selectable(target: Target, epsilon: Number, beta: float) -> None:
         raise PlanError("this selection cannot be charged", problems, step)
 
 
-def _rung(
-    method: Method, parameter: str, value: float, table: Table, rows: int | None, seed: int | None, score: Score
-) -> Rung:
-    candidate = with_value(method, parameter, value)
-    made = plan(table, candidate, rows, None, seed, allow_weak=True)  # what counts is the ladder as a whole
+def _rung(subject: Subject, value: float, score: Score) -> Rung:
+    candidate, seed = subject.at(value), subject.seed
+    made = plan(subject.table, candidate, subject.rows, None, seed, allow_weak=True)  # the ladder as a whole counts
     if any(not event.is_formal for event in made.events):
         raise PlanError(
-            f"{method.name} has no formal guarantee at {parameter} = {value:g}: nothing can be charged",
+            f"{candidate.name} has no formal guarantee at {subject.parameter} = {value:g}: nothing can be charged",
             next_step="choose a formal method, or use cost='declared'",
         )
     return Rung(value, candidate, made, (*made.events, score.event(value, Randomness.of(seed).mode)))
@@ -251,27 +243,23 @@ def _admits(book: Ledger, name: str, rungs: Sequence[Rung]) -> bool:
 class _Ladder:
     """What every rung is climbed with."""
 
-    table: Table
-    rows: int | None
-    seed: int | None
-    options: Any
+    subject: Subject
     book: Ledger | None
     at_once: bool
-    level: float
-    parameter: str
     weak: bool
 
 
-def _steps(ladder: _Ladder, rungs: Sequence[Rung], score: Score, randomness: Randomness, paid: list[Entry]) -> Climbed:
+def _steps(ladder: _Ladder, rungs: Sequence[Rung], score: Score, paid: list[Entry]) -> Climbed:
+    subject, randomness = ladder.subject, Randomness.of(ladder.subject.seed)
     points: list[Point] = []
     kept: Release | None = None
     for rung in rungs:
         if ladder.book is not None and not ladder.at_once:
-            paid += ladder.book.spend(ladder.table.schema.name, rung.events)
+            paid += ladder.book.spend(subject.table.schema.name, rung.events)
         made = _candidate(ladder, rung, len(points))
-        trial = Trial(ladder.table, rung.method, 0, ladder.rows, ladder.options, made=made.tables)
+        trial = Trial(subject.table, rung.method, 0, subject.rows, subject.options, made=made.tables)
         noisy = score.draw(trial, randomness)
-        points.append(score.point(rung.value, noisy, _released_size(made), ladder.level))
+        points.append(score.point(rung.value, noisy, _released_size(made), subject.level))
         if points[-1].meets:
             kept = _kept(ladder, made, rungs, len(points), score, paid)
             break
@@ -281,9 +269,10 @@ def _steps(ladder: _Ladder, rungs: Sequence[Rung], score: Score, randomness: Ran
 
 def _candidate(ladder: _Ladder, rung: Rung, index: int) -> Release:
     """Release one candidate, whose cost is recorded; what it promises is settled where the ladder stops."""
-    alone = promised(ladder.table.schema, rung.plan, ladder.book is not None, allow_weak=True)
-    randomness = Randomness.of(_seed(ladder.seed, index))
-    return carried_out(ladder.table, rung.method, rung.plan, alone, randomness, ladder.rows)
+    table, rows = ladder.subject.table, ladder.subject.rows
+    alone = promised(table.schema, rung.plan, ladder.book is not None, allow_weak=True)
+    randomness = Randomness.of(_seed(ladder.subject.seed, index))
+    return carried_out(table, rung.method, rung.plan, alone, randomness, rows)
 
 
 def _seed(seed: int | None, index: int) -> int | None:
@@ -317,7 +306,7 @@ def _kept(
         "delta": whole.delta,
         "kind": whole.kind,
         "allowed_weak": ladder.weak,
-        "selection": _selection(ladder.parameter, rungs, climbed, score),
+        "selection": _selection(ladder.subject.parameter, rungs, climbed, score),
     }
     release = made.promising(made.guarantee.model_copy(update=said), events)
     others = [note for note in made.notes if note not in made.guarantee.warnings]

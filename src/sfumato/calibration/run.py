@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from sfumato.calibration.private import BETA, SCORE_EPSILON, climb
+from sfumato.calibration.private import BETA, SCORE_EPSILON, Terms, climb
 from sfumato.calibration.result import Calibration, Charge, Cost, Point, Prefer, choice_of, intervals_of, is_monotone
-from sfumato.calibration.search import GRID, MOST_POINTS, Curve, by_bisection, over_grid, with_value
+from sfumato.calibration.search import GRID, MOST_POINTS, Curve, Subject, by_bisection, over_grid, with_value
 from sfumato.calibration.target import Target
 from sfumato.errors import PlanError
 from sfumato.privacy.exact import Number, exact, show
@@ -60,26 +61,24 @@ def calibrate(
     which is refused above epsilon 20 or delta 0.1 unless ``allow_weak`` says that it is wanted.
     """
     asked = _Asked(
-        method,
-        Target.parse(target),
-        table,
-        pilot,
-        grid,
-        bisection,
-        repeats,
-        cost,
-        parameter,
-        prefer,
-        level,
-        rows,
-        seed,
-        ledger,
-        dict(options or {}),
+        method=method,
+        target=Target.parse(target),
+        table=table,
+        pilot=pilot,
+        grid=grid,
+        bisection=bisection,
+        repeats=repeats,
+        cost=cost,
+        parameter=parameter,
+        wanted=prefer,
+        level=level,
+        rows=rows,
+        seed=seed,
+        options=dict(options or {}),
+        terms=Terms(ledger, score_epsilon, beta, allow_weak),
     )
     asked.require_sound()
-    if asked.how == "private":
-        return _charged(asked, score_epsilon, beta, allow_weak)
-    return _simulated(asked)
+    return _charged(asked) if asked.how == "private" else _simulated(asked)
 
 
 @dataclass(frozen=True)
@@ -99,17 +98,22 @@ class _Asked:
     level: float
     rows: int | None
     seed: int | None
-    ledger: LedgerChoice
     options: dict[str, Any]
+    terms: Terms
 
     @property
     def how(self) -> Cost:
         """What the search may see: a pilot where one is given, and the private table, declared, otherwise."""
         return self.cost or ("pilot" if self.pilot is not None else "declared")
 
-    @property
-    def subject(self) -> Table:
-        """The table that is looked at, with a memory for its counts."""
+    @cached_property
+    def subject(self) -> Subject:
+        """What is tried, on the table that is looked at."""
+        table, open_ = self._remembered(), self.parameter
+        return Subject(self.method, self.target, table, open_, self.level, self.rows, self.seed, self.options)
+
+    def _remembered(self) -> Table:
+        """Return the table that is looked at, with a memory for its counts."""
         from sfumato.rows.coded import Remembered
 
         chosen = self.pilot if self.pilot is not None else self.table
@@ -133,10 +137,10 @@ class _Asked:
         problems = [*self._table_problems(), *self._search_problems()]
         if problems:
             raise PlanError("this calibration cannot be run", problems, "see 'sfumato calibrate --help'")
-        with_value(self.method, self.parameter, self.values[0])
+        with_value(self.method, self.parameter, self.values[0])  # refuses a parameter that the method does not have
         self.target.require(self.method.makes, self.method.name, self.options)
         for value in self.values:
-            with_value(self.method, self.parameter, value).plan(self.subject.schema, self.rows, "seeded")
+            self.subject.at(value).plan(self.subject.table.schema, self.rows, "seeded")
 
     def _table_problems(self) -> list[str]:
         problems: list[str] = []
@@ -146,7 +150,7 @@ class _Asked:
             problems.append(f"unknown cost {self.how!r}; use one of: {', '.join(COSTS)}")
         if self.pilot is not None and self.how != "pilot":
             problems.append(f"a pilot costs nothing: cost={self.how!r} is about table=")
-        if self.ledger and self.how != "private":
+        if self.terms.ledger and self.how != "private":
             problems.append(f"cost={self.how!r} charges nothing, so that a ledger has nothing to record")
         if self.wanted not in (None, "smallest", "largest"):
             problems.append(f"prefer must be 'smallest' or 'largest', found {self.wanted!r}")
@@ -183,69 +187,35 @@ def _value_problems(grid: Sequence[float] | None, bisection: bool | tuple[float,
 
 
 def _simulated(asked: _Asked) -> Calibration:
-    subject = asked.subject
-    subject.require_valid()
-    most = len(asked.values) if asked.bisection is False else MOST_POINTS
-    curve = Curve(
-        asked.method,
-        asked.target,
-        subject,
-        asked.parameter,
-        asked.repeats,
-        asked.level,
-        most,
-        asked.seed,
-        asked.rows,
-        asked.options,
-    )
+    table = asked.subject.table
+    table.require_valid()
+    curve = Curve(asked.subject, asked.repeats, len(asked.values) if asked.bisection is False else MOST_POINTS)
     if asked.bisection is False:
         over_grid(curve, asked.values)
     else:
         by_bisection(curve, *asked.values)
-    notes = _draft_notes(subject)
-    return _result(asked, subject, curve.sorted(), _assumption(asked, subject.schema.name), notes)
+    return _result(asked, curve.sorted(), _assumption(asked, table.schema.name), _draft_notes(table))
 
 
-def _draft_notes(subject: Table) -> tuple[str, ...]:
-    if not subject.schema.is_draft:
+def _draft_notes(table: Table) -> tuple[str, ...]:
+    if not table.schema.is_draft:
         return ()
     return ("The schema is a draft: no release may use it before it is confirmed.",)
 
 
-def _charged(asked: _Asked, score_epsilon: Number, beta: float, allow_weak: bool) -> Calibration:
-    subject = asked.subject
-    found = climb(
-        asked.method,
-        asked.target,
-        subject,
-        asked.values,
-        parameter=asked.parameter,
-        level=asked.level,
-        rows=asked.rows,
-        seed=asked.seed,
-        ledger=asked.ledger,
-        epsilon=score_epsilon,
-        beta=beta,
-        options=asked.options,
-        allow_weak=allow_weak,
-    )
-    words = _charged_assumption(asked, subject.schema.name, found.charge)
-    result = _result(asked, subject, found.points, words, found.notes)
+def _charged(asked: _Asked) -> Calibration:
+    found = climb(asked.subject, asked.values, asked.terms)
+    words = _charged_assumption(asked, asked.subject.table.schema.name, found.charge)
+    result = _result(asked, found.points, words, found.notes)
     more = {"search": "ladder", "charge": found.charge, "release": found.release, "prefer": "smallest"}
     return result.model_copy(update=more)
 
 
-def _result(
-    asked: _Asked,
-    subject: Table,
-    points: tuple[Point, ...],
-    assumption: str,
-    notes: tuple[str, ...],
-) -> Calibration:
+def _result(asked: _Asked, points: tuple[Point, ...], assumption: str, notes: tuple[str, ...]) -> Calibration:
     intervals, target = intervals_of(points), asked.target
     return Calibration(
         method=asked.method.name,
-        table=subject.schema.name,
+        table=asked.subject.table.schema.name,
         parameter=asked.parameter,
         metric=target.metric.name,
         kind=target.metric.kind,

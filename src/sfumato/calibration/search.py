@@ -30,6 +30,26 @@ MOST_POINTS = BRACKETS + 2 * MOST_HALVINGS
 """Points of one bisection: the first look, and room for two ends of intervals. The level is for all of them."""
 
 
+@dataclass(frozen=True)
+class Subject:
+    """What every search tries: a method with one parameter left open, on one table, against one target."""
+
+    method: Method
+    target: Target
+    table: Table
+    parameter: str = "epsilon"
+    level: float = 0.95
+    """Probability with which everything that is said about all values holds."""
+    rows: int | None = None
+    seed: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Those of the metric."""
+
+    def at(self, value: float) -> Method:
+        """Return the method with a value in the open place."""
+        return with_value(self.method, self.parameter, value)
+
+
 @dataclass
 class Curve:
     """Evaluates points: ``repeats`` seeded runs each, with intervals that hold for ``most`` points together.
@@ -38,19 +58,12 @@ class Curve:
     no point is called feasible whose mean misses the target.
     """
 
-    method: Method
-    target: Target
-    table: Table
-    parameter: str
+    subject: Subject
     repeats: int
-    level: float
     most: int
-    seed: int | None = None
-    rows: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
-        self.entropy = secrets.randbits(64) if self.seed is None else self.seed
+        self.entropy = secrets.randbits(64) if self.subject.seed is None else self.subject.seed
         self.points: dict[float, Point] = {}
         self.memory: dict[str, Any] = {}
 
@@ -61,7 +74,7 @@ class Curve:
         return self.points[value]
 
     def _computed(self, value: float) -> Point:
-        method, metric = with_value(self.method, self.parameter, value), self.target.metric
+        method, metric = self.subject.at(value), self.subject.target.metric
         first = self._trial(method, value, 0)
         if metric.is_exact(first):
             found = metric.measure(first)
@@ -73,7 +86,7 @@ class Curve:
                 sd=0.0,
                 repeats=1,
                 exact=True,
-                meets=self.target.is_met(found),
+                meets=self.subject.target.is_met(found),
             )
         trials = [first, *(self._trial(method, value, index) for index in range(1, self.repeats))]
         return self._summary(value, [metric.measure(trial) for trial in trials])
@@ -81,12 +94,13 @@ class Curve:
     def _trial(self, method: Method, value: float, index: int) -> Trial:
         place = int(np.float64(value).view(np.uint64))  # the same value has the same seeds in every search
         seed = int(np.random.SeedSequence([self.entropy, place, index]).generate_state(1, np.uint64)[0])
-        return Trial(self.table, method, seed, self.rows, self.options, memory=self.memory)
+        on = self.subject
+        return Trial(on.table, method, seed, on.rows, on.options, memory=self.memory)
 
     def _summary(self, value: float, found: Sequence[float]) -> Point:
         mean, sd = float(np.mean(found)), float(np.std(found, ddof=1))
-        half = t_quantile(self.level, self.most, len(found)) * sd / math.sqrt(len(found))
-        worst = self.target.worst(mean - half, mean + half)
+        target = self.subject.target
+        half = t_quantile(self.subject.level, self.most, len(found)) * sd / math.sqrt(len(found))
         return Point(
             value=value,
             mean=mean,
@@ -94,7 +108,7 @@ class Curve:
             high=mean + half,
             sd=sd,
             repeats=len(found),
-            meets=self.target.is_met(worst),
+            meets=target.is_met(target.worst(mean - half, mean + half)),
         )
 
     def sorted(self) -> tuple[Point, ...]:

@@ -25,7 +25,9 @@ REGISTRY: dict[str, str] = {
 }
 """Name on the command line -> module and class; every class here is also ``sfumato.<class>``."""
 
-PUBLISHED: dict[str, str] = {}
+PUBLISHED: dict[str, str] = {
+    "pseudo-posterior-as-published": ("sfumato.methods.pseudo_posterior.published.method:PseudoPosteriorAsPublished"),
+}
 """What papers printed, beside the formal method of the same name: ``NAME-as-published`` -> module and class.
 
 Each is also ``sfumato.<formal class>.as_published`` and ``sfumato release --method NAME --as-published``.

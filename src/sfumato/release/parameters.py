@@ -24,7 +24,7 @@ LARGEST_EPSILON = 10**6
 """Above it the odds that epsilon bounds have no number any more."""
 SMALLEST_DELTA, LARGEST_DELTA = "1e-100", "0.999999"
 LARGEST_WHOLE = 2**63
-BUDGETS = ("epsilon", "target_epsilon")
+BUDGETS = ("epsilon",)
 
 
 def sound_parameters(method: Any, more: Iterable[str] = ()) -> None:

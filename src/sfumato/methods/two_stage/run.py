@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.errors import PlanError
-from sfumato.methods.pseudo_posterior.published.sequential import into_domain
 from sfumato.methods.two_stage.plan import PrivateTwoStagePlan
 from sfumato.methods.two_stage.private.measure import SYNTHETIC_ROWS
 from sfumato.methods.two_stage.published.run import Layout
@@ -22,6 +21,7 @@ from sfumato.release.method import Output
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
 from sfumato.rows.axes import batches
 from sfumato.rows.box import Axis
+from sfumato.rows.design import into_domain
 from sfumato.rows.draw import Values, refuse_impossible_rules, rows_table, sample_values
 from sfumato.rows.released import released_values
 from sfumato.rows.settings import BYTES_PER_VALUE, drawn_rows, expected, one_row_per_person

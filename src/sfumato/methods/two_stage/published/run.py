@@ -18,13 +18,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import RiskError, TableError
-from sfumato.methods.pseudo_posterior.families.design import Design
-from sfumato.methods.pseudo_posterior.published.sequential import into_domain
 from sfumato.methods.two_stage.published.deep.training import require_deep
 from sfumato.methods.two_stage.published.hybrid import Hybrid, hybrid
 from sfumato.methods.two_stage.published.inputs import DEEP, checked_inputs, make_inputs
 from sfumato.methods.two_stage.published.matching import OPTIMAL_ROWS
 from sfumato.methods.two_stage.published.response import LEAST_ROWS, Response, fit_response
+from sfumato.rows.design import Design, into_domain
 from sfumato.rows.draw import keeps_rules, rows_table
 from sfumato.rows.interval_disclosure import interval_disclosure, row_linkage
 from sfumato.rows.released import released_values

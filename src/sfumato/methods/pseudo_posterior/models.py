@@ -1,7 +1,6 @@
-"""Whole tables, column by column: which model each column gets, how it is fitted, and how synthetic rows are made.
+"""Which columns a release models, and how: what the formal method and its published sibling share.
 
-Columns come in the order in which they are named. A column is modelled given all predictors and the targets before it;
-for synthesis the targets before it are the synthetic ones.
+Columns come in the order in which they are named. A column is modelled given all predictors and the targets before it.
 """
 
 from __future__ import annotations
@@ -10,34 +9,64 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PlanError
-from sfumato.methods.pseudo_posterior.families import FAMILIES, make_family
-from sfumato.methods.pseudo_posterior.families.design import CoarseCells, Design
-from sfumato.methods.pseudo_posterior.families.interface import Draws, Family, Posterior
-from sfumato.methods.pseudo_posterior.families.regression import NormalInverseGamma
-from sfumato.methods.pseudo_posterior.published.joint import JointFamily, JointPosterior
+from sfumato.errors import PlanError, SchemaError
+from sfumato.methods.pseudo_posterior.families import FAMILIES, SAMPLED
 from sfumato.privacy.exact import in_short
+from sfumato.rows.design import CoarseCells, Design
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
-Values = dict[str, NDArray[Any]]
 REGRESSIONS = ("normal", "lognormal")
 CODES = ("categorical", "binary")
-SAMPLED = ("logistic", "negative-binomial", "student-t")
-"""Families that need chains: extra ``[bayes]``, imported when one is asked for."""
-RIDGE = 1e-3
-"""Prior precision of a slope where levels are predictors: a level that few records hold must not stop the model."""
-WEAK = (0.5, 0.5)
-"""Prior (shape, rate) of a rate in a cell: a cell that few records hold must not stop the model."""
 MOST_COUNTED = 100
 """Span up to which whole numbers from 0 on are modelled as counts, unless a family is named."""
 
 
+def names_of(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Return column names as a tuple; one name stands for a list of one."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def predictors_of(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of the predictors; "none" stands for no column.
+
+    >>> predictors_of("none"), predictors_of("z"), predictors_of(["z", "age"])
+    ((), ('z',), ('z', 'age'))
+    """
+    return tuple(name for name in names_of(names or ()) if name not in ("", "none"))
+
+
+def naming_problems(targets: Sequence[str], predictors: Sequence[str]) -> list[str]:
+    """Return what is wrong with the names of the columns, whatever the schema."""
+    everything = (*targets, *predictors)
+    problems = [] if targets else ["target names no column"]
+    problems += [f"column {name!r} is both target and predictor" for name in sorted({*targets} & {*predictors})]
+    repeated = sorted({name for i, name in enumerate(everything) if name in everything[:i]})
+    return problems + [f"column {name!r} is named twice" for name in repeated]
+
+
+def refuse_columns(method: str, schema: Schema, names: Sequence[str]) -> None:
+    """Refuse columns that the schema does not know, and those that identify people."""
+    problems: list[str] = []
+    for name in names:
+        try:
+            if schema[name].role == "identifier" or name == schema.person:
+                problems.append(f"column {name!r} identifies people and is never released")
+        except SchemaError as error:
+            problems.append(f"{error.headline} ({error.next_step})")
+    if problems:
+        raise PlanError(f"cannot plan {method} on table {schema.name!r}", problems, "correct the columns")
+
+
+def complete_numbers(schema: Schema) -> list[str]:
+    """Return the columns that hold a number in every row: what an example can be made of."""
+    return [name for name in schema.releasable if schema[name].is_ordered and not schema[name].missing]
+
+
 def family_for(column: Column, regression: bool = False) -> str:
-    """Return the family that fits a column's kind; with ``regression`` one of those that have a private standard.
+    """Return the family that fits a column's kind; with ``regression`` one of those that have a private form.
 
     >>> family_for(Column("sex", "category", values=("f", "m"))), family_for(Column("wage", "number", bounds=(1, 9e5)))
     ('categorical', 'lognormal')
@@ -107,30 +136,6 @@ class ColumnModel:
             return how.matrix(values, rows) if how.columns else None
         return how.cells(values, rows) if how.columns else None
 
-    def fitted(self, values: Mapping[str, NDArray[Any]], seed: int = 0) -> Family:
-        """Return the family over the private records; ``seed`` is for chains."""
-        found = values[self.column.name]
-        design = self.design(values, len(found))
-        if self.family in SAMPLED:
-            from sfumato.methods.pseudo_posterior.sampled.family import Sampling, make_sampled_family
-
-            return make_sampled_family(self.family, found, design, sampling=Sampling(seed=seed))
-        if self.family in REGRESSIONS:
-            return make_family(self.family, found, design, self._prior())
-        groups = self.predictors.size if isinstance(self.predictors, CoarseCells) and design is not None else None
-        if self.family in CODES:
-            return make_family(self.family, found, design, categories=self.column.size, groups=groups)
-        return make_family(self.family, found, design, None if design is None else WEAK, groups=groups)
-
-    def _prior(self) -> NormalInverseGamma | None:
-        """Return the flat prior, or a weak one on the slopes where levels are among the predictors."""
-        if all(column.is_ordered for column in self.given):
-            return None
-        size = len(Design(self.given).names) + 1
-        precision = RIDGE * np.eye(size)
-        precision[0, 0] = 0.0
-        return NormalInverseGamma(np.zeros(size), precision, 0.0, 0.0)
-
 
 def column_models(
     schema: Schema,
@@ -142,7 +147,7 @@ def column_models(
     """Return the models of the targets in order, or refuse with every problem."""
     problems: list[str] = []
     models: list[ColumnModel] = []
-    named = False
+    curable = False
     given = [schema[name] for name in predictors]
     for name in targets:
         column = schema[name]
@@ -150,7 +155,7 @@ def column_models(
         family = family_for(column, regression) if stated == "auto" else stated
         found = family_problems(column, family)
         problems += found
-        named = named or (bool(found) and stated != "auto")
+        curable = curable or (bool(found) and stated != "auto" and _auto_fits(column, regression))
         models.append(ColumnModel(column, family, tuple(given)))
         given.append(column)
     problems += [
@@ -163,7 +168,7 @@ def column_models(
             "these columns cannot be modelled so",
             tuple(dict.fromkeys(problems)),
             "name other families, or 'auto', or leave columns out"
-            if named
+            if curable
             else "correct the public facts of these columns, or leave them out",
         )
     if any(model.family in SAMPLED for model in models):
@@ -173,65 +178,7 @@ def column_models(
     return tuple(models)
 
 
-def refuse_draws(models: Sequence[ColumnModel], draws: int) -> None:
-    """Refuse more draws than the chains of a sampled family keep."""
-    sampled = [model.family for model in models if model.family in SAMPLED]
-    if not sampled:
-        return
-    from sfumato.methods.pseudo_posterior.sampled.family import Sampling
-
-    kept = Sampling(seed=0).kept
-    if draws > kept:
-        raise PlanError(
-            f"{draws:,} draws asked for, the chains of the {sampled[0]} family keep {kept:,}",
-            next_step=f"give draws={kept} at most",
-        )
-
-
-def fit_columns(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]], seed: int = 0) -> Family:
-    """Return one family over all targets; a single target is itself."""
-    parts = tuple(model.fitted(values, (seed + i) % 2**32) for i, model in enumerate(models))
-    return parts[0] if len(parts) == 1 else JointFamily(parts)
-
-
-@dataclass(frozen=True)
-class SyntheticColumns:
-    """Synthetic values of the targets, and how many had to be moved into the public bounds."""
-
-    values: Values
-    moved: int
-
-
-def synthesise_columns(
-    models: Sequence[ColumnModel],
-    posterior: Posterior,
-    draws: Draws,
-    index: int,
-    kept: Mapping[str, NDArray[Any]],
-    rows: int,
-    generator: np.random.Generator,
-    factor: float = 1.0,
-) -> SyntheticColumns:
-    """Make synthetic targets from one parameter draw; each sees the synthetic ones before it.
-
-    ``factor`` is the unit in which a single target was modelled.
-    """
-    parts = posterior.parts if isinstance(posterior, JointPosterior) else (posterior,)
-    separate = posterior.separate(draws) if isinstance(posterior, JointPosterior) else [draws]
-    known: Values = dict(kept)
-    moved = 0
-    for model, part, own in zip(models, parts, separate, strict=True):
-        raw = part.synthesise(own, index, model.design(known, rows), generator)
-        known[model.column.name], outside = into_domain(model.column, raw * factor if model.column.is_ordered else raw)
-        moved += outside
-    return SyntheticColumns({model.column.name: known[model.column.name] for model in models}, moved)
-
-
-def into_domain(column: Column, raw: NDArray[np.float64]) -> tuple[NDArray[Any], int]:
-    """Return values in the column's own domain (whole where it is whole), and how many lay outside its bounds."""
-    if not column.is_ordered:
-        return raw.astype(np.int64), 0
-    low, high = (float(bound) for bound in column.numeric_bounds)
-    outside = int(((raw < low) | (raw > high)).sum())
-    inside = np.clip(raw, low, high)
-    return (np.rint(inside) if column.is_discrete else inside), outside
+def _auto_fits(column: Column, regression: bool) -> bool:
+    """Return whether 'auto' would find a family for a column: only then is it advised."""
+    family = family_for(column, regression)
+    return not family_problems(column, family) and (family in REGRESSIONS or not regression)

@@ -145,37 +145,41 @@ def column_models(
     regression: bool = False,
 ) -> tuple[ColumnModel, ...]:
     """Return the models of the targets in order, or refuse with every problem."""
-    problems: list[str] = []
-    models: list[ColumnModel] = []
-    curable = False
     given = [schema[name] for name in predictors]
+    models: list[ColumnModel] = []
     for name in targets:
-        column = schema[name]
-        stated = families if isinstance(families, str) else families.get(name, "auto")
+        column, stated = schema[name], _stated(families, name)
         family = family_for(column, regression) if stated == "auto" else stated
-        found = family_problems(column, family)
-        problems += found
-        curable = curable or (bool(found) and stated != "auto" and _auto_fits(column, regression))
         models.append(ColumnModel(column, family, tuple(given)))
         given.append(column)
+    wrong = {model.column.name: family_problems(model.column, model.family) for model in models}
+    problems = [problem for found in wrong.values() for problem in found]
     problems += [
         f"predictor {c.name!r} may be missing, and numbers must be there"
         for c in given[: len(predictors)]
         if c.is_ordered and c.missing
     ]
     if problems:
-        raise PlanError(
-            "these columns cannot be modelled so",
-            tuple(dict.fromkeys(problems)),
-            "name other families, or 'auto', or leave columns out"
-            if curable
-            else "correct the public facts of these columns, or leave them out",
-        )
-    if any(model.family in SAMPLED for model in models):
+        named = [schema[name] for name, found in wrong.items() if found and _stated(families, name) != "auto"]
+        advice = "name other families, or 'auto', or leave columns out"
+        helps = any(_auto_fits(column, regression) for column in named)
+        step = advice if helps else "correct the public facts of these columns, or leave them out"
+        raise PlanError("these columns cannot be modelled so", tuple(dict.fromkeys(problems)), step)
+    _require_sampler(models)
+    return tuple(models)
+
+
+def _stated(families: str | Mapping[str, str], name: str) -> str:
+    return families if isinstance(families, str) else families.get(name, "auto")
+
+
+def _require_sampler(models: Sequence[ColumnModel]) -> None:
+    """Refuse families that need chains where what draws them is not installed."""
+    sampled = [model.family for model in models if model.family in SAMPLED]
+    if sampled:
         from sfumato.methods.pseudo_posterior.sampled.engine import require_numpyro
 
-        require_numpyro(next(model.family for model in models if model.family in SAMPLED))
-    return tuple(models)
+        require_numpyro(sampled[0])
 
 
 def _auto_fits(column: Column, regression: bool) -> bool:

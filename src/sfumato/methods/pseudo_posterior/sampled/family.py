@@ -34,10 +34,9 @@ from sfumato.methods.pseudo_posterior.families.interface import (
     checked_weights,
 )
 from sfumato.methods.pseudo_posterior.families.regression import design_of
-from sfumato.methods.pseudo_posterior.sampled import models as mcmc_models
 from sfumato.methods.pseudo_posterior.sampled.checks import Convergence, NotConverged, convergence_of
 from sfumato.methods.pseudo_posterior.sampled.engine import Engine, Sampling, require_numpyro
-from sfumato.methods.pseudo_posterior.sampled.models import Model
+from sfumato.methods.pseudo_posterior.sampled.models import Model, logistic, negative_binomial, student_t
 
 PREDICTIVE_DRAWS = 1000
 """Parameter draws over which a predictive probability is averaged."""
@@ -279,11 +278,9 @@ def make_sampled_family(
     require_numpyro(name)
     exact, matrix = _checked_records(name, values, design)
     if name == "student-t":
-        model = mcmc_models.student_t(exact, matrix, freedom)
+        model = student_t(exact, matrix, freedom)
     else:
-        model = (
-            mcmc_models.logistic(exact, matrix) if name == "logistic" else mcmc_models.negative_binomial(exact, matrix)
-        )
+        model = logistic(exact, matrix) if name == "logistic" else negative_binomial(exact, matrix)
     return SampledFamily(exact, matrix, Engine(model, sampling))
 
 

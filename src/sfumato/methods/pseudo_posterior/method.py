@@ -79,9 +79,9 @@ class PseudoPosterior:
         object.__setattr__(self, "copies", int(exact(self.copies, "copies")))
 
     def _problems(self) -> list[str]:
-        unnamed = name_problems(self.predictors or (), "predictors") or not isinstance(self.target, str)
+        unnamed = name_problems(self.target, "target") + name_problems(self.predictors or (), "predictors")
         problems = [] if unnamed else naming_problems(names_of(self.target), predictors_of(self.predictors))
-        if isinstance(self.family, str) and self.family not in FAMILIES:
+        if self.family not in FAMILIES:
             known = ", ".join(FAMILIES)
             problems.append(f"family {in_short(self.family)} has no form with a guarantee; use one of {known}")
         problems += word_problems(self.way, "way", WAYS)

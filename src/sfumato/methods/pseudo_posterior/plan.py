@@ -155,7 +155,7 @@ class PrivateRegression:
             first = self.predictors().plan(self.schema, randomness=randomness)
             stages = (*first.stages, *stages)
             events = (*(event.model_copy(update={"method": self.method}) for event in first.events), *events)
-        refuse_impossible_rules(self.schema, [name for name in self.schema.names if name in self.modelled])
+        refuse_impossible_rules(self.schema, tuple(name for name in self.schema.names if name in self.modelled))
         count = self._count(rows)
         memory = max(count or 1, self.schema.rows or 1) * self.row_bytes * self.copies
         refuse_memory(memory, "the rows and their copies", "ask for fewer rows or copies")

@@ -162,7 +162,7 @@ def in_library(standard: str, records: int) -> dict[str, float]:
     def whole(count: int) -> Any:
         sample, generator = simulated(SEED, count), np.random.default_rng([SEED, 1])
         family = make_family("lognormal", sample.x, sample.z)
-        fitted = Weighting(standard, ranges=ranges, target_epsilon=target).fit(family, generator)
+        fitted = Weighting(standard, ranges=ranges, target_claim=target).fit(family, generator)
         fitted.synthesise(0, None, generator)
         return fitted
 
@@ -180,14 +180,13 @@ def released(standard: str, records: int) -> dict[str, float]:
 
     schema = sfumato.Schema.parse(SCHEMA)
     settings: dict[str, Any] = {"ranges": (0.6, 1.2)} if standard in ("averaged", "truncated") else {}
-    settings |= {"target_epsilon": 8.0} if standard == "capped" else {}
+    settings |= {"target_claim": 8.0} if standard == "capped" else {}
 
     def whole(count: int) -> Any:
         sample = simulated(SEED, count)
         table = sfumato.read(pa.table({"x": np.clip(sample.x, 1e-3, 1e6), "z": np.clip(sample.z, -10, 10)}), schema)
-        return sfumato.release(
-            table, sfumato.PseudoPosterior("x", ["z"], "lognormal", standard, **settings), seed=SEED, ledger=False
-        )
+        method = sfumato.PseudoPosterior.as_published("x", ["z"], "lognormal", standard, **settings)
+        return sfumato.release(table, method, seed=SEED, ledger=False)
 
     whole(100_000)
     made, cost = measure(lambda: whole(records))

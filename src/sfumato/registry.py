@@ -28,6 +28,7 @@ REGISTRY: dict[str, str] = {
 PUBLISHED: dict[str, str] = {
     "cluster-geometry-as-published": "sfumato.methods.cluster_geometry.published.method:ClusterGeometryAsPublished",
     "two-stage-as-published": "sfumato.methods.two_stage.published.method:TwoStageAsPublished",
+    "pseudo-posterior-as-published": "sfumato.methods.pseudo_posterior.published.method:PseudoPosteriorAsPublished",
 }
 """What papers printed, beside the formal method of the same name: ``NAME-as-published`` -> module and class.
 

@@ -131,7 +131,7 @@ NESTED = {
     "entropy": ["column=age --set order=[1,2]"],
     "marginals": ["columns=[[1]]"],
     "aim": ['workload=[["age", {"sex": []}]]', "workload=[[[[1]]]]"],
-    "pseudo-posterior": ['target=[["age"]] --set predictors=sex --set family=auto --set standard=weighted'],
+    "pseudo-posterior": ['target=[["age"]] --set predictors=sex --set family=auto'],
     "two-stage": ["target=[[1]]", 'target=age --set inputs={"a": 1}'],
 }
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.methods.pseudo_posterior.private.choice import draw_pair
+from sfumato.methods.pseudo_posterior.plan import PREDICTOR_SHARE
 from sfumato.methods.pseudo_posterior.private.clipped import ClippedPosterior, RegressionDraw
 from sfumato.methods.pseudo_posterior.private.public_box import Box
 from sfumato.methods.pseudo_posterior.private.statistics import NoisyStatistics
+from sfumato.privacy.exact import exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.utility.ecdf import ecdf_max, ecdf_msq
 
@@ -62,12 +63,21 @@ def private_draws(
     return [statistics.measure(total, randomness).draw(randomness.generator) for _ in range(draws)]
 
 
+def whole_table(
+    x: np.ndarray, z: np.ndarray, epsilon: float, randomness: Randomness, generator: np.random.Generator
+) -> np.ndarray:
+    """Return synthetic x at synthetic z: a third of the budget for z by itself, the rest for x given it."""
+    share = exact(epsilon) * PREDICTOR_SHARE
+    alone = ClippedPosterior(box=PREDICTOR_BOX, epsilon=share).draw(z, None, randomness)
+    given = ClippedPosterior(box=BOX, epsilon=exact(epsilon) - share).draw(x, z, randomness)
+    return given.synthesise(np.clip(alone.synthesise((), generator, len(x)), *BOX.bounds[0]), generator)
+
+
 def synthetic(method: str, x: np.ndarray, z: np.ndarray, epsilon: float, seed: int, draws: int) -> list[np.ndarray]:
     """Return synthetic columns, each from a parameter draw of its own."""
     generator = np.random.default_rng(seed + 1)
     if method == "whole table":
-        pairs = [draw_pair(x, z, BOX, PREDICTOR_BOX, epsilon, Randomness.of(seed + d)) for d in range(draws)]
-        return [pair.synthesise(len(x), generator)[1] for pair in pairs]
+        return [whole_table(x, z, epsilon, Randomness.of(seed + d), generator) for d in range(draws)]
     return [drawn.synthesise(z, generator) for drawn in private_draws(method, x, z, epsilon, seed, draws)]
 
 

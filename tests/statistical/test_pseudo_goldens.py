@@ -13,9 +13,8 @@ import pytest
 from scipy import stats
 
 from sfumato.methods.pseudo_posterior.families import Draws, Family, make_family
-from sfumato.methods.pseudo_posterior.published.epsilon import Extremes
 from sfumato.methods.pseudo_posterior.published.ranges import Radius, wider_in_tail
-from sfumato.methods.pseudo_posterior.published.weights import Fitted, Weighting, scaled_weights
+from sfumato.methods.pseudo_posterior.published.weights import Extremes, Fitted, Weighting, scaled_weights
 from statistical.laws import ALPHA
 
 pytestmark = pytest.mark.statistical
@@ -73,7 +72,7 @@ class Repeats:
         for name in self.printed:
             self.printed[name].append(_printed(fits[name]))
         for name in self.scales:
-            scaled = replace(SYNTHESIZERS[name], target_epsilon=fits["narrow truncated"].epsilon)
+            scaled = replace(SYNTHESIZERS[name], target_claim=fits["narrow truncated"].epsilon)
             self.scales[name].append(scaled.fit_with(family, numbers).scale)
 
 

@@ -26,7 +26,7 @@ SMALLEST_DELTA, LARGEST_DELTA = "1e-100", "0.999999"
 LARGEST_WHOLE = 2**63
 DEFAULT_DELTA = "1e-9"
 """The delta of Gaussian noise on counts where none is given: below one in the number of people of most countries."""
-BUDGETS = ("epsilon", "target_epsilon")
+BUDGETS = ("epsilon",)
 
 
 def sound_parameters(method: Any, more: Iterable[str] = ()) -> None:

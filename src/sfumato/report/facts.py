@@ -121,6 +121,7 @@ STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
     "noisy_rows_sd": ("Noise on the number of rows", _short, ""),
     "rows": ("Public number of rows", say, ""),
     "standard": ("Standard", str, ""),
+    "way": ("Way of drawing parameters", str, "From a clipped posterior, or from noisy statistics."),
     "family": ("Family", str, ""),
     "unit": ("Unit of the target", str, "The claimed epsilon changes with it: a log density has a unit."),
     "claimed_epsilon": (

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,14 @@ from numpy.typing import NDArray
 
 from sfumato.entropy.values import shannon
 from sfumato.privacy.accounting.event import Part
+from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Uniform
+from sfumato.release.measurement import Measurement, Noise
 from sfumato.release.plan import Plan
 
 Array = NDArray[np.float64]
+ONE_WAY_SHARE = Fraction(3, 10)
+"""Share of the budget for one-way tables when pairs are measured too: they anchor every conditional table."""
 RAKING_ROUNDS = 1000
 RAKING_ERROR = 1e-9
 """Raking ends when no row margin is further off than this share of the total."""
@@ -107,6 +113,24 @@ def draw_given(table: Array, given: NDArray[np.int64], generator: Uniform) -> ND
     ladder = (cumulative + np.arange(len(table))[:, None]).ravel()
     place = np.searchsorted(ladder, given + generator.random(len(given)), side="right")
     return np.minimum(place - given * table.shape[1], table.shape[1] - 1)
+
+
+def tables_of_tree(
+    method: str,
+    columns: Sequence[str],
+    budget: tuple[Number, Number | None],
+    noise: Noise | None = None,
+    pairs: Sequence[tuple[str, str]] | None = None,
+) -> Measurement:
+    """Return what a tree is fitted to: one-way tables, then pairs (all unless stated), with their shares of a budget.
+
+    ``budget`` is epsilon and delta.
+    """
+    chosen = tuple(combinations(columns, 2)) if pairs is None else tuple(pairs)
+    first = ONE_WAY_SHARE if chosen else Fraction(1)
+    shares = [first / len(columns)] * len(columns)
+    shares += [(1 - first) / len(chosen)] * len(chosen) if chosen else []
+    return Measurement(method, (*((name,) for name in columns), *chosen), *budget, noise, tuple(shares))
 
 
 def noisy_total(noisy: Mapping[tuple[str, ...], NDArray[Any]]) -> float:

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.pseudo_posterior.private.choice import draw_pair, recommended, shared_budget
+from sfumato.methods.pseudo_posterior.plan import recommended
 from sfumato.methods.pseudo_posterior.private.clipped import ClippedPosterior, strength_of
-from sfumato.methods.pseudo_posterior.private.clipped_rate import ClippedRate
 from sfumato.methods.pseudo_posterior.private.grid_bounds import UNITS, Axes, Scores, corners
 from sfumato.methods.pseudo_posterior.private.grid_sampler import GridLaw, envelope
 from sfumato.methods.pseudo_posterior.private.public_box import Box, public_box
@@ -168,7 +167,6 @@ def test_budget_and_adjacency():
     assert strength_of("0.3", "replace") * 2 == strength_of("0.3", "add-remove")
     assert ClippedPosterior(box=BOX, epsilon=1, adjacency="replace").strength == strength_of("0.5", "add-remove")
     assert ClippedPosterior(box=BOX, epsilon=50).width == 50, "W never below w"
-    assert sum(shared_budget("0.1")) == strength_of("0.1", "add-remove")
     assert recommended(9999, 1) == "clipped"
     assert recommended(3334, 3) == "statistics"
 
@@ -183,15 +181,6 @@ def test_a_draw_is_repeatable_and_lies_in_the_box():
     assert secure.synthesise(table[:, 1], np.random.default_rng(0)).shape == (150,)
 
 
-def test_a_whole_table_can_be_drawn():
-    table = random_table(7, 300)
-    alone = Box(((0.0, 4.0),), (0.5, 2.0), scale="normal")
-    pair = draw_pair(table[:, 0], table[:, 1], BOX, alone, 3, Randomness.of(1))
-    predictors, target = pair.synthesise(5000, np.random.default_rng(2))
-    assert predictors.mean() == pytest.approx(2, abs=0.5)
-    assert np.corrcoef(predictors, target)[0, 1] > 0.4
-
-
 def test_two_predictors_recover_their_slopes():
     generator = np.random.default_rng(9)
     z = generator.normal(2, 1, (1500, 2))
@@ -200,37 +189,6 @@ def test_two_predictors_recover_their_slopes():
     drawn = posterior.draw(x, z, Randomness.of(2))
     assert drawn.coefficients == pytest.approx((3, 1, -0.5), abs=0.3)
     assert drawn.spread == pytest.approx(1, abs=0.15)
-
-
-@pytest.mark.parametrize(
-    ("family", "interval", "tables", "truth"),
-    [
-        ("binary", (0.01, 0.99), (np.ones(600), np.zeros(1)), 0.3),
-        ("counts", (0.1, 100.0), (np.zeros(600), np.full(1, 60.0)), 4.0),
-        ("exponential", (0.01, 100.0), (np.full(600, 0.01), np.full(1, 50.0)), 2.0),
-    ],
-)
-def test_one_parameter_families(family, interval, tables, truth):
-    posterior = ClippedRate(family=family, interval=interval, epsilon=1)
-    equal, other = tables
-
-    def log_probabilities(values: np.ndarray) -> np.ndarray:
-        total = posterior.scores(values) / UNITS
-        return total - np.logaddexp.reduce(total)
-
-    added = np.abs(log_probabilities(equal) - log_probabilities(np.append(equal, other))).max()
-    replaced = np.abs(log_probabilities(np.append(equal, equal[:1])) - log_probabilities(np.append(equal, other))).max()
-    assert 0.85 < added <= 1 + 1e-12
-    assert 1.7 < replaced <= 2 + 1e-12
-    generator = np.random.default_rng(5)
-    draw = {
-        "binary": lambda: generator.random(3000) < truth,
-        "counts": lambda: generator.poisson(truth, 3000),
-        "exponential": lambda: generator.exponential(1 / truth, 3000),
-    }[family]
-    drawn = posterior.draw(draw(), Randomness.of(4))
-    assert drawn.value == pytest.approx(truth, rel=0.15)
-    assert len(drawn.synthesise(7, generator)) == 7
 
 
 def test_bad_input_is_refused():
@@ -252,10 +210,6 @@ def test_bad_input_is_refused():
         ClippedPosterior(box=Box(((0.0, 1.0),), (0.5, 2.0)), epsilon=1).law([1.0, -1.0])
     with pytest.raises(TableError, match="predictors"):
         ClippedPosterior(box=BOX, epsilon=1).law([1.0, 2.0])
-    with pytest.raises(TableError, match="not 0 or 1"):
-        ClippedRate(family="binary", interval=(0.1, 0.9), epsilon=1).law([0, 1, 2])
-    with pytest.raises(PlanError, match="interval"):
-        ClippedRate(family="binary", interval=(0.1, 1.0), epsilon=1)
 
 
 def test_a_false_bound_is_never_released():

@@ -21,8 +21,8 @@ from sfumato.methods.pseudo_posterior.published.ranges import Brackets, Radius
 from sfumato.methods.pseudo_posterior.published.weights import Weighting
 
 AVERAGED = Weighting("averaged", ranges=Radius(0.6, 1.2))
-FIRST_PASS = Weighting("capped", target_epsilon=8.0, rounds=0)
-ITERATED = Weighting("capped", target_epsilon=8.0)
+FIRST_PASS = Weighting("capped", target_claim=8.0, rounds=0)
+ITERATED = Weighting("capped", target_claim=8.0)
 
 
 @pytest.fixture(scope="module")

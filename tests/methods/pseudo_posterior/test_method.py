@@ -1,4 +1,4 @@
-"""The method on tables: exposures are labelled, never summed; private standards are formal; bad input is named."""
+"""The method on tables: the class is formal, its published sibling an exposure; bad input is named."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import pytest
 import sfumato
 from sfumato import Ledger, PseudoPosterior, Schema
 from sfumato.errors import AccountingError, LedgerError, PlanError, SfumatoError
-from sfumato.methods.pseudo_posterior.families.design import CoarseCells, Design
-from sfumato.methods.pseudo_posterior.published.sequential import family_for
+from sfumato.methods.pseudo_posterior import PseudoPosteriorAsPublished
+from sfumato.methods.pseudo_posterior.models import family_for
 from sfumato.privacy.accounting.accountant import compose
+from sfumato.release.method import method_class, methods, published_methods
 from sfumato.report.verify import verify_bundle
+from sfumato.rows.design import CoarseCells, Design
 from sfumato.schema import Column
 from sfumato.schema.rules import Rule
 
@@ -57,9 +59,30 @@ def table():
     return sfumato.read(people(), SCHEMA)
 
 
-def weighted(**changes) -> PseudoPosterior:
+def weighted(**changes) -> PseudoPosteriorAsPublished:
     facts = {"target": "x", "predictors": ["z"], "family": "lognormal", "standard": "weighted", "draws": 200}
-    return PseudoPosterior(**(facts | changes))
+    return PseudoPosterior.as_published(**(facts | changes))
+
+
+def private(**changes) -> PseudoPosterior:
+    return PseudoPosterior(**({"target": "x", "predictors": ["z"], "family": "lognormal", "epsilon": 1} | changes))
+
+
+def test_the_class_is_formal_and_the_printed_form_is_its_sibling():
+    formal, printed = methods()["pseudo-posterior"], published_methods()["pseudo-posterior-as-published"]
+    assert (formal.cls, formal.formal) == (PseudoPosterior, True)
+    assert (printed.cls, printed.formal) == (PseudoPosteriorAsPublished, False)
+    assert method_class("pseudo-posterior-as-published") is PseudoPosterior.as_published
+    assert formal.parameters["epsilon"] == "required"
+    assert not {"standard", "ranges", "scale", "shift", "draws", "unit"} & set(formal.parameters)
+    assert not {"epsilon", "delta", "way", "public_predictors"} & set(printed.parameters)
+
+
+def test_without_delta_every_way_is_pure():
+    for way in ("auto", "clipped", "statistics"):
+        assert private(way=way) == private(way=way, delta=None)
+        assert sfumato.plan(SCHEMA, private(way=way), rows=50).delta == "0"
+    assert private() == PseudoPosterior("x", predictors=["z"], family="lognormal", epsilon=1)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +90,8 @@ def weighted(**changes) -> PseudoPosterior:
     [
         {"standard": "unweighted"},
         {"standard": "weighted"},
-        {"standard": "weighted", "target_epsilon": 5},
-        {"standard": "capped", "target_epsilon": 6},
+        {"standard": "weighted", "target_claim": 5},
+        {"standard": "capped", "target_claim": 6},
         {"standard": "averaged", "ranges": "brackets"},
         {"standard": "averaged", "ranges": (0.4, 1.8)},
         {"standard": "truncated", "ranges": (0.6, 1.2)},
@@ -101,7 +124,7 @@ def test_every_published_standard_is_an_exposure(changes, table, tmp_path):
     assert set(made.statistics) == {"unit", "family", "standard", "copies", "draws", "not_synthesised"}
     assert made.statistics["unit"] == "EUR"
     assert made.statistics["not_synthesised"] == ["z"]
-    if "target_epsilon" in changes and changes["standard"] == "weighted":
+    if "target_claim" in changes and changes["standard"] == "weighted":
         assert about_rows["claimed_epsilon"] == pytest.approx(5, rel=2e-3)
     frame = people()
     assert sorted(made.data["z"]) == pytest.approx(sorted(frame["z"]))
@@ -163,7 +186,7 @@ def test_public_files_hold_the_label_and_no_number_about_private_rows(table, tmp
 
 def test_a_mixed_table_column_by_column(table):
     targets = ["group", "member", "visits", "z", "x"]
-    made = sfumato.release(table, PseudoPosterior(targets, "none", "auto", "weighted", draws=100), seed=2)
+    made = sfumato.release(table, PseudoPosterior.as_published(targets, "none", "auto", "weighted", draws=100), seed=2)
     frame = people()
     assert made.statistics["family"] == "categorical, binary, counts, normal, lognormal"
     assert made.statistics["not_synthesised"] == []
@@ -173,14 +196,14 @@ def test_a_mixed_table_column_by_column(table):
     assert slope == pytest.approx(np.polyfit(frame["z"], np.log(frame["x"]), 1)[0], abs=0.2)
 
 
-@pytest.mark.parametrize("standard", ["clipped", "statistics", "private"])
+@pytest.mark.parametrize("way", ["clipped", "statistics", "auto"])
 @pytest.mark.parametrize("predictors", [["z"], "none", ["z", "group"]])
-def test_private_standards_are_formal_and_whole(standard, predictors, table, tmp_path):
-    if standard == "clipped" and predictors == ["z", "group"]:
+def test_every_way_is_formal_and_whole(way, predictors, table, tmp_path):
+    if way == "clipped" and predictors == ["z", "group"]:
         pytest.skip("three columns of the design: refused, see below")
     book = Ledger(tmp_path / "ledger.db")
     book.open_table("people", epsilon=10, adjacency="add-remove")
-    method = PseudoPosterior("x", predictors, "lognormal", standard, target_epsilon=4)
+    method = private(predictors=predictors, way=way, epsilon=4)
     made = sfumato.release(table, method, rows=300, ledger=book)
     assert made.guarantee.formal
     assert book.account("people").spent_epsilon == "4"
@@ -192,27 +215,27 @@ def test_private_standards_are_formal_and_whole(standard, predictors, table, tmp
 
 
 def test_gaussian_statistics_divide_delta(table):
-    method = PseudoPosterior("x", ["z"], "lognormal", "statistics", target_epsilon=1, delta="1e-6")
+    method = private(way="statistics", delta="1e-6")
     made = sfumato.release(table, method, rows=50)
     assert {event.kind for event in made.events} == {"discrete-gaussian", "lattice-gaussian"}
     assert made.guarantee.exact_epsilon == 1
     assert float(made.plan.delta) == pytest.approx(1e-6)
 
 
-def test_private_picks_by_the_public_number_of_rows():
+def test_auto_picks_by_the_public_number_of_rows():
     small = replace(SCHEMA, adjacency="replace", rows=500)
     large = replace(SCHEMA, adjacency="replace", rows=500_000)
-    method = PseudoPosterior("x", ["z"], "lognormal", "private", target_epsilon=3)
-    assert method.private(small).chosen(None) == "clipped"
-    assert method.private(large).chosen(None) == "statistics"
+    method = private(epsilon=3)
+    assert method.regression(small).chosen(None) == "clipped"
+    assert method.regression(large).chosen(None) == "statistics"
 
 
 PUBLIC = replace(SCHEMA, adjacency="replace", rows=500)
 
 
-def with_public_predictors(standard: str = "statistics", **changes) -> PseudoPosterior:
-    facts = {"target": "x", "predictors": ["z", "group"], "family": "lognormal", "target_epsilon": 2}
-    return PseudoPosterior(**(facts | {"standard": standard, "public_predictors": True} | changes))
+def with_public_predictors(way: str = "statistics", **changes) -> PseudoPosterior:
+    facts = {"predictors": ["z", "group"], "epsilon": 2, "way": way, "public_predictors": True}
+    return private(**(facts | changes))
 
 
 def test_public_predictors_are_an_assumption_of_the_statement():
@@ -250,7 +273,7 @@ def test_a_ledger_does_not_add_targets_to_rows(first, tmp_path):
     book = Ledger(tmp_path / "ledger.db")
     book.open_table("people", epsilon=10, adjacency="replace")
     table = sfumato.read(people(), PUBLIC)
-    methods = [sfumato.Histogram("z", epsilon=1), with_public_predictors(target_epsilon=1)]
+    methods = [sfumato.Histogram("z", epsilon=1), with_public_predictors(epsilon=1)]
     allowed, refused = methods if first == "histogram" else methods[::-1]
     sfumato.release(table, allowed, ledger=book)
     with pytest.raises(LedgerError, match="do not add up"):
@@ -258,7 +281,7 @@ def test_a_ledger_does_not_add_targets_to_rows(first, tmp_path):
     account = book.account("people")
     assert (account.spent_epsilon, account.events, len(book.history())) == ("1", 1, 1)
     assert account.unit == ("row" if first == "histogram" else "the value of x in one row")
-    other = with_public_predictors(target="visits", family="normal", predictors=["z"], target_epsilon=1)
+    other = with_public_predictors(target="visits", family="normal", predictors=["z"], epsilon=1)
     with pytest.raises(LedgerError, match="do not add up"):
         sfumato.release(table, other, ledger=book)
 
@@ -282,16 +305,14 @@ def ruled(high) -> pd.DataFrame:
     return pd.DataFrame({"low": low, "high": np.maximum(high(low, rng), low), "g": rng.choice(["a", "b"], 300)})
 
 
-@pytest.mark.parametrize("standard", ["statistics", "clipped"])
+@pytest.mark.parametrize("way", ["statistics", "clipped"])
 @pytest.mark.parametrize("copies", [1, 3])
-def test_rules_hold_with_public_predictors(standard, copies, tmp_path):
+def test_rules_hold_with_public_predictors(way, copies, tmp_path):
     """Targets are drawn again for their own predictors; nothing is lost after the spend."""
     book = Ledger(tmp_path / "ledger.db")
     book.open_table("ruled", epsilon=10, adjacency="replace")
     frame = ruled(lambda low, rng: np.clip(low + 1 + rng.normal(0, 1, 300), 0, 20))
-    method = PseudoPosterior(
-        "high", ["low", "g"], "normal", standard, target_epsilon=3, public_predictors=True, copies=copies
-    )
+    method = PseudoPosterior("high", ["low", "g"], "normal", epsilon=3, way=way, public_predictors=True, copies=copies)
     made = sfumato.release(sfumato.read(frame, RULED), method, ledger=book, seed=1)
     assert book.account("ruled").spent_epsilon == "3"
     assert made.statistics["rows_redrawn_for_rules"] > 0
@@ -310,7 +331,7 @@ def test_targets_that_the_model_never_draws_right_are_mended_around_their_predic
     frame = ruled(lambda low, rng: low).sort_values("low")
     schema = replace(RULED, rules=(Rule("high >= 19"),))
     frame = frame.assign(high=19.5)
-    method = PseudoPosterior("high", ["low"], "normal", "clipped", target_epsilon=0.001, public_predictors=True)
+    method = PseudoPosterior("high", ["low"], "normal", 0.001, way="clipped", public_predictors=True)
     made = sfumato.release(sfumato.read(frame, schema), method, seed=3)
     assert made.statistics["rows_left_out_for_rules"] == 0
     assert made.statistics["rows_repaired_for_rules"]["high >= 19"] > 0
@@ -340,20 +361,39 @@ def test_targets_that_the_model_never_draws_right_are_mended_around_their_predic
         ({"predictors": ["low"]}, "constant"),
         ({"draws": 0}, "draws"),
         ({"copies": 2000}, "copies"),
-        ({"target_epsilon": -1}, "target_epsilon"),
-        ({"standard": "clipped"}, "target_epsilon"),
-        ({"standard": "clipped", "target_epsilon": 1, "predictors": ["z", "group", "visits"]}, "statistics"),
-        ({"standard": "clipped", "target_epsilon": 1, "target": "visits", "family": "counts"}, "normal or lognormal"),
-        ({"standard": "clipped", "target_epsilon": 1, "predictors": "none"}, "rows"),
+        ({"target_claim": -1}, "target_claim"),
         ({"scale": 0.001}, "weights sum"),
     ],
 )
-def test_bad_input_is_named_and_nothing_is_recorded(changes, message, table, tmp_path):
-    """Exposures included: what the rows cannot give is found by a fit before the record."""
+def test_bad_input_is_named_and_no_exposure_is_recorded(changes, message, table, tmp_path):
+    """What the rows cannot give is found by a fit before the record."""
     book = Ledger(tmp_path / "ledger.db")
     book.open_table("people", epsilon=10, adjacency="add-remove")
     with pytest.raises(SfumatoError, match=message):
         sfumato.release(table, weighted(**changes), ledger=book)
+    assert book.history() == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"epsilon": -1}, "epsilon"),
+        ({"way": "magic"}, "way 'magic' is unknown; use one of auto, clipped, statistics"),
+        ({"way": "clipped", "predictors": ["z", "group", "visits"]}, "statistics"),
+        ({"target": "visits", "family": "counts"}, "normal, lognormal, auto"),
+        ({"target": "group", "family": "auto"}, "normal or lognormal"),
+        ({"target": "group", "family": "normal"}, "levels"),
+        ({"way": "clipped", "predictors": "none"}, "rows"),
+        ({"predictors": ["shoe"]}, "shoe"),
+        ({"predictors": ["x"]}, "both"),
+        ({"public_predictors": True}, "replace"),
+    ],
+)
+def test_bad_input_is_named_and_nothing_is_spent(changes, message, table, tmp_path):
+    book = Ledger(tmp_path / "ledger.db")
+    book.open_table("people", epsilon=10, adjacency="add-remove")
+    with pytest.raises(SfumatoError, match=message):
+        sfumato.release(table, private(**changes), ledger=book)
     assert book.history() == ()
 
 
@@ -376,14 +416,8 @@ def test_bad_input_is_named_and_nothing_is_recorded(changes, message, table, tmp
         ({"ranges": {"radius": [0.5, 2], "tail": [0.1, 3], "share": 7}, "standard": "averaged"}, "share"),
         ({"ranges": {"columns": "low"}, "standard": "averaged"}, "not understood"),
         ({"ranges": 5, "standard": "averaged"}, "not understood"),
-        ({"target_epsilon": -1}, "target_epsilon must lie between .* found -1"),
-        ({"target_epsilon": -1, "standard": "clipped"}, "target_epsilon must lie between .* found -1"),
-        ({"target_epsilon": float("nan")}, "target_epsilon must"),
-        ({"target_epsilon": "1e-300", "standard": "statistics"}, "target_epsilon must"),
-        ({"target_epsilon": 10**400, "standard": "statistics"}, "target_epsilon must"),
-        ({"target_epsilon": True, "standard": "statistics"}, "target_epsilon must"),
-        ({"delta": -1}, "delta must"),
-        ({"delta": 1}, "delta must"),
+        ({"target_claim": -1}, "target_claim must lie between .* found -1"),
+        ({"target_claim": float("nan")}, "target_claim must"),
         ({"draws": 2.5}, "draws must be a whole number"),
         ({"draws": "many"}, "draws must be a whole number"),
         ({"copies": 0}, "copies must be a whole number"),
@@ -392,26 +426,56 @@ def test_bad_input_is_named_and_nothing_is_recorded(changes, message, table, tmp
         ({"shift": None}, "shift must"),
         ({"unit": -1}, "unit must"),
         ({"unit": "0"}, "unit must"),
+    ],
+)
+def test_the_published_constructor_refuses_what_makes_no_sense(changes, message):
+    with pytest.raises(PlanError, match=message):
+        weighted(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"target": ["x", "visits"]}, "target must be a text"),
+        ({"target": 3}, "target must be a text"),
+        ({"predictors": [["z"]]}, "predictors must be a list of names"),
+        ({"family": {"x": "normal"}}, "family must be a text"),
+        ({"family": "cauchy"}, "cauchy"),
+        ({"way": ["clipped"]}, "way must be a text"),
+        ({"epsilon": None}, "epsilon must"),
+        ({"epsilon": -1}, "epsilon must lie between .* found -1"),
+        ({"epsilon": 0}, "epsilon must"),
+        ({"epsilon": float("nan")}, "epsilon must"),
+        ({"epsilon": "1e-300"}, "epsilon must"),
+        ({"epsilon": 10**400}, "epsilon must"),
+        ({"epsilon": True}, "epsilon must"),
+        ({"delta": -1}, "delta must"),
+        ({"delta": 1}, "delta must"),
+        ({"copies": 0}, "copies must be a whole number"),
+        ({"copies": 2000}, "copies must be a whole number"),
         ({"public_predictors": "yes"}, "true or false"),
     ],
 )
 def test_the_constructor_refuses_what_makes_no_sense(changes, message):
     with pytest.raises(PlanError, match=message):
-        weighted(**changes)
+        private(**changes)
 
 
-def test_the_constructor_lists_all_problems():
+def test_the_constructors_list_all_problems():
     with pytest.raises(PlanError) as caught:
-        weighted(target_epsilon=-1, draws=0, delta=7, family="cauchy", standard="magic")
+        weighted(target_claim=-1, draws=0, shift=None, family="cauchy", standard="magic")
+    assert len(caught.value.problems) == 5
+    with pytest.raises(PlanError) as caught:
+        private(epsilon=-1, delta=7, copies=0, family="cauchy", way="magic")
     assert len(caught.value.problems) == 5
 
 
-@pytest.mark.parametrize("standard", ["clipped", "statistics"])
+@pytest.mark.parametrize("way", ["clipped", "statistics"])
 @pytest.mark.parametrize("budget", ["0.0001", 0.01, 1e4, 1e6])
-def test_an_odd_budget_is_released_or_refused_before_the_spend(standard, budget, tmp_path):
+def test_an_odd_budget_is_released_or_refused_before_the_spend(way, budget, tmp_path):
     book = Ledger(tmp_path / "ledger.db")
     book.open_table("people", epsilon="1e12", delta="0.5", adjacency="add-remove")
-    method = PseudoPosterior("x", ["z"], "lognormal", standard, target_epsilon=budget)
+    method = private(way=way, epsilon=budget)
     try:
         made = sfumato.release(sfumato.read(people(50), SCHEMA), method, rows=20, ledger=book, allow_weak=True)
     except PlanError:
@@ -420,26 +484,32 @@ def test_an_odd_budget_is_released_or_refused_before_the_spend(standard, budget,
         assert made.data["x"].between(0.1, 400).all()
 
 
-@pytest.mark.parametrize("standard", ["clipped", "statistics", "private"])
+@pytest.mark.parametrize("way", ["clipped", "statistics", "auto"])
 @pytest.mark.parametrize("predictors", [["z"], "none"])
 @pytest.mark.parametrize("rows", [0, 1, 2])
-def test_tiny_tables_are_not_told_apart(standard, predictors, rows):
-    method = PseudoPosterior("x", predictors, "lognormal", standard, target_epsilon=1)
+def test_tiny_tables_are_not_told_apart(way, predictors, rows):
+    method = private(predictors=predictors, way=way)
     made = sfumato.release(sfumato.read(people(500).head(rows), SCHEMA), method, rows=30)
     assert len(made.data) == 30
     assert made.confidential == {}
 
 
-def test_auto_is_not_advised_where_it_was_asked_for():
+def advice(schema, method) -> str:
+    with pytest.raises(PlanError) as caught:
+        sfumato.plan(schema, method)
+    return caught.value.next_step
+
+
+def test_auto_is_advised_only_where_it_helps():
     lacking = SCHEMA.replace_columns({"visits": {"missing": True}})
-    with pytest.raises(PlanError) as caught:
-        sfumato.plan(lacking, PseudoPosterior("visits", ["z"], "auto", "weighted"))
-    assert "auto" not in caught.value.next_step
-    with pytest.raises(PlanError) as caught:
-        sfumato.plan(SCHEMA, PseudoPosterior("group", ["z"], "normal", "weighted"))
-    assert "'auto'" in caught.value.next_step
-    private = PseudoPosterior("visits", ["z"], "auto", "statistics", target_epsilon=1)
-    assert private.models(SCHEMA)[0].family == "normal", "a private standard has no family of counts"
+    printed = {"predictors": ["z"], "standard": "weighted"}
+    assert "auto" not in advice(lacking, weighted(target="visits", family="auto", **printed)), "it was asked for"
+    assert "auto" not in advice(lacking, weighted(target="visits", family="normal", **printed)), "it fails as well"
+    assert "'auto'" in advice(SCHEMA, weighted(target="group", family="normal", **printed))
+    assert "auto" not in advice(SCHEMA, private(target="group", family="normal")), "no way has a family of levels"
+    assert "'auto'" in advice(SCHEMA, private(target="visits", family="lognormal"))
+    model = private(target="visits", family="auto").regression(SCHEMA).model
+    assert model.family == "normal", "no way has a family of counts"
 
 
 def test_a_lognormal_target_with_values_of_0_is_refused():
@@ -463,7 +533,7 @@ def test_designs_and_cells_follow_public_facts():
 
 def test_a_sampled_family_reports_its_chains(table):
     pytest.importorskip("numpyro", reason="needs the extra [bayes]")
-    method = PseudoPosterior("member", ["z"], "logistic", "unweighted", draws=100)
+    method = PseudoPosterior.as_published("member", ["z"], "logistic", "unweighted", draws=100)
     made = sfumato.release(table, method, seed=4)
     assert made.confidential["chains"]["r_hat"] < 1.01
     assert made.data["member"].mean() == pytest.approx(people()["member"].mean(), abs=0.15)

@@ -12,20 +12,17 @@ from scipy import stats
 from scipy.special import log_expit, logsumexp
 
 from sfumato.errors import MissingExtra, PlanError, TableError
+from sfumato.methods.pseudo_posterior.families import SAMPLED
 from sfumato.methods.pseudo_posterior.families.interface import Draws, Family, Posterior
-from sfumato.methods.pseudo_posterior.sampled.checks import convergence_of
-from sfumato.methods.pseudo_posterior.sampled.engine import Engine, padded
+from sfumato.methods.pseudo_posterior.sampled.checks import Convergence, NotConverged, convergence_of
+from sfumato.methods.pseudo_posterior.sampled.engine import Engine, Sampling, padded
 from sfumato.methods.pseudo_posterior.sampled.family import (
-    SAMPLED_FAMILIES,
-    Convergence,
-    NotConverged,
     SampledFamily,
     SampledPosterior,
-    Sampling,
     custom,
     make_sampled_family,
 )
-from sfumato.methods.pseudo_posterior.sampled.tails import log_negative_binomial_range
+from sfumato.methods.pseudo_posterior.sampled.models import Model, independent, log_negative_binomial_range
 
 needs_numpyro = pytest.mark.skipif(
     find_spec("numpyro") is None, reason="NumPyro is not installed: pip install 'sfumato[bayes]'"
@@ -156,7 +153,7 @@ def test_the_log_density_is_normalised(weighted: SampledPosterior) -> None:
 
 
 @needs_numpyro
-@pytest.mark.parametrize("name", SAMPLED_FAMILIES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_a_weight_of_2_is_a_duplicate_and_a_weight_of_0_is_no_record(name: str) -> None:
     family = family_of(name)
     flats, engine = some_flats(family), family.engine
@@ -182,7 +179,7 @@ def test_a_weight_of_2_is_a_duplicate_and_a_weight_of_0_is_no_record(name: str) 
 
 
 @needs_numpyro
-@pytest.mark.parametrize("name", SAMPLED_FAMILIES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_log_likelihoods_and_ranges_agree_with_scipy(name: str) -> None:
     family = family_of(name)
     posterior = SampledPosterior(family, np.ones(24), some_flats(family), IDLE)
@@ -232,6 +229,10 @@ def own_simulate(theta, design, generator):
     return design @ theta["b"] + generator.standard_normal(len(design))
 
 
+def own_model(prior) -> Model:
+    return Model("custom", "continuous", prior, own_log_likelihood, own_simulate)
+
+
 @needs_numpyro
 def test_an_own_model_agrees_with_its_closed_form() -> None:
     """Normal errors of variance 1: the target is the log density of a known normal, up to one constant."""
@@ -240,14 +241,14 @@ def test_an_own_model_agrees_with_its_closed_form() -> None:
 
     values, x = records("student-t")
     law = Normal(0.0, 10.0).expand([2]).to_event(1)
-    family = custom(values, x, {"b": law}, own_log_likelihood, own_simulate, sampling=FEW)
+    family = custom(values, x, own_model(independent({"b": law})), sampling=FEW)
     weights, flats = np.random.default_rng(3).random(24), some_flats(family)
     covariance = np.linalg.inv((family.design.T * weights) @ family.design + np.eye(2) / 100)
     exact = stats.multivariate_normal(covariance @ (family.design.T @ (weights * values)), covariance)
     found = family.engine.log_targets(flats, values, family.design, weights)
     assert np.ptp(found - exact.logpdf(flats)) < 1e-8
     assert np.ptp(family.engine.log_targets(flats, values, family.design, np.ones(24)) - exact.logpdf(flats)) > 1
-    same = custom(values, x, lambda: {"b": numpyro.sample("b", law)}, own_log_likelihood, own_simulate, sampling=FEW)
+    same = custom(values, x, own_model(lambda: {"b": numpyro.sample("b", law)}), sampling=FEW)
     assert np.array_equal(found, same.engine.log_targets(flats, values, family.design, weights))
     posterior = SampledPosterior(family, weights, exact.rvs(1500, random_state=1), IDLE)
     assert np.allclose(posterior.log_density(Draws(flats)), exact.logpdf(flats), rtol=1e-3)
@@ -261,12 +262,13 @@ def test_an_own_model_of_the_wrong_shape_is_refused_before_sampling() -> None:
     from numpyro.distributions import Normal
 
     values, x = records("student-t")
-    laws = {"b": Normal(0.0, 1.0).expand([2]).to_event(1)}
+    prior = independent({"b": Normal(0.0, 1.0).expand([2]).to_event(1)})
+    shapeless = Model("custom", "continuous", prior, lambda theta, v, d: 0.0, lambda theta, d, g: d)
     with pytest.raises(PlanError) as caught:
-        custom(values, x, laws, lambda theta, v, d: 0.0, lambda theta, d, g: d, sampling=FEW)
+        custom(values, x, shapeless, sampling=FEW)
     assert [problem.split(" returns")[0] for problem in caught.value.problems] == ["log_likelihood", "simulate"]
     with pytest.raises(PlanError, match="must return its parameters by name"):
-        custom(values, x, lambda: _site(), own_log_likelihood, own_simulate, sampling=FEW)
+        custom(values, x, own_model(lambda: _site()), sampling=FEW)
 
 
 def _site():
@@ -330,7 +332,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingExtra, match=r"pip install 'sfumato\[bayes\]'"):
         family_of("logistic")
     with pytest.raises(MissingExtra, match="the custom family is sampled with NumPyro"):
-        custom([1.0], None, {}, own_log_likelihood, own_simulate, sampling=FEW)
+        custom([1.0], None, own_model(independent({})), sampling=FEW)
 
 
 @needs_numpyro

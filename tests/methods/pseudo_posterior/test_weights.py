@@ -32,7 +32,7 @@ def family() -> Family:
 def plan(standard: str, **more: object) -> Weighting:
     ranges = RANGES if standard in ("averaged", "truncated") else None
     target = 8.0 if standard == "capped" else None
-    given = {"standard": standard, "ranges": ranges, "target_epsilon": target} | more
+    given = {"standard": standard, "ranges": ranges, "target_claim": target} | more
     return replace(Weighting("weighted", draws=300), **given)
 
 
@@ -98,7 +98,7 @@ def test_diagnostics_count_weights(family: Family) -> None:
 @pytest.mark.parametrize("standard", ["weighted", "truncated", "averaged"])
 def test_a_target_is_met_by_scaling(family: Family, standard: str) -> None:
     target = 0.8 * fit(family, standard).epsilon
-    fitted = fit(family, standard, target_epsilon=target)
+    fitted = fit(family, standard, target_claim=target)
     assert fitted.met_target
     assert fitted.epsilon == pytest.approx(target, rel=1e-3)
     assert len(fitted.trail) <= 5
@@ -108,7 +108,7 @@ def test_a_target_is_met_by_scaling(family: Family, standard: str) -> None:
 
 def test_an_unreachable_target_is_said(family: Family) -> None:
     """Weights end at 1: the claim cannot rise to any target."""
-    fitted = fit(family, "averaged", target_epsilon=500.0)
+    fitted = fit(family, "averaged", target_claim=500.0)
     assert not fitted.met_target
     assert fitted.epsilon < 500
 
@@ -157,19 +157,19 @@ def test_too_small_a_target_names_the_weights() -> None:
     generator = np.random.default_rng(4)
     family = make_family("lognormal", generator.lognormal(0, 1, 8), generator.normal(size=(8, 3)))
     with pytest.raises(PlanError, match="they must sum to more than 4"):
-        Weighting("weighted", target_epsilon=0.5).fit(family, generator)
+        Weighting("weighted", target_claim=0.5).fit(family, generator)
 
 
 def test_weightings_that_make_no_sense_are_named_all_at_once() -> None:
     with pytest.raises(PlanError) as caught:
-        Weighting("averaged", scale=0.0, draws=1, target_epsilon=-1.0)
+        Weighting("averaged", scale=0.0, draws=1, target_claim=-1.0)
     assert len(caught.value.problems) == 4
     for words, given in [
         ("unknown standard", {"standard": "best"}),
         ("needs ranges", {"standard": "truncated"}),
         ("has no ranges", {"standard": "weighted", "ranges": RANGES}),
         ("needs a target", {"standard": "capped"}),
-        ("no target can be met", {"standard": "unweighted", "target_epsilon": 1.0}),
+        ("no target can be met", {"standard": "unweighted", "target_claim": 1.0}),
     ]:
         with pytest.raises(PlanError, match=words):
             Weighting(**given)  # pyright: ignore[reportArgumentType]

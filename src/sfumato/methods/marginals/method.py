@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,15 +16,13 @@ from sfumato.release.parameters import sound_parameters
 from sfumato.release.plan import LARGEST_SAMPLE, Plan, refuse_memory, sound_rows
 from sfumato.rows.draw import Sampled, sample_rows
 from sfumato.rows.rules.refuse import refuse_impossible_rules
-from sfumato.rows.tree import TreeModel, fit_noisy, noisy_total
+from sfumato.rows.tree import TreeModel, fit_noisy, noisy_total, tables_of_tree
 from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.table import Table
 
-ONE_WAY_SHARE = Fraction(3, 10)
-"""Share of the budget for one-way tables when pairs are measured too: they anchor every conditional table."""
 BYTES_PER_VALUE = 32
 """Memory of one synthetic value while rows are drawn: code, value, mask and the released column."""
 
@@ -87,11 +84,7 @@ class Marginals:
         columns, pairs = self.chosen_columns(schema), self.chosen_pairs(schema)
         if not columns:
             raise PlanError(f"table {schema.name!r} has no column to synthesise", next_step="give columns=[...]")
-        first = ONE_WAY_SHARE if pairs else Fraction(1)
-        shares = [first / len(columns)] * len(columns)
-        shares += [(1 - first) / len(pairs)] * len(pairs) if pairs else []
-        sets = (*((name,) for name in columns), *pairs)
-        return Measurement(self.name, sets, self.epsilon, self.delta, self.noise, tuple(shares))
+        return tables_of_tree(self.name, columns, (self.epsilon, self.delta), self.noise, pairs)
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
-from sfumato.methods.marginals.method import Marginals
 from sfumato.methods.plausible_deniability.attempt import attempt
 from sfumato.methods.plausible_deniability.budget import Budget, stated_budget, stated_test, total_budget
 from sfumato.methods.plausible_deniability.law import (
@@ -49,7 +48,7 @@ from sfumato.methods.plausible_deniability.proposals import (
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.randomness import Randomness, Uniform
-from sfumato.release.measurement import measure
+from sfumato.release.measurement import Measurement, measure
 from sfumato.release.method import Makes, Output
 from sfumato.release.parameters import (
     SMALLEST_EPSILON,
@@ -71,7 +70,7 @@ from sfumato.release.plan import (
 )
 from sfumato.rows.draw import sample_rows
 from sfumato.rows.rules.refuse import refuse_impossible_rules
-from sfumato.rows.tree import fit_noisy, noisy_total
+from sfumato.rows.tree import fit_noisy, noisy_total, tables_of_tree
 from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
 from sfumato.schema.choice import choice_problems
@@ -178,8 +177,9 @@ class PlausibleDeniability:
         share = exact(self.model_share) if seeded else Fraction(0)
         return total_budget(self.epsilon, self.stated_delta, float(exact(self.gamma)), share, rows)
 
-    def _marginals(self, budget: Budget) -> Marginals:
-        return Marginals(budget.model_epsilon, self.columns, delta=budget.model_delta, noise="gaussian")
+    def _model_tables(self, schema: Schema, budget: Budget) -> Measurement:
+        whole = (budget.model_epsilon, budget.model_delta)
+        return tables_of_tree(self.name, self.chosen_columns(schema), whole, "gaussian")
 
     def chosen_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns to synthesise."""
@@ -211,9 +211,9 @@ class PlausibleDeniability:
         refuse_impossible_rules(schema, names)
         stages, events = self._records(schema, wanted, budget, randomness)
         if self.model == "seed":
-            model = self._marginals(budget).plan(schema, randomness=randomness)
+            model = self._model_tables(schema, budget).plan(schema, randomness)
             stages = (*(_share(stage, budget) for stage in model.stages), *stages)
-            events = (*(event.model_copy(update={"method": self.name}) for event in model.events), *events)
+            events = (*model.events, *events)
         return self._plan(schema, wanted, budget, stages, events)
 
     def _plan(
@@ -225,7 +225,7 @@ class PlausibleDeniability:
         events: tuple[Event, ...],
     ) -> Plan:
         names = self.chosen_columns(schema)
-        sets = self._marginals(budget).measurement(schema).sets if self.model == "seed" else ()
+        sets = self._model_tables(schema, budget).sets if self.model == "seed" else ()
         memory = table_memory(schema, sets) + (schema.rows or 0) * (8 * len(names) + 8) + rows * 64 * len(names)
         memory += kernel_bytes(schema.shape(names)) if self.model == "kernel" else 0
         refuse_memory(memory, "the model and its rows", "use fewer columns")
@@ -290,7 +290,7 @@ class PlausibleDeniability:
                 KernelModel.of(schema, names, float(exact(self.bandwidth)), STAY),
                 lambda n: _uniform_codes(sizes, n, uniform),
             )
-        measured = self._marginals(budget).measurement(schema)
+        measured = self._model_tables(schema, budget)
         learned = plan.model_copy(update={"events": plan.events[:1]})
         noisy = measure(table.marginals(measured.sets), learned, measured.sets, randomness)
         total = float(schema.rows) if schema.rows is not None else noisy_total(noisy)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from sfumato.methods.pseudo_posterior.published.losses import OutlierLoss as OutlierLoss
     from sfumato.methods.pseudo_posterior.published.losses import add_outlier as add_outlier
     from sfumato.methods.pseudo_posterior.published.losses import leave_one_out as leave_one_out
+    from sfumato.methods.pseudo_posterior.published.method import (
+        PseudoPosteriorAsPublished as PseudoPosteriorAsPublished,
+    )
     from sfumato.methods.pseudo_posterior.published.ranges import Radius as Radius
     from sfumato.methods.pseudo_posterior.published.ranges import Ranges as Ranges
     from sfumato.methods.pseudo_posterior.published.ranges import wider_in_tail as wider_in_tail
@@ -30,6 +33,7 @@ __getattr__, __dir__ = lazy_names(
         "NormalInverseGamma": "sfumato.methods.pseudo_posterior.families",
         "OutlierLoss": "sfumato.methods.pseudo_posterior.published.losses",
         "PseudoPosterior": "sfumato.methods.pseudo_posterior.method",
+        "PseudoPosteriorAsPublished": "sfumato.methods.pseudo_posterior.published.method",
         "Radius": "sfumato.methods.pseudo_posterior.published.ranges",
         "Ranges": "sfumato.methods.pseudo_posterior.published.ranges",
         "Weighting": "sfumato.methods.pseudo_posterior.published.weights",

@@ -1,35 +1,27 @@
-"""Synthetic columns drawn from a posterior: weighted by risk as published, or clipped with a guarantee that is proved.
+"""Synthetic columns drawn from a posterior with a guarantee that is proved, for every table and every number of rows.
 
-The published standards ("unweighted", "weighted", "averaged", "truncated", "capped") are exposures: asymptotic, local,
-draw-based; not differential privacy (:mod:`sfumato.methods.pseudo_posterior.published.run`). The private ones
-("clipped", "statistics", and "private", which picks between them) are formal, for every table and every number of rows
-(:mod:`sfumato.methods.pseudo_posterior.run`).
+What the paper printed, posteriors weighted by risk, is the sibling ``PseudoPosterior.as_published``
+(:mod:`sfumato.methods.pseudo_posterior.published.method`): exposures, without a formal guarantee.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from sfumato.errors import PlanError
-from sfumato.methods.pseudo_posterior.published.range_settings import (
-    range_columns,
-    range_problems,
-    read_ranges,
-    refuse_ranges,
-)
-from sfumato.methods.pseudo_posterior.published.run import expose, try_fit
-from sfumato.methods.pseudo_posterior.published.sequential import (
-    ColumnModel,
+from sfumato.methods.pseudo_posterior.models import (
+    REGRESSIONS,
     column_models,
-    named_families,
-    refuse_draws,
+    complete_numbers,
+    names_of,
+    naming_problems,
+    predictors_of,
+    refuse_columns,
 )
-from sfumato.methods.pseudo_posterior.published.weights import STANDARDS, Weighting
-from sfumato.privacy.accounting.event import Event
+from sfumato.methods.pseudo_posterior.plan import WAYS, PrivateRegression
+from sfumato.methods.pseudo_posterior.published.method import PseudoPosteriorAsPublished
+from sfumato.methods.pseudo_posterior.run import RegressionRun
 from sfumato.privacy.exact import Number, exact, in_short
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Output
@@ -40,285 +32,95 @@ from sfumato.release.parameters import (
     sound_parameters,
     word_problems,
 )
-from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory, sound_rows, unit_of
-from sfumato.rows.released import as_they_are, shuffled_rows_of
+from sfumato.release.plan import Plan, sound_rows
 from sfumato.schema import Schema
-from sfumato.schema.choice import choice_problems
-from sfumato.table.rows import row_values
 
 if TYPE_CHECKING:
-    from sfumato.methods.pseudo_posterior.run import PrivateRegression
     from sfumato.table import Table
 
-PRIVATE = ("clipped", "statistics", "private")
-WITH_RANGES = ("averaged", "truncated")
-ALL_ROWS = "rows is ignored: columns that are released as they are decide how many there are"
+FAMILIES = (*REGRESSIONS, "auto")
 MOST_COPIES = 1000
-MOST_DRAWS = 1_000_000
-BYTES_PER_VALUE = 64
 
 
 @dataclass(frozen=True)
 class PseudoPosterior:
-    """Synthetic values of one column, or of several in order, given predictors.
+    """Synthetic values of one numeric column given predictors, differentially private at ``epsilon``.
 
-    ``standard`` "weighted", "averaged", "truncated", "capped" and "unweighted" are the published ones, without a formal
-    guarantee; predictors are released as they are. "clipped", "statistics" and "private" are differentially private at
-    ``target_epsilon``; predictors are synthesised too, unless ``public_predictors`` says that everybody knows them.
+    ``predictors`` may be "none"; they are synthesised too, unless ``public_predictors`` says that everybody knows
+    them. ``family`` is "normal", "lognormal" or "auto". ``way`` is how the parameters are drawn: from a "clipped"
+    posterior, from noisy "statistics", or, as "auto", by whichever is the better at the public number of rows.
 
-    ``predictors`` may be "none". ``family`` is a name, "auto", or a mapping by column. ``ranges`` is "brackets" (the
-    schema's public bins of the target), a pair (a, b), or a mapping: {"radius": [a, b], "tail": [a, b], "share": q},
-    {"brackets": edges} or {"columns": [low, high]} for factors by record. ``unit`` names the unit of the target or is a
-    number to divide by: the published epsilon depends on it.
+    Without ``delta`` the release is pure, whichever way it goes; a delta above 0 buys Gaussian noise on statistics and
+    on the counts of predictors. Several ``copies`` have a parameter draw each, and share the budget.
     """
 
-    target: str | Sequence[str]
+    target: str
     predictors: Sequence[str]
-    family: str | Mapping[str, str]
-    standard: str
-    ranges: Any = None
-    scale: Number | None = None
-    shift: Number = 0.0
-    target_epsilon: Number | None = None
-    draws: int = 1000
+    family: str
+    epsilon: Number
+    delta: Number | None = None
+    way: str = "auto"
     copies: int = 1
-    unit: Number | str | None = None
-    delta: Number = 0
     public_predictors: bool = False
 
     name: ClassVar[str] = "pseudo-posterior"
-    summary: ClassVar[str] = "synthetic columns drawn from a posterior, weighted by risk or clipped with a guarantee"
+    summary: ClassVar[str] = "a synthetic column drawn from a posterior that is clipped or fitted to noisy statistics"
     about: ClassVar[str] = (
-        "Target columns are drawn from a model. Predictors are released as they are under the published standards, and "
-        "where they were declared public; otherwise they are synthetic, too."
+        "The target column is drawn from a model. Predictors are released as they are where they were declared public; "
+        "otherwise they are synthetic, too."
     )
-    formal: ClassVar[bool | None] = None
+    formal: ClassVar[bool | None] = True
     makes: ClassVar[Makes] = "rows"
+    as_published: ClassVar[type[PseudoPosteriorAsPublished]] = PseudoPosteriorAsPublished
 
     def __post_init__(self) -> None:
         sound_parameters(self, self._problems())
-        object.__setattr__(self, "target", _names(self.target))
-        object.__setattr__(self, "predictors", _predictors(self.predictors))
-        for whole in ("draws", "copies"):
-            object.__setattr__(self, whole, int(exact(getattr(self, whole), whole)))
-        if not self.is_private:
-            self._weighting(None)
-
-    @property
-    def is_private(self) -> bool:
-        """Whether the standard has a formal guarantee."""
-        return self.standard in PRIVATE
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """The columns to synthesise, in order."""
-        return tuple(self.target)
+        object.__setattr__(self, "predictors", predictors_of(self.predictors))
+        object.__setattr__(self, "copies", int(exact(self.copies, "copies")))
 
     def _problems(self) -> list[str]:
         unnamed = name_problems(self.target, "target") + name_problems(self.predictors or (), "predictors")
-        named = [] if unnamed else self._column_problems()
-        return [*named, *self._number_problems(), *self._standard_problems()]
-
-    def _column_problems(self) -> list[str]:
-        targets, predictors = _names(self.target), _predictors(self.predictors)
-        problems = [] if targets else ["target names no column"]
-        problems += [f"column {name!r} is both target and predictor" for name in sorted(set(targets) & set(predictors))]
-        problems += [f"column {name!r} is named twice" for name in _repeated((*targets, *predictors))]
-        if self.ranges is not None and len(targets) > 1:
-            problems.append("ranges need a single target")
-        return problems + named_families(self.family, targets)
-
-    def _number_problems(self) -> list[str]:
-        problems = number_problems(self.draws, "draws", "1", str(MOST_DRAWS), whole=True)
+        problems = [] if unnamed else naming_problems(names_of(self.target), predictors_of(self.predictors))
+        if self.family not in FAMILIES:
+            known = ", ".join(FAMILIES)
+            problems.append(f"family {in_short(self.family)} has no form with a guarantee; use one of {known}")
+        problems += word_problems(self.way, "way", WAYS)
         problems += number_problems(self.copies, "copies", "1", str(MOST_COPIES), whole=True)
-        if not problems and exact(self.copies) > exact(self.draws):
-            problems.append(f"copies must be at most draws ({self.draws}), found {self.copies}")
-        if self.scale is not None:
-            problems += number_problems(self.scale, "scale", "1e-9", "1e9")
-        problems += number_problems(self.shift, "shift", "-1e9", "1e9")
-        problems += number_problems(self.delta, "delta", "0", "0.999999")
-        if self.target_epsilon is not None:
-            problems += epsilon_problems(self.target_epsilon, "target_epsilon")
-        return problems + _unit_problems(self.unit)
+        if self.delta is not None:
+            problems += number_problems(self.delta, "delta", "0", "0.999999")
+        return problems + epsilon_problems(self.epsilon)
 
-    def _standard_problems(self) -> list[str]:
-        problems = word_problems(self.standard, "standard", (*STANDARDS, *PRIVATE))
-        problems += range_problems(self.ranges)
-        if self.ranges is not None and self.standard not in WITH_RANGES:
-            problems.append(
-                f"ranges belong to the standards {' and '.join(WITH_RANGES)}, found {in_short(self.standard)}"
-            )
-        if self.ranges is None and self.standard in WITH_RANGES:
-            problems.append(
-                f"the standard {in_short(self.standard)} needs ranges: give ranges='brackets', the schema's public "
-                "bins of the target"
-            )
-        if self.is_private and self.target_epsilon is None:
-            problems.append(f"standard {in_short(self.standard)} needs target_epsilon, the budget of the release")
-        if self.public_predictors and not self.is_private:
-            problems.append("public_predictors belongs to the private standards; published ones keep predictors anyway")
-        return problems
-
-    def _weighting(self, ranges: Any) -> Weighting:
-        target = None if self.target_epsilon is None else float(exact(self.target_epsilon, "target_epsilon"))
-        standard = self.standard if ranges is not None or self.standard not in WITH_RANGES else "weighted"
-        return Weighting(
-            standard,
-            1.0 if self.scale is None else float(exact(self.scale, "scale")),
-            float(exact(self.shift, "shift")),
-            ranges,
-            self.draws,
-            target,
+    def regression(self, schema: Schema, rows: int | None = None) -> PrivateRegression:
+        """Return what is drawn on a schema; ``rows`` are those to make, where they are stated."""
+        refuse_columns(self.name, schema, (self.target, *self.predictors))
+        (model,) = column_models(schema, (self.target,), self.predictors, self.family, regression=True)
+        return PrivateRegression(
+            method=self.name,
+            schema=schema,
+            model=model,
+            epsilon=exact(self.epsilon, "epsilon"),
+            delta=exact(0 if self.delta is None else self.delta, "delta"),
+            way=self.way,
+            copies=self.copies,
+            public_predictors=self.public_predictors,
+            rows=rows,
         )
-
-    def models(self, schema: Schema) -> tuple[ColumnModel, ...]:
-        """Return the models of the targets, or refuse with every problem."""
-        problems = choice_problems(schema, self._read_columns())
-        if problems:
-            raise PlanError(f"cannot plan {self.name} on table {schema.name!r}", problems, "correct the columns")
-        return column_models(schema, self.targets, self.predictors, self.family, regression=self.is_private)
-
-    def private(self, schema: Schema, rows: int | None = None) -> PrivateRegression:
-        """Return the formal mechanism; ``rows`` are those to make, where they are stated."""
-        from sfumato.methods.pseudo_posterior.run import PrivateRegression
-
-        return PrivateRegression.of(self, schema, rows)
-
-    def require_table(self, table: Table, plan: Plan) -> None:
-        """Refuse rows that a published standard cannot fit, by fitting them; private standards take every table."""
-        if self.is_private:
-            return
-        values = row_values(table, self._read_columns())
-        ranges = read_ranges(self.ranges, table.schema[self.targets[0]], values, self._factor())
-        trial = np.random.default_rng(0)
-        try_fit(self.models(table.schema), values, self._weighting(ranges), self._factor(), trial)
-
-    def _read_columns(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.targets, *self.predictors, *range_columns(self.ranges))))
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release: what is not named is left out."""
-        return tuple(name for name in schema.names if name in (*self.targets, *self.predictors))
+        return tuple(name for name in schema.names if name in (self.target, *self.predictors))
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
         sound_rows(rows)
-        models = self.models(schema)
-        if self.is_private:
-            return self.private(schema, rows).plan(rows, randomness)
-        refuse_ranges(self.ranges, schema, self.targets[0])
-        refuse_draws(models, self.draws)
-        memory = (schema.rows or 0) * BYTES_PER_VALUE * (len(models) + len(self.predictors)) * (1 + self.copies)
-        refuse_memory(memory, "the rows and their copies", "ask for fewer copies")
-        stages = tuple(
-            Stage(
-                name=f"{model.column.name} by {model.family}",
-                cells=self.copies,
-                noise=self.standard,
-                scale=float(self.draws),
-                epsilon="none",
-                share=str(1 / len(models)),
-            )
-            for model in models
-        )
-        words = f"{self.standard}; families {', '.join(m.family for m in models)}; {self.draws} draws"
-        words = "; ".join((words, *as_they_are(self.predictors)))
-        event = Event(kind="asymptotic", note=words, **event_facts(self.name, schema, randomness))
-        return Plan(
-            method=self.name,
-            table=schema.name,
-            adjacency=schema.adjacency,
-            unit=unit_of(schema),
-            epsilon=None,
-            delta="0",
-            stages=stages,
-            events=(event,) * self.copies,
-            cells=self.copies * len(models),
-            memory_bytes=memory or BYTES_PER_VALUE,
-            notes=self._notes(schema, rows),
-        )
-
-    def _notes(self, schema: Schema, rows: int | None) -> tuple[str, ...]:
-        left = [name for name in schema.releasable if name not in (*self.targets, *self.predictors)]
-        notes = [*as_they_are(self.predictors), *(() if rows is None else (ALL_ROWS,))]
-        notes += [f"left out of the release: {', '.join(left)}"] if left else []
-        if (
-            self.ranges is not None
-            and self.ranges != "brackets"
-            and not (isinstance(self.ranges, Mapping) and "brackets" in self.ranges)
-        ):
-            notes.append("a range around each value gives the value away: never publish it; public brackets are sound")
-        return tuple(notes)
+        return self.regression(schema, rows).plan(rows, randomness)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
-        """Read the rows, fit, and synthesise."""
-        if self.is_private:
-            return self.private(table.schema, rows).run(table, plan, randomness)
-        schema, models = table.schema, self.models(table.schema)
-        values, factor = row_values(table, self._read_columns()), self._factor()
-        ranges = read_ranges(self.ranges, schema[self.targets[0]], values, factor)
-        known = {name: column for name, column in values.items() if name in (*self.targets, *self.predictors)}
-        made = expose(models, known, self._weighting(ranges), self.copies, factor, randomness.generator)
-        released = [shuffled_rows_of(schema, known | copy, randomness.generator) for copy in made.copies]
-        tables = {
-            (f"synthetic-{i}",) if self.copies > 1 else ("synthetic",): table
-            for i, (table, _) in enumerate(released, 1)
-        }
-        facts = {
-            "unit": self._unit(schema),
-            "family": ", ".join(m.family for m in models),
-            "standard": self.standard,
-            "copies": self.copies,
-            "draws": self.draws,
-            "not_synthesised": list(self.predictors),
-        }
-        broken = {"rows_left_out_for_rules": sum(count for _, count in released)}
-        return Output(tables, single=self.copies == 1, statistics=facts, confidential=made.confidential | broken)
-
-    def _factor(self) -> float:
-        """Return the number that the target is divided by, 1 where the unit is a word."""
-        return 1.0 if self.unit is None or _is_word(self.unit) else float(exact(self.unit, "unit"))
-
-    def _unit(self, schema: Schema) -> str:
-        stated = schema[self.targets[0]].unit or "as stored"
-        return stated if self.unit is None else str(self.unit)
+        """Read the rows, draw the parameters, and synthesise."""
+        return RegressionRun(self.regression(table.schema, rows)).run(table, plan, randomness)
 
     @classmethod
     def example(cls, schema: Schema) -> PseudoPosterior:
-        """Return a small instance that fits a schema, with a guarantee."""
-        first, second = _numbers(schema)[:2]
-        return cls(first, [second], "normal", "statistics", target_epsilon=2.0)
-
-    @classmethod
-    def published_example(cls, schema: Schema) -> PseudoPosterior:
-        """Return a small instance without a guarantee."""
-        first, second = _numbers(schema)[:2]
-        return cls(first, [second], "normal", "weighted", draws=100)
-
-
-def _numbers(schema: Schema) -> list[str]:
-    return [name for name in schema.releasable if schema[name].is_ordered and not schema[name].missing]
-
-
-def _names(names: str | Sequence[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _repeated(names: Sequence[str]) -> list[str]:
-    return sorted({name for i, name in enumerate(names) if name in names[:i]})
-
-
-def _predictors(names: str | Sequence[str] | None) -> tuple[str, ...]:
-    return tuple(name for name in _names(names or ()) if name not in ("", "none"))
-
-
-def _is_word(unit: Any) -> bool:
-    try:
-        exact(unit, "unit")
-    except PlanError:
-        return isinstance(unit, str)
-    return False
-
-
-def _unit_problems(unit: Any) -> list[str]:
-    return [] if unit is None or _is_word(unit) else number_problems(unit, "unit", "1e-12", "1e12")
+        """Return a small instance that fits a schema."""
+        first, second = complete_numbers(schema)[:2]
+        return cls(first, [second], "normal", epsilon=2.0, way="statistics")

@@ -26,7 +26,7 @@ from sfumato.release.method import Output
 from sfumato.release.plan import Plan
 from sfumato.rows.axes import batches
 from sfumato.rows.box import Array, Rows
-from sfumato.rows.domain import into_domain
+from sfumato.rows.design import into_domain
 from sfumato.rows.draw import sample_values
 from sfumato.rows.released import released_values
 from sfumato.rows.settings import drawn_rows

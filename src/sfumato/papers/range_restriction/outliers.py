@@ -14,7 +14,7 @@ from sfumato.papers.range_restriction.simulation import FIRST_SEED, NARROW, SIX,
 
 RESIDUALS = (4.0, 5.0, 6.0, 10.0, 20.0, 50.0)
 AT_Z = 2.0
-CAPPED = Weighting("capped", target_epsilon=8.0)
+CAPPED = Weighting("capped", target_claim=8.0)
 UNITS = (0.001, 0.1, 1.0, 10.0, 1000.0, 1e6)
 DRAWS = (100, 1000, 10_000, 100_000)
 SHARES = (0.6, 0.3, 0.09, 0.01)

@@ -70,7 +70,7 @@ def scaled_fits(sample: Sample, seed: int) -> dict[str, Fitted]:
     """Fit the three synthesizers of section 4.2, scaled to the epsilon of the narrow truncated one."""
     narrow = fits(sample, {UNWEIGHTED: SIX[UNWEIGHTED], NARROW_TRUNCATED: SIX[NARROW_TRUNCATED]}, seed)
     target = narrow[NARROW_TRUNCATED].epsilon
-    wanted = {name: replace(SIX[name], target_epsilon=target, rounds=4) for name in (WEIGHTED, WIDE_TRUNCATED)}
+    wanted = {name: replace(SIX[name], target_claim=target, rounds=4) for name in (WEIGHTED, WIDE_TRUNCATED)}
     return {UNWEIGHTED: narrow[UNWEIGHTED], **fits(sample, wanted, seed), NARROW_TRUNCATED: narrow[NARROW_TRUNCATED]}
 
 

@@ -13,13 +13,17 @@ from typing import Any
 from sfumato.errors import PlanError
 from sfumato.methods.pseudo_posterior.families.categorical import Categorical, CategoricalPosterior, make_categorical
 from sfumato.methods.pseudo_posterior.families.interface import Array, Draws, Family, Numbers, Posterior
-from sfumato.methods.pseudo_posterior.families.rate_posterior import RatePosterior
-from sfumato.methods.pseudo_posterior.families.rates import Rates, make_rates
-from sfumato.methods.pseudo_posterior.families.regression import NormalInverseGamma, Regression, make_regression
-from sfumato.methods.pseudo_posterior.families.regression_posterior import RegressionPosterior
+from sfumato.methods.pseudo_posterior.families.rates import RatePosterior, Rates, make_rates
+from sfumato.methods.pseudo_posterior.families.regression import (
+    NormalInverseGamma,
+    Regression,
+    RegressionPosterior,
+    make_regression,
+)
 
 __all__ = [
     "FAMILIES",
+    "SAMPLED",
     "Array",
     "Categorical",
     "CategoricalPosterior",
@@ -35,6 +39,8 @@ __all__ = [
     "make_family",
 ]
 FAMILIES = ("normal", "lognormal", "categorical", "binary", "counts", "exponential")
+SAMPLED = ("logistic", "negative-binomial", "student-t")
+"""Families that need chains: extra ``[bayes]``, imported when one is asked for."""
 
 
 def make_family(

@@ -114,7 +114,7 @@ class ClippedPosterior:
         if self.grid is None and self.parameters not in GRIDS:
             raise PlanError(
                 f"clipped posteriors are exact for up to {max(GRIDS) - 2} predictors, found {self.parameters - 2}",
-                next_step="use standard='statistics', which takes any number, or fewer predictors",
+                next_step="use way='statistics', which takes any number, or fewer predictors",
             )
         sides = self.shape
         if len(sides) != self.parameters or any(side < 4 or side & (side - 1) for side in sides):
@@ -159,7 +159,7 @@ class ClippedPosterior:
         if len(y) > MOST_RECORDS:
             raise TableError(
                 f"a clipped posterior reads at most {MOST_RECORDS:,} records",
-                next_step="use standard='statistics': it is more accurate at this size, and needs one pass",
+                next_step="use way='statistics': it is more accurate at this size, and needs one pass",
             )
         return Scores(self.axes, y, design)
 

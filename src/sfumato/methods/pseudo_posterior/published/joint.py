@@ -6,13 +6,15 @@ weight per record factorises by column. Fitting uses true predecessors; synthesi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
+from sfumato.methods.pseudo_posterior.families import SAMPLED, NormalInverseGamma, make_family
 from sfumato.methods.pseudo_posterior.families.interface import (
     ALL,
     CELLS_AT_ONCE,
@@ -23,7 +25,15 @@ from sfumato.methods.pseudo_posterior.families.interface import (
     Numbers,
     Posterior,
 )
+from sfumato.methods.pseudo_posterior.models import CODES, REGRESSIONS, ColumnModel
+from sfumato.rows.design import CoarseCells, Design, into_domain
+from sfumato.schema.column import Column
 
+Values = dict[str, NDArray[Any]]
+RIDGE = 1e-3
+"""Prior precision of a slope where levels are predictors: a level that few records hold must not stop the model."""
+WEAK = (0.5, 0.5)
+"""Prior (shape, rate) of a rate in a cell: a cell that few records hold must not stop the model."""
 ONE_TARGET = "ranges need a single target: synthesise one column at a time"
 
 
@@ -145,6 +155,85 @@ class JointPosterior:
         return np.max([one / max(float(np.mean(one)), 1e-300) for one in parts], axis=0)
 
     def synthesise(self, draws: Draws, index: int, design: Any, generator: np.random.Generator) -> Array:
-        """Refuse: columns are synthesised one after the other (see
-        :mod:`sfumato.methods.pseudo_posterior.published.sequential`)."""
-        raise PlanError("columns are synthesised one after the other", next_step="use sequential.synthesise")
+        """Refuse: columns are synthesised one after the other."""
+        raise PlanError("columns are synthesised one after the other", next_step="use synthesise_columns")
+
+
+def fitted_family(model: ColumnModel, values: Mapping[str, NDArray[Any]], seed: int = 0) -> Family:
+    """Return the family of a column over the private records; ``seed`` is for chains."""
+    found = values[model.column.name]
+    design, how = model.design(values, len(found)), model.predictors
+    if model.family in SAMPLED:
+        from sfumato.methods.pseudo_posterior.sampled.family import Sampling, make_sampled_family
+
+        return make_sampled_family(model.family, found, design, sampling=Sampling(seed=seed))
+    if model.family in REGRESSIONS:
+        return make_family(model.family, found, design, _prior(model.given))
+    groups = how.size if isinstance(how, CoarseCells) and design is not None else None
+    if model.family in CODES:
+        return make_family(model.family, found, design, categories=model.column.size, groups=groups)
+    return make_family(model.family, found, design, None if design is None else WEAK, groups=groups)
+
+
+def _prior(given: tuple[Column, ...]) -> NormalInverseGamma | None:
+    """Return the flat prior, or a weak one on the slopes where levels are among the predictors."""
+    if all(column.is_ordered for column in given):
+        return None
+    size = len(Design(given).names) + 1
+    precision = RIDGE * np.eye(size)
+    precision[0, 0] = 0.0
+    return NormalInverseGamma(np.zeros(size), precision, 0.0, 0.0)
+
+
+def refuse_draws(models: Sequence[ColumnModel], draws: int) -> None:
+    """Refuse more draws than the chains of a sampled family keep."""
+    sampled = [model.family for model in models if model.family in SAMPLED]
+    if not sampled:
+        return
+    from sfumato.methods.pseudo_posterior.sampled.engine import Sampling
+
+    kept = Sampling(seed=0).kept
+    if draws > kept:
+        raise PlanError(
+            f"{draws:,} draws asked for, the chains of the {sampled[0]} family keep {kept:,}",
+            next_step=f"give draws={kept} at most",
+        )
+
+
+def fit_columns(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]], seed: int = 0) -> Family:
+    """Return one family over all targets; a single target is itself."""
+    parts = tuple(fitted_family(model, values, (seed + i) % 2**32) for i, model in enumerate(models))
+    return parts[0] if len(parts) == 1 else JointFamily(parts)
+
+
+@dataclass(frozen=True)
+class SyntheticColumns:
+    """Synthetic values of the targets, and how many had to be moved into the public bounds."""
+
+    values: Values
+    moved: int
+
+
+def synthesise_columns(
+    models: Sequence[ColumnModel],
+    posterior: Posterior,
+    draws: Draws,
+    index: int,
+    kept: Mapping[str, NDArray[Any]],
+    rows: int,
+    generator: np.random.Generator,
+    factor: float = 1.0,
+) -> SyntheticColumns:
+    """Make synthetic targets from one parameter draw; each sees the synthetic ones before it.
+
+    ``factor`` is the unit in which a single target was modelled.
+    """
+    parts = posterior.parts if isinstance(posterior, JointPosterior) else (posterior,)
+    separate = posterior.separate(draws) if isinstance(posterior, JointPosterior) else [draws]
+    known: Values = dict(kept)
+    moved = 0
+    for model, part, own in zip(models, parts, separate, strict=True):
+        raw = part.synthesise(own, index, model.design(known, rows), generator)
+        known[model.column.name], outside = into_domain(model.column, raw * factor if model.column.is_ordered else raw)
+        moved += outside
+    return SyntheticColumns({model.column.name: known[model.column.name] for model in models}, moved)

@@ -14,15 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import SfumatoError
-from sfumato.methods.pseudo_posterior.published.joint import JointFamily
+from sfumato.methods.pseudo_posterior.families import SAMPLED
+from sfumato.methods.pseudo_posterior.models import ColumnModel
+from sfumato.methods.pseudo_posterior.published.joint import JointFamily, Values, fit_columns, synthesise_columns
 from sfumato.methods.pseudo_posterior.published.losses import add_outlier, leave_one_out
-from sfumato.methods.pseudo_posterior.published.sequential import (
-    SAMPLED,
-    ColumnModel,
-    Values,
-    fit_columns,
-    synthesise_columns,
-)
 from sfumato.methods.pseudo_posterior.published.weights import Fitted, Weighting
 
 OUTLIER = 10.0

@@ -1,5 +1,8 @@
 """Weights by risk: how much each record may say, under each standard, and what the paper then calls epsilon.
 
+None of these epsilons is differential privacy: each is local to this table, a maximum over draws and records, and
+itself a function of the private data. They are kept apart so that a report can print one beside the other.
+
 >>> import numpy as np
 >>> from sfumato.methods.pseudo_posterior.families import make_family
 >>> generator = np.random.default_rng(1)
@@ -18,8 +21,6 @@ import numpy as np
 
 from sfumato.errors import PlanError
 from sfumato.methods.pseudo_posterior.families.interface import Array, Draws, Family, Numbers, Posterior
-from sfumato.methods.pseudo_posterior.published import epsilon as forms
-from sfumato.methods.pseudo_posterior.published.epsilon import Diagnostics, Extremes
 from sfumato.methods.pseudo_posterior.published.ranges import Ranges
 
 STANDARDS = ("unweighted", "weighted", "averaged", "truncated", "capped")
@@ -27,11 +28,109 @@ CLOSE_ENOUGH = 1e-3
 """A target counts as met within this share of it."""
 
 
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """Each record's smallest and largest log density over the draws."""
+
+    smallest: Array
+    largest: Array
+
+    @classmethod
+    def of(
+        cls,
+        posterior: Posterior,
+        draws: Draws,
+        limits: tuple[Array, Array] | None = None,
+        weights: Array | None = None,
+    ) -> Extremes:
+        """Return the extremes of ``w f``, or of ``w f - log P(range)`` where limits are given."""
+        low, high = (None, None) if limits is None else limits
+        return cls(*posterior.extremes(draws, low, high, weights))
+
+    @property
+    def risk(self) -> Array:
+        """The largest absolute value, F_i."""
+        return np.maximum(np.abs(self.smallest), np.abs(self.largest))
+
+    @property
+    def oscillation(self) -> Array:
+        """The largest less the smallest: constants, such as a change of unit, cancel."""
+        return self.largest - self.smallest
+
+
+def claimed(bounds: Array) -> float:
+    """Return the claimed epsilon: twice the largest bound of any record."""
+    return float(2 * bounds.max())
+
+
+def weighted_bounds(densities: Extremes, weights: Array) -> Array:
+    """Return alpha_i max|f_i|, the bound of the plain weighted posterior."""
+    return weights * densities.risk
+
+
+def averaged_bounds(densities: Extremes, weights: Array, outside: Array) -> Array:
+    """Return (1 - lambda_i) alpha_i max|f_i|, equation 7.
+
+    It bounds the posterior with that exponent; the release is drawn with alpha + lambda (1 - alpha) instead.
+    """
+    return (1 - outside) * weights * densities.risk
+
+
+def truncated_bounds(conditional: Extremes, weights: Array) -> Array:
+    """Return alpha_i max|f_i - log P(R_i)|: the whole truncated likelihood carries the exponent."""
+    return weights * conditional.risk
+
+
+def published_truncated_bounds(
+    posterior: Posterior, draws: Draws, limits: tuple[Array, Array], weights: Array
+) -> Array:
+    """Return max|alpha_i f_i - log P(R_i)|, equation 15 as printed: a diagnostic, not a bound we stand for.
+
+    It exceeds the plain weighted bound and grows as the range narrows: a record of weight 0 costs -log P(R_i).
+    """
+    return Extremes.of(posterior, draws, limits, weights).risk
+
+
+def whole_exponent_bounds(densities: Extremes, exponents: Array) -> Array:
+    """Return alpha*_i max|f_i|: the bound of the posterior that the release is really drawn from."""
+    return exponents * densities.risk
+
+
+def oscillation_bounds(densities: Extremes, exponents: Array) -> Array:
+    """Return exponent_i (max f_i - min f_i).
+
+    With the other weights fixed, the ratio of the two posteriors is e^{w f} over its mean, so it lies within this
+    width of 1 in logs: no factor 2, and no unit. It ignores that weights move together.
+    """
+    return exponents * densities.oscillation
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """What a report prints beside the claim. No field belongs to a single record."""
+
+    epsilon: float
+    whole_exponent_epsilon: float
+    oscillation_epsilon: float
+    published_truncated_epsilon: float | None
+    highest_log_density: float
+    records: int
+    draws: int
+    sum_of_weights: float
+    sum_of_exponents: float
+    share_of_zero_weights: float
+
+    @property
+    def density_above_one(self) -> bool:
+        """Whether some log density is positive: then the unit is small, and epsilon depends on it all the more."""
+        return self.highest_log_density > 0
+
+
 @dataclass(frozen=True)
 class Weighting:
     """How to weight records: the standard, its scale c and shift g, its ranges, and how many draws look for extremes.
 
-    ``target_epsilon`` asks for the scale at which the claim meets a target, in at most ``rounds`` rounds. "capped"
+    ``target_claim`` asks for the scale at which the claim meets a target, in at most ``rounds`` rounds. "capped"
     needs it: alpha_i = min(1, K/F_i) with K = target / 2 fixed beforehand; F is found anew in each round, because the
     variance shrinks once outliers weigh less. With ``rounds=0`` the first pass is kept.
     """
@@ -41,7 +140,7 @@ class Weighting:
     shift: float = 0.0
     ranges: Ranges | None = None
     draws: int = 1000
-    target_epsilon: float | None = None
+    target_claim: float | None = None
     rounds: int = 8
 
     def __post_init__(self) -> None:
@@ -62,8 +161,8 @@ class Weighting:
         setting = _Setting.of(self, family, numbers)
         fitted = self._first(setting)
         trail = [(fitted.scale, fitted.epsilon)]
-        for _ in range(self.rounds if self.target_epsilon is not None else 0):
-            if _met(fitted.epsilon, self.target_epsilon):
+        for _ in range(self.rounds if self.target_claim is not None else 0):
+            if _met(fitted.epsilon, self.target_claim):
                 break
             fitted = self._next(setting, fitted)
             trail.append((fitted.scale, fitted.epsilon))
@@ -78,16 +177,16 @@ class Weighting:
 
     def _next(self, setting: _Setting, last: Fitted) -> Fitted:
         """Return the next round: risks found anew if capped, the scale moved in proportion otherwise."""
-        assert self.target_epsilon is not None
+        assert self.target_claim is not None
         if self.standard == "capped":
             return setting.fitted(capped_weights(last.densities.risk, self._cap), 1.0)
-        scale = last.scale * self.target_epsilon / last.epsilon
+        scale = last.scale * self.target_claim / last.epsilon
         return setting.fitted(scaled_weights(setting.risk, scale, self.shift), scale)
 
     @property
     def _cap(self) -> float:
-        assert self.target_epsilon is not None
-        return self.target_epsilon / 2
+        assert self.target_claim is not None
+        return self.target_claim / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,23 +214,23 @@ class Fitted:
     @property
     def epsilon(self) -> float:
         """The claim: asymptotic, local, draw-based; not differential privacy."""
-        return forms.claimed(self.bounds)
+        return claimed(self.bounds)
 
     @property
     def met_target(self) -> bool:
         """Whether the claim reached its target; True where none was set."""
-        return _met(self.epsilon, self.weighting.target_epsilon)
+        return _met(self.epsilon, self.weighting.target_claim)
 
     def diagnostics(self) -> Diagnostics:
         """Return what a report prints beside the claim."""
         published = None
         if self.weighting.standard == "truncated" and self.limits is not None:
-            printed = forms.published_truncated_bounds(self.posterior, self.draws, self.limits, self.weights)
-            published = forms.claimed(printed)
+            printed = published_truncated_bounds(self.posterior, self.draws, self.limits, self.weights)
+            published = claimed(printed)
         return Diagnostics(
             epsilon=self.epsilon,
-            whole_exponent_epsilon=forms.claimed(forms.whole_exponent_bounds(self.densities, self.exponents)),
-            oscillation_epsilon=float(forms.oscillation_bounds(self.densities, self.exponents).max()),
+            whole_exponent_epsilon=claimed(whole_exponent_bounds(self.densities, self.exponents)),
+            oscillation_epsilon=float(oscillation_bounds(self.densities, self.exponents).max()),
             published_truncated_epsilon=published,
             highest_log_density=float(self.densities.largest.max()),
             records=len(self.weights),
@@ -217,10 +316,10 @@ class _Setting:
 
     def _bounds(self, weights: Array, posterior: Posterior, draws: Draws, densities: Extremes) -> Array:
         if self.outside is not None:
-            return forms.averaged_bounds(densities, weights, self.outside)
+            return averaged_bounds(densities, weights, self.outside)
         if self.weighting.standard == "truncated":
-            return forms.truncated_bounds(Extremes.of(posterior, draws, self.limits), weights)
-        return forms.weighted_bounds(densities, weights)
+            return truncated_bounds(Extremes.of(posterior, draws, self.limits), weights)
+        return weighted_bounds(densities, weights)
 
 
 def _met(epsilon: float, target: float | None) -> bool:
@@ -229,7 +328,7 @@ def _met(epsilon: float, target: float | None) -> bool:
 
 def _problems(weighting: Weighting) -> list[str]:
     """Return everything that is wrong with a weighting."""
-    standard, target = weighting.standard, weighting.target_epsilon
+    standard, target = weighting.standard, weighting.target_claim
     problems: list[str] = []
     if standard not in STANDARDS:
         problems.append(f"unknown standard '{standard}'; known: {', '.join(STANDARDS)}")
@@ -243,9 +342,9 @@ def _problems(weighting: Weighting) -> list[str]:
     if weighting.draws < 2 or weighting.rounds < 0:
         problems.append("at least 2 draws are needed, and no negative number of rounds")
     if target is not None and not (np.isfinite(target) and target > 0):
-        problems.append(f"the target epsilon must be finite and above 0; {target} is given")
+        problems.append(f"the target claim must be finite and above 0; {target} is given")
     if target is not None and standard == "unweighted":
         problems.append("without weights no target can be met")
     if target is None and standard == "capped":
-        problems.append("the standard 'capped' needs a target epsilon")
+        problems.append("the standard 'capped' needs a target claim")
     return problems

@@ -7,39 +7,256 @@ What differs from a closed form, and is said in the report:
 
 - Everything here is draw-based. ``outside`` averages over draws and is moved slightly towards one half,
   ``(S lambda + 1) / (S + 2)``: a simulated lambda of exactly 1 would give a record full weight at no cost.
-- Two posteriors share their seed, not their random paths: scaling to a target epsilon is noisier.
+- Two posteriors share their seed, not their random paths: scaling to a target claim is noisier.
 - ``log_density`` needs the normaliser, which is estimated by importance sampling.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import multivariate_t
 
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.pseudo_posterior.families.interface import Array, Kind
+from sfumato.methods.pseudo_posterior.families import SAMPLED
+from sfumato.methods.pseudo_posterior.families.interface import (
+    ALL,
+    CELLS_AT_ONCE,
+    Array,
+    Draws,
+    Kind,
+    Numbers,
+    checked_weights,
+)
 from sfumato.methods.pseudo_posterior.families.regression import design_of
-from sfumato.methods.pseudo_posterior.sampled import models as mcmc_models
-from sfumato.methods.pseudo_posterior.sampled.checks import Convergence, NotConverged
+from sfumato.methods.pseudo_posterior.sampled.checks import Convergence, NotConverged, convergence_of
 from sfumato.methods.pseudo_posterior.sampled.engine import Engine, Sampling, require_numpyro
-from sfumato.methods.pseudo_posterior.sampled.models import Model, Theta
-from sfumato.methods.pseudo_posterior.sampled.posterior import SampledFamily, SampledPosterior
+from sfumato.methods.pseudo_posterior.sampled.models import Model, logistic, negative_binomial, student_t
 
-__all__ = [
-    "SAMPLED_FAMILIES",
-    "Convergence",
-    "Model",
-    "NotConverged",
-    "SampledFamily",
-    "SampledPosterior",
-    "Sampling",
-    "custom",
-    "make_sampled_family",
-]
-SAMPLED_FAMILIES = ("logistic", "negative-binomial", "student-t")
+PREDICTIVE_DRAWS = 1000
+"""Parameter draws over which a predictive probability is averaged."""
+PROPOSALS = 4000
+PROPOSAL_FREEDOM = 5
+"""Importance sampling for the normaliser: a Student t with the mean and the covariance of the kept draws."""
+LEAST_PROPOSALS = 400.0
+
+
+@dataclass(frozen=True, eq=False)
+class SampledFamily:
+    """Values with a design whose first column is the intercept, under a model that must be sampled."""
+
+    values: Array
+    design: Array
+    engine: Engine
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.engine.model.name
+
+    @property
+    def kind(self) -> Kind:
+        """Whether values are continuous, counts or codes."""
+        return self.engine.model.kind
+
+    @property
+    def parameters(self) -> int:
+        """The priors are proper: any weights will do."""
+        return 0
+
+    @property
+    def most_draws(self) -> int:
+        """How many draws a posterior of this family can give."""
+        return self.engine.sampling.kept
+
+    def numbers(self, draws: int, generator: np.random.Generator) -> Numbers:
+        """Draw one uniform per draw, which decides about the order of the kept draws."""
+        kept = self.most_draws
+        if draws > kept:
+            step = f"ask for at most {kept} draws, or raise draws in Sampling"
+            raise PlanError(f"{draws} draws of the parameters asked for, {kept} are sampled", next_step=step)
+        return Numbers.drawn(draws, 0, 1, generator)
+
+    def posterior(self, weights: ArrayLike) -> SampledPosterior:
+        """Run the chains for these weights, and refuse them if they did not converge."""
+        exact = checked_weights(np.asarray(weights, float), len(self.values))
+        # The unweighted posterior is asked for again and again, by risks and losses; the seed makes it the same.
+        return self._unweighted if (exact == 1).all() else self._sampled(exact)
+
+    def _sampled(self, exact: Array) -> SampledPosterior:
+        chains, divergent = self.engine.sample(self.values, self.design, exact)
+        convergence = convergence_of(chains, divergent).checked(self.name)
+        # Chains take turns, so that every stretch of the pool holds all of them.
+        pool = chains.transpose(1, 0, 2).reshape(-1, chains.shape[2])
+        return SampledPosterior(self, exact, pool, convergence)
+
+    def without(self, index: int) -> SampledFamily:
+        """Return the same family less one record; the prior stays what it was."""
+        return replace(self, values=np.delete(self.values, index), design=np.delete(self.design, index, axis=0))
+
+    def with_record(self, value: float, predictors: ArrayLike | None = None) -> SampledFamily:
+        """Return the same family and one more record, last; its predictors default to their means."""
+        row = self._row(predictors)
+        return replace(self, values=np.append(self.values, value), design=np.vstack([self.design, row]))
+
+    def outlier(self, residual: float, predictors: ArrayLike | None = None) -> float:
+        """Return the predictive mean plus so many predictive standard deviations; for codes, the rarest code."""
+        row, fit = self._row(predictors), self._unweighted
+        simulated = np.concatenate(list(fit.simulated(row[None, :])))
+        if self.kind == "codes":
+            codes = np.unique(self.values)
+            return float(codes[np.argmin([(simulated == code).sum() for code in codes])])
+        value = float(simulated.mean() + residual * simulated.std())
+        return float(np.ceil(max(value, 0.0))) if self.kind == "counts" else value
+
+    def matrix(self, predictors: Any) -> Array:
+        """Return predictors as a design with its intercept; None means the family's own."""
+        if predictors is None:
+            return self.design
+        return design_of(predictors, len(predictors), self.design.shape[1] - 1)
+
+    @cached_property
+    def _unweighted(self) -> SampledPosterior:
+        return self._sampled(np.ones(len(self.values)))
+
+    def _row(self, predictors: ArrayLike | None) -> Array:
+        if predictors is None:
+            return self.design.mean(axis=0)
+        return self.matrix(np.atleast_2d(np.asarray(predictors, float)))[0]
+
+
+@dataclass(frozen=True, eq=False)
+class SampledPosterior:
+    """Kept draws of a weighted posterior, in unconstrained coordinates, and what the chains looked like."""
+
+    family: SampledFamily
+    weights: Array
+    pool: Array
+    convergence: Convergence
+
+    def draw(self, numbers: Numbers) -> Draws:
+        """Return draws evenly spread over the chains, in the order of the uniforms."""
+        size = len(numbers)
+        if size > len(self.pool):
+            raise PlanError(f"{size} draws asked for, {len(self.pool)} were kept", next_step="raise draws in Sampling")
+        places = np.arange(size) * len(self.pool) // size
+        return Draws(self.pool[places[np.argsort(numbers.uniform[:, 0], kind="stable")]])
+
+    def parameters(self, draws: Draws) -> dict[str, Array]:
+        """Return the draws as named parameters, one row per draw."""
+        return self.family.engine.parameters(draws.theta)
+
+    def log_likelihood(self, draws: Draws, rows: slice = ALL) -> Array:
+        """Return the log density of each value itself: draws by records."""
+        family = self.family
+        return family.engine.log_likelihood(draws.theta, family.values[rows], family.design[rows])
+
+    def log_range(self, draws: Draws, low: Array, high: Array) -> Array:
+        """Return the log probability of each record's range: draws by records."""
+        ranges = self.family.engine.model.log_range
+        if ranges is None:
+            step = "give the model a log_range, or use a standard without truncation"
+            raise PlanError(f"the {self.family.name} family has no log_range", next_step=step)
+        ends = np.asarray(low, float), np.asarray(high, float)
+        return np.stack([ranges(theta, *ends, self.family.design) for theta in self._thetas(draws)])
+
+    def extremes(
+        self, draws: Draws, low: Array | None = None, high: Array | None = None, weights: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Return each record's smallest and largest ``w f - log P(range)``, a block of draws at a time."""
+        records = len(self.family.values)
+        scale = np.ones(records) if weights is None else np.asarray(weights, float)
+        smallest, largest = np.full(records, np.inf), np.full(records, -np.inf)
+        for block in _blocks(draws, records):
+            found = scale * self.log_likelihood(block)
+            if low is not None and high is not None:
+                found = found - self.log_range(block, low, high)
+            smallest, largest = np.minimum(smallest, found.min(axis=0)), np.maximum(largest, found.max(axis=0))
+        return smallest, largest
+
+    def outside(self, low: Array, high: Array) -> Array:
+        """Return a draw-based predictive probability outside each range, never exactly 0 or 1.
+
+        With the model's log_range it is averaged over parameter draws; without, one value is simulated per draw.
+        """
+        draws, total = self._predictive, np.zeros(len(self.family.values))
+        if self.family.engine.model.log_range is None:
+            for values in self.simulated(self.family.design):
+                total += (values < low) | (values > high)
+        else:
+            for block in _blocks(draws, len(total)):
+                total -= np.expm1(self.log_range(block, low, high)).sum(axis=0)
+        return (total + 1) / (len(draws) + 2)
+
+    def simulated(self, design: Array) -> Iterator[Array]:
+        """Yield one simulated column for each of the draws that stand for the predictive law."""
+        generator = np.random.default_rng(self.family.engine.sampling.seed)
+        for theta in self._thetas(self._predictive):
+            yield self.family.engine.model.simulate(theta, design, generator)
+
+    def log_density(self, draws: Draws) -> Array:
+        """Return the log density in unconstrained coordinates; its normaliser is estimated."""
+        return self._log_targets(draws) - self._log_normaliser
+
+    def surprise(self) -> Array:
+        """Return minus the mean log density of each record."""
+        total = np.zeros(len(self.family.values))
+        for block in _blocks(self._predictive, len(total)):
+            total -= self.log_likelihood(block).sum(axis=0)
+        return total / len(self._predictive)
+
+    def synthesise(self, draws: Draws, index: int, design: Any, generator: np.random.Generator) -> Array:
+        """Return one synthetic column at the given predictors, or at the family's own if ``design`` is None."""
+        theta = next(self._thetas(Draws(draws.theta[index][None, :])))
+        return self.family.engine.model.simulate(theta, self.family.matrix(design), generator)
+
+    @property
+    def _predictive(self) -> Draws:
+        size = min(PREDICTIVE_DRAWS, len(self.pool))
+        return Draws(self.pool[np.arange(size) * len(self.pool) // size])
+
+    def _thetas(self, draws: Draws) -> Iterator[dict[str, Array]]:
+        """Yield the named parameters of one draw after the other."""
+        named = self.parameters(draws)
+        return ({name: found[i] for name, found in named.items()} for i in range(len(draws)))
+
+    def _log_targets(self, draws: Draws) -> Array:
+        family = self.family
+        parts = [
+            family.engine.log_targets(block.theta, family.values, family.design, self.weights)
+            for block in _blocks(draws, len(family.values))
+        ]
+        return np.concatenate(parts)
+
+    @cached_property
+    def _log_normaliser(self) -> float:
+        """Estimate the log of the integral of prior times weighted likelihood."""
+        spread = np.atleast_2d(np.cov(self.pool.T)) * (PROPOSAL_FREEDOM - 2) / PROPOSAL_FREEDOM
+        seed = self.family.engine.sampling.seed
+        law: Any = multivariate_t(self.pool.mean(axis=0), cast(Any, spread), df=PROPOSAL_FREEDOM, seed=seed)
+        points = np.asarray(law.rvs(PROPOSALS)).reshape(PROPOSALS, -1)
+        logs = self._log_targets(Draws(points)) - law.logpdf(points)
+        shares = np.exp(logs - float(np.max(logs)))
+        effective = float(shares.sum() ** 2 / (shares**2).sum())
+        if not effective >= LEAST_PROPOSALS:
+            problem = f"{effective:.0f} of {PROPOSALS} proposals count; {LEAST_PROPOSALS:g} are needed"
+            raise NotConverged(
+                f"the normaliser of the {self.family.name} family cannot be estimated",
+                [problem],
+                "use fewer predictors; weights, epsilon and synthesis do not need it",
+            )
+        return float(np.max(logs) + np.log(shares.mean()))
+
+
+def _blocks(draws: Draws, records: int) -> Iterator[Draws]:
+    """Cut draws so that draws by records are never held at once."""
+    step = max(CELLS_AT_ONCE // max(records, 1), 1)
+    return (Draws(draws.theta[start : start + step]) for start in range(0, len(draws), step))
 
 
 def make_sampled_family(
@@ -51,66 +268,32 @@ def make_sampled_family(
     - ``negative-binomial``: counts; the log of the mean is linear, the dispersion is unknown.
     - ``student-t``: numbers with Student t errors of unknown scale; ``freedom`` fixes the degrees of freedom.
 
-    The priors are proper and weak, in standard deviations of the predictors (see ``mcmc_models``).
+    The priors are proper and weak, in standard deviations of the predictors (see ``sampled.models``).
     """
-    if name not in SAMPLED_FAMILIES:
-        known = ", ".join(SAMPLED_FAMILIES)
+    if name not in SAMPLED:
+        known = ", ".join(SAMPLED)
         raise PlanError(f"unknown sampled family '{name}'", [f"known: {known}"], "choose one of these, or use custom()")
     if freedom is not None and (name != "student-t" or not freedom > 0):
         raise PlanError("freedom, a number above 0, belongs to the student-t family", next_step="leave it out")
     require_numpyro(name)
     exact, matrix = _checked_records(name, values, design)
     if name == "student-t":
-        model = mcmc_models.student_t(exact, matrix, freedom)
+        model = student_t(exact, matrix, freedom)
     else:
-        model = (
-            mcmc_models.logistic(exact, matrix) if name == "logistic" else mcmc_models.negative_binomial(exact, matrix)
-        )
+        model = logistic(exact, matrix) if name == "logistic" else negative_binomial(exact, matrix)
     return SampledFamily(exact, matrix, Engine(model, sampling))
 
 
-def custom(
-    values: ArrayLike,
-    design: Any,
-    prior: Callable[[], Theta] | Mapping[str, Any],
-    log_likelihood: Callable[[Theta, Any, Any], Any],
-    simulate: Callable[[Theta, Array, np.random.Generator], Array],
-    *,
-    sampling: Sampling,
-    kind: Kind = "continuous",
-    log_range: Callable[[Theta, Array, Array, Array], Array] | None = None,
-    name: str = "custom",
-) -> SampledFamily:
-    """Return a family with the user's own model.
+def custom(values: ArrayLike, design: Any, model: Model, *, sampling: Sampling) -> SampledFamily:
+    """Return a family with the user's own model, whose prior must be proper (see ``Model``).
 
-    - ``prior``: a NumPyro model without arguments that returns its parameters by name, or a mapping from names to
-      NumPyro distributions, which are then independent. It must be proper.
-    - ``log_likelihood(theta, values, design)``: in JAX, one log density per record; of the value itself.
-    - ``simulate(theta, design, generator)``: in NumPy, one value per row of the design, for one draw of theta.
-    - ``log_range(theta, low, high, design)``: in NumPy, the log probability of each range. Without it ``outside`` is
-      simulated, and the standard "truncated" is refused.
-
-    ``design`` reaches these functions with the intercept as its first column.
+    ``design`` reaches the functions of the model with the intercept as its first column.
     """
-    require_numpyro(name)
-    exact, matrix = _checked_records(name, values, design)
-    model = Model(name, kind, _prior_model(prior), log_likelihood, simulate, log_range)
+    require_numpyro(model.name)
+    exact, matrix = _checked_records(model.name, values, design)
     family = SampledFamily(exact, matrix, Engine(model, sampling))
     _try_once(family)
     return family
-
-
-def _prior_model(prior: Callable[[], Theta] | Mapping[str, Any]) -> Callable[[], Theta]:
-    if not isinstance(prior, Mapping):
-        return prior
-    laws = dict(prior)
-
-    def model() -> Theta:
-        import numpyro
-
-        return {name: numpyro.sample(name, law) for name, law in laws.items()}
-
-    return model
 
 
 def _try_once(family: SampledFamily) -> None:

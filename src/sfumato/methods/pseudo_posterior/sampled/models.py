@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit, stdtr
+from scipy.special import betainc, expit, gammaln, log_expit, stdtr
 
 from sfumato.methods.pseudo_posterior.families.interface import Array, Kind
-from sfumato.methods.pseudo_posterior.sampled.tails import log_negative_binomial_range
 
 Theta = Mapping[str, Any]
 SLOPE_WIDTH = 2.5
@@ -24,11 +23,22 @@ RESPONSE_WIDTH = 10.0
 """The same for Student t errors, in spreads of the values."""
 FREEDOM_PRIOR = (2.0, 0.1)
 """Shape and rate of the gamma prior of the degrees of freedom: mean 20, hardly any mass below 0.5."""
+UNDERFLOW = 1e-280
+LOST_DIGITS = 1e-6
+FAR_ENOUGH = 1e-13
+MOST_TERMS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What sampling and synthesis need to know; ``design`` always has the intercept as its first column."""
+    """What sampling and synthesis need to know; ``design`` always has the intercept as its first column.
+
+    - ``prior``: a NumPyro model without arguments that returns its parameters by name (see ``independent``).
+    - ``log_likelihood(theta, values, design)``: in JAX, one log density per record; of the value itself.
+    - ``simulate(theta, design, generator)``: in NumPy, one value per row of the design, for one draw of theta.
+    - ``log_range(theta, low, high, design)``: in NumPy, the log probability of each range. Without it ``outside`` is
+      simulated, and the standard "truncated" is refused.
+    """
 
     name: str
     kind: Kind
@@ -36,6 +46,17 @@ class Model:
     log_likelihood: Callable[[Theta, Any, Any], Any]
     simulate: Callable[[Theta, Array, np.random.Generator], Array]
     log_range: Callable[[Theta, Array, Array, Array], Array] | None = None
+
+
+def independent(laws: Mapping[str, Any]) -> Callable[[], Theta]:
+    """Return the prior of parameters that are independent, each with a NumPyro distribution of its own."""
+
+    def prior() -> Theta:
+        import numpyro
+
+        return {name: numpyro.sample(name, law) for name, law in laws.items()}
+
+    return prior
 
 
 def logistic(values: Array, design: Array) -> Model:
@@ -170,3 +191,48 @@ def _t_log_range(theta: Theta, low: Array, high: Array, design: Array) -> Array:
     bottom, top = np.where(mirrored, -top, bottom), np.where(mirrored, -bottom, top)
     with np.errstate(divide="ignore"):
         return np.log(stdtr(freedom, top) - stdtr(freedom, bottom))
+
+
+def log_negative_binomial_range(low: Array, high: Array, mean: Array, size: float) -> Array:
+    """Return log P(low <= Y <= high) for whole numbers 0 <= low; ``high`` may be infinite.
+
+    Y has the given mean and the variance mean + mean^2 / size.
+    """
+    low, high, mean = (np.array(part, float) for part in np.broadcast_arrays(low, high, mean))
+    share = size / (size + mean)
+    top = np.where(np.isinf(high), 0.0, high)
+    beyond = np.where(np.isinf(high), 0.0, betainc(top + 1, size, 1 - share))  # P(Y > high)
+    up_to = np.where(np.isinf(high), 1.0, betainc(size, top + 1, share))  # P(Y <= high)
+    first = np.maximum(low, 1.0)
+    below = np.where(low > 0, betainc(size, first, share), 0.0)  # P(Y < low)
+    from_low = np.where(low > 0, betainc(first, size, 1 - share), 1.0)  # P(Y >= low)
+    upper = low > mean
+    inside, whole = np.where(upper, from_low - beyond, up_to - below), np.where(upper, from_low, up_to)
+    by_hand = ((inside < UNDERFLOW) | (inside < LOST_DIGITS * whole)) & (low <= high)
+    with np.errstate(divide="ignore"):
+        result = np.log(np.maximum(inside, 0.0))
+    if by_hand.any():
+        result[by_hand] = _sum(low[by_hand], high[by_hand], mean[by_hand], size)
+    return result
+
+
+def log_negative_binomial(counts: Array, mean: Array, size: float) -> Array:
+    """Return the log probability of each count."""
+    ways = gammaln(counts + size) - gammaln(size) - gammaln(counts + 1)
+    return ways + counts * np.log(mean / (size + mean)) - size * np.log1p(mean / size)
+
+
+def _sum(low: Array, high: Array, mean: Array, size: float) -> Array:
+    """Add up probabilities from the end nearest to the mean outwards, each relative to the first."""
+    upwards = low > mean
+    k = np.where(upwards, low, high)
+    first, more = log_negative_binomial(k, mean, size), mean / (size + mean)
+    term, total = np.ones_like(mean), np.ones_like(mean)
+    for _ in range(MOST_TERMS):
+        step = np.where(upwards, (k + size) / (k + 1) * more, k / (np.maximum(k - 1, 0) + size) / more)
+        k = np.where(upwards, k + 1, k - 1)
+        term = np.where((k >= low) & (k <= high), term * step, 0.0)
+        total = total + term
+        if not (term > FAR_ENOUGH * total).any():
+            break
+    return first + np.log(total)

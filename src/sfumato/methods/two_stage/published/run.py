@@ -24,7 +24,7 @@ from sfumato.methods.two_stage.published.blending import OPTIMAL_ROWS, Hybrid, h
 from sfumato.methods.two_stage.published.deep.training import require_deep
 from sfumato.methods.two_stage.published.inputs import DEEP, checked_inputs, make_inputs
 from sfumato.methods.two_stage.published.response import LEAST_ROWS, Response, fit_response
-from sfumato.rows.domain import into_domain
+from sfumato.rows.design import into_domain
 from sfumato.rows.interval_disclosure import interval_disclosure, row_linkage
 from sfumato.rows.released import released_values
 from sfumato.rows.rules.clauses import keeps_rules

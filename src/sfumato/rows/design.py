@@ -1,4 +1,7 @@
-"""How predictors enter a model: a matrix for regressions, a few coarse cells for levels. Both from public facts."""
+"""Columns as a model sees them, and back: a matrix for regressions, coarse cells for levels, values in their domain.
+
+All of it follows from public facts.
+"""
 
 from __future__ import annotations
 
@@ -92,3 +95,13 @@ def _coarse(column: Column, values: NDArray[Any]) -> NDArray[np.int64]:
         return np.asarray(values, np.int64)
     part = np.floor((scaled(column, values) + 1) / 2 * COARSE_BINS)
     return np.clip(part, 0, COARSE_BINS - 1).astype(np.int64)
+
+
+def into_domain(column: Column, raw: NDArray[np.float64]) -> tuple[NDArray[Any], int]:
+    """Return values in the column's own domain (whole where it is whole), and how many lay outside its bounds."""
+    if not column.is_ordered:
+        return raw.astype(np.int64), 0
+    low, high = (float(bound) for bound in column.numeric_bounds)
+    outside = int(((raw < low) | (raw > high)).sum())
+    inside = np.clip(raw, low, high)
+    return (np.rint(inside) if column.is_discrete else inside), outside

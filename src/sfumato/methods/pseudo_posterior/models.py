@@ -1,0 +1,182 @@
+"""Which columns a release models, and how: what the formal method and its published sibling share.
+
+Columns come in the order in which they are named. A column is modelled given all predictors and the targets before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from sfumato.errors import PlanError
+from sfumato.methods.pseudo_posterior.families import FAMILIES, SAMPLED
+from sfumato.privacy.exact import in_short
+from sfumato.rows.design import CoarseCells, Design
+from sfumato.schema import Schema
+from sfumato.schema.choice import choice_problems
+from sfumato.schema.column import Column
+
+REGRESSIONS = ("normal", "lognormal")
+CODES = ("categorical", "binary")
+MOST_COUNTED = 100
+"""Span up to which whole numbers from 0 on are modelled as counts, unless a family is named."""
+
+
+def names_of(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Return column names as a tuple; one name stands for a list of one."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def predictors_of(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of the predictors; "none" stands for no column.
+
+    >>> predictors_of("none"), predictors_of("z"), predictors_of(["z", "age"])
+    ((), ('z',), ('z', 'age'))
+    """
+    return tuple(name for name in names_of(names or ()) if name not in ("", "none"))
+
+
+def naming_problems(targets: Sequence[str], predictors: Sequence[str]) -> list[str]:
+    """Return what is wrong with the names of the columns, whatever the schema."""
+    everything = (*targets, *predictors)
+    problems = [] if targets else ["target names no column"]
+    problems += [f"column {name!r} is both target and predictor" for name in sorted({*targets} & {*predictors})]
+    repeated = sorted({name for i, name in enumerate(everything) if name in everything[:i]})
+    return problems + [f"column {name!r} is named twice" for name in repeated]
+
+
+def refuse_columns(method: str, schema: Schema, names: Sequence[str]) -> None:
+    """Refuse columns that the schema does not know, and those that identify people."""
+    if problems := choice_problems(schema, tuple(dict.fromkeys(names))):
+        raise PlanError(f"cannot plan {method} on table {schema.name!r}", problems, "correct the columns")
+
+
+def complete_numbers(schema: Schema) -> list[str]:
+    """Return the columns that hold a number in every row: what an example can be made of."""
+    return [name for name in schema.releasable if schema[name].is_ordered and not schema[name].missing]
+
+
+def family_for(column: Column, regression: bool = False) -> str:
+    """Return the family that fits a column's kind; with ``regression`` one of those that have a private form.
+
+    >>> family_for(Column("sex", "category", values=("f", "m"))), family_for(Column("wage", "number", bounds=(1, 9e5)))
+    ('categorical', 'lognormal')
+    """
+    if not column.is_ordered:
+        return "binary" if column.kind == "boolean" and not column.missing else "categorical"
+    low, high = column.numeric_bounds
+    if not regression and column.kind == "integer" and low >= 0 and high <= MOST_COUNTED and low == 0:
+        return "counts"
+    return "lognormal" if column.kind == "number" and low > 0 else "normal"
+
+
+def family_problems(column: Column, family: str) -> list[str]:
+    """Return why a family cannot model a column."""
+    if family not in (*FAMILIES, *SAMPLED):
+        return [f"family {family!r} is unknown; use one of {', '.join((*FAMILIES, *SAMPLED, 'auto'))}"]
+    if column.is_ordered and column.missing:
+        return [f"column {column.name!r} may be missing, and the {family} family needs every value"]
+    if family in CODES and column.is_ordered:
+        return [f"column {column.name!r} is {column.kind}; the {family} family needs levels"]
+    if family in ("binary", "logistic") and (column.is_ordered or column.size != 2):
+        return [f"column {column.name!r} has {column.size} levels or numbers; the {family} family needs two levels"]
+    if family not in (*CODES, "logistic") and not column.is_ordered:
+        return [f"column {column.name!r} holds levels; the {family} family needs numbers"]
+    return _value_problems(column, family) if column.is_ordered else []
+
+
+def _value_problems(column: Column, family: str) -> list[str]:
+    """Return which values a column's public bounds allow and a family has no place for."""
+    low = column.numeric_bounds[0]
+    if family in ("lognormal", "exponential") and low <= 0:
+        return [
+            f"the bounds of column {column.name!r} allow values that are not above 0 (from {low:g}), which the "
+            f"{family} family needs: state the smallest value above 0 that can occur"
+        ]
+    if family in ("counts", "negative-binomial") and low < 0:
+        return [f"the bounds of column {column.name!r} allow values below 0, and the {family} family counts from 0 on"]
+    return []
+
+
+def named_families(families: Any, targets: Sequence[str]) -> list[str]:
+    """Return what is wrong with the families as they were named: one for all targets, or one by target."""
+    stated: dict[Any, Any] = dict(families) if isinstance(families, Mapping) else dict.fromkeys(targets, families)
+    known = (*FAMILIES, *SAMPLED, "auto")
+    unknown = list(dict.fromkeys(in_short(name) for name in stated.values() if name not in known))
+    problems = [f"family {name} is unknown; use one of {', '.join(known)}" for name in unknown]
+    return problems + [f"family of {name!r}: it is no target" for name in stated if name not in targets]
+
+
+@dataclass(frozen=True)
+class ColumnModel:
+    """One column, its family, and what it is modelled given."""
+
+    column: Column
+    family: str
+    given: tuple[Column, ...]
+
+    @property
+    def predictors(self) -> Design | CoarseCells:
+        """How the columns before it enter: as a matrix for regressions, as a few cells otherwise."""
+        return Design(self.given) if self.family in (*REGRESSIONS, *SAMPLED) else CoarseCells.of(self.given)
+
+    def design(self, values: Mapping[str, NDArray[Any]], rows: int) -> Any:
+        """Return the predictors of a set of records, true or synthetic; None where there are none."""
+        how = self.predictors
+        if isinstance(how, Design):
+            return how.matrix(values, rows) if how.columns else None
+        return how.cells(values, rows) if how.columns else None
+
+
+def column_models(
+    schema: Schema,
+    targets: Sequence[str],
+    predictors: Sequence[str],
+    families: str | Mapping[str, str],
+    regression: bool = False,
+) -> tuple[ColumnModel, ...]:
+    """Return the models of the targets in order, or refuse with every problem."""
+    given = [schema[name] for name in predictors]
+    models: list[ColumnModel] = []
+    for name in targets:
+        column, stated = schema[name], _stated(families, name)
+        family = family_for(column, regression) if stated == "auto" else stated
+        models.append(ColumnModel(column, family, tuple(given)))
+        given.append(column)
+    wrong = {model.column.name: family_problems(model.column, model.family) for model in models}
+    problems = [problem for found in wrong.values() for problem in found]
+    problems += [
+        f"predictor {c.name!r} may be missing, and numbers must be there"
+        for c in given[: len(predictors)]
+        if c.is_ordered and c.missing
+    ]
+    if problems:
+        named = [schema[name] for name, found in wrong.items() if found and _stated(families, name) != "auto"]
+        advice = "name other families, or 'auto', or leave columns out"
+        helps = any(_auto_fits(column, regression) for column in named)
+        step = advice if helps else "correct the public facts of these columns, or leave them out"
+        raise PlanError("these columns cannot be modelled so", tuple(dict.fromkeys(problems)), step)
+    _require_sampler(models)
+    return tuple(models)
+
+
+def _stated(families: str | Mapping[str, str], name: str) -> str:
+    return families if isinstance(families, str) else families.get(name, "auto")
+
+
+def _require_sampler(models: Sequence[ColumnModel]) -> None:
+    """Refuse families that need chains where what draws them is not installed."""
+    sampled = [model.family for model in models if model.family in SAMPLED]
+    if sampled:
+        from sfumato.methods.pseudo_posterior.sampled.engine import require_numpyro
+
+        require_numpyro(sampled[0])
+
+
+def _auto_fits(column: Column, regression: bool) -> bool:
+    """Return whether 'auto' would find a family for a column: only then is it advised."""
+    family = family_for(column, regression)
+    return not family_problems(column, family) and (family in REGRESSIONS or not regression)

@@ -1,0 +1,257 @@
+"""Synthetic columns from a posterior that is weighted by risk, as the paper printed it.
+
+The standards "unweighted", "weighted", "averaged", "truncated" and "capped" are exposures: asymptotic, local,
+draw-based; not differential privacy (:mod:`sfumato.methods.pseudo_posterior.published.run`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from sfumato.errors import PlanError
+from sfumato.methods.pseudo_posterior.models import (
+    ColumnModel,
+    column_models,
+    complete_numbers,
+    named_families,
+    names_of,
+    naming_problems,
+    predictors_of,
+    refuse_columns,
+)
+from sfumato.methods.pseudo_posterior.published.joint import refuse_draws
+from sfumato.methods.pseudo_posterior.published.ranges import (
+    range_columns,
+    range_problems,
+    read_ranges,
+    refuse_ranges,
+)
+from sfumato.methods.pseudo_posterior.published.run import expose, try_fit
+from sfumato.methods.pseudo_posterior.published.weights import STANDARDS, Weighting
+from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.exact import Number, exact, in_short
+from sfumato.privacy.randomness import Randomness
+from sfumato.release.method import Makes, Output
+from sfumato.release.parameters import (
+    epsilon_problems,
+    name_problems,
+    number_problems,
+    sound_parameters,
+    word_problems,
+)
+from sfumato.release.plan import Plan, PlanFacts, Stage, event_facts, refuse_memory, sound_rows
+from sfumato.rows.released import as_they_are, shuffled_rows_of
+from sfumato.schema import Schema
+from sfumato.table.rows import row_values
+
+if TYPE_CHECKING:
+    from sfumato.table import Table
+
+WITH_RANGES = ("averaged", "truncated")
+ALL_ROWS = "rows is ignored: columns that are released as they are decide how many there are"
+MOST_COPIES = 1000
+MOST_DRAWS = 1_000_000
+BYTES_PER_VALUE = 64
+
+
+@dataclass(frozen=True)
+class PseudoPosteriorAsPublished:
+    """Synthetic values of one column, or of several in order, given predictors: as printed, without a guarantee.
+
+    ``standard`` is "unweighted", "weighted", "averaged", "truncated" or "capped". Predictors are released as they are;
+    ``predictors`` may be "none". ``family`` is a name, "auto", or a mapping by column. ``ranges`` is "brackets" (the
+    schema's public bins of the target), a pair (a, b), or a mapping: {"radius": [a, b], "tail": [a, b], "share": q},
+    {"brackets": edges} or {"columns": [low, high]} for factors by record. ``target_claim`` scales the weights until
+    what the paper calls epsilon meets it: a claim, which guarantees nothing. ``unit`` names the unit of the target or
+    is a number to divide by: the claim depends on it.
+    """
+
+    target: str | Sequence[str]
+    predictors: Sequence[str]
+    family: str | Mapping[str, str]
+    standard: str
+    ranges: Any = None
+    scale: Number | None = None
+    shift: Number = 0.0
+    target_claim: Number | None = None
+    draws: int = 1000
+    copies: int = 1
+    unit: Number | str | None = None
+
+    name: ClassVar[str] = "pseudo-posterior-as-published"
+    summary: ClassVar[str] = "synthetic columns drawn from a posterior weighted by risk, as the paper printed it"
+    about: ClassVar[str] = "Target columns are drawn from a model. Predictors are released as they are."
+    formal: ClassVar[bool | None] = False
+    makes: ClassVar[Makes] = "rows"
+
+    def __post_init__(self) -> None:
+        sound_parameters(self, self._problems())
+        object.__setattr__(self, "target", names_of(self.target))
+        object.__setattr__(self, "predictors", predictors_of(self.predictors))
+        for whole in ("draws", "copies"):
+            object.__setattr__(self, whole, int(exact(getattr(self, whole), whole)))
+        self._weighting(None)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns to synthesise, in order."""
+        return tuple(self.target)
+
+    def _problems(self) -> list[str]:
+        unnamed = name_problems(self.target, "target") + name_problems(self.predictors or (), "predictors")
+        named = [] if unnamed else self._column_problems()
+        return [*named, *self._number_problems(), *self._standard_problems()]
+
+    def _column_problems(self) -> list[str]:
+        targets, predictors = names_of(self.target), predictors_of(self.predictors)
+        problems = naming_problems(targets, predictors)
+        if self.ranges is not None and len(targets) > 1:
+            problems.append("ranges need a single target")
+        return problems + named_families(self.family, targets)
+
+    def _number_problems(self) -> list[str]:
+        problems = number_problems(self.draws, "draws", "1", str(MOST_DRAWS), whole=True)
+        problems += number_problems(self.copies, "copies", "1", str(MOST_COPIES), whole=True)
+        if not problems and exact(self.copies) > exact(self.draws):
+            problems.append(f"copies must be at most draws ({self.draws}), found {self.copies}")
+        if self.scale is not None:
+            problems += number_problems(self.scale, "scale", "1e-9", "1e9")
+        problems += number_problems(self.shift, "shift", "-1e9", "1e9")
+        if self.target_claim is not None:
+            problems += epsilon_problems(self.target_claim, "target_claim")
+        return problems + _unit_problems(self.unit)
+
+    def _standard_problems(self) -> list[str]:
+        problems = word_problems(self.standard, "standard", STANDARDS)
+        problems += range_problems(self.ranges)
+        if self.ranges is not None and self.standard not in WITH_RANGES:
+            problems.append(
+                f"ranges belong to the standards {' and '.join(WITH_RANGES)}, found {in_short(self.standard)}"
+            )
+        if self.ranges is None and self.standard in WITH_RANGES:
+            problems.append(
+                f"the standard {in_short(self.standard)} needs ranges: give ranges='brackets', the schema's public "
+                "bins of the target"
+            )
+        return problems
+
+    def _weighting(self, ranges: Any) -> Weighting:
+        target = None if self.target_claim is None else float(exact(self.target_claim, "target_claim"))
+        standard = self.standard if ranges is not None or self.standard not in WITH_RANGES else "weighted"
+        return Weighting(
+            standard,
+            1.0 if self.scale is None else float(exact(self.scale, "scale")),
+            float(exact(self.shift, "shift")),
+            ranges,
+            self.draws,
+            target,
+        )
+
+    def models(self, schema: Schema) -> tuple[ColumnModel, ...]:
+        """Return the models of the targets, or refuse with every problem."""
+        refuse_columns(self.name, schema, self._read_columns())
+        return column_models(schema, self.targets, self.predictors, self.family)
+
+    def require_table(self, table: Table, plan: Plan) -> None:
+        """Refuse rows that cannot be fitted, by fitting them."""
+        values = row_values(table, self._read_columns())
+        ranges = read_ranges(self.ranges, table.schema[self.targets[0]], values, self._factor())
+        trial = np.random.default_rng(0)
+        try_fit(self.models(table.schema), values, self._weighting(ranges), self._factor(), trial)
+
+    def _read_columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.targets, *self.predictors, *range_columns(self.ranges))))
+
+    def released_columns(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns of the release: what is not named is left out."""
+        return tuple(name for name in schema.names if name in (*self.targets, *self.predictors))
+
+    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
+        """Return cost and needs, or raise PlanError with every problem."""
+        sound_rows(rows)
+        models = self.models(schema)
+        refuse_ranges(self.ranges, schema, self.targets[0])
+        refuse_draws(models, self.draws)
+        memory = (schema.rows or 0) * BYTES_PER_VALUE * (len(models) + len(self.predictors)) * (1 + self.copies)
+        refuse_memory(memory, "the rows and their copies", "ask for fewer copies")
+        stages = tuple(
+            Stage(
+                name=f"{model.column.name} by {model.family}",
+                cells=self.copies,
+                noise=self.standard,
+                scale=float(self.draws),
+                epsilon="none",
+                share=str(1 / len(models)),
+            )
+            for model in models
+        )
+        words = f"{self.standard}; families {', '.join(m.family for m in models)}; {self.draws} draws"
+        words = "; ".join((words, *as_they_are(self.predictors)))
+        event = Event(kind="asymptotic", note=words, **event_facts(self.name, schema, randomness))
+        facts: PlanFacts = {"cells": self.copies * len(models), "notes": self._notes(schema, rows)}
+        return Plan.for_(self.name, schema, stages, (event,) * self.copies, memory or BYTES_PER_VALUE, **facts)
+
+    def _notes(self, schema: Schema, rows: int | None) -> tuple[str, ...]:
+        left = [name for name in schema.releasable if name not in (*self.targets, *self.predictors)]
+        notes = [*as_they_are(self.predictors), *(() if rows is None else (ALL_ROWS,))]
+        notes += [f"left out of the release: {', '.join(left)}"] if left else []
+        if (
+            self.ranges is not None
+            and self.ranges != "brackets"
+            and not (isinstance(self.ranges, Mapping) and "brackets" in self.ranges)
+        ):
+            notes.append("a range around each value gives the value away: never publish it; public brackets are sound")
+        return tuple(notes)
+
+    def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
+        """Read the rows, fit, and synthesise."""
+        schema, models = table.schema, self.models(table.schema)
+        values, factor = row_values(table, self._read_columns()), self._factor()
+        ranges = read_ranges(self.ranges, schema[self.targets[0]], values, factor)
+        known = {name: column for name, column in values.items() if name in (*self.targets, *self.predictors)}
+        made = expose(models, known, self._weighting(ranges), self.copies, factor, randomness.generator)
+        released = [shuffled_rows_of(schema, known | copy, randomness.generator) for copy in made.copies]
+        tables = {
+            (f"synthetic-{i}",) if self.copies > 1 else ("synthetic",): table
+            for i, (table, _) in enumerate(released, 1)
+        }
+        facts = {
+            "unit": self._unit(schema),
+            "family": ", ".join(m.family for m in models),
+            "standard": self.standard,
+            "copies": self.copies,
+            "draws": self.draws,
+            "not_synthesised": list(self.predictors),
+        }
+        broken = {"rows_left_out_for_rules": sum(count for _, count in released)}
+        return Output(tables, single=self.copies == 1, statistics=facts, confidential=made.confidential | broken)
+
+    def _factor(self) -> float:
+        """Return the number that the target is divided by, 1 where the unit is a word."""
+        return 1.0 if self.unit is None or _is_word(self.unit) else float(exact(self.unit, "unit"))
+
+    def _unit(self, schema: Schema) -> str:
+        stated = schema[self.targets[0]].unit or "as stored"
+        return stated if self.unit is None else str(self.unit)
+
+    @classmethod
+    def example(cls, schema: Schema) -> PseudoPosteriorAsPublished:
+        """Return a small instance that fits a schema."""
+        first, second = complete_numbers(schema)[:2]
+        return cls(first, [second], "normal", "weighted", draws=100)
+
+
+def _is_word(unit: Any) -> bool:
+    try:
+        exact(unit, "unit")
+    except PlanError:
+        return isinstance(unit, str)
+    return False
+
+
+def _unit_problems(unit: Any) -> list[str]:
+    return [] if unit is None or _is_word(unit) else number_problems(unit, "unit", "1e-12", "1e12")

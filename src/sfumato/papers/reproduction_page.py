@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfumato.report.figures import Panel
-from sfumato.report.page import render as render_template
+from sfumato.report import render as render_template
+from sfumato.report.charts import Panel
 from sfumato.version import __version__
 
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.papers.charts import HEIGHT, Line, lines
 from sfumato.papers.kmeans_geometry.results import Chart, Points
-from sfumato.report.charts import PAGE, Palette, Spec, finished
-from sfumato.report.figures import Panel
+from sfumato.report.charts import PAGE, Palette, Panel, Spec, finished
 
 SHAPES = ("cross", "diamond", "triangle-up")
 

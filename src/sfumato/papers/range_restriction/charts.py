@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.papers.charts import Violin, violins
 from sfumato.papers.range_restriction.results import Chart, Shape
-from sfumato.report.charts import PAGE, Palette, Spec
-from sfumato.report.figures import Panel
+from sfumato.report.charts import PAGE, Palette, Panel, Spec
 
 POINTS = 41
 TONES = {

@@ -8,8 +8,7 @@ import altair as alt
 
 from sfumato.papers.charts import HEIGHT, Line, lines, side_by_side
 from sfumato.papers.reaedp.results import Chart
-from sfumato.report.charts import PAGE, Palette, Spec, finished
-from sfumato.report.figures import Panel
+from sfumato.report.charts import PAGE, Palette, Panel, Spec, finished
 
 MANY_PLACES = 15
 """With more bars than this, only every fifth is named."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sfumato.papers.charts import Line, lines, side_by_side
 from sfumato.papers.two_stage.results import Chart
-from sfumato.report.charts import PAGE, Palette, Spec
-from sfumato.report.figures import Panel
+from sfumato.report.charts import PAGE, Palette, Panel, Spec
 
 
 def panel(chart: Chart, palette: Palette = PAGE) -> Panel:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.methods.cluster_geometry.published import (
+from sfumato.methods.cluster_geometry import (
     Numbers,
     PublishedGeometry,
     Rounding,

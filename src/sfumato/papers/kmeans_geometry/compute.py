@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfumato.errors import PlanError
-from sfumato.papers.kmeans_geometry import beyond, figures, tables
+from sfumato.papers.kmeans_geometry import beyond_the_paper, figures, tables
 from sfumato.papers.kmeans_geometry.errata import errata
 from sfumato.papers.kmeans_geometry.results import Part, Reproduction
 from sfumato.papers.kmeans_geometry.simulation import RUNS, SEED, Work
@@ -25,7 +25,7 @@ ENTRIES = {
     "table 4": tables.table_4,
 }
 """Every figure and table of the paper, in the order of the page."""
-BEYOND = (beyond.copied_labels, beyond.recovered_labels, beyond.with_a_guarantee)
+BEYOND = (beyond_the_paper.copied_labels, beyond_the_paper.recovered_labels, beyond_the_paper.with_a_guarantee)
 """What the whole reproduction adds."""
 
 

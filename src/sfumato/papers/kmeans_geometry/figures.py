@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from sfumato.methods.cluster_geometry.published import largest_distance
+from sfumato.methods.cluster_geometry import largest_distance
 from sfumato.papers.kmeans_geometry.charts import clouds, points
 from sfumato.papers.kmeans_geometry.data import CLUSTERS, HIGH, LOW, PRINTED_CENTROIDS, RECORDS, Array
 from sfumato.papers.kmeans_geometry.results import Chart, Part, Points, Values, compared

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.methods.cluster_geometry.published import (
+from sfumato.methods.cluster_geometry import (
     PublishedGeometry,
     laplace,
     published_geometry,

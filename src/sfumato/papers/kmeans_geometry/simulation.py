@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods.cluster_geometry.published import (
+from sfumato.methods.cluster_geometry import (
     PublishedGeometry,
     in_balls,
     laplace,
@@ -142,10 +142,9 @@ def closest(curve: Array, target: float) -> float:
 
 def private_transfer(rows: Array, labels: NDArray[np.int64], epsilon: float, count: int) -> Array:
     """Return the transfer index of the private form in the public box."""
-    from sfumato.methods.cluster_geometry.measure import release_geometry
-    from sfumato.methods.cluster_geometry.plan import GeometryPlan
-    from sfumato.privacy.randomness import Randomness
-    from sfumato.rows.box import Axis
+    from sfumato.methods.cluster_geometry import GeometryPlan, release_geometry
+    from sfumato.privacy import Randomness
+    from sfumato.rows import Axis
 
     axes = tuple(Axis(low, high, whole) for (low, high), whole in zip(PUBLIC_BOX, DISCRETE, strict=True))
     plan = GeometryPlan(axes=axes, clusters=CLUSTERS, epsilon=epsilon, n_pub=len(rows))

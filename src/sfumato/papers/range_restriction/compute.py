@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sfumato.errors import PlanError
 from sfumato.papers.data import require_files
-from sfumato.papers.range_restriction import equal_epsilon, fatigue, repeated, tails
+from sfumato.papers.range_restriction import equal_epsilon, fatigue, repeated_samples, wider_tail_ranges
 from sfumato.papers.range_restriction.data import FATIGUE, Sources
 from sfumato.papers.range_restriction.errata import errata
 from sfumato.papers.range_restriction.results import Part, Reproduction
@@ -28,24 +28,24 @@ class Entry:
 
 
 ENTRIES = (
-    Entry("figure 1", repeated.figure_1),
-    Entry("figure 2", repeated.figure_2),
-    Entry("figure 3", repeated.figure_3),
-    Entry("figure 4", repeated.figure_4),
-    Entry("figure 5", repeated.figure_5),
+    Entry("figure 1", repeated_samples.figure_1),
+    Entry("figure 2", repeated_samples.figure_2),
+    Entry("figure 3", repeated_samples.figure_3),
+    Entry("figure 4", repeated_samples.figure_4),
+    Entry("figure 5", repeated_samples.figure_5),
     Entry("figure 6", equal_epsilon.figure_6),
     Entry("figure 7", equal_epsilon.figure_7),
     Entry("figure 8", equal_epsilon.figure_8),
     Entry("figure 9", equal_epsilon.figure_9),
     Entry("figure 10", equal_epsilon.figure_10),
-    Entry("figure 11", tails.figure_11),
-    Entry("figure 12", tails.figure_12),
-    Entry("figure 13", tails.figure_13),
-    Entry("figure 14", tails.figure_14),
+    Entry("figure 11", wider_tail_ranges.figure_11),
+    Entry("figure 12", wider_tail_ranges.figure_12),
+    Entry("figure 13", wider_tail_ranges.figure_13),
+    Entry("figure 14", wider_tail_ranges.figure_14),
     Entry("figure 15", fatigue.figure_15, (FATIGUE,)),
     Entry("figure 16", fatigue.figure_16, (FATIGUE,)),
-    Entry("figure 17", tails.figure_17),
-    Entry("figure 18", tails.figure_18),
+    Entry("figure 17", wider_tail_ranges.figure_17),
+    Entry("figure 18", wider_tail_ranges.figure_18),
     Entry("figure 19", fatigue.figure_19, (FATIGUE,)),
     Entry("figure 20", fatigue.figure_20, (FATIGUE,)),
     Entry("table 1", fatigue.table_1, (FATIGUE,)),

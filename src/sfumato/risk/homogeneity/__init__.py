@@ -10,7 +10,7 @@ from sfumato.privacy.accounting.calibration import gaussian_sigma
 from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
 from sfumato.risk.homogeneity.attack import AttackResult, attack
 from sfumato.risk.homogeneity.cells import Cells, Companions, companions
-from sfumato.risk.homogeneity.checks import weighted_mean
+from sfumato.risk.homogeneity.checks import Counts, View, weighted_mean
 from sfumato.risk.homogeneity.curves import curves
 from sfumato.risk.homogeneity.dirichlet import DirichletFit, fit_dirichlet
 from sfumato.risk.homogeneity.expected import NegativeBinomial, Poisson, expected, overall, shrinkage
@@ -24,6 +24,7 @@ __all__ = [
     "AttackResult",
     "Cells",
     "Companions",
+    "Counts",
     "DirichletFit",
     "DiscreteGaussian",
     "EpsilonChoice",
@@ -36,6 +37,7 @@ __all__ = [
     "Poisson",
     "Published",
     "RiskCurves",
+    "View",
     "attack",
     "companions",
     "curves",

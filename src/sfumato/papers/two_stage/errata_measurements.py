@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.methods.two_stage.published.densities import PUBLISHED_BANDWIDTHS, fit_marginal
-from sfumato.methods.two_stage.published.inputs import make_inputs
-from sfumato.methods.two_stage.published.krr import LAMBDAS
-from sfumato.methods.two_stage.published.matching import match
-from sfumato.methods.two_stage.published.response import fit_response
+from sfumato.methods.two_stage import LAMBDAS, PUBLISHED_BANDWIDTHS, fit_marginal, fit_response, make_inputs, match
 from sfumato.papers.two_stage.data import Array, simulated, target_function
 from sfumato.risk.location import blend_for, blended, corrected_inverse, interval_disclosure
 from sfumato.utility.prediction import mean_squared_error

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.methods.two_stage.published.inputs import midpoints
-from sfumato.methods.two_stage.published.kernels import Kernel
-from sfumato.methods.two_stage.published.krr import Box, KernelFit, Standard, fit_exact, leave_one_out, pick
-from sfumato.methods.two_stage.published.matching import match
-from sfumato.methods.two_stage.published.response import Response
+from sfumato.methods.two_stage import (
+    Box,
+    Kernel,
+    KernelFit,
+    Response,
+    Standard,
+    fit_exact,
+    leave_one_out,
+    match,
+    midpoints,
+    pick,
+)
 from sfumato.papers.two_stage.data import Array, Sample
+from sfumato.papers.two_stage.one_trial import MODELS, Trial, simulated_trial
 from sfumato.papers.two_stage.results import Part, compared, table
-from sfumato.papers.two_stage.trial import MODELS, Trial, simulated_trial
-from sfumato.papers.two_stage.work import ETA, SEED, Work
+from sfumato.papers.two_stage.shared_results import ETA, SEED, Work
 from sfumato.risk.location import blended, interval_disclosure, row_linkage
 from sfumato.utility.prediction import mean_squared_error
 

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.methods.two_stage.published.inputs import make_inputs
-from sfumato.methods.two_stage.published.matching import match
-from sfumato.methods.two_stage.published.response import Response, fit_response
+from sfumato.methods.two_stage import Response, fit_response, make_inputs, match
 from sfumato.papers.two_stage.data import Array, Sample, simulated, target_function
 from sfumato.risk.location import blended, interval_disclosure
 from sfumato.utility.prediction import delta_mse, mean_squared_error, total_variation

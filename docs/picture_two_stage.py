@@ -12,7 +12,7 @@ import vl_convert
 
 from sfumato.methods.two_stage.published.inputs import make_inputs
 from sfumato.methods.two_stage.published.matching import match
-from sfumato.papers.charts import Line, lines
+from sfumato.papers.charts import Axes, Line, lines
 from sfumato.report.charts import PAPER, Spec, config, static_spec
 from sfumato.risk.location import Array, blended, interval_disclosure, published_bound, row_linkage
 
@@ -91,7 +91,7 @@ def disclosure() -> Spec:
         Line("measured LID, 1 column", ALPHAS, one[0]),
         Line("rows linked, 3 columns", ALPHAS, three[1]),
     ]
-    return lines(drawn, x="alpha, the weight of the true row", y="share of rows", palette=PAPER, logarithmic=False)
+    return lines(drawn, Axes("alpha, the weight of the true row", "share of rows", logarithmic=False), PAPER)
 
 
 def _measured(columns: int) -> tuple[list[float], list[float]]:

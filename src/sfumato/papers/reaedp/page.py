@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from sfumato.papers.charts import HEIGHT, Line, lines, side_by_side
+from sfumato.papers.charts import HEIGHT, Axes, Line, lines, side_by_side
 from sfumato.papers.reaedp.results import Chart, Erratum, Reproduction
 from sfumato.papers.reproduction_page import PageSection, PageTable, ReproductionPage, sections_of, summary_of
 from sfumato.report.charts import PAGE, Palette, Panel, Spec, finished
@@ -56,9 +56,8 @@ def spec(chart: Chart, palette: Palette = PAGE) -> Spec:
     if chart.kind == "bars":
         return _bars(chart, palette)
     drawn = [Line(s.name, s.x, s.y, faint=s.faint) for s in chart.series]
-    return lines(
-        drawn, chart.x, chart.y, chart.top, palette, chart.muted_first, chart.rules, chart.logarithmic, chart.bottom
-    )
+    axes = Axes(chart.x, chart.y, chart.top, chart.bottom, chart.logarithmic)
+    return lines(drawn, axes, palette, chart.muted_first, chart.rules)
 
 
 def _bars(chart: Chart, palette: Palette) -> Spec:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.papers.charts import Line, lines, side_by_side
+from sfumato.papers.charts import Axes, Line, lines, side_by_side
 from sfumato.papers.reproduction_page import PageTable, ReproductionPage, errata_section, sections_of, summary_of
 from sfumato.papers.two_stage.results import Chart, Reproduction
 from sfumato.report.charts import PAGE, Palette, Panel, Spec
@@ -52,6 +52,5 @@ def spec(chart: Chart, palette: Palette = PAGE) -> Spec:
         return side_by_side(chart.labels, [(each.name, each.y) for each in chart.series], chart.x, chart.y, palette)
     drawn = [Line(each.name, each.x, each.y) for each in chart.series]
     low = min((min(each.y) for each in chart.series), default=0.0)
-    return lines(
-        drawn, chart.x, chart.y, None, palette, False, chart.rules, logarithmic=False, bottom=low if low < 0 else None
-    )
+    axes = Axes(chart.x, chart.y, top=None, bottom=low if low < 0 else None, logarithmic=False)
+    return lines(drawn, axes, palette, False, chart.rules)

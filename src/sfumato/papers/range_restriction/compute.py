@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.errors import PlanError
 from sfumato.papers.data import require_files
+from sfumato.papers.parts import Entry, require_part
 from sfumato.papers.range_restriction import equal_epsilon, fatigue, repeated_samples, wider_tail_ranges
 from sfumato.papers.range_restriction.data import FATIGUE, Sources
 from sfumato.papers.range_restriction.errata import errata
@@ -18,16 +17,7 @@ from sfumato.version import __version__
 TITLE = "Privacy amplification for synthetic data using range restriction"
 
 
-@dataclass(frozen=True)
-class Entry:
-    """How one part is made, and the files without which it cannot be."""
-
-    name: str
-    build: Callable[[Work], Part]
-    needs: tuple[str, ...] = ()
-
-
-ENTRIES = (
+ENTRIES: tuple[Entry[Work, Part], ...] = (
     Entry("figure 1", repeated_samples.figure_1),
     Entry("figure 2", repeated_samples.figure_2),
     Entry("figure 3", repeated_samples.figure_3),
@@ -73,15 +63,14 @@ def reproduce(folder: Path | None = None, only: str | None = None, repeats: int 
     if only is None:
         made = tuple(_build(entry, work) for entry in ENTRIES)
         return _results(work, made, whole=True)
-    entry = next((each for each in ENTRIES if each.name == only), None)
-    if entry is None:
-        raise PlanError(f"no part {only!r} of range-restriction", next_step=f"use one of: {', '.join(parts())}")
+    require_part("range-restriction", only, parts())
+    entry = next(each for each in ENTRIES if each.name == only)
     require_files(work.sources.folder, entry.needs)
     return _results(work, (_build(entry, work),), whole=False)
 
 
-def _build(entry: Entry, work: Work) -> Part:
-    missing = tuple(name for name in entry.needs if name not in work.sources.present)
+def _build(entry: Entry[Work, Part], work: Work) -> Part:
+    missing = entry.missing(work.sources.present)
     return Part(name=entry.name, missing=missing) if missing else entry.build(work)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sfumato.errors import PlanError
 from sfumato.papers.data import absent, data_folder
+from sfumato.papers.parts import require_part
 from sfumato.papers.two_stage import beyond_the_paper, figures, mismatch, prices, requirements
 from sfumato.papers.two_stage.data import FILES
 from sfumato.papers.two_stage.errata import errata
@@ -54,8 +55,7 @@ def reproduce(folder: Path | None = None, only: str | None = None, runs: int = R
     if only is None:
         made = (*(_part(work, name) for name in ENTRIES), *(build(work) for build in BEYOND))
         return _results(work, made, whole=True)
-    if only not in ENTRIES:
-        raise PlanError(f"no part {only!r} of two-stage", next_step=f"use one of: {', '.join(parts())}")
+    require_part("two-stage", only, parts())
     return _results(work, (ENTRIES[only](work),), whole=False)
 
 

@@ -40,7 +40,7 @@ FLOORS = (
     Floor(("table",), "private rows behind an engine: read, encode, count", reads_rows=True),
     Floor(("schema",), "public facts about a table: columns, rules; they never look at rows"),
     Floor(
-        ("errors", "registry", "lazy", "compiled", "version"),
+        ("errors", "registry", "arrays", "compiled", "lazy", "version"),
         "every error a user can meet, names of methods, small tools",
         files=True,
     ),

@@ -24,7 +24,7 @@ import vl_convert
 
 from sfumato.errors import TableError
 from sfumato.example import codebook, households
-from sfumato.papers.charts import Line, lines
+from sfumato.papers.charts import Axes, Line, lines
 from sfumato.papers.homogeneity_attack.data import PaperTables, load
 from sfumato.papers.homogeneity_attack.errata import errata
 from sfumato.papers.homogeneity_attack.results import Erratum
@@ -111,7 +111,7 @@ def printed_and_exact(counts: np.ndarray) -> Spec:
         for name, view in chosen
     ]
     rules = (("share of homogeneous cells", float(((counts > 0).sum(axis=1) == 1).mean())),)
-    return lines([Line("(12) as printed", GRID.tolist(), printed), *exact], palette=PAPER, rules=rules, top=0.8)
+    return lines([Line("(12) as printed", GRID.tolist(), printed), *exact], Axes(top=0.8), PAPER, rules=rules)
 
 
 def two_intervals() -> Spec:
@@ -131,7 +131,7 @@ def two_intervals() -> Spec:
         for low, high in choice.intervals
     ]
     above = Line("record view", grid.tolist(), risk)
-    return lines([above, *inside], palette=PAPER, rules=((f"target {TARGET:g}", TARGET),), top=0.6)
+    return lines([above, *inside], Axes(top=0.6), PAPER, rules=((f"target {TARGET:g}", TARGET),))
 
 
 def errata_rows(found: Sequence[Erratum]) -> list[str]:

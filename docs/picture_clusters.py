@@ -14,7 +14,7 @@ import numpy as np
 import vl_convert
 
 from sfumato.methods.cluster_geometry import GeometryPlan, release_geometry
-from sfumato.papers.charts import Line, lines
+from sfumato.papers.charts import Axes, Line, lines
 from sfumato.papers.kmeans_geometry.data import CLUSTERS, DISCRETE, PUBLIC_BOX, Array
 from sfumato.papers.kmeans_geometry.simulation import Work, private_transfer, run
 from sfumato.privacy.randomness import Randomness
@@ -88,7 +88,7 @@ def curves(work: Work) -> Spec:
         Line("published, transfer ARI", EPSILONS, [float(each.transfer.mean()) for each in published]),
         Line("the bare box, transfer ARI", EPSILONS, [bare_box(work)] * len(EPSILONS), faint=True),
     ]
-    return lines(drawn, x="epsilon (published: noise)", y="adjusted Rand index", palette=PAPER)
+    return lines(drawn, Axes("epsilon (published: noise)", "adjusted Rand index"), PAPER)
 
 
 def bare_box(work: Work) -> float:

@@ -15,7 +15,7 @@ import vl_convert
 
 from sfumato.example import households
 from sfumato.methods.plausible_deniability.budget import smallest_test
-from sfumato.papers.charts import Line, lines
+from sfumato.papers.charts import Axes, Line, lines
 from sfumato.papers.reaedp.mechanism import pass_rate
 from sfumato.report.charts import PAPER, Spec, finished, static_spec
 
@@ -76,7 +76,7 @@ def passing() -> Spec:
     """Return the exact pass rate of one attempt against k."""
     seeds = ages()
     drawn = [Line(f"gamma = {g:g}", KS, [pass_rate(seeds, k, g) for k in KS]) for g in GAMMAS]
-    return lines(drawn, "k", "pass rate", palette=PAPER, first_is_muted=False, logarithmic=False)
+    return lines(drawn, Axes("k", "pass rate", logarithmic=False), PAPER, first_is_muted=False)
 
 
 if __name__ == "__main__":

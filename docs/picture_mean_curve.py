@@ -13,7 +13,7 @@ import vl_convert
 
 import sfumato
 from sfumato.methods.mean_curve.method import MeanCurve, best_rho
-from sfumato.papers.charts import Line, lines
+from sfumato.papers.charts import Axes, Line, lines
 from sfumato.report.charts import PAPER, Spec, config, static_spec
 from sfumato.schema.column import Column
 
@@ -92,7 +92,7 @@ def error_curve(paths: np.ndarray) -> Spec:
         Line("noise", rho, [split.noise for split in kept]),
         Line("bias", rho, [split.bias for split in kept]),
     ]
-    return lines(drawn, x="rho", y="root mean square error", top=1.7, palette=PAPER, first_is_muted=False)
+    return lines(drawn, Axes("rho", "root mean square error", top=1.7), PAPER, first_is_muted=False)
 
 
 if __name__ == "__main__":

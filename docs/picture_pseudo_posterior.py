@@ -15,7 +15,7 @@ import vl_convert
 from sfumato.methods.pseudo_posterior.private.clipped import ClippedPosterior, RegressionDraw
 from sfumato.methods.pseudo_posterior.private.public_box import Box
 from sfumato.methods.pseudo_posterior.private.statistics import NoisyStatistics
-from sfumato.papers.charts import Line, lines
+from sfumato.papers.charts import Axes, Line, lines
 from sfumato.papers.range_restriction.charts import spec, violin_chart
 from sfumato.papers.range_restriction.data import Sample, Sources, simulated
 from sfumato.papers.range_restriction.simulation import (
@@ -62,7 +62,7 @@ def against_w(samples: Repeats) -> Spec:
         ("weighted: claims 8, guarantees nothing", samples.mean("ECDF max", WEIGHTED)),
         ("unweighted", samples.mean("ECDF max", UNWEIGHTED)),
     )
-    return lines(drawn, "epsilon, guaranteed", "ECDF maximum difference", None, PAPER, False, rules)
+    return lines(drawn, Axes("epsilon, guaranteed", "ECDF maximum difference", top=None), PAPER, False, rules)
 
 
 def _error(method: str, budget: float) -> float:

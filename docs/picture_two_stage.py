@@ -11,7 +11,7 @@ import numpy as np
 import vl_convert
 
 from sfumato.methods.two_stage import make_inputs, match
-from sfumato.papers.charts import Line, lines
+from sfumato.papers.charts import Axes, Line, lines
 from sfumato.report.charts import PAPER, Spec, config, static_spec
 from sfumato.risk.location import Array, blended, interval_disclosure, published_bound, row_linkage
 
@@ -90,7 +90,7 @@ def disclosure() -> Spec:
         Line("measured LID, 1 column", ALPHAS, one[0]),
         Line("rows linked, 3 columns", ALPHAS, three[1]),
     ]
-    return lines(drawn, x="alpha, the weight of the true row", y="share of rows", palette=PAPER, logarithmic=False)
+    return lines(drawn, Axes("alpha, the weight of the true row", "share of rows", logarithmic=False), PAPER)
 
 
 def _measured(columns: int) -> tuple[list[float], list[float]]:

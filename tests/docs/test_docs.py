@@ -3,8 +3,9 @@
 A page is run from top to bottom in an empty folder. ``python`` blocks share their names; one with ``file=NAME`` is
 written to that file instead. In ``console`` blocks the lines that start with ``$ sfumato`` are run and must end with 0
 (or with N, where the block says ``exit=N``); other commands are left out. Output that a page shows, in a console block
-or in a ``text`` block right after a Python block, must be printed: numbers, hashes and folders may differ, "..." may
-stand for lines that are left out.
+or in a ``text`` block right after a Python block, must be printed, figure by figure; "..." may stand for lines that are
+left out. Hashes, folders, times, dates and the version may differ. Where secure noise decides, the fence of the output
+says ``noisy``, and then every number may differ.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import contextlib
 import doctest
 import importlib.util
 import io
+import math
 import re
 import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -25,6 +28,7 @@ import pytest
 
 from sfumato.cli.app import run
 from sfumato.release.method import REGISTRY
+from sfumato.version import __version__
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -55,8 +59,9 @@ def blocks_of(page: Path) -> list[Block]:
     found = []
     for token in tokens:
         if token.type == "fence":
-            language, *options = token.info.split() or [""]
-            found.append(Block(language, dict(o.split("=", 1) for o in options), token.content, token.map[0] + 1))
+            language, *words = token.info.split() or [""]
+            options = {name: value for name, _, value in (word.partition("=") for word in words)}
+            found.append(Block(language, options, token.content, token.map[0] + 1))
     return found
 
 
@@ -64,21 +69,46 @@ def is_run(page: Path) -> bool:
     return any(block.language in RUNS for block in blocks_of(page))
 
 
-def masked(text: str) -> list[str]:
-    """Reduce output to what must not differ: no numbers, hashes, folders, frames or spaces."""
-    text = re.sub(r"\b[0-9a-f]{16,64}\b", "#", text)
+def plain(text: str) -> str:
+    """Reduce output to what must not differ from run to run: no hashes, folders, dates, times, versions, frames."""
+    text = re.sub(r"(?<![\w.])[0-9a-f]{16,64}\b", "#", text)
     text = re.sub(r"(?<![\w.])/(?:[\w.\-]+/)*", "", text)
-    text = re.sub(r"-?\d[\d,.:TZ+\-]*(?:e[+-]?\d+)?", "#", text)
-    text = re.sub(r"[─-╿\s]+", " ", text)
-    return text.split()
+    text = re.sub(r"\b20\d\d-\d\d-\d\d(?:[T ]\d\d:\d\d[\d:.]*(?:Z|[+-]\d\d:\d\d)?)?", "#", text)
+    text = re.sub(rf"(?<!\d){re.escape(__version__)}(?!\d)", "#", text)
+    text = re.sub(r"\b\d+(?:\.\d+)? (?=(?:s|ms|seconds)\b)", "# ", text)
+    return re.sub(r"[─-╿\s]+", " ", text)
 
 
-def require_shown(shown: str, printed: str, where: str) -> None:
-    """Every part between two "..." must be printed, in that order."""
-    rest = masked(printed)
+def masked(text: str) -> str:
+    """Reduce output further, to what noise does not decide: no numbers."""
+    return re.sub(r"-?\d[\d,.:TZ+\-]*(?:e[+-]?\d+)?", "#", plain(text))
+
+
+def same(shown: str, printed: str) -> bool:
+    """Say whether two words are the same; the last digits of a long number are the platform's."""
+    return shown == printed or (
+        _NUMBER.sub("#", shown) == _NUMBER.sub("#", printed)
+        and all(map(_same_number, _NUMBER.findall(shown), _NUMBER.findall(printed)))
+    )
+
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+LONG = 10
+"""Digits from which a number shows the rounding of the platform's arithmetic."""
+
+
+def _same_number(shown: str, printed: str) -> bool:
+    is_long = min(sum(map(str.isdigit, shown)), sum(map(str.isdigit, printed))) >= LONG and "." in shown
+    return shown == printed or (is_long and math.isclose(float(shown), float(printed), rel_tol=1e-8))
+
+
+def require_shown(shown: str, printed: str, where: str, noisy: bool = False) -> None:
+    """Every part between two "..." must be printed, in that order, and figure by figure unless noise decides."""
+    reduced = masked if noisy else plain
+    rest = reduced(printed).split()
     for part in re.split(r"^\s*\.\.\.\s*$", shown, flags=re.MULTILINE):
-        words = masked(part)
-        starts = (i for i in range(len(rest) - len(words) + 1) if rest[i : i + len(words)] == words)
+        words = reduced(part).split()
+        starts = (i for i in range(len(rest) - len(words) + 1) if all(map(same, words, rest[i:])))
         start = next(starts, None)
         assert start is not None, f"{where} shows\n{part}\nbut this is printed:\n{printed}"
         rest = rest[start + len(words) :]
@@ -122,7 +152,7 @@ def test_what_a_page_shows_is_what_happens(page: Path, folder: Path, monkeypatch
         elif block.language == "python":
             printed = run_python(block, where, names)
             if after is not None and after.language == "text":
-                require_shown(after.text, printed, where)
+                require_shown(after.text, printed, where, "noisy" in after.options)
         elif block.language in ("console", "sh"):
             run_console(block, where, monkeypatch, capsys)
 
@@ -142,7 +172,7 @@ def run_console(block: Block, where: str, monkeypatch, capsys) -> None:
         code = run()
         captured = capsys.readouterr()
         assert code == int(block.options.get("exit", 0)), f"{where}: {command} ended with {code}\n{captured.err}"
-        require_shown(shown, captured.out + captured.err, f"{where}: {command}")
+        require_shown(shown, captured.out + captured.err, f"{where}: {command}", "noisy" in block.options)
 
 
 def test_every_link_leads_somewhere():
@@ -180,8 +210,48 @@ def test_pictures_are_small():
     assert large == []
 
 
-@pytest.mark.parametrize("mutant", ["the ledger breaks: 2 entries", "holds\n...\nnever printed"])
-def test_output_that_is_not_printed_is_found(mutant):
-    require_shown("the ledger holds: 9 entries, head", "the ledger holds: 2 entries, head 00ff", "here")
+PRINTED = "epsilon 1.105: 73.1 % of 2,000, p = 0.9772498680518208; the ledger holds: 2 rows, head 00ff00ff00ff00ff"
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+@pytest.mark.parametrize("mutant", ["the ledger breaks: 2 rows", "holds\n...\nnever printed"])
+def test_output_that_is_not_printed_is_found(mutant, noisy):
+    require_shown("epsilon 1.105: 73.1 %\n...\nholds: 2 rows, head ffffffffffffffff", PRINTED, "here", noisy)
     with pytest.raises(AssertionError, match="shows"):
-        require_shown(mutant, "the ledger holds: 2 entries", "here")
+        require_shown(mutant, PRINTED, "here", noisy)
+
+
+@pytest.mark.parametrize("mutant", ["epsilon 1.106", "73.2 %", "of 2,001", "p = 0.97724987;", "p = 0.97726986805182;"])
+def test_a_changed_digit_is_found_unless_noise_decides(mutant):
+    with pytest.raises(AssertionError, match="shows"):
+        require_shown(mutant, PRINTED, "here")
+    require_shown(mutant, PRINTED, "here", noisy=True)
+
+
+def test_the_last_digits_of_long_numbers_are_the_platforms():
+    require_shown("p = 0.9772498680518211;", PRINTED, "here")
+
+
+def test_a_changed_digit_on_a_page_is_found(tmp_path, monkeypatch):
+    """A page whose figure a seed fixes, with that figure wrong: the run of the page fails."""
+    page = ROOT / "docs" / "schema.md"
+    blocks = blocks_of(page)
+    shown, block = next((b, a) for a, b in pairwise(blocks) if b.language == "text")
+    monkeypatch.chdir(tmp_path)
+    printed = run_python(block, "here", {"__name__": "__docs__"})
+    require_shown(shown.text, printed, "here")
+    for digit in re.finditer(r"\d", shown.text):
+        wrong = shown.text[: digit.start()] + str((int(digit[0]) + 1) % 10) + shown.text[digit.end() :]
+        with pytest.raises(AssertionError, match="shows"):
+            require_shown(wrong, printed, "here")
+
+
+def test_a_fence_says_only_words_that_mean_something():
+    known = {"python": {"file"}, "console": {"exit", "noisy"}, "sh": set(), "text": {"noisy"}}
+    odd = [
+        f"{page.name}, line {block.line}: {sorted(set(block.options) - known.get(block.language, set()))}"
+        for page in PAGES
+        for block in blocks_of(page)
+        if set(block.options) - known.get(block.language, set())
+    ]
+    assert odd == []

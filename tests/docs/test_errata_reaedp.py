@@ -12,9 +12,9 @@ from sfumato.methods.plausible_deniability.budget import composed_epsilon, small
 from sfumato.methods.plausible_deniability.law import pass_probability
 from sfumato.papers.reaedp.errata import errata
 from sfumato.papers.reaedp.mechanism import EPSILON0, KS, THRESHOLD
+from sfumato.papers.reaedp.mechanism_as_published import stated_guarantee
 from sfumato.papers.reaedp.releases import TABLE_S3
 from sfumato.papers.reaedp.results import Erratum
-from sfumato.papers.reaedp.variants import stated_guarantee
 from sfumato.privacy.accounting.calibration import gaussian_delta, gaussian_sigma
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -13,11 +13,8 @@ from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
 from sfumato.papers.charts import Violin, violins
 from sfumato.papers.range_restriction import Reproduction, compute, page_of, parts, reproduce, summary
-from sfumato.papers.range_restriction.charts import outline
-from sfumato.papers.range_restriction.data import FATIGUE, Sources, kept_rows, simulated, statistics
-from sfumato.papers.range_restriction.errata import fatigue_erratum
-from sfumato.papers.range_restriction.fatigue import epsilons, models, percentiles
-from sfumato.papers.range_restriction.outliers import (
+from sfumato.papers.range_restriction.charts import listed, outline, say
+from sfumato.papers.range_restriction.cost_of_one_record import (
     CAPPED,
     added,
     by_draws,
@@ -27,9 +24,11 @@ from sfumato.papers.range_restriction.outliers import (
     rare_category,
     truncated_in_tenths,
 )
-from sfumato.papers.range_restriction.repeated import ORDER, in_order
+from sfumato.papers.range_restriction.data import FATIGUE, Sources, kept_rows, simulated, statistics
+from sfumato.papers.range_restriction.errata import fatigue_erratum
+from sfumato.papers.range_restriction.fatigue import epsilons, models, percentiles
+from sfumato.papers.range_restriction.repeated_samples import ORDER, in_order
 from sfumato.papers.range_restriction.simulation import REPEATS, SIX, TAILS, Repeats, Work, fits, one_sample
-from sfumato.papers.range_restriction.tables import listed, say
 from sfumato.papers.reproduction_page import render
 from sfumato.report.charts import PAPER
 

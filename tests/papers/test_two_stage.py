@@ -14,12 +14,11 @@ from sfumato.cli.app import run
 from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
 from sfumato.papers.reproduction_page import render
-from sfumato.papers.two_stage import Reproduction, page_of, parts, reproduce, summary, trial
-from sfumato.papers.two_stage.applied import reason
-from sfumato.papers.two_stage.beyond import printed_errors, published_krr
+from sfumato.papers.two_stage import Reproduction, one_trial, page_of, parts, reproduce, summary
+from sfumato.papers.two_stage.beyond_the_paper import printed_errors, published_krr
 from sfumato.papers.two_stage.data import FILES, TABLES, price_sales, read_table, simulated, target_function
 from sfumato.papers.two_stage.errata import bound_ratios
-from sfumato.papers.two_stage.facts import (
+from sfumato.papers.two_stage.errata_measurements import (
     convolution,
     file_order,
     inflated,
@@ -28,9 +27,10 @@ from sfumato.papers.two_stage.facts import (
     published_bandwidth,
 )
 from sfumato.papers.two_stage.figures import deviations
+from sfumato.papers.two_stage.one_trial import distance, simulated_trial
 from sfumato.papers.two_stage.prices import PRINTED_RATIO, estimate, measured_prices, printed_ratios
-from sfumato.papers.two_stage.real import ETA, RealFound, measured_table, tolerance_withstood
-from sfumato.papers.two_stage.trial import distance, simulated_trial
+from sfumato.papers.two_stage.real_tables import ETA, RealFound, measured_table, tolerance_withstood
+from sfumato.papers.two_stage.requirements import reason
 from sfumato.risk.location import interval_disclosure
 from sfumato.utility.prediction import mapd
 
@@ -42,8 +42,8 @@ def results(shared_data: Path) -> Iterator[Reproduction]:
     """Everything, on fewer rows and with smaller models: what is printed there is not judged, only that it is there."""
     with pytest.MonkeyPatch.context() as patch:
         for name, rows in (("ROWS", 120), ("PUBLIC_ROWS", 60), ("TEST_ROWS", 80)):
-            patch.setattr(trial, name, rows)
-        patch.setattr(trial, "OPTIONS", {"adaboost": {"trees": 3}, "forest": {"trees": 3}})
+            patch.setattr(one_trial, name, rows)
+        patch.setattr(one_trial, "OPTIONS", {"adaboost": {"trees": 3}, "forest": {"trees": 3}})
         yield reproduce(shared_data, runs=2)
 
 

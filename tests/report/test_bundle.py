@@ -24,7 +24,7 @@ import sfumato
 from sfumato import Contingency, Histogram, Ledger, Marginals, Schema
 from sfumato.errors import BundleError, LedgerError, UnmarkedBundleWarning
 from sfumato.release import parameters
-from sfumato.report import bundle, html
+from sfumato.report import bundle, release_page
 from sfumato.report.bundle import file_record, file_stems, prepare_output, save_bundle
 from sfumato.report.document import ReleaseDocument
 from sfumato.report.leftovers import tidy
@@ -461,7 +461,11 @@ def test_no_partial_bundle_when_writing_fails(table, tmp_path, monkeypatch, erro
     def fail(*_args, **_kwargs):
         raise error
 
-    places = {"page": (html, "public_page"), "parquet": (bundle.pq, "write_table"), "settle": (bundle, "settle")}
+    places = {
+        "page": (release_page, "public_page"),
+        "parquet": (bundle.pq, "write_table"),
+        "settle": (bundle, "settle"),
+    }
     monkeypatch.setattr(*places[where], fail)
     made = sfumato.release(table, METHODS["histogram"])
     with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else BundleError):

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato import AIM, MST
 from sfumato.report import charts
+from sfumato.report.charts.figures import row_figures
+from sfumato.report.charts.graph import LEVEL_LABELS, Graph, arranged, drawing, graph_figure, graph_of
 from sfumato.report.document import ReleaseDocument, ReleasedTable
 from sfumato.report.facts import statistics
-from sfumato.report.figures import row_figures
-from sfumato.report.graph_figure import LEVEL_LABELS, Graph, arranged, drawing, graph_figure, graph_of
 
 LINE_HEIGHT = 12
 

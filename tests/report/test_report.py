@@ -19,12 +19,13 @@ import sfumato
 from sfumato import AIM, Contingency, Histogram, Ledger, Marginals, Schema
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.report import charts, figures
+from sfumato.report import charts
+from sfumato.report.charts import figures
+from sfumato.report.charts.figures import chart_sets, one_way, three_way, two_way
+from sfumato.report.charts.views import Spread, View
 from sfumato.report.document import ReleaseDocument, ReleasedTable
-from sfumato.report.figures import chart_sets, one_way, three_way, two_way
-from sfumato.report.html import public_page
+from sfumato.report.release_page import public_page
 from sfumato.report.verify import verify_bundle
-from sfumato.report.views import Spread, View
 from sfumato.schema.column import Column
 
 LARGEST_PAGE = 1_500_000

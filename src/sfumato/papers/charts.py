@@ -30,6 +30,21 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Axes:
+    """The two axes of lines: their titles, where the upright one begins (0 unless said) and ends, and equal steps."""
+
+    x: str = "epsilon"
+    y: str = "risk"
+    top: float | None = 1.0
+    bottom: float | None = None
+    logarithmic: bool = True
+
+
+RISK = Axes()
+"""Risk against epsilon, from 0 to 1."""
+
+
+@dataclass(frozen=True)
 class Box:
     """A box: 5, 25, 50, 75 and 95 % of something."""
 
@@ -57,19 +72,15 @@ def _scale(names: Sequence[str], palette: Palette, first_is_muted: bool) -> Any:
 
 def lines(
     items: Sequence[Line],
-    x: str = "epsilon",
-    y: str = "risk",
-    top: float | None = 1.0,
+    axes: Axes = RISK,
     palette: Palette = PAGE,
     first_is_muted: bool = True,
     rules: Sequence[tuple[str, float]] = (),
-    logarithmic: bool = True,
-    bottom: float | None = None,
 ) -> Spec:
     """Return lines against a logarithmic axis, or one of equal steps.
 
     The first name is dashed and muted where it is what was printed. ``rules`` are horizontal lines with a word: floors,
-    ceilings, targets. The y axis begins at 0 unless ``bottom`` says where.
+    ceilings, targets.
     """
     names = list(dict.fromkeys(item.name for item in items))
     rows = [
@@ -82,14 +93,14 @@ def lines(
         alt.Chart(alt.InlineData(values=rows))
         .mark_line(strokeWidth=2, interpolate="monotone")
         .encode(
-            x=_across(items, x, logarithmic),
-            y=alt.Y("y:Q", title=y, scale=_upright(bottom, top)),
+            x=_across(items, axes.x, axes.logarithmic),
+            y=alt.Y("y:Q", title=axes.y, scale=_upright(axes.bottom, axes.top)),
             color=alt.Color("s:N", sort=names, scale=_scale(names, palette, first_is_muted), legend=_legend()),
             # The same legend again: channels of one field share one, and Vega warns where they ask for two.
             strokeDash=alt.StrokeDash("s:N", sort=names, scale=alt.Scale(domain=names, range=dashes), legend=_legend()),
             opacity=alt.Opacity("o:Q", scale=None),
             detail="k:N",
-            tooltip=_hints(items, x, y),
+            tooltip=_hints(items, axes.x, axes.y),
         )
     )
     return finished(alt.layer(drawn, *_rules(rules, palette)), HEIGHT)

@@ -8,7 +8,8 @@ import re
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -119,7 +120,7 @@ def mark_saved(ledger: Ledger, entries: Sequence[Entry], folder: Path, sha256: s
 
 def write_bundle(release: Release, folder: Path) -> ReleaseDocument:
     """Write all files of a bundle into an empty folder and return its document."""
-    from sfumato.report.html import public_page
+    from sfumato.report.release_page import public_page
 
     metadata = parquet_metadata(release.guarantee, release.stamp)
     tables = [_write_table(folder, *item, metadata) for item in _placed(release)]
@@ -137,6 +138,45 @@ def write_bundle(release: Release, folder: Path) -> ReleaseDocument:
     (folder / DOCUMENT).write_text(document.to_json(), encoding="utf-8")
     settle(folder)  # the budget is spent, so the release must survive a crash
     return document
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Paths below a folder, by what they are. A link is never followed."""
+
+    files: frozenset[str]
+    folders: frozenset[str]
+    strange: tuple[str, ...]
+    """What no bundle holds: links and things that are neither file nor folder, each in words."""
+
+    @classmethod
+    def of(cls, folder: Path) -> Contents:
+        """Look through a folder without opening a file."""
+        files, folders, strange = set[str](), set[str](), list[str]()
+        for entry, path in _walk(folder):
+            if entry.is_symlink():
+                strange.append(f"{path} is a link; a bundle holds its files itself")
+            elif entry.is_dir(follow_symlinks=False):
+                folders.add(path)
+            elif entry.is_file(follow_symlinks=False):
+                files.add(path)
+            else:
+                strange.append(f"{path} is neither a file nor a folder")
+        return cls(frozenset(files), frozenset(folders), tuple(strange))
+
+    def needless_folders(self, listed: set[str]) -> list[str]:
+        """Return the folders that hold no listed file, empty ones among them."""
+        needed = {str(parent) for path in listed for parent in PurePosixPath(path).parents}
+        return sorted(self.folders - needed)
+
+
+def _walk(folder: Path, above: str = "") -> Iterator[tuple[os.DirEntry[str], str]]:
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda found: found.name):
+            path = f"{above}{entry.name}"
+            yield entry, path
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk(Path(entry.path), f"{path}/")
 
 
 def file_records(folder: Path) -> dict[str, FileRecord]:
@@ -193,7 +233,7 @@ def _write_table(
 def _publish_with_private(
     release: Release, document: ReleaseDocument, folder: Path, target: Path, private: Path, table: Table
 ) -> None:
-    from sfumato.report.html import private_page
+    from sfumato.report.release_page import private_page
 
     page = private_page(document, release.schema, release.tables, table, release.method, release.confidential)
     private.parent.mkdir(parents=True, exist_ok=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sfumato.calibration.result import CONFIDENTIAL, Calibration, Point, sentence
-from sfumato.report.calibration_chart import trade_off_chart
 from sfumato.report.card import Banner
+from sfumato.report.charts.trade_off import trade_off_chart
 from sfumato.report.page import render
 from sfumato.report.risk_page import Grid
 from sfumato.version import __version__

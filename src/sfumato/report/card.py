@@ -13,9 +13,9 @@ from sfumato.privacy.accounting.accountant import basic
 from sfumato.privacy.accounting.guarantee import ONE_VALUE, Guarantee
 from sfumato.privacy.exact import exact, show, text
 from sfumato.release.plan import UNSUMMED, Stage
+from sfumato.report.charts.figures import MOST_COLUMNS, MOST_FIGURES
+from sfumato.report.charts.views import Spread, say
 from sfumato.report.document import RecordedCost, ReleaseDocument
-from sfumato.report.figures import MOST_COLUMNS, MOST_FIGURES
-from sfumato.report.views import Spread, say
 from sfumato.schema import Schema
 
 SEEDED = "the noise came from a fixed seed, and anyone who knows the seed can remove it."

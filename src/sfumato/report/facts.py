@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from sfumato.report.charts.views import say
 from sfumato.report.document import ReleaseDocument
-from sfumato.report.views import say
 
 
 class Fact(NamedTuple):

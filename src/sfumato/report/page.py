@@ -16,8 +16,7 @@ from typing import Any
 
 import jinja2
 
-from sfumato.report import charts
-from sfumato.report.charts import Spec
+from sfumato.report.charts.look import Spec, config
 
 FOLDER, DRIVER = "templates", "charts.js"
 
@@ -29,7 +28,7 @@ def render(template: str, specs: Mapping[str, Spec], **context: Any) -> str:
         _environment()
         .get_template(template)
         .render(
-            specs=embedded({"config": charts.config(), "charts": dict(specs)}),
+            specs=embedded({"config": config(), "charts": dict(specs)}),
             allowed_scripts=" ".join(_source(script) for script in scripts.values() if script) or "'none'",
             **scripts,
             **context,

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from sfumato.release.method import home_of, method_class
 from sfumato.report.bundle import DOCUMENT, REPORT, SCRIPT
 from sfumato.report.document import ReleaseDocument, versions
-from sfumato.report.html import public_page
+from sfumato.report.release_page import public_page
 from sfumato.report.script import reproduction_script
 from sfumato.schema import Schema
 from sfumato.version import __version__

@@ -9,9 +9,9 @@ import math
 from typing import NamedTuple
 
 from sfumato.report.card import Banner
+from sfumato.report.charts.risk import guess_chart, risk_chart, utility_chart
+from sfumato.report.charts.views import say
 from sfumato.report.page import render
-from sfumato.report.risk_charts import guess_chart, risk_chart, utility_chart
-from sfumato.report.views import say
 from sfumato.risk.homogeneity.answers import attacker, forward, inverse, percent, rounded_down, steering
 from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint
 from sfumato.version import __version__

@@ -25,8 +25,7 @@ from sfumato.privacy.randomness import STAMP, Randomness
 from sfumato.release.method import home_of, method_class
 from sfumato.release.stamp import METADATA
 from sfumato.report import regenerate
-from sfumato.report.bundle import DOCUMENT, MODEL, REPORT, SCHEMA, SCRIPT, WARNING, file_record
-from sfumato.report.contents import Contents
+from sfumato.report.bundle import DOCUMENT, MODEL, REPORT, SCHEMA, SCRIPT, WARNING, Contents, file_record
 from sfumato.report.document import ReleaseDocument, ReleasedTable, released_schema
 from sfumato.schema import Schema
 from sfumato.table.frames import cell_table

@@ -7,7 +7,7 @@ is what the release reveals about its members.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -19,15 +19,18 @@ from sfumato.errors import RiskError
 from sfumato.release.method import Method
 from sfumato.risk.attack import LEVEL, AttackResult, Interval, ThreatModel, require_trials
 from sfumato.risk.game.play import NEVER_RELEASED, stream
-from sfumato.risk.guessing import Guesser, from_counts, from_rows
 from sfumato.risk.sight import IN_WORDS, Sight
-from sfumato.rows.coded import Seen, Sees, require_sees
+from sfumato.rows.coded import Codes, Points, Seen, Sees, require_sees
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table import Table, read
+from sfumato.table.sources import open_source
 
 __all__ = ["AttributeInference"]
 
+Guesser = Callable[[Seen], Codes]
+"""Takes people as they are known, the known columns first; returns the guessed code of each."""
+TREES = 50
 MOST_TARGETS = 5000
 """Targets that are tried in one run unless said."""
 FEWEST_PEOPLE = 40
@@ -120,8 +123,8 @@ class AttributeInference:
         if makes == "rows":
             tables = next(iter(tables.values()))
         if isinstance(tables, Mapping):
-            return from_counts(tables, sight.schema, self.known, self.sensitive), IN_WORDS["counts"]
-        return from_rows(tables, sight, self.sensitive, self.learner), IN_WORDS[self.sees]
+            return _from_counts(tables, sight.schema, self.known, self.sensitive), IN_WORDS["counts"]
+        return _from_rows(tables, sight, self.sensitive, self.learner), IN_WORDS[self.sees]
 
     def _result(self, guesser: Guesser, inside: Seen, outside: Seen | None, level: float) -> AttackResult:
         right, common = _right(guesser, inside), int(np.bincount(inside.codes[:, -1]).max())
@@ -190,3 +193,64 @@ def _lot(private: pa.Table, person: str | None, generator: np.random.Generator) 
         who = private.column(person).combine_chunks().dictionary_encode().indices.to_numpy(zero_copy_only=False)
     order = generator.permutation(int(who.max()) + 1)
     return order[who] < len(order) // 2
+
+
+def _from_counts(
+    tables: Mapping[tuple[str, ...], Any], schema: Schema, known: Sequence[str], sensitive: str
+) -> Guesser:
+    """Guess the most common released value given as many of the known columns as one released table has."""
+    useful = [names for names in tables if sensitive in names and set(names) & set(known)]
+    if not useful:
+        raise RiskError(
+            f"no released table shows {sensitive!r} together with a known column",
+            [f"released: {' x '.join(names)}" for names in tables],
+            "attack a release that does, or name other known columns",
+        )
+    chosen = max(useful, key=lambda names: len(set(names) & set(known)))
+    counts = np.maximum(_array(tables[chosen], schema, chosen), 0)
+    shared = [name for name in known if name in chosen]
+    unknown = tuple(i for i, name in enumerate(chosen) if name not in (*shared, sensitive))
+    order = [name for name in chosen if name in (*shared, sensitive)]
+    table = counts.sum(axis=unknown).transpose([order.index(name) for name in (*shared, sensitive)])
+    most = table.reshape(-1, table.shape[-1]).sum(axis=0).argmax()
+    best = np.where(table.max(axis=-1) > 0, table.argmax(axis=-1), most)
+    places = [list(known).index(name) for name in shared]
+    return lambda people: best[tuple(people.codes[:, place] for place in places)]
+
+
+def _array(table: Any, schema: Schema, names: Sequence[str]) -> NDArray[np.float64]:
+    """Return the last column of a released count table in the shape of its cells."""
+    engine = open_source(table).engine
+    released = engine.aggregate(engine.table)
+    counts = np.asarray(released.column(released.num_columns - 1).to_numpy(), float)
+    shape = schema.shape(names)
+    if counts.size != int(np.prod(shape)):
+        raise RiskError(
+            f"the table {' x '.join(names)} has {counts.size:,} cells, the schema says {int(np.prod(shape)):,}",
+            next_step="give the schema with which the release was made",
+        )
+    return counts.reshape(shape)
+
+
+def _from_rows(rows: Any, sight: Sight, sensitive: str, learner: str) -> Guesser:
+    """Guess from synthetic rows: by the nearest of them, or by a classifier trained on them."""
+    seen = sight.read(rows, sensitive)
+    if not len(seen):
+        raise RiskError("the release has no rows", next_step="attack a release with rows")
+    known, labels = seen.points[:, :-1], seen.codes[:, -1]
+    if learner == "forest":
+        return _forest(sight, known, labels)
+    return lambda people: sight.votes(_known(people, sight), known, labels, sight.schema[sensitive].size)
+
+
+def _known(people: Seen, sight: Sight) -> Points:
+    return people.points[:, : len(sight.names)]
+
+
+def _forest(sight: Sight, known: Points, labels: Codes) -> Guesser:
+    from sklearn.ensemble import RandomForestClassifier
+
+    # A fixed seed: the forest is the attacker's own, and nothing private hangs on it.
+    model: Any = RandomForestClassifier(n_estimators=TREES, min_samples_leaf=1, random_state=0)
+    model.fit(sight.scaled(known), labels)
+    return lambda people: np.asarray(model.predict(sight.scaled(_known(people, sight))), np.int64)

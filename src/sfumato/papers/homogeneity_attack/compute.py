@@ -21,8 +21,7 @@ from sfumato.papers.homogeneity_attack.results import (
 )
 from sfumato.papers.homogeneity_attack.statements import statements
 from sfumato.papers.homogeneity_attack.utility import DRAWS, SEED, utilities
-from sfumato.risk.homogeneity import epsilon_for, gaussian_sigma, published
-from sfumato.risk.homogeneity.checks import View
+from sfumato.risk.homogeneity import View, epsilon_for, gaussian_sigma, published
 from sfumato.version import __version__
 
 TARGET = 0.35

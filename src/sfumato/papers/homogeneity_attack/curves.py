@@ -8,13 +8,15 @@ import numpy as np
 
 from sfumato.papers.homogeneity_attack.data import PaperTables
 from sfumato.papers.homogeneity_attack.results import Curve, Measure, Mechanism, Name
-from sfumato.privacy.accounting.calibration import GaussianRule
+from sfumato.privacy.accounting import GaussianRule
 from sfumato.risk.homogeneity import (
+    Counts,
     Gaussian,
     Geometric,
     Laplace,
     NoiseLaw,
     Poisson,
+    View,
     expected,
     gaussian_sigma,
     local,
@@ -23,7 +25,6 @@ from sfumato.risk.homogeneity import (
     soft,
     weighted_mean,
 )
-from sfumato.risk.homogeneity.checks import Counts, View
 
 DELTAS = (1e-3, 1e-5, 1e-6)
 GRID = tuple(sorted([5.0, *(float(f"{10**power:.4g}") for power in np.linspace(-2, 2, 41))]))

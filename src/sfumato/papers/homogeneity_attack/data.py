@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sfumato.papers.data import data_folder, require_files
 from sfumato.papers.homogeneity_attack.results import Name
 from sfumato.risk.homogeneity import Cells
-from sfumato.schema import Schema
-from sfumato.schema.column import Column
+from sfumato.schema import Column, Schema
 from sfumato.table import Table, read
 
 FILES = {"adult": "adult_dr_ha.csv.gz", "bankruptcy": "qualitative_bankruptcy.csv"}

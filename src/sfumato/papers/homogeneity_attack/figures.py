@@ -5,8 +5,7 @@ from __future__ import annotations
 from sfumato.papers.charts import Box, Line, boxes, lines, side_by_side
 from sfumato.papers.homogeneity_attack.results import Curve, Experiment, Measure, Mechanism, Name, Reproduction, Utility
 from sfumato.papers.reproduction_page import PageFigure
-from sfumato.report.charts import PAGE, Palette, Spec
-from sfumato.report.figures import Panel
+from sfumato.report.charts import PAGE, Palette, Panel, Spec
 
 MAIN_DELTA = 1e-5
 NOISES: dict[Mechanism, str] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from sfumato.papers.results import Frozen
 
 Name = Literal["adult", "bankruptcy", "bankruptcy-subset"]
 Mechanism = Literal["laplace", "geometric", "gaussian-classic", "gaussian-analytic", "gaussian-probabilistic"]
@@ -22,12 +22,6 @@ Measure = Literal[
     "soft by record",
 ]
 Domain = Literal["whole domain", "occupied cells"]
-
-
-class Frozen(BaseModel):
-    """A value that cannot change and knows all its fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
 
 class SizeBin(Frozen):

@@ -9,10 +9,9 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.papers.charts import HEIGHT, Line, lines
+from sfumato.papers.charts import HEIGHT, Axes, Line, lines
 from sfumato.papers.kmeans_geometry.results import Chart, Points
-from sfumato.report.charts import PAGE, Palette, Spec, finished
-from sfumato.report.figures import Panel
+from sfumato.report.charts import PAGE, Palette, Panel, Spec, finished
 
 SHAPES = ("cross", "diamond", "triangle-up")
 
@@ -39,7 +38,7 @@ def spec(chart: Chart, palette: Palette = PAGE) -> Spec:
     if chart.kind == "points":
         return _scatter(chart, palette)
     drawn = [Line(each.name, each.x, each.y) for each in chart.series]
-    return lines(drawn, chart.x, chart.y, 1.0, palette, chart.muted_first, chart.rules)
+    return lines(drawn, Axes(chart.x, chart.y), palette, chart.muted_first, chart.rules)
 
 
 def _scatter(chart: Chart, palette: Palette) -> Spec:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfumato.errors import PlanError
-from sfumato.papers.kmeans_geometry import beyond, figures, tables
+from sfumato.papers.kmeans_geometry import beyond_the_paper, figures, tables
 from sfumato.papers.kmeans_geometry.errata import errata
 from sfumato.papers.kmeans_geometry.results import Part, Reproduction
 from sfumato.papers.kmeans_geometry.simulation import RUNS, SEED, Work
+from sfumato.papers.parts import require_part
 from sfumato.version import __version__
 
 TITLE = "Geometry-based synthetic tabular data via K-means clustering"
@@ -25,7 +26,7 @@ ENTRIES = {
     "table 4": tables.table_4,
 }
 """Every figure and table of the paper, in the order of the page."""
-BEYOND = (beyond.copied_labels, beyond.recovered_labels, beyond.with_a_guarantee)
+BEYOND = (beyond_the_paper.copied_labels, beyond_the_paper.recovered_labels, beyond_the_paper.with_a_guarantee)
 """What the whole reproduction adds."""
 
 
@@ -46,8 +47,7 @@ def reproduce(folder: Path | None = None, only: str | None = None, runs: int = R
     if only is None:
         made = (*(build(work) for build in ENTRIES.values()), *(build(work) for build in BEYOND))
         return _results(work, made, whole=True)
-    if only not in ENTRIES:
-        raise PlanError(f"no part {only!r} of kmeans-geometry", next_step=f"use one of: {', '.join(parts())}")
+    require_part("kmeans-geometry", only, parts())
     return _results(work, (ENTRIES[only](work),), whole=False)
 
 

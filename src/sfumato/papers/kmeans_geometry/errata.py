@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sfumato.methods.cluster_geometry import Rounding, round_randomly
-from sfumato.papers.kmeans_geometry.beyond import recovered_at
+from sfumato.papers.kmeans_geometry.beyond_the_paper import recovered_at
 from sfumato.papers.kmeans_geometry.results import Erratum
 from sfumato.papers.kmeans_geometry.sensitivity import OUTLIER, ceiling, failures, flip, outlier
 from sfumato.papers.kmeans_geometry.simulation import EPSILON, TARGETS, Work, closest, without_noise

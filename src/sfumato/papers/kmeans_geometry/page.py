@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sfumato.papers.kmeans_geometry.charts import panel
 from sfumato.papers.kmeans_geometry.results import Reproduction
-from sfumato.papers.page import errata_section, sections_of, summary_of
-from sfumato.papers.reproduction_page import PageTable, ReproductionPage
+from sfumato.papers.reproduction_page import PageTable, ReproductionPage, errata_section, sections_of, summary_of
 
 LEAD = (
     "The paper adds Laplace noise to k-means centroids and to the distances of rows from them, and chooses epsilon by "

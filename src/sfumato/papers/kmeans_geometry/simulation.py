@@ -144,8 +144,8 @@ def closest(curve: Array, target: float) -> float:
 def private_transfer(rows: Array, labels: NDArray[np.int64], epsilon: float, count: int) -> Array:
     """Return the transfer index of the private form in the public box."""
     from sfumato.methods.cluster_geometry import GeometryPlan, release_geometry
-    from sfumato.privacy.randomness import Randomness
-    from sfumato.rows.box import Axis
+    from sfumato.privacy import Randomness
+    from sfumato.rows import Axis
 
     axes = tuple(Axis(low, high, whole) for (low, high), whole in zip(PUBLIC_BOX, DISCRETE, strict=True))
     plan = GeometryPlan(axes=axes, clusters=CLUSTERS, epsilon=epsilon, n_pub=len(rows))

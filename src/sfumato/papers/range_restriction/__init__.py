@@ -1,7 +1,7 @@
 """Reproduction of the range-restriction paper: pseudo posterior synthesizers whose epsilon counts a sensitive range.
 
 Figures 1 to 20 and table 1: printed, ours, and why they differ. The mechanism itself is in the library
-(``sfumato.synthesizers.pseudo``); here it only runs on the paper's data.
+(``sfumato.methods.pseudo_posterior``); here it only runs on the paper's data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From samples to the outlines of violins, and from outlines to the drawing on the page."""
+"""From samples to violins on the page, and to the tables beside them: mean, spread and ends of what a violin shows."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.papers.charts import Violin, violins
-from sfumato.papers.range_restriction.results import Chart, Shape
-from sfumato.report.charts import PAGE, Palette, Spec
-from sfumato.report.figures import Panel
+from sfumato.papers.range_restriction.results import Chart, Shape, Values
+from sfumato.report.charts import PAGE, Palette, Panel, Spec
 
 POINTS = 41
+HEADER = ("synthesizer", "mean", "sd", "smallest", "median", "largest")
 TONES = {
     "Weighted": 1,
     "(0.4, 1.8) avg": 0,
@@ -78,3 +78,32 @@ def spec(chart: Chart, palette: Palette = PAGE) -> Spec:
         for shape in chart.shapes
     ]
     return violins(drawn, chart.y, palette, chart.rules, chart.logarithmic)
+
+
+def spread_table(
+    title: str, samples: Mapping[str, NDArray[np.float64]], factor: float = 1.0, digits: int = 4
+) -> Values:
+    """Return one line for each synthesizer."""
+    rows = tuple((name, *_facts(np.asarray(values, float) * factor, digits)) for name, values in samples.items())
+    return Values(title=title, header=HEADER, rows=rows, numbers=(1, 2, 3, 4, 5))
+
+
+def _facts(values: NDArray[np.float64], digits: int) -> list[str]:
+    spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    facts = (values.mean(), spread, values.min(), np.median(values), values.max())
+    return [say(float(fact), digits) for fact in facts]
+
+
+def say(value: float, digits: int = 4) -> str:
+    """Return a number with so many digits that count, without an exponent.
+
+    >>> say(28.1597), say(0.0476512), say(57771.158), say(1.0)
+    ('28.16', '0.04765', '57,770', '1')
+    """
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 1000 else f"{rounded:.{digits}g}"
+
+
+def listed(samples: Mapping[str, float], digits: int = 3) -> str:
+    """Return names with their numbers in one line."""
+    return ", ".join(f"{name} {say(value, digits)}" for name, value in samples.items())

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.errors import PlanError
 from sfumato.papers.data import require_files
-from sfumato.papers.range_restriction import equal_epsilon, fatigue, repeated, tails
+from sfumato.papers.parts import Entry, require_part
+from sfumato.papers.range_restriction import equal_epsilon, fatigue, repeated_samples, wider_tail_ranges
 from sfumato.papers.range_restriction.data import FATIGUE, Sources
 from sfumato.papers.range_restriction.errata import errata
 from sfumato.papers.range_restriction.results import Part, Reproduction
@@ -18,34 +17,25 @@ from sfumato.version import __version__
 TITLE = "Privacy amplification for synthetic data using range restriction"
 
 
-@dataclass(frozen=True)
-class Entry:
-    """How one part is made, and the files without which it cannot be."""
-
-    name: str
-    build: Callable[[Work], Part]
-    needs: tuple[str, ...] = ()
-
-
-ENTRIES = (
-    Entry("figure 1", repeated.figure_1),
-    Entry("figure 2", repeated.figure_2),
-    Entry("figure 3", repeated.figure_3),
-    Entry("figure 4", repeated.figure_4),
-    Entry("figure 5", repeated.figure_5),
+ENTRIES: tuple[Entry[Work, Part], ...] = (
+    Entry("figure 1", repeated_samples.figure_1),
+    Entry("figure 2", repeated_samples.figure_2),
+    Entry("figure 3", repeated_samples.figure_3),
+    Entry("figure 4", repeated_samples.figure_4),
+    Entry("figure 5", repeated_samples.figure_5),
     Entry("figure 6", equal_epsilon.figure_6),
     Entry("figure 7", equal_epsilon.figure_7),
     Entry("figure 8", equal_epsilon.figure_8),
     Entry("figure 9", equal_epsilon.figure_9),
     Entry("figure 10", equal_epsilon.figure_10),
-    Entry("figure 11", tails.figure_11),
-    Entry("figure 12", tails.figure_12),
-    Entry("figure 13", tails.figure_13),
-    Entry("figure 14", tails.figure_14),
+    Entry("figure 11", wider_tail_ranges.figure_11),
+    Entry("figure 12", wider_tail_ranges.figure_12),
+    Entry("figure 13", wider_tail_ranges.figure_13),
+    Entry("figure 14", wider_tail_ranges.figure_14),
     Entry("figure 15", fatigue.figure_15, (FATIGUE,)),
     Entry("figure 16", fatigue.figure_16, (FATIGUE,)),
-    Entry("figure 17", tails.figure_17),
-    Entry("figure 18", tails.figure_18),
+    Entry("figure 17", wider_tail_ranges.figure_17),
+    Entry("figure 18", wider_tail_ranges.figure_18),
     Entry("figure 19", fatigue.figure_19, (FATIGUE,)),
     Entry("figure 20", fatigue.figure_20, (FATIGUE,)),
     Entry("table 1", fatigue.table_1, (FATIGUE,)),
@@ -73,15 +63,14 @@ def reproduce(folder: Path | None = None, only: str | None = None, repeats: int 
     if only is None:
         made = tuple(_build(entry, work) for entry in ENTRIES)
         return _results(work, made, whole=True)
-    entry = next((each for each in ENTRIES if each.name == only), None)
-    if entry is None:
-        raise PlanError(f"no part {only!r} of range-restriction", next_step=f"use one of: {', '.join(parts())}")
+    require_part("range-restriction", only, parts())
+    entry = next(each for each in ENTRIES if each.name == only)
     require_files(work.sources.folder, entry.needs)
     return _results(work, (_build(entry, work),), whole=False)
 
 
-def _build(entry: Entry, work: Work) -> Part:
-    missing = tuple(name for name in entry.needs if name not in work.sources.present)
+def _build(entry: Entry[Work, Part], work: Work) -> Part:
+    missing = entry.missing(work.sources.present)
     return Part(name=entry.name, missing=missing) if missing else entry.build(work)
 
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from sfumato.papers.range_restriction.charts import violin_chart
+from sfumato.papers.range_restriction.charts import listed, say, spread_table, violin_chart
 from sfumato.papers.range_restriction.data import Array, simulated, statistics
 from sfumato.papers.range_restriction.results import Comparison, Part, compared
 from sfumato.papers.range_restriction.simulation import (
@@ -20,7 +20,6 @@ from sfumato.papers.range_restriction.simulation import (
     Work,
     copies_of,
 )
-from sfumato.papers.range_restriction.tables import listed, say, spread_table
 
 SETS = 100
 """Synthetic sets of the one sample behind figures 8 to 10."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from sfumato.methods.pseudo_posterior.published.losses import OutlierLoss
-from sfumato.papers.range_restriction import outliers
+from sfumato.methods.pseudo_posterior import OutlierLoss
+from sfumato.papers.range_restriction import cost_of_one_record
+from sfumato.papers.range_restriction.charts import listed, say
 from sfumato.papers.range_restriction.data import FATIGUE
 from sfumato.papers.range_restriction.fatigue import rows_used
-from sfumato.papers.range_restriction.repeated import in_order
+from sfumato.papers.range_restriction.repeated_samples import in_order
 from sfumato.papers.range_restriction.results import Erratum
 from sfumato.papers.range_restriction.simulation import (
     COPIES,
@@ -20,7 +21,6 @@ from sfumato.papers.range_restriction.simulation import (
     WIDE_TRUNCATED,
     Work,
 )
-from sfumato.papers.range_restriction.tables import listed, say
 
 
 def errata(work: Work) -> tuple[Erratum, ...]:
@@ -69,7 +69,7 @@ def _mechanism(work: Work) -> Erratum:
 
 def _coupled() -> Erratum:
     weighted, averaged, capped = (
-        outliers.added(each) for each in (SIX[WEIGHTED], SIX[NARROW_AVERAGED], outliers.CAPPED)
+        cost_of_one_record.added(each) for each in (SIX[WEIGHTED], SIX[NARROW_AVERAGED], cost_of_one_record.CAPPED)
     )
     return Erratum(
         name="c",
@@ -93,7 +93,7 @@ def _first_above(found: list[OutlierLoss]) -> str:
 
 def _loose(work: Work) -> Erratum:
     names = (UNWEIGHTED, WEIGHTED, WIDE_AVERAGED, NARROW_AVERAGED)
-    losses = {name: loss.epsilon for name, loss in outliers.left_out(names).items()}
+    losses = {name: loss.epsilon for name, loss in cost_of_one_record.left_out(names).items()}
     claims = {name: work.samples.mean("epsilon", name) for name in names}
     return Erratum(
         name="d",
@@ -105,15 +105,15 @@ def _loose(work: Work) -> Erratum:
 
 
 def _units() -> Erratum:
-    found = outliers.by_unit()
+    found = cost_of_one_record.by_unit()
     epsilons = ", ".join(f"k = {unit:g}: {fitted.epsilon:.2f}" for unit, fitted in found.items())
-    wide, narrow = outliers.truncated_in_tenths()
+    wide, narrow = cost_of_one_record.truncated_in_tenths()
     return Erratum(
         name="e",
         paper="epsilon is a property of the data and the model",
         measured=f"f is a log density, so x -> k x moves it: Weighted has {epsilons}; log x "
-        f"{outliers.of_logs().epsilon:.2f}. At k = 0.1 the truncated order turns round: wide {wide:.2f}, narrow "
-        f"{narrow:.2f}",
+        f"{cost_of_one_record.of_logs().epsilon:.2f}. At k = 0.1 the truncated order turns round: "
+        f"wide {wide:.2f}, narrow {narrow:.2f}",
         instead="the unit must be stated, and is printed with the sign of the largest f",
     )
 
@@ -130,7 +130,7 @@ def _unit_free(work: Work) -> Erratum:
 
 
 def _draws() -> Erratum:
-    found = {f"S = {draws:,}": value for draws, value in outliers.by_draws().items()}
+    found = {f"S = {draws:,}": value for draws, value in cost_of_one_record.by_draws().items()}
     return Erratum(
         name="g",
         paper="'asymptotic differential privacy'",
@@ -154,7 +154,7 @@ def _unaccounted() -> Erratum:
 
 
 def _rare() -> Erratum:
-    found = outliers.rare_category()
+    found = cost_of_one_record.rare_category()
     return Erratum(
         name="i",
         paper="downweighting is surgical",

@@ -7,9 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from sfumato.methods.pseudo_posterior.families import NormalInverseGamma, make_family
-from sfumato.methods.pseudo_posterior.published.weights import Fitted, Weighting
-from sfumato.papers.range_restriction.charts import violin_chart
+from sfumato.methods.pseudo_posterior import Fitted, NormalInverseGamma, Weighting, make_family
+from sfumato.papers.range_restriction.charts import listed, say, spread_table, violin_chart
 from sfumato.papers.range_restriction.data import HELD_OUT, PRINTED, Array, Sample, Sources, kept_rows, statistics
 from sfumato.papers.range_restriction.results import Comparison, Part, Values, compared
 from sfumato.papers.range_restriction.simulation import (
@@ -22,7 +21,6 @@ from sfumato.papers.range_restriction.simulation import (
     copies_of,
     fits,
 )
-from sfumato.papers.range_restriction.tables import listed, say, spread_table
 
 SEED = 1
 SETS = 4000

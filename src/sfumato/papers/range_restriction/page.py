@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sfumato.papers.page import errata_section, sections_of, summary_of
 from sfumato.papers.range_restriction.charts import panel
 from sfumato.papers.range_restriction.results import Reproduction
-from sfumato.papers.reproduction_page import PageTable, ReproductionPage
+from sfumato.papers.reproduction_page import PageTable, ReproductionPage, errata_section, sections_of, summary_of
 
 LEAD = (
     "The paper weights each record's likelihood by its risk and counts only a sensitive range around each value. Its "

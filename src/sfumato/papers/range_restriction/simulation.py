@@ -8,9 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.methods.pseudo_posterior.families import make_family
-from sfumato.methods.pseudo_posterior.published.ranges import Radius, Ranges, wider_in_tail
-from sfumato.methods.pseudo_posterior.published.weights import Fitted, Weighting
+from sfumato.methods.pseudo_posterior import Fitted, Radius, Ranges, Weighting, make_family, wider_in_tail
 from sfumato.papers.range_restriction.data import Array, Sample, Sources, simulated, statistics
 from sfumato.utility.ecdf import compare
 

@@ -7,15 +7,15 @@ mechanism F live here too, and only here: :func:`resampling_law` and :func:`visi
 from __future__ import annotations
 
 from sfumato.papers.reaedp.compute import parts, reproduce
-from sfumato.papers.reaedp.page import page_of, summary
-from sfumato.papers.reaedp.results import Reproduction
-from sfumato.papers.reaedp.variants import (
+from sfumato.papers.reaedp.mechanism_as_published import (
     Counterexample,
     failure_counterexample,
     loop_counterexample,
     resampling_law,
     visible_failure_law,
 )
+from sfumato.papers.reaedp.page import page_of, summary
+from sfumato.papers.reaedp.results import Reproduction
 
 __all__ = [
     "Counterexample",

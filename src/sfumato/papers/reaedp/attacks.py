@@ -16,8 +16,8 @@ import numpy as np
 from sfumato.entropy import shannon
 from sfumato.papers.reaedp.data import SEED, Counts, Numbers, Sources, data_bins
 from sfumato.papers.reaedp.results import Chart, Comparison, Part, Series, Values, compared
-from sfumato.privacy.noise.laws import Laplace
 from sfumato.risk.attack import AttackResult, dp_ceiling
+from sfumato.risk.homogeneity import Laplace
 from sfumato.risk.linkage import FreshReference
 from sfumato.risk.membership import Learnt, LikelihoodRatio, optimal_accuracy, published_pair
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.errors import PlanError
 from sfumato.papers.data import require_files
+from sfumato.papers.parts import Entry, require_part
 from sfumato.papers.reaedp.attacks import figure_7
 from sfumato.papers.reaedp.curves import figure_2
 from sfumato.papers.reaedp.data import PRICES, SEED, UNRATE, Sources
@@ -22,17 +20,7 @@ from sfumato.version import __version__
 TITLE = "REAEDP: entropy-calibrated differentially private data release"
 
 
-@dataclass(frozen=True)
-class Entry:
-    """How one part is made, the files without which it cannot be, and those without which some of it is left out."""
-
-    name: str
-    build: Callable[[Sources], Part]
-    needs: tuple[str, ...] = ()
-    wants: tuple[str, ...] = ()
-
-
-ENTRIES = (
+ENTRIES: tuple[Entry[Sources, Part], ...] = (
     Entry("figure 1", figure_1, (PRICES,)),
     Entry("figure 2", figure_2),
     Entry("figure 3", figure_3),
@@ -69,15 +57,14 @@ def reproduce(folder: Path | None = None, only: str | None = None) -> Reproducti
     if only is None:
         made = tuple(_build(entry, sources) for entry in ENTRIES)
         return _results(sources, made, whole=True)
-    entry = next((each for each in ENTRIES if each.name == only), None)
-    if entry is None:
-        raise PlanError(f"no part {only!r} of reaedp", next_step=f"use one of: {', '.join(parts())}")
+    require_part("reaedp", only, parts())
+    entry = next(each for each in ENTRIES if each.name == only)
     require_files(sources.folder, entry.needs)
     return _results(sources, (_build(entry, sources),), whole=False)
 
 
-def _build(entry: Entry, sources: Sources) -> Part:
-    missing = tuple(name for name in (*entry.needs, *entry.wants) if name not in sources.present)
+def _build(entry: Entry[Sources, Part], sources: Sources) -> Part:
+    missing = entry.missing(sources.present)
     if any(name in missing for name in entry.needs):
         return Part(name=entry.name, missing=missing)
     return entry.build(sources).model_copy(update={"missing": missing})

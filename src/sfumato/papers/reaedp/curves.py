@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.methods.mean_curve.kernels import even_positions
-from sfumato.methods.mean_curve.method import ErrorSplit, MeanCurve, error_split, sensitivity
+from sfumato.methods.mean_curve import ErrorSplit, MeanCurve, error_split, even_positions, sensitivity
 from sfumato.papers.reaedp.data import SEED, Numbers, Sources
 from sfumato.papers.reaedp.results import Chart, Comparison, Part, Series, Values, compared
-from sfumato.privacy.accounting.calibration import gaussian_epsilon, gaussian_sigma
-from sfumato.privacy.randomness import Randomness
-from sfumato.schema import Schema
-from sfumato.schema.column import Column
+from sfumato.privacy import Randomness
+from sfumato.privacy.accounting import gaussian_epsilon, gaussian_sigma
+from sfumato.schema import Column, Schema
 
 PATHS, STEPS = 50, 80
 EPSILON, DELTA = 1.0, 1e-5

@@ -8,11 +8,11 @@ from sfumato.entropy import published_bound, published_renyi_bound, sensitivity
 from sfumato.methods.plausible_deniability import composed_epsilon
 from sfumato.papers.reaedp.attacks import optimal_rate
 from sfumato.papers.reaedp.mechanism import KS, simulated_rate
+from sfumato.papers.reaedp.mechanism_as_published import failure_counterexample, loop_counterexample
 from sfumato.papers.reaedp.releases import TABLE_S3
 from sfumato.papers.reaedp.results import Erratum
 from sfumato.papers.reaedp.sensitivities import SIZES
-from sfumato.papers.reaedp.variants import failure_counterexample, loop_counterexample
-from sfumato.privacy.accounting.calibration import gaussian_epsilon
+from sfumato.privacy.accounting import gaussian_epsilon
 
 STEPS = 80
 DELTA = 1e-5

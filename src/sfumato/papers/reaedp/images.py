@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.papers.reaedp.data import SEED, Numbers, Sources
 from sfumato.papers.reaedp.results import Chart, Part, Series, Values, compared
-from sfumato.privacy.accounting.calibration import gaussian_sigma
+from sfumato.privacy.accounting import gaussian_sigma
 
 SIDE = 64
 WHITE = 255.0

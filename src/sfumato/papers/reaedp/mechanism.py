@@ -7,16 +7,16 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods.plausible_deniability.method import output_law
+from sfumato.methods.plausible_deniability import output_law
 from sfumato.papers.reaedp.data import BINS, Sources, public_bins
-from sfumato.papers.reaedp.results import Chart, Comparison, Part, Series, Values, compared
-from sfumato.papers.reaedp.variants import (
+from sfumato.papers.reaedp.mechanism_as_published import (
     NO_GUARANTEE,
     Counterexample,
     failure_counterexample,
     loop_counterexample,
     stated_guarantee,
 )
+from sfumato.papers.reaedp.results import Chart, Comparison, Part, Series, Values, compared
 
 KS = (10, 20, 30, 50)
 THRESHOLD = 2

@@ -1,7 +1,7 @@
 """Reproduction of the two-stage paper: inputs by Latin hypercube and hybrid, outputs by kernel ridge regression.
 
 Figures 4 to 13 and tables 4, 7 and 8: printed, ours, and why they differ. The method itself is in the library
-(``sfumato.synthesizers.two_stage``), labelled as a heuristic; here it runs on data like the paper's. The first stages
+(``sfumato.methods.two_stage``), labelled as a heuristic; here it runs on data like the paper's. The first stages
 by GAN and diffusion need the extra ``deep`` and hours: they are not part of the default run.
 """
 

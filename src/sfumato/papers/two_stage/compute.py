@@ -6,11 +6,12 @@ from pathlib import Path
 
 from sfumato.errors import PlanError
 from sfumato.papers.data import absent, data_folder
-from sfumato.papers.two_stage import applied, beyond, figures, mismatch, prices
+from sfumato.papers.parts import require_part
+from sfumato.papers.two_stage import beyond_the_paper, figures, mismatch, prices, requirements
 from sfumato.papers.two_stage.data import FILES
 from sfumato.papers.two_stage.errata import errata
 from sfumato.papers.two_stage.results import Part, Reproduction
-from sfumato.papers.two_stage.work import RUNS, SEED, Work
+from sfumato.papers.two_stage.shared_results import RUNS, SEED, Work
 from sfumato.version import __version__
 
 TITLE = "Two-stage data synthesization: a statistics-driven restricted trade-off between privacy and prediction"
@@ -23,17 +24,17 @@ ENTRIES = {
     "figure 8": figures.figure_8,
     "table 4": prices.table_4,
     "figure 9": prices.figure_9,
-    "figure 10": applied.figure_10,
-    "figure 11": applied.figure_11,
+    "figure 10": requirements.figure_10,
+    "figure 11": requirements.figure_11,
     "figure 12": mismatch.figure_12,
     "figure 13": mismatch.figure_13,
-    "table 7": applied.table_7,
+    "table 7": requirements.table_7,
     "table 8": prices.table_8,
 }
 """Figures and tables with numbers, in the order of the paper."""
 REAL = ("figure 10", "figure 11", "table 7")
 """Parts that need the real tables."""
-BEYOND = (beyond.linkage, beyond.as_printed)
+BEYOND = (beyond_the_paper.linkage, beyond_the_paper.as_printed)
 """What the whole reproduction adds."""
 
 
@@ -54,8 +55,7 @@ def reproduce(folder: Path | None = None, only: str | None = None, runs: int = R
     if only is None:
         made = (*(_part(work, name) for name in ENTRIES), *(build(work) for build in BEYOND))
         return _results(work, made, whole=True)
-    if only not in ENTRIES:
-        raise PlanError(f"no part {only!r} of two-stage", next_step=f"use one of: {', '.join(parts())}")
+    require_part("two-stage", only, parts())
     return _results(work, (ENTRIES[only](work),), whole=False)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.papers.two_stage.beyond import DIMENSIONS, uniform_pairs
-from sfumato.papers.two_stage.facts import (
+from sfumato.papers.two_stage.beyond_the_paper import DIMENSIONS, uniform_pairs
+from sfumato.papers.two_stage.errata_measurements import (
     ETA,
     calibration,
     convolution,

@@ -8,9 +8,9 @@ import numpy as np
 
 from sfumato.methods.two_stage import make_inputs, match
 from sfumato.papers.two_stage.data import Array, Sample
+from sfumato.papers.two_stage.one_trial import MODELS, STAGES, Trial, distance
 from sfumato.papers.two_stage.results import Part, bars, compared, curves, table
-from sfumato.papers.two_stage.trial import MODELS, STAGES, Trial, distance
-from sfumato.papers.two_stage.work import ALPHAS, COMPARED, ETA, FEW_ALPHAS, SEED, Work
+from sfumato.papers.two_stage.shared_results import ALPHAS, COMPARED, ETA, FEW_ALPHAS, SEED, Work
 
 TIGHT = 1.25
 """A range of alpha is admissible where the error is at most so many times that on D."""

@@ -1,11 +1,11 @@
-"""The page of the reproduction and its summary, from saved results alone."""
+"""The page of the reproduction, its charts and its summary, from saved results alone."""
 
 from __future__ import annotations
 
-from sfumato.papers.page import errata_section, sections_of, summary_of
-from sfumato.papers.reproduction_page import PageTable, ReproductionPage
-from sfumato.papers.two_stage.charts import panel
-from sfumato.papers.two_stage.results import Reproduction
+from sfumato.papers.charts import Axes, Line, lines, side_by_side
+from sfumato.papers.reproduction_page import PageTable, ReproductionPage, errata_section, sections_of, summary_of
+from sfumato.papers.two_stage.results import Chart, Reproduction
+from sfumato.report.charts import PAGE, Palette, Panel, Spec
 
 LEAD = (
     "The paper makes inputs by Latin hypercube sampling, blends each with an original row, and predicts their outputs "
@@ -39,3 +39,18 @@ def page_of(results: Reproduction) -> ReproductionPage:
 def summary(results: Reproduction) -> PageTable:
     """Return the short table for the terminal: everything that was checked, and what could not be."""
     return summary_of(results)
+
+
+def panel(chart: Chart, palette: Palette = PAGE) -> Panel:
+    """Return a chart with its title and the words for those who cannot see it."""
+    return Panel(chart.title, chart.label, spec(chart, palette))
+
+
+def spec(chart: Chart, palette: Palette = PAGE) -> Spec:
+    """Return the specification of a chart. Losses lie below 0, so that the axis of lines begins where they do."""
+    if chart.kind == "bars":
+        return side_by_side(chart.labels, [(each.name, each.y) for each in chart.series], chart.x, chart.y, palette)
+    drawn = [Line(each.name, each.x, each.y) for each in chart.series]
+    low = min((min(each.y) for each in chart.series), default=0.0)
+    axes = Axes(chart.x, chart.y, top=None, bottom=low if low < 0 else None, logarithmic=False)
+    return lines(drawn, axes, palette, False, chart.rules)

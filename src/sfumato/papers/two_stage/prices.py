@@ -11,13 +11,13 @@ import numpy as np
 
 from sfumato.methods.two_stage import match
 from sfumato.papers.two_stage.data import ELASTICITIES, Array, Sample, price_sales
+from sfumato.papers.two_stage.one_trial import Trial, trial_of
 from sfumato.papers.two_stage.results import Comparison, Part, Values, compared, curves, table
-from sfumato.papers.two_stage.trial import Trial, trial_of
 from sfumato.risk.location import blended, interval_disclosure, published_bound
 from sfumato.utility.prediction import mapd, optimal_markup, optimal_profit_ratio
 
 if TYPE_CHECKING:
-    from sfumato.papers.two_stage.work import Work
+    from sfumato.papers.two_stage.shared_results import Work
 
 ROWS, HELD = 1040, 20
 SIZES = (20, 40, 80, 160, 320)

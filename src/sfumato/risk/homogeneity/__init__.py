@@ -10,20 +10,21 @@ from sfumato.privacy.accounting.calibration import gaussian_sigma
 from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
 from sfumato.risk.homogeneity.attack import AttackResult, attack
 from sfumato.risk.homogeneity.cells import Cells, Companions, companions
-from sfumato.risk.homogeneity.checks import weighted_mean
-from sfumato.risk.homogeneity.curves import curves
+from sfumato.risk.homogeneity.checks import Counts, View, weighted_mean
+from sfumato.risk.homogeneity.curves import Steering, curves
 from sfumato.risk.homogeneity.dirichlet import DirichletFit, fit_dirichlet
 from sfumato.risk.homogeneity.expected import NegativeBinomial, Poisson, expected, overall, shrinkage
+from sfumato.risk.homogeneity.guessing import GuessingRisk, plurality, soft
 from sfumato.risk.homogeneity.inverse import EpsilonChoice, epsilon_for
 from sfumato.risk.homogeneity.local import local
 from sfumato.risk.homogeneity.published import Published, published
 from sfumato.risk.homogeneity.results import RiskCurves
-from sfumato.risk.homogeneity.thresholds import GuessingRisk, plurality, soft
 
 __all__ = [
     "AttackResult",
     "Cells",
     "Companions",
+    "Counts",
     "DirichletFit",
     "DiscreteGaussian",
     "EpsilonChoice",
@@ -36,6 +37,8 @@ __all__ = [
     "Poisson",
     "Published",
     "RiskCurves",
+    "Steering",
+    "View",
     "attack",
     "companions",
     "curves",

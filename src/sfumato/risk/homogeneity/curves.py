@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -54,15 +54,22 @@ def epsilon_grid(low: float = RANGE[0], high: float = RANGE[1], points: int = PO
     return tuple(float(f"{epsilon:.12g}") for epsilon in np.geomspace(low, high, points))
 
 
+@dataclass(frozen=True)
+class Steering:
+    """The risk by which epsilon is chosen: seen how, averaged over what, and kept at or below which target if any."""
+
+    target: float | None = None
+    view: View = "record"
+    weights: Weights = "cell"
+
+
 def curves(
     cells: Cells,
     epsilons: Sequence[float] | None = None,
     sensitivity: float | None = None,
     utility: bool = True,
-    target: float | None = None,
+    steering: Steering | None = None,
     mechanism: str = "geometric",
-    view: View = "record",
-    weights: Weights = "cell",
     pilot: str | None = None,
 ) -> RiskCurves:
     """Return risk and utility of publishing the cross table of identifiers and sensitive column, against epsilon.
@@ -70,11 +77,12 @@ def curves(
     ``sensitivity`` follows from the schema unless given: 1 under add-remove (k for k rows a person), 2 under replace.
     ``pilot`` names the public or earlier table that the cells came from; it is only said, never read.
     """
-    grid = _checked(epsilons, mechanism, view, weights)
+    by = steering or Steering()
+    grid = _checked(epsilons, mechanism, by)
     counts, beside = as_counts(cells.counts), companions(cells)
     stated = histogram_l1(cells.schema.adjacency, cells.schema.rows_per_person)
     delta = stated if sensitivity is None else sensitivity
-    choice = None if target is None else Choice.of(epsilon_for(target, counts, mechanism, view, weights, delta))
+    choice = _choice(by, counts, mechanism, delta)
     risk = _Risk(counts, mechanism, delta)
     few = [grid[i] for i in few_of(len(grid))]
     guessed = guesses(risk.rows, risk.repeats, {epsilon: risk.law(epsilon) for epsilon in few})
@@ -85,8 +93,8 @@ def curves(
         **_facts(cells, counts),
         mechanism=mechanism,
         sensitivity=delta,
-        view=view,
-        weights=weights,
+        view=by.view,
+        weights=by.weights,
         pilot=pilot,
         points=tuple(risk.at(epsilon) for epsilon in grid),
         example=example,
@@ -100,6 +108,13 @@ def curves(
         companions=beside.as_dict(),
         choice=choice,
     )
+
+
+def _choice(steering: Steering, counts: Counts, mechanism: str, sensitivity: float) -> Choice | None:
+    if steering.target is None:
+        return None
+    found = epsilon_for(steering.target, counts, mechanism, steering.view, steering.weights, sensitivity)
+    return Choice.of(found)
 
 
 def _facts(cells: Cells, counts: Counts) -> dict[str, Any]:
@@ -118,7 +133,7 @@ def _facts(cells: Cells, counts: Counts) -> dict[str, Any]:
     }
 
 
-def _checked(epsilons: Sequence[float] | None, mechanism: str, view: str, weights: str) -> tuple[float, ...]:
+def _checked(epsilons: Sequence[float] | None, mechanism: str, steering: Steering) -> tuple[float, ...]:
     """Return the grid of epsilons; everything that is wrong with the request is reported at once."""
     grid = epsilon_grid() if epsilons is None else tuple(float(epsilon) for epsilon in epsilons)
     problems: list[str] = []
@@ -126,8 +141,8 @@ def _checked(epsilons: Sequence[float] | None, mechanism: str, view: str, weight
         problems.append("epsilons must be at least two finite numbers above 0 that rise")
     known = (
         ("mechanism", mechanism, tuple(MECHANISMS)),
-        ("view", view, VIEWS),
-        ("weights", weights, ("cell", "record")),
+        ("view", steering.view, VIEWS),
+        ("weights", steering.weights, ("cell", "record")),
     )
     problems += [f"unknown {what} {name!r}; use {', '.join(names)}" for what, name, names in known if name not in names]
     if problems:

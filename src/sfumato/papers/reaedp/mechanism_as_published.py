@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import PlanError
-from sfumato.methods.plausible_deniability.method import output_law, smallest_delta
+from sfumato.methods.plausible_deniability import output_law, smallest_delta
 
 Law = NDArray[np.float64]
 Seeds = Sequence[int] | NDArray[np.int64]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
-from sfumato.report.charts import PAGE, Palette, Spec, finished
+from sfumato.report.charts.look import PAGE, Palette, Spec, finished
 from sfumato.risk.homogeneity.results import RiskCurves
 
 RISK_HEIGHT, GUESS_HEIGHT, UTILITY_HEIGHT = 300, 190, 220

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.report.charts import Axis
+from sfumato.report.charts.look import Axis
 from sfumato.report.document import ReleaseDocument
 
 Counts = NDArray[np.int64]

@@ -10,9 +10,9 @@ import numpy as np
 
 from sfumato.papers.data import data_folder, require_files
 from sfumato.papers.two_stage.data import FILES, TABLES, Array
+from sfumato.papers.two_stage.one_trial import MODELS, STAGES, Trial, simulated_trial
 from sfumato.papers.two_stage.prices import Prices, measured_prices
-from sfumato.papers.two_stage.real import RealFound, measured_table
-from sfumato.papers.two_stage.trial import MODELS, STAGES, Trial, simulated_trial
+from sfumato.papers.two_stage.real_tables import RealFound, measured_table
 
 SEED = 1
 RUNS = 3

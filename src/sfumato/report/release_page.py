@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.release.method import Method, ReleasesValues
 from sfumato.report import card
+from sfumato.report.charts.figures import Figure, chart_sets, count_figures, row_figures
+from sfumato.report.charts.graph import graph_figure
+from sfumato.report.charts.values import value_figures
+from sfumato.report.charts.views import ColumnSet, Counts, say
 from sfumato.report.document import ReleaseDocument, released_schema
 from sfumato.report.facts import Fact, facts_of, statistics
-from sfumato.report.figures import Figure, chart_sets, count_figures, row_figures
-from sfumato.report.graph_figure import graph_figure
 from sfumato.report.page import render
-from sfumato.report.value_figures import value_figures
-from sfumato.report.views import ColumnSet, Counts, say
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:

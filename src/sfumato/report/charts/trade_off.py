@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 
 from sfumato.calibration.result import Calibration, Point
-from sfumato.report.charts import PAGE, Palette, Spec, finished
-from sfumato.report.risk_charts import TICKS
+from sfumato.report.charts.look import PAGE, Palette, Spec, finished
+from sfumato.report.charts.risk import TICKS
 
 HEIGHT = 320
 MARGIN = 1.12

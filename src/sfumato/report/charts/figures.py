@@ -10,9 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.report.charts import Spec, axis_of, bars, heat
+from sfumato.report.charts.look import Spec, axis_of, bars, heat
+from sfumato.report.charts.views import (
+    MOST_LEVELS,
+    ColumnSet,
+    Counts,
+    Spread,
+    View,
+    fewer_bars,
+    say,
+    spreads,
+    top_of,
+    wide,
+)
 from sfumato.report.document import ReleaseDocument
-from sfumato.report.views import MOST_LEVELS, ColumnSet, Counts, Spread, View, fewer_bars, say, spreads, top_of, wide
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:

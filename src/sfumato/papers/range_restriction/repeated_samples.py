@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sfumato.papers.range_restriction.charts import violin_chart
+from sfumato.papers.range_restriction.charts import listed, say, spread_table, violin_chart
 from sfumato.papers.range_restriction.data import Array
 from sfumato.papers.range_restriction.results import Comparison, Part, compared
 from sfumato.papers.range_restriction.simulation import (
@@ -21,7 +21,6 @@ from sfumato.papers.range_restriction.simulation import (
     WIDE_TRUNCATED,
     Work,
 )
-from sfumato.papers.range_restriction.tables import listed, say, spread_table
 
 ORDER = (WEIGHTED, WIDE_TRUNCATED, NARROW_TRUNCATED, WIDE_AVERAGED, NARROW_AVERAGED)
 """From the largest epsilon to the smallest, as the paper has it."""

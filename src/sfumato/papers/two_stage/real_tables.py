@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.papers.two_stage.data import Array, RealTable, Sample, read_table
-from sfumato.papers.two_stage.trial import MODELS, Trial, trial_of
+from sfumato.papers.two_stage.one_trial import MODELS, Trial, trial_of
 from sfumato.risk.location import blended, interval_disclosure, row_linkage
 
 ALPHA = 0.5

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
-from sfumato.report.charts import PAGE, PLOT_HEIGHT, Palette, Spec, finished
-from sfumato.report.figures import MOST_VALUES, Figure, Panel
-from sfumato.report.views import ColumnSet, say
+from sfumato.report.charts.figures import MOST_VALUES, Figure, Panel
+from sfumato.report.charts.look import PAGE, PLOT_HEIGHT, Palette, Spec, finished
+from sfumato.report.charts.views import ColumnSet, say
 
 if TYPE_CHECKING:
     import pyarrow as pa

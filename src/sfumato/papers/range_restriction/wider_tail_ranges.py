@@ -7,10 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from sfumato.papers.range_restriction.charts import violin_chart
+from sfumato.papers.range_restriction.charts import listed, spread_table, violin_chart
 from sfumato.papers.range_restriction.results import Part, compared
 from sfumato.papers.range_restriction.simulation import DATA, TOPS, UNWEIGHTED, WEIGHTED, WIDE_AVERAGED, Work
-from sfumato.papers.range_restriction.tables import listed, spread_table
 
 SIX = (UNWEIGHTED, WEIGHTED, WIDE_AVERAGED, *TOPS)
 CHAIN = (WIDE_AVERAGED, *TOPS)

@@ -6,9 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.methods.pseudo_posterior.families import Family, make_family
-from sfumato.methods.pseudo_posterior.published.losses import Loss, OutlierLoss, add_outlier, leave_one_out
-from sfumato.methods.pseudo_posterior.published.weights import Fitted, Weighting
+from sfumato.methods.pseudo_posterior import (
+    Family,
+    Fitted,
+    Loss,
+    OutlierLoss,
+    Weighting,
+    add_outlier,
+    leave_one_out,
+    make_family,
+)
 from sfumato.papers.range_restriction.data import Array, simulated
 from sfumato.papers.range_restriction.simulation import FIRST_SEED, NARROW, SIX, WIDE
 

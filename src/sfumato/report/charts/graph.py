@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 import altair as alt
 
-from sfumato.report.charts import PAGE, Palette, Spec, fixed
+from sfumato.report.charts.figures import MOST_VALUES, Figure, Panel
+from sfumato.report.charts.look import PAGE, Palette, Spec, fixed
+from sfumato.report.charts.views import ColumnSet
 from sfumato.report.document import ReleaseDocument
-from sfumato.report.figures import MOST_VALUES, Figure, Panel
-from sfumato.report.views import ColumnSet
 from sfumato.schema import Schema
 
 LETTER, LONGEST_LABEL = 6.8, 135

@@ -13,6 +13,7 @@ from scipy import stats
 from methods.graphical.brute_force import summed
 from sfumato.errors import MissingExtra, PlanError
 from sfumato.methods.graphical.mixture import model as mixture_model
+from sfumato.methods.graphical.mixture import penalty as penalties
 from sfumato.methods.graphical.mixture.fit import BLOCK, descend
 from sfumato.methods.graphical.mixture.fit import FitSettings as of
 from sfumato.methods.graphical.mixture.model import MixtureModel, fit_mixture
@@ -194,7 +195,7 @@ def test_a_wide_table_has_a_threshold_too_and_many_levels_go_the_sparse_way(monk
     cube = [NoisyTable((0, 1, 2), np.full((6, 6, 6), 50.0), 5.0)]
     targets = targets_of((6, 6, 6), cube, (), 10800.0)
     dense = noise_threshold(targets, np.random.default_rng(0))
-    monkeypatch.setattr("sfumato.methods.graphical.mixture.penalty.DENSE_LEVELS", 3)
+    monkeypatch.setattr(penalties, "DENSE_LEVELS", 3)
     assert 0 < dense == pytest.approx(noise_threshold(targets, np.random.default_rng(0)), rel=0.05)
 
 

@@ -91,7 +91,7 @@ def test_show_does_not_end_well_on_sums_that_were_changed(ledger, sfumato_cli, j
 def test_an_old_ledger_is_upgraded(tmp_path, monkeypatch, sfumato_cli):
     monkeypatch.chdir(tmp_path)
     connection = sqlite3.connect("L")
-    dump = Path(__file__).parents[1] / "privacy" / "format_1.sql"
+    dump = Path(__file__).parents[1] / "privacy" / "ledger" / "format_1.sql"
     connection.executescript(dump.read_text(encoding="utf-8"))
     connection.close()
     code, _, err = sfumato_cli("ledger", "show", "L")

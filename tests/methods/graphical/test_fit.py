@@ -69,7 +69,7 @@ def test_fit_with_structural_zeros_reaches_the_smallest_loss_among_allowed_table
 def test_consistent_tables_with_tiny_noise_are_recovered(model):
     spread = max(np.ptp(potential) for potential in model.potentials)
     wanted = [NoisyTable(clique, model.marginal(clique), 0.01 * TOTAL) for clique in model.cliques]
-    found = fit(model.sizes, wanted, TOTAL, most_steps=3000, tolerance=1e-9)
+    found = fit(model.sizes, wanted, TOTAL, most_steps=20_000, tolerance=1e-9)
     assert found.converged
     for table in wanted:
         # Cells far below the others fill slowly; they are close in counts long before they are in logs.

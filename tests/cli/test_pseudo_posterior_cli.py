@@ -74,11 +74,11 @@ def test_the_budget_is_called_epsilon_as_everywhere(incomes, sfumato_cli, tmp_pa
     assert (code, "add --epsilon 1" in error) == (2, True)
 
 
-def test_calibrate_moves_epsilon_without_being_told(incomes, sfumato_cli):
-    data, schema = incomes
+def test_calibrate_moves_epsilon_without_being_told(incomes, sfumato_cli, tmp_path):
+    (data, schema), out = incomes, str(tmp_path / "calibration")
     given = ["-m", "pseudo-posterior", *words("target=x", "predictors=z", "family=lognormal", "way=statistics")]
     code, shown, error = sfumato_cli(
-        "calibrate", data, "-s", schema, *given, "--target", "tvd_1 <= 0.9", "--repeats", "2", "--seed", "1"
+        "calibrate", data, "-s", schema, *given, "--target", "tvd_1 <= 0.9", "--repeats", "2", "--seed", "1", "-o", out
     )
     assert code == 0, error
     assert "epsilon" in shown

@@ -76,7 +76,7 @@ def test_the_words_stand_in_one_place():
 
 
 NAMED = {"columns": ["age", "passport"], "column": "passport"}
-BUDGET = {"epsilon": 1, "delta": "1e-6", "clusters": 2, "rho": 1, "clip": 1, "rows_at_least": 10}
+BUDGET = {"epsilon": 1, "clusters": 2, "rho": 1, "clip": 1, "rows_at_least": 10}
 FIELDS = {name: set(info.parameters) for name, info in sfumato.methods().items()}
 
 

@@ -161,7 +161,7 @@ class PrivateRegression:
         memory = max(count or 1, self.schema.rows or 1) * self.row_bytes * self.copies
         refuse_memory(memory, "the rows and their copies", "ask for fewer rows or copies")
         facts: PlanFacts = {"rows": count, "assumptions": self._assumptions(), "notes": self._notes(rows)}
-        return Plan.for_(self.method, self.schema, stages, events, memory, unit=self.unit, **facts)
+        return Plan.for_(self.method, self.schema, stages, events, memory, **{**facts, "unit": self.unit})
 
     @property
     def row_bytes(self) -> int:

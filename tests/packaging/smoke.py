@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -68,23 +69,27 @@ def smoke(python: str, folder: Path) -> None:
     subprocess.run([str(Path(inside).with_name("sfumato")), "--version"], cwd=folder, env=environment, check=True)
 
 
+def tried(version: str) -> bool:
+    """Return whether a version did all that is asked of it; one that is not installed is skipped, and named."""
+    python = interpreter(version)
+    if python is None:
+        print(f"Python {version} is not installed here: skipped", flush=True)
+        return True
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="sfumato-smoke-") as folder:
+        try:
+            smoke(python, Path(folder))
+        except subprocess.CalledProcessError as error:
+            print(f"Python {version}: {error}", flush=True)
+            return False
+    print(f"Python {version}: {time.monotonic() - began:.0f} s", flush=True)
+    return True
+
+
 def main(versions: tuple[str, ...]) -> int:
-    """Try every version; return 1 where one fails."""
-    failed: list[str] = []
-    for version in versions:
-        python = interpreter(version)
-        if python is None:
-            print(f"Python {version} is not installed here: skipped", flush=True)
-            continue
-        began = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="sfumato-smoke-") as folder:
-            try:
-                smoke(python, Path(folder))
-            except subprocess.CalledProcessError as error:
-                print(f"Python {version}: {error}", flush=True)
-                failed.append(version)
-        print(f"Python {version}: {time.monotonic() - began:.0f} s", flush=True)
-    return int(bool(failed))
+    """Try every version, side by side; return 1 where one fails."""
+    with ThreadPoolExecutor() as pool:
+        return int(not all(list(pool.map(tried, versions))))
 
 
 if __name__ == "__main__":

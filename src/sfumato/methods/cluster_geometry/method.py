@@ -18,7 +18,14 @@ from sfumato.methods.cluster_geometry.published.method import ClusterGeometryAsP
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Output
-from sfumato.release.parameters import epsilon_problems, number_problems, share_problems, sound_parameters
+from sfumato.release.parameters import (
+    DEFAULT_DELTA,
+    delta_or,
+    epsilon_problems,
+    number_problems,
+    share_problems,
+    sound_parameters,
+)
 from sfumato.release.plan import Plan, sound_rows
 from sfumato.rows.axes import axis_of, has_axis
 from sfumato.rows.noisy_grid import LARGEST_DIMENSION
@@ -28,9 +35,6 @@ from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.table import Table
-
-DEFAULT_DELTA = "1e-9"
-"""Where more than three ordered columns need a delta and none is given."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ class ClusterGeometry:
         """Return delta; one grid of up to three columns is pure and needs none."""
         if ordered <= LARGEST_DIMENSION:
             return Fraction(0)
-        return exact(DEFAULT_DELTA if self.delta is None else self.delta, "delta")
+        return exact(delta_or(self.delta, DEFAULT_DELTA), "delta")
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""

@@ -17,16 +17,20 @@ from sfumato.methods.two_stage.published.method import TwoStageAsPublished
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Output
-from sfumato.release.parameters import delta_problems, epsilon_problems, number_problems, sound_parameters
+from sfumato.release.parameters import (
+    DEFAULT_DELTA,
+    delta_or,
+    delta_problems,
+    epsilon_problems,
+    number_problems,
+    sound_parameters,
+)
 from sfumato.release.plan import Plan, sound_rows
 from sfumato.rows.settings import MOST_EXPECTED, expected, one_row_per_person
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.table import Table
-
-DEFAULT_DELTA = "1e-9"
-"""Gaussian noise needs a delta; this one where none is given."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ class TwoStage:
             axes=tuple(bounds_of(column) for column in inputs),
             target=bounds_of(layout.targets[0]),
             epsilon=self.epsilon,
-            delta=DEFAULT_DELTA if self.delta is None else self.delta,
+            delta=delta_or(self.delta, DEFAULT_DELTA),
             n_pub=size,
             categorical=tuple(range(len(layout.inputs), len(inputs))),
             adjacency=schema.adjacency,

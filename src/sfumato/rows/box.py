@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sfumato.arrays import Array
+
 Rows = Callable[[], Iterator[Array]]
 """Returns a fresh iterator over batches of rows (batch by columns) each time it is called."""
 Adjacency = Literal["add-remove", "replace"]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.schema.column import Column
 
-Array = NDArray[np.float64]
 Values = Mapping[str, NDArray[Any]]
 MOST_CELLS = 40
 """Cells of coarse predecessors in which levels are modelled apart."""

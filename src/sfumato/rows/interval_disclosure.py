@@ -28,9 +28,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import RiskError
 
-Array = NDArray[np.float64]
 Tolerance = float | Sequence[float] | Array
 Finish = Callable[[Array], Array]
 """Turns blended rows into released ones, such as by rounding whole columns."""

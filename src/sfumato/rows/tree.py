@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.entropy.values import shannon
 from sfumato.privacy.accounting.event import Part
 from sfumato.privacy.exact import Number
@@ -23,7 +24,6 @@ from sfumato.privacy.randomness import Uniform
 from sfumato.release.measurement import Measurement, Noise
 from sfumato.release.plan import Plan
 
-Array = NDArray[np.float64]
 ONE_WAY_SHARE = Fraction(3, 10)
 """Share of the budget for one-way tables when pairs are measured too: they anchor every conditional table."""
 RAKING_ROUNDS = 1000

@@ -13,13 +13,12 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Whole
 from sfumato.methods.two_stage.kernel import STEPS, quantise_vectors
 from sfumato.rows.box import Array, Axis
 from sfumato.rows.tree import project
 
-Whole = NDArray[np.int64]
 FARTHEST_SCORE = 2.5
 SCORE_NORM = 1.5
 """Times sqrt(d): the norm to which the normal scores of a record are shrunk."""

@@ -19,12 +19,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Whole
 from sfumato.methods.two_stage.inputs import Marginals
 from sfumato.methods.two_stage.kernel import STEPS, UNIT, feature_steps, residual_steps
 from sfumato.rows.box import Array
 from sfumato.rows.tree import project
 
-Whole = NDArray[np.int64]
 WAVES = 400
 NORM = 1.3
 CHUNK = 1 << 13

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Whole
 from sfumato.errors import TableError
 from sfumato.methods.two_stage import inputs as inputs_stage
 from sfumato.methods.two_stage import response as response_stage
@@ -35,8 +35,6 @@ from sfumato.schema.column import Column
 
 if TYPE_CHECKING:
     from sfumato.table import Table
-
-Whole = NDArray[np.int64]
 
 
 def run_release(planned: PlannedRelease, table: Table, plan: Plan, randomness: Randomness) -> Output:

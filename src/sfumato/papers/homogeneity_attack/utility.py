@@ -11,6 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Counts
 from sfumato.papers.homogeneity_attack.results import Domain, Mechanism, Utility
 from sfumato.risk.homogeneity import gaussian_sigma
 
@@ -20,7 +21,6 @@ EPSILONS = (0.1, 1.0, 10.0)
 DELTAS = (1e-3, 1e-5)
 ORDERS = (1, 2, 3)
 
-Counts = NDArray[np.int64]
 Distances = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], NDArray[np.float64]]
 

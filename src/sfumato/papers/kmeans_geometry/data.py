@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.methods.cluster_geometry import Bounds
-
-Array = NDArray[np.float64]
 
 RECORDS = 400
 CLUSTERS = 4

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import TableError
 from sfumato.papers.data import absent, data_folder, require_files
 
@@ -17,8 +17,6 @@ ROWS = 22
 HELD_OUT = (1, 13, 22)
 """Rows of the file, counted from 1, that the help page of BayesLN's LN_MeanReg holds out."""
 PRINTED = {"mean": 57771.0, "median": 15616.0, "Q90": 165385.0}
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

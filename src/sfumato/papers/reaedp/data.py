@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sfumato.arrays import Counts
 from sfumato.errors import TableError
 from sfumato.papers.data import absent, data_folder, require_files
 
@@ -22,7 +23,6 @@ PUBLIC_RANGE = (0.0, 800_000.0)
 """Edges for SalePrice that do not look at the prices."""
 
 Numbers = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import TableError
 
-Array = NDArray[np.float64]
 Sample = tuple[Array, Array]
 
 ELASTICITIES = (-1.5, -1.7, -2.01, -1.98, -1.9)

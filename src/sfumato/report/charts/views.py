@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Counts
 from sfumato.report.charts.look import Axis
 from sfumato.report.document import ReleaseDocument
 
-Counts = NDArray[np.int64]
 ColumnSet = tuple[str, ...]
 MOST_BARS = 160
 MOST_LEVELS = 40

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Flags
 from sfumato.rows.rules.clauses import clauses_of
 from sfumato.schema.column import Column, day_number
 from sfumato.schema.rules import APPLY, Rule
 
 FINE_CELLS = 1 << 22
 """Rules are evaluated on the cells of the public domain up to this many."""
-Flags = NDArray[np.bool_]
 FLIPPED = {">": "<", ">=": "<="}
 
 

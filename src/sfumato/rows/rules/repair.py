@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Flags
 from sfumato.rows.rules.candidates import Pool
 from sfumato.rows.rules.cells import cells_of, possible_rows
 from sfumato.rows.rules.clauses import Bundle, bundles_of
@@ -32,7 +32,6 @@ MANY_REPLACED = 0.05
 """Share of rows with values of others from which a release says so in words."""
 MOST_JUDGED = 20_000
 """Rows that are compared with each other: all are drawn alike, so the first ones tell."""
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError
 from sfumato.schema.column import Column
 
-Array = NDArray[np.float64]
 THRESHOLD = 1.5
 """Groups below this many standard deviations of their noise are merged (measured: 3 is too coarse at small epsilon)."""
 HEAVY_SHARE = 1 / 32

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.methods.graphical.mixture.model import MixtureModel
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.methods.graphical.tree.model import GraphicalModel
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError
 from sfumato.methods.graphical.mixture.fit import FitResult, FitSettings, descend
 from sfumato.methods.graphical.mixture.objective import products
@@ -25,7 +26,6 @@ from sfumato.methods.graphical.mixture.targets import Layout, targets_of
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.methods.graphical.tree.model import NoisyTable, Support
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 QUICK_STEPS = 400
 """Steps of each fit that only serves to choose the penalty."""

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError
 
-Array = NDArray[np.float64]
 Kind = Literal["continuous", "counts", "codes"]
 ALL = slice(None)
 CELLS_AT_ONCE = 1 << 21

@@ -26,12 +26,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Array, Whole
 from sfumato.compiled import compiled
 
-Array = NDArray[np.float64]
-Whole = NDArray[np.int64]
 UNITS = 2.0**30
 """Units in the largest score of one record."""
 MOST_RECORDS = 1 << 32

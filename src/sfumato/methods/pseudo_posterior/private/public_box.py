@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError, TableError
 
-Array = NDArray[np.float64]
 Interval = tuple[float, float]
 Scale = Literal["normal", "lognormal"]
 STEEPEST = 2.0

@@ -29,6 +29,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError
 from sfumato.methods.pseudo_posterior.private.clipped import Adjacency, RegressionDraw
 from sfumato.methods.pseudo_posterior.private.public_box import Interval, Scale
@@ -39,7 +40,6 @@ from sfumato.privacy.exact import Number, exact, positive
 from sfumato.privacy.noise import add_gaussian, add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
 
-Array = NDArray[np.float64]
 Batch = tuple[ArrayLike, ArrayLike | None]
 STEPS = 1 << 15
 UNIT = STEPS * STEPS

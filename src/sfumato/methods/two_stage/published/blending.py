@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError, TableError
 from sfumato.rows.interval_disclosure import (
     Finish,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from scipy.spatial import KDTree
 
 LABEL = "heuristic: no differential privacy"
-Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 Matching = Literal["rounds", "greedy", "optimal", "random"]
 MATCHINGS: tuple[str, ...] = get_args(Matching)

@@ -15,11 +15,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError, TableError
-
-Array = NDArray[np.float64]
 
 FEWEST_ROWS = 20
 FACTORS = np.geomspace(0.1, 3.0, 40)

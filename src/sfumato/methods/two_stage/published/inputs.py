@@ -22,13 +22,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError, TableError
 from sfumato.methods.two_stage.published.deep import diffusion, gan
 from sfumato.methods.two_stage.published.densities import FEWEST_ROWS, fit_marginal
 
-Array = NDArray[np.float64]
 Step = Literal["rank", "correlation", "covariance", "independent"]
 Unit = Literal["range", "published"]
 STEPS: tuple[str, ...] = get_args(Step)

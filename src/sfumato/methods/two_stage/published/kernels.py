@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import PlanError
 
-Array = NDArray[np.float64]
 KernelName = Literal["wendland", "gaussian", "matern"]
 
 # Numbers of one tile: 128 Ki of eight bytes fit the second-level cache, where six passes cost little.

@@ -13,9 +13,9 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sfumato.arrays import Array
+
 MOST_TILE = 5120
 # Rows that fill the last tile lie this far apart, where every kernel is exactly 0.
 FAR = 1e6

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import RiskError, TableError
 from sfumato.methods.two_stage.layout import Layout
 from sfumato.methods.two_stage.published.blending import OPTIMAL_ROWS, Hybrid, hybrid
@@ -32,7 +33,6 @@ from sfumato.rows.values import rows_at, rows_table
 from sfumato.schema import Schema
 
 Values = dict[str, NDArray[Any]]
-Array = NDArray[np.float64]
 LEAST_STRATUM = 20
 MEASURED = 20_000
 """Rows up to which linkage and membership are measured; beyond, on a sample of so many."""

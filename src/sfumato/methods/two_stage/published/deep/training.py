@@ -14,11 +14,10 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Array
 from sfumato.errors import MissingExtra, PlanError
 
-Array = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 """Called after each epoch with its number and the most epochs there can be."""
 MOST_CHECKED = 500

@@ -123,7 +123,7 @@ def test_the_histogram_s_entropy_is_that_of_the_released_counts():
         (lambda: Contingency(columns=[], epsilon=1), "list of names"),
         (lambda: Contingency(columns=[["a"], "b"], epsilon=1), "list of names"),
         (lambda: Contingency(columns=[["a"], ["a"]], epsilon=1), "twice"),
-        (lambda: Contingency(columns=["a"], epsilon=1, noise="gaussian"), "delta"),
+        (lambda: Contingency(columns=["a"], epsilon=1, delta=0, noise="gaussian"), "delta"),
         (lambda: Contingency(columns=["a"], epsilon=1, delta=1e-6, noise="laplace"), "delta 0"),
         (lambda: Contingency(columns=["a"], epsilon=1, noise="pink"), "pink"),
         (lambda: Contingency(columns=[["a"], ["b"]], epsilon=1, shares=[0.5, 0.6]), "sum to 1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from sfumato.errors import PlanError, SchemaError
@@ -15,9 +16,8 @@ Needs = Callable[[Column], Iterable[str]]
 def choice_problems(schema: Schema, names: Sequence[str], needs: Needs | None = None) -> list[str]:
     """Return what is wrong with the columns of a release: unknown, identifying, unfit or repeated ones."""
     problems = [problem for name in dict.fromkeys(names) for problem in column_problems(schema, name, needs)]
-    if len(set(names)) < len(names):
-        problems.append(f"columns repeat in {', '.join(map(str, names))}: none may be named twice")
-    return problems
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    return problems + ([f"columns repeat: {', '.join(map(str, twice))}"] if twice else [])
 
 
 def column_problems(schema: Schema, name: str, needs: Needs | None = None) -> list[str]:

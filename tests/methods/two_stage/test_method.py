@@ -202,7 +202,7 @@ def spends_nothing(method, facts, message, table, tmp_path):
 COLUMNS = [
     ({"target": "shoe"}, "shoe"),
     ({"inputs": ["a", "y"]}, "both target and input"),
-    ({"inputs": ["a", "a"]}, "twice"),
+    ({"inputs": ["a", "a"]}, "repeat"),
     ({"inputs": ["group"]}, "numeric input"),
     ({"target": ["y", "high"]}, "numeric"),
 ]

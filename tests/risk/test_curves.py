@@ -19,7 +19,7 @@ from sfumato.report.risk_page import risk_page
 from sfumato.risk.homogeneity.answers import forward, inverse, percent, rounded_down, steering
 from sfumato.risk.homogeneity.cells import Cells
 from sfumato.risk.homogeneity.checks import weighted_mean
-from sfumato.risk.homogeneity.curves import Steering, curves, epsilon_grid
+from sfumato.risk.homogeneity.curves import curves, epsilon_grid
 from sfumato.risk.homogeneity.guessing import guesses
 from sfumato.risk.homogeneity.local import local
 from sfumato.risk.homogeneity.marginal_distance import MOST_CELLS, _Noise, marginal_distances
@@ -63,7 +63,7 @@ def bankruptcy(shared_data: Path) -> Cells:
 
 
 def test_adult_reproduces_the_exact_laplace_curves(adult):
-    found = curves(adult, [0.01, 0.1, 1, 5, 10], utility=False, mechanism="laplace", steering=Steering(0.35))
+    found = curves(adult, [0.01, 0.1, 1, 5, 10], utility=False, mechanism="laplace", target=0.35)
     assert (found.cells, found.records, found.values, found.domain) == (5009, 27504, 2, 288_000)
     printed = {
         0.01: (0.3022, 0.2567, 0.2696),
@@ -113,9 +113,9 @@ def test_bankruptcy_reproduces_the_distances_of_the_marginals(bankruptcy):
     printed = {0.1: (0.099, 0.205, 0.346), 1: (0.061, 0.133, 0.226), 10: (0.004, 0.007, 0.009)}
     for epsilon, values in printed.items():
         assert [cross[order, epsilon] for order in (1, 2, 3)] == pytest.approx(values, abs=0.012)
-    assert curves(bankruptcy, [1, 2], utility=False, steering=Steering(0.35, "conservative")).choice.safe[
-        1
-    ] == pytest.approx(0.907148, abs=1e-5)
+    assert curves(bankruptcy, [1, 2], utility=False, target=0.35, view="conservative").choice.safe[1] == pytest.approx(
+        0.907148, abs=1e-5
+    )
 
 
 tables = arrays(np.int64, st.tuples(st.integers(1, 6), st.integers(2, 4)), elements=st.integers(0, 12)).filter(
@@ -157,17 +157,17 @@ def test_replace_doubles_the_sensitivity():
 
 
 def test_two_intervals_infeasible_and_always_feasible_targets_are_said():
-    two = curves(cells_of([[30, 1]] * 9 + [[5, 0]]), steering=Steering(0.35), utility=False, mechanism="laplace")
+    two = curves(cells_of([[30, 1]] * 9 + [[5, 0]]), target=0.35, utility=False, mechanism="laplace")
     assert two.choice is not None
     assert two.choice.intervals[0][1] == pytest.approx(0.0221045, abs=1e-6)
     assert two.choice.intervals[1] == (pytest.approx(0.860466, abs=1e-5), math.inf)
     assert "do not steer by those" in " ".join(inverse(two).sentences)
     assert "Faint" in risk_page(two)
-    never = curves(cells_of([[3, 0], [4, 0]]), steering=Steering(0.2), utility=False)
+    never = curves(cells_of([[3, 0], [4, 0]]), target=0.2, utility=False)
     assert never.choice is not None and never.choice.safe is None
     assert "cannot be met: even pure noise gives 0.25" in inverse(never).sentences[0]
     assert never.reference == never.example
-    always = curves(cells_of([[3, 1], [4, 2]]), steering=Steering(0.9), utility=False)
+    always = curves(cells_of([[3, 1], [4, 2]]), target=0.9, utility=False)
     assert inverse(always).sentences[0].startswith("Every epsilon: without any noise")
     for found in (two, never, always):
         assert RiskCurves.model_validate_json(found.model_dump_json()) == found
@@ -270,11 +270,11 @@ def test_too_large_counts_leave_the_guessing_attackers_out_and_many_cells_are_sa
         {"epsilons": [0, 1]},
         {"epsilons": [1, math.inf]},
         {"mechanism": "magic"},
-        {"steering": Steering(view="all")},
-        {"steering": Steering(weights="row")},
-        {"steering": Steering(0)},
-        {"steering": Steering(1.5)},
-        {"steering": Steering(math.nan)},
+        {"view": "all"},
+        {"weights": "row"},
+        {"target": 0},
+        {"target": 1.5},
+        {"target": math.nan},
     ],
 )
 def test_what_makes_no_sense_is_named(wrong):

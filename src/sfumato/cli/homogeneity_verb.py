@@ -59,7 +59,7 @@ def homogeneity(
     Nothing is released and nothing is spent. What this prints is about the private rows, for the custodian's eyes,
     unless a pilot is given.
     """
-    from sfumato.risk.homogeneity.curves import Steering, curves, epsilon_grid
+    from sfumato.risk.homogeneity.curves import curves, epsilon_grid
 
     voice, facts = Voice(json), Schema.load(schema)
     grid = epsilon_grid(*_range(epsilon_range))
@@ -70,7 +70,9 @@ def homogeneity(
     found = curves(
         replace(cells, schema=facts),
         grid,
-        steering=Steering(target, cast("Any", view), cast("Any", weights)),
+        target=target,
+        view=cast("Any", view),
+        weights=cast("Any", weights),
         mechanism=mechanism,
         pilot=Path(pilot).name if pilot else None,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,7 @@ from sfumato.methods.mean_curve.checks import (
     path_matrix,
     position_problems,
 )
-from sfumato.methods.mean_curve.kernels import Basis, CurveGrid, clipped
+from sfumato.methods.mean_curve.kernels import Basis, CurveGrid, GridFacts, clipped
 from sfumato.privacy.accounting.calibration import gaussian_sigma
 from sfumato.privacy.accounting.sensitivity import sum_norm
 from sfumato.privacy.exact import Number
@@ -32,7 +32,6 @@ from sfumato.privacy.exact import Number
 SEARCH = (-9.0, 4.0)
 """Powers of ten, times the largest eigenvalue, among which rho is sought."""
 POINTS = 157
-EVEN = CurveGrid()
 """80 even points under the Wiener kernel."""
 
 
@@ -99,15 +98,15 @@ def error_split(
     epsilon: Number,
     delta: Number,
     *,
-    grid: CurveGrid = EVEN,
     adjacency: str = "replace",
+    **grid: Unpack[GridFacts],
 ) -> ErrorSplit:
     """Return noise and bias for ``n`` paths like those of a pilot; the bias includes what clipping takes away.
 
     The pilot is used as it is: it must be public, or its own release.
     """
     paths = path_matrix(pilot)
-    on_grid = replace(grid, steps=paths.shape[1])
+    on_grid = replace(CurveGrid(**grid), steps=paths.shape[1])
     _refuse(on_grid, adjacency, delta, n=n, clip=clip, epsilon=epsilon, rho=rho)
     on = on_grid.basis()
     measured = _pilot_bias(on, paths, float(clip))
@@ -121,19 +120,20 @@ def best_rho(
     epsilon: Number,
     delta: Number,
     *,
-    grid: CurveGrid = EVEN,
     adjacency: str = "replace",
     smoothness: float | None = None,
     pilot: ArrayLike | None = None,
+    **grid: Unpack[GridFacts],
 ) -> RhoChoice:
     """Return the rho with the smallest error, without looking at the private paths.
 
     With a ``pilot`` the bias is measured on it. Otherwise it is the worst bias of a mean whose kernel norm is at most
     ``smoothness``: unless stated, that of the smoothest curve as long as ``clip``, clip / sqrt(largest eigenvalue).
-    A pilot brings its own number of points; ``grid`` says where they lie and which kernel smooths them.
+    ``steps`` (80 unless stated; a pilot brings its own), ``positions``, ``kernel`` and ``length_scale`` are those of
+    the curves.
     """
     paths = None if pilot is None else path_matrix(pilot)
-    on_grid = grid if paths is None else replace(grid, steps=paths.shape[1])
+    on_grid = CurveGrid(**grid) if paths is None else replace(CurveGrid(**grid), steps=paths.shape[1])
     sought = 1 if smoothness is None else smoothness
     _refuse(on_grid, adjacency, delta, n=n, clip=clip, epsilon=epsilon, smoothness=sought)
     on = on_grid.basis()

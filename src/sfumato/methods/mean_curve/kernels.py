@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 
@@ -112,6 +112,15 @@ def _basis(positions: tuple[float, ...], kernel: str, length: float) -> Basis:
 def even_positions(steps: int) -> tuple[float, ...]:
     """Return i / N for i = 1 .. N: the start, where a Wiener path is 0, is left out."""
     return tuple(float(p) for p in np.arange(1, steps + 1) / steps)
+
+
+class GridFacts(TypedDict, total=False):
+    """What may be said about the grid of curves and its kernel; see :class:`CurveGrid`."""
+
+    steps: int
+    kernel: str
+    length_scale: float | None
+    positions: Sequence[float] | None
 
 
 @dataclass(frozen=True)

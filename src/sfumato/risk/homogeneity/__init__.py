@@ -11,7 +11,7 @@ from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, La
 from sfumato.risk.homogeneity.attack import AttackResult, attack
 from sfumato.risk.homogeneity.cells import Cells, Companions, companions
 from sfumato.risk.homogeneity.checks import Counts, View, weighted_mean
-from sfumato.risk.homogeneity.curves import Steering, curves
+from sfumato.risk.homogeneity.curves import curves
 from sfumato.risk.homogeneity.dirichlet import DirichletFit, fit_dirichlet
 from sfumato.risk.homogeneity.expected import NegativeBinomial, Poisson, expected, overall, shrinkage
 from sfumato.risk.homogeneity.guessing import GuessingRisk, plurality, soft
@@ -37,7 +37,6 @@ __all__ = [
     "Poisson",
     "Published",
     "RiskCurves",
-    "Steering",
     "View",
     "attack",
     "companions",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,14 @@ def epsilon_grid(low: float = RANGE[0], high: float = RANGE[1], points: int = PO
     return tuple(float(f"{epsilon:.12g}") for epsilon in np.geomspace(low, high, points))
 
 
+class SteeringFacts(TypedDict, total=False):
+    """What may be said about the choice of epsilon; see :class:`Steering`."""
+
+    target: float | None
+    view: View
+    weights: Weights
+
+
 @dataclass(frozen=True)
 class Steering:
     """The risk by which epsilon is chosen: seen how, averaged over what, and kept at or below which target if any."""
@@ -68,16 +76,17 @@ def curves(
     epsilons: Sequence[float] | None = None,
     sensitivity: float | None = None,
     utility: bool = True,
-    steering: Steering | None = None,
     mechanism: str = "geometric",
     pilot: str | None = None,
+    **steering: Unpack[SteeringFacts],
 ) -> RiskCurves:
     """Return risk and utility of publishing the cross table of identifiers and sensitive column, against epsilon.
 
     ``sensitivity`` follows from the schema unless given: 1 under add-remove (k for k rows a person), 2 under replace.
-    ``pilot`` names the public or earlier table that the cells came from; it is only said, never read.
+    ``pilot`` names the public or earlier table that the cells came from; it is only said, never read. ``target``,
+    ``view`` and ``weights`` say by which risk epsilon is chosen.
     """
-    by = steering or Steering()
+    by = Steering(**steering)
     grid = _checked(epsilons, mechanism, by)
     counts, beside = as_counts(cells.counts), companions(cells)
     stated = histogram_l1(cells.schema.adjacency, cells.schema.rows_per_person)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -31,6 +32,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if is_slow(item.nodeid, names):
             item.add_marker("slow")
+
+
+def together() -> dict[str, str]:
+    """Return the files whose tests share something costly, and the name that they give it."""
+    named = re.compile(r"^pytestmark = .*?xdist_group\(\s*\"([^\"]+)\"", re.MULTILINE | re.DOTALL)
+    found = {path: named.search(path.read_text(encoding="utf-8")) for path in HERE.rglob("test_*.py")}
+    return {path.relative_to(HERE.parent).as_posix(): match[1] for path, match in found.items() if match}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Send such tests to one worker: xdist reads groups from a name of tests that pytest no longer keeps."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    groups = together()
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return groups.get(nodeid.split("::")[0], nodeid)
+
+    return Together(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,8 @@
 does not count. What seems slow is measured a second time, in another order, and the smaller number counts: whoever
 comes first does not pay for what all of them import and compile.
 
-A line names a test, one of its parameters (``name[parameter]``), or a whole file or folder. Lines that name nothing are
+A line names a test, one of its parameters (``name[parameter]``), or a whole file or folder; tests that share something
+costly are slow together (``SHARED``). Lines that name nothing are
 reported by ``tests/packaging/test_slow_list.py``; the remedy is ``make slow-list``.
 """
 
@@ -32,6 +33,20 @@ TITLE = (
 )
 
 
+SHARED = frozenset(
+    {
+        "tests/docs",
+        "tests/methods/pseudo_posterior/test_sampled.py",
+        "tests/methods/two_stage/test_deep.py",
+        "tests/papers",
+        "tests/statistical",
+    }
+)
+"""Where tests share something costly: whoever comes first pays for it, so they are slow together."""
+SHARED_BY_PARAMETER = {"tests/conformance": "plausible-deniability"}
+"""The same for tests of one parameter: the cost of many records takes seconds, and is computed once."""
+
+
 def listed() -> frozenset[str]:
     """Return the node ids in the list."""
     lines = LIST.read_text(encoding="utf-8").splitlines() if LIST.exists() else []
@@ -52,7 +67,9 @@ def is_slow(node: str, names: frozenset[str]) -> bool:
     whole = plain(node)
     parts = whole.split("::")[0].split("/")
     above = {"/".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
-    return bool(names & {node, whole, *above})
+    if any(place in above and word in node for place, word in SHARED_BY_PARAMETER.items()):
+        return True
+    return bool(names & {node, whole, *above} or SHARED & above)
 
 
 @pytest.hookimpl(wrapper=True)

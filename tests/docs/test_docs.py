@@ -225,7 +225,9 @@ def test_output_that_is_not_printed_is_found(mutant, noisy):
         require_shown(mutant, PRINTED, "here", noisy)
 
 
-@pytest.mark.parametrize("mutant", ["epsilon 1.106:", "73.2 %", "of 2,001,", "p = 0.97724987;", "p = 0.97726986805182;"])
+@pytest.mark.parametrize(
+    "mutant", ["epsilon 1.106:", "73.2 %", "of 2,001,", "p = 0.97724987;", "p = 0.97726986805182;"]
+)
 def test_a_changed_digit_is_found_unless_noise_decides(mutant):
     with pytest.raises(AssertionError, match="shows"):
         require_shown(mutant, PRINTED, "here")

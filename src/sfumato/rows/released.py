@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.rows.draw import REDRAWS, Sampled, no_repairs
 from sfumato.rows.rules.clauses import keeps_rules
-from sfumato.rows.rules.repair import Repaired, notes_on_rules, repair
+from sfumato.rows.rules.repair import MOST_JUDGED, Repaired, notes_on_rules, repair
 from sfumato.rows.values import Masked, Places, Values, levels_of, overwrite, rows_at, rows_table
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
@@ -56,7 +56,7 @@ def redrawn_in_place(
     ``make`` returns the rows at given places of predictors that stay as they are, with fresh targets.
     """
     values = make(np.arange(rows))
-    drawn = rows_at(values, np.arange(rows))
+    drawn = rows_at(values, np.arange(min(rows, MOST_JUDGED)))
     bad = np.flatnonzero(~keeps_rules(schema, values))
     left = _drawn_again_in_place(schema, make, values, bad)
     made = repair(schema, values, generator, fixed) if len(left) else Repaired(values, no_repairs(schema, values), 0)

@@ -26,7 +26,7 @@ from sfumato.schema.rules import Rule
 DONORS = 256
 """Kept rows among which a row that could not be mended looks for the one that agrees with it most."""
 MOST_FLAGS = 1 << 26
-"""Rows times clauses that are mended at a time."""
+"""Rows times clauses, or rows times donors, that are looked at together."""
 MOST_LEVEL_CELLS = 1 << 20
 MANY_REPLACED = 0.05
 """Share of rows with values of others from which a release says so in words."""
@@ -157,8 +157,13 @@ def _replace_rows(bundle: Bundle, values: Values, left: Places, generator: np.ra
 
 def _agreeing(bundle: Bundle, rows: Values, donors: Values, generator: np.random.Generator) -> Values:
     """Return, for each row, the donor that agrees with it in most of the bound columns; ties fall at random."""
-    count, many = length(rows), length(donors)
-    score = generator.random((count, many), dtype=np.float32)
-    for name, column in bundle.columns.items():
-        score += codes_of(column, *rows[name])[:, None] == codes_of(column, *donors[name])
-    return rows_at(donors, score.argmax(axis=1))
+    offered = [(codes_of(column, *donors[name]), name, column) for name, column in bundle.columns.items()]
+    step = max(MOST_FLAGS // length(donors), 1)
+    best: list[Places] = []
+    for first in range(0, length(rows), step):
+        part = rows_at(rows, np.arange(first, min(first + step, length(rows))))
+        score = generator.random((length(part), length(donors)), dtype=np.float32)
+        for codes, name, column in offered:
+            score += codes_of(column, *part[name])[:, None] == codes
+        best.append(score.argmax(axis=1))
+    return rows_at(donors, np.concatenate(best))

@@ -20,12 +20,11 @@ from sfumato.methods.cluster_geometry.published.algorithm import (
     checked_table,
     published_geometry,
 )
-from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Output
 from sfumato.release.parameters import epsilon_problems, number_problems, sound_parameters, word_problems
-from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
+from sfumato.release.plan import Exposed, Plan, refuse_memory
 from sfumato.rows.axes import axis_of, matrix, released
 from sfumato.rows.interval_disclosure import interval_disclosure
 from sfumato.rows.released import shuffled_rows_of
@@ -95,12 +94,9 @@ class ClusterGeometryAsPublished:
             f"{self.clusters} clusters; noise {self.epsilon}; reflection {self.reflection}; "
             f"whole numbers {self.whole_numbers}"
         )
-        event = Event(kind="heuristic", note=words, **event_facts(self.name, schema, randomness))
-        stage = Stage(
-            name="geometry as published", cells=self.clusters, noise="heuristic", scale=1.0, epsilon="none", share="1"
-        )
         said = f"{LABEL}; the epsilon of this form is a size of noise, not a guarantee"
-        return Plan.for_(self.name, schema, (stage,), (event,), memory, notes=(said,))
+        what = Exposed("geometry as published", self.clusters, words)
+        return Plan.exposure(self.name, schema, what, memory, randomness, (said,))
 
     def require_table(self, table: Table, plan: Plan) -> None:
         """Refuse rows that algorithm 1 cannot be run on, before anything is recorded."""

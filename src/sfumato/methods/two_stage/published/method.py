@@ -15,12 +15,11 @@ from sfumato.methods.two_stage.published.blending import LABEL, MATCHINGS
 from sfumato.methods.two_stage.published.inputs import FIRST_STAGES
 from sfumato.methods.two_stage.published.response import SECOND_STAGES
 from sfumato.methods.two_stage.published.run import Settings, require_two_stage, run_two_stage
-from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Output
 from sfumato.release.parameters import number_problems, sound_parameters, word_problems
-from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
+from sfumato.release.plan import Exposed, Plan, refuse_memory
 from sfumato.schema import Schema
 from sfumato.table.rows import row_values
 
@@ -103,17 +102,9 @@ class TwoStageAsPublished:
         memory = (schema.rows or 1) * BYTES_PER_VALUE * len(layout.columns)
         refuse_memory(memory, "the rows", "use a sample of the table, or TwoStage, which streams")
         words = f"{self.first}, {self.matching}, {self.second}; alpha {asked.alpha}, largest LID {asked.max_lid}"
-        event = Event(kind="heuristic", note=words, **event_facts(self.name, schema, randomness))
-        stage = Stage(
-            name="blended inputs and learnt targets",
-            cells=len(layout.columns),
-            noise="heuristic",
-            scale=1.0,
-            epsilon="none",
-            share="1",
-        )
+        what = Exposed("blended inputs and learnt targets", len(layout.columns), words)
         kept = [f"kept as they are: {', '.join(c.name for c in layout.levels)}"] if layout.levels else []
-        return Plan.for_(self.name, schema, (stage,), (event,), memory, notes=(LABEL, *kept))
+        return Plan.exposure(self.name, schema, what, memory, randomness, (LABEL, *kept))
 
     def require_table(self, table: Table, plan: Plan) -> None:
         """Refuse rows that cannot be learnt from, or that no blend hides as asked; nothing is recorded then."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sfumato import Schema, read
 from sfumato.methods.graphical.cells.expand import expand, fine_values, values_of
-from sfumato.methods.graphical.cells.fine import fine_column
+from sfumato.rows.smooth.fine import fine_column
 from sfumato.methods.graphical.cells.groups import Grouping, group_column, ungrouped
 from sfumato.rows.values import rows_table
 from sfumato.schema.column import Column, day_number

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sfumato import Schema, read
 from sfumato.errors import PlanError, TableError
 from sfumato.methods.graphical.cells import group_counts as counting
-from sfumato.methods.graphical.cells.fine import fine_schema
+from sfumato.rows.smooth.fine import fine_schema
 from sfumato.methods.graphical.cells.group_counts import group_counts
 from sfumato.methods.graphical.cells.groups import (
     Grouping,

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato import Contingency, Schema
 from sfumato.errors import ModelError, PlanError
-from sfumato.methods.graphical.cells.fine import fine_schema
+from sfumato.rows.smooth.fine import fine_schema
 from sfumato.methods.graphical.cells.groups import group_column
 from sfumato.methods.graphical.mixture.averaged import AveragedModel
 from sfumato.methods.graphical.mixture.model import MixtureModel

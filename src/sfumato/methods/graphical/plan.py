@@ -10,7 +10,6 @@ from itertools import combinations
 from typing import Any
 
 from sfumato.errors import PlanError
-from sfumato.methods.graphical.cells.fine import fine_schema
 from sfumato.methods.graphical.cells.one_way import Binning, squared_sensitivity
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.choosing.rounds import BYTES_PER_CELL
@@ -24,6 +23,7 @@ from sfumato.privacy.accounting.sensitivity import changed_cells
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
 from sfumato.rows.rules.refuse import refuse_impossible_rules
+from sfumato.rows.smooth.fine import fine_schema
 from sfumato.schema import Schema
 from sfumato.schema.choice import chosen_columns
 

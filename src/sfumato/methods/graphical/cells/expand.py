@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods.graphical.cells.fine import cut_column, point_width
 from sfumato.methods.graphical.cells.groups import Grouping
+from sfumato.rows.smooth.fine import cut_column, point_width
 from sfumato.rows.values import Masked, Values, draw_values
 from sfumato.schema.column import Column
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import TableError
-from sfumato.methods.graphical.cells.fine import cut_column
 from sfumato.methods.graphical.cells.groups import Grouping, coarse, ungrouped
 from sfumato.methods.graphical.tree.junction import Clique
+from sfumato.rows.smooth.fine import cut_column
 from sfumato.schema import Schema
 from sfumato.table.counting import CHANGED, count_occupied
 from sfumato.table.encode import ColumnEncoder

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.methods.graphical.mixture.targets import Array, Layout, Targets
+from sfumato.methods.graphical.mixture.layout import Layout, with_views, without_views
+from sfumato.methods.graphical.mixture.targets import Array, Targets
 from sfumato.methods.graphical.tree.junction import Clique
 
 FIRST_DECAY, SECOND_DECAY = 0.9, 0.99
@@ -31,6 +32,9 @@ class Objective:
     """The numbers of one fit in float32, as plain arrays that either library reads."""
 
     layout: Layout
+    """The levels of columns."""
+    seen: Layout
+    """The same, and those of the coarser views of columns that tables have."""
     arrays: dict[str, Any]
     wide: tuple[Clique, ...]
 
@@ -41,6 +45,7 @@ class Objective:
         numbers: dict[str, Any] = {
             "members": targets.layout.members,
             "owners": targets.layout.owners,
+            "sums": targets.views.sums,
             "log_reference": np.log(targets.reference)[:, None],
             "penalty": np.asarray(penalty * scale),
             "single": targets.single.target[:, None],
@@ -51,7 +56,7 @@ class Objective:
         for number, block in enumerate(targets.wide.values()):
             numbers[f"wide_{number}"], numbers[f"weight_{number}"] = block.target, block.weight * scale
         arrays = {name: array if name == "owners" else array.astype(np.float32) for name, array in numbers.items()}
-        return cls(targets.layout, arrays, tuple(targets.wide))
+        return cls(targets.layout, targets.views.seen, arrays, tuple(targets.wide))
 
 
 def shares(xp: Any, goal: Objective, arrays: dict[str, Any], logits: Any) -> tuple[Any, Any, Any]:
@@ -65,19 +70,21 @@ def shares(xp: Any, goal: Objective, arrays: dict[str, Any], logits: Any) -> tup
 def value_and_gradient(xp: Any, goal: Objective, arrays: dict[str, Any], logits: Any) -> tuple[Any, Any, Any]:
     """Return the penalised error, its part without the penalty, and the gradient by the logits."""
     levels, weights, logs = shares(xp, goal, arrays, logits)
-    weighted = levels * weights
-    pair_error = weighted @ levels.T - arrays["pairs"]
+    seen = with_views(xp, levels, arrays["sums"])
+    weighted = seen * weights
+    pair_error = weighted @ seen.T - arrays["pairs"]
     pair_force = arrays["pairs_weight"] * pair_error
     single_error = weighted.sum(1, keepdims=True) - arrays["single"]
     single_force = arrays["single_weight"] * single_error
     error = 0.25 * (pair_force * pair_error).sum() + 0.5 * (single_force * single_error).sum()
     # By a component's shares the error changes as its weight times ``push``; by its weight as the sums of ``pull``.
-    product = pair_force @ levels
+    product = pair_force @ seen
     push, pull = product + single_force, 0.5 * product + single_force
-    error, push, pull = _with_wide(xp, goal, arrays, levels, weights, (error, push, pull))
+    error, push, pull = _with_wide(xp, goal, arrays, seen, weights, (error, push, pull))
+    push, pull = without_views(push, arrays["sums"]), (seen * pull).sum(0)
     ratio = arrays["penalty"] * (logs - arrays["log_reference"])
     information = (levels * ratio).sum(0)
-    gradient = _by_logits(xp, arrays, levels, weights, push + ratio, (levels * pull).sum(0) + information)
+    gradient = _by_logits(xp, arrays, levels, weights, push + ratio, pull + information)
     return error + weights @ information, error, gradient
 
 
@@ -91,27 +98,44 @@ def _by_logits(xp: Any, arrays: dict[str, Any], levels: Any, weights: Any, push:
 
 
 def _with_wide(
-    xp: Any, goal: Objective, arrays: dict[str, Any], levels: Any, weights: Any, found: tuple[Any, Any, Any]
+    xp: Any, goal: Objective, arrays: dict[str, Any], seen: Any, weights: Any, found: tuple[Any, Any, Any]
 ) -> tuple[Any, Any, Any]:
     """Add the tables of three columns or more, one by one."""
     error, push, pull = found
-    for number, clique in enumerate(goal.wide):
-        parts = [levels[goal.layout.block(column)] for column in clique]
-        shape = goal.layout.shape(clique)
+    pushed, pulled = _Blocks(goal.seen, push), _Blocks(goal.seen, pull)
+    for number, places in enumerate(goal.wide):
+        parts = [seen[goal.seen.block(place)] for place in places]
+        shape = goal.seen.shape(places)
         fitted = (products(parts[:-1]) * weights) @ parts[-1].T
         difference = fitted.reshape(shape) - arrays[f"wide_{number}"]
         force = arrays[f"weight_{number}"] * difference
         error = error + 0.5 * (force * difference).sum()
-        for axis, column in enumerate(clique):
+        for axis, place in enumerate(places):
             others = parts[:axis] + parts[axis + 1 :]
             share = xp.moveaxis(force, axis, 0).reshape(shape[axis], -1) @ products(others)
-            push = _added(xp, push, goal.layout.block(column), share)
-            pull = _added(xp, pull, goal.layout.block(column), share / len(clique))
-    return error, push, pull
+            pushed.add(place, share)
+            pulled.add(place, share / len(places))
+    return error, pushed.whole(xp), pulled.whole(xp)
 
 
-def _added(xp: Any, whole: Any, block: slice, part: Any) -> Any:
-    return xp.concatenate([whole[: block.start], whole[block] + part, whole[block.stop :]])
+class _Blocks:
+    """Numbers by levels, cut into the blocks that tables add to: joined once, however many tables there are."""
+
+    def __init__(self, layout: Layout, whole: Any) -> None:
+        self._layout, self._start = layout, whole
+        self._parts: dict[int, Any] = {}
+
+    def add(self, place: int, part: Any) -> None:
+        known = self._parts.get(place)
+        self._parts[place] = (self._start[self._layout.block(place)] if known is None else known) + part
+
+    def whole(self, xp: Any) -> Any:
+        if not self._parts:
+            return self._start
+        blocks = [self._parts.get(place) for place in range(len(self._layout.sizes))]
+        return xp.concatenate(
+            [self._start[self._layout.block(place)] if part is None else part for place, part in enumerate(blocks)]
+        )
 
 
 def products(parts: list[Any]) -> Any:
@@ -124,12 +148,13 @@ def products(parts: list[Any]) -> Any:
 
 def half_squares(targets: Targets, levels: Array, weights: Array) -> float:
     """Return half the sum of squared errors of a mixture in units of the noise of any targets, in float64."""
-    levels, weights = levels.astype(np.float64), weights.astype(np.float64)
-    weighted = levels * weights
-    pairs = targets.pairs.weight * (weighted @ levels.T - targets.pairs.target) ** 2
+    weights = weights.astype(np.float64)
+    seen = with_views(np, levels.astype(np.float64), targets.views.sums)
+    weighted = seen * weights
+    pairs = targets.pairs.weight * (weighted @ seen.T - targets.pairs.target) ** 2
     found = 0.25 * pairs.sum() + 0.5 * (targets.single.weight * (weighted.sum(1) - targets.single.target) ** 2).sum()
-    for clique, block in targets.wide.items():
-        parts = [levels[targets.layout.block(column)] for column in clique]
+    for places, block in targets.wide.items():
+        parts = [seen[targets.views.seen.block(place)] for place in places]
         cells = (products(parts[:-1]) * weights) @ parts[-1].T
         found += 0.5 * (block.weight * (cells.reshape(block.target.shape) - block.target) ** 2).sum()
     return float(found)

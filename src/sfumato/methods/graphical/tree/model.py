@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
 from sfumato.methods.graphical.tree.axis_order import AxisOrder
+from sfumato.methods.graphical.tree.coarse import Coarse
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.methods.graphical.tree.queries import Queries
 from sfumato.methods.graphical.tree.schedule import Schedule, schedule
@@ -40,6 +41,8 @@ class NoisyTable:
     counts: Table = field(repr=False)
     sigma: float
     """Standard deviation of the noise of each cell."""
+    coarse: Coarse = field(default=None, repr=False)
+    """For each axis the coarse group of each of the model's groups, or None: the counts have the coarse shape."""
 
 
 @dataclass(frozen=True)

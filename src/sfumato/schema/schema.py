@@ -155,6 +155,11 @@ class Schema:
         """Columns that a release may carry: all but identifiers and the person column."""
         return tuple(c.name for c in self.columns if c.role != "identifier" and c.name != self.person)
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Columns that readers will predict from the others: those with the role ``target``, none, one or several."""
+        return self.with_role("target")
+
     def with_role(self, role: str) -> tuple[str, ...]:
         """Return the names of the columns that play a role."""
         return tuple(column.name for column in self.columns if column.role == role)
@@ -254,7 +259,11 @@ def person_problems(person: Any, columns: Mapping[str, Column | None]) -> list[s
     column = columns[person]
     # Rows without a person would share one allowance, and one more such row could displace another's.
     shared = f"column {person}: the person column cannot be missing, or people share a bound"
-    return _unless(column is None or not column.missing, shared)
+    hidden = f"column {person}: the person column is never released, so it cannot be a target"
+    return [
+        *_unless(column is None or not column.missing, shared),
+        *_unless(column is None or column.role != "target", hidden),
+    ]
 
 
 def rule_problems(rules: Sequence[Rule], columns: Mapping[str, Column | None]) -> list[str]:

@@ -16,6 +16,7 @@ from sfumato.errors import DraftSchemaError, RuleError, SchemaError
 from sfumato.registry import OFFERED, found
 from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_positive, is_text
+from sfumato.schema.determines import doubled
 from sfumato.schema.rules import Rule
 
 Adjacency = Literal["add-remove", "replace"]
@@ -64,6 +65,7 @@ class Schema:
         if problems:
             headline = f"the facts about table {self.name!r} do not go together: {len(problems)} of them"
             raise SchemaError(headline, problems, "correct them; docs/schema.md lists every fact")
+        object.__setattr__(self, "rules", tuple(rule.settled(self._by_name) for rule in self.rules))
 
     def _shape_problems(self) -> list[str]:
         """Return what is not even a list of the right things."""
@@ -273,8 +275,8 @@ def rule_problems(rules: Sequence[Rule], columns: Mapping[str, Column | None]) -
         try:
             rule.require_meaning(columns)
         except RuleError as error:
-            problems.append(error.headline)
-    return problems
+            problems += [f"{error.headline}: {problem}" for problem in error.problems] or [error.headline]
+    return problems or doubled((rule.dependence, rule.map) for rule in rules)
 
 
 def _unless(holds: bool, problem: str) -> list[str]:

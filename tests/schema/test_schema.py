@@ -351,3 +351,21 @@ def test_a_draft_is_written_for_its_owner_alone(tmp_path):
     path.chmod(0o644)
     Schema("t", (A,), is_draft=True).save(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_targets_are_read_written_and_released_with_the_others():
+    text = '[table]\nname = "t"\n' + "".join(
+        f'[columns.{name}]\nkind = "boolean"\n{role}'
+        for name, role in [("x", ""), *[(n, 'role = "target"\n') for n in "yz"]]
+    )
+    schema = Schema.parse(text)
+    assert schema.targets == ("y", "z")
+    assert Schema.parse(schema.to_toml()).targets == schema.targets
+    assert set(schema.targets) <= set(schema.releasable)
+
+
+def test_a_target_that_is_never_released_is_refused():
+    text = '[table]\nname = "t"\nperson = "a"\n[columns.a]\nkind = "boolean"\nrole = "target"\n'
+    with pytest.raises(SchemaError) as caught:
+        Schema.parse(text)
+    assert list(caught.value.problems) == ["column a: the person column is never released, so it cannot be a target"]

@@ -74,8 +74,11 @@ def check(data: Data, schema: SchemaPath, delimiter: Delimiter = None, json: AsJ
     with voice.counting("checking") as progress:
         table = read(data, facts, delimiter, progress)
         table.require_valid()
+        contradicted = [str(violation) for violation in table.contradictions]
     voice.say(f"table {facts.name!r} fits its schema: {len(facts.columns)} columns, {len(facts.rules)} rules")
-    voice.document({"table": facts.name, "valid": True, "violations": []})
+    for violation in contradicted:
+        voice.say(f"  {violation}; rows of a release will not contradict it", style="yellow")
+    voice.document({"table": facts.name, "valid": True, "violations": contradicted})
 
 
 @schema_app.command()

@@ -2,7 +2,8 @@
 
 Rows that break a rule are drawn again as long as that helps: among rows drawn alike, those that keep the rules have the
 right law. What is still broken then is mended by construction (:mod:`sfumato.rows.rules.repair`), for an equation
-between columns may hold in no drawn row at all.
+between columns may hold in no drawn row at all. A column that another determines is not drawn again but follows it
+(:mod:`sfumato.rows.rules.dependence`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.rows.rules.clauses import keeps_rules
+from sfumato.rows.rules.dependence import bound_by_rows, follow
 from sfumato.rows.rules.repair import MOST_JUDGED, Repaired, notes_on_rules, repair
 from sfumato.rows.values import Codes, Places, Values, draw_values, overwrite, rows_at
 from sfumato.schema import Schema
@@ -43,6 +45,8 @@ class Sampled:
     left_out: int | None = None
     """Rows without a place in the table, where fixed columns forbid to mend or replace them."""
     notes: tuple[str, ...] = ()
+    bound: Schema | None = None
+    """The schema with a map for every dependence between the columns: other tables of the release follow it, too."""
 
     @property
     def statistics(self) -> dict[str, Any]:
@@ -86,15 +90,23 @@ def sample_values(schema: Schema, draw: DrawValues, rows: int, generator: np.ran
     A row that cannot be mended takes the bound columns of one that keeps the rules: a synthetic one or, where there is
     none, one from public facts; the plan has made sure beforehand that such rows exist.
     """
-    values = draw(rows)
-    bad = np.flatnonzero(~keeps_rules(schema, values))
+    first = draw(rows)
+    bound = bound_by_rows(schema, first)
+    values, told = follow(bound, first)
+    bad = np.flatnonzero(~keeps_rules(bound, values))
     if not len(bad):
-        return Sampled(values, 0, no_repairs(schema, values), 0)
+        return Sampled(values, 0, no_repairs(schema, values) | told, 0, bound=bound)
     drawn = rows_at(values, np.arange(min(rows, MOST_JUDGED)))
-    left = _drawn_again(schema, draw, values, bad)
-    made = repair(schema, values, generator) if len(left) else Repaired(values, no_repairs(schema, values), 0)
+    left = _drawn_again(bound, lambda count: follow(bound, draw(count))[0], values, bad)
+    made = repair(bound, values, generator) if len(left) else Repaired(values, no_repairs(schema, values), 0)
     notes = notes_on_rules(schema, drawn, made.values, made.replaced)
-    return Sampled(made.values, len(bad), made.repaired, made.replaced, notes=notes)
+    repaired = with_followed(made.repaired, told)
+    return Sampled(made.values, len(bad), repaired, made.replaced, notes=notes, bound=bound)
+
+
+def with_followed(repaired: Mapping[str, int], told: Mapping[str, int]) -> dict[str, int]:
+    """Return how many rows were mended for each rule: those that broke it, and those that were told what it says."""
+    return {check: count + told.get(check, 0) for check, count in repaired.items()}
 
 
 def _drawn_again(schema: Schema, draw: DrawValues, values: Values, bad: Places) -> Places:

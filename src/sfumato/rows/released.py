@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.rows.draw import REDRAWS, Sampled, no_repairs
+from sfumato.rows.draw import REDRAWS, Sampled, no_repairs, with_followed
 from sfumato.rows.rules.clauses import keeps_rules
+from sfumato.rows.rules.dependence import bound_by_rows, follow
 from sfumato.rows.rules.repair import MOST_JUDGED, Repaired, notes_on_rules, repair
 from sfumato.rows.values import Masked, Places, Values, levels_of, overwrite, rows_at, rows_table
 from sfumato.schema import Schema
@@ -32,14 +33,26 @@ def as_they_are(names: Sequence[str]) -> tuple[str, ...]:
     return (f"{', '.join(names)}: released as they are",) if names else ()
 
 
+def shuffled_copies(
+    schema: Schema, copies: Sequence[Mapping[str, NDArray[Any]]], generator: np.random.Generator
+) -> list[tuple[pa.Table, int]]:
+    """Return several tables of one release as :func:`shuffled_rows_of` does; what depends does so alike in all."""
+    first = {name: released_values(schema[name], found) for name, found in copies[0].items()}
+    bound = bound_by_rows(schema, first)
+    return [shuffled_rows_of(bound, copy, generator) for copy in copies]
+
+
 def shuffled_rows_of(
     schema: Schema,
     values: Mapping[str, NDArray[Any]],
     generator: np.random.Generator,
 ) -> tuple[pa.Table, int]:
-    """Return whole columns as a table in random order, without the rows that break a rule, and how many those were."""
+    """Return whole columns as a table in random order, without the rows that break a rule, and how many those were.
+
+    A dependence without a public map is broken by the rows that differ from what most say.
+    """
     released = {name: released_values(schema[name], found) for name, found in values.items()}
-    kept = keeps_rules(schema, released)
+    kept = keeps_rules(bound_by_rows(schema, released), released)
     table = rows_table(schema, rows_at(released, np.flatnonzero(kept)))
     return table.take(generator.permutation(table.num_rows)), int((~kept).sum())
 
@@ -55,15 +68,18 @@ def redrawn_in_place(
 
     ``make`` returns the rows at given places of predictors that stay as they are, with fresh targets.
     """
-    values = make(np.arange(rows))
+    first = make(np.arange(rows))
+    bound = bound_by_rows(schema, first)
+    values, told = follow(bound, first, fixed)
     drawn = rows_at(values, np.arange(min(rows, MOST_JUDGED)))
-    bad = np.flatnonzero(~keeps_rules(schema, values))
-    left = _drawn_again_in_place(schema, make, values, bad)
-    made = repair(schema, values, generator, fixed) if len(left) else Repaired(values, no_repairs(schema, values), 0)
+    bad = np.flatnonzero(~keeps_rules(bound, values))
+    left = _drawn_again_in_place(bound, lambda places: follow(bound, make(places), fixed)[0], values, bad)
+    made = repair(bound, values, generator, fixed) if len(left) else Repaired(values, no_repairs(schema, values), 0)
     kept = np.setdiff1d(np.arange(rows), sorted(made.broken))
     notes = notes_on_rules(schema, drawn, rows_at(made.values, kept), 0) if len(bad) else ()
     order = generator.permutation(kept)
-    return Sampled(rows_at(made.values, order), len(bad), made.repaired, 0, len(made.broken), notes)
+    repaired = with_followed(made.repaired, told)
+    return Sampled(rows_at(made.values, order), len(bad), repaired, 0, len(made.broken), notes, bound)
 
 
 def _drawn_again_in_place(schema: Schema, make: Callable[[Places], Values], values: Values, bad: Places) -> Places:

@@ -154,7 +154,7 @@ class _Check:
         raw = self.listed(key, f"{key} needs a list")
         if raw is None:
             return None
-        read = tuple(_as_kind(_plain(value), kind) for value in raw)
+        read = tuple(as_kind(_plain(value), kind) for value in raw)
         return read if self.need(None not in read, f"{key} {shown(raw)} must be {WANTED[kind]}") else None
 
     def bounds(self, kind: str, bounds: tuple[Any, ...]) -> bool:
@@ -177,7 +177,8 @@ class _Check:
         self.need(bounds[0] <= min(edges) and max(edges) <= bounds[1], "edges must lie within the bounds")
 
 
-def _as_kind(value: Any, kind: str) -> Any:
+def as_kind(value: Any, kind: str) -> Any:
+    """Return a value of an ordered column in its own type, or None where it is none."""
     if kind == "date":
         return _as_date(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):

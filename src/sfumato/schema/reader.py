@@ -104,8 +104,8 @@ class _Reader:
         if not isinstance(body.get("check"), str):
             self.problems.append('[[rules]]: each rule needs check = "..."')
             return None
-        self.unknown_keys(f"rule {body['check']!r}", body, ("check",))
-        return Rule(body["check"])
+        self.unknown_keys(f"rule {body['check']!r}", body, ("check", "map"))
+        return Rule(body["check"], body.get("map"))
 
     def column(self, name: str, body: Any) -> Column | None:
         if not isinstance(body, Mapping):

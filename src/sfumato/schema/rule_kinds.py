@@ -9,6 +9,7 @@ from typing import Any
 
 from sfumato.errors import RuleError
 from sfumato.schema.column import Column
+from sfumato.schema.determines import Lookup
 
 LARGEST_LITERAL = 2**53
 """Whole numbers beyond this are not exact where they are compared as floats."""
@@ -73,6 +74,9 @@ class KindAlgebra:
         return "truth"
 
     def is_missing(self, operand: str) -> str:
+        return "truth"
+
+    def determined(self, lookup: Lookup) -> str:
         return "truth"
 
 

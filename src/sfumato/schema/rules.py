@@ -2,23 +2,35 @@
 
 ``start <= end``, ``age < 15 implies missing(income)``, ``tenure == "own" and rooms > 1 or size in [1, 2]``,
 ``col("hours worked") + travel <= 168``. As in SQL, a comparison with a missing value is neither true nor false,
-and a rule is broken only where it is false.
+and a rule is broken only where it is false. ``score determines text`` says that a column is a function of another
+(:mod:`sfumato.schema.determines`).
 """
 
 from __future__ import annotations
 
 import ast
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import RuleError
-from sfumato.schema.column import Column, day_number
+from sfumato.schema.algebras import Algebra, ArrayAlgebra, EngineAlgebra, joined
+from sfumato.schema.column import Column
+from sfumato.schema.determines import (
+    WORD,
+    Dependence,
+    Lookup,
+    column_name,
+    dependence_of,
+    kept_pairs,
+    lookup_of,
+    read_map,
+)
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -33,31 +45,41 @@ DEEPEST = 50
 """Levels of nesting in a rule: more cannot be turned into a query, and nobody can read them."""
 LONGEST = 200_000
 """Characters of a rule."""
-HELP = 'write for example: start <= end, age < 15 implies missing(income), size in [1, 2], col("a b") > 0'
-
-
-class Algebra(Protocol):
-    """What a host of values must offer so that a rule can be evaluated on it."""
-
-    def column(self, name: str) -> Any: ...
-    def literal(self, value: Any) -> Any: ...
-    def compare(self, operator: str, left: Any, right: Any) -> Any: ...
-    def arithmetic(self, operator: str, left: Any, right: Any) -> Any: ...
-    def conjunction(self, left: Any, right: Any) -> Any: ...
-    def disjunction(self, left: Any, right: Any) -> Any: ...
-    def negation(self, operand: Any) -> Any: ...
-    def is_missing(self, operand: Any) -> Any: ...
+HELP = (
+    'write for example: start <= end, age < 15 implies missing(income), size in [1, 2], col("a b") > 0, '
+    "score determines text"
+)
 
 
 @dataclass(frozen=True)
 class Rule:
     """One rule between columns, kept as the text that the custodian wrote.
 
+    A dependence may have its map: a schema keeps it with keys and values of the columns' own types.
+
     >>> Rule("age < 15 implies missing(income)").columns
     ('age', 'income')
+    >>> Rule("age determines school", map={"0..5": False, "6..15": True, "16..110": False}).dependence
+    Dependence(source='age', target='school')
     """
 
     check: str
+    map: Any = None
+    """For a dependence: what the second column is for each value of the first. None: the map is not public."""
+
+    def __post_init__(self) -> None:
+        if self.map is not None:
+            object.__setattr__(self, "map", kept_pairs(self.map))
+
+    @cached_property
+    def dependence(self) -> Dependence | None:
+        """The columns of ``a determines b``; None for other rules."""
+        return dependence_of(self.check) if isinstance(self.check, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
+
+    @property
+    def lacks_map(self) -> bool:
+        """Whether the rule is a dependence whose map is not public: it says nothing about a single row."""
+        return self.dependence is not None and self.map is None
 
     @cached_property
     def tree(self) -> ast.expr:
@@ -80,19 +102,22 @@ class Rule:
         except (RecursionError, MemoryError) as error:
             raise self._error(TOO_DEEP) from error
         except (SyntaxError, ValueError) as error:
-            raise self._error("it cannot be read") from error
+            one = "'determines' stands between two columns"
+            raise self._error(one if WORD in self.check else "it cannot be read") from error
         if _is_deep(tree):
             raise self._error(TOO_DEEP)
         return tree
 
-    def _error(self, reason: str) -> RuleError:
+    def _error(self, reason: str, problems: Sequence[str] = ()) -> RuleError:
         shown = repr(self.check)
         shown = shown if len(shown) <= 120 else f"{shown[:116]}...{shown[-1]}"
-        return RuleError(f"rule {shown}: {reason}", next_step=HELP)
+        return RuleError(f"rule {shown}: {reason}", problems, next_step=HELP)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that the rule reads, in order of first appearance."""
+        if self.dependence is not None:
+            return tuple(dict.fromkeys(self.dependence))
         seen: dict[str, None] = {}
         self.evaluate(_NameCollector(seen))
         return tuple(seen)
@@ -104,6 +129,11 @@ class Rule:
         """
         from sfumato.schema.rule_kinds import KindAlgebra
 
+        if self.dependence is not None:
+            self._require_dependence(columns)
+            return
+        if self.map is not None:
+            raise self._error("only 'a determines b' has a map")
         kinds = KindAlgebra(columns, self._error)
         known = {name: column for name, column in columns.items() if column is not None}
         self.evaluate(kinds, known)
@@ -112,9 +142,37 @@ class Rule:
         if not kinds.seen:
             raise self._error("it speaks of no column")
 
+    def _require_dependence(self, columns: Mapping[str, Column | None]) -> None:
+        absent = [name for name in self.columns if name not in columns]
+        if absent:
+            raise self._error(f"unknown column {', '.join(absent)}")
+        if len(self.columns) == 1:
+            raise self._error("every column determines itself")
+        source, target = (columns[name] for name in self.columns)
+        if self.map is None or source is None or target is None:
+            return
+        _, problems = read_map(self.map, source, target)
+        if problems:
+            raise self._error("its map does not fit the columns", problems)
+
+    def settled(self, columns: Mapping[str, Column]) -> Rule:
+        """Return the rule as a schema keeps it: a map with keys and values of the columns' own types."""
+        if self.dependence is None or self.map is None:
+            return self
+        pairs, _ = read_map(self.map, *(columns[name] for name in self.columns))
+        return Rule(self.check, pairs)
+
     def evaluate(self, algebra: Algebra, columns: Mapping[str, Column] | None = None) -> Any:
         """Return the rule's truth in the given algebra; ``columns`` lets text be read as dates."""
+        if self.dependence is not None:
+            return self._evaluate_dependence(algebra, columns or {})
         return _Walk(algebra, columns or {}, self._error).truth(self.tree)
+
+    def _evaluate_dependence(self, algebra: Algebra, columns: Mapping[str, Column]) -> Any:
+        if self.map is not None:
+            return algebra.determined(lookup_of(self.map, *(columns[name] for name in self.columns)))
+        absent = algebra.is_missing(algebra.column(self.columns[0]))
+        return algebra.disjunction(absent, algebra.negation(absent))  # true of every row
 
     def keeps(
         self,
@@ -141,15 +199,6 @@ def _is_deep(tree: ast.AST) -> bool:
     return bool(level)
 
 
-def _joined(join: Callable[[Any, Any], Any], terms: Iterable[Any]) -> Any:
-    """Join terms pairwise, as a balanced tree: thousands of them must not nest thousands deep."""
-    level = list(terms)
-    while len(level) > 1:
-        pairs = [join(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
-        level = [*pairs, *level[len(pairs) * 2 :]]
-    return level[0]
-
-
 @dataclass(frozen=True)
 class _Walk:
     algebra: Algebra
@@ -160,7 +209,7 @@ class _Walk:
         match node:
             case ast.BoolOp(op=op, values=values):
                 join = self.algebra.conjunction if isinstance(op, ast.And) else self.algebra.disjunction
-                return _joined(join, (self.truth(value) for value in values))
+                return joined(join, (self.truth(value) for value in values))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.algebra.negation(self.truth(operand))
             case ast.Compare(left=left, ops=ops, comparators=comparators):
@@ -176,7 +225,7 @@ class _Walk:
         chain = [left, *rights]
         date = any(self.is_date(node) for node in chain)
         terms = [self.link(a, op, b, date) for a, op, b in zip(chain, ops, rights, strict=False)]
-        return _joined(self.algebra.conjunction, terms)
+        return joined(self.algebra.conjunction, terms)
 
     def link(self, left: ast.expr, op: ast.cmpop, right: ast.expr, date: bool) -> Any:
         if isinstance(op, ast.In | ast.NotIn):
@@ -184,18 +233,18 @@ class _Walk:
                 raise self.error("'in' needs a list of values")
             value = self.value(left, date)
             options = (self.algebra.compare("==", value, self.value(item, date)) for item in right.elts)
-            found = _joined(self.algebra.disjunction, options)
+            found = joined(self.algebra.disjunction, options)
             return self.algebra.negation(found) if isinstance(op, ast.NotIn) else found
         if type(op) not in COMPARISONS:
             raise self.error("only < <= > >= == != and in compare values")
         return self.algebra.compare(COMPARISONS[type(op)], self.value(left, date), self.value(right, date))
 
     def is_date(self, node: ast.expr) -> bool:
-        name = _column_name(node)
+        name = column_name(node)
         return name is not None and name in self.columns and self.columns[name].kind == "date"
 
     def value(self, node: ast.expr, date: bool) -> Any:
-        name = _column_name(node)
+        name = column_name(node)
         if name is not None:
             return self.algebra.column(name)
         match node:
@@ -218,16 +267,6 @@ class _Walk:
             raise self.error(f"{text!r} is not a date of the form 2024-12-31") from error
 
 
-def _column_name(node: ast.expr) -> str | None:
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Call(func=ast.Name(id="col"), args=[ast.Constant(value=str() as name)], keywords=[]):
-            return name
-        case _:
-            return None
-
-
 @dataclass(frozen=True)
 class _NameCollector:
     """An algebra that computes nothing and remembers the columns."""
@@ -244,93 +283,4 @@ class _NameCollector:
     def disjunction(self, left: Any, right: Any) -> None: ...
     def negation(self, operand: Any) -> None: ...
     def is_missing(self, operand: Any) -> None: ...
-
-
-APPLY: dict[str, Callable[[Any, Any], Any]] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-}
-
-
-@dataclass(frozen=True)
-class ArrayAlgebra:
-    """Rules on NumPy columns given as (values, missing mask); dates are day numbers."""
-
-    values: Mapping[str, tuple[NDArray[Any], NDArray[np.bool_]]]
-
-    def column(self, name: str) -> Any:
-        values, missing = self.values[name]
-        return values, ~missing
-
-    def literal(self, value: Any) -> Any:
-        return np.array(day_number(value) if isinstance(value, dt.date) else value), np.array(True)
-
-    def compare(self, operator: str, left: Any, right: Any) -> Any:
-        known = left[1] & right[1]
-        return np.asarray(APPLY[operator](left[0], right[0]), dtype=bool) & known, known
-
-    def arithmetic(self, operator: str, left: Any, right: Any) -> Any:
-        return APPLY[operator](left[0], right[0]), left[1] & right[1]
-
-    def conjunction(self, left: Any, right: Any) -> Any:
-        truth = left[0] & right[0]
-        false = (left[1] & ~left[0]) | (right[1] & ~right[0])
-        return truth, truth | false
-
-    def disjunction(self, left: Any, right: Any) -> Any:
-        return self.negation(self.conjunction(self.negation(left), self.negation(right)))
-
-    def negation(self, operand: Any) -> Any:
-        return operand[1] & ~operand[0], operand[1]
-
-    def is_missing(self, operand: Any) -> Any:
-        return ~operand[1], np.ones_like(operand[1])
-
-
-@dataclass(frozen=True)
-class EngineAlgebra:
-    """Rules as engine expressions over a table whose columns have the schema's types."""
-
-    table: Any
-
-    def column(self, name: str) -> Any:
-        return self.table[name]
-
-    def literal(self, value: Any) -> Any:
-        import ibis
-
-        return ibis.literal(value)
-
-    def compare(self, operator: str, left: Any, right: Any) -> Any:
-        if left.type().is_date() != right.type().is_date():
-            left, right = _in_days(left), _in_days(right)
-        return APPLY[operator](left, right)
-
-    def arithmetic(self, operator: str, left: Any, right: Any) -> Any:
-        return APPLY[operator](_in_days(left), _in_days(right))
-
-    def conjunction(self, left: Any, right: Any) -> Any:
-        return left & right
-
-    def disjunction(self, left: Any, right: Any) -> Any:
-        return left | right
-
-    def negation(self, operand: Any) -> Any:
-        return ~operand
-
-    def is_missing(self, operand: Any) -> Any:
-        return operand.isnull()
-
-
-def _in_days(value: Any) -> Any:
-    """Return a date as its day number, as arrays hold it; other values as they are."""
-    import ibis
-
-    return value.delta(ibis.date("1970-01-01"), unit="day") if value.type().is_date() else value
+    def determined(self, lookup: Lookup) -> None: ...

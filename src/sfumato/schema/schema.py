@@ -16,6 +16,7 @@ from sfumato.errors import DraftSchemaError, RuleError, SchemaError
 from sfumato.registry import OFFERED, found
 from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_positive, is_text
+from sfumato.schema.determines import doubled
 from sfumato.schema.rules import Rule
 
 Adjacency = Literal["add-remove", "replace"]
@@ -64,6 +65,7 @@ class Schema:
         if problems:
             headline = f"the facts about table {self.name!r} do not go together: {len(problems)} of them"
             raise SchemaError(headline, problems, "correct them; docs/schema.md lists every fact")
+        object.__setattr__(self, "rules", tuple(rule.settled(self._by_name) for rule in self.rules))
 
     def _shape_problems(self) -> list[str]:
         """Return what is not even a list of the right things."""
@@ -154,6 +156,11 @@ class Schema:
     def releasable(self) -> tuple[str, ...]:
         """Columns that a release may carry: all but identifiers and the person column."""
         return tuple(c.name for c in self.columns if c.role != "identifier" and c.name != self.person)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Columns that readers will predict from the others: those with the role ``target``, none, one or several."""
+        return self.with_role("target")
 
     def with_role(self, role: str) -> tuple[str, ...]:
         """Return the names of the columns that play a role."""
@@ -254,7 +261,11 @@ def person_problems(person: Any, columns: Mapping[str, Column | None]) -> list[s
     column = columns[person]
     # Rows without a person would share one allowance, and one more such row could displace another's.
     shared = f"column {person}: the person column cannot be missing, or people share a bound"
-    return _unless(column is None or not column.missing, shared)
+    hidden = f"column {person}: the person column is never released, so it cannot be a target"
+    return [
+        *_unless(column is None or not column.missing, shared),
+        *_unless(column is None or column.role != "target", hidden),
+    ]
 
 
 def rule_problems(rules: Sequence[Rule], columns: Mapping[str, Column | None]) -> list[str]:
@@ -264,8 +275,8 @@ def rule_problems(rules: Sequence[Rule], columns: Mapping[str, Column | None]) -
         try:
             rule.require_meaning(columns)
         except RuleError as error:
-            problems.append(error.headline)
-    return problems
+            problems += [f"{error.headline}: {problem}" for problem in error.problems] or [error.headline]
+    return problems or doubled((rule.dependence, rule.map) for rule in rules)
 
 
 def _unless(holds: bool, problem: str) -> list[str]:

@@ -10,6 +10,8 @@ from typing import Any, cast
 
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
+from sfumato.schema.determines import MISSING, written_key
+from sfumato.schema.rules import Rule
 
 DRAFT_COMMENTS = ("# DRAFT:", "# income, a rare diagnosis", "# left out:", "# look at:")
 """How the comments begin that a draft carries."""
@@ -44,8 +46,16 @@ def format_schema(schema: Schema) -> str:
     sections = [notes] if notes else []
     sections.append(_section("[table]", _table_facts(schema)))
     sections += [_section(f"[columns.{_key(column.name)}]", _column_facts(column)) for column in schema]
-    sections += [_section("[[rules]]", {"check": rule.check}) for rule in schema.rules]
+    sections += [_rule(rule) for rule in schema.rules]
     return "\n".join(sections)
+
+
+def _rule(rule: Rule) -> str:
+    text = _section("[[rules]]", {"check": rule.check})
+    if rule.map is None:
+        return text
+    pairs = {_key(written_key(key)): MISSING if value is None else value for key, value in rule.map}
+    return text + _section("[rules.map]", pairs)
 
 
 def _section(header: str, facts: Mapping[str, Any]) -> str:

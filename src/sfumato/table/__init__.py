@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import SchemaError, TableError
 from sfumato.schema import Schema
-from sfumato.table.check import Violation, find_violations, require_columns
+from sfumato.table.check import Violation, find_contradictions, find_violations, require_columns
 from sfumato.table.counting import Progress, count_marginals, rehearse_counting
 from sfumato.table.sources import Source, open_source
 
@@ -36,12 +36,20 @@ class Table:
         """Every way in which the rows do not fit the schema, counted in one pass."""
         return find_violations(self.source.engine, self.schema)
 
+    @cached_property
+    def contradictions(self) -> tuple[Violation, ...]:
+        """Every dependence without a map that the rows contradict; a release is made all the same."""
+        return find_contradictions(self.source.engine, self.schema)
+
     def check(self) -> tuple[Violation, ...]:
-        """Return all violations of the schema; empty when the table fits."""
-        return self.violations
+        """Return all violations of the schema, contradicted dependences too; empty when the table fits."""
+        return self.violations + self.contradictions
 
     def require_valid(self) -> None:
-        """Refuse a table that does not fit its schema, listing every violation with its count."""
+        """Refuse a table that does not fit its schema, listing every violation with its count.
+
+        A dependence without a map says nothing about a single row, so no row is refused for it.
+        """
         if not self.violations:
             return
         count = len(self.violations)

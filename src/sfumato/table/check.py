@@ -11,6 +11,7 @@ from typing import Any
 from sfumato.errors import TableError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
+from sfumato.schema.rules import Rule
 from sfumato.table.counting import all_inside
 from sfumato.table.engine import Engine
 from sfumato.table.parquet import ParquetEngine
@@ -110,6 +111,36 @@ def _count(engine: Engine, schema: Schema, columns: Sequence[Column]) -> Counter
         measures[f"rule_{index}"] = rule.breaks(values, by_name).sum()
     row = engine.aggregate(raw.aggregate(**measures)).to_pylist()[0]
     return Counter({key: int(value or 0) for key, value in row.items()})
+
+
+def find_contradictions(engine: Engine, schema: Schema) -> tuple[Violation, ...]:
+    """Return the dependences without a map that the rows contradict, each with the fewest rows that would have to change.
+
+    These are counts of private rows, and no reason to refuse a release: its rows find a map of their own.
+    """
+    open_rules = [rule for rule in schema.rules if rule.lacks_map]
+    counts = {rule: _contradicting(engine, schema, *rule.columns) for rule in open_rules}
+    return tuple(
+        Violation("rule", f"{rule.check!r} is contradicted by {_times(rows, 'row')}: {_several(rule, values)}", rows)
+        for rule, (rows, values) in counts.items()
+        if rows
+    )
+
+
+def _several(rule: Rule, values: int) -> str:
+    source, target = rule.columns
+    return f"{_times(values, 'value')} of {source} {'has' if values == 1 else 'have'} more than one {target}"
+
+
+def _contradicting(engine: Engine, schema: Schema, source: str, target: str) -> tuple[int, int]:
+    """Return the rows outside the commonest target of their source, and the sources that have several; counted there."""
+    raw = engine.table
+    both = raw.select(a=typed(raw[source], schema[source]), b=typed(raw[target], schema[target]))
+    pairs = both.group_by("a", "b").aggregate(times=both.count())
+    sources = pairs.group_by("a").aggregate(rows=pairs.times.sum(), most=pairs.times.max())
+    over = (sources.rows - sources.most).sum()
+    found = engine.aggregate(sources.aggregate(rows=over, values=(sources.rows > sources.most).sum())).to_pylist()[0]
+    return int(found["rows"] or 0), int(found["values"] or 0)
 
 
 def _person_violations(schema: Schema, counts: Mapping[str, int]) -> list[Violation]:

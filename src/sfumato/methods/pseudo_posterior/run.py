@@ -32,6 +32,7 @@ from sfumato.rows.draw import Sampled, rule_notes, rule_statistics, sample_value
 from sfumato.rows.released import redrawn_in_place, released_values
 from sfumato.rows.tree import TreeModel, fit_noisy, noisy_total
 from sfumato.rows.values import Values, draw_values, rows_table
+from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.rows import row_values
 
@@ -54,10 +55,11 @@ class RegressionRun:
         drawn: list[Sampled] = []
         for i, draw in enumerate(self._draws(values, plan, randomness), 1):
             key = (f"synthetic-{i}",) if self.public.copies > 1 else ("synthetic",)
+            schema = (drawn[0].bound if drawn else None) or self.public.schema
             if self.public.public_predictors:
-                drawn.append(self._with_public(draw, values, randomness.generator))
+                drawn.append(self._with_public(schema, draw, values, randomness.generator))
             else:
-                drawn.append(self._synthetic(draw, tree, count, randomness.generator))
+                drawn.append(self._synthetic(schema, draw, tree, count, randomness.generator))
             tables[key] = rows_table(self.public.schema, drawn[-1].values)
         said = {
             "way": self.public.chosen(plan.rows),
@@ -97,6 +99,7 @@ class RegressionRun:
 
     def _synthetic(
         self,
+        schema: Schema,
         draw: RegressionDraw,
         tree: TreeModel | None,
         count: int,
@@ -109,10 +112,11 @@ class RegressionRun:
             given = () if tree is None else self.public.model.given
             return self._completed(draw, _predictor_values(given, codes, generator), wanted, generator)
 
-        return sample_values(self.public.schema, make, count, generator)
+        return sample_values(schema, make, count, generator)
 
     def _with_public(
         self,
+        schema: Schema,
         draw: RegressionDraw,
         known: dict[str, NDArray[Any]],
         generator: np.random.Generator,
@@ -124,7 +128,7 @@ class RegressionRun:
             return self._completed(draw, given, len(places), generator)
 
         rows = len(known[self.public.model.column.name])
-        return redrawn_in_place(self.public.schema, make, rows, generator, self.public.kept_names)
+        return redrawn_in_place(schema, make, rows, generator, self.public.kept_names)
 
     def _completed(
         self, draw: RegressionDraw, given: dict[str, NDArray[Any]], rows: int, generator: np.random.Generator

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from sfumato.rows.rules.clauses import Bundle
 from sfumato.rows.values import Values, bins_of, codes_of, decimals, draw_values, length, rows_at
+from sfumato.schema.algebras import ArrayAlgebra
 from sfumato.schema.column import Column
-from sfumato.schema.rules import ArrayAlgebra
+from sfumato.schema.determines import Lookup
 
 POOL = 4096
 MISSING_COST = 4.0
@@ -27,6 +28,8 @@ UNSEEN_WEIGHT = 0.01
 ALIKE = 8
 """Values of the same bin, from other rows, that a value may become: the shape inside the bin stays as it was."""
 ALIKE_WEIGHT = 1e9
+MOST_TURNS = 64
+"""Turns of a map that are offered to a row; one that needs another takes values of a row that keeps the rules."""
 
 
 class Options(NamedTuple):
@@ -183,6 +186,16 @@ class _Differences(ArrayAlgebra):
     def compare(self, operator: str, left: Any, right: Any) -> Any:
         if left[0].dtype.kind in "biuf" and right[0].dtype.kind in "biuf":
             self.found.append(left[0].astype(float) - right[0].astype(float))
+        return np.array(True), np.array(True)
+
+    def determined(self, lookup: Lookup) -> Any:
+        """Offer what the map asks of an ordered target, and the turns of the map for an ordered source."""
+        source, target = self.values[lookup.source.name], self.values[lookup.target.name]
+        if lookup.target.is_ordered:
+            self.found.append(target[0].astype(float) - lookup.of(*source)[0])
+        if lookup.source.is_ordered:
+            turns = lookup.starts[:: len(lookup.starts) // MOST_TURNS + 1]
+            self.found.extend(source[0].astype(float) - turn for turn in turns)
         return np.array(True), np.array(True)
 
 

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Flags
 from sfumato.rows.rules.clauses import clauses_of
+from sfumato.schema.algebras import APPLY
 from sfumato.schema.column import Column, day_number
-from sfumato.schema.rules import APPLY, Rule
+from sfumato.schema.determines import Lookup
+from sfumato.schema.rules import Rule
 
 FINE_CELLS = 1 << 22
 """Rules are evaluated on the cells of the public domain up to this many."""
@@ -110,6 +112,33 @@ class _CellAlgebra:
 
     def is_missing(self, operand: Cells) -> Possible:
         return Possible(operand.absent, operand.present, np.zeros_like(operand.present))
+
+    def determined(self, lookup: Lookup) -> Possible:
+        source, target = self.cells[lookup.source.name], self.cells[lookup.target.name]
+        true = _mapped(lookup, source, target)
+        return Possible(true, np.ones_like(true), np.zeros_like(true))
+
+
+def _mapped(lookup: Lookup, source: Cells, target: Cells) -> Flags:
+    """Return which cells hold a pair that a map allows, exactly: a cell may cover several places of the map."""
+    hits = _hits(lookup, Cells(*(part.ravel() for part in target)))
+    until = np.vstack([np.zeros_like(hits[:1], dtype=np.int64), np.cumsum(hits, axis=0)])
+    first, last = (lookup.places(end.ravel(), np.zeros(end.size, bool)) for end in (source.low, source.high))
+    some = (until[last + 1] > until[first]) & source.present.ravel()[:, None]
+    some |= hits[-1] & source.absent.ravel()[:, None]
+    sides = [np.arange(part.low.size).reshape(part.low.shape) for part in (source, target)]
+    return some[tuple(np.broadcast_arrays(*sides))]
+
+
+def _hits(lookup: Lookup, target: Cells) -> Flags:
+    """Return which cells of the target hold what the map says at each of its places (first axis)."""
+    image = lookup.images[:, None]
+    if target.low.dtype == object:
+        inside = np.asarray(image == target.low, dtype=bool)
+    else:
+        inside = np.asarray((image >= target.low) & (image <= target.high), dtype=bool)
+    none = lookup.missing[:, None]
+    return (~none & inside & target.present) | (none & target.absent)
 
 
 def _below(operator: str, left: Cells, right: Cells) -> tuple[Flags, Flags]:

@@ -38,7 +38,11 @@ def clauses_of(rule: Rule) -> tuple[Rule, ...]:
 
     >>> [clause.check for clause in clauses_of(Rule("a < 3 implies 1 <= b <= 2"))]
     ['not a < 3 or 1 <= b', 'not a < 3 or b <= 2']
+
+    A dependence with its map is one clause; without it, it says nothing about a row.
     """
+    if rule.dependence is not None:
+        return () if rule.lacks_map else (rule,)
     return tuple(Rule(ast.unparse(node)) for node in _conjuncts(rule.tree, positive=True))
 
 
@@ -66,6 +70,9 @@ def _joined(whole: ast.expr, conjunction: bool, parts: Sequence[ast.expr], posit
 
 def names_said_missing(rule: Rule) -> frozenset[str]:
     """Return the columns of which the rule itself asks whether they are missing."""
+    if rule.dependence is not None:
+        sides = zip(*(rule.map or ()), strict=True)
+        return frozenset(name for name, side in zip(rule.columns, sides, strict=False) if None in side)
     calls = (node for node in ast.walk(rule.tree) if isinstance(node, ast.Call))
     asked = (call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "missing")
     return frozenset(name for call in asked for name in Rule(ast.unparse(call)).columns)
@@ -101,7 +108,7 @@ def bundles_of(
     """Return the rules between the named columns, in bundles that share no column; fixed ones never change."""
     known = {column.name: column for column in columns}
     here = set(names)
-    bound = [rule for rule in rules if rule.columns and set(rule.columns) <= here]
+    bound = [rule for rule in rules if rule.columns and not rule.lacks_map and set(rule.columns) <= here]
     groups: list[list[Rule]] = []
     for rule in bound:
         touching = [group for group in groups if any(set(other.columns) & set(rule.columns) for other in group)]

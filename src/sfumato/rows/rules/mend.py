@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato.rows.rules.candidates import Pool, options_of
 from sfumato.rows.rules.clauses import Bundle, names_said_missing
 from sfumato.rows.values import Places, Values, length, overwrite, rows_at
+from sfumato.schema.determines import Lookup
 from sfumato.schema.rules import Rule
 
 PASSES = 3
@@ -138,6 +139,9 @@ class _Orders:
         return []  # a premise: what follows from it is to be mended, not the premise
 
     def is_missing(self, operand: Any) -> Any:
+        return []
+
+    def determined(self, lookup: Lookup) -> Any:
         return []
 
 

@@ -31,7 +31,7 @@ def refuse_impossible_rules(schema: Schema, names: Iterable[str]) -> None:
     faults = {rule: _fault(rule, columns) for rule in schema.rules if set(rule.columns) <= here}
     problems = [fault for fault in faults.values() if fault]
     rest = bundles_of(schema, [rule for rule, fault in faults.items() if not fault], here)
-    problems += [_named(_smallest_conflict(bundle)) for bundle in rest if _has_no_row(bundle)]
+    problems += [_named(_smallest_conflict(bundle)) for bundle in rest if has_no_row(bundle)]
     if problems:
         raise _contradiction(problems)
 
@@ -66,7 +66,8 @@ def _fault(rule: Rule, columns: Mapping[str, Column]) -> str | None:
         return f"{rule.check!r} compares a text with a number"
 
 
-def _has_no_row(bundle: Bundle) -> bool:
+def has_no_row(bundle: Bundle) -> bool:
+    """Tell whether no row that keeps the bundle can be constructed from public facts."""
     return not length(_constructed(bundle))
 
 
@@ -76,7 +77,7 @@ def _smallest_conflict(bundle: Bundle) -> Sequence[Rule]:
     for rule in bundle.rules:
         others = [other for other in needed if other != rule]
         parts = bundles_of(bundle.columns.values(), others, bundle.columns)
-        if any(_has_no_row(part) for part in parts):
+        if any(has_no_row(part) for part in parts):
             needed = others
     return needed
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -21,9 +22,12 @@ from numpy.typing import NDArray
 from sfumato.errors import ModelError, PlanError
 from sfumato.methods.graphical.cells.expand import values_of
 from sfumato.methods.graphical.cells.groups import Grouping
+from sfumato.methods.graphical.cells.pair_evidence import ModelEvidence
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.release.plan import refuse_memory
+from sfumato.rows.draw import with_followed
+from sfumato.rows.rules.dependence import bound_schema, follow
 from sfumato.rows.rules.repair import notes_on_rules, repair
 from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
@@ -110,10 +114,19 @@ class FittedModel:
     def draw(self, rows: int, generator: np.random.Generator, rounding: bool = True) -> Drawn:
         """Draw rows and mend those that break a rule. ``rounding`` keeps counts as near to the model as can be."""
         codes = self.model.draw(rows, generator, rounding)
-        values = values_of(self.groupings, codes, generator, rounding)
-        mended = repair(self.schema, values, generator)
+        values, told = follow(self.bound, values_of(self.groupings, codes, generator, rounding))
+        mended = repair(self.bound, values, generator)
         notes = notes_on_rules(self.schema, values, mended.values, mended.replaced)
-        return Drawn(rows_table(self.schema, mended.values), mended.repaired, mended.replaced, notes)
+        repaired = with_followed(mended.repaired, told)
+        return Drawn(rows_table(self.schema, mended.values), repaired, mended.replaced, notes)
+
+    @cached_property
+    def bound(self) -> Schema:
+        """The schema in which every dependence has a map: where none is public, the likeliest by the model.
+
+        It follows from the model's numbers alone, so all rows that are ever drawn from the model agree.
+        """
+        return bound_schema(self.schema, self.names, ModelEvidence(self.groupings, self.model))
 
     def sample(self, rows: int | None = None, seed: int | None = None, rounding: bool = True) -> pa.Table:
         """Return rows; the noisy number of them unless said. A seed repeats them and is harmless (see the module)."""

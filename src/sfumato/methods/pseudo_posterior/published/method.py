@@ -44,7 +44,7 @@ from sfumato.release.parameters import (
     word_problems,
 )
 from sfumato.release.plan import Plan, PlanFacts, Stage, event_facts, refuse_memory, sound_rows
-from sfumato.rows.released import as_they_are, shuffled_rows_of
+from sfumato.rows.released import as_they_are, shuffled_copies
 from sfumato.schema import Schema
 from sfumato.table.rows import row_values
 
@@ -214,7 +214,7 @@ class PseudoPosteriorAsPublished:
         ranges = read_ranges(self.ranges, schema[self.targets[0]], values, factor)
         known = {name: column for name, column in values.items() if name in (*self.targets, *self.predictors)}
         made = expose(models, known, self._weighting(ranges), self.copies, factor, randomness.generator)
-        released = [shuffled_rows_of(schema, known | copy, randomness.generator) for copy in made.copies]
+        released = shuffled_copies(schema, [known | copy for copy in made.copies], randomness.generator)
         tables = {
             (f"synthetic-{i}",) if self.copies > 1 else ("synthetic",): table
             for i, (table, _) in enumerate(released, 1)

@@ -29,6 +29,7 @@ from sfumato.rows.design import into_domain
 from sfumato.rows.interval_disclosure import interval_disclosure, row_linkage
 from sfumato.rows.released import released_values
 from sfumato.rows.rules.clauses import keeps_rules
+from sfumato.rows.rules.dependence import bound_by_rows
 from sfumato.rows.values import rows_at, rows_table
 from sfumato.schema import Schema
 
@@ -115,7 +116,7 @@ def run_two_stage(
     columns |= {c.name: np.asarray(values[c.name]) for c in layout.levels}
     columns |= _predict(layout, response, _design(layout, released, values))
     made = {name: released_values(schema[name], found) for name, found in columns.items()}
-    kept = keeps_rules(schema, made)
+    kept = keeps_rules(bound_by_rows(schema, made), made)
     order = generator.permutation(np.flatnonzero(kept))
     table = rows_table(schema, rows_at(made, order))
     facts = _measures(layout, original, released, kept, parts, settings, generator)

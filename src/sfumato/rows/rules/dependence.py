@@ -1,0 +1,255 @@
+"""Dependences without a public map: rows that are made find a map of their own, and all of them follow it.
+
+The map of ``a determines b`` is read from what is paid for, never from private rows: from the pair table of a fitted
+model, or from rows as they were drawn. For each place of a (a level, or a bin of an ordered column) it says the value
+of b that has the most weight there. So b is a function of a in all rows of a release, and of a model. Where several
+dependences meet, maps are made to agree: along chains they are composed, and columns that determine each other are
+matched one to one. A map that other rules contradict keeps away from what they forbid; rows in which rules still meet
+are mended as for any rule.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.arrays import Array, Flags
+from sfumato.rows.rules.cells import FINE_CELLS, possible_rows
+from sfumato.rows.rules.clauses import bundles_of, clauses_of
+from sfumato.rows.rules.evidence import Cut, Evidence, RowEvidence, cells_of_places, plain_value, public_cut
+from sfumato.rows.rules.refuse import has_no_row, public_donors
+from sfumato.rows.values import Values, rows_at
+from sfumato.schema import Schema
+from sfumato.schema.column import Column
+from sfumato.schema.determines import Dependence, Pairs, lookup_of
+from sfumato.schema.rules import Rule
+
+FAINT = 1e-3
+"""Weight of the commonest values at places of which nothing is told, where rules forbid some values."""
+
+
+def bound_schema(schema: Schema, names: Iterable[str], evidence: Evidence) -> Schema:
+    """Return the schema in which every dependence between the named columns has a map, found where none is public."""
+    here = set(names)
+    known = [rule for rule in schema.rules if set(rule.columns) <= here]
+    if not any(rule.lacks_map for rule in known):
+        return schema
+    maps = _Maps({column.name: column for column in schema}, known, evidence)
+    found = {rule: maps.rule(rule) for rule in known if rule.lacks_map}
+    return _with_maps(schema, found | _constant(schema, found, here))
+
+
+def _with_maps(schema: Schema, maps: Mapping[Rule, Rule]) -> Schema:
+    return dataclasses.replace(schema, rules=tuple(maps.get(rule, rule) for rule in schema.rules))
+
+
+def _constant(schema: Schema, found: Mapping[Rule, Rule], names: Iterable[str]) -> dict[Rule, Rule]:
+    """Return other maps where those found and the rules leave no row: all values go where a public row has them."""
+    everywhere: dict[Rule, Rule] = {}
+    opened = {new: old for old, new in found.items()}
+    for bundle in bundles_of(schema, _with_maps(schema, found).rules, names):
+        ours = [opened[rule] for rule in bundle.rules if rule in opened]
+        others = [rule for rule in bundle.rules if rule not in opened]
+        if not (ours and others and has_no_row(bundle)):
+            continue
+        one = {n: public_donors(part)[n] for part in bundles_of(schema, others, names) for n in part.columns}
+        everywhere |= {rule: _onto(rule, schema, rows_at(one, np.arange(1))) for rule in ours}
+    return everywhere
+
+
+def _onto(rule: Rule, schema: Schema, row: Values) -> Rule:
+    source, target = (public_cut(schema[name]) for name in rule.columns)
+    name = target.column.name
+    value = target.values[0] if name not in row else plain_value(target.column, row[name][0][0], bool(row[name][1][0]))
+    return Rule(rule.check, _pairs(source, [value] * len(source.keys)))
+
+
+@dataclass
+class _Maps:
+    """Maps of the dependences between some columns, each found once."""
+
+    columns: Mapping[str, Column]
+    rules: Sequence[Rule]
+    evidence: Evidence
+    found: dict[Dependence, Pairs] = field(default_factory=dict[Dependence, Pairs])
+
+    @cached_property
+    def edges(self) -> dict[str, list[str]]:
+        """What each column determines by a sentence of the schema."""
+        edges: dict[str, list[str]] = {}
+        for rule in self.rules:
+            if rule.dependence is not None:
+                edges.setdefault(rule.dependence.source, []).append(rule.dependence.target)
+        return edges
+
+    def rule(self, rule: Rule) -> Rule:
+        """Return a dependence with its map."""
+        source, target = rule.columns
+        return Rule(rule.check, self.map(Dependence(source, target)))
+
+    def map(self, wanted: Dependence) -> Pairs:
+        if wanted not in self.found:
+            self.found[wanted] = self._public(wanted) or self._search(wanted)
+        return self.found[wanted]
+
+    def _public(self, wanted: Dependence) -> Pairs | None:
+        return next((rule.map for rule in self.rules if rule.dependence == wanted and rule.map is not None), None)
+
+    def _search(self, wanted: Dependence) -> Pairs:
+        if wanted.source in self._reach(wanted.target):
+            return self._in_circle(wanted)
+        way = self._way(wanted)
+        return self._composed(way) if way else self._likeliest(wanted)
+
+    def _reach(self, name: str) -> set[str]:
+        """Return the columns that a column determines, by whatever chain."""
+        seen, level = set[str](), [name]
+        while level:
+            level = [n for n in chain.from_iterable(self.edges.get(n, []) for n in level) if n not in seen]
+            seen.update(level)
+        return seen
+
+    def _way(self, wanted: Dependence) -> list[str] | None:
+        """Return a chain of dependences that says the same in several steps, or None."""
+        source, target = wanted
+        for step in self.edges.get(source, []):
+            circular = source in self._reach(step)
+            if step != target and not circular and target in self._reach(step) and step not in self._reach(target):
+                return [source, step, target]
+        return None
+
+    def _composed(self, way: Sequence[str]) -> Pairs:
+        """Return the map of several steps: what the first one leaves together stays together."""
+        steps = [lookup_of(self.map(Dependence(a, b)), self.columns[a], self.columns[b]) for a, b in pairwise(way)]
+        values, missing = steps[0].images, steps[0].missing
+        for step in steps[1:]:
+            values, missing = step.of(values, missing)
+        last, keys = self.columns[way[-1]], [key for key, _ in steps[0].pairs]
+        return _joined(
+            (key, plain_value(last, value, bool(none))) for key, value, none in zip(keys, values, missing, strict=True)
+        )
+
+    def _in_circle(self, wanted: Dependence) -> Pairs:
+        """Return a map between columns that determine each other: all of them are matched with the first of them."""
+        circle = self._reach(wanted.source)
+        root = next(name for name in self.columns if name in circle and wanted.source in self._reach(name))
+        if root not in wanted:
+            return self._composed([wanted.source, root, wanted.target])
+        return self._matched(wanted, forward=wanted.source == root)
+
+    def _matched(self, wanted: Dependence, forward: bool) -> Pairs:
+        from scipy.optimize import linear_sum_assignment
+
+        root, other = wanted if forward else (wanted.target, wanted.source)
+        weights = self._weights(Dependence(root, other))
+        rows, columns = linear_sum_assignment(weights, maximize=True)
+        if not forward:
+            rows, columns, weights = columns, rows, weights.T
+        best = _best(weights)
+        best[rows] = columns
+        return self._told(wanted, best)
+
+    def _likeliest(self, wanted: Dependence) -> Pairs:
+        weights = self._weights(wanted)
+        best = _best(weights)
+        source = self.columns[wanted.source]
+        if source.is_ordered:
+            present = len(best) - int(source.missing)
+            best[:present] = _nearest(best[:present], weights[:present].sum(axis=1) > 0)
+        return self._told(wanted, best)
+
+    def _told(self, wanted: Dependence, best: NDArray[np.intp]) -> Pairs:
+        source, target = self.evidence.cut(wanted.source), self.evidence.cut(wanted.target)
+        return _pairs(source, [target.values[place] for place in best])
+
+    def _weights(self, wanted: Dependence) -> Array:
+        """Return the weights of pairs of places; 0 where the rules between the two columns leave no row."""
+        weights = self.evidence.weights(*wanted)
+        cuts = [self.evidence.cut(name) for name in wanted]
+        named = [c for rule in self.rules for c in clauses_of(rule) if c.columns and set(c.columns) <= set(wanted)]
+        if not named or np.prod([len(tuple(chain.from_iterable(cut.keys))) for cut in cuts]) > FINE_CELLS:
+            return weights
+        cells = [(cut.column.name, cells_of_places(cut)) for cut in cuts]
+        allowed = reduce(np.logical_and, [possible_rows(clause, self.columns, cells) for clause in named])
+        for axis, cut in enumerate(cuts):
+            first = np.cumsum([0, *(len(keys) for keys in cut.keys[:-1])])
+            allowed = np.logical_or.reduceat(allowed, first, axis=axis)
+        # Even a place without rows must not be sent where no row may be.
+        return np.where(allowed, weights + FAINT * weights.sum(axis=0) / max(float(weights.sum()), 1e-300), 0.0)
+
+
+def _best(weights: Array) -> NDArray[np.intp]:
+    """Return the heaviest place of the target for each of the source; where nothing weighs, the heaviest of all.
+
+    Weights are rounded first, so that a model gives the same map wherever it is read.
+    """
+    total = max(float(weights.sum()), 1e-300)
+    shares = np.round(weights / total, 12)
+    return np.where(shares.any(axis=1), shares.argmax(axis=1), shares.sum(axis=0).argmax())
+
+
+def _nearest(best: NDArray[np.intp], told: Flags) -> NDArray[np.intp]:
+    """Give places of an ordered column of which nothing is told what the nearest one has."""
+    known = np.flatnonzero(told)
+    if not len(known):
+        return best
+    after = np.clip(np.searchsorted(known, np.arange(len(best))), 0, len(known) - 1)
+    before = np.maximum(after - 1, 0)
+    closer = np.abs(known[after] - np.arange(len(best))) <= np.abs(known[before] - np.arange(len(best)))
+    return best[np.where(closer, known[after], known[before])]
+
+
+def _pairs(cut: Cut, values: Sequence[Any]) -> Pairs:
+    return _joined((key, value) for keys, value in zip(cut.keys, values, strict=True) for key in keys)
+
+
+def _joined(pairs: Iterable[tuple[Any, Any]]) -> Pairs:
+    """Return a map in which intervals that touch and have one value are joined."""
+    joined: list[tuple[Any, Any]] = []
+    for key, value in pairs:
+        if joined and isinstance(key, tuple) and joined[-1][1] == value:
+            joined[-1] = ((joined[-1][0][0], key[1]), value)
+        else:
+            joined.append((key, value))
+    return tuple(joined)
+
+
+def bound_by_rows(schema: Schema, values: Values) -> Schema:
+    """Return the schema with maps found in rows as they were drawn."""
+    return bound_schema(schema, values, RowEvidence(schema, values))
+
+
+def follow(schema: Schema, values: Values, fixed: Iterable[str] = ()) -> tuple[Values, dict[str, int]]:
+    """Return the rows with each determined column as its map says, and how many changed for each rule.
+
+    That is better than drawing again: the column that determines keeps its distribution, and the other one takes the
+    only one that goes with it. A column that several determine follows the first of them; fixed columns stay.
+    """
+    followed, changed = dict(values), dict[str, int]()
+    for rule in _in_order(schema.rules, set(values), set(fixed)):
+        lookup = lookup_of(rule.map, *(schema[name] for name in rule.columns))
+        source, target = rule.columns
+        changed[rule.check] = int((~rule.keeps(followed, {name: schema[name] for name in rule.columns})).sum())
+        image, missing = lookup.of(*followed[source])
+        followed[target] = image, missing
+    return followed, changed
+
+
+def _in_order(rules: Sequence[Rule], names: set[str], fixed: set[str]) -> list[Rule]:
+    """Return one rule for each determined column, those before others on which the others' sources hang."""
+    first: dict[str, Rule] = {}
+    for rule in rules:
+        if rule.dependence and rule.map is not None and set(rule.columns) <= names and rule.columns[1] not in fixed:
+            first.setdefault(rule.columns[1], rule)
+    ordered: list[Rule] = []
+    while first:
+        free = [target for target, rule in first.items() if rule.columns[0] not in first]
+        ordered += [first.pop(target) for target in free or list(first)[:1]]
+    return ordered

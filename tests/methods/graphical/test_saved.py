@@ -157,6 +157,18 @@ def test_a_loaded_model_is_the_saved_one(seed, kind, cells, rounding, names):
     assert model.sample(30, seed, rounding).equals(loaded.sample(30, seed, rounding))
 
 
+def test_a_loaded_model_finds_the_coupling_of_its_columns_again(tmp_path):
+    model = made(1, names=("start", "paid"))
+    high, wide = (np.linspace(-2, 2, grouping.size) for grouping in model.groupings)
+    strong = GraphicalModel(model.model.sizes, 900.25, ((0, 1),), (3 * np.multiply.outer(high, wide),), 3.5, 7, True)
+    model = replace(model, model=strong)
+    loaded = FittedModel.load(model.save(tmp_path / "m.sfumato"))
+    assert loaded.coupling.columns == model.coupling.columns == (0, 1)
+    for ours, theirs in zip(model.coupling.links, loaded.coupling.links, strict=True):
+        assert (ours.weights, ours.deviation) == (theirs.weights, theirs.deviation)
+    assert same(model, loaded, 900)
+
+
 @settings(max_examples=10)
 @given(st.integers(0, 2**32), st.sampled_from(KINDS), st.booleans())
 def test_every_row_fits_schema_and_rules(seed, kind, rounding):

@@ -71,6 +71,10 @@ class Resolutions:
         ]
         return Pool.of(self.shape(finer), tuple(maps))
 
+    def at(self, groups: int | None) -> dict[int, Groups]:
+        """Return the map of every column that has one at a number of groups."""
+        return {c: maps[groups] for c, maps in enumerate(self.coarser) if groups is not None and groups in maps}
+
     def _all(self, look: Look) -> tuple[Groups | None, ...]:
         return self.maps(look) or (None,) * len(look.clique)
 
@@ -104,14 +108,16 @@ def model_tables(
     model: GraphicalModel, looks: Sequence[Look], resolutions: Resolutions
 ) -> dict[Look, NDArray[np.float64]]:
     """Return what the model says of every look: pairs are asked for once and summed, larger sets asked for coarsely."""
-    small = dict.fromkeys(look.clique for look in looks if len(look.clique) <= 2)
-    tables = model.marginals(list(small))
-    found: dict[Look, NDArray[np.float64]] = {}
+    exact = {look.clique for look in looks if len(look.clique) <= 2 or resolutions.maps(look) is None}
+    tables, found = model.marginals(sorted(exact)), dict[Look, NDArray[np.float64]]()
+    larger: dict[int | None, list[Look]] = {}
     for look in looks:
-        maps = resolutions.maps(look)
-        if len(look.clique) > 2 and maps is not None:
-            found[look] = model.coarse_marginal(look.clique, resolutions.coarser, look.groups)
-        else:
-            table = tables[look.clique] if look.clique in tables else model.marginal(look.clique)
+        if look.clique in exact:
+            maps, table = resolutions.maps(look), tables[look.clique]
             found[look] = table if maps is None else Pool.of(table.shape, maps).summed(table)
+        else:
+            larger.setdefault(look.groups, []).append(look)
+    for groups, some in larger.items():
+        told = model.coarse_marginals([look.clique for look in some], resolutions.at(groups))
+        found |= {look: told[look.clique] for look in some}
     return found

@@ -87,6 +87,19 @@ class GraphicalModel:
         """Return expected counts of many cliques at once; they share their messages."""
         return {clique: self.marginal(clique) for clique in wanted}
 
+    def coarse_marginals(
+        self, wanted: Sequence[Clique], groups: Mapping[int, NDArray[np.int32]]
+    ) -> dict[Clique, Table]:
+        """Return expected counts of many cliques, with some columns summed to coarser groups (runs of their own)."""
+        inner = self._axis_order.inner
+        starts = {inner[column]: np.searchsorted(runs, np.arange(runs[-1] + 1)) for column, runs in groups.items()}
+        queries = Queries(self._schedule, self._beliefs, starts)
+        return {
+            clique: self._axis_order.table_outwards(clique, queries.marginal(self._axis_order.inwards(clique)))
+            * self.total
+            for clique in wanted
+        }
+
     def draw(self, rows: int, generator: np.random.Generator, rounding: bool = True) -> Codes:
         """Return codes of ``rows`` rows in random order; rounded systematically, or independent of each other."""
         inner = _drawn_rows(self._schedule, self._beliefs, rows, generator, rounding)

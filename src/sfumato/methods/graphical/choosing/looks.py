@@ -96,6 +96,9 @@ def offered_looks(cliques: Sequence[Clique], resolutions: Resolutions, most_cell
     for clique in cliques:
         finest = resolutions.finest(clique)
         looks = [look for look in resolutions.looks(clique) if _not_finer(look, finest)]
+        import os
+        if len(clique) <= 2:
+            looks = [k for k in looks if k.groups is None or k.groups >= int(os.environ.get("MINP", "2"))]
         found += [look for look in looks if len(clique) <= 2 or resolutions.cells(look) <= most_cells]
     return found
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from methods.graphical.brute_force import summed
 from sfumato.errors import PlanError
+from sfumato.methods.graphical.mixture import wide
 from sfumato.methods.graphical.mixture.fit import BLOCK, FitSettings, descend
 from sfumato.methods.graphical.mixture.layout import Layout, Views, with_views, without_views
 from sfumato.methods.graphical.mixture.model import MixtureModel, fit_mixture
@@ -207,6 +208,26 @@ def test_the_mixtures_error_is_half_the_squared_errors_in_units_of_noise():
     goal, arrays = goal_in_doubles(targets)
     logits = np.log(np.vstack([found.levels, found.weights]).astype(np.float64) + 1e-12)
     assert value_and_gradient(np, goal, arrays, logits)[1] * targets.cells == pytest.approx(expected, rel=1e-4)
+
+
+def test_batches_change_nothing_but_the_time(monkeypatch):
+    """Several pairs and triples of unlike sizes fall into one batch; with the limit at one cell each is alone."""
+    table, maps = truth(3), [HALVES[4], None, APART, HALVES[3]]
+    cliques = [*combinations(range(4), 2), *combinations(range(4), 3)]
+    tables = [exact(table, clique, tuple(maps[column] for column in clique), 20.0) for clique in cliques]
+    targets = targets_of(SIZES, tables, (), TOTAL)
+    logits = np.random.default_rng(3).normal(size=(sum(SIZES) + 1, 5))
+
+    def found():
+        goal, arrays = goal_in_doubles(targets)
+        return len(goal.wide), value_and_gradient(np, goal, arrays, logits)
+
+    few, (value, _, gradient) = found()
+    monkeypatch.setattr(wide, "MOST_CELLS", 1)
+    many, (again, _, same) = found()
+    assert few < many == len(cliques)
+    assert value == pytest.approx(again)
+    np.testing.assert_allclose(gradient, same, atol=1e-12)
 
 
 def mixture_of(found):

@@ -77,6 +77,10 @@ class Views:
         coarse = {column: self.found[column, key][0] for column, key, _ in _coarse_axes(table)}
         return tuple(coarse.get(column, column) for column in table.clique)
 
+    def are_columns(self, places: Clique) -> bool:
+        """Return whether a table of these places sees every column at its own levels."""
+        return all(place < len(self.columns.sizes) for place in places)
+
     @cached_property
     def seen(self) -> Layout:
         """The levels of the columns, then those of the views."""
@@ -101,6 +105,11 @@ def _coarse_axes(table: NoisyTable) -> list[tuple[int, bytes, NDArray[np.int32]]
 def with_views(xp: Any, levels: Any, sums: Any) -> Any:
     """Return numbers by levels, with their sums over the levels of each view below them; unchanged without views."""
     return xp.concatenate([levels, sums @ levels]) if len(sums) else levels
+
+
+def with_zeros(xp: Any, numbers: Any, sums: Any) -> Any:
+    """Return numbers by levels, with zeros below them for the levels of views."""
+    return xp.concatenate([numbers, xp.zeros((len(sums), *numbers.shape[1:]), numbers.dtype)]) if len(sums) else numbers
 
 
 def without_views(numbers: Any, sums: Any) -> Any:

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.methods.graphical.mixture.layout import Layout, with_views, without_views
+from sfumato.methods.graphical.mixture.layout import Layout, with_views, with_zeros, without_views
 from sfumato.methods.graphical.mixture.targets import Array, Targets
-from sfumato.methods.graphical.tree.junction import Clique
+from sfumato.methods.graphical.mixture.wide import Batch, Blocks, batches_of, compared, products
 
 FIRST_DECAY, SECOND_DECAY = 0.9, 0.99
 """How fast Adam forgets gradients and their squares."""
@@ -36,7 +36,7 @@ class Objective:
     seen: Layout
     """The same, and those of the coarser views of columns that tables have."""
     arrays: dict[str, Any]
-    wide: tuple[Clique, ...]
+    wide: tuple[Batch, ...]
 
     @classmethod
     def of(cls, targets: Targets, penalty: float) -> Objective:
@@ -53,10 +53,11 @@ class Objective:
             "pairs": targets.pairs.target,
             "pairs_weight": targets.pairs.weight * scale,
         }
-        for number, block in enumerate(targets.wide.values()):
-            numbers[f"wide_{number}"], numbers[f"weight_{number}"] = block.target, block.weight * scale
+        wide = batches_of(targets)
+        for number, batch in enumerate(wide):
+            numbers[f"wide_{number}"], numbers[f"weight_{number}"] = batch.block.target, batch.block.weight * scale
         arrays = {name: array if name == "owners" else array.astype(np.float32) for name, array in numbers.items()}
-        return cls(targets.layout, targets.views.seen, arrays, tuple(targets.wide))
+        return cls(targets.layout, targets.views.seen, arrays, wide)
 
 
 def shares(xp: Any, goal: Objective, arrays: dict[str, Any], logits: Any) -> tuple[Any, Any, Any]:
@@ -72,13 +73,13 @@ def value_and_gradient(xp: Any, goal: Objective, arrays: dict[str, Any], logits:
     levels, weights, logs = shares(xp, goal, arrays, logits)
     seen = with_views(xp, levels, arrays["sums"])
     weighted = seen * weights
-    pair_error = weighted @ seen.T - arrays["pairs"]
+    pair_error = weighted[: len(levels)] @ levels.T - arrays["pairs"]
     pair_force = arrays["pairs_weight"] * pair_error
     single_error = weighted.sum(1, keepdims=True) - arrays["single"]
     single_force = arrays["single_weight"] * single_error
     error = 0.25 * (pair_force * pair_error).sum() + 0.5 * (single_force * single_error).sum()
     # By a component's shares the error changes as its weight times ``push``; by its weight as the sums of ``pull``.
-    product = pair_force @ seen
+    product = with_zeros(xp, pair_force @ levels, arrays["sums"])
     push, pull = product + single_force, 0.5 * product + single_force
     error, push, pull = _with_wide(xp, goal, arrays, seen, weights, (error, push, pull))
     push, pull = without_views(push, arrays["sums"]), (seen * pull).sum(0)
@@ -100,58 +101,24 @@ def _by_logits(xp: Any, arrays: dict[str, Any], levels: Any, weights: Any, push:
 def _with_wide(
     xp: Any, goal: Objective, arrays: dict[str, Any], seen: Any, weights: Any, found: tuple[Any, Any, Any]
 ) -> tuple[Any, Any, Any]:
-    """Add the tables of three columns or more, one by one."""
+    """Add the tables of three columns or more, and the coarse ones."""
     error, push, pull = found
-    pushed, pulled = _Blocks(goal.seen, push), _Blocks(goal.seen, pull)
-    for number, places in enumerate(goal.wide):
-        parts = [seen[goal.seen.block(place)] for place in places]
-        shape = goal.seen.shape(places)
-        fitted = (products(parts[:-1]) * weights) @ parts[-1].T
-        difference = fitted.reshape(shape) - arrays[f"wide_{number}"]
-        force = arrays[f"weight_{number}"] * difference
-        error = error + 0.5 * (force * difference).sum()
-        for axis, place in enumerate(places):
-            others = parts[:axis] + parts[axis + 1 :]
-            share = xp.moveaxis(force, axis, 0).reshape(shape[axis], -1) @ products(others)
-            pushed.add(place, share)
-            pulled.add(place, share / len(places))
+    pushed, pulled = Blocks(goal.seen, push), Blocks(goal.seen, pull)
+    for number, batch in enumerate(goal.wide):
+        more, pushes = compared(xp, batch, arrays[f"wide_{number}"], arrays[f"weight_{number}"], seen, weights)
+        error = error + more
+        for axis, part in enumerate(pushes):
+            pushed.add(batch, axis, part)
+            pulled.add(batch, axis, part / len(pushes))
     return error, pushed.whole(xp), pulled.whole(xp)
-
-
-class _Blocks:
-    """Numbers by levels, cut into the blocks that tables add to: joined once, however many tables there are."""
-
-    def __init__(self, layout: Layout, whole: Any) -> None:
-        self._layout, self._start = layout, whole
-        self._parts: dict[int, Any] = {}
-
-    def add(self, place: int, part: Any) -> None:
-        known = self._parts.get(place)
-        self._parts[place] = (self._start[self._layout.block(place)] if known is None else known) + part
-
-    def whole(self, xp: Any) -> Any:
-        if not self._parts:
-            return self._start
-        blocks = [self._parts.get(place) for place in range(len(self._layout.sizes))]
-        return xp.concatenate(
-            [self._start[self._layout.block(place)] if part is None else part for place, part in enumerate(blocks)]
-        )
-
-
-def products(parts: list[Any]) -> Any:
-    """Return the products of shares over all cells of several columns: cells x components."""
-    table = parts[0]
-    for part in parts[1:]:
-        table = (table[:, None, :] * part[None, :, :]).reshape(-1, table.shape[-1])
-    return table
 
 
 def half_squares(targets: Targets, levels: Array, weights: Array) -> float:
     """Return half the sum of squared errors of a mixture in units of the noise of any targets, in float64."""
-    weights = weights.astype(np.float64)
-    seen = with_views(np, levels.astype(np.float64), targets.views.sums)
+    levels, weights = levels.astype(np.float64), weights.astype(np.float64)
+    seen = with_views(np, levels, targets.views.sums)
     weighted = seen * weights
-    pairs = targets.pairs.weight * (weighted @ seen.T - targets.pairs.target) ** 2
+    pairs = targets.pairs.weight * (weighted[: len(levels)] @ levels.T - targets.pairs.target) ** 2
     found = 0.25 * pairs.sum() + 0.5 * (targets.single.weight * (weighted.sum(1) - targets.single.target) ** 2).sum()
     for places, block in targets.wide.items():
         parts = [seen[targets.views.seen.block(place)] for place in places]

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from sfumato.methods.graphical.mixture.fit import FitSettings, descend
 from sfumato.methods.graphical.mixture.layout import without_views
-from sfumato.methods.graphical.mixture.objective import half_squares, products
+from sfumato.methods.graphical.mixture.objective import half_squares
 from sfumato.methods.graphical.mixture.targets import Array, Targets, targets_of, thinned
+from sfumato.methods.graphical.mixture.wide import products
 from sfumato.methods.graphical.tree.model import NoisyTable, Support
 
 PLACES = 9
@@ -59,8 +60,9 @@ def noise_threshold(targets: Targets, generator: np.random.Generator) -> float:
 
 def _pair_weights(targets: Targets) -> NDArray[np.float64]:
     """Return the precision of each pair of levels; a wide table speaks of pairs through its other columns' shares."""
-    weights = targets.pairs.weight.astype(np.float64)
-    layout = targets.views.seen
+    layout, own = targets.views.seen, targets.layout.levels
+    weights = np.zeros((layout.levels, layout.levels))
+    weights[:own, :own] = targets.pairs.weight
     for places, block in targets.wide.items():
         parts = [targets.seen_reference[layout.block(place)] for place in places]
         for i in range(len(places)):

@@ -1,9 +1,8 @@
 """What a mixture of products is fitted to: every level of every column in one row of levels, tables as its blocks.
 
 One- and two-way tables are blocks of one vector and one symmetric matrix, so that all of them are compared with the
-model in one matrix product. Wider tables, of which there are few, are kept one by one. Where a cell was measured more
-than once, its numbers are joined by their inverse variance. Tables at coarser groups are blocks of the same vector and
-matrix, beyond the columns' own levels (:mod:`sfumato.methods.graphical.mixture.layout`).
+model in one matrix product. Wider tables and those at coarser groups are kept one by one. Where a cell was measured
+more than once, its numbers are joined by their inverse variance.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Targets:
-    """All that the fit compares with: a vector, a symmetric matrix, and the tables of three columns or more."""
+    """All that the fit compares with: a vector, a symmetric matrix, and all tables that are wider or coarser."""
 
     views: Views
     single: Block
@@ -78,9 +77,14 @@ def targets_of(
     for support in supports:
         zero = np.zeros(support.allowed.shape)
         _join(blocks, support.clique, zero, np.where(support.allowed, 0.0, (SHARPER * total / best) ** 2))
-    wide = {clique: block for clique, block in blocks.items() if len(clique) > 2}
+    wide = {
+        places: block
+        for places, block in blocks.items()
+        if len(places) > 2 or (len(places) == 2 and not views.are_columns(places))
+    }
+    pairs = {places: block for places, block in blocks.items() if places not in wide}
     cells = sum(table.counts.size for table in tables)
-    return Targets(views, _single(views.seen, blocks), _pairs(views.seen, blocks), wide, cells)
+    return Targets(views, _single(views.seen, blocks), _pairs(layout, pairs), wide, cells)
 
 
 def thinned(
@@ -155,7 +159,7 @@ def _reference(targets: Targets, column: int) -> NDArray[np.float64]:
 
     A table that sees the column itself coarsely says nothing of single levels; how it sees others is no matter.
     """
-    layout, own = targets.views.seen, targets.layout.block(column)
+    layout, own = targets.layout, targets.layout.block(column)
     looks = [(targets.single.target[own], targets.single.weight[own])]
     for other in range(len(layout.sizes)):
         across = layout.block(other)

@@ -185,8 +185,9 @@ class _Maps:
         for axis, cut in enumerate(cuts):
             first = np.cumsum([0, *(len(keys) for keys in cut.keys[:-1])])
             allowed = np.logical_or.reduceat(allowed, first, axis=axis)
-        # Even a place without rows must not be sent where no row may be.
-        return np.where(allowed, weights + FAINT * weights.sum(axis=0) / max(float(weights.sum()), 1e-300), 0.0)
+        # Even a place without rows must not be sent where no row may be: what is common weighs there, faintly.
+        common = weights.sum(axis=0) / max(float(weights.sum()), 1e-300) + FAINT / weights.shape[1]
+        return np.where(allowed, weights + FAINT * common, 0.0)
 
 
 def _best(weights: Array) -> NDArray[np.intp]:

@@ -29,6 +29,8 @@ MISSING = "missing()"
 BETWEEN = ".."
 """Between the ends of an interval: ``"0..17"`` holds both of them, for numbers the lower one (as bins do)."""
 SHOWN = 5
+MOST_ENTRIES = 12
+"""Entries of a map that a sentence lists."""
 Pairs = tuple[tuple[Any, Any], ...]
 """A map as it is kept: for levels, or intervals (low, high) of an ordered column, or None for missing, a value each."""
 
@@ -228,6 +230,16 @@ def written_key(key: Any) -> str:
         low, high = cast("tuple[Any, Any]", key)
         return str(low) if low == high else f"{low}{BETWEEN}{high}"
     return MISSING if key is None else str(key).lower() if isinstance(key, bool) else str(key)
+
+
+def written_map(pairs: Pairs) -> str:
+    """Return the first entries of a map in words.
+
+    >>> written_map((((0, 17), "child"), ((18, 110), "adult"), (None, None)))
+    '0..17 = child, 18..110 = adult, missing() = missing()'
+    """
+    entries = [f"{written_key(key)} = {written_key(value)}" for key, value in pairs[:MOST_ENTRIES]]
+    return ", ".join(entries) + (f", ... ({len(pairs)} entries)" if len(pairs) > MOST_ENTRIES else "")
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,6 +99,7 @@ def test_all_rows_of_a_model_agree(method: Any, mapped: bool, tmp_path: Path):
     right = np.array(TEXTS, dtype=object)[found["score"].to_numpy() // 4] == found["text"].to_numpy()
     assert right.all() if mapped else right.mean() > 0.7
     assert loaded.bound.rules == made.model.bound.rules
+    assert any("no map for 'score determines text': 0.." in note for note in made.notes) == (not mapped)
 
 
 def test_rows_as_a_model_draws_them_do_contradict(monkeypatch: pytest.MonkeyPatch):

@@ -260,6 +260,13 @@ def bound_by_rows(schema: Schema, values: Values) -> Schema:
     return bound_schema(schema, values, RowEvidence(schema, values))
 
 
+def notes_on_maps(schema: Schema, bound: Schema) -> tuple[str, ...]:
+    """Say which maps were found: a reader must know that they are guesses from noisy numbers."""
+    rules = zip(schema.rules, bound.rules, strict=True)
+    found = (rule.words for old, rule in rules if old.map is None and rule.map is not None)
+    return tuple(f"the schema has no map for {words}; this one was found after the noise" for words in found)
+
+
 def follow(schema: Schema, values: Values, fixed: Iterable[str] = ()) -> tuple[Values, dict[str, int]]:
     """Return the rows with each determined column as its map says, and how many changed for each rule.
 

@@ -12,11 +12,13 @@ import pytest
 
 import sfumato
 from sfumato import AIM, MST, Schema
+from sfumato.methods.graphical.cells.expand import values_of
 from sfumato.methods.graphical.cells.groups import Grouping, ungrouped
 from sfumato.methods.graphical.cells.pair_evidence import ModelEvidence
+from sfumato.methods.graphical.cells.settled import settled
 from sfumato.methods.graphical.cells.zeros import supports_of
 from sfumato.methods.graphical.saved.model import FittedModel
-from sfumato.rows.rules.dependence import bound_schema
+from sfumato.rows.rules.dependence import bound_schema, follow
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
 
@@ -81,6 +83,23 @@ def test_a_group_that_straddles_a_turn_is_shared_out():
     model = Pairs([[300, 5, 0], [104, 195, 1], [8, 190, 402]])
     bound = bound_schema(schema_of(mapped=False), ["score", "text"], ModelEvidence(groupings, model))
     assert bound.rules[0].map == (((0, 3), "low"), ((4, 7), "middle"), ((8, 11), "high"))
+
+
+def test_values_move_inside_their_group_to_where_the_map_says_what_was_drawn():
+    """Group 3-5 has a low cell and two middle ones: every drawn text of the two is kept, in the right cell."""
+    schema, groupings = schema_of(mapped=True), [in_groups(COLUMNS[0], [0, 3, 6]), ungrouped(COLUMNS[1])]
+    generator = np.random.default_rng(5)
+    codes = np.column_stack([np.ones(900, int), generator.integers(0, 3, 900)])
+    values = values_of(groupings, codes, generator)
+    moved = settled(schema, groupings, codes, values, generator)
+    score, text = moved["score"][0], moved["text"][0]
+    assert [set(score[text == word]) for word in ("low", "middle")] == [{3}, {4, 5}]
+    high = text == "high"
+    assert set(score[high]) == {3, 4, 5}, "nobody leaves the group"
+    assert np.array_equal(score[high], values["score"][0][high]), "no cell of the group goes with it"
+    followed, changed = follow(schema, moved)
+    assert changed["score determines text"] == int(high.sum())
+    assert np.array_equal(followed["score"][0], score)
 
 
 @pytest.mark.parametrize("mapped", [True, False], ids=["map", "no-map"])

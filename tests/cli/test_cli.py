@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sfumato import Schema
 from sfumato.example import CODEBOOK, write_households
 from sfumato.report.document import ReleaseDocument
 
@@ -62,6 +63,23 @@ def test_the_whole_way_from_data_to_a_verified_bundle(folder, sfumato_cli):
     assert (code, "contingency" in out) == (0, True)
     assert sfumato_cli("ledger", "verify", "L")[0] == 0
     assert json.loads(sfumato_cli("ledger", "export", "L")[1])["accounts"][0]["spent_epsilon"] == "1"
+
+
+def test_dependences_are_told_in_words(folder, sfumato_cli):
+    opened = SCHEMA + '\n[[rules]]\ncheck = "age determines sex"\n'
+    Path("open.toml").write_text(opened)
+    Path("t.csv").write_text("age,sex\n1,f\n40,m\n40,m\n40,f\n")
+    code, out, _ = sfumato_cli("schema", "check", "t.csv", "--schema", "open.toml", "--json")
+    told = json.loads(out)
+    assert (code, told["valid"]) == (0, True)
+    assert "'age determines sex' is contradicted by 1 row" in told["violations"][0]
+    assert "contradicted by 1 row" in sfumato_cli("schema", "check", "t.csv", "--schema", "open.toml")[1]
+    low, high = Schema.parse(SCHEMA)["age"].bounds
+    Path("map.toml").write_text(f'{opened}[rules.map]\n"{low}..39" = "f"\n"40..{high}" = "m"\n')
+    code, out, _ = sfumato_cli("schema", "confirm", "map.toml")
+    assert (code, f"'age determines sex': {low}..39 = f, 40..{high} = m" in out) == (0, True)
+    code, _, error = sfumato_cli("schema", "check", "t.csv", "--schema", "map.toml")
+    assert (code, "'age determines sex' is broken by 1 row" in error) == (2, True)
 
 
 def test_json_is_the_only_thing_on_standard_output(folder, sfumato_cli):

@@ -12,7 +12,7 @@ import pytest
 import sfumato
 from sfumato import Schema
 from sfumato.errors import PlanError
-from sfumato.release.method import Method
+from sfumato.release.method import Method, published_methods
 from sfumato.rows import draw
 from sfumato.rows.rules.clauses import keeps_rules
 from sfumato.rows.rules.repair import Repaired
@@ -23,6 +23,7 @@ from sfumato.schema.rules import Rule
 ROWS = 500
 NAMES = ("a", "b", "total")
 METHODS = [name for name, info in sfumato.methods().items() if info.makes == "rows"]
+PUBLISHED = [name for name, info in published_methods().items() if info.makes == "rows"]
 SETTINGS: dict[str, dict[str, Any]] = {
     "grid": {"columns": NAMES},
     "cluster-geometry": {"columns": NAMES},
@@ -97,6 +98,53 @@ def test_rules_that_no_row_keeps_are_refused_in_the_same_words(name: str):
     with pytest.raises(PlanError) as caught:
         sfumato.plan(schema, method_of(name, schema))
     assert list(caught.value.problems) == ["no row keeps 'a + b == total' and 'total > a + b' at once"]
+
+
+SCORES = {score: ("low", "middle", "high")[min(score // 4, 2)] for score in range(11)}
+DEPENDENT = {
+    "grid": {"columns": ("score", "part")},
+    "cluster-geometry": {"columns": ("score", "part", "age")},
+    "two-stage": {"target": "part", "inputs": ("score", "age")},
+    "pseudo-posterior": {"target": "part", "family": "normal", "predictors": ("score", "age")},
+    "plausible-deniability": {"epsilon": None, "k": 50, "gamma": 4, "epsilon0": 1, "delta": "1e-9"},
+}
+
+
+def scored(mapped: bool) -> tuple[Schema, pd.DataFrame]:
+    """Scores, their text, and a whole part of them: the last two are functions of the first."""
+    columns = (
+        Column("score", "integer", bounds=(0, 10)),
+        Column("text", "category", values=("low", "middle", "high")),
+        Column("part", "integer", bounds=(0, 5)),
+        Column("age", "integer", bounds=(0, 99)),
+    )
+    maps = {"text": SCORES, "part": {score: score // 2 for score in range(11)}}
+    rules = tuple(Rule(f"score determines {name}", maps[name] if mapped else None) for name in maps)
+    rng = np.random.default_rng(8)
+    score = rng.binomial(10, 0.4, 2000)
+    frame = pd.DataFrame({"score": score, "part": score // 2, "age": (score * 8 + rng.integers(0, 19, 2000)) % 100})
+    return Schema("scores", columns, rules=rules), frame.assign(text=frame["score"].map(SCORES))
+
+
+@pytest.mark.parametrize("mapped", [True, False], ids=["map", "no-map"])
+@pytest.mark.parametrize("name", [*METHODS, *PUBLISHED])
+def test_a_determined_column_is_a_function_in_every_release(name: str, mapped: bool):
+    schema, frame = scored(mapped)
+    example: Any = {**sfumato.methods(), **published_methods()}[name].cls.example(schema)
+    known = {field.name for field in dataclasses.fields(example)}
+    wanted = DEPENDENT.get(name.removesuffix("-as-published"), {})
+    method = dataclasses.replace(example, **{key: value for key, value in wanted.items() if key in known})
+    rows = ROWS if name in METHODS else None
+    made = sfumato.release(sfumato.read(frame, schema), method, rows=rows, seed=3, ledger=False, allow_weak=True)
+    tables = dict(made.data) if isinstance(made.data, sfumato.table.frames.Tables) else {"all": made.data}
+    found = pd.concat(tables.values())
+    dependent = [target for target in ("text", "part") if target in found]
+    assert dependent and "score" in found, "each method is given what a rule binds"
+    truth = {"text": found["score"].map(SCORES), "part": found["score"] // 2}
+    for target in dependent:
+        assert (found.groupby("score")[target].nunique() == 1).all()
+        assert not mapped or (found[target] == truth[target]).all()
+    assert found["score"].nunique() > 3
 
 
 @pytest.mark.parametrize("name", ["marginals", "aim"])

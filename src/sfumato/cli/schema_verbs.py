@@ -98,6 +98,9 @@ def confirm(
         ("column", "kind", "bounds or values", "cells", "role"),
         rows,
     )
+    for rule in confirmed.rules:
+        if rule.map is not None:
+            voice.say(f"and the map of {rule.words}")
     voice.say(f"confirmed: {target}")
     voice.document({"table": confirmed.name, "path": target, "draft": False})
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.rows.rules.clauses import keeps_rules
-from sfumato.rows.rules.dependence import bound_by_rows, follow
+from sfumato.rows.rules.dependence import bound_by_rows, follow, notes_on_maps
 from sfumato.rows.rules.repair import MOST_JUDGED, Repaired, notes_on_rules, repair
 from sfumato.rows.values import Codes, Places, Values, draw_values, overwrite, rows_at
 from sfumato.schema import Schema
@@ -94,14 +94,15 @@ def sample_values(schema: Schema, draw: DrawValues, rows: int, generator: np.ran
     bound = bound_by_rows(schema, first)
     values, told = follow(bound, first)
     bad = np.flatnonzero(~keeps_rules(bound, values))
+    found = notes_on_maps(schema, bound)
     if not len(bad):
-        return Sampled(values, 0, no_repairs(schema, values) | told, 0, bound=bound)
+        return Sampled(values, 0, no_repairs(schema, values) | told, 0, notes=found, bound=bound)
     drawn = rows_at(values, np.arange(min(rows, MOST_JUDGED)))
     left = _drawn_again(bound, lambda count: follow(bound, draw(count))[0], values, bad)
     made = repair(bound, values, generator) if len(left) else Repaired(values, no_repairs(schema, values), 0)
     notes = notes_on_rules(schema, drawn, made.values, made.replaced)
     repaired = with_followed(made.repaired, told)
-    return Sampled(made.values, len(bad), repaired, made.replaced, notes=notes, bound=bound)
+    return Sampled(made.values, len(bad), repaired, made.replaced, notes=(*found, *notes), bound=bound)
 
 
 def with_followed(repaired: Mapping[str, int], told: Mapping[str, int]) -> dict[str, int]:

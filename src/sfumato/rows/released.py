@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.rows.draw import REDRAWS, Sampled, no_repairs, with_followed
 from sfumato.rows.rules.clauses import keeps_rules
-from sfumato.rows.rules.dependence import bound_by_rows, follow
+from sfumato.rows.rules.dependence import bound_by_rows, follow, notes_on_maps
 from sfumato.rows.rules.repair import MOST_JUDGED, Repaired, notes_on_rules, repair
 from sfumato.rows.values import Masked, Places, Values, levels_of, overwrite, rows_at, rows_table
 from sfumato.schema import Schema
@@ -77,6 +77,7 @@ def redrawn_in_place(
     made = repair(bound, values, generator, fixed) if len(left) else Repaired(values, no_repairs(schema, values), 0)
     kept = np.setdiff1d(np.arange(rows), sorted(made.broken))
     notes = notes_on_rules(schema, drawn, rows_at(made.values, kept), 0) if len(bad) else ()
+    notes = (*notes_on_maps(schema, bound), *notes)
     order = generator.permutation(kept)
     repaired = with_followed(made.repaired, told)
     return Sampled(rows_at(made.values, order), len(bad), repaired, 0, len(made.broken), notes, bound)

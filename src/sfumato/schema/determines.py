@@ -29,6 +29,8 @@ MISSING = "missing()"
 BETWEEN = ".."
 """Between the ends of an interval: ``"0..17"`` holds both of them, for numbers the lower one (as bins do)."""
 SHOWN = 5
+MOST_ENTRIES = 12
+"""Entries of a map that a sentence lists."""
 Pairs = tuple[tuple[Any, Any], ...]
 """A map as it is kept: for levels, or intervals (low, high) of an ordered column, or None for missing, a value each."""
 
@@ -95,6 +97,8 @@ def read_map(pairs: Any, source: Column, target: Column) -> tuple[Pairs, list[st
         return (), [f"its map must say for each value of {source.name} which value {target.name} has"]
     if source.is_open or target.is_open:
         return (), ["a map needs columns whose values the schema lists"]
+    if MISSING in (*source.levels, *target.levels):
+        return (), [f"a level is called {MISSING}, which is how maps write a missing value"]
     problems: list[str] = []
     found: list[tuple[Any, Any]] = []
     for key, value in cast("Pairs", pairs):
@@ -125,7 +129,7 @@ def _key(column: Column, given: Any) -> Any:
 
 def _value(column: Column, given: Any) -> Any:
     """Return one value of a column in its own type, None for missing."""
-    if given is None or (isinstance(given, str) and given == MISSING and given not in column.levels):
+    if given is None or (isinstance(given, str) and given == MISSING):
         if column.missing:
             return None
         raise ValueError(f"{column.name} cannot be missing")
@@ -181,10 +185,10 @@ def _total(pairs: list[tuple[Any, Any]], source: Column, target: Column) -> tupl
 def _level_problems(keys: Sequence[Any], source: Column) -> list[str]:
     there = set(keys)
     unsaid = [level for level in source.levels if level not in there]
-    twice = [str(key) for key, times in Counter(keys).items() if times > 1]
+    twice = [written_key(key) for key, times in Counter(keys).items() if times > 1]
     problems = [f"{', '.join(twice[:SHOWN])}: said twice"] if twice else []
     more = ", ..." if len(unsaid) > SHOWN else ""
-    return problems + ([f"nothing is said of {', '.join(map(str, unsaid[:SHOWN]))}{more}"] if unsaid else [])
+    return problems + ([f"nothing is said of {', '.join(map(written_key, unsaid[:SHOWN]))}{more}"] if unsaid else [])
 
 
 def _interval_problems(keys: Sequence[Any], source: Column) -> list[str]:
@@ -226,6 +230,16 @@ def written_key(key: Any) -> str:
         low, high = cast("tuple[Any, Any]", key)
         return str(low) if low == high else f"{low}{BETWEEN}{high}"
     return MISSING if key is None else str(key).lower() if isinstance(key, bool) else str(key)
+
+
+def written_map(pairs: Pairs) -> str:
+    """Return the first entries of a map in words.
+
+    >>> written_map((((0, 17), "child"), ((18, 110), "adult"), (None, None)))
+    '0..17 = child, 18..110 = adult, missing() = missing()'
+    """
+    entries = [f"{written_key(key)} = {written_key(value)}" for key, value in pairs[:MOST_ENTRIES]]
+    return ", ".join(entries) + (f", ... ({len(pairs)} entries)" if len(pairs) > MOST_ENTRIES else "")
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ from sfumato.schema.determines import (
     kept_pairs,
     lookup_of,
     read_map,
+    written_map,
 )
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
@@ -80,6 +81,15 @@ class Rule:
     def lacks_map(self) -> bool:
         """Whether the rule is a dependence whose map is not public: it says nothing about a single row."""
         return self.dependence is not None and self.map is None
+
+    @property
+    def words(self) -> str:
+        """The rule in words, with the first entries of its map.
+
+        >>> Rule("sick determines paid", map={True: False, False: True}).words
+        "'sick determines paid': true = false, false = true"
+        """
+        return repr(self.check) if self.map is None else f"{self.check!r}: {written_map(self.map)}"
 
     @cached_property
     def tree(self) -> ast.expr:

@@ -114,7 +114,7 @@ def _count(engine: Engine, schema: Schema, columns: Sequence[Column]) -> Counter
 
 
 def find_contradictions(engine: Engine, schema: Schema) -> tuple[Violation, ...]:
-    """Return the dependences without a map that the rows contradict, each with the fewest rows that would have to change.
+    """Return the dependences without a map that the rows contradict, each with the fewest rows that would have to go.
 
     These are counts of private rows, and no reason to refuse a release: its rows find a map of their own.
     """
@@ -133,7 +133,7 @@ def _several(rule: Rule, values: int) -> str:
 
 
 def _contradicting(engine: Engine, schema: Schema, source: str, target: str) -> tuple[int, int]:
-    """Return the rows outside the commonest target of their source, and the sources that have several; counted there."""
+    """Return how many rows do not have the commonest target of their source, and how many sources have several."""
     raw = engine.table
     both = raw.select(a=typed(raw[source], schema[source]), b=typed(raw[target], schema[target]))
     pairs = both.group_by("a", "b").aggregate(times=both.count())

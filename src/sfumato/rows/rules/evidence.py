@@ -30,11 +30,13 @@ BROKEN_WEIGHT = 1e-3
 
 @dataclass(frozen=True)
 class Cut:
-    """One column in places: what lies in each (levels, or one interval, or None for missing) and a value for each."""
+    """One column in places: what lies in each (levels, or intervals, or None for missing) and a value for each."""
 
     column: Column
     keys: tuple[tuple[Any, ...], ...]
     values: tuple[Any, ...]
+    shares: tuple[Array, ...] | None = None
+    """Where the column has an order and places have parts: which share of its place each key has, in that order."""
 
 
 class Evidence(Protocol):
@@ -58,17 +60,23 @@ def plain_value(column: Column, value: Any, missing: bool = False) -> Any:
     return column.whole(value) if column.is_discrete else float(value)
 
 
-def cut_of(column: Column, places: NDArray[Any], values: Sequence[Any]) -> Cut:
+def cut_of(column: Column, places: NDArray[Any], values: Sequence[Any], shares: Array | None = None) -> Cut:
     """Return a column in places, given the place of each code (missing has the last one) and a value for each place.
 
-    Places of an ordered column are runs of neighbouring bins.
+    Places of an ordered column are runs of neighbouring bins: one interval each, or, with the share that each bin has
+    of its place, as many as there are bins.
     """
     order = np.argsort(places, kind="stable")
     ends = [0, *np.cumsum(np.bincount(places)).tolist()]
     codes = [order[first:last] for first, last in pairwise(ends)]
+    parts = None if shares is None else tuple(shares[part] for part in codes)
     if not column.is_ordered:
-        return Cut(column, tuple(tuple(column.labels[code] for code in part) for part in codes), tuple(values))
-    return Cut(column, tuple((_interval(column, int(part[0]), int(part[-1])),) for part in codes), tuple(values))
+        keys = tuple(tuple(column.labels[code] for code in part) for part in codes)
+    elif shares is None:
+        keys = tuple((_interval(column, int(part[0]), int(part[-1])),) for part in codes)
+    else:
+        keys = tuple(tuple(_interval(column, int(code), int(code)) for code in part) for part in codes)
+    return Cut(column, keys, tuple(values), parts)
 
 
 def _interval(column: Column, first: int, last: int) -> tuple[Any, Any] | None:

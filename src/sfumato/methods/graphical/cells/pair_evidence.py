@@ -41,7 +41,7 @@ class ModelEvidence:
         # Inside a cell any value is as likely as another: a fixed seed takes the same one each time.
         values, missing = fine_values(column, codes, np.random.default_rng(0))
         plain = [plain_value(column, value, bool(none)) for value, none in zip(values, missing, strict=True)]
-        return cut_of(column, grouping.groups, plain)
+        return cut_of(column, grouping.groups, plain, grouping.shares if grouping.has_order else None)
 
     def weights(self, source: str, target: str) -> Array:
         """Return the expected counts of two columns."""

@@ -98,7 +98,8 @@ def offered_looks(cliques: Sequence[Clique], resolutions: Resolutions, most_cell
         looks = [look for look in resolutions.looks(clique) if _not_finer(look, finest)]
         import os
         if len(clique) <= 2:
-            looks = [k for k in looks if k.groups is None or k.groups >= int(os.environ.get("MINP", "2"))]
+            big = max(resolutions.sizes[c] for c in clique if resolutions.coarser[c]) if any(resolutions.coarser[c] for c in clique) else 0
+            looks = [k for k in looks if k.groups is None or k.groups >= float(os.environ.get("MINP", "0")) * big]
         found += [look for look in looks if len(clique) <= 2 or resolutions.cells(look) <= most_cells]
     return found
 

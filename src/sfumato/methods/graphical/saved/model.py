@@ -24,12 +24,13 @@ from sfumato.methods.graphical.cells.coupled import Coupling, coupling_of
 from sfumato.methods.graphical.cells.expand import values_of
 from sfumato.methods.graphical.cells.groups import Grouping
 from sfumato.methods.graphical.cells.pair_evidence import ModelEvidence
+from sfumato.methods.graphical.cells.settled import settled
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.release.plan import refuse_memory
 from sfumato.rows.draw import with_followed
-from sfumato.rows.rules.dependence import bound_schema, follow
+from sfumato.rows.rules.dependence import bound_schema, follow, notes_on_maps
 from sfumato.rows.rules.repair import notes_on_rules, repair
 from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
@@ -126,10 +127,12 @@ class FittedModel:
         """Draw rows and mend those that break a rule. ``rounding`` keeps counts as near to the model as can be."""
         codes = self.model.draw(rows, generator, rounding)
         places = self.coupling.places(codes, generator, rounding)
-        values, told = follow(self.bound, values_of(self.groupings, codes, generator, rounding, places))
+        drawn = values_of(self.groupings, codes, generator, rounding, places)
+        values, told = follow(self.bound, settled(self.bound, self.groupings, codes, drawn, generator))
         mended = repair(self.bound, values, generator)
         notes = notes_on_rules(self.schema, values, mended.values, mended.replaced)
         repaired = with_followed(mended.repaired, told)
+        notes = (*notes_on_maps(self.schema, self.bound), *notes)
         return Drawn(rows_table(self.schema, mended.values), repaired, mended.replaced, notes)
 
     @cached_property

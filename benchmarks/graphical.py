@@ -37,6 +37,8 @@ EPSILONS = (0.3, 1.0, 3.0)
 OTHERS = ("bank_marketing", "diamonds", "hmeq", "acs_ma2019", "california_housing")
 MADE = HERE / "out" / "graphical" / "made"
 QUALITY = ("tvd1", "tvd2", "tvd3", "cut", "hgb", "lr")
+OLDER = "older measure"
+"""The name of what was measured in 32 equal-width cells before, in the kept files."""
 PARTS = ("numbers", "parity", "adult", "others", "growth")
 Found = dict[str, Any]
 
@@ -75,12 +77,12 @@ def ours(table: str, method: str, epsilon: float, seeds: Sequence[int]) -> Found
     return over_seeds(runs)
 
 
-def theirs(peer: str, table: str, epsilon: float, fresh: bool) -> Found:
-    """Return the measures of a peer's table with what it took, or why there is none."""
+def theirs(peer: str, table: str, epsilon: float, given: argparse.Namespace) -> Found:
+    """Return the measures of a peer's table with what it took; what it cannot do now may have been measured before."""
     show_progress(f"{table}: {peer}, epsilon {epsilon:g}")
-    took = peers.run_peer(peer, table, epsilon, fresh)
+    took = {"error": "not run"} if given.no_peers else peers.run_peer(peer, table, epsilon, given.fresh_peers)
     if "error" in took:
-        return took
+        return usable.kept("dpmm", table, OLDER).get(f"{peer} {epsilon:g}", took)
     return took | run_child("graphical_measures.py", table, str(peers.CACHE / took["codes"]))
 
 
@@ -89,9 +91,12 @@ def compare(table: str, wanted: Iterable[tuple[str, float]], given: argparse.Nam
     found: Found = {"yardsticks": run_child("graphical_measures.py", table, "yardsticks")}
     for method, epsilon in wanted:
         key = f"{method} {epsilon:g}"
+        before = usable.kept("0.1", table, OLDER)
+        if key in before:
+            found[f"0.1 {key}"] = before[key]
         found[key] = ours(table, method, epsilon, given.seeds or SEEDS)
-        if not given.no_peers and f"dpmm {method}" in peers.SETTINGS:
-            found[f"dpmm {key}"] = theirs(f"dpmm {method}", table, epsilon, given.fresh_peers)
+        if f"dpmm {method}" in peers.SETTINGS:
+            found[f"dpmm {key}"] = theirs(f"dpmm {method}", table, epsilon, given)
     _print_comparison(table, found, len(given.seeds or SEEDS))
     return found
 
@@ -109,6 +114,8 @@ def _print_comparison(table: str, found: Found, seeds: int) -> None:
     for name, row in found.items():
         if "error" in row:
             print(f"  {name}: {row['error']}")
+        if "note" in row:
+            print(f"  {name}: {row['note']}")
         if "settings" in row:
             facts = ", ".join(f"{key} {value}" for key, value in row["settings"].items())
             print(f"  {name}: one run; {facts}; at most {row['limit']:g} {row.get('limit_of', 'CPU s')}")

@@ -86,11 +86,9 @@ def summary(runs: Sequence[Found]) -> Found:
     return found | {name: max(run[name] for run in runs) for name in WORST_OF_SEEDS if name in found}
 
 
-def kept(version: str, table: str) -> Found:
-    """Return what was measured before, by version 0.1 or by dpmm; nothing where there is nothing."""
-    if not KEPT[version].exists():
-        return {}
-    return json.loads(KEPT[version].read_text(encoding="utf-8"))["tables"].get(table, {})
+def kept(version: str, table: str, part: str = "as drafted") -> Found:
+    """Return what was measured before, of version 0.1 or of dpmm; nothing where there is nothing."""
+    return json.loads(KEPT[version].read_text(encoding="utf-8"))[part].get(table, {})
 
 
 def theirs(table: str, given: argparse.Namespace) -> dict[str, Found]:

@@ -1,8 +1,8 @@
 """What the graphical benchmark must reach, and the verdict on each number: PASS, MISSED or not run.
 
 A goal is the most that a measure may be; for accuracies, AUC, R2 and correlations the least. Where the goal is what
-version 0.1 reached, a mean over the seeds that is worse by less than two standard errors of the difference passes
-too, and the verdict says so.
+version 0.1 reached on Adult, a mean over the seeds that is worse by less than two standard errors of the difference
+passes too, and the verdict says so.
 """
 
 from __future__ import annotations

@@ -93,19 +93,17 @@ def kept(version: str, table: str, part: str = "as drafted") -> Found:
 
 def theirs(table: str, given: argparse.Namespace) -> dict[str, Found]:
     """Return the measures of each of dpmm's models; what it cannot do now is taken from what was measured before."""
+    before = {f"{name}, as measured before": row for name, row in kept("dpmm", table).items()}
+    if given.no_peers:
+        return before
     found: dict[str, Found] = {}
-    before = kept("dpmm", table)
     for peer in peers.SETTINGS:
         show_progress(f"{table} as drafted: {peer}")
-        took = {"error": "not run"} if given.no_peers else peers.run_on_values(peer, table, EPSILON, given.fresh_peers)
+        took = peers.run_on_values(peer, table, EPSILON, given.fresh_peers)
         if "values" in took:
-            path = str(peers.CACHE / took["values"])
-            found[peer] = took | run_child("graphical_numbers.py", table, path)
-        elif peer in before:
-            found[f"{peer}, as measured before"] = before[peer]
-        else:
-            found[peer] = took
-    return found
+            took |= run_child("graphical_numbers.py", table, str(peers.CACHE / took["values"]))
+        found[peer] = took
+    return found if all("values" in took for took in found.values()) else before | found
 
 
 def compare(table: str, given: argparse.Namespace, seeds: Sequence[int]) -> Found:

@@ -66,9 +66,10 @@ class LayeredMeasurement(Measurement):
 
 
 def _layers(schema: Schema, names: tuple[str, ...], once: Counted) -> tuple[Counted, ...]:
-    if len(names) > 1 or not in_layers(schema[names[0]]):
+    column = schema[names[0]]
+    if len(names) > 1 or not in_layers(column):
         return (once,)
-    layers = zip(LAYER_WORDS, layer_cells(schema[names[0]]), SHARES, strict=True)
+    layers = zip(LAYER_WORDS, layer_cells(column), SHARES, strict=True)
     return tuple(Counted(f"{once.stage}: {words}", cells, once.share * share) for words, cells, share in layers)
 
 
@@ -139,7 +140,8 @@ def _curve(column: Column, cut: Column, estimate: Estimate, total: float) -> tup
     present = cut.present_size
     masses = smooth_counts(cut, estimate.counts[:present], estimate.covariance[:present, :present])
     bins = parts_of(cut, column)[:present]
-    counts = np.append(np.bincount(bins, masses, column.present_size), np.maximum(estimate.counts[present:], 0.0))
+    missing = np.maximum(estimate.counts[present:], 0.0)
+    counts: Array = np.append(np.bincount(bins, masses, column.present_size), missing)
     shares = np.zeros((column.present_size, present))
     shares[bins, np.arange(present)] = shares_within(masses, cut, bins)
     return counts * (total / max(float(counts.sum()), 1e-300)), Shape(cut, shares)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import Array
+from sfumato.arrays import Array, Whole
 from sfumato.rows.smooth.fine import widths_of
 from sfumato.schema.column import Column
 
@@ -131,7 +131,7 @@ def smooth_counts(column: Column, counts: Array, covariance: Array) -> Array:
     return fit_curve(counts, covariance, widths_of(column)).counts
 
 
-def shares_within(masses: Array, column: Column, groups: NDArray[np.int32]) -> Array:
+def shares_within(masses: Array, column: Column, groups: NDArray[np.int32] | Whole) -> Array:
     """Return each cell's share of its group; by width where the curve has no mass in it."""
     total = np.bincount(groups, masses)[groups]
     widths = widths_of(column)

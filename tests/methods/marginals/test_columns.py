@@ -78,7 +78,7 @@ def watched(monkeypatch, frame: pd.DataFrame, noise=None, **facts) -> list[tuple
 
 @pytest.mark.parametrize("delta", [None, 1e-9])
 def test_what_is_drawn_is_what_the_event_holds(monkeypatch, frame, delta):
-    parts = sfumato.plan(SCHEMA, Marginals(1.0, delta=delta), rows=ROWS, randomness="seeded").events[0].parts
+    parts = sfumato.plan(SCHEMA, Marginals(1.0, delta=delta), rows=ROWS).events[0].parts
     seen = watched(monkeypatch, frame, delta=delta)
     assert [scale for _, scale in seen] == [part.scale for part in parts]
     assert all(counts.size <= part.cells for (counts, _), part in zip(seen, parts, strict=True))
@@ -125,12 +125,17 @@ def wasserstein(true: pd.Series, made: pd.Series) -> float:
 
 
 def test_values_follow_the_curve_and_not_the_bins(monkeypatch, frame):
-    """Five seeds at epsilon 1: values within bins drawn evenly, as without shapes, are much further off."""
-    ours = np.mean([wasserstein(frame["income"], released(frame, seed)["income"]) for seed in range(5)])
+    """Three seeds at epsilon 1: values within bins drawn evenly, as without shapes, are much further off."""
+
+    def distance() -> float:
+        made = (released(frame, seed, columns=["income"])["income"] for seed in range(3))
+        return float(np.mean([wasserstein(frame["income"], values) for values in made]))
+
+    ours = distance()
     monkeypatch.setattr(single.SingleColumns, "draw", lambda _, column, codes, g: draw_values(column, codes, g))
-    bins = np.mean([wasserstein(frame["income"], released(frame, seed)["income"]) for seed in range(5)])
-    assert ours < 0.05
-    assert bins > 1.5 * ours, "even draws must be told apart"
+    bins = distance()
+    assert ours < 0.03
+    assert bins > 2 * ours, f"even draws must be told apart, found {bins} against {ours}"
 
 
 def test_a_spike_stays_a_spike_and_missing_stays_missing(frame):
@@ -154,12 +159,12 @@ def test_a_shape_never_leaves_the_bin():
 
 def test_columns_with_many_bins_or_few_values_are_measured_flat():
     assert in_layers(INCOME)
-    assert not in_layers(Column("x", "integer", bounds=(0, MOST_BINS)))
+    assert not in_layers(Column("x", "number", bounds=(0, 1), bins=MOST_BINS + 1))
     assert not in_layers(Column("x", "integer", bounds=(0, 20)))
     assert not in_layers(SEX)
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 1e6])
+@pytest.mark.parametrize("epsilon", [1e-4, 30, 1e6])
 def test_any_budget_gives_rows_within_the_schema(frame, epsilon):
     made = sfumato.release(
         sfumato.read(frame[:300], SCHEMA), Marginals(epsilon), seed=1, rows=100, allow_weak=True

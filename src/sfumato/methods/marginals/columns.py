@@ -131,14 +131,21 @@ def _understood(schema: Schema, measured: Sequence[Measured]) -> SingleColumns:
         if len(each.layers) == 1:
             counts[column.name] = estimate.counts
             continue
-        counts[column.name], shapes[column.name] = _curve(column, each.column, estimate, total)
+        masses = _masses(each.column, estimate, max(layer.sigma for layer in each.layers))
+        counts[column.name], shapes[column.name] = _bins(column, each.column, masses, estimate, total)
     return SingleColumns(total, counts, shapes)
 
 
-def _curve(column: Column, cut: Column, estimate: Estimate, total: float) -> tuple[Array, Shape]:
-    """Return the counts of a column's public bins that a smooth curve gives, and the shape within them."""
+def _masses(cut: Column, estimate: Estimate, sigma: float) -> Array:
+    """Return the curve over a column's present cells; noise below one row leaves nothing to smooth."""
     present = cut.present_size
-    masses = smooth_counts(cut, estimate.counts[:present], estimate.covariance[:present, :present])
+    counts = estimate.counts[:present]
+    return smooth_counts(cut, counts, estimate.covariance[:present, :present]) if sigma > 1 else np.maximum(counts, 0.0)
+
+
+def _bins(column: Column, cut: Column, masses: Array, estimate: Estimate, total: float) -> tuple[Array, Shape]:
+    """Return the counts of a column's public bins, and the shape within them, that the masses of its cells give."""
+    present = cut.present_size
     bins = parts_of(cut, column)[:present]
     missing = np.maximum(estimate.counts[present:], 0.0)
     counts: Array = np.append(np.bincount(bins, masses, column.present_size), missing)

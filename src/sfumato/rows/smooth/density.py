@@ -48,6 +48,14 @@ class Curve:
 
 def fit_curve(counts: Array, covariance: Array, widths: Array) -> Curve:
     """Return the curve through noisy counts of neighbouring cells whose covariance is known."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # the matrices are small: a second thread costs more than it brings
+        return _with_atoms(counts, covariance, widths)
+
+
+def _with_atoms(counts: Array, covariance: Array, widths: Array) -> Curve:
+    """Fit the curve, set cells far above it apart, and fit it anew without them."""
     sigmas = np.sqrt(np.diag(covariance))
     atoms = np.zeros(len(counts), dtype=bool)
     fitted, smoothing = _smooth(counts, np.linalg.inv(covariance), widths)

@@ -11,7 +11,6 @@ Public: schema, columns, shares, thresholds.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -64,14 +63,12 @@ class Binning:
     def limit(self, total: float, later_sigma: float) -> int | None:
         """Return the most groups of a column, for a noisy number of rows and the noise of the tables to come.
 
-        The noise of a pair of two such columns has an L1 size of about sqrt(2 / pi) sigma groups^2. The next power of
-        two is taken, because tables may be measured at fewer groups (:mod:`.nested`).
+        The noise of a pair of two such columns has an L1 size of about sqrt(2 / pi) sigma groups^2.
         """
         if self.most_groups is None:
             return None
         wanted = max(LEAST_GROUPS, (self.crowding * total / (0.8 * later_sigma)) ** 0.5)
-        import os
-        return min(self.most_groups, int(wanted) if os.environ.get('NOUP') else 2 ** math.ceil(math.log2(wanted)))
+        return min(self.most_groups, int(wanted))
 
     def layers(self, column: Column) -> bool:
         """Say whether a column is measured in layers."""

@@ -25,8 +25,8 @@ from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.tree.model import NoisyTable
 from sfumato.privacy.accounting.sensitivity import histogram_l2_squared
 from sfumato.privacy.randomness import Randomness
-from sfumato.rows.smooth.density import shares_within, smooth_counts
-from sfumato.rows.smooth.fine import fine_column
+from sfumato.rows.smooth.density import fit_curve, shares_within
+from sfumato.rows.smooth.fine import fine_column, widths_of
 from sfumato.rows.smooth.layers import (
     Estimate,
     Measured,
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 
 LEAST_GROUPS = 4
+SMOOTH_FROM = 8
+"""Cells from which a column has a curve: fewer are seen well enough one by one."""
 
 
 @dataclass(frozen=True)
@@ -164,12 +166,12 @@ def _grouping(
         return group_column(column, estimate.counts, sigma, total, binning.threshold), {}
     present = column.present_size
     counts, covariance = estimate.counts[:present], estimate.covariance[:present, :present]
-    masses = smooth_counts(column, counts, covariance) if len(measured.layers) > 1 else np.maximum(counts, 0.0)
+    curve = fit_curve(counts, covariance, widths_of(column)) if present >= SMOOTH_FROM else None
+    smooth = curve is not None and (len(measured.layers) > 1 or curve.explains)
+    masses = curve.counts if curve is not None and smooth else np.maximum(counts, 0.0)
     nested = nested_groups(masses, covariance, limit, binning.threshold)
     shares = (
-        shares_within(masses, column, nested.groups)
-        if len(measured.layers) > 1
-        else shares_of(column, counts, nested.groups, sigma)
+        shares_within(masses, column, nested.groups) if smooth else shares_of(column, counts, nested.groups, sigma)
     )
     if column.missing:
         nested, shares = nested.with_missing(), np.append(shares, 1.0)

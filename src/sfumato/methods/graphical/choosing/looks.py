@@ -40,6 +40,7 @@ class Resolutions:
     def __init__(self, sizes: Sequence[int], coarser: Sequence[Mapping[int, Groups]] = ()) -> None:
         self.sizes = tuple(sizes)
         self.coarser = tuple(coarser) or tuple({} for _ in sizes)
+        self._pools: dict[Look, Pool] = {}
 
     def maps(self, look: Look) -> Coarse:
         """Return the map of each axis of a look; None where all are at the model's groups."""
@@ -66,6 +67,15 @@ class Resolutions:
         """Return the finest look at which a set is counted: few groups where it has more than two columns."""
         wide = len(clique) > 2 and any(self.sizes[c] > LARGE_SET_GROUPS and self.coarser[c] for c in clique)
         return Look(clique, LARGE_SET_GROUPS) if wide else Look(clique)
+
+    def summed(self, look: Look, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a table at the model's groups, summed to those of a look."""
+        maps = self.maps(look)
+        if maps is None:
+            return table
+        if look not in self._pools:
+            self._pools[look] = Pool.of(table.shape, maps)
+        return self._pools[look].summed(table)
 
     def pool(self, finer: Look, look: Look) -> Pool:
         """Return how a finer look's table is summed to a coarser one of the same columns."""
@@ -127,8 +137,7 @@ def model_tables(
     larger: dict[int | None, list[Look]] = {}
     for look in looks:
         if look.clique in exact:
-            maps, table = resolutions.maps(look), tables[look.clique]
-            found[look] = table if maps is None else Pool.of(table.shape, maps).summed(table)
+            found[look] = resolutions.summed(look, tables[look.clique])
         else:
             larger.setdefault(look.groups, []).append(look)
     for groups, some in larger.items():

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PlanError
+from sfumato.errors import AccountingError, PlanError
 from sfumato.privacy.accounting.calibration import certified_parts
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.sensitivity import changed_cells, histogram_l1
@@ -33,6 +33,14 @@ from sfumato.schema.choice import choice_problems
 
 Noise = Literal["laplace", "gaussian"]
 ColumnSet = tuple[str, ...]
+
+
+class Counted(NamedTuple):
+    """One table that gets noise: the name of its stage, its cells (at most), its share of the budget."""
+
+    stage: str
+    cells: int
+    share: Fraction
 
 
 @dataclass(frozen=True)
@@ -80,12 +88,20 @@ class Measurement:
             return (Fraction(1, len(self.sets)),) * len(self.sets)
         return tuple(exact(share, "share") for share in self.shares)
 
+    def counted(self, schema: Schema) -> tuple[Counted, ...]:
+        """Return every table that gets noise, in the order in which it is drawn; here one for each column set."""
+        return tuple(
+            Counted(" x ".join(names), cells_of(schema, names), share)
+            for names, share in zip(self.sets, self.exact_shares(), strict=True)
+        )
+
     def plan(self, schema: Schema, randomness: str = "secure") -> Plan:
         """Return cost, cells and memory; refuse what is wrong or cannot fit, all problems at once."""
         self._refuse([p for names in self.sets for p in choice_problems(schema, names)], f" on table {schema.name!r}")
         refuse_beyond_memory(schema, self.sets)
         events = self._events(schema, randomness)
-        return Plan.for_(self.method, schema, self._stages(events), events, table_memory(schema, self.sets))
+        stages = self._stages(schema, events)
+        return Plan.for_(self.method, schema, stages, events, table_memory(schema, self.sets))
 
     def _events(self, schema: Schema, randomness: str) -> tuple[Event, ...]:
         parts = self._laplace_parts(schema) if self.law == "laplace" else self._gaussian_parts(schema)
@@ -102,18 +118,19 @@ class Measurement:
     def _laplace_parts(self, schema: Schema) -> tuple[Part, ...]:
         moved = histogram_l1(schema.adjacency, schema.rows_per_person)
         return tuple(
-            _part(schema, names, "laplace", laplace_scale(exact(self.epsilon) * share, moved))
-            for names, share in zip(self.sets, self.exact_shares(), strict=True)
+            _part(schema, counted, "laplace", laplace_scale(exact(self.epsilon) * counted.share, moved))
+            for counted in self.counted(schema)
         )
 
     def _gaussian_parts(self, schema: Schema) -> tuple[Part, ...]:
-        parts = [_part(schema, names, "gaussian", 1.0) for names in self.sets]
-        shares = [float(share) for share in self.exact_shares()]
+        tables = self.counted(schema)
+        parts = [_part(schema, counted, "gaussian", 1.0) for counted in tables]
+        shares = [float(counted.share) for counted in tables]
         return certified_parts(parts, shares, round_down(exact(self.epsilon)), round_down(exact(self.spent_delta)))
 
-    def _stages(self, events: Sequence[Event]) -> tuple[Stage, ...]:
+    def _stages(self, schema: Schema, events: Sequence[Event]) -> tuple[Stage, ...]:
         parts = [part for event in events for part in event.parts]
-        shares = self.exact_shares()
+        shares = [counted.share for counted in self.counted(schema)]
         return tuple(
             Stage(
                 name=part.stage,
@@ -127,27 +144,47 @@ class Measurement:
         )
 
 
-def _part(schema: Schema, names: ColumnSet, noise: Noise, scale: float) -> Part:
+def _part(schema: Schema, counted: Counted, noise: Noise, scale: float) -> Part:
     rows = schema.rows_per_person
     return Part(
-        stage=" x ".join(names),
-        cells=cells_of(schema, names),
+        stage=counted.stage,
+        cells=counted.cells,
         sensitivity=histogram_l1(schema.adjacency, rows) if noise == "laplace" else rows,
         changed_cells=changed_cells(schema.adjacency),
         scale=scale,
     )
 
 
+class PlannedNoise:
+    """Noise as a plan's events record it, handed out table by table in their order: no other can be drawn."""
+
+    def __init__(self, plan: Plan, randomness: Randomness) -> None:
+        self._left = [(event.kind, part) for event in plan.events for part in event.parts][::-1]
+        self._randomness = randomness
+
+    def add(self, counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
+        """Return the counts of the next table with its noise, and the variance of that noise."""
+        kind, part = self._left.pop() if self._left else ("", None)
+        if part is None or counts.size > part.cells:
+            raise AccountingError(
+                f"a table of {counts.size:,} cells is counted, which the plan does not hold",
+                next_step="release with the plan that the method made for this table",
+            )
+        add = add_laplace_scale if kind == "discrete-laplace" else add_gaussian
+        return add(counts, part.scale, self._randomness), noise_variance(kind, part)
+
+
+def noise_variance(kind: str, part: Part) -> float:
+    """Return the variance of the recorded noise; it is public."""
+    return 2 * part.scale**2 if kind == "discrete-laplace" else part.scale**2
+
+
 def measure(
     counts: Mapping[ColumnSet, NDArray[np.int64]], plan: Plan, sets: Sequence[ColumnSet], randomness: Randomness
 ) -> dict[ColumnSet, NDArray[np.int64]]:
     """Return noisy counts with exactly the noise that the plan's events record."""
-    parts = [(event.kind, part) for event in plan.events for part in event.parts]
-    noisy: dict[ColumnSet, NDArray[np.int64]] = {}
-    for names, (kind, part) in zip(sets, parts, strict=True):
-        add = add_laplace_scale if kind == "discrete-laplace" else add_gaussian
-        noisy[names] = add(counts[names], part.scale, randomness)
-    return noisy
+    noise = PlannedNoise(plan, randomness)
+    return {names: noise.add(counts[names])[0] for names in sets}
 
 
 def column_sets(columns: Any) -> tuple[ColumnSet, ...]:

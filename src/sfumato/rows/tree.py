@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Array
 from sfumato.entropy.values import shannon
-from sfumato.privacy.accounting.event import Part
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Uniform
-from sfumato.release.measurement import Measurement, Noise
+from sfumato.release.measurement import Measurement, Noise, noise_variance
 from sfumato.release.plan import Plan
 
 ONE_WAY_SHARE = Fraction(3, 10)
@@ -149,7 +148,7 @@ def fit_noisy(
     With ``coarse_first`` the root is the column whose noisy counts are least spread.
     """
     parts = [(event.kind, part) for event in plan.events for part in event.parts]
-    variance = {names: _variance(kind, part) for names, (kind, part) in zip(noisy, parts, strict=True)}
+    variance = {names: noise_variance(kind, part) for names, (kind, part) in zip(noisy, parts, strict=True)}
     ones = {names[0]: counts for names, counts in noisy.items() if len(names) == 1}
     if coarse_first:
         ones = dict(sorted(ones.items(), key=lambda item: shannon(np.maximum(item[1], 0))))
@@ -157,13 +156,8 @@ def fit_noisy(
     return fit_tree(ones, pairs, {key: variance[key] for key in pairs}, total)
 
 
-def _variance(kind: str, part: Part) -> float:
-    """Return the variance of the recorded noise; it is public."""
-    return 2 * part.scale**2 if kind == "discrete-laplace" else part.scale**2
-
-
 def fit_tree(
-    ones: Mapping[str, NDArray[np.int64]],
+    ones: Mapping[str, NDArray[np.int64] | Array],
     pairs: Mapping[tuple[str, str], NDArray[np.int64]],
     variance: Mapping[tuple[str, str], float],
     total: float,

@@ -7,22 +7,25 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.arrays import Counts
 from sfumato.errors import PlanError
+from sfumato.methods.marginals.columns import LayeredMeasurement, measure_columns
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
-from sfumato.release.measurement import Measurement, Noise, measure
+from sfumato.release.measurement import Measurement, Noise, PlannedNoise
 from sfumato.release.method import Makes, Output
 from sfumato.release.parameters import sound_parameters
 from sfumato.release.plan import LARGEST_SAMPLE, Plan, refuse_memory, sound_rows
-from sfumato.rows.draw import Sampled, sample_rows
+from sfumato.rows.draw import Sampled, sample_values
 from sfumato.rows.rules.refuse import refuse_impossible_rules
-from sfumato.rows.tree import TreeModel, fit_noisy, noisy_total, tables_of_tree
-from sfumato.rows.values import rows_table
+from sfumato.rows.tree import TreeModel, fit_tree, tables_of_tree
+from sfumato.rows.values import Values, rows_table
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.table import Table
 
+Pair = tuple[str, str]
 BYTES_PER_VALUE = 32
 """Memory of one synthetic value while rows are drawn: code, value, mask and the released column."""
 
@@ -84,7 +87,8 @@ class Marginals:
         columns, pairs = self.chosen_columns(schema), self.chosen_pairs(schema)
         if not columns:
             raise PlanError(f"table {schema.name!r} has no column to synthesise", next_step="give columns=[...]")
-        return tables_of_tree(self.name, columns, (self.epsilon, self.delta), self.noise, pairs)
+        flat = tables_of_tree(self.name, columns, (self.epsilon, self.delta), self.noise, pairs)
+        return LayeredMeasurement(self.name, flat.sets, self.epsilon, self.delta, self.noise, flat.shares)
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
@@ -97,17 +101,27 @@ class Marginals:
         return plan.model_copy(update={"rows": count, "memory_bytes": memory})
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
-        """Measure, fit the tree, draw rows."""
-        schema = table.schema
-        sets = self.measurement(schema).sets
-        noisy = measure(table.marginals(sets), plan, sets, randomness)
-        total = float(schema.rows) if schema.rows is not None else noisy_total(noisy)
-        model = fit_noisy(noisy, plan, total)
-        count = plan.rows if plan.rows is not None else min(round(total), LARGEST_SAMPLE)
-        generator = randomness.generator
-        sampled = sample_rows(schema, lambda n: model.draw(n, generator), count, generator)
+        """Measure single columns and pairs, fit the tree, draw rows."""
+        schema, generator = table.schema, randomness.generator
+        noise = PlannedNoise(plan, randomness)
+        singles = measure_columns(table, self.chosen_columns(schema), noise)
+        model = fit_tree(singles.counts, *self._noisy_pairs(table, noise), singles.total)
+        count = plan.rows if plan.rows is not None else min(round(singles.total), LARGEST_SAMPLE)
+
+        def draw(rows: int) -> Values:
+            codes = model.draw(rows, generator)
+            return {name: singles.draw(schema[name], found, generator) for name, found in codes.items()}
+
+        sampled = sample_values(schema, draw, count, generator)
         made = {("synthetic",): rows_table(schema, sampled.values)}
-        return Output(made, True, _statistics(model, sampled, total), sampled.notes)
+        return Output(made, True, _statistics(model, sampled, singles.total), sampled.notes)
+
+    def _noisy_pairs(self, table: Table, noise: PlannedNoise) -> tuple[dict[Pair, Counts], dict[Pair, float]]:
+        """Return the noisy tables of the pairs, and the variance of the noise on each."""
+        pairs = self.chosen_pairs(table.schema)
+        counts = table.marginals(pairs) if pairs else {}
+        noisy = {pair: noise.add(counts[pair]) for pair in pairs}
+        return {pair: found for pair, (found, _) in noisy.items()}, {pair: var for pair, (_, var) in noisy.items()}
 
     @classmethod
     def example(cls, schema: Schema) -> Marginals:

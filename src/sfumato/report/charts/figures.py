@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.report.charts.look import Spec, axis_of, bars, heat
+from sfumato.report.charts.shape import SHAPE_NOTE, smooth_shape
 from sfumato.report.charts.views import (
     MOST_LEVELS,
     ColumnSet,
@@ -24,7 +25,9 @@ from sfumato.report.charts.views import (
     wide,
 )
 from sfumato.report.document import ReleaseDocument
+from sfumato.rows.smooth.fine import widths_of
 from sfumato.schema import Schema
+from sfumato.schema.column import Column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,13 +74,13 @@ def count_figures(
     tables: Mapping[ColumnSet, pa.Table],
     truth: Mapping[ColumnSet, Counts] | None = None,
 ) -> list[Figure]:
-    """Return the figures of released count tables."""
-    noise = spreads(document)
+    """Return the figures of released count tables; with smooth shapes unless their rows were drawn once more."""
+    noise, shapes = spreads(document), not document.method.parameters.get("synthetic")
     figures: list[Figure] = []
     for names, table in list(tables.items())[:MOST_FIGURES]:
         counts = table.column(table.num_columns - 1).to_numpy().reshape(schema.shape(names))
         true = None if truth is None else truth[names]
-        figures += _table_figures(schema, names, counts, noise.get(" x ".join(names)), true)
+        figures += _table_figures(schema, names, counts, noise.get(" x ".join(names)), true, shapes)
     return figures
 
 
@@ -137,24 +140,33 @@ def _table_figures(
     counts: Counts,
     spread: Spread | None,
     truth: Counts | None,
+    shapes: bool = True,
 ) -> list[Figure]:
     axes = tuple(axis_of(schema[name]) for name in names)
     width = spread.half_width() if spread else 0.0
     view = View(names, axes, counts, width, truth)
     if len(names) == 1:
-        return [one_way(replace(view, notes=(_noise_note(width),) if width else ()))]
+        noted = replace(view, notes=(_noise_note(width),) if width else ())
+        return [one_way(_with_shape(noted, schema[names[0]], spread) if shapes else noted)]
     if counts.size <= MOST_CELLS and len(names) == 2:
         return [two_way(view)]
     if counts.size <= MOST_CELLS and len(names) == 3 and min(counts.shape) <= MOST_PANELS:
         return [three_way(view)]
-    return [_summed(view, axis, spread) for axis in range(len(names))]
+    return [_summed(view, axis, spread, schema[name]) for axis, name in enumerate(names)]
+
+
+def _with_shape(view: View, column: Column, spread: Spread | None, cells: int = 1) -> View:
+    """Return a one-way view that knows what a smooth shape needs, where its column has one."""
+    if spread is None or not column.is_ordered:
+        return view
+    return replace(view, widths=widths_of(column), variance=cells * spread.deviation**2)
 
 
 def _noise_note(width: float) -> str:
     return f"The lines show where 95 % of the noise lies: ± {say(width)} around each count."
 
 
-def _summed(view: View, axis: int, spread: Spread | None) -> Figure:
+def _summed(view: View, axis: int, spread: Spread | None, column: Column) -> Figure:
     """Return the one-way view of a table that is too large to draw cell by cell."""
     others = tuple(i for i in range(view.counts.ndim) if i != axis)
     cells = view.counts.size // view.counts.shape[axis]
@@ -167,14 +179,15 @@ def _summed(view: View, axis: int, spread: Spread | None) -> Figure:
     )
     truth = None if view.truth is None else view.truth.sum(axis=others)
     summed = View((view.names[axis],), (view.axes[axis],), view.counts.sum(axis=others), width, truth, (note,))
-    return replace(one_way(summed), title=f"{view.names[axis]}, from {table}")
+    return replace(one_way(_with_shape(summed, column, spread, cells)), title=f"{view.names[axis]}, from {table}")
 
 
 def one_way(view: View) -> Figure:
     """Return bars of one column, with the values behind them."""
     shown = fewer_bars(view)
     title = view.names[0]
-    spec = bars(shown.axes[0], shown.counts, shown.half_width, shown.truth)
+    shape = smooth_shape(shown)
+    spec = bars(shown.axes[0], shown.counts, shown.half_width, shown.truth, shape=shape)
     label = f"Bar chart of released counts by {title}, {len(shown.counts)} bars; the table below holds the values."
     axis, truth = view.axes[0], view.truth
     lines = [
@@ -182,7 +195,7 @@ def one_way(view: View) -> Figure:
         for i, (name, count) in enumerate(zip(axis.labels, view.counts.tolist(), strict=True))
     ]
     header = (axis.title, "released count", *(() if truth is None else ("true count",)))
-    notes = (*shown.notes, *_truth_note(truth, "Diamonds"))
+    notes = (*shown.notes, *(() if shape is None else (SHAPE_NOTE,)), *_truth_note(truth, "Diamonds"))
     return Figure(title, notes, (Panel("", label, spec),), header, tuple(lines[:MOST_VALUES]), _over(lines))
 
 

@@ -133,10 +133,18 @@ def config(palette: Palette = PAGE) -> Spec:
 
 
 def bars(
-    axis: Axis, counts: Numbers, half_width: float = 0.0, truth: Numbers | None = None, palette: Palette = PAGE
+    axis: Axis,
+    counts: Numbers,
+    half_width: float = 0.0,
+    truth: Numbers | None = None,
+    palette: Palette = PAGE,
+    shape: Numbers | None = None,
 ) -> Spec:
-    """Return bars of released counts, lines where 95 % of the noise lies, and diamonds at true counts if given."""
-    rows = _bar_rows(axis, counts, half_width, truth)
+    """Return bars of released counts, lines where 95 % of the noise lies, and diamonds at true counts if given.
+
+    ``shape`` is a curve over the present cells, drawn thinly on top of the bars.
+    """
+    rows = _bar_rows(axis, counts, half_width, truth, shape)
     across = len(axis.labels) <= FEW_LABELS or (not axis.ordered and axis.is_long)
     draw = _Bars(alt.Chart(alt.InlineData(values=rows)), axis, across)
     hints = _tooltip({"x": axis.title, "n": "released", "t": "true (confidential)"}, rows)
@@ -144,6 +152,8 @@ def bars(
     if half_width > 0:
         thin = 1.2 if len(rows) <= 40 else 0.7
         layers.append(draw.mark("rule", "lo", "hi", color=palette.noise, strokeWidth=thin, opacity=0.75))
+    if shape is not None:
+        layers.append(draw.line("s", "i", color=palette.series[2], strokeWidth=1.6, interpolate="monotone"))
     if truth is not None:
         size = 50 if len(rows) <= 40 else 22
         layers.append(
@@ -171,6 +181,11 @@ class _Bars:
         if tooltip is not None:
             channels["tooltip"] = tooltip
         return getattr(self.base, f"mark_{kind}")(**look).encode(**channels)
+
+    def line(self, value: str, place: str, **look: Any) -> Any:
+        """Return a line through the rows that have the value, in the order of their places."""
+        drawn = self.mark("line", value, **look).transform_filter(f"isValid(datum.{value})")
+        return drawn.encode(order=alt.Order(f"{place}:Q"))
 
 
 def heat(across: Axis, down: Axis, counts: Numbers, top: float, legend: bool = True, palette: Palette = PAGE) -> Spec:
@@ -204,13 +219,17 @@ def _cells(across: Axis, down: Axis, counts: Numbers) -> Any:
     return chart
 
 
-def _bar_rows(axis: Axis, counts: Numbers, half_width: float, truth: Numbers | None) -> list[Spec]:
+def _bar_rows(
+    axis: Axis, counts: Numbers, half_width: float, truth: Numbers | None, shape: Numbers | None = None
+) -> list[Spec]:
     rows: list[Spec] = [{"x": label, "n": int(count)} for label, count in zip(axis.labels, counts, strict=True)]
     for index, row in enumerate(rows):
         if half_width > 0:
             row |= {"lo": round(row["n"] - half_width, 2), "hi": round(row["n"] + half_width, 2)}
         if truth is not None:
             row["t"] = int(truth[index])
+        if shape is not None and index < len(shape):
+            row |= {"s": float(shape[index]), "i": index}
     return rows
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.arrays import Counts
+from sfumato.arrays import Array, Counts
 from sfumato.report.charts.look import Axis
 from sfumato.report.document import ReleaseDocument
 
@@ -24,6 +24,11 @@ class Spread:
     kind: str
     scale: float
 
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise on one cell."""
+        return self.scale * (math.sqrt(2) if self.kind.endswith("laplace") else 1.0)
+
     def half_width(self, cells: int = 1) -> float:
         """Return how far 95 % of the noise on a sum of cells lies from 0.
 
@@ -32,8 +37,7 @@ class Spread:
         """
         if self.kind.endswith("laplace") and cells == 1:
             return self.scale * math.log(20)
-        deviation = self.scale * (math.sqrt(2) if self.kind.endswith("laplace") else 1.0)
-        return 1.96 * deviation * math.sqrt(cells)
+        return 1.96 * self.deviation * math.sqrt(cells)
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,10 @@ class View:
     half_width: float = 0.0
     truth: Counts | None = None
     notes: tuple[str, ...] = ()
+    widths: Array | None = None
+    """Widths of the present cells of one column of numbers or dates."""
+    variance: float = 0.0
+    """Variance of the noise on each count; 0 means that it is not known."""
 
 
 def spreads(document: ReleaseDocument) -> dict[str, Spread]:
@@ -77,6 +85,7 @@ def _merged(view: View) -> View:
     names = tuple(_span(axis.labels[start:end]) for start, end in zip(starts, [*starts[1:], size], strict=True))
     note = f"Drawn are sums of {step} neighbouring cells; the data files hold every cell."
     truth = None if view.truth is None else np.add.reduceat(view.truth, starts)
+    widths = None if view.widths is None else np.add.reduceat(view.widths, range(0, present, step))
     return replace(
         view,
         axes=(replace(axis, labels=names),),
@@ -84,6 +93,8 @@ def _merged(view: View) -> View:
         half_width=view.half_width * math.sqrt(step),
         truth=truth,
         notes=(*view.notes, note),
+        widths=widths,
+        variance=view.variance * step,
     )
 
 

@@ -77,7 +77,7 @@ def _smooth(counts: Array, precision: Array, widths: Array) -> tuple[Array, floa
         theta = _newton(theta, counts, precision, widths, smoothing * penalty)
         fitted = widths * np.exp(theta)
         bent = fitted[:, None] * precision * fitted
-        freedom = float(np.trace(np.linalg.solve(bent + smoothing * penalty + _ridge(bent), bent)))
+        freedom = float(np.trace(np.linalg.solve(_firm(bent, smoothing * penalty), bent)))
         error = counts - fitted
         criterion = float(error @ precision @ error) + 2 * freedom
         if criterion < best[0]:
@@ -97,7 +97,7 @@ def _newton(theta: Array, counts: Array, precision: Array, widths: Array, penalt
         fitted = widths * np.exp(theta)
         bent = fitted[:, None] * precision * fitted
         downhill = fitted * (precision @ (counts - fitted)) - penalty @ theta
-        step = np.linalg.solve(bent + penalty + _ridge(bent), downhill)
+        step = np.linalg.solve(_firm(bent, penalty), downhill)
         step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
         theta, now, moved = _shortened(theta, step, now, value)
         if moved < SETTLED:
@@ -116,8 +116,10 @@ def _shortened(theta: Array, step: Array, now: float, value: Callable[[Array], f
     return theta, now, 0.0
 
 
-def _ridge(bent: Array) -> Array:
-    return 1e-8 * max(float(np.trace(bent)) / len(bent), 1e-12) * np.eye(len(bent))
+def _firm(bent: Array, penalty: Array) -> Array:
+    """Return the sum of both with a small ridge: counts that say nothing leave the straight lines open."""
+    ridge = 1e-8 * max(float(np.trace(bent)), 1e-12) + 1e-12 * float(np.trace(penalty))
+    return bent + penalty + ridge / len(bent) * np.eye(len(bent))
 
 
 def roughness(count: int) -> Array:

@@ -121,6 +121,14 @@ def shared_totals(estimates: Sequence[Estimate]) -> tuple[float, list[tuple[floa
     return float(weights @ totals / weights.sum()), known
 
 
+def known_total(measured: Sequence[Measured], rows: int | None) -> tuple[float, list[Estimate]]:
+    """Return the number of rows, public or pooled over the columns, and the estimates of columns that all know it."""
+    if rows is not None:
+        return float(rows), [each.estimate(float(rows)) for each in measured]
+    total, others = shared_totals([each.estimate() for each in measured])
+    return total, [each.estimate(*known) for each, known in zip(measured, others, strict=True)]
+
+
 def is_layered(column: Column) -> bool:
     """Say whether a column is measured in layers: numbers and dates with more than a few values."""
     return column.is_ordered and fine_column(column, FLAT_CELLS).present_size > FEW_CELLS
@@ -136,6 +144,16 @@ def finest_cells(column: Column) -> CutColumn:
     equal = equal_cells(column)
     starts = [_cut(equal, cell, PARTS) for cell in range(equal.present_size)]
     return cut_column(column, np.concatenate(starts))
+
+
+def layer_cells(column: Column) -> tuple[int, int, int]:
+    """Return how many cells the three layers of a column have, the last at most: public, as a plan needs it.
+
+    Every equal cell keeps one cell; the shares of the further ones are rounded, which adds less than half a cell each.
+    """
+    equal = equal_cells(column)
+    most = equal.size + MOST_FURTHER + equal.present_size // 2
+    return int(blocks_of(equal)[-1]) + 1, equal.size, min(finest_cells(column).size, most)
 
 
 def _cut(column: Column, cell: int, parts: int) -> Starts:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Array, Flags
 from sfumato.rows.rules.cells import FINE_CELLS, possible_rows
 from sfumato.rows.rules.clauses import bundles_of, clauses_of
+from sfumato.rows.rules.course import run_through
 from sfumato.rows.rules.evidence import Cut, Evidence, RowEvidence, cells_of_places, plain_value, public_cut
 from sfumato.rows.rules.refuse import has_no_row, public_donors
 from sfumato.rows.values import Values, rows_at
@@ -55,10 +56,10 @@ def _with_maps(schema: Schema, maps: Mapping[Rule, Rule]) -> Schema:
 def _constant(schema: Schema, found: Mapping[Rule, Rule], names: Iterable[str]) -> dict[Rule, Rule]:
     """Return other maps where those found and the rules leave no row: all values go where a public row has them."""
     everywhere: dict[Rule, Rule] = {}
-    opened = {new: old for old, new in found.items()}
+    opened = {rule.dependence: rule for rule in found}
     for bundle in bundles_of(schema, _with_maps(schema, found).rules, names):
-        ours = [opened[rule] for rule in bundle.rules if rule in opened]
-        others = [rule for rule in bundle.rules if rule not in opened]
+        ours = [opened[rule.dependence] for rule in bundle.rules if rule.dependence in opened]
+        others = [rule for rule in bundle.rules if rule.dependence not in opened]
         if not (ours and others and has_no_row(bundle)):
             continue
         one = {n: public_donors(part)[n] for part in bundles_of(schema, others, names) for n in part.columns}
@@ -166,7 +167,11 @@ class _Maps:
         if source.is_ordered:
             present = len(best) - int(source.missing)
             best[:present] = _nearest(best[:present], weights[:present].sum(axis=1) > 0)
-        return self._told(wanted, _shared_out(self.evidence.cut(wanted.source), weights, best))
+        cut, onto = self.evidence.cut(wanted.source), self.evidence.cut(wanted.target)
+        placed = _shared_out(cut, weights, best)
+        if cut.shares is None or onto.shares is None:
+            return self._told(wanted, placed)
+        return _pairs(cut, run_through(cut, onto, np.asarray(weights.sum(axis=1)), placed))
 
     def _told(self, wanted: Dependence, best: Sequence[NDArray[np.intp]]) -> Pairs:
         """Return a map in words, given the place of the target for each key of each place of the source."""

@@ -37,6 +37,8 @@ class Cut:
     values: tuple[Any, ...]
     shares: tuple[Array, ...] | None = None
     """Where the column has an order and places have parts: which share of its place each key has, in that order."""
+    inner: tuple[tuple[Any, ...], ...] | None = None
+    """With shares: a value for each key."""
 
 
 class Evidence(Protocol):

@@ -13,7 +13,6 @@ Adult's 48,842 rows. Data are read from ../shared/data, or from the folder that 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -67,18 +66,6 @@ class Prepared:
         return pd.DataFrame(columns)
 
 
-def data_folder() -> Path:
-    """Return the folder of the data; stop politely where it is absent."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("SFUMATO_DATA", beside))
-    if not folder.is_dir():
-        raise SystemExit(
-            "the benchmark's data are not here: set SFUMATO_DATA to the folder that holds adult_coded.csv.gz, "
-            "adult_coded_domain.json and the other tables"
-        )
-    return folder
-
-
 @lru_cache
 def prepare(name: str) -> Prepared:
     """Read, cut and split one table by its name."""
@@ -93,7 +80,7 @@ def split(frame: pd.DataFrame, seed: int = SPLIT_SEED) -> tuple[pd.DataFrame, pd
 
 
 def _adult() -> Prepared:
-    folder = data_folder()
+    folder = schemas.data_folder()
     sizes: dict[str, int] = json.loads((folder / "adult_coded_domain.json").read_text(encoding="utf-8"))
     frame = pd.read_csv(folder / "adult_coded.csv.gz")[list(sizes)]
     for name in BINNED:
@@ -115,7 +102,7 @@ def _adult_column(name: str, size: int) -> Column:
 def _other(name: str) -> Prepared:
     facts = schemas.TABLES[name]
     schema = Schema.parse(facts.codebook, origin=name)
-    read = pd.read_csv(data_folder() / facts.file, keep_default_na=False, na_values=list(facts.missing))
+    read = pd.read_csv(schemas.data_folder() / facts.file, keep_default_na=False, na_values=list(facts.missing))
     frame = pd.DataFrame({column.name: _typed(column, read[column.name]) for column in schema})
     return Prepared(name, schema, *split(frame), facts.target, facts.positive)
 

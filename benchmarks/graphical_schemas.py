@@ -8,7 +8,9 @@ sampling weights.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -21,6 +23,18 @@ class Facts:
     positive: Any
     codebook: str
     missing: tuple[str, ...] = ("",)
+
+
+def data_folder() -> Path:
+    """Return the folder of the data; stop politely where it is absent."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("SFUMATO_DATA", beside))
+    if not folder.is_dir():
+        raise SystemExit(
+            "the benchmark's data are not here: set SFUMATO_DATA to the folder that holds adult_coded.csv.gz, "
+            "adult_coded_domain.json and the other tables"
+        )
+    return folder
 
 
 def _codebook(name: str, **columns: str) -> str:

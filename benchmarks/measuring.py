@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import resource
+import statistics
 import subprocess
 import sys
 import time
@@ -51,6 +52,22 @@ def run_child(script: str, *arguments: str) -> dict[str, Any]:
         raise SystemExit(f"{script} {' '.join(arguments)} failed:\n{done.stderr}")
     lines = done.stdout.strip().splitlines()
     return json.loads(lines[-1]) if lines else {}
+
+
+def try_child(script: str, *arguments: str) -> dict[str, Any]:
+    """Run a script as ``run_child`` does; where it fails, return its last line as ``error``."""
+    command = [sys.executable, str(HERE / script), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
+    return json.loads(lines[-1]) if done.returncode == 0 else {"error": lines[-1] if lines else "no message"}
+
+
+def over_seeds(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the mean of every measure over the runs, with the standard deviations as ``sd of seeds``."""
+    names = [name for name in runs[0] if name != "seed"]
+    found = {name: statistics.fmean(run[name] for run in runs) for name in names}
+    spread = {name: statistics.stdev([run[name] for run in runs]) for name in names} if len(runs) > 1 else {}
+    return {**found, "sd of seeds": spread, "runs": list(runs)}
 
 
 def prepare(rows: Sequence[int]) -> list[Path]:

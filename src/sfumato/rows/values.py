@@ -61,15 +61,19 @@ def rows_table(schema: Schema, values: Values) -> pa.Table:
 
 def draw_values(column: Column, codes: NDArray[np.int64], generator: np.random.Generator) -> Masked:
     """Return one value per code (uniform within the bin of an ordered column) and which of them are missing."""
+    return values_at(column, codes, generator.random(len(codes)) if column.is_ordered else None)
+
+
+def values_at(column: Column, codes: NDArray[np.int64], places: NDArray[np.float64] | None = None) -> Masked:
+    """Return the value at a place in [0, 1) of the bin of each code, and which are missing; levels have no places."""
     missing = codes == column.present_size
     present = np.where(missing, 0, codes)
-    if not column.is_ordered:
+    if not column.is_ordered or places is None:
         return levels_of(column)[present], missing
     low, high = column.starts[present], column.ends[present]
-    uniform = generator.random(len(codes))
     if column.is_discrete:
-        return (low + np.minimum(np.floor(uniform * (high - low + 1)), high - low)).astype(np.int64), missing
-    drawn = np.round(low + uniform * (high - low), decimals(float(np.min(column.ends - column.starts))))
+        return (low + np.minimum(np.floor(places * (high - low + 1)), high - low)).astype(np.int64), missing
+    drawn = np.round(low + places * (high - low), decimals(float(np.min(column.ends - column.starts))))
     return np.maximum(np.minimum(drawn, np.nextafter(high, low)), low), missing
 
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Schema, read
-from sfumato.methods.graphical.cells.expand import expand, fine_values, values_of
-from sfumato.methods.graphical.cells.fine import fine_column
+from sfumato.methods.graphical.cells.expand import expand, fine_values, spread_places, values_of
 from sfumato.methods.graphical.cells.groups import Grouping, group_column, ungrouped
+from sfumato.rows.smooth.fine import fine_column
 from sfumato.rows.values import rows_table
 from sfumato.schema.column import Column, day_number
 
@@ -28,6 +28,13 @@ COLUMNS = (
     Column("born", "date", bounds=(dt.date(1920, 1, 1), dt.date(2020, 12, 31)), missing=True),
 )
 SCHEMA = Schema("t", COLUMNS)
+
+
+def expanded(
+    grouping: Grouping, codes: np.ndarray, generator: np.random.Generator, rounding: bool = True
+) -> np.ndarray:
+    """A fine code for each group code."""
+    return expand(grouping, codes, spread_places(codes, grouping.size, generator, rounding))[0]
 
 
 @settings(max_examples=25)
@@ -70,10 +77,32 @@ def test_rounded_counts_follow_the_shares_within_one(seed, cells, most_groups, r
     permuted = generator.permutation(cells)
     grouping = Grouping(column, groups[permuted], shares[permuted], size)
     codes = generator.integers(0, size, rows)
-    fine = expand(grouping, codes, generator)
+    fine = expanded(grouping, codes, generator)
     assert np.array_equal(grouping.groups[fine], codes)
     expected = grouping.shares * np.bincount(codes, minlength=size)[grouping.groups]
     assert np.all(np.abs(np.bincount(fine, minlength=cells) - expected) < 1 + 1e-6)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 500), st.booleans())
+def test_places_of_a_group_are_given_out_in_the_wanted_order(seed, size, rows, rounding):
+    generator = np.random.default_rng(seed)
+    codes, wanted = generator.integers(0, size, rows), generator.normal(size=rows)
+    places = spread_places(codes, size, generator, rounding, wanted)
+    assert ((places >= 0) & (places < 1)).all()
+    for group in np.unique(codes):
+        here = codes == group
+        assert np.array_equal(np.argsort(places[here]), np.argsort(wanted[here]))
+        if rounding:
+            assert np.allclose(np.diff(np.sort(places[here])), 1 / here.sum())
+
+
+def test_a_place_is_split_into_a_cell_and_a_place_within_it():
+    column = Column("x", "category", values=tuple("abcd"))
+    grouping = Grouping(column, np.array([0, 0, 1, 1], np.int32), np.array([0.25, 0.75, 1.0, 0.0]), 2)
+    fine, within = expand(grouping, np.array([0, 0, 0, 1, 1]), np.array([0.0, 0.125, 0.625, 0.0, 0.875]))
+    assert fine.tolist() == [0, 0, 1, 2, 2]
+    assert within.tolist() == [0.0, 0.5, 0.5, 0.0, 0.875]
 
 
 def test_cells_without_a_share_are_never_drawn():
@@ -81,7 +110,7 @@ def test_cells_without_a_share_are_never_drawn():
     grouping = Grouping(column, np.array([0, 0, 0, 1, 1], np.int32), np.array([0, 1, 0, 1, 0.0]), 2)
     codes = np.repeat([0, 1], 5000)
     for rounding in (True, False):
-        assert set(expand(grouping, codes, np.random.default_rng(1), rounding)) == {1, 3}
+        assert set(expanded(grouping, codes, np.random.default_rng(1), rounding)) == {1, 3}
 
 
 def test_no_rows_expand_to_no_rows():
@@ -99,7 +128,7 @@ def test_rows_are_dealt_in_random_order():
     """
     column = Column("x", "category", values=("a", "b"))
     grouping = Grouping(column, np.zeros(2, np.int32), np.array([0.5, 0.5]), 1)
-    fine = expand(grouping, np.zeros(4000, np.int64), np.random.default_rng(5))
+    fine = expanded(grouping, np.zeros(4000, np.int64), np.random.default_rng(5))
     assert abs(int((fine[:2000] == 0).sum()) - 1000) < 78
     in_order = np.sort(fine)
     assert abs(int((in_order[:2000] == 0).sum()) - 1000) > 78
@@ -110,7 +139,7 @@ def test_independent_draws_vary_more_than_dealt_ones():
     grouping = Grouping(column, np.zeros(2, np.int32), np.array([0.3, 0.7]), 1)
     codes = np.zeros(1000, np.int64)
     dealt, drawn = (
-        [int((expand(grouping, codes, np.random.default_rng(s), rounding) == 0).sum()) for s in range(30)]
+        [int((expanded(grouping, codes, np.random.default_rng(s), rounding) == 0).sum()) for s in range(30)]
         for rounding in (True, False)
     )
     assert set(dealt) <= {299, 300, 301} and np.std(drawn) > 5
@@ -121,9 +150,9 @@ def test_points_come_back_exactly_and_do_not_lengthen_the_decimals():
     generator = np.random.default_rng(2)
     for number in (-250.0, 0.0, 1e6):
         cell = int(np.searchsorted(column.starts, number, "right")) - 1
-        values, missing = fine_values(column, np.full(50, cell), generator)
+        values, missing = fine_values(column, np.full(50, cell), generator.random(50))
         assert set(values) == {number} and not missing.any()
-    values, _ = fine_values(column, np.full(200, 40), generator)
+    values, _ = fine_values(column, np.full(200, 40), generator.random(200))
     assert np.array_equal(values, np.round(values, 2)) and len(set(values)) > 150
 
 
@@ -132,7 +161,7 @@ def test_whole_piles_at_the_bounds_and_at_zero_come_back(bounds):
     column = fine_column(Column("x", "integer", bounds=bounds), 128)
     for number in {*bounds, 0} if bounds[0] <= 0 else bounds:
         cell = int(np.searchsorted(column.starts, number, "right")) - 1
-        assert set(fine_values(column, np.full(20, cell), np.random.default_rng(0))[0]) == {number}
+        assert set(fine_values(column, np.full(20, cell), np.random.default_rng(0).random(20))[0]) == {number}
 
 
 def largest_gap(real: np.ndarray, synthetic: np.ndarray) -> float:
@@ -171,5 +200,7 @@ def test_adaptive_bins_beat_equal_ones_on_heavy_tails(shared_data, file, name, c
 
 def test_dates_keep_their_bounds():
     column = fine_column(COLUMNS[7], 128)
-    values, _ = fine_values(column, np.arange(column.present_size), np.random.default_rng(0))
+    values, _ = fine_values(
+        column, np.arange(column.present_size), np.random.default_rng(0).random(column.present_size)
+    )
     assert values.min() == day_number(dt.date(1920, 1, 1)) and values.max() == day_number(dt.date(2020, 12, 31))

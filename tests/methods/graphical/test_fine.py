@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sfumato import read
 from sfumato.errors import PlanError, SchemaError
-from sfumato.methods.graphical.cells.fine import cut_column, fine_column, fine_schema
+from sfumato.rows.smooth.fine import cut_column, fine_column, fine_schema
 from sfumato.schema.column import Column, day_number
 
 ORDERED = ["age", "hours", "income", "moved_in", "interviewed"]

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from sfumato import Schema, read
 from sfumato.errors import PlanError, TableError
 from sfumato.methods.graphical.cells import group_counts as counting
-from sfumato.methods.graphical.cells.fine import fine_schema
 from sfumato.methods.graphical.cells.group_counts import group_counts
 from sfumato.methods.graphical.cells.groups import (
     Grouping,
@@ -28,6 +27,7 @@ from sfumato.methods.graphical.cells.groups import (
 )
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
+from sfumato.rows.smooth.fine import fine_schema
 from sfumato.schema.column import Column
 from sfumato.table import Table
 

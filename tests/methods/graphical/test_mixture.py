@@ -16,10 +16,11 @@ from sfumato.methods.graphical.mixture import model as mixture_model
 from sfumato.methods.graphical.mixture import penalty as penalties
 from sfumato.methods.graphical.mixture.fit import BLOCK, descend
 from sfumato.methods.graphical.mixture.fit import FitSettings as of
+from sfumato.methods.graphical.mixture.layout import Layout
 from sfumato.methods.graphical.mixture.model import MixtureModel, fit_mixture
 from sfumato.methods.graphical.mixture.objective import Objective, recentred, shares, value_and_gradient
 from sfumato.methods.graphical.mixture.penalty import _lowest, noise_threshold
-from sfumato.methods.graphical.mixture.targets import Layout, targets_of, thinned
+from sfumato.methods.graphical.mixture.targets import targets_of, thinned
 from sfumato.methods.graphical.tree.model import NoisyTable, Support
 from statistical.laws import ALPHA
 

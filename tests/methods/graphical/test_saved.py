@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato import Contingency, Schema
 from sfumato.errors import ModelError, PlanError
-from sfumato.methods.graphical.cells.fine import fine_schema
 from sfumato.methods.graphical.cells.groups import group_column
 from sfumato.methods.graphical.mixture.averaged import AveragedModel
 from sfumato.methods.graphical.mixture.model import MixtureModel
@@ -36,6 +35,7 @@ from sfumato.privacy.accounting.event import Event
 from sfumato.report.bundle import file_record
 from sfumato.report.document import ReleaseDocument, released_schema
 from sfumato.report.verify import verify_bundle
+from sfumato.rows.smooth.fine import fine_schema
 
 FACTS = """
 [table]
@@ -155,6 +155,18 @@ def test_a_loaded_model_is_the_saved_one(seed, kind, cells, rounding, names):
     assert type(loaded.model) is type(model.model)
     assert same(model, loaded)
     assert model.sample(30, seed, rounding).equals(loaded.sample(30, seed, rounding))
+
+
+def test_a_loaded_model_finds_the_coupling_of_its_columns_again(tmp_path):
+    model = made(1, names=("start", "paid"))
+    high, wide = (np.linspace(-2, 2, grouping.size) for grouping in model.groupings)
+    strong = GraphicalModel(model.model.sizes, 900.25, ((0, 1),), (3 * np.multiply.outer(high, wide),), 3.5, 7, True)
+    model = replace(model, model=strong)
+    loaded = FittedModel.load(model.save(tmp_path / "m.sfumato"))
+    assert loaded.coupling.columns == model.coupling.columns == (0, 1)
+    for ours, theirs in zip(model.coupling.links, loaded.coupling.links, strict=True):
+        assert (ours.weights, ours.deviation) == (theirs.weights, theirs.deviation)
+    assert same(model, loaded, 900)
 
 
 @settings(max_examples=10)

@@ -51,6 +51,7 @@ class AIM(GraphicalMethod):
     engine: EngineName = "auto"
     backend: Backend = "numpy"
     rounding: bool = True
+    target: str | Sequence[str] | None = None
 
     name: ClassVar[str] = "aim"
     summary: ClassVar[str] = "a synthetic table of any columns, from marginals chosen where the model fits worst"
@@ -89,6 +90,7 @@ class AIM(GraphicalMethod):
             choice_share=CHOICE_SHARE,
             workload=self.workload,
             megabytes=self._megabytes,
+            targets=self._targets(schema, names),
         )
         if self.engine != "mixture":
             return rounds
@@ -101,6 +103,16 @@ class AIM(GraphicalMethod):
             rounds=0,
         )
 
+    def _targets(self, schema: Schema, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns that will be predicted: those given, or those with the role of the schema."""
+        if self.target is None:
+            return tuple(name for name in schema.targets if name in names)
+        given = (self.target,) if isinstance(self.target, str) else tuple(self.target)
+        unknown = [f"there is no synthesised column {name!r}" for name in given if name not in names]
+        if unknown:
+            raise PlanError("the target cannot be taken", unknown, f"name columns among these: {', '.join(names)}")
+        return given
+
     @property
     def _megabytes(self) -> float:
         if self.model_megabytes is not None:
@@ -109,8 +121,8 @@ class AIM(GraphicalMethod):
 
     @property
     def _two_way(self) -> bool:
-        """Whether only pairs are measured, as far as the parameters say."""
-        return largest_set(self.workload, self.epsilon) <= 2
+        """Whether the sets are pairs, or those that "auto" offers beside them."""
+        return self.workload == "auto" or largest_set(self.workload) <= 2
 
     def settings(self) -> Settings:
         """Return how the budget is spread over rounds."""

@@ -10,11 +10,11 @@ from itertools import combinations
 from typing import Any
 
 from sfumato.errors import PlanError
-from sfumato.methods.graphical.cells.fine import fine_schema
-from sfumato.methods.graphical.cells.one_way import Binning, squared_sensitivity
+from sfumato.methods.graphical.cells.one_way import Binning, counted_schema, squared_sensitivity
 from sfumato.methods.graphical.choosing.budget import Budget
+from sfumato.methods.graphical.choosing.looks import LARGE_SET_GROUPS
 from sfumato.methods.graphical.choosing.rounds import BYTES_PER_CELL
-from sfumato.methods.graphical.choosing.workload import candidates, wanted_sets
+from sfumato.methods.graphical.choosing.workload import tables_to_offer
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.accounting.concentrated import choice_strength
 from sfumato.privacy.accounting.event import Event, Part
@@ -56,6 +56,8 @@ class GraphicalPlan:
     """Share of the budget for choosing tables."""
     workload: Any
     megabytes: float
+    targets: tuple[str, ...] = ()
+    """Columns around which larger sets are offered; none: all sets, where they are not too many."""
     later: str = "tables chosen in rounds"
     """What the tables after the one-way ones are called."""
     later_tables: int = 100
@@ -70,7 +72,7 @@ class GraphicalPlan:
     @cached_property
     def weights(self) -> dict[Clique, int]:
         """The tables that may be measured, with their weights."""
-        return candidates(wanted_sets(self.workload, self.names, self.epsilon))
+        return tables_to_offer(self.workload, self.names, self.targets)
 
     @cached_property
     def largest_sizes(self) -> tuple[int, ...]:
@@ -84,14 +86,21 @@ class GraphicalPlan:
     @cached_property
     def fine(self) -> Schema:
         """The schema with the cells of the one-way tables."""
-        return fine_schema(self.schema, self.names, self.binning.fine_cells)
+        return counted_schema(self.schema, self.names, self.binning)
 
     def cells(self, clique: Sequence[int]) -> int:
         """Return how many cells a table has at most."""
         product = 1
         for place in clique:
-            product *= self.largest_sizes[place]
+            product *= self._most_groups(place, len(clique))
         return product
+
+    def _most_groups(self, place: int, columns: int) -> int:
+        """Return how many groups a column has at most in a table of so many columns."""
+        size, column = self.largest_sizes[place], self.schema[self.names[place]]
+        if columns <= 2 or not column.is_ordered or self.binning.most_groups is None:
+            return size
+        return min(size, LARGE_SET_GROUPS + int(column.missing))
 
     def release_plan(self, rows: int | None, randomness: str) -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""

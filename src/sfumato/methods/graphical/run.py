@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.methods.graphical.cells.group_counts import group_counts
+from sfumato.methods.graphical.cells.group_counts import look_counts
 from sfumato.methods.graphical.cells.one_way import OneWayTables, measure_one_way
 from sfumato.methods.graphical.cells.zeros import supports_of
+from sfumato.methods.graphical.choosing.budget import Budget
+from sfumato.methods.graphical.choosing.looks import Look, Resolutions, offered_looks
 from sfumato.methods.graphical.choosing.rounds import Engine, Fitted, Problem, Round, Settings, Watch
 from sfumato.methods.graphical.plan import GraphicalPlan
 from sfumato.methods.graphical.saved.model import FittedModel
-from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Output
@@ -25,6 +26,9 @@ from sfumato.release.plan import LARGEST_SAMPLE, Plan
 if TYPE_CHECKING:
     from sfumato.table import Table
 
+NOISE_PER_CELL, LEAST_ROUNDS = 4.0, 10
+"""A table of more than two columns is offered where its rows amount to this many standard deviations of noise in each
+cell, if the budget were spread over this many rounds."""
 SUPPORT_SHARE = 0.1
 """Share of the model's memory that one rule's table of forbidden cells may take."""
 
@@ -46,7 +50,7 @@ def release_rows(
     one_way = measure_one_way(
         table, planned.names, planned.binning, for_one_way, planned.later_tables, budget, randomness
     )
-    problem = _problem(planned, table, one_way)
+    problem = _problem(planned, table, one_way, budget)
     with threadpool_limits(1):  # the matrices are small: a second thread costs more than it brings
         fitted = engine(problem, one_way.tables, budget, settings, randomness, _watch(planned, table))
     model = FittedModel(
@@ -68,14 +72,16 @@ def release_rows(
     return Output(made, single=True, statistics=statistics, notes=drawn.notes, model=model)
 
 
-def _problem(planned: GraphicalPlan, table: Table, one_way: OneWayTables) -> Problem:
-    cells = int(SUPPORT_SHARE * planned.megabytes * 1e6 / 8)
-    supports, _ = supports_of(table.schema, one_way.groupings, cells)
+def _problem(planned: GraphicalPlan, table: Table, one_way: OneWayTables, budget: Budget) -> Problem:
+    supports, _ = supports_of(table.schema, one_way.groupings, int(SUPPORT_SHARE * planned.megabytes * 1e6 / 8))
+    resolutions = Resolutions(one_way.sizes, one_way.coarser)
+    worth = one_way.total / (NOISE_PER_CELL * budget.sigma(budget.noise.left / LEAST_ROUNDS))
+    looks = offered_looks(list(planned.weights), resolutions, worth)
     return Problem(
-        sizes=one_way.sizes,
+        resolutions=resolutions,
         total=one_way.total,
-        counts=group_counts(table, one_way.groupings, list(planned.weights)),
-        weights=planned.weights,
+        counts=look_counts(table, one_way.groupings, resolutions, looks),
+        weights={look: round(planned.weights[look.clique] * (float(__import__('os').environ.get('CW','1')) if look.groups and len(look.clique)<3 else 1)) for look in looks},
         sensitivity=histogram_l1(table.schema.adjacency, table.schema.rows_per_person),
         supports=tuple(supports),
     )
@@ -88,7 +94,7 @@ def _watch(planned: GraphicalPlan, table: Table) -> Watch | None:
         return None
 
     def told(done: Round) -> None:
-        names = " x ".join(planned.names[place] for place in done.clique)
+        names = " x ".join(planned.names[place] for place in done.look.clique)
         left = round(100 * done.left)  # noise is rounded to a lattice, so a crumb of the budget may stay
         say(f"round {done.number}: {names}; {f'{left} % of the budget left' if left else 'now fitting the model'}")
 
@@ -100,7 +106,8 @@ def _statistics(planned: GraphicalPlan, one_way: OneWayTables, fitted: Fitted[An
     return {
         "noisy_total": one_way.total,
         "rounds": len(fitted.rounds),
-        "measured_tables": [[planned.names[place] for place in clique] for clique in noise],
+        "measured_tables": [[planned.names[place] for place in look.clique] for look in noise],
+        "groups_of_tables": [look.groups for look in noise],
         "noise_of_tables": [round(sigma, 4) for sigma in noise.values()],
         "noise_of_rounds": [round(done.sigma, 4) for done in fitted.rounds],
         "groups_of_columns": {name: group.size for name, group in zip(planned.names, one_way.groupings, strict=True)},
@@ -109,9 +116,9 @@ def _statistics(planned: GraphicalPlan, one_way: OneWayTables, fitted: Fitted[An
     }
 
 
-def _noise_of_tables(rounds: Sequence[Round]) -> dict[Clique, float]:
+def _noise_of_tables(rounds: Sequence[Round]) -> dict[Look, float]:
     """Return each measured table with the noise of a count in it; answers to the same question are averaged."""
-    precision: dict[Clique, float] = {}
+    precision: dict[Look, float] = {}
     for done in rounds:
-        precision[done.clique] = precision.get(done.clique, 0.0) + done.sigma**-2
-    return {clique: total**-0.5 for clique, total in precision.items()}
+        precision[done.look] = precision.get(done.look, 0.0) + done.sigma**-2
+    return {look: total**-0.5 for look, total in precision.items()}

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import TableError
-from sfumato.methods.graphical.cells.fine import cut_column
 from sfumato.methods.graphical.cells.groups import Grouping, coarse, ungrouped
+from sfumato.methods.graphical.cells.nested import Groups
+from sfumato.methods.graphical.choosing.looks import Look, Resolutions
 from sfumato.methods.graphical.tree.junction import Clique
+from sfumato.rows.smooth.fine import cut_column
 from sfumato.schema import Schema
 from sfumato.table.counting import CHANGED, count_occupied
 from sfumato.table.encode import ColumnEncoder
@@ -28,6 +30,39 @@ PASS_CELLS = 4_000_000
 """Cells that are counted in one pass: 32 MB for each worker."""
 OUTSIDE = -1
 GroupCounts = dict[Clique, NDArray[np.int64]]
+
+
+def look_counts(
+    table: Table, groupings: Sequence[Grouping], resolutions: Resolutions, looks: Sequence[Look]
+) -> dict[Look, NDArray[np.int64]]:
+    """Return the true counts of every look: one pass for small sets and one for larger ones, each at its finest."""
+    counted: dict[Look, NDArray[np.int64]] = {}
+    finest = dict.fromkeys(resolutions.finest(look.clique) for look in looks)
+    for level in dict.fromkeys(look.groups for look in finest):
+        seen = (
+            [_at_resolution(g, resolutions.coarser[i].get(level)) for i, g in enumerate(groupings)]
+            if level
+            else groupings
+        )
+        cliques = [look.clique for look in finest if look.groups == level]
+        counted |= {Look(c, level): counts for c, counts in group_counts(table, seen, cliques).items()}
+    return {look: _summed(counted, look, resolutions) for look in looks}
+
+
+def _summed(counted: Mapping[Look, NDArray[np.int64]], look: Look, resolutions: Resolutions) -> NDArray[np.int64]:
+    finest = resolutions.finest(look.clique)
+    if look == finest:
+        return counted[look]
+    return resolutions.pool(finest, look).summed(counted[finest]).astype(np.int64)
+
+
+def _at_resolution(grouping: Grouping, coarser: Groups | None) -> Grouping:
+    """Return a grouping with its groups joined to coarser ones; its shapes have no part in counting."""
+    if coarser is None:
+        return grouping
+    groups = coarser[grouping.groups]
+    even = 1.0 / np.bincount(groups)[groups]
+    return Grouping(grouping.column, groups, even, int(groups.max()) + 1)
 
 
 def group_counts(table: Table, groupings: Sequence[Grouping], cliques: Sequence[Clique]) -> GroupCounts:

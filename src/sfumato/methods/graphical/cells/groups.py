@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Array
 from sfumato.errors import PlanError
+from sfumato.rows.smooth.fine import widths_of
 from sfumato.schema.column import Column
 
 THRESHOLD = 1.5
@@ -108,7 +109,7 @@ def group_column(
         groups = merge_neighbours(present, sigma, total, threshold, most)
     else:
         groups = pool_rare(present, sigma, threshold)
-    shares = _shares(column, present, groups, sigma)
+    shares = shares_of(column, present, groups, sigma)
     if column.missing:
         groups, shares = np.append(groups, groups.max() + 1), np.append(shares, 1.0)
     return Grouping(column, groups.astype(np.int32), shares, int(groups.max()) + 1)
@@ -138,14 +139,10 @@ def _refuse(column: Column, noisy: NDArray[Any], sigma: float, threshold: float,
         raise PlanError(f"column {column.name!r} cannot be grouped", problems, "correct these settings")
 
 
-def _shares(
-    column: Column,
-    present: NDArray[np.float64],
-    groups: NDArray[np.int64],
-    sigma: float,
-) -> NDArray[np.float64]:
+def shares_of(column: Column, present: Array, groups: NDArray[Any], sigma: float) -> Array:
+    """Return each cell's share of its group, pulled towards a public shape by as much as noise explains."""
     shares = np.ones(len(present))
-    widths = column.ends - column.starts + int(column.is_discrete) if column.is_ordered else np.ones(len(present))
+    widths = widths_of(column) if column.is_ordered else np.ones(len(present))
     for group in np.flatnonzero(np.bincount(groups) > 1):
         here = np.flatnonzero(groups == group)
         if has_order(column):

@@ -11,16 +11,17 @@ choice with probabilities proportional to exp(e score / 2 S) costs e^2 / 8
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.noise.exact_choice import choose
 from sfumato.privacy.randomness import Randomness
 
+Look = TypeVar("Look", bound=Hashable)
 UNITS = 16
 """Scores are counted in sixteenths of a row."""
 
@@ -36,15 +37,15 @@ def whole_distance(counts: NDArray[np.int64], model: NDArray[np.float64]) -> int
 
 
 def pick_table(
-    counts: Mapping[Clique, NDArray[np.int64]],
-    model: Mapping[Clique, NDArray[np.float64]],
-    weights: Mapping[Clique, int],
-    allowed: Sequence[Clique],
+    counts: Mapping[Look, NDArray[np.int64]],
+    model: Mapping[Look, NDArray[np.float64]],
+    weights: Mapping[Look, int],
+    allowed: Sequence[Look],
     strength: Fraction,
     sigma: float,
     sensitivity: int,
     randomness: Randomness,
-) -> Clique:
+) -> Look:
     """Return one of the allowed tables; costs strength^2 / 8 of zCDP, which the caller has paid.
 
     ``sensitivity`` is the most by which one person moves the L1 distance of counts.

@@ -28,12 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.methods.graphical.choosing.budget import Budget
+from sfumato.methods.graphical.choosing.looks import Look, Resolutions, model_tables
 from sfumato.methods.graphical.choosing.pick import noise_distance, pick_table
 from sfumato.methods.graphical.mixture.averaged import AveragedModel
 from sfumato.methods.graphical.mixture.fit import Backend, FitSettings
 from sfumato.methods.graphical.mixture.model import MixtureModel, fit_mixture
 from sfumato.methods.graphical.tree.fit import fit
-from sfumato.methods.graphical.tree.junction import Clique, model_cells
+from sfumato.methods.graphical.tree.junction import model_cells
 from sfumato.methods.graphical.tree.model import GraphicalModel, NoisyTable, Support
 from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES
 from sfumato.privacy.randomness import Randomness
@@ -42,6 +43,8 @@ AnyModel = GraphicalModel | MixtureModel | AveragedModel
 Kind = TypeVar("Kind", bound=AnyModel)
 Watch = Callable[["Round"], None]
 BYTES_PER_CELL = 8
+FEW_LARGER, FIRST_ROUNDS, LARGER_EVERY = 500, 3, 4
+"""Many sets of more than two columns are offered in the first rounds and then in every fourth one."""
 LARGEST_TABLE = MOST_COORDINATES // 128
 """Cells of one table in the rounds: with at most 100 of them the run stays within what its proof allows."""
 
@@ -50,13 +53,23 @@ LARGEST_TABLE = MOST_COORDINATES // 128
 class Problem:
     """What the rounds work on. ``counts`` are true counts: nothing of them leaves but through noise and choices."""
 
-    sizes: tuple[int, ...]
+    resolutions: Resolutions
     total: float
-    counts: Mapping[Clique, NDArray[np.int64]] = field(repr=False)
-    weights: Mapping[Clique, int]
+    counts: Mapping[Look, NDArray[np.int64]] = field(repr=False)
+    weights: Mapping[Look, int]
     sensitivity: int
     """The most by which one person moves a table's counts, as an L1 distance."""
     supports: tuple[Support, ...] = ()
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Groups of each column in the model."""
+        return self.resolutions.sizes
+
+    def noisy(self, look: Look, sigma: float, budget: Budget, randomness: Randomness) -> NoisyTable:
+        """Pay for one table and measure it."""
+        counts = budget.noisy(self.counts[look], sigma, randomness)
+        return NoisyTable(look.clique, counts, sigma, self.resolutions.maps(look))
 
 
 @dataclass(frozen=True)
@@ -76,13 +89,18 @@ class Settings:
     backend: Backend = "numpy"
     """Where a mixture is fitted."""
 
+    def looks_at_larger(self, problem: Problem, done: int) -> bool:
+        """Say whether a round offers sets of more than two columns: not always where there are many, for time."""
+        larger = sum(len(look.clique) > 2 for look in problem.weights)
+        return larger <= FEW_LARGER or done < FIRST_ROUNDS or done % LARGER_EVERY == 0
+
 
 @dataclass(frozen=True)
 class Round:
     """What one round did: released, since it follows from noisy answers."""
 
     number: int
-    clique: Clique
+    look: Look
     sigma: float
     distance: float
     """How far the new answer moved the model, in rows."""
@@ -119,12 +137,12 @@ def run_rounds(
     while not last:
         last = budget.noise.left < 2 * share
         share = budget.noise.left if last else share
-        table = _measure_one(problem, model, budget, share, share * for_choices, settings, randomness)
-        before = model.marginal(table.clique)
+        look, table = _measure_one(problem, model, budget, share, share * for_choices, settings, len(log), randomness)
+        before = model_tables(model, [look], problem.resolutions)[look]
         tables.append(table)
         model = fit(problem.sizes, tables, problem.total, problem.supports, model, settings.steps, settings.tolerance)
-        moved = float(np.abs(model.marginal(table.clique) - before).sum())
-        log.append(Round(len(log) + 1, table.clique, table.sigma, moved, budget.left_share))
+        moved = float(np.abs(model_tables(model, [look], problem.resolutions)[look] - before).sum())
+        log.append(Round(len(log) + 1, look, table.sigma, moved, budget.left_share))
         if moved <= noise_distance(table.sigma, table.counts.size):
             share = max(share, min(4 * share, budget.noise.left / settings.least_rounds))
         if watch is not None:
@@ -140,15 +158,17 @@ def _measure_one(
     share: Fraction,
     for_choice: Fraction,
     settings: Settings,
+    done: int,
     randomness: Randomness,
-) -> NoisyTable:
+) -> tuple[Look, NoisyTable]:
     """Choose a table and measure it; both are paid for before either is drawn."""
     sigma = budget.sigma(share)
-    offered = _fitting(problem, model, settings, 1 - budget.left_share + float(share / budget.noise.total))
+    used = 1 - budget.left_share + float(share / budget.noise.total)
+    offered = _fitting(problem, model, settings, used, with_larger=settings.looks_at_larger(problem, done))
     strength = budget.strength(min(for_choice, budget.choices.left))
-    clique = pick_table(
+    look = pick_table(
         problem.counts,
-        model.marginals(offered),
+        model_tables(model, offered, problem.resolutions),
         problem.weights,
         offered,
         strength,
@@ -156,19 +176,23 @@ def _measure_one(
         problem.sensitivity,
         randomness,
     )
-    return NoisyTable(clique, budget.noisy(problem.counts[clique], sigma, randomness), sigma)
+    return look, problem.noisy(look, sigma, budget, randomness)
 
 
-def _fitting(problem: Problem, model: GraphicalModel, settings: Settings, used: float) -> list[Clique]:
+def _fitting(
+    problem: Problem, model: GraphicalModel, settings: Settings, used: float, with_larger: bool = True
+) -> list[Look]:
     """Return the tables with which the model stays within its share of the memory, or needs no more than now."""
     held = list(model.cliques)
     now = model_cells(problem.sizes, held)
     limit = max(now, used * settings.megabytes * 1e6 / BYTES_PER_CELL)
     inside = [set(clique) for clique in held]
-    small = [clique for clique in problem.weights if problem.counts[clique].size <= LARGEST_TABLE]
-    return [
-        c for c in small if any(set(c) <= part for part in inside) or model_cells(problem.sizes, [*held, c]) <= limit
-    ]
+    small = [look for look in problem.weights if problem.counts[look].size <= LARGEST_TABLE]
+    sets = {look.clique for look in small if with_larger or len(look.clique) <= 2}
+    fit_in = {
+        c for c in sets if any(set(c) <= part for part in inside) or model_cells(problem.sizes, [*held, c]) <= limit
+    }
+    return [look for look in small if look.clique in fit_in]
 
 
 def run_both(
@@ -201,12 +225,12 @@ def run_pairs(
     watch: Watch | None = None,
 ) -> Fitted[MixtureModel]:
     """Measure every pair once and fit a mixture to all of them."""
-    pairs = [clique for clique in problem.counts if len(clique) == 2]
+    pairs = [look for look in problem.counts if len(look.clique) == 2 and look.groups is None]
     sigma = budget.sigma(budget.noise.left / len(pairs))
     tables, log = list(one_way), list[Round]()
-    for clique in pairs:
-        tables.append(NoisyTable(clique, budget.noisy(problem.counts[clique], sigma, randomness), sigma))
-        log.append(Round(len(log) + 1, clique, sigma, 0.0, budget.left_share))
+    for look in pairs:
+        tables.append(problem.noisy(look, sigma, budget, randomness))
+        log.append(Round(len(log) + 1, look, sigma, 0.0, budget.left_share))
         if watch is not None:
             watch(log[-1])
     model = fit_mixture(

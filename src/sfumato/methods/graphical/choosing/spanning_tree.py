@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sfumato.methods.graphical.choosing.budget import Budget
+from sfumato.methods.graphical.choosing.looks import Look, model_tables
 from sfumato.methods.graphical.choosing.pick import pick_table
 from sfumato.methods.graphical.choosing.rounds import Fitted, Problem, Round, Settings, Watch
 from sfumato.methods.graphical.tree.fit import fit
-from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.methods.graphical.tree.model import GraphicalModel, NoisyTable
 from sfumato.privacy.randomness import Randomness
 
@@ -31,11 +31,11 @@ def run_spanning_tree(
     """Choose the tree, measure its edges and fit the model."""
     start = fit(problem.sizes, one_way, problem.total, problem.supports, None, settings.last_steps, settings.tolerance)
     pairs = len(problem.sizes) - 1
-    edges = _spanning_tree(problem, start, budget.choices.left / pairs, budget, randomness)
     sigma = budget.sigma(budget.noise.left / pairs)
+    edges = _spanning_tree(problem, start, sigma, budget.choices.left / pairs, budget, randomness)
     tables, log = list(one_way), list[Round]()
     for edge in edges:
-        tables.append(NoisyTable(edge, budget.noisy(problem.counts[edge], sigma, randomness), sigma))
+        tables.append(problem.noisy(edge, sigma, budget, randomness))
         log.append(Round(len(log) + 1, edge, sigma, 0.0, budget.left_share))
         if watch is not None:
             watch(log[-1])
@@ -44,17 +44,18 @@ def run_spanning_tree(
 
 
 def _spanning_tree(
-    problem: Problem, start: GraphicalModel, share: Fraction, budget: Budget, randomness: Randomness
-) -> list[Clique]:
+    problem: Problem, start: GraphicalModel, sigma: float, share: Fraction, budget: Budget, randomness: Randomness
+) -> list[Look]:
     """Choose edges until all columns hang together; each choice is paid for before it is drawn."""
     part = list(range(len(problem.sizes)))
-    pairs = [clique for clique in problem.counts if len(clique) == 2]
-    model, equal = start.marginals(pairs), dict.fromkeys(pairs, 1)
-    edges: list[Clique] = []
+    pairs = [look for look in problem.counts if len(look.clique) == 2]
+    model, equal = model_tables(start, pairs, problem.resolutions), dict.fromkeys(pairs, 1)
+    edges: list[Look] = []
     while len(edges) < len(part) - 1:
-        offered = [pair for pair in pairs if part[pair[0]] != part[pair[1]]]
+        offered = [pair for pair in pairs if part[pair.clique[0]] != part[pair.clique[1]]]
         strength = budget.strength(share)
-        edge = pick_table(problem.counts, model, equal, offered, strength, 0.0, problem.sensitivity, randomness)
-        part = [part[edge[0]] if label == part[edge[1]] else label for label in part]
+        edge = pick_table(problem.counts, model, equal, offered, strength, sigma, problem.sensitivity, randomness)
+        one, other = edge.clique
+        part = [part[one] if label == part[other] else label for label in part]
         edges.append(edge)
     return edges

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 from sfumato.errors import PlanError
 from sfumato.methods.graphical.tree.junction import Clique
-from sfumato.privacy.exact import Number, exact, in_short, positive
+from sfumato.privacy.exact import exact, in_short, positive
 
-THREE_WAY_FROM = 2
-"""Epsilon from which three-way tables are worth their noise; measured on one table at 1 and 3, never searched."""
 MOST_CANDIDATES = 20_000
+MOST_LARGER = 1500
+"""Sets of three and four columns that are looked at unless a workload asks for them: each look takes time."""
 WHOLE = 1000
 """Weights are whole multiples of 1/WHOLE of the largest, so that scores stay whole numbers."""
 LARGEST_SET = 4
@@ -73,11 +73,38 @@ def _refused(problems: Sequence[str], next_step: str) -> PlanError:
     return PlanError("the workload cannot be kept", list(dict.fromkeys(problems)), next_step)
 
 
-def wanted_sets(workload: Any, names: Sequence[str], epsilon: Number) -> dict[Clique, float]:
-    """Return the column sets that the workload asks for, with their weights."""
+def tables_to_offer(workload: Any, names: Sequence[str], targets: Sequence[str] = ()) -> dict[Clique, int]:
+    """Return the column sets that may be measured, with whole weights.
+
+    "auto" offers every pair, and sets of three and four columns at half the weight: pairs are what readers ask for,
+    and a larger set must show twice as much. Which of them is worth its noise, and at how many groups, is chosen by
+    what is seen, in private. Sets around a target come first: with a target the larger sets are those that hold one.
+    """
     sound = sound_workload(workload)
+    if sound == "auto":
+        larger = dict.fromkeys(_larger_sets(len(names), [names.index(name) for name in targets]), WHOLE // 2)
+        singles = dict.fromkeys(combinations(range(len(names)), 1), WHOLE // 2)
+        return singles | dict.fromkeys(combinations(range(len(names)), 2), WHOLE) | larger
+    return candidates(_wanted_sets(sound, names))
+
+
+def _larger_sets(columns: int, targets: Sequence[int]) -> list[Clique]:
+    """Return sets of three, and of four where there is room for all of them; with targets those that hold one."""
+    found: list[Clique] = []
+    for size in (3, LARGEST_SET):
+        if comb(columns, size) > MOST_CANDIDATES * 10:
+            break
+        sets = [s for s in combinations(range(columns), size) if not targets or not set(targets).isdisjoint(s)]
+        if len(found) + len(sets) > MOST_LARGER:
+            break
+        found += sets
+    return found
+
+
+def _wanted_sets(sound: Any, names: Sequence[str]) -> dict[Clique, float]:
+    """Return the column sets that the workload asks for, with their weights."""
     if isinstance(sound, str):
-        return _all_sets(_ways(sound, epsilon, len(names)), len(names))
+        return dict.fromkeys(combinations(range(len(names)), min(int(sound[0]), len(names))), 1.0)
     unknown = [f"there is no synthesised column {name!r}" for key, _ in sound for name in key if name not in names]
     if unknown:
         raise _refused(unknown, f"name columns among these: {', '.join(names)}")
@@ -85,22 +112,11 @@ def wanted_sets(workload: Any, names: Sequence[str], epsilon: Number) -> dict[Cl
     return {tuple(sorted(places[name] for name in key)): float(exact(weight)) for key, weight in sound}
 
 
-def largest_set(workload: Any, epsilon: Number) -> int:
+def largest_set(workload: Any) -> int:
     """Return how many columns the largest table of a sound workload has, as far as it says without a schema."""
     if isinstance(workload, str):
-        return _ways(workload, epsilon, LARGEST_SET)
+        return LARGEST_SET if workload == "auto" else int(workload[0])
     return max(len(names) for names, _ in workload)
-
-
-def _ways(workload: str, epsilon: Number, columns: int) -> int:
-    if workload == "auto":
-        fits = columns >= 3 and comb(columns, 3) + comb(columns, 2) <= MOST_CANDIDATES
-        return 3 if fits and exact(epsilon) >= THREE_WAY_FROM else 2
-    return min(int(workload[0]), columns)
-
-
-def _all_sets(ways: int, columns: int) -> dict[Clique, float]:
-    return dict.fromkeys(combinations(range(columns), ways), 1.0)
 
 
 def candidates(wanted: Mapping[Clique, float]) -> dict[Clique, int]:

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from sfumato.arrays import Array
 from sfumato.errors import PlanError
 from sfumato.methods.graphical.mixture.fit import FitResult, FitSettings, descend
-from sfumato.methods.graphical.mixture.objective import products
+from sfumato.methods.graphical.mixture.layout import Layout
 from sfumato.methods.graphical.mixture.penalty import Search, chosen_share, noise_threshold
-from sfumato.methods.graphical.mixture.targets import Layout, targets_of
+from sfumato.methods.graphical.mixture.targets import targets_of
+from sfumato.methods.graphical.mixture.wide import products
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.methods.graphical.tree.model import NoisyTable, Support
 

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.methods.graphical.mixture.targets import Array, Layout, Targets
-from sfumato.methods.graphical.tree.junction import Clique
+from sfumato.methods.graphical.mixture.layout import Layout, with_views, with_zeros, without_views
+from sfumato.methods.graphical.mixture.targets import Array, Targets
+from sfumato.methods.graphical.mixture.wide import Batch, Blocks, batches_of, compared, products
 
 FIRST_DECAY, SECOND_DECAY = 0.9, 0.99
 """How fast Adam forgets gradients and their squares."""
@@ -31,8 +32,11 @@ class Objective:
     """The numbers of one fit in float32, as plain arrays that either library reads."""
 
     layout: Layout
+    """The levels of columns."""
+    seen: Layout
+    """The same, and those of the coarser views of columns that tables have."""
     arrays: dict[str, Any]
-    wide: tuple[Clique, ...]
+    wide: tuple[Batch, ...]
 
     @classmethod
     def of(cls, targets: Targets, penalty: float) -> Objective:
@@ -41,6 +45,7 @@ class Objective:
         numbers: dict[str, Any] = {
             "members": targets.layout.members,
             "owners": targets.layout.owners,
+            "sums": targets.views.sums,
             "log_reference": np.log(targets.reference)[:, None],
             "penalty": np.asarray(penalty * scale),
             "single": targets.single.target[:, None],
@@ -48,10 +53,11 @@ class Objective:
             "pairs": targets.pairs.target,
             "pairs_weight": targets.pairs.weight * scale,
         }
-        for number, block in enumerate(targets.wide.values()):
-            numbers[f"wide_{number}"], numbers[f"weight_{number}"] = block.target, block.weight * scale
+        wide = batches_of(targets)
+        for number, batch in enumerate(wide):
+            numbers[f"wide_{number}"], numbers[f"weight_{number}"] = batch.block.target, batch.block.weight * scale
         arrays = {name: array if name == "owners" else array.astype(np.float32) for name, array in numbers.items()}
-        return cls(targets.layout, arrays, tuple(targets.wide))
+        return cls(targets.layout, targets.views.seen, arrays, wide)
 
 
 def shares(xp: Any, goal: Objective, arrays: dict[str, Any], logits: Any) -> tuple[Any, Any, Any]:
@@ -65,19 +71,21 @@ def shares(xp: Any, goal: Objective, arrays: dict[str, Any], logits: Any) -> tup
 def value_and_gradient(xp: Any, goal: Objective, arrays: dict[str, Any], logits: Any) -> tuple[Any, Any, Any]:
     """Return the penalised error, its part without the penalty, and the gradient by the logits."""
     levels, weights, logs = shares(xp, goal, arrays, logits)
-    weighted = levels * weights
-    pair_error = weighted @ levels.T - arrays["pairs"]
+    seen = with_views(xp, levels, arrays["sums"])
+    weighted = seen * weights
+    pair_error = weighted[: len(levels)] @ levels.T - arrays["pairs"]
     pair_force = arrays["pairs_weight"] * pair_error
     single_error = weighted.sum(1, keepdims=True) - arrays["single"]
     single_force = arrays["single_weight"] * single_error
     error = 0.25 * (pair_force * pair_error).sum() + 0.5 * (single_force * single_error).sum()
     # By a component's shares the error changes as its weight times ``push``; by its weight as the sums of ``pull``.
-    product = pair_force @ levels
+    product = with_zeros(xp, pair_force @ levels, arrays["sums"])
     push, pull = product + single_force, 0.5 * product + single_force
-    error, push, pull = _with_wide(xp, goal, arrays, levels, weights, (error, push, pull))
+    error, push, pull = _with_wide(xp, goal, arrays, seen, weights, (error, push, pull))
+    push, pull = without_views(push, arrays["sums"]), (seen * pull).sum(0)
     ratio = arrays["penalty"] * (logs - arrays["log_reference"])
     information = (levels * ratio).sum(0)
-    gradient = _by_logits(xp, arrays, levels, weights, push + ratio, (levels * pull).sum(0) + information)
+    gradient = _by_logits(xp, arrays, levels, weights, push + ratio, pull + information)
     return error + weights @ information, error, gradient
 
 
@@ -91,45 +99,29 @@ def _by_logits(xp: Any, arrays: dict[str, Any], levels: Any, weights: Any, push:
 
 
 def _with_wide(
-    xp: Any, goal: Objective, arrays: dict[str, Any], levels: Any, weights: Any, found: tuple[Any, Any, Any]
+    xp: Any, goal: Objective, arrays: dict[str, Any], seen: Any, weights: Any, found: tuple[Any, Any, Any]
 ) -> tuple[Any, Any, Any]:
-    """Add the tables of three columns or more, one by one."""
+    """Add the tables of three columns or more, and the coarse ones."""
     error, push, pull = found
-    for number, clique in enumerate(goal.wide):
-        parts = [levels[goal.layout.block(column)] for column in clique]
-        shape = goal.layout.shape(clique)
-        fitted = (products(parts[:-1]) * weights) @ parts[-1].T
-        difference = fitted.reshape(shape) - arrays[f"wide_{number}"]
-        force = arrays[f"weight_{number}"] * difference
-        error = error + 0.5 * (force * difference).sum()
-        for axis, column in enumerate(clique):
-            others = parts[:axis] + parts[axis + 1 :]
-            share = xp.moveaxis(force, axis, 0).reshape(shape[axis], -1) @ products(others)
-            push = _added(xp, push, goal.layout.block(column), share)
-            pull = _added(xp, pull, goal.layout.block(column), share / len(clique))
-    return error, push, pull
-
-
-def _added(xp: Any, whole: Any, block: slice, part: Any) -> Any:
-    return xp.concatenate([whole[: block.start], whole[block] + part, whole[block.stop :]])
-
-
-def products(parts: list[Any]) -> Any:
-    """Return the products of shares over all cells of several columns: cells x components."""
-    table = parts[0]
-    for part in parts[1:]:
-        table = (table[:, None, :] * part[None, :, :]).reshape(-1, table.shape[-1])
-    return table
+    pushed, pulled = Blocks(goal.seen, push), Blocks(goal.seen, pull)
+    for number, batch in enumerate(goal.wide):
+        more, pushes = compared(xp, batch, arrays[f"wide_{number}"], arrays[f"weight_{number}"], seen, weights)
+        error = error + more
+        for axis, part in enumerate(pushes):
+            pushed.add(batch, axis, part)
+            pulled.add(batch, axis, part / len(pushes))
+    return error, pushed.whole(xp), pulled.whole(xp)
 
 
 def half_squares(targets: Targets, levels: Array, weights: Array) -> float:
     """Return half the sum of squared errors of a mixture in units of the noise of any targets, in float64."""
     levels, weights = levels.astype(np.float64), weights.astype(np.float64)
-    weighted = levels * weights
-    pairs = targets.pairs.weight * (weighted @ levels.T - targets.pairs.target) ** 2
+    seen = with_views(np, levels, targets.views.sums)
+    weighted = seen * weights
+    pairs = targets.pairs.weight * (weighted[: len(levels)] @ levels.T - targets.pairs.target) ** 2
     found = 0.25 * pairs.sum() + 0.5 * (targets.single.weight * (weighted.sum(1) - targets.single.target) ** 2).sum()
-    for clique, block in targets.wide.items():
-        parts = [levels[targets.layout.block(column)] for column in clique]
+    for places, block in targets.wide.items():
+        parts = [seen[targets.views.seen.block(place)] for place in places]
         cells = (products(parts[:-1]) * weights) @ parts[-1].T
         found += 0.5 * (block.weight * (cells.reshape(block.target.shape) - block.target) ** 2).sum()
     return float(found)

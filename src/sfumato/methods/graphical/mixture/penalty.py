@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.methods.graphical.mixture.fit import FitSettings, descend
-from sfumato.methods.graphical.mixture.objective import half_squares, products
+from sfumato.methods.graphical.mixture.layout import without_views
+from sfumato.methods.graphical.mixture.objective import half_squares
 from sfumato.methods.graphical.mixture.targets import Array, Targets, targets_of, thinned
+from sfumato.methods.graphical.mixture.wide import products
 from sfumato.methods.graphical.tree.model import NoisyTable, Support
 
 PLACES = 9
@@ -43,10 +45,12 @@ class Search:
 
 def noise_threshold(targets: Targets, generator: np.random.Generator) -> float:
     """Return the edge of the eigenvalues of the forces that noise alone would exert, for one simulated draw of it."""
-    reference, layout = targets.reference, targets.layout
-    spread = np.sqrt(_pair_weights(targets) * np.outer(reference, reference))
+    reference, layout, seen = targets.reference, targets.layout, targets.seen_reference
+    spread = np.sqrt(_pair_weights(targets) * np.outer(seen, seen))
     draw = np.triu(generator.standard_normal(spread.shape), 1)
-    forces = spread * (draw + draw.T)
+    # Noise in a coarse cell pushes all its levels alike: in the metric, each by the root of its share of the cell.
+    inside = targets.views.sums * np.sqrt(reference) / np.sqrt(seen[layout.levels :, None])
+    forces = without_views(without_views(spread * (draw + draw.T), inside).T, inside).T
     # Shares of a column sum to one: directions along its root shares do not exist.
     fixed = layout.members.T * np.sqrt(reference)[:, None]
     forces = forces - fixed @ (fixed.T @ forces)
@@ -56,17 +60,19 @@ def noise_threshold(targets: Targets, generator: np.random.Generator) -> float:
 
 def _pair_weights(targets: Targets) -> NDArray[np.float64]:
     """Return the precision of each pair of levels; a wide table speaks of pairs through its other columns' shares."""
-    weights = targets.pairs.weight.astype(np.float64)
-    for clique, block in targets.wide.items():
-        parts = [targets.reference[targets.layout.block(column)] for column in clique]
-        for i in range(len(clique)):
-            for j in range(i + 1, len(clique)):
-                others = tuple(axis for axis in range(len(clique)) if axis not in (i, j))
+    layout, own = targets.views.seen, targets.layout.levels
+    weights = np.zeros((layout.levels, layout.levels))
+    weights[:own, :own] = targets.pairs.weight
+    for places, block in targets.wide.items():
+        parts = [targets.seen_reference[layout.block(place)] for place in places]
+        for i in range(len(places)):
+            for j in range(i + 1, len(places)):
+                others = tuple(axis for axis in range(len(places)) if axis not in (i, j))
                 squares = _outer(
-                    [parts[axis] ** 2 if axis in others else np.ones(len(parts[axis])) for axis in range(len(clique))]
+                    [parts[axis] ** 2 if axis in others else np.ones(len(parts[axis])) for axis in range(len(places))]
                 )
                 found = (block.weight * squares).sum(axis=others)
-                rows, columns = targets.layout.block(clique[i]), targets.layout.block(clique[j])
+                rows, columns = layout.block(places[i]), layout.block(places[j])
                 weights[rows, columns] += found
                 weights[columns, rows] += found.T
     return weights

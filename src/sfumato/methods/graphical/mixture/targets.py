@@ -1,8 +1,8 @@
 """What a mixture of products is fitted to: every level of every column in one row of levels, tables as its blocks.
 
 One- and two-way tables are blocks of one vector and one symmetric matrix, so that all of them are compared with the
-model in one matrix product. Wider tables, of which there are few, are kept one by one. Where a cell was measured more
-than once, its numbers are joined by their inverse variance.
+model in one matrix product. Wider tables and those at coarser groups are kept one by one. Where a cell was measured
+more than once, its numbers are joined by their inverse variance.
 """
 
 from __future__ import annotations
@@ -16,47 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
+from sfumato.methods.graphical.mixture.layout import Layout, Views, with_views
+from sfumato.methods.graphical.tree.coarse import Coarse, coarse_problems, coarse_shape
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.methods.graphical.tree.model import NoisyTable, Support
 
 Array = NDArray[Any]
 SHARPER = 10.0
 """A structural zero counts as a cell measured as 0 with noise this many times smaller than the best table's."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where the levels of each column lie in the row of all levels."""
-
-    sizes: tuple[int, ...]
-
-    @cached_property
-    def offsets(self) -> NDArray[np.int64]:
-        """First level of each column, and the number of all levels."""
-        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
-
-    @property
-    def levels(self) -> int:
-        """Number of levels of all columns together."""
-        return int(self.offsets[-1])
-
-    @cached_property
-    def owners(self) -> NDArray[np.int64]:
-        """The column of each level."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
-
-    @cached_property
-    def members(self) -> NDArray[np.float32]:
-        """Columns x levels, 1 where the level belongs to the column: sums within columns are a product with it."""
-        return (np.arange(len(self.sizes))[:, None] == self.owners).astype(np.float32)
-
-    def block(self, column: int) -> slice:
-        """Return where a column's levels lie."""
-        return slice(int(self.offsets[column]), int(self.offsets[column + 1]))
-
-    def shape(self, clique: Sequence[int]) -> tuple[int, ...]:
-        """Return the shape of a clique's table."""
-        return tuple(self.sizes[column] for column in clique)
 
 
 @dataclass(frozen=True)
@@ -69,19 +36,30 @@ class Block:
 
 @dataclass(frozen=True)
 class Targets:
-    """All that the fit compares with: a vector, a symmetric matrix, and the tables of three columns or more."""
+    """All that the fit compares with: a vector, a symmetric matrix, and all tables that are wider or coarser."""
 
-    layout: Layout
+    views: Views
     single: Block
     pairs: Block
     wide: dict[Clique, Block]
+    """By places: columns, or coarser views of them."""
     cells: int
     """Number of measured cells."""
+
+    @property
+    def layout(self) -> Layout:
+        """Where the levels of the columns lie."""
+        return self.views.columns
 
     @cached_property
     def reference(self) -> NDArray[np.float64]:
         """One-way shares of every column, read from the tables: what each component is drawn towards."""
         return np.concatenate([_reference(self, column) for column in range(len(self.layout.sizes))])
+
+    @cached_property
+    def seen_reference(self) -> NDArray[np.float64]:
+        """The same shares, and those of the views after them."""
+        return with_views(np, self.reference, self.views.sums)
 
 
 def targets_of(
@@ -90,16 +68,23 @@ def targets_of(
     """Join noisy tables and structural zeros into the targets of a fit; PlanError where they do not fit the sizes."""
     layout = Layout(tuple(int(size) for size in sizes))
     _refuse_misfits(layout, tables, supports)
+    views = Views.of(layout, tables)
     best = min((table.sigma for table in tables), default=1.0)
     blocks: dict[Clique, Block] = {}
     for table in tables:
-        _join(blocks, table.clique, table.counts / total, np.full(table.counts.shape, (total / table.sigma) ** 2))
+        weight = np.full(table.counts.shape, (total / table.sigma) ** 2)
+        _join(blocks, views.places(table), table.counts / total, weight)
     for support in supports:
         zero = np.zeros(support.allowed.shape)
         _join(blocks, support.clique, zero, np.where(support.allowed, 0.0, (SHARPER * total / best) ** 2))
-    wide = {clique: block for clique, block in blocks.items() if len(clique) > 2}
+    wide = {
+        places: block
+        for places, block in blocks.items()
+        if len(places) > 2 or (len(places) == 2 and not views.are_columns(places))
+    }
+    pairs = {places: block for places, block in blocks.items() if places not in wide}
     cells = sum(table.counts.size for table in tables)
-    return Targets(layout, _single(layout, blocks), _pairs(layout, blocks), wide, cells)
+    return Targets(views, _single(views.seen, blocks), _pairs(layout, pairs), wide, cells)
 
 
 def thinned(
@@ -119,19 +104,24 @@ def thinned(
 
 
 def _refuse_misfits(layout: Layout, tables: Sequence[NoisyTable], supports: Sequence[Support]) -> None:
-    count = len(layout.sizes)
-    named = [(table.clique, table.counts.shape) for table in tables]
-    named += [(support.clique, support.allowed.shape) for support in supports]
     problems = [
-        f"columns {clique}: a table of shape {shape}"
-        for clique, shape in named
-        if tuple(sorted(set(clique))) != clique
-        or not all(0 <= column < count for column in clique)
-        or layout.shape(clique) != shape
+        problem for table in tables for problem in _misfits(layout, table.clique, table.counts.shape, table.coarse)
+    ]
+    problems += [
+        problem for support in supports for problem in _misfits(layout, support.clique, support.allowed.shape, None)
     ]
     problems += [f"columns {table.clique}: sigma {table.sigma}" for table in tables if not table.sigma > 0]
     if problems:
         raise PlanError("tables that do not fit the columns", problems, "give ascending columns and shapes that match")
+
+
+def _misfits(layout: Layout, clique: Clique, shape: tuple[int, ...], coarse: Coarse) -> list[str]:
+    if tuple(sorted(set(clique))) != clique or not all(0 <= column < len(layout.sizes) for column in clique):
+        return [f"columns {clique}: a table of shape {shape}"]
+    if wrong := coarse_problems(layout.shape(clique), coarse):
+        return [f"columns {clique}: {problem}" for problem in wrong]
+    fits = coarse_shape(layout.shape(clique), coarse) == shape
+    return [] if fits else [f"columns {clique}: a table of shape {shape}"]
 
 
 def _join(blocks: dict[Clique, Block], clique: Clique, target: Array, weight: Array) -> None:
@@ -165,7 +155,10 @@ def _pairs(layout: Layout, blocks: dict[Clique, Block]) -> Block:
 
 
 def _reference(targets: Targets, column: int) -> NDArray[np.float64]:
-    """Return one-way shares of a column: the mean of all that was measured of it, made positive."""
+    """Return one-way shares of a column: the mean of all that was measured of its levels, made positive.
+
+    A table that sees the column itself coarsely says nothing of single levels; how it sees others is no matter.
+    """
     layout, own = targets.layout, targets.layout.block(column)
     looks = [(targets.single.target[own], targets.single.weight[own])]
     for other in range(len(layout.sizes)):

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sfumato.errors import ModelError, SfumatoError
-from sfumato.methods.graphical.cells.fine import cut_column
 from sfumato.methods.graphical.cells.groups import Grouping
 from sfumato.methods.graphical.mixture.averaged import AveragedModel
 from sfumato.methods.graphical.mixture.model import MixtureModel
@@ -39,6 +38,7 @@ from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.sealed import SealedJson, plain
 from sfumato.rows.atomic import whole_file
+from sfumato.rows.smooth.fine import cut_column
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.version import __version__

@@ -20,10 +20,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import ModelError, PlanError
+from sfumato.methods.graphical.cells.coupled import Coupling, coupling_of
 from sfumato.methods.graphical.cells.expand import values_of
 from sfumato.methods.graphical.cells.groups import Grouping
 from sfumato.methods.graphical.cells.pair_evidence import ModelEvidence
 from sfumato.methods.graphical.cells.settled import settled
+from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.release.plan import refuse_memory
@@ -36,7 +38,7 @@ from sfumato.table.frames import to_frame
 
 BATCH_ROWS = 250_000
 BYTES_PER_VALUE = 48
-"""Memory of one synthetic value while rows are drawn: group, cell, value, mask and the released column."""
+"""Memory of one value while rows are drawn: group, score, place, cell, value, mask and the released column."""
 FREE = (
     "Nothing more is spent: the model was paid for when it was fitted, and what is computed from it without the "
     "private table keeps its guarantee (post-processing)."
@@ -58,6 +60,10 @@ class GroupModel(Protocol):
 
     def marginal(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """Return expected counts of a set of columns."""
+        ...
+
+    def marginals(self, wanted: Sequence[Clique]) -> dict[Clique, NDArray[np.float64]]:
+        """Return expected counts of many sets of columns."""
         ...
 
     def draw(self, rows: int, generator: np.random.Generator, rounding: bool = True) -> NDArray[np.int32]:
@@ -112,10 +118,16 @@ class FittedModel:
         """The noisy number of rows, rounded: how many are drawn unless another number is asked for."""
         return max(round(self.model.total), 1)
 
+    @cached_property
+    def coupling(self) -> Coupling:
+        """How places inside groups hang together: found in the model's tables, so that a file need not hold it."""
+        return coupling_of(self.groupings, self.model)
+
     def draw(self, rows: int, generator: np.random.Generator, rounding: bool = True) -> Drawn:
         """Draw rows and mend those that break a rule. ``rounding`` keeps counts as near to the model as can be."""
         codes = self.model.draw(rows, generator, rounding)
-        drawn = values_of(self.groupings, codes, generator, rounding)
+        places = self.coupling.places(codes, generator, rounding)
+        drawn = values_of(self.groupings, codes, generator, rounding, places)
         values, told = follow(self.bound, settled(self.bound, self.groupings, codes, drawn, generator))
         mended = repair(self.bound, values, generator)
         notes = notes_on_rules(self.schema, values, mended.values, mended.replaced)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.methods.graphical.tree.coarse import Coarse
 from sfumato.methods.graphical.tree.junction import Clique
 
 
@@ -43,10 +44,16 @@ class AxisOrder:
 
     def table_inwards(self, clique: Clique, table: NDArray[Any]) -> NDArray[Any]:
         """Turn a table whose axes follow ``clique`` (in any order) to ascending inner numbers."""
-        order = sorted(range(len(clique)), key=lambda axis: self.inner[clique[axis]])
-        return np.asarray(table.transpose(order), order="C")
+        return np.asarray(table.transpose(self._axes(clique)), order="C")
+
+    def coarse_inwards(self, clique: Clique, coarse: Coarse) -> Coarse:
+        """Turn the maps of a table's axes like the table itself."""
+        return None if coarse is None else tuple(coarse[axis] for axis in self._axes(clique))
 
     def table_outwards(self, columns: Sequence[int], table: NDArray[Any]) -> NDArray[Any]:
         """Turn a table with ascending inner numbers so that its axes follow ``columns``."""
         inner = sorted(self.inner[column] for column in columns)
         return np.asarray(table.transpose([inner.index(self.inner[column]) for column in columns]), order="C")
+
+    def _axes(self, clique: Clique) -> list[int]:
+        return sorted(range(len(clique)), key=lambda axis: self.inner[clique[axis]])

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
 from sfumato.methods.graphical.tree.axis_order import AxisOrder
+from sfumato.methods.graphical.tree.coarse import Coarse, Key, Pool, coarse_problems, coarse_shape, key_of
 from sfumato.methods.graphical.tree.junction import Clique, maximal_cliques
 from sfumato.methods.graphical.tree.model import GraphicalModel, NoisyTable, Support
 from sfumato.methods.graphical.tree.schedule import Link, host, link, schedule, summed
@@ -58,8 +59,7 @@ def fit(
     asked = [*(table.clique for table in tables), *(support.clique for support in supports)]
     factors = maximal_cliques([*map(axis_order.inwards, asked), *((column,) for column in range(len(sizes)))])
     potentials = _first_potentials(axis_order, factors, supports, start)
-    turned = [(axis_order.inwards(t.clique), axis_order.table_inwards(t.clique, t.counts), t.sigma) for t in tables]
-    goal = objective(axis_order.sizes, factors, turned, total)
+    goal = objective(axis_order.sizes, factors, [_inwards(axis_order, table) for table in tables], total)
     descent = Descent(Sweeper(schedule(axis_order.sizes, factors)), goal, potentials)
     converged = descent.run(most_steps, tolerance)
     cliques = [axis_order.outwards(factor) for factor in factors]
@@ -70,6 +70,11 @@ def fit(
     return GraphicalModel(
         tuple(sizes), total, tuple(cliques), tuple(outer), descent.here.loss, descent.steps, converged
     )
+
+
+def _inwards(axis_order: AxisOrder, table: NoisyTable) -> NoisyTable:
+    clique, coarse = table.clique, axis_order.coarse_inwards(table.clique, table.coarse)
+    return NoisyTable(axis_order.inwards(clique), axis_order.table_inwards(clique, table.counts), table.sigma, coarse)
 
 
 def _first_potentials(
@@ -99,7 +104,7 @@ def _refuse(sizes: Sequence[int], tables: Sequence[NoisyTable], total: float, su
     """Refuse tables that do not fit the sizes, all problems at once."""
     problems = [] if 0 < total < np.inf else [f"the total must be positive, not {total}"]
     for table in tables:
-        problems += _misfit(sizes, table.clique, table.counts.shape, "table")
+        problems += _misfit(sizes, table.clique, table.counts.shape, "table", table.coarse)
         if not (0 < table.sigma < np.inf and np.isfinite(table.counts).all()):
             problems.append(f"table of columns {table.clique}: counts must be finite and sigma positive")
     for support in supports:
@@ -110,10 +115,15 @@ def _refuse(sizes: Sequence[int], tables: Sequence[NoisyTable], total: float, su
         raise PlanError("the model cannot be fitted", problems, "mend the tables")
 
 
-def _misfit(sizes: Sequence[int], clique: Clique, shape: tuple[int, ...], kind: str) -> list[str]:
+def _misfit(
+    sizes: Sequence[int], clique: Clique, shape: tuple[int, ...], kind: str, coarse: Coarse = None
+) -> list[str]:
     if list(clique) != sorted(set(clique)) or not all(0 <= column < len(sizes) for column in clique):
         return [f"{kind} of columns {clique}: columns must be ascending numbers below {len(sizes)}"]
-    expected = tuple(sizes[column] for column in clique)
+    groups = [sizes[column] for column in clique]
+    if wrong := coarse_problems(groups, coarse):
+        return [f"{kind} of columns {clique}: {problem}" for problem in wrong]
+    expected = coarse_shape(groups, coarse)
     return [] if shape == expected else [f"{kind} of columns {clique}: shape {shape}, expected {expected}"]
 
 
@@ -126,6 +136,8 @@ class Target:
     counts: Table
     weight: float
     """One over the variance of a cell."""
+    pool: Pool | None = None
+    """How the factor's groups are summed to the table's, where those are coarser."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +147,7 @@ class Objective:
     total: float
     targets: tuple[Target, ...]
     constant: float
-    """What remains where equal cliques disagree with each other."""
+    """What remains where tables of equal cliques and groups disagree with each other."""
 
     def evaluate(self, marginals: Sequence[Table]) -> tuple[float, list[Table]]:
         """Return the loss at the factors' probabilities, and its gradient in the factors' expected counts."""
@@ -143,29 +155,33 @@ class Objective:
         for target in self.targets:
             table = marginals[target.factor]
             error = summed(table, target.inner.axes)
+            if target.pool is not None:
+                error = target.pool.summed(error)
             error *= self.total
             error -= target.counts
             loss += 0.5 * target.weight * float(np.vdot(error, error))
             error *= target.weight
+            if target.pool is not None:
+                error = target.pool.spread(error)
             gradients[target.factor] += error.reshape(target.inner.shape)
         return float(loss), gradients
 
 
-def objective(
-    sizes: Sequence[int], factors: Sequence[Clique], tables: Sequence[tuple[Clique, Table, float]], total: float
-) -> Objective:
-    """Merge tables of equal cliques by inverse variance, and find the smallest factor that holds each."""
-    merged: dict[Clique, list[tuple[Table, float]]] = {}
-    for clique, counts, sigma in tables:
-        merged.setdefault(clique, []).append((counts, sigma**-2))
+def objective(sizes: Sequence[int], factors: Sequence[Clique], tables: Sequence[NoisyTable], total: float) -> Objective:
+    """Merge tables of equal cliques and groups by inverse variance, and find the smallest factor that holds each."""
+    merged: dict[tuple[Clique, Key], list[NoisyTable]] = {}
+    for table in tables:
+        merged.setdefault((table.clique, key_of(table.coarse)), []).append(table)
     targets: list[Target] = []
     constant = 0.0
-    for clique, answers in merged.items():
+    for (clique, key), same in merged.items():
+        answers = [(table.counts, table.sigma**-2) for table in same]
         weight = sum(part for _, part in answers)
         mean = sum((counts * (part / weight) for counts, part in answers), np.zeros(answers[0][0].shape))
         constant += sum(0.5 * part * float(((counts - mean) ** 2).sum()) for counts, part in answers)
         factor = host(sizes, clique, factors)
-        targets.append(Target(factor, link(sizes, clique, factors[factor]), mean, weight))
+        pool = None if key is None else Pool.of([sizes[column] for column in clique], same[0].coarse)
+        targets.append(Target(factor, link(sizes, clique, factors[factor]), mean, weight, pool))
     return Objective(total, tuple(targets), constant)
 
 

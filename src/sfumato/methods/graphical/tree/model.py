@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
 from sfumato.methods.graphical.tree.axis_order import AxisOrder
+from sfumato.methods.graphical.tree.coarse import Coarse
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.methods.graphical.tree.queries import Queries
 from sfumato.methods.graphical.tree.schedule import Schedule, schedule
@@ -40,6 +41,8 @@ class NoisyTable:
     counts: Table = field(repr=False)
     sigma: float
     """Standard deviation of the noise of each cell."""
+    coarse: Coarse = field(default=None, repr=False)
+    """For each axis the coarse group of each of the model's groups, or None: the counts have the coarse shape."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,19 @@ class GraphicalModel:
     def marginals(self, wanted: Sequence[Clique]) -> dict[Clique, Table]:
         """Return expected counts of many cliques at once; they share their messages."""
         return {clique: self.marginal(clique) for clique in wanted}
+
+    def coarse_marginals(
+        self, wanted: Sequence[Clique], groups: Mapping[int, NDArray[np.int32]]
+    ) -> dict[Clique, Table]:
+        """Return expected counts of many cliques, with some columns summed to coarser groups (runs of their own)."""
+        inner = self._axis_order.inner
+        starts = {inner[column]: np.searchsorted(runs, np.arange(runs[-1] + 1)) for column, runs in groups.items()}
+        queries = Queries(self._schedule, self._beliefs, starts)
+        return {
+            clique: self._axis_order.table_outwards(clique, queries.marginal(self._axis_order.inwards(clique)))
+            * self.total
+            for clique in wanted
+        }
 
     def draw(self, rows: int, generator: np.random.Generator, rounding: bool = True) -> Codes:
         """Return codes of ``rows`` rows in random order; rounded systematically, or independent of each other."""

@@ -7,7 +7,7 @@ pairs or triples of a table share them: for up to three columns every message is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -24,8 +24,13 @@ Labelled = tuple[Table, Clique]
 class Queries:
     """Answers questions about a calibrated tree; keeps the messages that several answers share."""
 
-    def __init__(self, schedule: Schedule, beliefs: Sequence[Table]) -> None:
+    def __init__(
+        self, schedule: Schedule, beliefs: Sequence[Table], starts: Mapping[int, Sequence[int]] | None = None
+    ) -> None:
+        """Take ``starts`` of coarse groups by column: answers then have these columns at coarse groups."""
         self._schedule, self._beliefs = schedule, beliefs
+        self._starts = starts or {}
+        self._parts: dict[tuple[int, Clique], Table] = {}
         self._cliques = schedule.tree.cliques
         self._messages: dict[tuple[int, int, Clique], Labelled] = {}
         self._beyond: dict[tuple[int, int], frozenset[int]] = {}
@@ -50,12 +55,23 @@ class Queries:
                 told = tuple(column for column in wanted if column in self._side(neighbour, node))
                 if told:
                     branches.append(self._message(neighbour, node, told))
-        inside = needed.union(*(columns for _, columns in branches)).intersection(self._cliques[node])
+        told_through = {column for _, columns in branches for column in columns}
+        inside = needed.union(told_through).intersection(self._cliques[node])
         result = self._within(node, tuple(sorted(inside)))
+        loose = [column for column in wanted if column in inside and column not in separator]
+        result = self._pooled(result, [column for column in loose if column not in told_through])
         for position, branch in enumerate(branches):
             later = {column for _, columns in branches[position + 1 :] for column in columns}
             result = contract(result, branch, needed.union(later, wanted))
-        return result
+        return self._pooled(result, [column for column in loose if column in told_through])
+
+    def _pooled(self, labelled: Labelled, columns: Sequence[int]) -> Labelled:
+        """Sum columns to their coarse groups, as soon as nothing else of the tree hangs on their finer ones."""
+        table, axes = labelled
+        for column in columns:
+            if column in self._starts:
+                table = np.add.reduceat(table, self._starts[column], axis=axes.index(column))
+        return table, axes
 
     def _message(self, node: int, towards: int, wanted: Clique) -> Labelled:
         """Return P(wanted | separator) for columns on this node's side of the edge."""
@@ -72,9 +88,11 @@ class Queries:
 
     def _within(self, node: int, columns: Clique) -> Labelled:
         """Return the marginal of some columns of one clique."""
-        axes = link(self._schedule.sizes, columns, self._cliques[node]).axes
-        belief = self._beliefs[node]
-        return (summed(belief, axes) if axes else belief), columns
+        if (node, columns) not in self._parts:
+            axes = link(self._schedule.sizes, columns, self._cliques[node]).axes
+            belief = self._beliefs[node]
+            self._parts[node, columns] = summed(belief, axes) if axes else belief
+        return self._parts[node, columns], columns
 
     def _separator(self, node: int, neighbour: int) -> Clique:
         tree = self._schedule.tree

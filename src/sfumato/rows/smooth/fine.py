@@ -51,6 +51,11 @@ def cut_column(column: Column, starts: NDArray[np.float64]) -> CutColumn:
     return CutColumn(**facts, cuts=tuple(starts.tolist()))
 
 
+def widths_of(column: Column) -> NDArray[np.float64]:
+    """Return the widths of a column's cells: how many whole values, or how long an interval."""
+    return column.ends - column.starts + int(column.is_discrete)
+
+
 def fine_schema(schema: Schema, names: Sequence[str], fine_cells: int) -> Schema:
     """Return the schema with the named ordered columns refined to at most ``fine_cells`` cells each.
 

@@ -1,0 +1,127 @@
+"""Looks: the tables that may be measured, each a set of columns at some resolution.
+
+A pair is offered at its columns' own groups and at every coarser number of them, a larger set at few groups only: its
+table has a cell for each combination. The score of a look is its distance from the model less what noise would leave
+(:mod:`.pick`), so the private choice decides whether four columns at two groups are worth more than a pair at sixteen.
+What resolutions there are follows from noisy one-way tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.methods.graphical.cells.nested import Groups
+from sfumato.methods.graphical.tree.coarse import Coarse, Pool, coarse_shape
+from sfumato.methods.graphical.tree.junction import Clique
+from sfumato.methods.graphical.tree.model import GraphicalModel
+
+LARGE_SET_GROUPS = 4
+"""Groups of a column, at most, in a set of more than two columns."""
+
+
+class Look(NamedTuple):
+    """A set of columns, and the number of groups at which its ordered columns are seen: None for the model's own."""
+
+    clique: Clique
+    groups: int | None = None
+
+
+class Resolutions:
+    """For each column, by number of groups, which of these each of the model's groups lies in."""
+
+    def __init__(self, sizes: Sequence[int], coarser: Sequence[Mapping[int, Groups]] = ()) -> None:
+        self.sizes = tuple(sizes)
+        self.coarser = tuple(coarser) or tuple({} for _ in sizes)
+
+    def maps(self, look: Look) -> Coarse:
+        """Return the map of each axis of a look; None where all are at the model's groups."""
+        if look.groups is None:
+            return None
+        found = tuple(self.coarser[column].get(look.groups) for column in look.clique)
+        return None if all(groups is None for groups in found) else found
+
+    def shape(self, look: Look) -> tuple[int, ...]:
+        """Return the shape of a look's table."""
+        return coarse_shape([self.sizes[column] for column in look.clique], self.maps(look))
+
+    def cells(self, look: Look) -> int:
+        """Return how many cells a look's table has."""
+        return int(np.prod(self.shape(look), dtype=float))
+
+    def looks(self, clique: Clique) -> Iterator[Look]:
+        """Yield every different look at a set of columns, the finest first."""
+        levels = sorted({level for column in clique for level in self.coarser[column]}, reverse=True)
+        yield Look(clique)
+        yield from (Look(clique, level) for level in levels)
+
+    def finest(self, clique: Clique) -> Look:
+        """Return the finest look at which a set is counted: few groups where it has more than two columns."""
+        wide = len(clique) > 2 and any(self.sizes[c] > LARGE_SET_GROUPS and self.coarser[c] for c in clique)
+        return Look(clique, LARGE_SET_GROUPS) if wide else Look(clique)
+
+    def pool(self, finer: Look, look: Look) -> Pool:
+        """Return how a finer look's table is summed to a coarser one of the same columns."""
+        maps = [
+            _between(inner, outer, self.sizes[column])
+            for column, inner, outer in zip(look.clique, self._all(finer), self._all(look), strict=True)
+        ]
+        return Pool.of(self.shape(finer), tuple(maps))
+
+    def at(self, groups: int | None) -> dict[int, Groups]:
+        """Return the map of every column that has one at a number of groups."""
+        return {c: maps[groups] for c, maps in enumerate(self.coarser) if groups is not None and groups in maps}
+
+    def _all(self, look: Look) -> tuple[Groups | None, ...]:
+        return self.maps(look) or (None,) * len(look.clique)
+
+
+def _between(inner: Groups | None, outer: Groups | None, size: int) -> Groups | None:
+    """Return the map from the groups of one resolution to those of a coarser one."""
+    if outer is None:
+        return None
+    if inner is None:
+        return outer
+    found = np.zeros(int(inner.max()) + 1, np.int32)
+    found[inner] = outer
+    return found
+
+
+def offered_looks(cliques: Sequence[Clique], resolutions: Resolutions, most_cells: float) -> list[Look]:
+    """Return all looks at all sets; those of more than two columns only where their cells are not too many."""
+    found: list[Look] = []
+    for clique in cliques:
+        finest = resolutions.finest(clique)
+        looks = [look for look in resolutions.looks(clique) if _not_finer(look, finest)]
+        import os
+        if len(clique) <= 2:
+            big = max(resolutions.sizes[c] for c in clique if resolutions.coarser[c]) if any(resolutions.coarser[c] for c in clique) else 0
+            looks = [k for k in looks if k.groups is None or k.groups >= float(os.environ.get("MINP", "0")) * big]
+        found += [look for look in looks if len(clique) <= 2 or resolutions.cells(look) <= most_cells]
+    return found
+
+
+def _not_finer(look: Look, finest: Look) -> bool:
+    return finest.groups is None or (look.groups is not None and look.groups <= finest.groups)
+
+
+def model_tables(
+    model: GraphicalModel, looks: Sequence[Look], resolutions: Resolutions
+) -> dict[Look, NDArray[np.float64]]:
+    """Return what the model says of every look: pairs are asked for once and summed, larger sets asked for coarsely."""
+    exact = {look.clique for look in looks if len(look.clique) <= 2 or resolutions.maps(look) is None}
+    tables, found = model.marginals(sorted(exact)), dict[Look, NDArray[np.float64]]()
+    larger: dict[int | None, list[Look]] = {}
+    for look in looks:
+        if look.clique in exact:
+            maps, table = resolutions.maps(look), tables[look.clique]
+            found[look] = table if maps is None else Pool.of(table.shape, maps).summed(table)
+        else:
+            larger.setdefault(look.groups, []).append(look)
+    for groups, some in larger.items():
+        told = model.coarse_marginals([look.clique for look in some], resolutions.at(groups))
+        found |= {look: told[look.clique] for look in some}
+    return found

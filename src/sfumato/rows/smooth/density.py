@@ -1,0 +1,137 @@
+"""A smooth curve through noisy counts of neighbouring cells: a penalised log-density, and atoms that stand above it.
+
+The counts x of cells have a known precision P (the inverse of their covariance). The curve is mu = width exp(theta),
+where theta minimises
+
+    (x - mu)' P (x - mu) / 2 + smoothing / 2 * the squared second differences of theta.
+
+A straight line costs nothing, so a tail falls off exponentially and nothing is negative. The smoothing is the one with
+the least Cp = (x - mu)' P (x - mu) + 2 edf among a grid, from the smoothest down. An atom is a cell far above the
+curve (a top code, a zero, a round number): it keeps its own count, and the curve is fitted without it. All of it is a
+function of noisy counts and of public cells: post-processing, free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.arrays import Array
+from sfumato.rows.smooth.fine import widths_of
+from sfumato.schema.column import Column
+
+SMOOTHINGS = tuple(float(10**power) for power in np.arange(5.0, -0.01, -0.5))
+"""Weights of the penalty that are tried. The last one is a floor: below it a curve would follow the noise."""
+ATOM_SIGMAS = 4.0
+"""A cell this many standard deviations above the curve is an atom."""
+ATOM_ROUNDS = 3
+NEWTON_STEPS = 30
+SETTLED = 1e-4
+"""Newton's steps end when no logarithm moves by more than this."""
+LONGEST_STEP = 2.0
+"""A step moves no logarithm further than this."""
+LOWEST = -30.0
+"""Logarithms of counts below this are not told apart from it."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Expected counts of cells, at least 0; which cells are atoms; the smoothing that was chosen."""
+
+    counts: Array
+    atoms: NDArray[np.bool_]
+    smoothing: float
+
+
+def fit_curve(counts: Array, covariance: Array, widths: Array) -> Curve:
+    """Return the curve through noisy counts of neighbouring cells whose covariance is known."""
+    sigmas = np.sqrt(np.diag(covariance))
+    atoms = np.zeros(len(counts), dtype=bool)
+    fitted, smoothing = _smooth(counts, np.linalg.inv(covariance), widths)
+    for _ in range(ATOM_ROUNDS):
+        found = atoms | (counts - fitted > ATOM_SIGMAS * sigmas)
+        if (found == atoms).all() or (~found).sum() < 3:
+            break
+        atoms, rest = found, ~found
+        fitted = np.maximum(counts, 0.0)
+        among = np.linalg.inv(covariance[np.ix_(rest, rest)])
+        fitted[rest], smoothing = _smooth(counts[rest], among, widths[rest])
+    return Curve(fitted, atoms, smoothing)
+
+
+def _smooth(counts: Array, precision: Array, widths: Array) -> tuple[Array, float]:
+    """Return the curve of the smoothing with the least Cp, and that smoothing."""
+    penalty = roughness(len(counts))
+    theta = np.full(len(counts), np.log(max(counts.sum(), 1.0) / widths.sum()))
+    best = (np.inf, np.zeros(0), SMOOTHINGS[0])
+    for smoothing in SMOOTHINGS:
+        theta = _newton(theta, counts, precision, widths, smoothing * penalty)
+        fitted = widths * np.exp(theta)
+        bent = fitted[:, None] * precision * fitted
+        freedom = float(np.trace(np.linalg.solve(bent + smoothing * penalty + _ridge(bent), bent)))
+        error = counts - fitted
+        criterion = float(error @ precision @ error) + 2 * freedom
+        if criterion < best[0]:
+            best = (criterion, fitted, smoothing)
+    return best[1], best[2]
+
+
+def _newton(theta: Array, counts: Array, precision: Array, widths: Array, penalty: Array) -> Array:
+    """Minimise by Gauss-Newton steps, each cut short until the value falls."""
+
+    def value(at: Array) -> float:
+        error = counts - widths * np.exp(at)
+        return float(error @ precision @ error + at @ penalty @ at) / 2
+
+    now = value(theta)
+    for _ in range(NEWTON_STEPS):
+        fitted = widths * np.exp(theta)
+        bent = fitted[:, None] * precision * fitted
+        downhill = fitted * (precision @ (counts - fitted)) - penalty @ theta
+        step = np.linalg.solve(bent + penalty + _ridge(bent), downhill)
+        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
+        theta, now, moved = _shortened(theta, step, now, value)
+        if moved < SETTLED:
+            break
+    return theta
+
+
+def _shortened(theta: Array, step: Array, now: float, value: Callable[[Array], float]) -> tuple[Array, float, float]:
+    """Halve a step until the value falls; return where it led, the value there, and the longest move."""
+    for _ in range(8):
+        there = np.maximum(theta + step, LOWEST)
+        found = value(there)
+        if found < now:
+            return there, found, float(np.abs(step).max())
+        step = step / 2
+    return theta, now, 0.0
+
+
+def _ridge(bent: Array) -> Array:
+    return 1e-8 * max(float(np.trace(bent)) / len(bent), 1e-12) * np.eye(len(bent))
+
+
+def roughness(count: int) -> Array:
+    """Return the matrix of the squared second differences along neighbouring cells.
+
+    Cells are narrow where the mass is, so distances are counted in cells: in the unit of the values the same penalty
+    would flatten the mass and let the tail follow the noise.
+    """
+    second = np.diff(np.eye(count), 2, axis=0)
+    return second.T @ second
+
+
+def smooth_counts(column: Column, counts: Array, covariance: Array) -> Array:
+    """Return the curve of a column's present cells: what a noisy count is worth once its neighbours are heard."""
+    return fit_curve(counts, covariance, widths_of(column)).counts
+
+
+def shares_within(masses: Array, column: Column, groups: NDArray[np.int32]) -> Array:
+    """Return each cell's share of its group; by width where the curve has no mass in it."""
+    total = np.bincount(groups, masses)[groups]
+    widths = widths_of(column)
+    by_width = widths / np.bincount(groups, widths)[groups]
+    return np.where(total > 0, masses / np.where(total > 0, total, 1.0), by_width)

@@ -1,0 +1,184 @@
+"""Layers of cells of one column: blocks, equal cells, and cells that are cut again where the mass is.
+
+A flat table of fine cells carries noise sigma sqrt(m) in a sum over m cells, and wastes its cells on the empty part of
+generous bounds. So a column of numbers or dates is measured in three layers, each with a part of its budget: equal
+cells, blocks of neighbouring ones, and then the equal cells cut again, each in proportion to its noisy count. All are
+histograms, so one row moves one cell of each. Where the first two layers are cut is public; the second cut is computed
+from their noisy counts. Least squares over all layers, with the total that all columns know together, gives the
+counts of the last layer and their exact precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.arrays import Array, Counts, Whole
+from sfumato.rows.smooth.fine import CutColumn, cut_column, fine_column
+from sfumato.schema.column import Column
+
+EQUAL_CELLS = 68
+"""Equal cells at most: two for each of the 32 bins that a draft proposes, and a few single values."""
+BLOCK = 8
+"""Neighbouring equal cells in a block."""
+SHARES = (Fraction(2, 5), Fraction(1, 5), Fraction(2, 5))
+"""Shares of a column's budget: blocks, equal cells, cells of the second cut."""
+PARTS = 64
+"""Parts of an equal cell, of which a second cut may be made."""
+MOST_FURTHER, LEAST_FURTHER = 96, 32
+ROWS_PER_CUT = 2.0
+"""The second cut adds a cell for every this many standard deviations of noise that the rows amount to."""
+LEAST_SIGMAS = 1.5
+"""Cells below this many standard deviations are not cut again."""
+FLAT_CELLS, FEW_CELLS = 128, 40
+"""A column that has no more than a few cells, cut into as many as a flat table may have, is measured once, flat."""
+Starts = NDArray[np.float64]
+
+
+Noisy = Callable[[Counts, Fraction], "tuple[Array, float]"]
+"""Pays for one table with a share of its column's budget, and returns it with noise and the noise's sigma."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Counts of cells by least squares, and the inverse of their covariance."""
+
+    counts: Array
+    precision: Array
+
+    @cached_property
+    def covariance(self) -> Array:
+        """How the errors of the counts go together."""
+        return np.linalg.inv(self.precision)
+
+    @property
+    def total(self) -> tuple[float, float]:
+        """The sum of the counts, and its variance."""
+        return float(self.counts.sum()), float(self.covariance.sum())
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Noisy counts of some partition: which part each cell lies in, and the noise."""
+
+    parts: Whole
+    counts: Array
+    sigma: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A column cut into cells, and everything that was measured of them."""
+
+    column: Column
+    layers: tuple[Layer, ...]
+
+    def estimate(self, total: float | None = None, variance: float = 1.0) -> Estimate:
+        """Join the layers, and what is known of the total from elsewhere, by their precision."""
+        size = self.column.size
+        precision, pull = np.zeros((size, size)), np.zeros(size)
+        for layer in self.layers:
+            weight = layer.sigma**-2
+            precision += weight * (layer.parts[:, None] == layer.parts)
+            pull += weight * layer.counts[layer.parts]
+        if total is not None:
+            precision += 1.0 / variance
+            pull += total / variance
+        return Estimate(np.linalg.solve(precision, pull), precision)
+
+
+def measure_flat(column: Column, counts: Counts, noisy: Noisy) -> Measured:
+    """Measure all cells of a column once, with all of its budget."""
+    return Measured(column, (Layer(np.arange(column.size), *noisy(counts, Fraction(1))),))
+
+
+def measure_layers(column: Column, counts: Counts, noisy: Noisy) -> Measured:
+    """Measure a column in layers; the counts are those of its finest cells."""
+    finest, equal = finest_cells(column), equal_cells(column)
+    by_cell = np.bincount(parts_of(finest, equal), counts, equal.size).astype(np.int64)
+    blocks = blocks_of(equal)
+    by_block = np.bincount(blocks, by_cell).astype(np.int64)
+    above = Layer(blocks, *noisy(by_block, SHARES[0]))
+    first = Measured(equal, (above, Layer(np.arange(equal.size), *noisy(by_cell, SHARES[1]))))
+    cut = _cut_again(column, first)
+    by_cut = np.bincount(parts_of(finest, cut), counts, cut.size).astype(np.int64)
+    inside = parts_of(cut, equal)
+    wider = [Layer(layer.parts[inside], layer.counts, layer.sigma) for layer in first.layers]
+    return Measured(cut, (*wider, Layer(np.arange(cut.size), *noisy(by_cut, SHARES[2]))))
+
+
+def shared_totals(estimates: Sequence[Estimate]) -> tuple[float, list[tuple[float, float]]]:
+    """Return the number of rows that all columns know together, and for each what the others know, with variance."""
+    totals, variances = (np.array(numbers) for numbers in zip(*(each.total for each in estimates), strict=True))
+    weights = 1.0 / variances
+    others = [(float(weights @ totals) - w * t, float(weights.sum() - w)) for t, w in zip(totals, weights, strict=True)]
+    known = [(above / below, 1.0 / below) if below > 0 else (float(totals[0]), np.inf) for above, below in others]
+    return float(weights @ totals / weights.sum()), known
+
+
+def is_layered(column: Column) -> bool:
+    """Say whether a column is measured in layers: numbers and dates with more than a few values."""
+    return column.is_ordered and fine_column(column, FLAT_CELLS).present_size > FEW_CELLS
+
+
+def equal_cells(column: Column) -> Column:
+    """Return the column in the cells of the first look."""
+    return fine_column(column, EQUAL_CELLS)
+
+
+def finest_cells(column: Column) -> CutColumn:
+    """Return the column with every equal cell cut into parts: what is counted, and where a second cut may be made."""
+    equal = equal_cells(column)
+    starts = [_cut(equal, cell, PARTS) for cell in range(equal.present_size)]
+    return cut_column(column, np.concatenate(starts))
+
+
+def _cut(column: Column, cell: int, parts: int) -> Starts:
+    """Return where the parts of a cell start; whole numbers are not cut, nor numbers that are too near to tell."""
+    start, end = float(column.starts[cell]), float(column.ends[cell])
+    if column.is_discrete:
+        count = int(min(parts, end - start + 1))
+        return start + (np.arange(count) * int(end - start + 1)) // count
+    low, high = (float(bound) for bound in column.numeric_bounds)
+    narrowest = max(1e-6 * (high - low), 16 * float(np.spacing(max(abs(low), abs(high)))))
+    count = int(min(parts, max(1, (end - start) // narrowest)))
+    return np.linspace(start, end, count + 1)[:-1]
+
+
+def _cut_again(column: Column, first: Measured) -> CutColumn:
+    """Return the column with its equal cells cut again, each into parts in proportion to its noisy count."""
+    estimate, equal = first.estimate(), first.column
+    counts, sigmas = (every[: equal.present_size] for every in (estimate.counts, np.sqrt(np.diag(estimate.covariance))))
+    seen = np.where(counts > LEAST_SIGMAS * sigmas, counts, 0.0)
+    further = _further_cells(estimate.total[0], first.layers[1].sigma)
+    extra = np.floor(further * seen / max(seen.sum(), 1e-300) + 0.5).astype(int)
+    finest = [_cut(equal, cell, PARTS) for cell in range(equal.present_size)]
+    return cut_column(column, np.concatenate([_every(f, 1 + e) for f, e in zip(finest, extra, strict=True)]))
+
+
+def _further_cells(total: float, sigma: float) -> int:
+    """Return how many cells the second cut adds: more rows or less noise are worth more of them."""
+    return int(min(max(total / (ROWS_PER_CUT * sigma), LEAST_FURTHER), MOST_FURTHER))
+
+
+def _every(starts: Starts, parts: int) -> Starts:
+    """Return at most so many of the starts, evenly chosen, the first among them."""
+    parts = min(parts, len(starts))
+    return starts[(np.arange(parts) * len(starts)) // parts]
+
+
+def parts_of(finer: Column, coarser: Column) -> Whole:
+    """Return the cell of the coarser cut that each cell of the finer one lies in; missing stays the last."""
+    found = np.searchsorted(coarser.starts, finer.starts, side="right") - 1
+    return np.append(found, coarser.present_size) if finer.missing else found
+
+
+def blocks_of(column: Column) -> Whole:
+    """Return the block of each cell; missing is a block of its own."""
+    found = np.arange(column.present_size) // BLOCK
+    return np.append(found, found[-1] + 1) if column.missing else found

@@ -38,8 +38,7 @@ class ModelEvidence:
         """Return the groups of a column; each stands for its middle cell by mass, or for its commonest level."""
         grouping = self.groupings[self._number(name)]
         column, middle = grouping.column, _middle_codes(grouping)
-        # Inside a cell any value is as likely as another: a fixed seed takes the same one each time.
-        values, missing = fine_values(column, np.arange(column.size), np.random.default_rng(0))
+        values, missing = fine_values(column, np.arange(column.size), np.full(column.size, 0.5))
         plain = [plain_value(column, value, bool(none)) for value, none in zip(values, missing, strict=True)]
         heads = [plain[code] for code in middle]
         if not grouping.has_order:

@@ -32,8 +32,8 @@ from sfumato.schema.column import Column
 from sfumato.schema.determines import Dependence, Pairs, lookup_of
 from sfumato.schema.rules import Rule
 
-LEAST_SHARE = 0.1
-"""Share of a place below which a value of the target is taken for noise there."""
+LEAST_SHARE, LEAST_STRANGE = 0.1, 0.25
+"""Share of a place below which a value of the target is taken for noise there: one that a neighbour has, or not."""
 FAINT = 1e-3
 """Weight of the commonest values at places of which nothing is told, where rules forbid some values."""
 
@@ -162,10 +162,12 @@ class _Maps:
 
     def _likeliest(self, wanted: Dependence) -> Pairs:
         weights = self._weights(wanted)
-        best = _best(weights)
         source = self.columns[wanted.source]
+        present = len(weights) - int(source.missing)
         if source.is_ordered:
-            present = len(best) - int(source.missing)
+            weights[:present] += self.evidence.noise * _beside(weights[:present])
+        best = _best(weights)
+        if source.is_ordered:
             best[:present] = _nearest(best[:present], weights[:present].sum(axis=1) > 0)
         cut, onto = self.evidence.cut(wanted.source), self.evidence.cut(wanted.target)
         placed = _shared_out(cut, weights, best)
@@ -216,6 +218,20 @@ def _nearest(best: NDArray[np.intp], told: Flags) -> NDArray[np.intp]:
     return best[np.where(closer, known[after], known[before])]
 
 
+def _beside(weights: Array) -> Array:
+    """Return how the neighbours of each place lean, on average."""
+    leaning = _leaning(weights)
+    around = np.pad(leaning, ((1, 1), (0, 0)))
+    there = np.pad(np.ones((len(leaning), 1)), ((1, 1), (0, 0)))
+    return (around[2:] + around[:-2]) / np.maximum(there[2:] + there[:-2], 1.0)
+
+
+def _leaning(weights: Array) -> Array:
+    """Return the shares of the places of the target in each place of the source."""
+    sums = weights.sum(axis=1, keepdims=True)
+    return np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+
+
 def _shared_out(cut: Cut, weights: Array, best: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Return the place of the target for each key of each place of the source.
 
@@ -224,18 +240,24 @@ def _shared_out(cut: Cut, weights: Array, best: NDArray[np.intp]) -> list[NDArra
     """
     if cut.shares is None:
         return [np.repeat(place, len(keys)) for place, keys in zip(best, cut.keys, strict=True)]
-    sums = weights.sum(axis=1, keepdims=True)
-    leaning = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
-    around = np.pad(leaning[: len(best) - int(cut.column.missing)], ((1, 1), (0, 0)))
-    towards = np.pad(around[2:] - around[:-2], ((0, int(cut.column.missing)), (0, 0)))
+    leaning, present = _leaning(weights), len(best) - int(cut.column.missing)
+    around = np.pad(leaning[:present], ((1, 1), (0, 0)), mode="edge")
+    towards = np.pad(around[2:] - around[:-2], ((0, len(best) - present), (0, 0)))
     return [
-        _laid_out(leaning[i], towards[i], shares, best[i]) if len(shares) > 1 else best[i : i + 1]
+        _laid_out(leaning[i], towards[i], shares, best[max(i - 1, 0) : min(i + 2, present)], best[i])
+        if len(shares) > 1
+        else best[i : i + 1]
         for i, shares in enumerate(cut.shares)
     ]
 
 
-def _laid_out(leaning: Array, towards: Array, shares: Array, best: np.intp) -> NDArray[np.intp]:
-    told = np.flatnonzero(leaning >= LEAST_SHARE)
+def _laid_out(
+    leaning: Array, towards: Array, shares: Array, expected: NDArray[np.intp], best: np.intp
+) -> NDArray[np.intp]:
+    """Share out one place: what the places beside it have is expected there, anything else must weigh more."""
+    least = np.full(len(leaning), LEAST_STRANGE)
+    least[expected] = LEAST_SHARE
+    told = np.flatnonzero(leaning >= least)
     if len(told) < 2:
         return np.repeat(best, len(shares))
     told = told[np.argsort(towards[told], kind="stable")]

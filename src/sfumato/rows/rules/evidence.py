@@ -52,6 +52,11 @@ class Evidence(Protocol):
         """Return the weight of each pair of places, at least 0."""
         ...
 
+    @property
+    def noise(self) -> float:
+        """The noise of a weight, as far as it is known: below it a place believes its neighbours more than itself."""
+        ...
+
 
 def plain_value(column: Column, value: Any, missing: bool = False) -> Any:
     """Return one value of an array in the column's own type, None for missing."""
@@ -128,6 +133,7 @@ class RowEvidence:
 
     schema: Schema
     values: Values
+    noise: float = 0.0
 
     def cut(self, name: str) -> Cut:
         """Return the places of a column."""

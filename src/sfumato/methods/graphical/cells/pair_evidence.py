@@ -33,6 +33,8 @@ class ModelEvidence:
 
     groupings: Sequence[Grouping]
     model: PairTables
+    noise: float = 0.0
+    """Standard deviation of the noise of a measured count."""
 
     def cut(self, name: str) -> Cut:
         """Return the groups of a column; each stands for its middle cell by mass, or for its commonest level."""

@@ -163,14 +163,14 @@ class _Maps:
     def _likeliest(self, wanted: Dependence) -> Pairs:
         weights = self._weights(wanted)
         source = self.columns[wanted.source]
-        present = len(weights) - int(source.missing)
+        present, believed = len(weights) - int(source.missing), weights.copy()
         if source.is_ordered:
-            weights[:present] += self.evidence.noise * _beside(weights[:present])
-        best = _best(weights)
+            believed[:present] += self.evidence.noise * _beside(weights[:present])
+        best = _best(believed)
         if source.is_ordered:
             best[:present] = _nearest(best[:present], weights[:present].sum(axis=1) > 0)
         cut, onto = self.evidence.cut(wanted.source), self.evidence.cut(wanted.target)
-        placed = _shared_out(cut, weights, best)
+        placed = _shared_out(cut, weights, believed, best)
         if cut.shares is None or onto.shares is None:
             return self._told(wanted, placed)
         return _pairs(cut, run_through(cut, onto, np.asarray(weights.sum(axis=1)), placed))
@@ -232,34 +232,36 @@ def _leaning(weights: Array) -> Array:
     return np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
 
 
-def _shared_out(cut: Cut, weights: Array, best: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def _shared_out(cut: Cut, weights: Array, believed: Array, best: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Return the place of the target for each key of each place of the source.
 
     Where a place of an ordered source has parts, and several places of the target weigh in it, it is shared out among
-    them: in the order in which its neighbours lean to them, each as much of the place as it weighs.
+    them: in the order in which its neighbours lean to them, each as much of the place as it weighs. What its neighbours
+    make unlikely (``believed`` are the weights with theirs) is left out.
     """
     if cut.shares is None:
         return [np.repeat(place, len(keys)) for place, keys in zip(best, cut.keys, strict=True)]
     leaning, present = _leaning(weights), len(best) - int(cut.column.missing)
     around = np.pad(leaning[:present], ((1, 1), (0, 0)), mode="edge")
     towards = np.pad(around[2:] - around[:-2], ((0, len(best) - present), (0, 0)))
+    told = _likely(weights, best) & _likely(believed, best)
     return [
-        _laid_out(leaning[i], towards[i], shares, best[max(i - 1, 0) : min(i + 2, present)], best[i])
-        if len(shares) > 1
-        else best[i : i + 1]
+        _laid_out(leaning[i], towards[i], shares, told[i]) if told[i].sum() > 1 else np.repeat(best[i], len(shares))
         for i, shares in enumerate(cut.shares)
     ]
 
 
-def _laid_out(
-    leaning: Array, towards: Array, shares: Array, expected: NDArray[np.intp], best: np.intp
-) -> NDArray[np.intp]:
-    """Share out one place: what the places beside it have is expected there, anything else must weigh more."""
-    least = np.full(len(leaning), LEAST_STRANGE)
-    least[expected] = LEAST_SHARE
-    told = np.flatnonzero(leaning >= least)
-    if len(told) < 2:
-        return np.repeat(best, len(shares))
+def _likely(weights: Array, best: NDArray[np.intp]) -> Flags:
+    """Return what is more than noise in each place: what the places beside it have, or else weighs enough."""
+    least = np.full(weights.shape, LEAST_STRANGE)
+    for shift in (-1, 0, 1):
+        near = np.clip(np.arange(len(best)) + shift, 0, len(best) - 1)
+        least[np.arange(len(best)), best[near]] = LEAST_SHARE
+    return _leaning(weights) >= least
+
+
+def _laid_out(leaning: Array, towards: Array, shares: Array, likely: Flags) -> NDArray[np.intp]:
+    told = np.flatnonzero(likely)
     told = told[np.argsort(towards[told], kind="stable")]
     ends = np.cumsum(leaning[told]) / leaning[told].sum()
     middles = (np.cumsum(shares) - shares / 2) / max(float(shares.sum()), 1e-300)

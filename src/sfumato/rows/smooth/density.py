@@ -132,6 +132,11 @@ def roughness(count: int) -> Array:
     return second.T @ second
 
 
+def smooth_counts(column: Column, counts: Array, covariance: Array) -> Array:
+    """Return the curve of a column's present cells: what a noisy count is worth once its neighbours are heard."""
+    return fit_curve(counts, covariance, widths_of(column)).counts
+
+
 def shares_within(masses: Array, column: Column, groups: NDArray[np.int32]) -> Array:
     """Return each cell's share of its group; by width where the curve has no mass in it."""
     total = np.bincount(groups, masses)[groups]

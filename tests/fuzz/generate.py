@@ -64,6 +64,10 @@ KINDS = ["category", "ordinal", "boolean", "integer", "number", "date", "text", 
 KEYS = ["kind", "bounds", "values", "edges", "bins", "missing", "role", "unit", "outside", "description", "colour"]
 CHECKS = [
     "x <= y",
+    "x determines y",
+    "y determines x",
+    "x determines x",
+    "x determines",
     "x + y == 3",
     "1 < 2",
     "not x",
@@ -130,6 +134,7 @@ def schema_text(rng: random.Random) -> str:
         lines += column_lines(rng, name)
     if rng.random() < 0.3:
         lines += ["[[rules]]", f"check = {toml(rng.choice(CHECKS))}"]
+        lines += [f"map = {toml(anything(rng))}"] if rng.random() < 0.2 else []
     text = "\n".join(lines)
     return mangled(rng, text) if rng.random() < 0.15 else text
 

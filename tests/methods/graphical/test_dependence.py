@@ -85,6 +85,17 @@ def test_a_group_that_straddles_a_turn_is_shared_out():
     assert bound.rules[0].map == (((0, 3), "low"), ((4, 7), "middle"), ((8, 11), "high"))
 
 
+def test_a_small_group_believes_its_neighbours_more_than_noise():
+    groupings = [in_groups(COLUMNS[0], [0, 2, 6]), ungrouped(COLUMNS[1])]
+    model = Pairs([[14, 2, 16], [290, 5, 0], [8, 300, 4]])
+    alone, helped = (
+        bound_schema(schema_of(mapped=False), ["score", "text"], ModelEvidence(groupings, model, noise)).rules[0]
+        for noise in (0.0, 40.0)
+    )
+    assert alone.map[0][1] == "high"
+    assert helped.map == (((0, 5), "low"), ((6, 11), "middle"))
+
+
 def test_values_move_inside_their_group_to_where_the_map_says_what_was_drawn():
     """Group 3-5 has a low cell and two middle ones: every drawn text of the two is kept, in the right cell."""
     schema, groupings = schema_of(mapped=True), [in_groups(COLUMNS[0], [0, 3, 6]), ungrouped(COLUMNS[1])]

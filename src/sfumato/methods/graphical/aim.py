@@ -21,7 +21,7 @@ from sfumato.schema import Schema
 ONE_WAY_SHARE, CHOICE_SHARE = Fraction(1, 4), Fraction(1, 20)
 EngineName = Literal["auto", "tree", "mixture", "both"]
 ENGINES: dict[str, Engine] = {"tree": run_rounds, "mixture": run_pairs, "both": run_both}
-TWO_WAY_MEGABYTES, THREE_WAY_MEGABYTES = 2.0, 4.0
+MEGABYTES = 4.0
 TWO_WAY_STEPS, THREE_WAY_STEPS = 40, 50
 """Steps of the fit after each round. These and the shares above were chosen on one table, Adult."""
 
@@ -117,7 +117,7 @@ class AIM(GraphicalMethod):
     def _megabytes(self) -> float:
         if self.model_megabytes is not None:
             return float(exact(self.model_megabytes))
-        return TWO_WAY_MEGABYTES if self._two_way else THREE_WAY_MEGABYTES
+        return MEGABYTES
 
     @property
     def _two_way(self) -> bool:
@@ -132,8 +132,7 @@ class AIM(GraphicalMethod):
     @property
     def chosen_engine(self) -> Engine:
         """What chooses and measures tables and fits the model."""
-        chosen = self.engine if self.engine != "auto" else ("both" if self._two_way else "tree")
-        return ENGINES[chosen]
+        return ENGINES["tree" if self.engine == "auto" else self.engine]
 
     @classmethod
     def example(cls, schema: Schema) -> AIM:

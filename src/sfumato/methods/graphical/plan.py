@@ -163,7 +163,8 @@ class GraphicalPlan:
     def _coordinate_problems(self) -> list[str]:
         """The proof counts every measured cell; rounds offer only tables that keep within it, other ways must fit."""
         later = sorted((self.cells(clique) for clique in self.weights if len(clique) > 1), reverse=True)
-        needed = sum(self.fine[name].size for name in self.names) + sum(later[: self.later_tables])
+        first = sum(cells for name in self.names for _, cells, _ in self.binning.tables(self.schema[name]))
+        needed = first + sum(later[: self.later_tables])
         if self.rounds > 1 or needed <= MOST_COORDINATES:
             return []
         return [
@@ -172,19 +173,9 @@ class GraphicalPlan:
         ]
 
     def _stages(self) -> tuple[Stage, ...]:
-        budget, one_way = self.budget(), self.one_way_share
-        rest, sigma = 1 - one_way - self.choice_share, budget.sigma(budget.rho * one_way / len(self.names))
-        ones = [
-            Stage(
-                name=name,
-                cells=self.fine[name].size,
-                noise="discrete gaussian",
-                scale=sigma,
-                epsilon="joint",
-                share=text(one_way / len(self.names)),
-            )
-            for name in self.names
-        ]
+        budget = self.budget()
+        rest = 1 - self.one_way_share - self.choice_share
+        ones = [stage for name in self.names for stage in self._one_way_stages(name)]
         rounds = Stage(
             name=self.later,
             cells=max(self.cells(clique) for clique in self.weights),
@@ -204,6 +195,21 @@ class GraphicalPlan:
             share=text(self.choice_share),
         )
         return (*ones, rounds, choices)
+
+    def _one_way_stages(self, name: str) -> list[Stage]:
+        """Return the tables that are measured of one column: its layers, or all cells at once."""
+        budget, share = self.budget(), self.one_way_share / len(self.names)
+        return [
+            Stage(
+                name=f"{name}: {words}" if words else name,
+                cells=cells,
+                noise="discrete gaussian",
+                scale=budget.sigma(budget.rho * share * part),
+                epsilon="joint",
+                share=text(share * part),
+            )
+            for words, cells, part in self.binning.tables(self.schema[name])
+        ]
 
     def _event(self, stages: Sequence[Stage], randomness: str) -> Event:
         parts = tuple(

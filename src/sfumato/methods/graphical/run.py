@@ -14,7 +14,7 @@ from sfumato.methods.graphical.cells.group_counts import look_counts
 from sfumato.methods.graphical.cells.one_way import OneWayTables, measure_one_way
 from sfumato.methods.graphical.cells.zeros import supports_of
 from sfumato.methods.graphical.choosing.budget import Budget
-from sfumato.methods.graphical.choosing.looks import Look, Resolutions, offered_looks
+from sfumato.methods.graphical.choosing.looks import Look, Resolutions, offered_looks, weight_of
 from sfumato.methods.graphical.choosing.rounds import Engine, Fitted, Problem, Round, Settings, Watch
 from sfumato.methods.graphical.plan import GraphicalPlan
 from sfumato.methods.graphical.saved.model import FittedModel
@@ -81,7 +81,7 @@ def _problem(planned: GraphicalPlan, table: Table, one_way: OneWayTables, budget
         resolutions=resolutions,
         total=one_way.total,
         counts=look_counts(table, one_way.groupings, resolutions, looks),
-        weights={look: round(planned.weights[look.clique] * (float(__import__('os').environ.get('CW','1')) if look.groups and len(look.clique)<3 else 1)) for look in looks},
+        weights={look: weight_of(look, planned.weights[look.clique]) for look in looks},
         sensitivity=histogram_l1(table.schema.adjacency, table.schema.rows_per_person),
         supports=tuple(supports),
     )

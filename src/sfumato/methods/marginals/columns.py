@@ -24,6 +24,7 @@ from sfumato.arrays import Array, Counts
 from sfumato.release.measurement import Counted, Measurement, PlannedNoise
 from sfumato.rows.smooth.density import shares_within, smooth_counts
 from sfumato.rows.smooth.layers import (
+    LAYER_WORDS,
     SHARES,
     Estimate,
     Measured,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 MOST_BINS = 200
 """Columns with more public bins are measured flat: a curve costs the third power of its cells, and so many bins are
 fine enough."""
-LAYER_WORDS = ("blocks", "cells", "cells cut again")
 
 
 def in_layers(column: Column) -> bool:

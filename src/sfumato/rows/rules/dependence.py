@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Array, Flags
 from sfumato.rows.rules.cells import FINE_CELLS, possible_rows
 from sfumato.rows.rules.clauses import bundles_of, clauses_of
+from sfumato.rows.rules.course import run_through
 from sfumato.rows.rules.evidence import Cut, Evidence, RowEvidence, cells_of_places, plain_value, public_cut
 from sfumato.rows.rules.refuse import has_no_row, public_donors
 from sfumato.rows.values import Values, rows_at
@@ -31,8 +32,8 @@ from sfumato.schema.column import Column
 from sfumato.schema.determines import Dependence, Pairs, lookup_of
 from sfumato.schema.rules import Rule
 
-LEAST_SHARE = 0.1
-"""Share of a place below which a value of the target is taken for noise there."""
+LEAST_SHARE, LEAST_STRANGE = 0.1, 0.25
+"""Share of a place below which a value of the target is taken for noise there: one that a neighbour has, or not."""
 FAINT = 1e-3
 """Weight of the commonest values at places of which nothing is told, where rules forbid some values."""
 
@@ -55,10 +56,10 @@ def _with_maps(schema: Schema, maps: Mapping[Rule, Rule]) -> Schema:
 def _constant(schema: Schema, found: Mapping[Rule, Rule], names: Iterable[str]) -> dict[Rule, Rule]:
     """Return other maps where those found and the rules leave no row: all values go where a public row has them."""
     everywhere: dict[Rule, Rule] = {}
-    opened = {new: old for old, new in found.items()}
+    opened = {rule.dependence: rule for rule in found}
     for bundle in bundles_of(schema, _with_maps(schema, found).rules, names):
-        ours = [opened[rule] for rule in bundle.rules if rule in opened]
-        others = [rule for rule in bundle.rules if rule not in opened]
+        ours = [opened[rule.dependence] for rule in bundle.rules if rule.dependence in opened]
+        others = [rule for rule in bundle.rules if rule.dependence not in opened]
         if not (ours and others and has_no_row(bundle)):
             continue
         one = {n: public_donors(part)[n] for part in bundles_of(schema, others, names) for n in part.columns}
@@ -161,12 +162,18 @@ class _Maps:
 
     def _likeliest(self, wanted: Dependence) -> Pairs:
         weights = self._weights(wanted)
-        best = _best(weights)
         source = self.columns[wanted.source]
+        present, believed = len(weights) - int(source.missing), weights.copy()
         if source.is_ordered:
-            present = len(best) - int(source.missing)
+            believed[:present] += self.evidence.noise * _beside(weights[:present])
+        best = _best(believed)
+        if source.is_ordered:
             best[:present] = _nearest(best[:present], weights[:present].sum(axis=1) > 0)
-        return self._told(wanted, _shared_out(self.evidence.cut(wanted.source), weights, best))
+        cut, onto = self.evidence.cut(wanted.source), self.evidence.cut(wanted.target)
+        placed = _shared_out(cut, weights, believed, best)
+        if cut.shares is None or onto.shares is None:
+            return self._told(wanted, placed)
+        return _pairs(cut, run_through(cut, onto, np.asarray(weights.sum(axis=1)), placed))
 
     def _told(self, wanted: Dependence, best: Sequence[NDArray[np.intp]]) -> Pairs:
         """Return a map in words, given the place of the target for each key of each place of the source."""
@@ -211,28 +218,50 @@ def _nearest(best: NDArray[np.intp], told: Flags) -> NDArray[np.intp]:
     return best[np.where(closer, known[after], known[before])]
 
 
-def _shared_out(cut: Cut, weights: Array, best: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def _beside(weights: Array) -> Array:
+    """Return how the neighbours of each place lean, on average."""
+    leaning = _leaning(weights)
+    around = np.pad(leaning, ((1, 1), (0, 0)))
+    there = np.pad(np.ones((len(leaning), 1)), ((1, 1), (0, 0)))
+    return (around[2:] + around[:-2]) / np.maximum(there[2:] + there[:-2], 1.0)
+
+
+def _leaning(weights: Array) -> Array:
+    """Return the shares of the places of the target in each place of the source."""
+    sums = weights.sum(axis=1, keepdims=True)
+    return np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+
+
+def _shared_out(cut: Cut, weights: Array, believed: Array, best: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Return the place of the target for each key of each place of the source.
 
     Where a place of an ordered source has parts, and several places of the target weigh in it, it is shared out among
-    them: in the order in which its neighbours lean to them, each as much of the place as it weighs.
+    them: in the order in which its neighbours lean to them, each as much of the place as it weighs. What its neighbours
+    make unlikely (``believed`` are the weights with theirs) is left out.
     """
     if cut.shares is None:
         return [np.repeat(place, len(keys)) for place, keys in zip(best, cut.keys, strict=True)]
-    sums = weights.sum(axis=1, keepdims=True)
-    leaning = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
-    around = np.pad(leaning[: len(best) - int(cut.column.missing)], ((1, 1), (0, 0)))
-    towards = np.pad(around[2:] - around[:-2], ((0, int(cut.column.missing)), (0, 0)))
+    leaning, present = _leaning(weights), len(best) - int(cut.column.missing)
+    around = np.pad(leaning[:present], ((1, 1), (0, 0)), mode="edge")
+    towards = np.pad(around[2:] - around[:-2], ((0, len(best) - present), (0, 0)))
+    told = _likely(weights, best) & _likely(believed, best)
     return [
-        _laid_out(leaning[i], towards[i], shares, best[i]) if len(shares) > 1 else best[i : i + 1]
+        _laid_out(leaning[i], towards[i], shares, told[i]) if told[i].sum() > 1 else np.repeat(best[i], len(shares))
         for i, shares in enumerate(cut.shares)
     ]
 
 
-def _laid_out(leaning: Array, towards: Array, shares: Array, best: np.intp) -> NDArray[np.intp]:
-    told = np.flatnonzero(leaning >= LEAST_SHARE)
-    if len(told) < 2:
-        return np.repeat(best, len(shares))
+def _likely(weights: Array, best: NDArray[np.intp]) -> Flags:
+    """Return what is more than noise in each place: what the places beside it have, or else weighs enough."""
+    least = np.full(weights.shape, LEAST_STRANGE)
+    for shift in (-1, 0, 1):
+        near = np.clip(np.arange(len(best)) + shift, 0, len(best) - 1)
+        least[np.arange(len(best)), best[near]] = LEAST_SHARE
+    return _leaning(weights) >= least
+
+
+def _laid_out(leaning: Array, towards: Array, shares: Array, likely: Flags) -> NDArray[np.intp]:
+    told = np.flatnonzero(likely)
     told = told[np.argsort(towards[told], kind="stable")]
     ends = np.cumsum(leaning[told]) / leaning[told].sum()
     middles = (np.cumsum(shares) - shares / 2) / max(float(shares.sum()), 1e-300)

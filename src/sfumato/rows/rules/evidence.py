@@ -37,6 +37,8 @@ class Cut:
     values: tuple[Any, ...]
     shares: tuple[Array, ...] | None = None
     """Where the column has an order and places have parts: which share of its place each key has, in that order."""
+    inner: tuple[tuple[Any, ...], ...] | None = None
+    """With shares: a value for each key."""
 
 
 class Evidence(Protocol):
@@ -48,6 +50,11 @@ class Evidence(Protocol):
 
     def weights(self, source: str, target: str) -> Array:
         """Return the weight of each pair of places, at least 0."""
+        ...
+
+    @property
+    def noise(self) -> float:
+        """The noise of a weight, as far as it is known: below it a place believes its neighbours more than itself."""
         ...
 
 
@@ -126,6 +133,7 @@ class RowEvidence:
 
     schema: Schema
     values: Values
+    noise: float = 0.0
 
     def cut(self, name: str) -> Cut:
         """Return the places of a column."""

@@ -39,11 +39,17 @@ LOWEST = -30.0
 
 @dataclass(frozen=True)
 class Curve:
-    """Expected counts of cells, at least 0; which cells are atoms; the smoothing that was chosen."""
+    """Expected counts of cells, at least 0; which cells are atoms; the smoothing that was chosen, and its Cp."""
 
     counts: Array
     atoms: NDArray[np.bool_]
     smoothing: float
+    criterion: float
+
+    @property
+    def explains(self) -> bool:
+        """Whether the curve is a better guess than the noisy counts themselves, whose Cp is twice their number."""
+        return self.criterion + 2 * int(self.atoms.sum()) < 2 * len(self.counts)
 
 
 def fit_curve(counts: Array, covariance: Array, widths: Array) -> Curve:
@@ -58,7 +64,7 @@ def _with_atoms(counts: Array, covariance: Array, widths: Array) -> Curve:
     """Fit the curve, set cells far above it apart, and fit it anew without them."""
     sigmas = np.sqrt(np.diag(covariance))
     atoms = np.zeros(len(counts), dtype=bool)
-    fitted, smoothing = _smooth(counts, np.linalg.inv(covariance), widths)
+    fitted, smoothing, criterion = _smooth(counts, np.linalg.inv(covariance), widths)
     for _ in range(ATOM_ROUNDS):
         found = atoms | (counts - fitted > ATOM_SIGMAS * sigmas)
         if (found == atoms).all() or (~found).sum() < 3:
@@ -66,12 +72,12 @@ def _with_atoms(counts: Array, covariance: Array, widths: Array) -> Curve:
         atoms, rest = found, ~found
         fitted = np.maximum(counts, 0.0)
         among = np.linalg.inv(covariance[np.ix_(rest, rest)])
-        fitted[rest], smoothing = _smooth(counts[rest], among, widths[rest])
-    return Curve(fitted, atoms, smoothing)
+        fitted[rest], smoothing, criterion = _smooth(counts[rest], among, widths[rest])
+    return Curve(fitted, atoms, smoothing, criterion)
 
 
-def _smooth(counts: Array, precision: Array, widths: Array) -> tuple[Array, float]:
-    """Return the curve of the smoothing with the least Cp, and that smoothing."""
+def _smooth(counts: Array, precision: Array, widths: Array) -> tuple[Array, float, float]:
+    """Return the curve of the smoothing with the least Cp, that smoothing, and its Cp."""
     penalty = roughness(len(counts))
     theta = np.full(len(counts), np.log(max(counts.sum(), 1.0) / widths.sum()))
     best = (np.inf, np.zeros(0), SMOOTHINGS[0])
@@ -84,7 +90,7 @@ def _smooth(counts: Array, precision: Array, widths: Array) -> tuple[Array, floa
         criterion = float(error @ precision @ error) + 2 * freedom
         if criterion < best[0]:
             best = (criterion, fitted, smoothing)
-    return best[1], best[2]
+    return best[1], best[2], best[0]
 
 
 def _newton(theta: Array, counts: Array, precision: Array, widths: Array, penalty: Array) -> Array:

@@ -11,7 +11,7 @@ counts of the last layer and their exact precision.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
@@ -22,12 +22,14 @@ from sfumato.arrays import Array, Counts, Whole
 from sfumato.rows.smooth.fine import CutColumn, cut_column, fine_column
 from sfumato.schema.column import Column
 
-EQUAL_CELLS = 68
-"""Equal cells at most: two for each of the 32 bins that a draft proposes, and a few single values."""
+EQUAL_CELLS, MOST_EQUAL = 68, 96
+"""Equal cells that are aimed at: two for each of the 32 bins that a draft proposes, and a few single values. A column
+with more public bins than the second number has neighbours joined: a curve costs the third power of its cells."""
 BLOCK = 8
 """Neighbouring equal cells in a block."""
 SHARES = (Fraction(2, 5), Fraction(1, 5), Fraction(2, 5))
 """Shares of a column's budget: blocks, equal cells, cells of the second cut."""
+LAYER_WORDS = ("blocks", "cells", "cells cut again")
 PARTS = 64
 """Parts of an equal cell, of which a second cut may be made."""
 MOST_FURTHER, LEAST_FURTHER = 96, 32
@@ -46,20 +48,16 @@ Noisy = Callable[[Counts, Fraction], "tuple[Array, float]"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """Counts of cells by least squares, and the inverse of their covariance."""
+    """Counts of cells by least squares, their sum with its variance, and how their errors go together."""
 
     counts: Array
-    precision: Array
+    total: tuple[float, float]
+    covariances: Callable[[], Array] = field(repr=False)
 
     @cached_property
     def covariance(self) -> Array:
-        """How the errors of the counts go together."""
-        return np.linalg.inv(self.precision)
-
-    @property
-    def total(self) -> tuple[float, float]:
-        """The sum of the counts, and its variance."""
-        return float(self.counts.sum()), float(self.covariance.sum())
+        """How the errors of the counts go together; worked out when it is asked for, since levels may be thousands."""
+        return self.covariances()
 
 
 @dataclass(frozen=True)
@@ -80,6 +78,8 @@ class Measured:
 
     def estimate(self, total: float | None = None, variance: float = 1.0) -> Estimate:
         """Join the layers, and what is known of the total from elsewhere, by their precision."""
+        if len(self.layers) == 1:
+            return _flat_estimate(self.layers[0], total, variance)
         size = self.column.size
         precision, pull = np.zeros((size, size)), np.zeros(size)
         for layer in self.layers:
@@ -89,7 +89,18 @@ class Measured:
         if total is not None:
             precision += 1.0 / variance
             pull += total / variance
-        return Estimate(np.linalg.solve(precision, pull), precision)
+        covariance = np.linalg.inv(precision)
+        counts = covariance @ pull
+        return Estimate(counts, (float(counts.sum()), float(covariance.sum())), lambda: covariance)
+
+
+def _flat_estimate(layer: Layer, total: float | None, variance: float) -> Estimate:
+    """Spread what the total says over all cells of one layer alike: the same least squares, in closed form."""
+    count, noise = len(layer.counts), layer.sigma**2
+    pulled = 0.0 if total is None else 1.0 / (count * noise + variance)
+    counts = layer.counts + (0.0 if total is None else noise * pulled * (total - float(layer.counts.sum())))
+    spread = count * noise * (1.0 - count * noise * pulled)
+    return Estimate(counts, (float(counts.sum()), spread), lambda: noise * np.eye(count) - noise**2 * pulled)
 
 
 def measure_flat(column: Column, counts: Counts, noisy: Noisy) -> Measured:
@@ -135,8 +146,11 @@ def is_layered(column: Column) -> bool:
 
 
 def equal_cells(column: Column) -> Column:
-    """Return the column in the cells of the first look."""
-    return fine_column(column, EQUAL_CELLS)
+    """Return the column in the cells of the first look: its public bins cut into equal parts, or joined where many."""
+    fine = fine_column(column, EQUAL_CELLS)
+    if fine.present_size <= MOST_EQUAL:
+        return fine
+    return cut_column(column, fine.starts[(np.arange(EQUAL_CELLS) * fine.present_size) // EQUAL_CELLS])
 
 
 def finest_cells(column: Column) -> CutColumn:

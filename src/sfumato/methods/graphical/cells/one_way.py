@@ -11,7 +11,6 @@ Public: schema, columns, shares, thresholds.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,16 +25,19 @@ from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.tree.model import NoisyTable
 from sfumato.privacy.accounting.sensitivity import histogram_l2_squared
 from sfumato.privacy.randomness import Randomness
-from sfumato.rows.smooth.density import shares_within, smooth_counts
-from sfumato.rows.smooth.fine import fine_column
+from sfumato.rows.smooth.density import fit_curve, shares_within
+from sfumato.rows.smooth.fine import fine_column, widths_of
 from sfumato.rows.smooth.layers import (
+    LAYER_WORDS,
+    SHARES,
     Estimate,
     Measured,
     finest_cells,
     is_layered,
+    known_total,
+    layer_cells,
     measure_flat,
     measure_layers,
-    shared_totals,
 )
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
@@ -45,6 +47,10 @@ if TYPE_CHECKING:
 
 
 LEAST_GROUPS = 4
+MOST_MATRIX = 1000
+"""Cells up to which the covariance of a column's counts is written out."""
+SMOOTH_FROM = 8
+"""Cells from which a column has a curve: fewer are seen well enough one by one."""
 
 
 @dataclass(frozen=True)
@@ -64,18 +70,22 @@ class Binning:
     def limit(self, total: float, later_sigma: float) -> int | None:
         """Return the most groups of a column, for a noisy number of rows and the noise of the tables to come.
 
-        The noise of a pair of two such columns has an L1 size of about sqrt(2 / pi) sigma groups^2. The next power of
-        two is taken, because tables may be measured at fewer groups (:mod:`.nested`).
+        The noise of a pair of two such columns has an L1 size of about sqrt(2 / pi) sigma groups^2.
         """
         if self.most_groups is None:
             return None
         wanted = max(LEAST_GROUPS, (self.crowding * total / (0.8 * later_sigma)) ** 0.5)
-        import os
-        return min(self.most_groups, int(wanted) if os.environ.get('NOUP') else 2 ** math.ceil(math.log2(wanted)))
+        return min(self.most_groups, int(wanted))
 
     def layers(self, column: Column) -> bool:
         """Say whether a column is measured in layers."""
         return self.most_groups is not None and is_layered(column)
+
+    def tables(self, column: Column) -> list[tuple[str, int, Fraction]]:
+        """Return what is measured of a column: words, cells (at most) and the share of the column's budget."""
+        if not self.layers(column):
+            return [("", fine_column(column, self.fine_cells).size, Fraction(1))]
+        return list(zip(LAYER_WORDS, layer_cells(column), SHARES, strict=True))
 
     def counted(self, column: Column) -> Column:
         """Return a column in the cells in which it is counted."""
@@ -121,12 +131,13 @@ def measure_one_way(
         return budget.noisy(true, sigma, randomness), sigma
 
     measured = [
-        (measure_layers if binning.layers(table.schema[name]) else measure_flat)(
-            table.schema[name] if binning.layers(table.schema[name]) else counted[name], counts[(name,)], noisy
-        )
+        measure_layers(table.schema[name], counts[(name,)], noisy)
+        if binning.layers(table.schema[name])
+        else measure_flat(counted[name], counts[(name,)], noisy)
         for name in names
     ]
-    total, estimates = _with_total(measured, table.schema.rows)
+    total, estimates = known_total(measured, table.schema.rows)
+    total = max(total, 1.0)
     limit = binning.limit(total, budget.sigma(budget.noise.left / later))
     return _grouped(measured, estimates, total, binning, limit)
 
@@ -138,14 +149,6 @@ def counted_schema(schema: Schema, names: Sequence[str], binning: Binning) -> Sc
     return dataclasses.replace(schema, columns=tuple(columns))
 
 
-def _with_total(measured: Sequence[Measured], rows: int | None) -> tuple[float, list[Estimate]]:
-    """Return the number of rows and the estimates of all columns that know it: public, or pooled over the columns."""
-    if rows is not None:
-        return float(rows), [each.estimate(float(rows)) for each in measured]
-    total, others = shared_totals([each.estimate() for each in measured])
-    return max(total, 1.0), [each.estimate(*known) for each, known in zip(measured, others, strict=True)]
-
-
 def _grouped(
     measured: Sequence[Measured], estimates: Sequence[Estimate], total: float, binning: Binning, limit: int | None
 ) -> OneWayTables:
@@ -154,7 +157,7 @@ def _grouped(
         grouping, levels = _grouping(each, estimate, total, binning, limit)
         groupings.append(grouping)
         coarser.append(levels)
-        tables.append(_one_way(place, estimate, grouping))
+        tables.append(_one_way(place, estimate, grouping, each.layers[-1].sigma))
     return OneWayTables(tuple(groupings), tuple(tables), total, tuple(coarser))
 
 
@@ -167,20 +170,32 @@ def _grouping(
         return group_column(column, estimate.counts, sigma, total, binning.threshold), {}
     present = column.present_size
     counts, covariance = estimate.counts[:present], estimate.covariance[:present, :present]
-    masses = smooth_counts(column, counts, covariance) if len(measured.layers) > 1 else np.maximum(counts, 0.0)
-    nested = nested_groups(masses, covariance, limit, binning.threshold)
+    masses = _masses(column, counts, covariance, in_layers=len(measured.layers) > 1)
+    nested = nested_groups(np.maximum(counts, 0.0) if masses is None else masses, covariance, limit, binning.threshold)
     shares = (
-        shares_within(masses, column, nested.groups)
-        if len(measured.layers) > 1
-        else shares_of(column, counts, nested.groups, sigma)
+        shares_of(column, counts, nested.groups, sigma)
+        if masses is None
+        else shares_within(masses, column, nested.groups)
     )
     if column.missing:
         nested, shares = nested.with_missing(), np.append(shares, 1.0)
     return Grouping(column, nested.groups, shares, nested.size), nested.coarser
 
 
-def _one_way(place: int, estimate: Estimate, grouping: Grouping) -> NoisyTable:
+def _masses(column: Column, counts: Array, covariance: Array, in_layers: bool) -> Array | None:
+    """Return the curve of a column; none where its cells are few, or speak for themselves better than a curve does."""
+    if len(counts) < SMOOTH_FROM:
+        return None
+    curve = fit_curve(counts, covariance, widths_of(column))
+    return curve.counts if in_layers or curve.explains else None
+
+
+def _one_way(place: int, estimate: Estimate, grouping: Grouping, sigma: float) -> NoisyTable:
     """Return a one-way table of groups; its noise is the mean one of the groups, from the covariance of their cells."""
-    member = grouping.groups == np.arange(grouping.size)[:, None]
-    variances = np.einsum("gi,ij,gj->g", member, estimate.covariance, member, optimize=True)
-    return NoisyTable((place,), member @ estimate.counts, float(np.sqrt(variances.mean())))
+    counts = np.bincount(grouping.groups, estimate.counts, grouping.size)
+    if not grouping.column.is_ordered or grouping.column.size > MOST_MATRIX:
+        cells = np.bincount(grouping.groups, minlength=grouping.size)
+        return NoisyTable((place,), counts, sigma * float(np.sqrt(cells.mean())))
+    member = (grouping.groups == np.arange(grouping.size)[:, None]).astype(float)
+    variances = np.einsum("gi,gi->g", member @ estimate.covariance, member)
+    return NoisyTable((place,), counts, float(np.sqrt(variances.mean())))

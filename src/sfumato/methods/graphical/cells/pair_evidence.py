@@ -7,7 +7,7 @@ that are ever drawn from the model, for nothing but the model's own numbers goes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -33,15 +33,21 @@ class ModelEvidence:
 
     groupings: Sequence[Grouping]
     model: PairTables
+    noise: float = 0.0
+    """Standard deviation of the noise of a measured count."""
 
     def cut(self, name: str) -> Cut:
         """Return the groups of a column; each stands for its middle cell by mass, or for its commonest level."""
         grouping = self.groupings[self._number(name)]
-        column, codes = grouping.column, _middle_codes(grouping)
-        # Inside a cell any value is as likely as another: a fixed seed takes the same one each time.
-        values, missing = fine_values(column, codes, np.random.default_rng(0))
+        column, middle = grouping.column, _middle_codes(grouping)
+        values, missing = fine_values(column, np.arange(column.size), np.full(column.size, 0.5))
         plain = [plain_value(column, value, bool(none)) for value, none in zip(values, missing, strict=True)]
-        return cut_of(column, grouping.groups, plain, grouping.shares if grouping.has_order else None)
+        heads = [plain[code] for code in middle]
+        if not grouping.has_order:
+            return cut_of(column, grouping.groups, heads)
+        cut = cut_of(column, grouping.groups, heads, grouping.shares)
+        inner = tuple(tuple(plain[code] for code in np.flatnonzero(grouping.groups == g)) for g in range(grouping.size))
+        return replace(cut, inner=inner)
 
     def weights(self, source: str, target: str) -> Array:
         """Return the expected counts of two columns."""

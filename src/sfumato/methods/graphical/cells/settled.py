@@ -64,7 +64,7 @@ def _moved(
     rows, first, last = wrong[room], first[room], last[room]
     sought = upto[first] + generator.random(len(rows)) * (upto[last] - upto[first])
     cells = order[np.clip(np.searchsorted(upto, sought, side="right") - 1, first, last - 1)].astype(np.int64)
-    fresh, gone = fine_values(source.column, cells, generator)
+    fresh, gone = fine_values(source.column, cells, generator.random(len(cells)))
     data, missing = data.copy(), missing.copy()
     data[rows], missing[rows] = fresh, gone
     return data, missing

@@ -43,8 +43,8 @@ AnyModel = GraphicalModel | MixtureModel | AveragedModel
 Kind = TypeVar("Kind", bound=AnyModel)
 Watch = Callable[["Round"], None]
 BYTES_PER_CELL = 8
-FEW_LARGER, FIRST_ROUNDS, LARGER_EVERY = 500, 3, 4
-"""Many sets of more than two columns are offered in the first rounds and then in every fourth one."""
+FEW_LARGER, FIRST_ROUNDS, LARGER_EVERY = 500, 2, 5
+"""Many sets of more than two columns are offered in the first rounds and then in every fifth one."""
 LARGEST_TABLE = MOST_COORDINATES // 128
 """Cells of one table in the rounds: with at most 100 of them the run stays within what its proof allows."""
 

@@ -141,7 +141,9 @@ class FittedModel:
 
         It follows from the model's numbers alone, so all rows that are ever drawn from the model agree.
         """
-        return bound_schema(self.schema, self.names, ModelEvidence(self.groupings, self.model))
+        noise = [float(sigma) for sigma in self.statistics.get("noise_of_tables", ())]
+        evidence = ModelEvidence(self.groupings, self.model, float(np.median(noise)) if noise else 0.0)
+        return bound_schema(self.schema, self.names, evidence)
 
     def sample(self, rows: int | None = None, seed: int | None = None, rounding: bool = True) -> pa.Table:
         """Return rows; the noisy number of them unless said. A seed repeats them and is harmless (see the module)."""

@@ -66,9 +66,10 @@ class LayeredMeasurement(Measurement):
 
 
 def _layers(schema: Schema, names: tuple[str, ...], once: Counted) -> tuple[Counted, ...]:
-    if len(names) > 1 or not in_layers(schema[names[0]]):
+    column = schema[names[0]]
+    if len(names) > 1 or not in_layers(column):
         return (once,)
-    layers = zip(LAYER_WORDS, layer_cells(schema[names[0]]), SHARES, strict=True)
+    layers = zip(LAYER_WORDS, layer_cells(column), SHARES, strict=True)
     return tuple(Counted(f"{once.stage}: {words}", cells, once.share * share) for words, cells, share in layers)
 
 
@@ -130,16 +131,24 @@ def _understood(schema: Schema, measured: Sequence[Measured]) -> SingleColumns:
         if len(each.layers) == 1:
             counts[column.name] = estimate.counts
             continue
-        counts[column.name], shapes[column.name] = _curve(column, each.column, estimate, total)
+        masses = _masses(each.column, estimate, max(layer.sigma for layer in each.layers))
+        counts[column.name], shapes[column.name] = _bins(column, each.column, masses, estimate, total)
     return SingleColumns(total, counts, shapes)
 
 
-def _curve(column: Column, cut: Column, estimate: Estimate, total: float) -> tuple[Array, Shape]:
-    """Return the counts of a column's public bins that a smooth curve gives, and the shape within them."""
+def _masses(cut: Column, estimate: Estimate, sigma: float) -> Array:
+    """Return the curve over a column's present cells; noise below one row leaves nothing to smooth."""
     present = cut.present_size
-    masses = smooth_counts(cut, estimate.counts[:present], estimate.covariance[:present, :present])
+    counts = estimate.counts[:present]
+    return smooth_counts(cut, counts, estimate.covariance[:present, :present]) if sigma > 1 else np.maximum(counts, 0.0)
+
+
+def _bins(column: Column, cut: Column, masses: Array, estimate: Estimate, total: float) -> tuple[Array, Shape]:
+    """Return the counts of a column's public bins, and the shape within them, that the masses of its cells give."""
+    present = cut.present_size
     bins = parts_of(cut, column)[:present]
-    counts = np.append(np.bincount(bins, masses, column.present_size), np.maximum(estimate.counts[present:], 0.0))
+    missing = np.maximum(estimate.counts[present:], 0.0)
+    counts: Array = np.append(np.bincount(bins, masses, column.present_size), missing)
     shares = np.zeros((column.present_size, present))
     shares[bins, np.arange(present)] = shares_within(masses, cut, bins)
     return counts * (total / max(float(counts.sum()), 1e-300)), Shape(cut, shares)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import Array
+from sfumato.arrays import Array, Whole
 from sfumato.rows.smooth.fine import widths_of
 from sfumato.schema.column import Column
 
@@ -54,6 +54,14 @@ class Curve:
 
 def fit_curve(counts: Array, covariance: Array, widths: Array) -> Curve:
     """Return the curve through noisy counts of neighbouring cells whose covariance is known."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # the matrices are small: a second thread costs more than it brings
+        return _with_atoms(counts, covariance, widths)
+
+
+def _with_atoms(counts: Array, covariance: Array, widths: Array) -> Curve:
+    """Fit the curve, set cells far above it apart, and fit it anew without them."""
     sigmas = np.sqrt(np.diag(covariance))
     atoms = np.zeros(len(counts), dtype=bool)
     fitted, smoothing, criterion = _smooth(counts, np.linalg.inv(covariance), widths)
@@ -137,7 +145,7 @@ def smooth_counts(column: Column, counts: Array, covariance: Array) -> Array:
     return fit_curve(counts, covariance, widths_of(column)).counts
 
 
-def shares_within(masses: Array, column: Column, groups: NDArray[np.int32]) -> Array:
+def shares_within(masses: Array, column: Column, groups: NDArray[np.int32] | Whole) -> Array:
     """Return each cell's share of its group; by width where the curve has no mass in it."""
     total = np.bincount(groups, masses)[groups]
     widths = widths_of(column)

@@ -31,6 +31,7 @@ IDLE = 4
 """Columns of a parity table that have nothing to do with its label."""
 LABEL = "label"
 TRAIN_SEED, TEST_SEED = 0, 999
+TRUE_WORDS = ("yes", "y", "true", "t", "1")
 DETERMINES = {
     "compas": {"decile_score": "score_text", "v_decile_score": "v_score_text", "age": "age_cat"},
 }
@@ -60,14 +61,25 @@ def drafted(name: str) -> Drafted:
         return Drafted(name, frame, Schema.draft(frame, name=name).confirm(), 1 / (rows * math.log(rows)))
     missing = schemas.TABLES[name].missing if name in schemas.TABLES else ("",)
     frame = pd.read_csv(schemas.data_folder() / FILES[name], keep_default_na=False, na_values=list(missing))
-    return Drafted(name, frame, Schema.draft(frame, name=name).confirm())
+    schema = Schema.draft(frame, name=name).confirm()
+    return Drafted(name, _with_truths(frame, schema), schema)
+
+
+def _with_truths(frame: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+    """Return the table whose booleans are True and False, as releases have them, whatever words the file has."""
+    names = [column.name for column in schema if column.kind == "boolean"]
+    return frame.assign(**{name: frame[name].map(_truth, na_action="ignore").astype("boolean") for name in names})
+
+
+def _truth(value: object) -> bool:
+    return str(value).lower() in TRUE_WORDS
 
 
 def parity(order: int, seed: int, rows: int = PARITY_ROWS) -> pd.DataFrame:
     """Return uniform numbers on [-1, 1], and a label that says whether the product of the first ones is positive."""
     numbers = np.random.default_rng(seed).uniform(-1, 1, (rows, order + IDLE))
     columns = {f"x{place}": numbers[:, place] for place in range(order + IDLE)}
-    return pd.DataFrame({**columns, LABEL: np.where(numbers[:, :order].prod(axis=1) > 0, "yes", "no")})
+    return pd.DataFrame({**columns, LABEL: numbers[:, :order].prod(axis=1) > 0})
 
 
 def with_rules(table: Drafted) -> Drafted:

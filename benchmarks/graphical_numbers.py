@@ -136,7 +136,7 @@ def parity_accuracy(order: int, made: pd.DataFrame) -> float:
     if rows[LABEL].nunique() < 2:
         return 0.5
     model = HistGradientBoostingClassifier(random_state=MODEL_SEED)
-    model.fit(rows[inputs].astype(float).to_numpy(), rows[LABEL].astype(str))
+    model.fit(rows[inputs].astype(float).to_numpy(), rows[LABEL].astype(bool))
     return float((model.predict(test[inputs].to_numpy()) == test[LABEL]).mean())
 
 

@@ -13,7 +13,7 @@ from sfumato.errors import PlanError
 from sfumato.methods.graphical.cells.one_way import Binning, counted_schema, squared_sensitivity
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.choosing.looks import LARGE_SET_GROUPS
-from sfumato.methods.graphical.choosing.rounds import BYTES_PER_CELL
+from sfumato.methods.graphical.choosing.rounds import BYTES_PER_CELL, LARGEST_TABLE
 from sfumato.methods.graphical.choosing.workload import tables_to_offer
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.accounting.concentrated import choice_strength
@@ -73,6 +73,14 @@ class GraphicalPlan:
     def weights(self) -> dict[Clique, int]:
         """The tables that may be measured, with their weights."""
         return tables_to_offer(self.workload, self.names, self.targets)
+
+    @cached_property
+    def pairs_of_rules(self) -> tuple[Clique, ...]:
+        """Pairs of which one column is a function of the other by a rule without a map: unseen, the map is a guess."""
+        named = [rule.dependence for rule in self.schema.rules if rule.lacks_map]
+        inside = [pair for pair in named if pair is not None and set(pair) <= set(self.names)]
+        pairs = dict.fromkeys(tuple(sorted(self.names.index(name) for name in pair)) for pair in inside)
+        return tuple(pair for pair in pairs if pair in self.weights and self.cells(pair) <= LARGEST_TABLE)
 
     @cached_property
     def largest_sizes(self) -> tuple[int, ...]:

@@ -84,6 +84,7 @@ def _problem(planned: GraphicalPlan, table: Table, one_way: OneWayTables, budget
         weights={look: weight_of(look, planned.weights[look.clique]) for look in looks},
         sensitivity=histogram_l1(table.schema.adjacency, table.schema.rows_per_person),
         supports=tuple(supports),
+        first=tuple(Look(pair) for pair in planned.pairs_of_rules),
     )
 
 

@@ -43,6 +43,8 @@ AnyModel = GraphicalModel | MixtureModel | AveragedModel
 Kind = TypeVar("Kind", bound=AnyModel)
 Watch = Callable[["Round"], None]
 BYTES_PER_CELL = 8
+FIRST_SHARES = 3
+"""Tables that are measured before any is chosen get this many shares of a first round."""
 FEW_LARGER, FIRST_ROUNDS, LARGER_EVERY = 500, 2, 5
 """Many sets of more than two columns are offered in the first rounds and then in every fifth one."""
 LARGEST_TABLE = MOST_COORDINATES // 128
@@ -60,6 +62,8 @@ class Problem:
     sensitivity: int
     """The most by which one person moves a table's counts, as an L1 distance."""
     supports: tuple[Support, ...] = ()
+    first: tuple[Look, ...] = ()
+    """Tables that are measured before any is chosen: what a rule needs to be kept well."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -131,6 +135,10 @@ def run_rounds(
 ) -> Fitted[GraphicalModel]:
     """Measure tables until the budget is spent and return the model fitted to all of them."""
     tables, log = list(one_way), list[Round]()
+    for look in problem.first:
+        share = FIRST_SHARES * budget.noise.left / settings.start_rounds
+        tables.append(problem.noisy(look, budget.sigma(share), budget, randomness))
+        log.append(Round(len(log) + 1, look, tables[-1].sigma, 0.0, budget.left_share))
     model = fit(problem.sizes, tables, problem.total, problem.supports, None, settings.steps, settings.tolerance)
     share, last = budget.noise.left / settings.start_rounds, False
     for_choices = budget.choices.left / budget.noise.left

@@ -50,12 +50,29 @@ def _spanning_tree(
     part = list(range(len(problem.sizes)))
     pairs = [look for look in problem.counts if len(look.clique) == 2]
     model, equal = model_tables(start, pairs, problem.resolutions), dict.fromkeys(pairs, 1)
-    edges: list[Look] = []
+    edges = _first_edges(problem)
+    for edge in edges:
+        part = _joined(part, edge)
     while len(edges) < len(part) - 1:
         offered = [pair for pair in pairs if part[pair.clique[0]] != part[pair.clique[1]]]
         strength = budget.strength(share)
         edge = pick_table(problem.counts, model, equal, offered, strength, sigma, problem.sensitivity, randomness)
-        one, other = edge.clique
-        part = [part[one] if label == part[other] else label for label in part]
+        part = _joined(part, edge)
         edges.append(edge)
     return edges
+
+
+def _first_edges(problem: Problem) -> list[Look]:
+    """Return the pairs that rules need, as far as they make no circle."""
+    part, edges = list(range(len(problem.sizes))), list[Look]()
+    for edge in problem.first:
+        if part[edge.clique[0]] != part[edge.clique[1]]:
+            part = _joined(part, edge)
+            edges.append(edge)
+    return edges
+
+
+def _joined(part: list[int], edge: Look) -> list[int]:
+    """Return the part of each column, with the two parts that an edge joins as one."""
+    one, other = edge.clique
+    return [part[one] if label == part[other] else label for label in part]

@@ -22,7 +22,7 @@ ONE_WAY_SHARE, CHOICE_SHARE = Fraction(1, 4), Fraction(1, 20)
 EngineName = Literal["auto", "tree", "mixture", "both"]
 ENGINES: dict[str, Engine] = {"tree": run_rounds, "mixture": run_pairs, "both": run_both}
 MEGABYTES = 4.0
-TWO_WAY_STEPS, THREE_WAY_STEPS = 40, 50
+PAIR_STEPS, LARGER_STEPS = 40, 50
 """Steps of the fit after each round. These and the shares above were chosen on one table, Adult."""
 
 
@@ -30,14 +30,16 @@ TWO_WAY_STEPS, THREE_WAY_STEPS = 40, 50
 class AIM(GraphicalMethod):
     """A synthetic table from a graphical model of noisy marginals, chosen in rounds where the model fits worst.
 
-    The method to reach for first. ``workload`` says which marginals shall be kept: "2-way", "3-way", "auto" (three-way
-    from epsilon 2 up), column sets, or a mapping of column sets to weights. ``bins`` "adaptive" cuts ordered columns by
-    noisy counts, "schema" by the schema's own bins. ``model_megabytes`` bounds the model: more keeps more structure and
-    takes more time. ``engine`` "tree" fits a junction tree; "both" averages it with a mixture of products fitted to the
-    same tables; "mixture" measures all pairs once, without rounds, for tables whose columns hang together too closely
-    for a tree; "auto" is "both" where only pairs are measured, "tree" where larger tables are; ``backend`` "jax" fits
-    the mixture on whatever device JAX finds. With ``rows=None`` the number of rows is the noisy total (the public row
-    count under replace). Rules between columns are kept in every row. ``delta`` is 1e-9 unless it is given.
+    The method to reach for first. ``workload`` says which marginals shall be kept: "auto" (every pair, and sets of
+    three and four columns at few groups, chosen by what is seen), "2-way", "3-way", column sets, or a mapping of column
+    sets to weights. ``target`` names columns that readers will predict (the schema's role "target" unless given): the
+    larger sets are then those around them. ``bins`` "adaptive" cuts ordered columns by noisy counts, "schema" by the
+    schema's own bins. ``model_megabytes`` bounds the model: more keeps more structure and takes more time. ``engine``
+    "tree", the default ("auto"), fits a junction tree; "both" averages it with a mixture of products fitted to the same
+    tables; "mixture" measures all pairs once, without rounds, for tables whose columns hang together too closely for a
+    tree; ``backend`` "jax" fits the mixture on whatever device JAX finds. With ``rows=None`` the number of rows is the
+    noisy total (the public row count under replace). Rules between columns are kept in every row. ``delta`` is 1e-9
+    unless it is given.
 
     Proof: :mod:`sfumato.methods.graphical.choosing.rounds`.
     """
@@ -126,7 +128,7 @@ class AIM(GraphicalMethod):
 
     def settings(self) -> Settings:
         """Return how the budget is spread over rounds."""
-        steps = TWO_WAY_STEPS if self._two_way else THREE_WAY_STEPS
+        steps = PAIR_STEPS if self._two_way else LARGER_STEPS
         return Settings(megabytes=self._megabytes, steps=steps, backend=self.backend)
 
     @property

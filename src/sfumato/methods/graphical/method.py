@@ -75,6 +75,6 @@ class GraphicalMethod(ABC):
         return self.planned(schema).release_plan(rows, randomness)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
-        """Engine tables, fit the model, draw rows."""
+        """Measure tables, fit the model, draw rows."""
         planned = self.planned(table.schema)
         return release_rows(planned, table, plan, self.chosen_engine, self.settings(), bool(self.rounding), randomness)

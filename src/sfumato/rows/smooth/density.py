@@ -28,6 +28,8 @@ SMOOTHINGS = tuple(float(10**power) for power in np.arange(5.0, -0.01, -0.5))
 ATOM_SIGMAS = 4.0
 """A cell this many standard deviations above the curve is an atom."""
 ATOM_ROUNDS = 3
+LEAST_CELLS = 3
+"""Cells that a curve needs; where nearly all stand out, none is an atom."""
 NEWTON_STEPS = 30
 SETTLED = 1e-4
 """Newton's steps end when no logarithm moves by more than this."""
@@ -63,17 +65,45 @@ def fit_curve(counts: Array, covariance: Array, widths: Array) -> Curve:
 def _with_atoms(counts: Array, covariance: Array, widths: Array) -> Curve:
     """Fit the curve, set cells far above it apart, and fit it anew without them."""
     sigmas = np.sqrt(np.diag(covariance))
-    atoms = np.zeros(len(counts), dtype=bool)
-    fitted, smoothing, criterion = _smooth(counts, np.linalg.inv(covariance), widths)
+    atoms = _above_neighbours(counts, sigmas, widths)
     for _ in range(ATOM_ROUNDS):
-        found = atoms | (counts - fitted > ATOM_SIGMAS * sigmas)
-        if (found == atoms).all() or (~found).sum() < 3:
-            break
-        atoms, rest = found, ~found
+        rest = ~atoms
+        if rest.sum() < LEAST_CELLS:
+            atoms, rest = np.zeros(len(counts), dtype=bool), np.ones(len(counts), dtype=bool)
         fitted = np.maximum(counts, 0.0)
         among = np.linalg.inv(covariance[np.ix_(rest, rest)])
         fitted[rest], smoothing, criterion = _smooth(counts[rest], among, widths[rest])
+        found = atoms | (counts - fitted > ATOM_SIGMAS * sigmas)
+        if (found == atoms).all():
+            break
+        atoms = found
     return Curve(fitted, atoms, smoothing, criterion)
+
+
+def _above_neighbours(counts: Array, sigmas: Array, widths: Array) -> NDArray[np.bool_]:
+    """Return the cells that stand far above both sides: a curve that may bend would follow them instead.
+
+    Two cells on either side tell what to expect; at an end there is one side alone.
+    """
+    expected, variance = np.zeros(len(counts)), np.zeros(len(counts))
+    for side in (-1, 1):
+        sums = [np.zeros(len(counts)) for _ in range(3)]
+        for step in (1, 2):
+            for whole, part in zip(sums, (counts, widths, sigmas**2), strict=True):
+                whole += _shifted(part, side * step)
+        scale = widths / np.where(sums[1] > 0, sums[1], np.inf)
+        higher = scale * sums[0] > expected
+        expected = np.where(higher, scale * sums[0], expected)
+        variance = np.where(higher, scale**2 * sums[2], variance)
+    return counts - expected > ATOM_SIGMAS * np.sqrt(sigmas**2 + variance)
+
+
+def _shifted(values: Array, steps: int) -> Array:
+    """Return the values of neighbours some steps away; 0 beyond the ends."""
+    moved = np.zeros(len(values))
+    if abs(steps) < len(values):
+        moved[max(0, -steps) : len(values) - max(0, steps)] = values[max(0, steps) : len(values) - max(0, -steps)]
+    return moved
 
 
 def _smooth(counts: Array, precision: Array, widths: Array) -> tuple[Array, float, float]:

@@ -1,7 +1,7 @@
 """Looks: the tables that may be measured, each a set of columns at some resolution.
 
-A pair is offered at its columns' own groups and at every coarser number of them, a larger set at few groups only: its
-table has a cell for each combination. The score of a look is its distance from the model less what noise would leave
+A pair is offered at its columns' own groups and at about half of them, a larger set at few groups only: its table has
+a cell for each combination. The score of a look is its distance from the model less what noise would leave
 (:mod:`.pick`), so the private choice decides whether four columns at two groups are worth more than a pair at sixteen.
 What resolutions there are follows from noisy one-way tables.
 """

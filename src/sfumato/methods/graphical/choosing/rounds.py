@@ -145,7 +145,9 @@ def run_rounds(
     while not last:
         last = budget.noise.left < 2 * share
         share = budget.noise.left if last else share
-        look, table = _measure_one(problem, model, budget, share, share * for_choices, settings, len(log), randomness)
+        look, table = _measure_one(
+            problem, model, budget, share, share * for_choices, settings, len(log) - len(problem.first), randomness
+        )
         before = model_tables(model, [look], problem.resolutions)[look]
         tables.append(table)
         model = fit(problem.sizes, tables, problem.total, problem.supports, model, settings.steps, settings.tolerance)

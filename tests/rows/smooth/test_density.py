@@ -1,0 +1,87 @@
+"""The curve through noisy counts: tails, spikes, heaps, and how much better it is than the counts themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfumato.rows.smooth.density import fit_curve, roughness, shares_within
+from sfumato.schema.column import Column
+
+CELLS = np.arange(100)
+SIGMA = 30.0
+NOISE = SIGMA**2 * np.eye(100)
+
+
+def noisy(counts: np.ndarray, seed: int) -> np.ndarray:
+    return counts + np.random.default_rng(seed).normal(0, SIGMA, len(counts))
+
+
+def falling() -> np.ndarray:
+    return 6000 * np.exp(-CELLS / 8) * (1 - np.exp(-1 / 8))
+
+
+def test_a_tail_falls_off_instead_of_following_the_noise():
+    """Mean over 20 draws: cutting negative counts off leaves a tail of hundreds of rows, the curve next to none."""
+    true = falling()
+    tails, cut_off = zip(
+        *(
+            (fit_curve(y, NOISE, np.ones(100)).counts[50:].sum(), np.maximum(y, 0)[50:].sum())
+            for y in (noisy(true, seed) for seed in range(20))
+        ),
+        strict=True,
+    )
+    assert np.mean(tails) < 100 < 400 < np.mean(cut_off)
+
+
+def test_the_curve_is_nearer_to_the_truth_than_the_counts():
+    """Root of the squared error over 20 draws, every one of them."""
+    true = falling()
+    for seed in range(20):
+        y = noisy(true, seed)
+        curve = fit_curve(y, NOISE, np.ones(100))
+        assert curve.explains
+        assert np.linalg.norm(curve.counts - true) < 0.6 * np.linalg.norm(y - true)
+        assert (curve.counts >= 0).all()
+
+
+def test_a_spike_stays_a_spike():
+    """58 % of the rows in one cell, as a column of days with -1 for most people has it."""
+    true = np.full(100, 42.0)
+    true[30] += 5800
+    curve = fit_curve(noisy(true, 1), NOISE, np.ones(100))
+    assert curve.atoms[30]
+    assert curve.counts[30] == pytest.approx(5842, abs=5 * SIGMA)
+    assert curve.counts[[28, 29, 31, 32]].max() < 200, "the spike is not smeared"
+
+
+def test_heaps_at_round_numbers_stay():
+    true = np.where(CELLS % 5 == 0, 300.0, 30.0)
+    curve = fit_curve(noisy(true, 2), NOISE, np.ones(100))
+    assert curve.atoms[CELLS % 5 == 0].mean() > 0.9
+    assert curve.counts[CELLS % 5 == 0].mean() == pytest.approx(300, rel=0.1)
+    assert curve.counts[CELLS % 5 != 0].mean() == pytest.approx(30, rel=0.5)
+
+
+def test_counts_that_no_curve_explains_are_left_to_themselves():
+    """Cells without any order and next to no noise: Cp of the curve is above that of the counts."""
+    true = np.random.default_rng(0).uniform(500, 1000, 100)
+    assert not fit_curve(true, np.eye(100), np.ones(100)).explains
+
+
+def test_a_straight_line_of_logarithms_costs_nothing():
+    line = 3.0 - 0.25 * CELLS
+    assert line @ roughness(100) @ line == pytest.approx(0, abs=1e-9)
+    assert np.linalg.matrix_rank(roughness(6)) == 4
+
+
+@pytest.mark.parametrize("counts", [np.zeros(40), -np.ones(40), np.full(40, 1e7)])
+def test_nothing_and_very_much_are_fitted_too(counts):
+    curve = fit_curve(counts.astype(float), np.eye(40), np.ones(40))
+    assert np.isfinite(curve.counts).all() and (curve.counts >= 0).all()
+
+
+def test_shares_sum_to_one_in_every_group_even_without_mass():
+    column = Column("x", "integer", bounds=(0, 3))
+    groups = np.array([0, 0, 1, 1], np.int32)
+    assert shares_within(np.array([1.0, 3.0, 0.0, 0.0]), column, groups).tolist() == [0.25, 0.75, 0.5, 0.5]

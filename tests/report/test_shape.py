@@ -94,7 +94,7 @@ def test_the_line_runs_over_the_present_cells_in_their_order(bins):
     along = "x" if bins == 12 else "y"
     assert line["encoding"][along]["field"] == "s"
     assert line["encoding"]["order"]["field"] == "i"
-    rows = next(iter(spec["datasets"].values())) if "datasets" in spec else spec["layer"][0]["data"]["values"]
+    rows = next(iter(spec["datasets"].values()))
     assert [row["s"] for row in rows[:-1]] == shape.tolist()
     assert "s" not in rows[-1], "missing has no place on the line"
     assert all(layer["mark"]["type"] != "line" for layer in bars(axis_of(column), np.arange(bins + 1))["layer"])

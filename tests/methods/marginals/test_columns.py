@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from fractions import Fraction
 
 import numpy as np
@@ -12,12 +13,12 @@ import sfumato
 from sfumato import Marginals, Schema
 from sfumato.errors import AccountingError
 from sfumato.methods.marginals import columns as single
-from sfumato.methods.marginals.columns import MOST_BINS, Shape, in_layers
+from sfumato.methods.marginals.columns import MOST_BINS, Shape, has_curve, in_layers
 from sfumato.privacy.exact import exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.release import measurement
 from sfumato.release.measurement import PlannedNoise
-from sfumato.rows.smooth.layers import SHARES, finest_cells, layer_cells, measure_layers
+from sfumato.rows.smooth.layers import MOST_EQUAL, SHARES, finest_cells, layer_cells, measure_layers
 from sfumato.rows.values import codes_of, draw_values
 from sfumato.schema.column import Column
 
@@ -158,10 +159,32 @@ def test_a_shape_never_leaves_the_bin():
 
 
 def test_columns_with_many_bins_or_few_values_are_measured_flat():
-    assert in_layers(INCOME)
-    assert not in_layers(Column("x", "number", bounds=(0, 1), bins=MOST_BINS + 1))
-    assert not in_layers(Column("x", "integer", bounds=(0, 20)))
-    assert not in_layers(SEX)
+    wide = [Column("x", "number", bounds=(0, 1), bins=bins) for bins in (MOST_EQUAL, MOST_EQUAL + 1, MOST_BINS + 1)]
+    assert [(in_layers(each), has_curve(each)) for each in wide] == [(True, True), (False, True), (False, False)]
+    few = Column("x", "integer", bounds=(0, 20))
+    assert [(in_layers(each), has_curve(each)) for each in (few, SEX)] == [(False, False)] * 2
+
+
+@pytest.mark.parametrize("bins", [33, MOST_EQUAL, MOST_EQUAL + 1, 150])
+def test_public_bins_are_unions_of_cells(monkeypatch, bins):
+    """Whatever the number of bins, the counts of a curve lie where the rows are: here in the last quarter."""
+    schema = Schema("t", (Column("x", "number", bounds=(0, 1), bins=bins),))
+    values = 0.75 + 0.25 * np.random.default_rng(1).random(3000)
+    table = sfumato.read(pd.DataFrame({"x": values}), schema)
+    kept: list[single.SingleColumns] = []
+    monkeypatch.setattr(
+        importlib.import_module("sfumato.methods.marginals.method"),
+        "measure_columns",
+        lambda *given: kept.append(single.measure_columns(*given)) or kept[0],
+    )
+    made = sfumato.release(table, Marginals(1.0), seed=1, rows=2000).data
+    shape = kept[0].shapes["x"]
+    cells = single.parts_of(shape.column, schema["x"])
+    assert np.array_equal(shape.shares > 0, (cells == np.arange(bins)[:, None]) & (shape.shares > 0))
+    assert np.allclose(shape.shares.sum(axis=1), 1)
+    found = np.asarray(made["x"], float)
+    assert (found > 0.74).mean() > 0.97
+    assert found.mean() == pytest.approx(0.875, abs=0.02)
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 30, 1e6])

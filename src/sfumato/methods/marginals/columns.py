@@ -25,6 +25,7 @@ from sfumato.release.measurement import Counted, Measurement, PlannedNoise
 from sfumato.rows.smooth.density import shares_within, smooth_counts
 from sfumato.rows.smooth.layers import (
     LAYER_WORDS,
+    MOST_EQUAL,
     SHARES,
     Estimate,
     Measured,
@@ -46,13 +47,17 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 MOST_BINS = 200
-"""Columns with more public bins are measured flat: a curve costs the third power of its cells, and so many bins are
-fine enough."""
+"""Columns with more public bins get no curve: it costs the third power of its cells, and so many are fine enough."""
 
 
 def in_layers(column: Column) -> bool:
-    """Say whether a column is measured in layers, from public facts."""
-    return column.size <= MOST_BINS and is_layered(column)
+    """Say whether a column is measured in layers, from public facts: their cells must lie within its public bins."""
+    return is_layered(column) and column.present_size <= MOST_EQUAL
+
+
+def has_curve(column: Column) -> bool:
+    """Say whether a curve is drawn through the counts of a column, layers or not."""
+    return is_layered(column) and column.present_size <= MOST_BINS
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,7 @@ def _understood(schema: Schema, measured: Sequence[Measured]) -> SingleColumns:
     counts, shapes = dict[str, Array](), dict[str, Shape]()
     for each, estimate in zip(measured, estimates, strict=True):
         column = schema[each.column.name]
-        if len(each.layers) == 1:
+        if not has_curve(column):
             counts[column.name] = estimate.counts
             continue
         masses = _masses(each.column, estimate, max(layer.sigma for layer in each.layers))

@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 
 import sfumato
-from methods.graphical.watching import CANARY, Counted, privacy_loss, run_on, watch
+from methods.graphical.watching import CANARY, Counted, CountedValues, privacy_loss, run_on, watch
 from sfumato import AIM, MST, Schema
 from sfumato.methods.graphical import run as graphical_run
 from sfumato.methods.graphical.cells import groups, one_way
@@ -29,6 +29,8 @@ from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.privacy.accounting.concentrated import gaussian_cost
 from sfumato.privacy.noise import add_gaussian
 from sfumato.risk.attack import Interval
+from sfumato.rows.smooth import layers
+from sfumato.rows.values import bins_of
 from statistical.laws import ALPHA
 
 pytestmark = pytest.mark.statistical
@@ -89,7 +91,8 @@ def _one(method: Any, member: bool, seed: int) -> Seen:
         seen = watch(patch)
         output = run_on(method, WITH if member else WITHOUT, seed, rows=40)
     groupings = output.model.groupings
-    loss = privacy_loss(seen, [int(g.groups[level]) for g, level in zip(groupings, CANARY, strict=True)], member)
+    canary_groups = [int(g.groups[level]) for g, level in zip(groupings, CANARY, strict=True)]
+    loss = privacy_loss(seen, CANARY, canary_groups, member)
     rows = output.tables[("synthetic",)].to_pylist()
     hits = sum(tuple(int(value) for value in row.values()) == CANARY for row in rows)
     return Seen(loss, output.statistics["noisy_total"], tuple(groupings[0].groups.tolist()), hits)
@@ -162,6 +165,78 @@ def test_mutant_half_the_noise_is_caught(method, monkeypatch):
         assert bounds(inside, outside)["everything that was drawn"] > EPSILON
 
 
+LAYERED = Schema.parse("""
+[table]
+name = "numbers"
+[columns.x]
+kind = "number"
+bounds = [0.0, 1000.0]
+bins = 32
+[columns.y]
+kind = "integer"
+bounds = [0, 9]
+[columns.z]
+kind = "integer"
+bounds = [0, 5000]
+bins = 20
+""")
+FAR = (900.0, 8, 4000)
+"""A row far from all others: in every table and at every resolution it is alone in its cell."""
+IN_LAYERS, LAYER_RUNS = AIM(EPSILON, DELTA), 40
+
+
+def numbers() -> CountedValues:
+    generator = np.random.default_rng(2)
+    return CountedValues(
+        LAYERED,
+        np.column_stack([generator.gamma(2, 30, 300), generator.integers(0, 3, 300), generator.integers(0, 400, 300)]),
+    )
+
+
+def losses_in_layers(member: bool) -> np.ndarray:
+    """The exact privacy losses of runs on columns in layers and tables at several resolutions."""
+    here, found = (numbers().plus(FAR) if member else numbers()), list[float]()
+    for seed in range(LAYER_RUNS):
+        with pytest.MonkeyPatch.context() as patch:
+            seen = watch(patch)
+            output = run_on(IN_LAYERS, here, seed + 10_000 * member, rows=40)
+        first, canary_groups = list[int](), list[int]()
+        for grouping, value in zip(output.model.groupings, FAR, strict=True):
+            cut = int(bins_of(grouping.column, np.array([value]))[0])
+            canary_groups.append(int(grouping.groups[cut]))
+            first += _layers_of(LAYERED[grouping.column.name], value, cut)
+        found.append(privacy_loss(seen, first, canary_groups, member))
+    return np.array(found)
+
+
+def _layers_of(column: Any, value: float, cut: int) -> list[int]:
+    """The canary's cell in each table that is measured of a column."""
+    if not layers.is_layered(column):
+        return [cut]
+    equal = layers.equal_cells(column)
+    cell = int(bins_of(equal, np.array([value]))[0])
+    return [int(layers.blocks_of(equal)[cell]), cell, cut]
+
+
+def check_of_layers() -> None:
+    """The mean loss of each world is what the noise and the choices cost; n = 40 of each, within 5 standard errors."""
+    gains, losses = losses_in_layers(True), losses_in_layers(False)
+    allowed = float(IN_LAYERS.planned(LAYERED).budget().rho)
+    room = 5 * math.sqrt(2 * allowed / LAYER_RUNS)
+    assert 0.5 * allowed - room < gains.mean() < allowed + room
+    assert -allowed - room < losses.mean() < room - 0.5 * allowed
+
+
+def test_layers_and_resolutions_cost_what_the_budget_says():
+    check_of_layers()
+
+
+def test_mutant_half_the_noise_on_layers_is_caught(monkeypatch):
+    monkeypatch.setattr(Budget, "noisy", half_noise)
+    with pytest.raises(AssertionError):
+        check_of_layers()
+
+
 true_one_way, true_groups = graphical_run.measure_one_way, groups.group_column
 
 
@@ -172,16 +247,35 @@ def with_true_total(table: Any, *rest: Any) -> Any:
 
 def with_true_groups(table: Any, *rest: Any) -> Any:
     """Mutant: categories are learned from the table, levels without a row are pooled."""
-    fine = one_way.fine_schema(table.schema, table.schema.names, 8)
-    counts = dataclasses.replace(table, schema=fine).marginals([(name,) for name in table.schema.names])
+    counts = table.marginals([(name,) for name in table.schema.names])
 
     def learned(column: Any, noisy: Any, sigma: float, total: float, *more: Any) -> Any:
         return true_groups(column, counts[(column.name,)], 0.5, total, *more)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(one_way, "group_column", learned)
-        patch.setattr(one_way, "fine_schema", lambda *_: fine)
         return true_one_way(table, *rest)
+
+
+def with_true_cut(table: Any, *rest: Any) -> Any:
+    """Mutant: cells are cut again where the true rows are."""
+    true_layers = one_way.measure_layers
+
+    def learned(column: Any, counts: Any, noisy: Any) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            known = layers.Measured.estimate
+            patch.setattr(layers.Measured, "estimate", lambda first, *_: _exactly(first, column, counts, known))
+            return true_layers(column, counts, noisy)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(one_way, "measure_layers", learned)
+        return true_one_way(table, *rest)
+
+
+def _exactly(first: Any, column: Any, counts: Any, known: Any) -> Any:
+    """The estimate with the true counts of the equal cells in place of noisy ones."""
+    places = layers.parts_of(layers.finest_cells(column), first.column)
+    return dataclasses.replace(known(first), counts=1e6 * np.bincount(places, counts, first.column.size))
 
 
 def number_of_rows(table: Any) -> int:
@@ -271,7 +365,9 @@ def same_releases(method: Any, monkeypatch: Any) -> bool:
 FREE = {
     "tree": AIM(1, workload="2-way", engine="tree"),
     "3-way": AIM(1, columns=["ward", "age", "dose"], workload="3-way", bins="schema"),
-    "both": AIM(1, engine="both"),
+    "auto": AIM(1),
+    "target": AIM(1, target="stage"),
+    "both": AIM(1, workload="2-way", engine="both"),
     "mixture": AIM(1, engine="mixture"),
     "mst": MST(1),
     "mst schema": MST(1, bins="schema", rounding=False),
@@ -284,7 +380,9 @@ def test_with_answers_held_fixed_nothing_depends_on_the_table(method, monkeypatc
     assert same_releases(method, monkeypatch)
 
 
-@pytest.mark.parametrize("mutant", [mutant for mutant, _ in MUTANTS], ids=["true total", "learned groups"])
+@pytest.mark.parametrize(
+    "mutant", [*(mutant for mutant, _ in MUTANTS), with_true_cut], ids=["true total", "learned groups", "learned cut"]
+)
 @pytest.mark.parametrize("method", [FREE["tree"], FREE["mst"]], ids=["aim", "mst"])
 def test_mutants_that_look_at_the_table_make_other_releases(method, mutant, monkeypatch):
     monkeypatch.setattr(graphical_run, "measure_one_way", mutant)

@@ -156,9 +156,9 @@ ENGINES = [
     ("tree", "auto", GraphicalModel),
     ("mixture", "auto", MixtureModel),
     ("both", "auto", AveragedModel),
-    ("auto", "2-way", AveragedModel),
+    ("auto", "2-way", GraphicalModel),
     ("auto", "3-way", GraphicalModel),
-    ("auto", [["a", "b"], ["c", "d"]], AveragedModel),
+    ("auto", [["a", "b"], ["c", "d"]], GraphicalModel),
     ("auto", [["a", "b", "c"]], GraphicalModel),
 ]
 

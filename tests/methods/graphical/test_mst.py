@@ -15,6 +15,7 @@ import sfumato
 from methods.graphical.watching import QUICK, watch
 from sfumato import MST, Schema
 from sfumato.methods.graphical.choosing.budget import Budget
+from sfumato.methods.graphical.choosing.looks import Look, Resolutions
 from sfumato.methods.graphical.choosing.rounds import Problem
 from sfumato.methods.graphical.choosing.spanning_tree import run_spanning_tree
 from sfumato.methods.graphical.saved.model import FittedModel
@@ -39,11 +40,13 @@ def problem(codes: np.ndarray, sizes: tuple[int, ...]) -> Problem:
         shape = tuple(sizes[i] for i in clique)
         cells = np.ravel_multi_index(tuple(codes[:, clique].T), shape)
         counts[clique] = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
-    return Problem(sizes, float(len(codes)), counts, dict.fromkeys(cliques, 1), 1)
+    looks = {Look(clique): table for clique, table in counts.items()}
+    return Problem(Resolutions(sizes), float(len(codes)), looks, dict.fromkeys(looks, 1), 1)
 
 
 def first_tables(given_problem: Problem) -> list[NoisyTable]:
-    return [NoisyTable(c, counts.astype(float), 1.0) for c, counts in given_problem.counts.items() if len(c) == 1]
+    ones = [(look.clique, counts) for look, counts in given_problem.counts.items() if len(look.clique) == 1]
+    return [NoisyTable(clique, counts.astype(float), 1.0) for clique, counts in ones]
 
 
 @settings(max_examples=40)
@@ -53,7 +56,7 @@ def test_the_chosen_pairs_always_span_all_columns(sizes, seed, epsilon):
     posed = problem(np.stack([generator.integers(0, size, 30) for size in sizes], axis=1), tuple(sizes))
     budget = Budget(epsilon, "1e-6", Fraction(1, 3), 1)
     found = run_spanning_tree(posed, first_tables(posed), budget, QUICK, Randomness.of(seed))
-    edges = [done.clique for done in found.rounds]
+    edges = [done.look.clique for done in found.rounds]
     assert is_spanning_tree(edges, len(sizes))
     assert [table.clique for table in found.tables[len(sizes) :]] == edges
     assert budget.left_share < 1e-9 and budget.choices.left < budget.choices.total / 10**9
@@ -74,7 +77,7 @@ def chain(rows: int = 4000) -> np.ndarray:
 def test_a_chain_of_dependence_is_found():
     posed = problem(chain(), (3,) * CHAIN)
     found = run_spanning_tree(posed, first_tables(posed), Budget(5, "1e-9", Fraction(1, 3), 1), QUICK, Randomness.of(1))
-    assert {done.clique for done in found.rounds} == {(i, i + 1) for i in range(CHAIN - 1)}
+    assert {done.look.clique for done in found.rounds} == {(i, i + 1) for i in range(CHAIN - 1)}
 
 
 def test_without_a_budget_for_choices_any_tree_may_come():
@@ -85,7 +88,7 @@ def test_without_a_budget_for_choices_any_tree_may_come():
         run_spanning_tree(posed, first_tables(posed), budget, QUICK, Randomness.of(seed))
         for seed, budget in enumerate(budgets)
     ]
-    trees = [{done.clique for done in one.rounds} for one in found]
+    trees = [{done.look.clique for done in one.rounds} for one in found]
     assert len({frozenset(tree) for tree in trees}) > 1
 
 

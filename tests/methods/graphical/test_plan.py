@@ -13,6 +13,7 @@ import sfumato
 from sfumato import AIM, MST, Ledger, Schema
 from sfumato.errors import DraftSchemaError, MissingExtra, PlanError, SfumatoError
 from sfumato.methods.graphical.choosing import rounds
+from sfumato.methods.graphical.choosing.looks import Look, Resolutions
 from sfumato.methods.graphical.plan import LARGEST_COLUMN, chosen_names
 from sfumato.methods.graphical.tree.fit import fit
 from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES
@@ -240,10 +241,10 @@ def test_rounds_never_offer_a_table_beyond_the_proof():
     """At most 100 rounds, and first tables of at most 200 columns of 50,000 levels."""
     assert 101 * rounds.LARGEST_TABLE + 200 * LARGEST_COLUMN <= MOST_COORDINATES
     big = rounds.LARGEST_TABLE + 1
-    counts = {(0,): np.zeros(4, np.int64), (0, 1): np.zeros(big, np.int64)}
-    problem = rounds.Problem((4, 4), 10.0, counts, {(0,): 1, (0, 1): 1}, 1)
+    counts = {Look((0,)): np.zeros(4, np.int64), Look((0, 1)): np.zeros(big, np.int64)}
+    problem = rounds.Problem(Resolutions((4, 4)), 10.0, counts, dict.fromkeys(counts, 1), 1)
     model = fit((4, 4), [], 10.0)
-    assert rounds._fitting(problem, model, rounds.Settings(megabytes=1e6), 1.0) == [(0,)]
+    assert rounds._fitting(problem, model, rounds.Settings(megabytes=1e6), 1.0) == [Look((0,))]
 
 
 def test_columns_may_have_more_groups_than_the_schema_has_bins():

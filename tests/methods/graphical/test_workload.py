@@ -10,28 +10,57 @@ from hypothesis import strategies as st
 
 from sfumato.errors import PlanError
 from sfumato.methods.graphical.choosing import workload as workloads
-from sfumato.methods.graphical.choosing.workload import WHOLE, candidates, largest_set, sound_workload, wanted_sets
+from sfumato.methods.graphical.choosing.workload import (
+    WHOLE,
+    candidates,
+    largest_set,
+    sound_workload,
+    tables_to_offer,
+    wanted_sets,
+)
 
 NAMES = ("age", "sex", "ward", "dose")
 
 
-@pytest.mark.parametrize(
-    ("workload", "epsilon", "ways"), [("2-way", 9, 2), ("3-way", 0.1, 3), ("auto", "1.99", 2), ("auto", 2, 3)]
-)
-def test_names_ask_for_all_sets_of_a_size(workload, epsilon, ways):
-    assert wanted_sets(workload, NAMES, epsilon) == dict.fromkeys(combinations(range(4), ways), 1.0)
-    assert largest_set(workload, epsilon) == ways
+@pytest.mark.parametrize(("workload", "ways"), [("2-way", 2), ("3-way", 3)])
+def test_names_ask_for_all_sets_of_a_size(workload, ways):
+    assert wanted_sets(workload, NAMES) == dict.fromkeys(combinations(range(4), ways), 1.0)
+    assert largest_set(workload) == ways
+    assert tables_to_offer(workload, NAMES) == candidates(wanted_sets(workload, NAMES))
 
 
 def test_no_set_is_larger_than_the_table():
-    assert wanted_sets("3-way", NAMES[:2], 9) == wanted_sets("auto", NAMES[:2], 9) == {(0, 1): 1.0}
+    assert wanted_sets("3-way", NAMES[:2]) == {(0, 1): 1.0}
+    assert tables_to_offer("auto", NAMES[:2]) == {(0,): WHOLE // 2, (1,): WHOLE // 2, (0, 1): WHOLE}
 
 
-def test_auto_stays_with_pairs_where_triples_are_too_many():
+def test_auto_offers_pairs_and_larger_sets_at_half_the_weight():
+    offered = tables_to_offer("auto", NAMES)
+    sets = [part for size in (1, 2, 3, 4) for part in combinations(range(4), size)]
+    assert offered == {part: WHOLE if len(part) == 2 else WHOLE // 2 for part in sets}
+    assert largest_set("auto") == 4
+
+
+def test_a_target_keeps_the_larger_sets_that_hold_it_and_every_pair():
+    offered = tables_to_offer("auto", NAMES, targets=["ward"])
+    assert {part for part in offered if len(part) <= 2} == {p for n in (1, 2) for p in combinations(range(4), n)}
+    assert all(2 in part for part in offered if len(part) > 2)
+    assert {len(part) for part in offered} == {1, 2, 3, 4}
+
+
+@pytest.mark.parametrize(("columns", "targets", "most"), [(14, 0, 4), (21, 0, 3), (24, 0, 2), (24, 1, 3), (80, 1, 2)])
+def test_auto_takes_as_many_columns_together_as_there_is_time_for(columns, targets, most):
+    """1,365 sets of 14 columns; 1,330 triples of 21; 2,024 triples of 24, of which 253 hold the target."""
+    names = [f"c{i}" for i in range(columns)]
+    offered = tables_to_offer("auto", names, names[:targets])
+    assert max(map(len, offered)) == most
+    assert sum(len(part) > 2 for part in offered) <= workloads.MOST_LARGER
+
+
+def test_too_many_sets_are_refused_where_a_workload_asks_for_them():
     names = [f"c{i}" for i in range(60)]
-    assert max(map(len, wanted_sets("auto", names, 5))) == 2
     with pytest.raises(PlanError, match=r"at most 20,000 can be weighed"):
-        candidates(wanted_sets("3-way", names, 5))
+        tables_to_offer("3-way", names)
 
 
 SAME = [
@@ -44,7 +73,7 @@ SAME = [
 
 @pytest.mark.parametrize("workload", SAME)
 def test_sets_with_weights_can_be_written_in_many_ways(workload):
-    assert wanted_sets(workload, NAMES, 1) == {(0, 1): 2.0, (2,): 0.5}
+    assert wanted_sets(workload, NAMES) == {(0, 1): 2.0, (2,): 0.5}
     assert sound_workload(sound_workload(workload)) == sound_workload(workload)
 
 
@@ -52,8 +81,8 @@ def test_sets_with_weights_can_be_written_in_many_ways(workload):
     "workload", [[["sex", "age"], ["ward"]], (("age", "sex"), ("ward",)), [("sex", "age"), ["ward"]]]
 )
 def test_sets_without_weights_count_alike(workload):
-    assert wanted_sets(workload, NAMES, 1) == {(0, 1): 1.0, (2,): 1.0}
-    assert largest_set(sound_workload(workload), 9) == 2
+    assert wanted_sets(workload, NAMES) == {(0, 1): 1.0, (2,): 1.0}
+    assert largest_set(sound_workload(workload)) == 2
 
 
 BAD = [
@@ -84,7 +113,7 @@ def test_what_is_no_workload_is_refused_by_name(workload, says):
 
 def test_all_missing_columns_are_named_at_once():
     with pytest.raises(PlanError, match="no synthesised column 'income'") as caught:
-        wanted_sets([["age", "income"], ["town", "sex"]], NAMES, 1)
+        wanted_sets([["age", "income"], ["town", "sex"]], NAMES)
     assert len(caught.value.problems) == 2
     assert "age, sex, ward, dose" in caught.value.next_step
 

@@ -14,11 +14,13 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sfumato.methods.graphical import run as graphical_run
-from sfumato.methods.graphical.choosing import pick, rounds, spanning_tree
+from sfumato.methods.graphical.choosing import looks, pick, rounds, spanning_tree
+from sfumato.methods.graphical.choosing.looks import Look, Resolutions
 from sfumato.methods.graphical.choosing.rounds import Settings
 from sfumato.methods.graphical.method import GraphicalMethod
 from sfumato.privacy import noise
 from sfumato.privacy.randomness import Randomness
+from sfumato.rows.values import bins_of
 from sfumato.schema import Schema
 
 CANARY = (2, 2, 1)
@@ -47,6 +49,19 @@ class Counted:
         return Counted(self.schema, np.vstack([self.codes, row]))
 
 
+@dataclass(frozen=True, eq=False)
+class CountedValues(Counted):
+    """The same for rows of numbers, which every schema cuts in its own way."""
+
+    def _count(self, names: tuple[str, ...]) -> np.ndarray:
+        shape = self.schema.shape(names)
+        codes = [bins_of(self.schema[name], self.codes[:, self.schema.names.index(name)]) for name in names]
+        return np.bincount(np.ravel_multi_index(tuple(codes), shape), minlength=math.prod(shape)).reshape(shape)
+
+    def plus(self, row: Sequence[float]) -> CountedValues:
+        return CountedValues(self.schema, np.vstack([self.codes, row]))
+
+
 @dataclass(frozen=True)
 class Draw:
     """One noisy table: counts and answer in lattice units."""
@@ -64,7 +79,7 @@ class Choice:
     arguments: tuple[Any, ...] = field(repr=False)
     deficits: tuple[int, ...] = field(repr=False)
     rate: float
-    chosen: tuple[int, ...]
+    chosen: Any
 
     @property
     def most_weight(self) -> int:
@@ -75,6 +90,7 @@ class Choice:
 class Transcript:
     """Everything that left a run by way of noise or choices, in order."""
 
+    resolutions: list[Resolutions] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
@@ -118,6 +134,13 @@ def watch(monkeypatch: Any, before: Callable[[], None] = lambda: None) -> Transc
         seen.choices.append(Choice(arguments, last.deficits, last.rate, chosen))
         return chosen
 
+    true_looks = looks.offered_looks
+
+    def offered(cliques: Any, resolutions: Resolutions, *more: Any) -> Any:
+        seen.resolutions.append(resolutions)
+        return true_looks(cliques, resolutions, *more)
+
+    monkeypatch.setattr(graphical_run, "offered_looks", offered)
     monkeypatch.setattr(noise, "_add", add)
     monkeypatch.setattr(pick, "choose", choose)
     for module in (rounds, spanning_tree):
@@ -139,39 +162,50 @@ class Planned:
     rows: int
 
 
-def privacy_loss(seen: Transcript, groups: Sequence[int], member: bool) -> float:
+def privacy_loss(seen: Transcript, first: Sequence[int], groups: Sequence[int], member: bool) -> float:
     """The log of how much likelier a transcript is with the canary's row than without it, exactly.
 
-    ``groups`` are the canary's groups. The first draws are one-way tables of levels; the loss of a draw needs only the
-    canary's cell, in which the two worlds differ by one row.
+    ``first`` are the canary's cells in the tables of single columns, one for each draw before the first choice, and
+    ``groups`` its groups. The loss of a draw needs only the canary's cell, in which the two worlds differ by one row.
     """
     units, total = seen.units, 0.0
-    for draw, cell in zip(seen.draws, _cells(seen, groups), strict=True):
+    for draw, cell in zip(seen.draws, _cells(seen, first, groups), strict=True):
         noisy = float(draw.answer[cell] - draw.counts[cell]) / units
         sigma = draw.scale / units
         total += (2 * noisy - 1 + 2 * member) / (2 * sigma**2)
-    return total + sum(_choice_loss(choice, groups, member) for choice in seen.choices)
+    return total + sum(_choice_loss(seen, choice, groups, member) for choice in seen.choices)
 
 
-def _cells(seen: Transcript, groups: Sequence[int]) -> list[tuple[int, ...]]:
-    """The canary's cell of every draw: its levels in the first tables, its groups in those that were chosen."""
-    first = len(seen.draws) - len(seen.choices)
-    cells = [(canary,) for canary in CANARY[:first]]
-    return cells + [tuple(groups[place] for place in choice.chosen) for choice in seen.choices]
+def _cells(seen: Transcript, first: Sequence[int], groups: Sequence[int]) -> list[tuple[int, ...]]:
+    """The canary's cell of every draw."""
+    return [(cell,) for cell in first] + [_cell(seen, choice.chosen, groups) for choice in seen.choices]
 
 
-def _choice_loss(choice: Choice, groups: Sequence[int], member: bool) -> float:
+def _cell(seen: Transcript, look: Look, groups: Sequence[int]) -> tuple[int, ...]:
+    """The canary's cell in a table of several columns: its groups, or the coarser ones that they lie in."""
+    maps = seen.resolutions[-1].maps(look) or (None,) * len(look.clique)
+    return tuple(
+        groups[place] if coarse is None else int(coarse[groups[place]])
+        for place, coarse in zip(look.clique, maps, strict=True)
+    )
+
+
+def _choice_loss(seen: Transcript, choice: Choice, groups: Sequence[int], member: bool) -> float:
     place, worlds = choice.arguments[3].index(choice.chosen), []
+    cells = [_cell(seen, look, groups) for look in choice.arguments[3]]
     for there in (True, False):
-        logits = choice.rate * np.array([_score(choice, c, groups, there - member) for c in choice.arguments[3]], float)
+        scores = [
+            _score(choice, look, cell, there - member) for look, cell in zip(choice.arguments[3], cells, strict=True)
+        ]
+        logits = choice.rate * np.array(scores, float)
         worlds.append(float(logits[place] - logsumexp(logits)))
     return worlds[0] - worlds[1]
 
 
-def _score(choice: Choice, clique: tuple[int, ...], groups: Sequence[int], moved: int) -> int:
+def _score(choice: Choice, look: Look, cell: tuple[int, ...], moved: int) -> int:
     """The score of a table when its counts hold ``moved`` more of the canary."""
     counts, model, weights, _, _, sigma = choice.arguments[:6]
-    here = counts[clique].copy()
-    here[tuple(groups[place] for place in clique)] += moved
+    here = counts[look].copy()
+    here[cell] += moved
     less = round(pick.UNITS * pick.noise_distance(sigma, here.size))
-    return weights[clique] * (pick.whole_distance(here, model[clique]) - less)
+    return weights[look] * (pick.whole_distance(here, model[look]) - less)

@@ -85,7 +85,7 @@ def tables_to_offer(workload: Any, names: Sequence[str], targets: Sequence[str] 
         larger = dict.fromkeys(_larger_sets(len(names), [names.index(name) for name in targets]), WHOLE // 2)
         singles = dict.fromkeys(combinations(range(len(names)), 1), WHOLE // 2)
         return singles | dict.fromkeys(combinations(range(len(names)), 2), WHOLE) | larger
-    return candidates(_wanted_sets(sound, names))
+    return candidates(wanted_sets(sound, names))
 
 
 def _larger_sets(columns: int, targets: Sequence[int]) -> list[Clique]:
@@ -101,8 +101,9 @@ def _larger_sets(columns: int, targets: Sequence[int]) -> list[Clique]:
     return found
 
 
-def _wanted_sets(sound: Any, names: Sequence[str]) -> dict[Clique, float]:
-    """Return the column sets that the workload asks for, with their weights."""
+def wanted_sets(workload: Any, names: Sequence[str]) -> dict[Clique, float]:
+    """Return the column sets that a workload of the user asks for, with their weights."""
+    sound = sound_workload(workload)
     if isinstance(sound, str):
         return dict.fromkeys(combinations(range(len(names)), min(int(sound[0]), len(names))), 1.0)
     unknown = [f"there is no synthesised column {name!r}" for key, _ in sound for name in key if name not in names]

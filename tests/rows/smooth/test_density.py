@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.rows.smooth.density import fit_curve, roughness, shares_within
+from sfumato.rows.smooth.density import Curve, fit_curve, roughness, shares_within
 from sfumato.schema.column import Column
 
 CELLS = np.arange(100)
@@ -63,10 +63,18 @@ def test_heaps_at_round_numbers_stay():
     assert curve.counts[CELLS % 5 != 0].mean() == pytest.approx(30, rel=0.5)
 
 
-def test_counts_that_no_curve_explains_are_left_to_themselves():
-    """Cells without any order and next to no noise: Cp of the curve is above that of the counts."""
+def test_where_noise_is_next_to_nothing_the_counts_are_kept():
+    """Cells without any order: the curve follows them, and is then no better than they are."""
     true = np.random.default_rng(0).uniform(500, 1000, 100)
-    assert not fit_curve(true, np.eye(100), np.ones(100)).explains
+    curve = fit_curve(true, np.eye(100), np.ones(100))
+    assert np.abs(curve.counts - true).max() < 1
+    assert curve.criterion + 2 * curve.atoms.sum() > 190
+
+
+@pytest.mark.parametrize(("criterion", "atoms", "explains"), [(15.0, 0, True), (21.0, 0, False), (15.0, 3, False)])
+def test_a_curve_explains_counts_where_its_cp_is_below_theirs(criterion, atoms, explains):
+    """Ten counts as they are have a Cp of 20; every atom is a number of its own, too."""
+    assert Curve(np.ones(10), np.arange(10) < atoms, 1.0, criterion).explains is explains
 
 
 def test_a_straight_line_of_logarithms_costs_nothing():

@@ -160,6 +160,10 @@ def test_bands_grow_where_several_measured_cells_make_one_drawn_cell(made):
     counts = sfumato.read(data, schema).marginals([("region",), ("income",)])
     notes = {figure.title: figure.notes[0] for figure in row_figures(document, schema, counts)}
     widths = {name: float(re.findall(r"± ([\d.,]+)", note)[0].replace(",", "")) for name, note in notes.items()}
-    finer = math.ceil(next(stage.cells for stage in document.stages if stage.name == "income") / schema["income"].size)
+    layer = next(stage for stage in document.stages if stage.name == "income: cells")
+    flat = next(stage for stage in document.stages if stage.name == "region")
+    finer = math.ceil(layer.cells / schema["income"].size)
     assert finer > 1
-    assert widths["income"] == pytest.approx(widths["region"] * math.sqrt(finer), rel=0.01)
+    wider = layer.scale / flat.scale * math.sqrt(finer)
+    assert widths["income"] == pytest.approx(widths["region"] * wider, rel=0.01)
+    assert "in layers" in notes["income"] and "in layers" not in notes["region"]

@@ -46,7 +46,7 @@ def _by_name(amounts: dict[str, int]) -> str:
 
 
 MOST_TABLES = 40
-SHOWN_ELSEWHERE = ("noise_of_tables",)
+SHOWN_ELSEWHERE = ("noise_of_tables", "groups_of_tables")
 """Statistics whose place is the table under a chart."""
 STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
     "entropy_bits": (

@@ -18,6 +18,7 @@ from sfumato.methods.graphical.choosing.looks import Look, Resolutions, offered_
 from sfumato.methods.graphical.choosing.rounds import Engine, Fitted, Problem, Round, Settings, Watch
 from sfumato.methods.graphical.plan import GraphicalPlan
 from sfumato.methods.graphical.saved.model import FittedModel
+from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Output
@@ -107,8 +108,8 @@ def _statistics(planned: GraphicalPlan, one_way: OneWayTables, fitted: Fitted[An
     return {
         "noisy_total": one_way.total,
         "rounds": len(fitted.rounds),
-        "measured_tables": [[planned.names[place] for place in look.clique] for look in noise],
-        "groups_of_tables": [look.groups for look in noise],
+        "measured_tables": [[planned.names[place] for place in clique] for clique in noise],
+        "groups_of_tables": [_groups_of(clique, fitted.rounds) for clique in noise],
         "noise_of_tables": [round(sigma, 4) for sigma in noise.values()],
         "noise_of_rounds": [round(done.sigma, 4) for done in fitted.rounds],
         "groups_of_columns": {name: group.size for name, group in zip(planned.names, one_way.groupings, strict=True)},
@@ -117,9 +118,14 @@ def _statistics(planned: GraphicalPlan, one_way: OneWayTables, fitted: Fitted[An
     }
 
 
-def _noise_of_tables(rounds: Sequence[Round]) -> dict[Look, float]:
-    """Return each measured table with the noise of a count in it; answers to the same question are averaged."""
-    precision: dict[Look, float] = {}
+def _noise_of_tables(rounds: Sequence[Round]) -> dict[Clique, float]:
+    """Return each measured set of columns with the noise of a count in it; several answers are joined."""
+    precision: dict[Clique, float] = {}
     for done in rounds:
-        precision[done.look] = precision.get(done.look, 0.0) + done.sigma**-2
-    return {look: total**-0.5 for look, total in precision.items()}
+        precision[done.look.clique] = precision.get(done.look.clique, 0.0) + done.sigma**-2
+    return {clique: total**-0.5 for clique, total in precision.items()}
+
+
+def _groups_of(clique: Clique, rounds: Sequence[Round]) -> list[int | None]:
+    """Return at how many groups a set was measured, each number once; None for the columns' own groups."""
+    return list(dict.fromkeys(done.look.groups for done in rounds if done.look.clique == clique))

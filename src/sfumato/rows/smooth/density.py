@@ -71,7 +71,7 @@ def _with_atoms(counts: Array, covariance: Array, widths: Array) -> Curve:
         if rest.sum() < LEAST_CELLS:
             atoms, rest = np.zeros(len(counts), dtype=bool), np.ones(len(counts), dtype=bool)
         fitted = np.maximum(counts, 0.0)
-        among = np.linalg.inv(covariance[np.ix_(rest, rest)])
+        among = inverse(covariance[np.ix_(rest, rest)])
         fitted[rest], smoothing, criterion = _smooth(counts[rest], among, widths[rest])
         found = atoms | (counts - fitted > ATOM_SIGMAS * sigmas)
         if (found == atoms).all():
@@ -96,6 +96,11 @@ def _above_neighbours(counts: Array, sigmas: Array, widths: Array) -> NDArray[np
         expected = np.where(higher, scale * sums[0], expected)
         variance = np.where(higher, scale**2 * sums[2], variance)
     return counts - expected > ATOM_SIGMAS * np.sqrt(sigmas**2 + variance)
+
+
+def inverse(matrix: Array) -> Array:
+    """Return the inverse of a matrix, in the precision of the matrix."""
+    return np.asarray(np.linalg.inv(matrix), np.float64)
 
 
 def _shifted(values: Array, steps: int) -> Array:
@@ -135,7 +140,7 @@ def _newton(theta: Array, counts: Array, precision: Array, widths: Array, penalt
         fitted = widths * np.exp(theta)
         bent = fitted[:, None] * precision * fitted
         downhill = fitted * (precision @ (counts - fitted)) - penalty @ theta
-        step = np.linalg.solve(_firm(bent, penalty), downhill)
+        step: Array = np.asarray(np.linalg.solve(_firm(bent, penalty), downhill), np.float64)
         step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
         theta, now, moved = _shortened(theta, step, now, value)
         if moved < SETTLED:

@@ -89,7 +89,7 @@ class Measured:
         if total is not None:
             precision += 1.0 / variance
             pull += total / variance
-        covariance = np.linalg.inv(precision)
+        covariance = np.asarray(np.linalg.inv(precision), np.float64)
         counts = covariance @ pull
         return Estimate(counts, (float(counts.sum()), float(covariance.sum())), lambda: covariance)
 
@@ -179,7 +179,7 @@ def _cut(column: Column, cell: int, parts: int) -> Starts:
     low, high = (float(bound) for bound in column.numeric_bounds)
     narrowest = max(1e-6 * (high - low), 16 * float(np.spacing(max(abs(low), abs(high)))))
     count = int(min(parts, max(1, (end - start) // narrowest)))
-    return np.linspace(start, end, count + 1)[:-1]
+    return np.asarray(np.linspace(start, end, count + 1)[:-1], np.float64)
 
 
 def _cut_again(column: Column, first: Measured) -> CutColumn:

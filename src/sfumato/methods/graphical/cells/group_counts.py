@@ -53,7 +53,7 @@ def _summed(counted: Mapping[Look, NDArray[np.int64]], look: Look, resolutions: 
     finest = resolutions.finest(look.clique)
     if look == finest:
         return counted[look]
-    return resolutions.pool(finest, look).summed(counted[finest]).astype(np.int64)
+    return resolutions.pool(finest, look).summed(counted[finest].astype(float)).astype(np.int64)
 
 
 def _at_resolution(grouping: Grouping, coarser: Groups | None) -> Grouping:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +93,7 @@ class _Halving:
             return None
         return int(edges[np.argmin(np.where(fit, np.abs(left - right), np.inf))])
 
-    def _noise(self, first: Array | int, last: Array | int) -> Array:
+    def _noise(self, first: Any, last: Any) -> Array:
         squares = self._squares
         variance = squares[last, last] - squares[first, last] - squares[last, first] + squares[first, first]
         return self._threshold * np.sqrt(np.maximum(variance, 0.0))

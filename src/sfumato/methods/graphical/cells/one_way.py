@@ -192,7 +192,7 @@ def _masses(column: Column, counts: Array, covariance: Array, in_layers: bool) -
 
 def _one_way(place: int, estimate: Estimate, grouping: Grouping, sigma: float) -> NoisyTable:
     """Return a one-way table of groups; its noise is the mean one of the groups, from the covariance of their cells."""
-    counts = np.bincount(grouping.groups, estimate.counts, grouping.size)
+    counts = np.bincount(grouping.groups, estimate.counts, grouping.size).astype(float)
     if not grouping.column.is_ordered or grouping.column.size > MOST_MATRIX:
         cells = np.bincount(grouping.groups, minlength=grouping.size)
         return NoisyTable((place,), counts, sigma * float(np.sqrt(cells.mean())))

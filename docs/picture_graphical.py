@@ -37,7 +37,7 @@ def main() -> int:
     """Write the picture."""
     table = sfumato.read(households(), codebook())
     made: Any = sfumato.release(table, sfumato.AIM(epsilon=EPSILON), seed=SEED, ledger=False).model
-    tree: GraphicalModel = made.model.tree
+    tree: GraphicalModel = made.model
     IMAGES.joinpath(NAME).write_text(vl_convert.vegalite_to_svg(graph(made.names, tree)), encoding="utf-8")
     print(f"wrote {NAME}: {len(tree.cliques)} cliques measured, {len(_pairs(tree))} edges")
     return 0

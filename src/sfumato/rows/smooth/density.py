@@ -66,18 +66,22 @@ def _with_atoms(counts: Array, covariance: Array, widths: Array) -> Curve:
     """Fit the curve, set cells far above it apart, and fit it anew without them."""
     sigmas = np.sqrt(np.diag(covariance))
     atoms = _above_neighbours(counts, sigmas, widths)
-    for _ in range(ATOM_ROUNDS):
-        rest = ~atoms
-        if rest.sum() < LEAST_CELLS:
-            atoms, rest = np.zeros(len(counts), dtype=bool), np.ones(len(counts), dtype=bool)
-        fitted = np.maximum(counts, 0.0)
-        among = inverse(covariance[np.ix_(rest, rest)])
-        fitted[rest], smoothing, criterion = _smooth(counts[rest], among, widths[rest])
-        found = atoms | (counts - fitted > ATOM_SIGMAS * sigmas)
-        if (found == atoms).all():
+    curve = _without(atoms, counts, covariance, widths)
+    for _ in range(ATOM_ROUNDS - 1):
+        found = curve.atoms | (counts - curve.counts > ATOM_SIGMAS * sigmas)
+        if (found == curve.atoms).all():
             break
-        atoms = found
-    return Curve(fitted, atoms, smoothing, criterion)
+        curve = _without(found, counts, covariance, widths)
+    return curve
+
+
+def _without(atoms: NDArray[np.bool_], counts: Array, covariance: Array, widths: Array) -> Curve:
+    """Fit the curve to all cells but the atoms, which keep their own counts; where hardly a cell is left, to all."""
+    rest = ~atoms if (~atoms).sum() >= LEAST_CELLS else np.ones(len(counts), dtype=bool)
+    fitted = np.maximum(counts, 0.0)
+    among = inverse(covariance[np.ix_(rest, rest)])
+    fitted[rest], smoothing, criterion = _smooth(counts[rest], among, widths[rest])
+    return Curve(fitted, ~rest, smoothing, criterion)
 
 
 def _above_neighbours(counts: Array, sigmas: Array, widths: Array) -> NDArray[np.bool_]:

@@ -175,11 +175,11 @@ def _cut(column: Column, cell: int, parts: int) -> Starts:
     start, end = float(column.starts[cell]), float(column.ends[cell])
     if column.is_discrete:
         count = int(min(parts, end - start + 1))
-        return start + (np.arange(count) * int(end - start + 1)) // count
+        return (start + (np.arange(count) * int(end - start + 1)) // count).astype(np.float64)
     low, high = (float(bound) for bound in column.numeric_bounds)
     narrowest = max(1e-6 * (high - low), 16 * float(np.spacing(max(abs(low), abs(high)))))
     count = int(min(parts, max(1, (end - start) // narrowest)))
-    return np.asarray(np.linspace(start, end, count + 1)[:-1], np.float64)
+    return np.linspace(start, end, count + 1, dtype=np.float64)[:-1]
 
 
 def _cut_again(column: Column, first: Measured) -> CutColumn:

@@ -154,16 +154,29 @@ def test_statistics_are_told_in_words(made):
     assert not [fact for fact in facts.values() if fact.value.startswith(("[", "{")) or "noise of tables" in fact.name]
 
 
-def test_bands_grow_where_several_measured_cells_make_one_drawn_cell(made):
+def test_a_column_in_layers_has_words_instead_of_bands(made):
     schema, document = made.schema, document_of(made)
     data = made.tables[("synthetic",)]
     counts = sfumato.read(data, schema).marginals([("region",), ("income",)])
     notes = {figure.title: figure.notes[0] for figure in row_figures(document, schema, counts)}
     widths = {name: float(re.findall(r"± ([\d.,]+)", note)[0].replace(",", "")) for name, note in notes.items()}
-    layer = next(stage for stage in document.stages if stage.name == "income: cells")
-    flat = next(stage for stage in document.stages if stage.name == "region")
-    finer = math.ceil(layer.cells / schema["income"].size)
-    assert finer > 1
-    wider = layer.scale / flat.scale * math.sqrt(finer)
-    assert widths["income"] == pytest.approx(widths["region"] * wider, rel=0.01)
-    assert "in layers" in notes["income"] and "in layers" not in notes["region"]
+    block, flat = (next(stage for stage in document.stages if stage.name == n) for n in ("income: blocks", "region"))
+    assert widths["income"] == pytest.approx(widths["region"] * block.scale / flat.scale, rel=0.02)
+    assert "The lines show" in notes["region"] and "The lines show" not in notes["income"]
+    assert "neighbouring bars together" in notes["income"]
+
+
+def test_bands_grow_where_several_measured_cells_make_one_drawn_cell(made):
+    """The document of a method that counts a column on a finer grid than the schema's."""
+    document = document_of(made)
+    stages = [
+        stage if stage.name != "region" else stage.model_copy(update={"cells": 4 * stage.cells})
+        for stage in document.stages
+    ]
+    finer = document.model_copy(update={"stages": tuple(stages)})
+    counts = sfumato.read(made.tables[("synthetic",)], made.schema).marginals([("region",)])
+    bands = [
+        float(re.findall(r"± ([\d.,]+)", row_figures(d, made.schema, counts)[0].notes[0])[0].replace(",", ""))
+        for d in (document, finer)
+    ]
+    assert bands[1] == pytest.approx(2 * bands[0], rel=0.02)

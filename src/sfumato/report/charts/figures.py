@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.release.plan import Stage
 from sfumato.report.charts.look import Spec, axis_of, bars, heat
 from sfumato.report.charts.shape import SHAPE_NOTE, smooth_shape
 from sfumato.report.charts.views import (
@@ -27,7 +26,7 @@ from sfumato.report.charts.views import (
 )
 from sfumato.report.document import ReleaseDocument
 from sfumato.rows.smooth.fine import widths_of
-from sfumato.rows.smooth.layers import LAYER_WORDS
+from sfumato.rows.smooth.layers import BLOCK, LAYER_WORDS
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
@@ -97,26 +96,37 @@ def row_figures(
     figures: list[Figure] = []
     for names, table in counts.items():
         axes = tuple(axis_of(schema[name]) for name in names)
-        stage = _stage_of(document, names)
-        finer = 1 if stage is None else max(1, math.ceil(stage.cells / table.size))
-        spread = None if stage is None else noise.get(stage.name)
+        spread, finer = noise.get(" x ".join(names)), _finer(document, names, table.size)
         band = _scaled(spread, finer, int(table.sum()), total) if len(names) == 1 else 0.0
         true = None if truth is None else truth[names]
-        one_of_several = stage is not None and stage.name != " x ".join(names)
-        view = View(names, axes, table, band, true, (_row_note(band, one_of_several),) if band else ())
+        notes = (_row_note(band),) if band else _layer_notes(document, names, table, noise, total)
+        view = View(names, axes, table, band, true, notes)
         figure = one_way(view) if len(names) == 1 else two_way(view)
         figures.append(replace(figure, narrow=len(names) == 1 and table.size <= MOST_LEVELS))
     return figures
 
 
-def _stage_of(document: ReleaseDocument, names: ColumnSet) -> Stage | None:
-    """Return the stage that measured a table: itself, or the layer of equal cells, which all layers together surpass.
+def _finer(document: ReleaseDocument, names: ColumnSet, cells: int) -> int:
+    """Return how many measured cells make up one drawn cell: a method may count on a finer grid than the schema's."""
+    measured = [stage.cells for stage in document.stages if stage.name == " x ".join(names)]
+    return max(1, math.ceil(measured[0] / cells)) if measured else 1
 
-    A method may count on a finer grid than the schema's: then several measured cells make up one drawn cell.
-    """
-    stages = {stage.name: stage for stage in document.stages}
-    whole = " x ".join(names)
-    return stages.get(whole, stages.get(f"{whole}: {LAYER_WORDS[1]}"))
+
+def _layer_notes(
+    document: ReleaseDocument, names: ColumnSet, table: Counts, noise: Mapping[str, Spread], total: Any
+) -> tuple[str, ...]:
+    """Say how well a column in layers is known: no line on a bar could, for a curve goes through all of them."""
+    stages = {stage.name: stage.cells for stage in document.stages}
+    blocks, cells = (f"{' x '.join(names)}: {words}" for words in LAYER_WORDS[:2])
+    if len(names) > 1 or blocks not in stages or cells not in stages:
+        return ()
+    band = _scaled(noise.get(blocks), 1, int(table.sum()), total)
+    bars = max(1, round(BLOCK * table.size / stages[cells]))
+    return (
+        f"This column was measured in layers of cells, and a smooth curve was drawn through them. About {say(bars)} "
+        f"neighbouring bars together are known to within ± {say(band)} (95 % of the noise of one block); single bars "
+        "lean on their neighbours. Drawing rows adds chance of its own.",
+    )
 
 
 def _scaled(spread: Spread | None, finer: int, rows: int, total: Any) -> float:
@@ -126,13 +136,10 @@ def _scaled(spread: Spread | None, finer: int, rows: int, total: Any) -> float:
     return spread.half_width(finer) * (rows / total if isinstance(total, int | float) and total > 0 else 1.0)
 
 
-def _row_note(band: float, one_of_several: bool = False) -> str:
-    size = f"± {say(band)}"
-    if one_of_several:
-        size = f"at most {size}, for the column was measured in layers, which together are less noisy than one"
+def _row_note(band: float) -> str:
     return (
-        f"The lines show 95 % of the noise on the measured counts behind this column ({size}); drawing rows adds "
-        "chance of its own."
+        f"The lines show 95 % of the noise on the measured counts behind this column (± {say(band)}); drawing rows "
+        "adds chance of its own."
     )
 
 

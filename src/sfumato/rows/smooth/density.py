@@ -25,8 +25,9 @@ from sfumato.schema.column import Column
 
 SMOOTHINGS = tuple(float(10**power) for power in np.arange(5.0, -0.01, -0.5))
 """Weights of the penalty that are tried. The last one is a floor: below it a curve would follow the noise."""
-ATOM_SIGMAS = 4.0
-"""A cell this many standard deviations above the curve is an atom."""
+ATOM_SIGMAS, NEIGHBOUR_SIGMAS = 4.5, 6.0
+"""A cell this many standard deviations above the curve, or above what its neighbours say, is an atom. A table has a
+thousand cells: at 4 a release in thirty would set noise apart somewhere in an empty tail, and double a spread."""
 ATOM_ROUNDS = 3
 LEAST_CELLS = 3
 """Cells that a curve needs; where nearly all stand out, none is an atom."""
@@ -99,7 +100,7 @@ def _above_neighbours(counts: Array, sigmas: Array, widths: Array) -> NDArray[np
         higher = scale * sums[0] > expected
         expected = np.where(higher, scale * sums[0], expected)
         variance = np.where(higher, scale**2 * sums[2], variance)
-    return counts - expected > ATOM_SIGMAS * np.sqrt(sigmas**2 + variance)
+    return counts - expected > NEIGHBOUR_SIGMAS * np.sqrt(sigmas**2 + variance)
 
 
 def inverse(matrix: Array) -> Array:

@@ -30,7 +30,7 @@ BLOCK = 8
 SHARES = (Fraction(2, 5), Fraction(1, 5), Fraction(2, 5))
 """Shares of a column's budget: blocks, equal cells, cells of the second cut."""
 LAYER_WORDS = ("blocks", "cells", "cells cut again")
-PARTS = 64
+PARTS = 16
 """Parts of an equal cell, of which a second cut may be made."""
 MOST_FURTHER, LEAST_FURTHER = 96, 32
 ROWS_PER_CUT = 2.0

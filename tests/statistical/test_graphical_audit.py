@@ -36,7 +36,7 @@ from statistical.laws import ALPHA
 pytestmark = pytest.mark.statistical
 
 EPSILON, DELTA, FEW = 1.0, 0.2, 80
-RUNS = {"aim": 320, "mst": 220}
+RUNS = {"aim": 480, "mst": 220}
 SCHEMA = Schema.parse("""
 [table]
 name = "corner"

@@ -28,7 +28,7 @@ from sfumato.rows.smooth.layers import (
 from sfumato.schema.column import Column
 
 PRICE = Column("price", "number", bounds=(0.0, 900.0), bins=32, missing=True)
-COUNT = Column("count", "integer", bounds=(0, 5000))
+COUNT = Column("count", "integer", bounds=(-597, 1057))
 FEW = Column("few", "integer", bounds=(0, 30))
 DAY = Column("day", "number", bounds=(0.0, 1.0), bins=500)
 
@@ -72,7 +72,7 @@ def test_cells_are_cut_again_where_the_mass_is():
     values = np.random.default_rng(1).uniform(100, 130, 20_000)
     cut = measure_layers(PRICE, counts_of(PRICE, values), exact).column
     inside = np.count_nonzero((cut.starts >= 90) & (cut.starts < 140))
-    assert inside > 60
+    assert inside > 40
     assert cut.present_size - equal_cells(PRICE).present_size >= 32
 
 

@@ -31,6 +31,9 @@ thousand cells: at 4 a release in thirty would set noise apart somewhere in an e
 ATOM_ROUNDS = 3
 LEAST_CELLS = 3
 """Cells that a curve needs; where nearly all stand out, none is an atom."""
+WINDOW, SEEN_SIGMAS, STIFF = 3, 3.5, 1000.0
+"""A cell whose neighbourhood (so many cells on either side) is below this many standard deviations has nothing to
+follow: there the penalty is this many times heavier."""
 NEWTON_STEPS = 30
 SETTLED = 1e-4
 """Newton's steps end when no logarithm moves by more than this."""
@@ -81,8 +84,33 @@ def _without(atoms: NDArray[np.bool_], counts: Array, covariance: Array, widths:
     rest = ~atoms if (~atoms).sum() >= LEAST_CELLS else np.ones(len(counts), dtype=bool)
     fitted = np.maximum(counts, 0.0)
     among = inverse(covariance[np.ix_(rest, rest)])
-    fitted[rest], smoothing, criterion = _smooth(counts[rest], among, widths[rest])
+    stiff = _stiffness(counts[rest], covariance[np.ix_(rest, rest)])
+    curve, smoothing, criterion = _smooth(counts[rest], among, widths[rest], stiff)
+    fitted[rest] = _falling_tails(curve, widths[rest], stiff == 1.0)
     return Curve(fitted, ~rest, smoothing, criterion)
+
+
+def _falling_tails(curve: Array, widths: Array, seen: NDArray[np.bool_]) -> Array:
+    """Return the curve with a density that never rises again beyond the outermost cells that stand above the noise."""
+    found = np.flatnonzero(seen)
+    if not len(found):
+        return curve
+    density = curve / widths
+    right, left = density[found[-1] :], density[found[0] :: -1]
+    density[found[-1] :] = np.minimum.accumulate(right)
+    density[found[0] :: -1] = np.minimum.accumulate(left)
+    return density * widths
+
+
+def _stiffness(counts: Array, covariance: Array) -> Array:
+    """Return how stiff the curve is at each cell: much more where a window of cells holds no more than noise.
+
+    There the curve has nothing to follow; it goes on as straight as it came, and an empty tail stays empty.
+    """
+    places = np.arange(len(counts))
+    window = (np.abs(places[:, None] - places) <= WINDOW).astype(float)
+    sigmas = np.sqrt(np.einsum("ij,ij->i", window @ covariance, window))
+    return np.where(window @ counts > SEEN_SIGMAS * sigmas, 1.0, STIFF)
 
 
 def _above_neighbours(counts: Array, sigmas: Array, widths: Array) -> NDArray[np.bool_]:
@@ -116,9 +144,9 @@ def _shifted(values: Array, steps: int) -> Array:
     return moved
 
 
-def _smooth(counts: Array, precision: Array, widths: Array) -> tuple[Array, float, float]:
+def _smooth(counts: Array, precision: Array, widths: Array, stiff: Array) -> tuple[Array, float, float]:
     """Return the curve of the smoothing with the least Cp, that smoothing, and its Cp."""
-    penalty = roughness(len(counts))
+    penalty = roughness(len(counts), stiff)
     theta = np.full(len(counts), np.log(max(counts.sum(), 1.0) / widths.sum()))
     best = (np.inf, np.zeros(0), SMOOTHINGS[0])
     for smoothing in SMOOTHINGS:
@@ -170,14 +198,15 @@ def _firm(bent: Array, penalty: Array) -> Array:
     return bent + penalty + ridge / len(bent) * np.eye(len(bent))
 
 
-def roughness(count: int) -> Array:
+def roughness(count: int, stiff: Array | None = None) -> Array:
     """Return the matrix of the squared second differences along neighbouring cells.
 
     Cells are narrow where the mass is, so distances are counted in cells: in the unit of the values the same penalty
     would flatten the mass and let the tail follow the noise.
     """
     second = np.diff(np.eye(count), 2, axis=0)
-    return second.T @ second
+    weights = np.ones(max(count - 2, 0)) if stiff is None else stiff[1:-1]
+    return (second.T * weights) @ second
 
 
 def smooth_counts(column: Column, counts: Array, covariance: Array) -> Array:

@@ -30,8 +30,9 @@ BLOCK = 8
 SHARES = (Fraction(2, 5), Fraction(1, 5), Fraction(2, 5))
 """Shares of a column's budget: blocks, equal cells, cells of the second cut."""
 LAYER_WORDS = ("blocks", "cells", "cells cut again")
-PARTS = 16
-"""Parts of an equal cell, of which a second cut may be made."""
+PARTS, WHOLE_VALUES = 16, 1700
+"""Parts of an equal cell, of which a second cut may be made; and values of a column of whole numbers or dates up to
+which each may be cut out, for it may be a spike. More would be too many for engines that count by a query."""
 MOST_FURTHER, LEAST_FURTHER = 96, 32
 ROWS_PER_CUT = 2.0
 """The second cut adds a cell for every this many standard deviations of noise that the rows amount to."""
@@ -156,7 +157,7 @@ def equal_cells(column: Column) -> Column:
 def finest_cells(column: Column) -> CutColumn:
     """Return the column with every equal cell cut into parts: what is counted, and where a second cut may be made."""
     equal = equal_cells(column)
-    starts = [_cut(equal, cell, PARTS) for cell in range(equal.present_size)]
+    starts = [_cut(equal, cell) for cell in range(equal.present_size)]
     return cut_column(column, np.concatenate(starts))
 
 
@@ -170,15 +171,15 @@ def layer_cells(column: Column) -> tuple[int, int, int]:
     return int(blocks_of(equal)[-1]) + 1, equal.size, min(finest_cells(column).size, most)
 
 
-def _cut(column: Column, cell: int, parts: int) -> Starts:
+def _cut(column: Column, cell: int) -> Starts:
     """Return where the parts of a cell start; whole numbers are not cut, nor numbers that are too near to tell."""
     start, end = float(column.starts[cell]), float(column.ends[cell])
-    if column.is_discrete:
-        count = int(min(parts, end - start + 1))
-        return (start + (np.arange(count) * int(end - start + 1)) // count).astype(np.float64)
     low, high = (float(bound) for bound in column.numeric_bounds)
+    if column.is_discrete:
+        count = int(end - start + 1) if high - low < WHOLE_VALUES else int(min(PARTS, end - start + 1))
+        return (start + (np.arange(count) * int(end - start + 1)) // count).astype(np.float64)
     narrowest = max(1e-6 * (high - low), 16 * float(np.spacing(max(abs(low), abs(high)))))
-    count = int(min(parts, max(1, (end - start) // narrowest)))
+    count = int(min(PARTS, max(1, (end - start) // narrowest)))
     return np.linspace(start, end, count + 1, dtype=np.float64)[:-1]
 
 
@@ -189,7 +190,7 @@ def _cut_again(column: Column, first: Measured) -> CutColumn:
     seen = np.where(counts > LEAST_SIGMAS * sigmas, counts, 0.0)
     further = _further_cells(estimate.total[0], first.layers[1].sigma)
     extra = np.floor(further * seen / max(seen.sum(), 1e-300) + 0.5).astype(int)
-    finest = [_cut(equal, cell, PARTS) for cell in range(equal.present_size)]
+    finest = [_cut(equal, cell) for cell in range(equal.present_size)]
     return cut_column(column, np.concatenate([_every(f, 1 + e) for f, e in zip(finest, extra, strict=True)]))
 
 

@@ -253,3 +253,12 @@ def test_columns_may_have_more_groups_than_the_schema_has_bins():
     )
     assert AIM(epsilon=1).planned(schema).largest_sizes == (32, 2)
     assert AIM(epsilon=1, bins="schema").planned(schema).largest_sizes == (4, 2)
+
+
+def test_larger_sets_of_many_levels_are_left_out_instead_of_refusing_the_table():
+    """Ten columns of 60 levels: sets of three have 216,000 cells each, and all of them would need 66 GB."""
+    levels = ", ".join(f'"v{i}"' for i in range(60))
+    columns = "".join(f'[columns.c{i}]\nkind = "category"\nvalues = [{levels}]\n' for i in range(10))
+    wide = Schema.parse(f'[table]\nname = "t"\n{columns}')
+    assert sfumato.plan(wide, AIM(epsilon=1)).memory_bytes < 10**9
+    assert max(map(len, AIM(epsilon=1).planned(wide).weights)) == 2

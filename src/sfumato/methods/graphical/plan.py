@@ -37,6 +37,11 @@ FIT_SECONDS, LOOK_SECONDS, PAIR_SECONDS, USUAL_ROUNDS = 0.015, 0.00005, 0.002, 0
 """Seconds of a round for each megabyte of the model and each table that is looked at, and of the whole run for each
 table; and the part of the rounds that a run usually makes. Measured on one machine with 7 to 80 columns, where guesses
 were within a factor of three."""
+MOST_LARGER_CELLS = 4096
+"""Cells of a set of three or four columns that is offered without being asked for: a table of more is hardly ever worth
+its noise, and a thousand of them would fill the memory."""
+MOST_FIRST = 16
+"""Pairs of rules that are measured before any is chosen: with the rounds they stay within what the proof allows."""
 BASE_BYTES = 120_000_000
 """The interpreter with its libraries."""
 
@@ -72,8 +77,11 @@ class GraphicalPlan:
 
     @cached_property
     def weights(self) -> dict[Clique, int]:
-        """The tables that may be measured, with their weights."""
-        return tables_to_offer(self.workload, self.names, self.targets)
+        """The tables that may be measured, with their weights; "auto" leaves out larger sets of too many cells."""
+        offered = tables_to_offer(self.workload, self.names, self.targets)
+        if self.workload != "auto":
+            return offered
+        return {c: weight for c, weight in offered.items() if len(c) <= 2 or self.cells(c) <= MOST_LARGER_CELLS}
 
     @cached_property
     def pairs_of_rules(self) -> tuple[Clique, ...]:
@@ -81,7 +89,8 @@ class GraphicalPlan:
         named = [rule.dependence for rule in self.schema.rules if rule.lacks_map]
         inside = [pair for pair in named if pair is not None and set(pair) <= set(self.names)]
         pairs = dict.fromkeys(tuple(sorted(self.names.index(name) for name in pair)) for pair in inside)
-        return tuple(pair for pair in pairs if pair in self.weights and self.cells(pair) <= LARGEST_TABLE)
+        small = [pair for pair in pairs if pair in self.weights and self.cells(pair) <= LARGEST_TABLE]
+        return tuple(small[:MOST_FIRST])
 
     @cached_property
     def largest_sizes(self) -> tuple[int, ...]:

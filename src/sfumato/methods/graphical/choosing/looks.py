@@ -79,10 +79,7 @@ class Resolutions:
 
     def pool(self, finer: Look, look: Look) -> Pool:
         """Return how a finer look's table is summed to a coarser one of the same columns."""
-        maps = [
-            _between(inner, outer, self.sizes[column])
-            for column, inner, outer in zip(look.clique, self._all(finer), self._all(look), strict=True)
-        ]
+        maps = [_between(inner, outer) for inner, outer in zip(self._all(finer), self._all(look), strict=True)]
         return Pool.of(self.shape(finer), tuple(maps))
 
     def at(self, groups: int | None) -> dict[int, Groups]:
@@ -93,7 +90,7 @@ class Resolutions:
         return self.maps(look) or (None,) * len(look.clique)
 
 
-def _between(inner: Groups | None, outer: Groups | None, size: int) -> Groups | None:
+def _between(inner: Groups | None, outer: Groups | None) -> Groups | None:
     """Return the map from the groups of one resolution to those of a coarser one."""
     if outer is None:
         return None

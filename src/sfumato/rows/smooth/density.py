@@ -39,7 +39,7 @@ SETTLED = 1e-4
 """Newton's steps end when no logarithm moves by more than this."""
 LONGEST_STEP = 2.0
 """A step moves no logarithm further than this."""
-LOWEST = -30.0
+LOWEST = -600.0
 """Logarithms of counts below this are not told apart from it."""
 
 

@@ -40,7 +40,8 @@ SETTLED = 1e-4
 LONGEST_STEP = 2.0
 """A step moves no logarithm further than this."""
 LOWEST = -600.0
-"""Logarithms of counts below this are not told apart from it."""
+"""Logarithms of densities below this are not told apart from it. Far below anything that counts: where a body ends
+abruptly its tails go down to -100, and steps that a floor cuts off lead nowhere."""
 
 
 @dataclass(frozen=True)

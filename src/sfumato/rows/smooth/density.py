@@ -31,9 +31,9 @@ thousand cells: at 4 a release in thirty would set noise apart somewhere in an e
 ATOM_ROUNDS = 3
 LEAST_CELLS = 3
 """Cells that a curve needs; where nearly all stand out, none is an atom."""
-WINDOW, SEEN_SIGMAS, STIFF = 3, 3.5, 1000.0
-"""A cell whose neighbourhood (so many cells on either side) is below this many standard deviations has nothing to
-follow: there the penalty is this many times heavier."""
+WINDOWS, SEEN_SIGMAS, STIFF, BODY_SHARE = (3, 6, 12, 24), 3.5, 1000.0, 0.5
+"""A cell whose neighbourhood (so many cells on either side; the first that finds this share of the rows) is below this
+many standard deviations has nothing to follow: there the penalty is this many times heavier."""
 NEWTON_STEPS = 30
 SETTLED = 1e-4
 """Newton's steps end when no logarithm moves by more than this."""
@@ -106,12 +106,23 @@ def _falling_tails(curve: Array, widths: Array, seen: NDArray[np.bool_]) -> Arra
 def _stiffness(counts: Array, covariance: Array) -> Array:
     """Return how stiff the curve is at each cell: much more where a window of cells holds no more than noise.
 
-    There the curve has nothing to follow; it goes on as straight as it came, and an empty tail stays empty.
+    There the curve has nothing to follow; it goes on as straight as it came, and an empty tail stays empty. Where rows
+    are few, a narrow window may hold no more than noise even in the body: then wider ones are asked, and where none
+    finds half of the rows, the curve may bend anywhere.
     """
+    for window in WINDOWS:
+        seen = _seen(counts, covariance, window)
+        if counts[seen].sum() >= BODY_SHARE * counts.sum():
+            return np.where(seen, 1.0, STIFF)
+    return np.ones(len(counts))
+
+
+def _seen(counts: Array, covariance: Array, reach: int) -> NDArray[np.bool_]:
+    """Return the cells whose neighbourhood, so many cells on either side, stands above its noise."""
     places = np.arange(len(counts))
-    window = (np.abs(places[:, None] - places) <= WINDOW).astype(float)
+    window = (np.abs(places[:, None] - places) <= reach).astype(float)
     sigmas = np.sqrt(np.einsum("ij,ij->i", window @ covariance, window))
-    return np.where(window @ counts > SEEN_SIGMAS * sigmas, 1.0, STIFF)
+    return window @ counts > SEEN_SIGMAS * sigmas
 
 
 def _above_neighbours(counts: Array, sigmas: Array, widths: Array) -> NDArray[np.bool_]:

@@ -53,6 +53,7 @@ class Settings:
     tolerance: float
     """Share of each input's public range."""
     matching: str
+    hybrid: str = "additive"
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,8 @@ def _blend(layout: Layout, rows: Array, settings: Settings, generator: np.random
                 max_lid=settings.max_lid,
                 matching=settings.matching,
                 finish=partial(_finished, layout),
+                how=settings.hybrid,
+                base=_lowest(layout),
             )
         except RiskError:
             if draws <= 0 or settings.max_lid is None:
@@ -239,6 +242,8 @@ def _membership(
         alpha=alpha,
         matching=settings.matching,
         finish=partial(_finished, layout),
+        how=settings.hybrid,
+        base=_lowest(layout),
     )
     tree = KDTree(made.rows / spread)
     near = [np.asarray(tree.query(part / spread)[0]) for part in (inside, out)]
@@ -253,6 +258,11 @@ def _learnt(response: Response) -> dict[str, Any]:
 def _tolerances(layout: Layout, share: float) -> Array:
     """Return the tolerance of each input in its own unit."""
     return np.array([share * (c.numeric_bounds[1] - c.numeric_bounds[0]) for c in layout.inputs], float)
+
+
+def _lowest(layout: Layout) -> Array:
+    """Return the public lower bound of each input: where a multiplicative blend has its 0."""
+    return np.array([c.numeric_bounds[0] for c in layout.inputs], float)
 
 
 def _matrix(layout: Layout, values: Mapping[str, NDArray[Any]]) -> Array:

@@ -22,6 +22,7 @@ from sfumato.cli.arguments import (
     Settings,
     choose_or_build,
 )
+from sfumato.cli.blend_verb import blend
 from sfumato.cli.console import Voice
 from sfumato.cli.homogeneity_verb import DRAFT, homogeneity
 from sfumato.cli.location_verbs import location
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 risk_app = typer.Typer(no_args_is_help=True, help="Measure what a release would give away, before it is made.")
 risk_app.command()(homogeneity)
 risk_app.command()(location)
+risk_app.command()(blend)
 Trials = Annotated[
     int | None,
     typer.Option(help="Test releases. 1000 for counts and 200 for rows unless said; fewer where each fits a model."),

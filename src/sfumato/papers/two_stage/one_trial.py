@@ -62,7 +62,9 @@ class Trial:
         return interval_disclosure(rows, blended(rows, self.matched[stage], alpha), tolerance).share
 
     def learnt(self, model: str, train: Sample) -> Response:
-        """Fit a model of the public, or a second stage."""
+        """Fit a model of the public, or a second stage; KRR on the original rows is there already."""
+        if model == "krr" and train is self.original:
+            return self.response
         options = {**self.krr, **OPTIONS.get(model, {})} if model == "krr" else OPTIONS.get(model, {})
         return fit_response(model, *train, np.random.default_rng(self.seed), **options)
 

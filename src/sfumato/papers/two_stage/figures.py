@@ -109,10 +109,18 @@ def figure_4(work: Work) -> Part:
                 "alpha",
                 "MSE",
                 ALPHAS,
-                {s: np.minimum(errors, 0.1).tolist() for s, errors in alone.items()},
+                {s: np.minimum(work.alone[s], 0.1).tolist() for s in STAGES},
                 (("on D", work.original_error),),
             ),
-            bars("(b) Total variation", "first stage", "mean TV of columns", tuple(tv), {"TV": list(tv.values())}),
+            curves(
+                "(b) Stages that learn",
+                "alpha",
+                "MSE",
+                ALPHAS,
+                {s: work.networks.stages[s].alone for s in learnt},
+                (("on D", work.networks.original_error),),
+            ),
+            bars("(c) Total variation", "first stage", "mean TV of columns", tuple(tv), {"TV": list(tv.values())}),
         ),
     )
 

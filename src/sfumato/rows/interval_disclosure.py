@@ -34,6 +34,8 @@ from sfumato.errors import RiskError
 Tolerance = float | Sequence[float] | Array
 Finish = Callable[[Array], Array]
 """Turns blended rows into released ones, such as by rounding whole columns."""
+Mix = Callable[[Array, Array, float], Array]
+"""Puts original rows and their partners together by the weight of the original ones, as ``blended`` does."""
 TOPS = (1, 10)
 
 
@@ -101,10 +103,29 @@ def row_linkage(original: ArrayLike, released: ArrayLike, tops: Sequence[int] = 
     return {top: float(own[:, :top].any(axis=1).mean()) for top in tops}
 
 
+def nearness_auc(members: Array, others: Array) -> float:
+    """Return the chance that a member's distance to a release is smaller than another person's; ties count half.
+
+    >>> nearness_auc(np.array([0.1, 0.2]), np.array([0.2, 0.9]))
+    0.875
+    """
+    from scipy.stats import rankdata
+
+    ranks, count = rankdata(-np.concatenate([members, others])), len(members)
+    return float((ranks[:count].sum() - count * (count + 1) / 2) / (count * len(others)))
+
+
 def blend_for(
-    max_lid: float, original: ArrayLike, matched: ArrayLike, tolerance: Tolerance, finish: Finish | None = None
+    max_lid: float,
+    original: ArrayLike,
+    matched: ArrayLike,
+    tolerance: Tolerance,
+    finish: Finish | None = None,
+    mix: Mix | None = None,
 ) -> Blend:
     """Return the largest alpha for which rows ``finish(alpha x + (1 - alpha) s)`` have LID of at most ``max_lid``.
+
+    ``mix`` may stand in the place of the weighted mean; with it, too, values must come nearer as alpha grows.
 
     ``finish`` rounds rows into their domain, or does nothing unless given. It must leave original rows as they are and
     keep the order of the values of a column, as rounding and clipping do. Then a released value only comes nearer to
@@ -121,10 +142,10 @@ def blend_for(
     left, right = _checked(original, matched, True)
     limits = _tolerances(tolerance, left.shape[1])
     _check_target(max_lid)
-    release = finish or _as_they_are
+    release, put = finish or _as_they_are, mix or blended
 
     def share(alpha: float) -> float:
-        return interval_disclosure(left, release(blended(left, right, alpha)), limits).share
+        return interval_disclosure(left, release(put(left, right, alpha)), limits).share
 
     allowed = math.floor(max_lid * len(left) * (1 + 1e-12)) / len(left)
     floor = share(0.0)

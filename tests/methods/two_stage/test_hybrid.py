@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from sfumato.errors import PlanError, RiskError, TableError
 from sfumato.methods.two_stage.published import blending as rules
-from sfumato.methods.two_stage.published.blending import LABEL, MATCHINGS, hybrid, match
+from sfumato.methods.two_stage.published.blending import HOWS, LABEL, MATCHINGS, hybrid, match
 from sfumato.methods.two_stage.published.inputs import make_inputs
 from sfumato.risk.location import blended
 
@@ -200,3 +200,34 @@ def test_everything_is_about_finished_rows():
     unfinished = hybrid(x, s, max_lid=0.4, tolerance=0.1, generator=generator, matching="random")
     rounded = float((np.rint(unfinished.aligned) == x).any(axis=1).mean())
     assert rounded > 0.5, "a blend that is solved before the rounding does not keep the target after it"
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_every_hybrid_comes_nearer_as_alpha_grows_and_meets_its_target(how):
+    x, s, generator = uniform(2, 300, 4)
+    shares = []
+    for alpha in (0.0, 0.3, 0.7, 0.95, 1.0):
+        made = hybrid(x, s, alpha=alpha, tolerance=0.01, generator=np.random.default_rng(1), how=how)
+        shares.append(made.lid)
+    assert shares == sorted(shares) and shares[-1] == 1.0
+    chosen = hybrid(x, s, max_lid=0.4, tolerance=0.002, generator=generator, how=how, matching="random")
+    assert chosen.lid <= 0.4 and 0 < chosen.alpha < 1
+    assert np.abs(chosen.aligned - x).max() <= np.abs(chosen.matched - x).max() + 1e-12
+
+
+def test_a_proportion_is_released_as_it_is():
+    x, s, generator = uniform(3, 1000, 5)
+    made = hybrid(x, s, alpha=0.4, tolerance=1e-9, generator=generator, how="proportion")
+    same = (made.aligned == x).all(axis=1)
+    assert same.mean() == pytest.approx(0.4, abs=0.08) and (made.aligned[~same] == made.matched[~same]).all()
+    assert made.lid == same.mean()
+
+
+def test_a_multiplicative_blend_is_a_geometric_mean_above_its_base():
+    x, s = np.array([[5.0], [1.0]]), np.array([[10.0], [0.5]])
+    made = hybrid(
+        x, s, alpha=0.5, tolerance=0.1, generator=np.random.default_rng(1), how="multiplicative", base=1.0
+    ).aligned
+    assert made[0, 0] == pytest.approx(1 + 6.0) and made[1, 0] == 1.0
+    with pytest.raises(PlanError, match="additive, multiplicative, proportion"):
+        hybrid(x, s, alpha=0.5, tolerance=0.1, generator=np.random.default_rng(1), how="mixed")

@@ -234,7 +234,7 @@ def test_bad_input_of_the_published_form_is_named(changes, message, table, tmp_p
         *COLUMNS,
         ({"epsilon": None}, "epsilon"),
         ({"delta": 0}, "delta"),
-        ({"target": "high"}, "one numeric target"),
+        ({"target": ["y", "b"], "inputs": ["a"]}, "one target"),
         ({"epsilon": "1e-20"}, "epsilon must lie between"),
         ({"epsilon": "1e300"}, "epsilon must lie between"),
         ({"epsilon": 10**400}, "epsilon must be a finite number"),

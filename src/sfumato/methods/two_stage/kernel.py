@@ -91,6 +91,23 @@ def feature_steps(
 
 
 @compiled
+def class_residual_steps(codes: Any, steps: Any, weights: Any, shares: Any, reach: float, whole: Any) -> None:
+    """Write how far the indicators of each record's level lie from their fits, as one vector shrunk to ``reach``.
+
+    The fit of a level is its share plus the weighted steps of the record's own features.
+    """
+    levels = shares.shape[0]
+    gap = np.empty(levels)
+    for i in range(steps.shape[0]):
+        for c in range(levels):
+            fit = shares[c]
+            for k in range(weights.shape[0]):
+                fit += weights[k, c] * steps[i, k]
+            gap[c] = (1.0 if codes[i] == c else 0.0) - fit
+        _quantise(gap, reach, whole[i])
+
+
+@compiled
 def residual_steps(targets: Any, steps: Any, weights: Any, middle: float, reach: float, whole: Any) -> None:
     """Write how far each target lies from its fit, clipped to ``reach``, in units of reach / STEPS.
 

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 class TwoStage:
     """A synthetic table whose inputs come from a noisy copula, and whose target a noisy regression predicts for them.
 
-    ``target`` is one numeric column. ``inputs`` are numeric columns and columns of levels (all others unless stated).
+    ``target`` is one numeric column, or one column of levels. ``inputs`` are numeric columns and columns of levels (all
+    others unless stated).
     ``delta`` is 1e-9 unless given: the plan shows it. ``expected_rows`` is a public guess of the number of rows, for
     resolutions only. :attr:`as_published` is the method that the paper printed, without a guarantee.
     """
@@ -50,7 +51,10 @@ class TwoStage:
 
     name: ClassVar[str] = "two-stage"
     summary: ClassVar[str] = "synthetic rows for prediction: noisy inputs, and targets that a noisy regression predicts"
-    about: ClassVar[str] = "Rows were drawn from noisy sums alone; targets are predictions, free of noise."
+    about: ClassVar[str] = (
+        "Rows were drawn from noisy sums alone. Numeric targets are predictions, free of noise; levels are drawn by "
+        "their predicted probabilities."
+    )
     formal: ClassVar[bool | None] = True
     makes: ClassVar[Makes] = "rows"
     as_published: ClassVar[type[TwoStageAsPublished]] = TwoStageAsPublished
@@ -72,8 +76,8 @@ class TwoStage:
     def layout(self, schema: Schema) -> Layout:
         """Return the columns by their part, or refuse with every problem."""
         found = Layout.of(self.name, schema, as_names(self.target), self.inputs)
-        if len(found.targets) > 1 or found.classes:
-            raise PlanError("two-stage predicts one numeric target", next_step="name one numeric target")
+        if len(found.targets) > 1:
+            raise PlanError("two-stage predicts one target", next_step="name one target, or release twice")
         return found
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
@@ -95,6 +99,7 @@ class TwoStage:
             n_pub=size,
             categorical=tuple(range(len(layout.inputs), len(inputs))),
             adjacency=schema.adjacency,
+            classes=layout.targets[0].size if layout.classes else 0,
         )
         return PlannedRelease(self.name, schema, layout.columns, stages, notes)
 

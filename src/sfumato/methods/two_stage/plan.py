@@ -9,8 +9,9 @@ record and from public or already released numbers (:mod:`.kernel`). In lattice 
   stands in the matrix twice;
 - gram (unit STEPS^2): products of every two features times 17, squares times 12: 289 / 2 |w|^4 at most, since
   144 < 289 / 2; replace sqrt(2) times that, as in the line above;
-- first, second (unit STEPS^2): features times a residual of at most STEPS steps: 1; replace 2;
-- spread (unit STEPS^2): a squared residual in [0, 1]: 1, under both.
+- first, second (unit STEPS^2): features times a residual of at most STEPS steps: 1; replace 2. A target of levels has
+  a vector r of residuals, one for each level, with |r| <= STEPS: the products w r' have length |w| |r|, so 1 and 2 too;
+- spread (unit STEPS^2): a squared residual, or |r|^2, in [0, 1]: 1, under both.
 
 All sigmas exceed 2^16 units, so that the theorem on several vectors of
 :mod:`sfumato.privacy.accounting.lattice_gaussian` covers all stages at once: Gaussian DP, mu^2 adds up over the
@@ -25,6 +26,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sfumato.errors import PlanError
+from sfumato.methods.two_stage.classes import MOST_CLASSES
 from sfumato.methods.two_stage.inputs import bins_for
 from sfumato.methods.two_stage.kernel import LENGTH, UNIT
 from sfumato.privacy.accounting.calibration import gaussian_mu
@@ -75,6 +77,8 @@ class TwoStagePlan:
     n_pub: int
     categorical: tuple[int, ...] = ()
     adjacency: Adjacency = "add-remove"
+    classes: int = 0
+    """Levels of the target, whose codes are 0, 1, ...; 0 for a numeric one."""
 
     def __post_init__(self) -> None:
         problems = list(self._problems())
@@ -95,6 +99,10 @@ class TwoStagePlan:
                 yield f"categorical column {j}: there are {len(self.axes)} inputs"
             elif not self.axes[j].whole:
                 yield f"column {j}: a categorical column holds whole codes, give Axis(low, high, whole=True)"
+        if self.classes and (self.target.low, self.target.high) != (0, self.classes - 1):
+            yield f"target: the codes of {self.classes} levels have the bounds 0 and {self.classes - 1}"
+        if self.classes > MOST_CLASSES:
+            yield f"the target has {self.classes:,} levels, {MOST_CLASSES} are the most"
         if self.n_pub < 1:
             yield f"n_pub must be at least 1, found {self.n_pub}"
         if self.adjacency not in ("add-remove", "replace"):
@@ -152,19 +160,20 @@ class TwoStagePlan:
     @cached_property
     def target_edges(self) -> Array:
         """Ends of the cells of the target."""
-        return self.target.edges(self._bins("target", self.target, 1))
+        return self.target.edges(self._bins("target", self.target, 1, categorical=self.classes > 0))
 
     @property
     def _cells(self) -> dict[str, int]:
         d, features = len(self.axes), self.rank + 1
+        moves = features * max(self.classes, 1)
         return {
             "inputs": sum(len(edge) - 1 for edge in self.edges),
             "correlation": d * (d - 1) // 2,
             "target": len(self.target_edges) - 1,
             "gram": features * (features + 1) // 2,
-            "first": features,
+            "first": moves,
             "spread": 1,
-            "second": features,
+            "second": moves,
         }
 
     @property

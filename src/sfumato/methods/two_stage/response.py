@@ -192,6 +192,27 @@ class Fit:
             fitted[piece] = self.middle + self.features.steps(rows[piece]) @ (self.weights * self.features.step)
         return np.clip(fitted, self.low, self.high)
 
+    @property
+    def moves(self) -> int:
+        """Numbers that one pass over the residuals sums."""
+        return self.features.count
+
+    def residuals(self, targets: Array, steps: Whole, reach: float) -> Whole:
+        """Return what the fit leaves of each target, clipped to ``reach``, in whole steps."""
+        whole = np.empty(len(steps), np.int64)
+        inside = np.clip(targets, self.low, self.high)
+        residual_steps(inside, steps, self.weights * self.features.step, self.middle, reach, whole)
+        return whole
+
+    def stepped(self, moves: Array, noise: float, gram: Array) -> Fit:
+        """Return the fit after one noise-aware step."""
+        weights = updated(self.weights, moves, noise, gram, self.features.prior)
+        return Fit(self.features, weights, self.middle, self.low, self.high)
+
+    def draw(self, rows: Array, generator: np.random.Generator) -> Array:
+        """Return the fitted targets: they have no noise of their own."""
+        return self.predict(rows)
+
 
 def triangle_weights(count: int) -> Whole:
     """Return the weight of each entry of an upper triangle, row by row."""
@@ -206,17 +227,9 @@ def sum_gram(steps: Whole) -> Whole:
     return triangle * triangle_weights(steps.shape[1])
 
 
-def residuals(targets: Array, steps: Whole, fit: Fit, reach: float) -> Whole:
-    """Return what the fit leaves of each target, clipped to ``reach``, in whole steps."""
-    whole = np.empty(len(steps), np.int64)
-    inside = np.clip(targets, fit.low, fit.high)
-    residual_steps(inside, steps, fit.weights * fit.features.step, fit.middle, reach, whole)
-    return whole
-
-
 def sum_moves(steps: Whole, left: Whole) -> Whole:
     """Return the products of features and residuals, summed; exact, see ``sum_scores``."""
-    return (steps.T.astype(np.float64) @ left.astype(np.float64)).astype(np.int64)
+    return (steps.T.astype(np.float64) @ left.astype(np.float64)).astype(np.int64).ravel()
 
 
 def target_range(noisy: Array, edges: Array) -> tuple[float, float]:

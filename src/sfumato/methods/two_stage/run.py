@@ -15,6 +15,7 @@ from sfumato.arrays import Whole
 from sfumato.errors import TableError
 from sfumato.methods.two_stage import inputs as inputs_stage
 from sfumato.methods.two_stage import response as response_stage
+from sfumato.methods.two_stage.classes import ClassFit
 from sfumato.methods.two_stage.inputs import Marginals, PrivateInputs
 from sfumato.methods.two_stage.kernel import LENGTH
 from sfumato.methods.two_stage.plan import SYNTHETIC_ROWS, PlannedRelease, TwoStagePlan
@@ -35,6 +36,8 @@ from sfumato.schema.column import Column
 
 if TYPE_CHECKING:
     from sfumato.table import Table
+
+AnyFit = Fit | ClassFit
 
 
 def run_release(planned: PlannedRelease, table: Table, plan: Plan, randomness: Randomness) -> Output:
@@ -71,18 +74,18 @@ class PrivateTwoStage:
     """A released pair of stages. Nothing in it is the table's own: rows from it cost nothing more."""
 
     inputs: PrivateInputs
-    fit: Fit
+    fit: AnyFit
     total: float
     """The noisy number of rows."""
     parts: tuple[Part, ...]
 
     def draw(self, rows: int, generator: np.random.Generator) -> tuple[Array, Array]:
-        """Return synthetic inputs and their fitted targets (rows by 1), all inside the bounds."""
+        """Return synthetic inputs and their targets (rows by 1): fitted numbers, or levels drawn by fitted chances."""
         drawn = self.inputs.draw(rows, generator)
-        return drawn, self.fit.predict(drawn)[:, None]
+        return drawn, self.fit.draw(drawn, generator)[:, None]
 
     def predict(self, inputs: Array) -> Array:
-        """Return the fitted targets of any inputs."""
+        """Return the fitted targets of any inputs; of levels the code of the most probable one."""
         return self.fit.predict(inputs)[:, None]
 
 
@@ -127,17 +130,24 @@ class TwoStageRun:
 
     def run(self) -> PrivateTwoStage:
         """Go through the stages."""
-        marginals, total, middle, reach = self._histograms()
+        marginals, total, counts = self._histograms()
         inputs = self._inputs(marginals, total)
         synthetic = inputs.draw(SYNTHETIC_ROWS, np.random.default_rng(self.randomness.generator.integers(1 << 62)))
         features = Features.of(marginals, self.plan.categorical, synthetic, self.plan.rank)
-        target = self.plan.target
-        start = Fit(features, np.zeros(features.count), middle, target.low, target.high)
+        start, reach = self._start(features, counts)
         fit = self._fitted(start, features.gram(synthetic), reach, total)
         return PrivateTwoStage(inputs, fit, total, self.plan.parts)
 
-    def _histograms(self) -> tuple[Marginals, float, float, float]:
-        """Return the noisy histograms, the noisy number of rows, and middle and reach of the target."""
+    def _start(self, features: Features, counts: Array) -> tuple[AnyFit, float]:
+        """Return the fit that knows the noisy histogram of the target alone, and how far residuals of it reach."""
+        if self.plan.classes:
+            start = ClassFit.start(features, counts)
+            return start, start.reach
+        target, (middle, reach) = self.plan.target, response_stage.target_range(counts, self.plan.target_edges)
+        return Fit(features, np.zeros(features.count), middle, target.low, target.high), reach
+
+    def _histograms(self) -> tuple[Marginals, float, Array]:
+        """Return the noisy histograms of the inputs, the noisy number of rows, and the histogram of the target."""
         axes, edges = (*self.plan.axes, self.plan.target), (*self.plan.edges, self.plan.target_edges)
         cells = sum(len(edge) - 1 for edge in edges)
         (counts,) = self._sum(lambda rows: (inputs_stage.count_columns(rows, axes, edges),), cells)
@@ -145,8 +155,7 @@ class TwoStageRun:
         columns = self.noisy("inputs", counts[:own] * LENGTH)[0] / LENGTH
         target = self.noisy("target", counts[own:] * LENGTH)[0] / LENGTH
         total = max(float(columns.sum()) / len(self.plan.axes), 1.0)
-        middle, reach = response_stage.target_range(target, self.plan.target_edges)
-        return Marginals.of(self.plan.axes, self.plan.edges, columns), total, middle, reach
+        return Marginals.of(self.plan.axes, self.plan.edges, columns), total, target
 
     def _inputs(self, marginals: Marginals, total: float) -> PrivateInputs:
         columns = len(self.plan.axes)
@@ -160,40 +169,39 @@ class TwoStageRun:
         noisy, sigma = self.noisy("correlation", sums)
         return PrivateInputs(marginals, inputs_stage.copula(marginals, noisy, sigma, total))
 
-    def _fitted(self, start: Fit, synthetic: Array, reach: float, total: float) -> Fit:
+    def _fitted(self, start: AnyFit, synthetic: Array, reach: float, total: float) -> AnyFit:
         gram, first = self._gram_and_moves(start, synthetic, reach, total)
         fit = self._stepped(start, first, "first", gram, reach, total)
         (squares,) = self._sum(lambda rows: (self._squares(rows, fit, reach),), 1)
         spread, sigma = self.noisy("spread", squares)
         nearer = response_stage.next_reach(float(spread[0]), sigma, reach, total)
-        (second,) = self._sum(lambda rows: (self._moves(rows, fit, nearer),), start.features.count)
+        (second,) = self._sum(lambda rows: (self._moves(rows, fit, nearer),), start.moves)
         return self._stepped(fit, second, "second", gram, nearer, total)
 
-    def _gram_and_moves(self, start: Fit, synthetic: Array, reach: float, total: float) -> tuple[Array, Whole]:
+    def _gram_and_moves(self, start: AnyFit, synthetic: Array, reach: float, total: float) -> tuple[Array, Whole]:
         """Go once through the rows for the Gram matrix, where the plan has one, and the first residuals."""
         features = start.features
         if self._part("gram") is None:
-            (moves,) = self._sum(lambda rows: (self._moves(rows, start, reach),), features.count)
+            (moves,) = self._sum(lambda rows: (self._moves(rows, start, reach),), start.moves)
             return synthetic, moves
 
         def both(rows: Array) -> tuple[Whole, ...]:
             return response_stage.sum_gram(features.steps(rows[:, :-1])), self._moves(rows, start, reach)
 
-        triangle, moves = self._sum(both, features.count * (features.count + 1) // 2, features.count)
+        triangle, moves = self._sum(both, features.count * (features.count + 1) // 2, start.moves)
         noisy, sigma = self.noisy("gram", triangle)
         return response_stage.shrunk_gram(noisy, sigma, features, total, synthetic), moves
 
-    def _moves(self, rows: Array, fit: Fit, reach: float) -> Whole:
+    def _moves(self, rows: Array, fit: AnyFit, reach: float) -> Whole:
         steps = fit.features.steps(rows[:, :-1])
-        return response_stage.sum_moves(steps, response_stage.residuals(rows[:, -1], steps, fit, reach))
+        return response_stage.sum_moves(steps, fit.residuals(rows[:, -1], steps, reach))
 
-    def _squares(self, rows: Array, fit: Fit, reach: float) -> Whole:
-        left = response_stage.residuals(rows[:, -1], fit.features.steps(rows[:, :-1]), fit, reach)
-        return np.array([left @ left])
+    def _squares(self, rows: Array, fit: AnyFit, reach: float) -> Whole:
+        left = fit.residuals(rows[:, -1], fit.features.steps(rows[:, :-1]), reach)
+        return np.array([(left * left).sum()])
 
-    def _stepped(self, fit: Fit, sums: Whole, stage: str, gram: Array, reach: float, total: float) -> Fit:
+    def _stepped(self, fit: AnyFit, sums: Whole, stage: str, gram: Array, reach: float, total: float) -> AnyFit:
         noisy, sigma = self.noisy(stage, sums)
         moves = response_stage.real_moves(noisy, fit.features, reach, total)
         noise = float(response_stage.real_moves(np.array(sigma), fit.features, reach, total))
-        weights = response_stage.updated(fit.weights, moves, noise, gram, fit.features.prior)
-        return Fit(fit.features, weights, fit.middle, fit.low, fit.high)
+        return fit.stepped(moves, noise, gram)

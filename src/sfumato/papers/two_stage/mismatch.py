@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from sfumato.papers.two_stage.data import ELASTICITIES, Array, target_function
-from sfumato.papers.two_stage.one_trial import MODELS, TEST_ROWS, Trial, distance
+from sfumato.papers.two_stage.data import ELASTICITIES, Array, Sample, target_function
+from sfumato.papers.two_stage.one_trial import MODELS, SEED, TEST_ROWS, Trial, distance
 from sfumato.papers.two_stage.prices import price_trial
 from sfumato.papers.two_stage.results import Part, compared, curves
-from sfumato.papers.two_stage.shared_results import COMPARED, FEW_ALPHAS, SEED, Work
+from sfumato.papers.two_stage.shared_results import COMPARED, FEW_ALPHAS, Work
 from sfumato.utility.prediction import delta_mse, mean_squared_error
 
 MEANS = tuple(round(0.1 * step, 1) for step in range(1, 11))
 SPREAD = 0.14
+NOISES = tuple(round(0.2 * step, 1) for step in range(1, 11))
+"""Standard deviations of the noise on the test prices."""
 ALPHA = 0.5
 
 
@@ -25,11 +29,12 @@ def figure_12(work: Work) -> Part:
     rising = [MODELS[m] for m in MODELS if np.corrcoef(far, gains[m])[0, 1] > 0]
     order = np.argsort(far)
     drawn = {MODELS[m]: [gains[m][place] for place in order] for m in MODELS}
+    prices = price_gains(work)
     return Part(
         name="figure 12",
         text=(
             "The third input of the test rows is N(mu, 0.14^2), mu from 0.1 to 1; TV is measured "
-            "against the original rows.",
+            "against the original rows. Prices (appendix D.1): N(0, s^2) on the log prices of the test rows.",
         ),
         comparisons=(
             compared(
@@ -48,6 +53,14 @@ def figure_12(work: Work) -> Part:
                 else f"NOT for {', '.join(rising)}; our test rows keep x1 and x2 "
                 "uniform, the paper says nothing of them",
             ),
+            compared(
+                "prices: Delta-MSE with noise on the test prices",
+                "described in appendix D.1, no result printed",
+                ", ".join(f"{MODELS[m]} {100 * min(g):.0f} to {100 * max(g):.0f} %" for m, g in prices.items()),
+                "the release helps at every noise"
+                if min(map(min, prices.values())) > 0
+                else "far outside the prices that anybody has seen, local models have nothing to gain",
+            ),
         ),
         charts=(
             curves(
@@ -65,8 +78,31 @@ def figure_12(work: Work) -> Part:
                 MEANS,
                 {"D'": errors[0][:, 0].tolist(), "D' + D*": errors[0][:, 1].tolist()},
             ),
+            curves(
+                "(c) Prices, Delta-MSE",
+                "noise on log prices",
+                "Delta-MSE",
+                NOISES,
+                {MODELS[m]: g for m, g in prices.items()},
+                (("no gain", 0.0),),
+            ),
         ),
     )
+
+
+def price_gains(work: Work) -> dict[str, list[float]]:
+    """Return Delta-MSE of each model on price data whose test prices are spoilt by more and more noise."""
+    trials = [price_trial(SEED + 100 * run, ELASTICITIES[0]) for run in range(max(1, work.runs // 2))]
+    errors = np.mean([_price_errors(trial) for trial in trials], axis=0)
+    return {model: [delta_mse(*pair) for pair in errors[i]] for i, model in enumerate(MODELS)}
+
+
+def _price_errors(trial: Trial) -> Array:
+    """Return errors of D' and of D' with D*, by model and noise."""
+    generator, prices = np.random.default_rng([trial.seed, 13]), trial.holdout[0]
+    tests = [prices + generator.normal(0.0, noise, prices.shape) for noise in NOISES]
+    samples = [(x, ELASTICITIES[0] * x[:, 0]) for x in tests]
+    return _trained_once(trial, trial.combined(trial.released("SH", ALPHA)), samples)
 
 
 def _moved(trial: Trial, mean: float) -> tuple[Array, float]:
@@ -78,15 +114,17 @@ def _moved(trial: Trial, mean: float) -> tuple[Array, float]:
 
 
 def _errors(trial: Trial) -> Array:
-    """Return errors of D' and of D' with D*, by model and mean; every model is trained once."""
-    combined = trial.combined(trial.released("SH", ALPHA))
-    tests = [_moved(trial, mean)[0] for mean in MEANS]
+    """Return errors of D' and of D' with D*, by model and mean."""
+    samples = [(x, target_function(x)) for x in (_moved(trial, mean)[0] for mean in MEANS)]
+    return _trained_once(trial, trial.combined(trial.released("SH", ALPHA)), samples)
+
+
+def _trained_once(trial: Trial, combined: Sample, tests: Sequence[Sample]) -> Array:
+    """Return errors of D' and of D' with D*, by model and test; every model is trained once."""
     found: list[list[tuple[float, ...]]] = []
     for model in MODELS:
         learnt = [trial.learnt(model, train) for train in (trial.public, combined)]
-        found.append(
-            [tuple(mean_squared_error(each.predict(x)[:, 0], target_function(x)) for each in learnt) for x in tests]
-        )
+        found.append([tuple(mean_squared_error(each.predict(x)[:, 0], y) for each in learnt) for x, y in tests])
     return np.array(found)
 
 

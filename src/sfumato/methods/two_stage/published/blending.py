@@ -5,6 +5,13 @@ the rows as they are released at or below ``max_lid``. Blended rows are a convol
 mixture: with rows paired at random the spread shrinks, and it is the matching that keeps the marginals. The rows are
 shuffled. Heuristic: no differential privacy; alpha, the pairs and all that is measured come from the confidential rows.
 
+How a row and its partner are put together (``how``); values come nearer to the row's own as alpha grows in all three:
+
+* ``additive``: the weighted mean, as published;
+* ``multiplicative``: the weighted geometric mean of what lies above ``base``, as of Dandekar and others (2002);
+* ``proportion``: a share alpha of the rows is released **as it is**, and of the others the synthetic partner. It alone
+  has the density that the paper's theorem speaks of, and it discloses the share alpha outright.
+
 Which synthetic row is blended with which original row, one each, near to each other:
 
 * ``rounds``: every free original row names the nearest free synthetic rows, each synthetic row takes the nearest of
@@ -20,6 +27,7 @@ Distances are Euclidean, in units of the standard deviations of the original col
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -30,6 +38,7 @@ from sfumato.errors import PlanError, TableError
 from sfumato.rows.interval_disclosure import (
     Finish,
     IntervalDisclosure,
+    Mix,
     Tolerance,
     blend_for,
     blended,
@@ -43,6 +52,9 @@ LABEL = "heuristic: no differential privacy"
 Places = NDArray[np.int64]
 Matching = Literal["rounds", "greedy", "optimal", "random"]
 MATCHINGS: tuple[str, ...] = get_args(Matching)
+
+How = Literal["additive", "multiplicative", "proportion"]
+HOWS: tuple[str, ...] = get_args(How)
 
 OPTIMAL_ROWS = 3000
 """Above this the optimal assignment takes minutes and n^2 numbers."""
@@ -96,10 +108,13 @@ def hybrid(
     max_lid: float | None = None,
     matching: str = "rounds",
     finish: Finish | None = None,
+    how: str = "additive",
+    base: ArrayLike = 0.0,
 ) -> Hybrid:
     """Match, blend and shuffle. Give either ``alpha`` or ``max_lid``.
 
-    ``tolerance`` is one number, or one for each column, in the unit of the table. ``finish`` turns blended rows into
+    ``tolerance`` is one number, or one for each column, in the unit of the table. ``base`` is where the multiplicative
+    blend has its 0, for all columns or for each: public lower bounds. ``finish`` turns blended rows into
     released ones, by rounding whole columns for example: everything is solved and measured on its result.
 
     >>> generator = np.random.default_rng(1)
@@ -108,16 +123,17 @@ def hybrid(
     >>> made.lid <= 0.2, 0 < made.alpha < 1, made.label
     (True, True, 'heuristic: no differential privacy')
     """
-    _check_choice(alpha, max_lid)
+    _check_choice(alpha, max_lid, how)
     rows = np.asarray(original, np.float64)
     made = np.asarray(synthetic, np.float64)
     # Bad rows or tolerances are refused here, before the matching takes its time.
     interval_disclosure(rows, rows, tolerance)
     matched = made[match(rows, made, matching, generator)]
+    put = _mix(how, np.asarray(base, np.float64), generator.random((len(rows), 1)) if how == "proportion" else None)
     if max_lid is not None:
-        alpha = blend_for(max_lid, rows, matched, tolerance, finish).alpha
+        alpha = blend_for(max_lid, rows, matched, tolerance, finish, put).alpha
     weight = float(alpha or 0.0)
-    aligned, bare = (blended(rows, matched, each) for each in (weight, 0.0))
+    aligned, bare = (put(rows, matched, each) for each in (weight, 0.0))
     if finish is not None:
         aligned, bare = finish(aligned), finish(bare)
     floor = interval_disclosure(rows, bare, tolerance).share
@@ -134,7 +150,31 @@ def hybrid(
     )
 
 
-def _check_choice(alpha: float | None, max_lid: float | None) -> None:
+def _mix(how: str, base: Array, places: Array | None) -> Mix:
+    """Return how rows and partners are put together; ``places`` say for each row at which share it is kept."""
+    if how == "multiplicative":
+        return partial(multiplied, base)
+    return blended if places is None else partial(chosen, places)
+
+
+def multiplied(base: Array, original: Array, matched: Array, alpha: float) -> Array:
+    """Return the weighted geometric mean of what lies above ``base``; what lies below it counts as 0.
+
+    >>> multiplied(np.array(0.0), np.array([[4.0]]), np.array([[9.0]]), 0.5)
+    array([[6.]])
+    """
+    left, right = (np.maximum(rows - base, 0.0) for rows in (original, matched))
+    return base + left**alpha * right ** (1 - alpha)
+
+
+def chosen(places: Array, original: Array, matched: Array, alpha: float) -> Array:
+    """Return the rows whose place is below ``alpha`` as they are, and the partners of the others."""
+    return np.where(places < alpha, original, matched)
+
+
+def _check_choice(alpha: float | None, max_lid: float | None, how: str) -> None:
+    if how not in HOWS:
+        raise PlanError(f"hybrid {how!r} is unknown", next_step=f"use one of {', '.join(HOWS)}")
     if (alpha is None) == (max_lid is None):
         raise PlanError("give either alpha or max_lid, and not both", next_step="use for example max_lid=0.05")
     if alpha is not None and not 0 <= alpha <= 1:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.methods.two_stage.layout import Layout, as_names, example_columns
-from sfumato.methods.two_stage.published.blending import LABEL, MATCHINGS
+from sfumato.methods.two_stage.published.blending import HOWS, LABEL, MATCHINGS
 from sfumato.methods.two_stage.published.inputs import FIRST_STAGES
 from sfumato.methods.two_stage.published.response import SECOND_STAGES
 from sfumato.methods.two_stage.published.run import Settings, require_two_stage, run_two_stage
@@ -38,7 +38,7 @@ class TwoStageAsPublished:
     levels (all others unless stated); levels are kept as they are. ``first`` makes synthetic inputs, ``second`` learns
     the response. ``blend`` is the weight of the true row (.5 unless stated), or ``max_lid`` asks for the largest one at
     which the interval disclosure of the released rows stays below it at ``tolerance``, a share of each input's public
-    range.
+    range. ``hybrid`` says how rows are put together: additive (as published), multiplicative, or proportion.
     """
 
     target: str | Sequence[str]
@@ -49,6 +49,7 @@ class TwoStageAsPublished:
     max_lid: Number | None = None
     tolerance: Number = 0.001
     matching: str = "rounds"
+    hybrid: str = "additive"
 
     name: ClassVar[str] = "two-stage-as-published"
     summary: ClassVar[str] = "synthetic rows for prediction, blended with true ones as printed: no guarantee"
@@ -61,7 +62,12 @@ class TwoStageAsPublished:
 
     def __post_init__(self) -> None:
         problems = self._number_problems()
-        for what, known in (("first", FIRST_STAGES), ("second", SECOND_STAGES), ("matching", MATCHINGS)):
+        for what, known in (
+            ("first", FIRST_STAGES),
+            ("second", SECOND_STAGES),
+            ("matching", MATCHINGS),
+            ("hybrid", HOWS),
+        ):
             problems += word_problems(getattr(self, what), what, known)
         sound_parameters(self, problems)
         object.__setattr__(self, "target", as_names(self.target))
@@ -86,6 +92,7 @@ class TwoStageAsPublished:
             None if self.max_lid is None else float(exact(self.max_lid)),
             float(exact(self.tolerance)),
             self.matching,
+            self.hybrid,
         )
 
     def layout(self, schema: Schema) -> Layout:
@@ -101,7 +108,8 @@ class TwoStageAsPublished:
         layout, asked = self.layout(schema), self.settings()
         memory = (schema.rows or 1) * BYTES_PER_VALUE * len(layout.columns)
         refuse_memory(memory, "the rows", "use a sample of the table, or TwoStage, which streams")
-        words = f"{self.first}, {self.matching}, {self.second}; alpha {asked.alpha}, largest LID {asked.max_lid}"
+        stages = f"{self.first}, {self.matching}, {self.hybrid}, {self.second}"
+        words = f"{stages}; alpha {asked.alpha}, largest LID {asked.max_lid}"
         what = Exposed("blended inputs and learnt targets", len(layout.columns), words)
         kept = [f"kept as they are: {', '.join(c.name for c in layout.levels)}"] if layout.levels else []
         return Plan.exposure(self.name, schema, what, memory, randomness, (LABEL, *kept))

@@ -26,7 +26,7 @@ from sfumato.methods.two_stage.published.deep.training import require_deep
 from sfumato.methods.two_stage.published.inputs import DEEP, checked_inputs, make_inputs
 from sfumato.methods.two_stage.published.response import LEAST_ROWS, Response, fit_response
 from sfumato.rows.design import into_domain
-from sfumato.rows.interval_disclosure import interval_disclosure, row_linkage
+from sfumato.rows.interval_disclosure import interval_disclosure, nearness_auc, row_linkage
 from sfumato.rows.released import released_values
 from sfumato.rows.rules.clauses import keeps_rules
 from sfumato.rows.rules.dependence import bound_by_rows
@@ -53,6 +53,7 @@ class Settings:
     tolerance: float
     """Share of each input's public range."""
     matching: str
+    hybrid: str = "additive"
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,8 @@ def _blend(layout: Layout, rows: Array, settings: Settings, generator: np.random
                 max_lid=settings.max_lid,
                 matching=settings.matching,
                 finish=partial(_finished, layout),
+                how=settings.hybrid,
+                base=_lowest(layout),
             )
         except RiskError:
             if draws <= 0 or settings.max_lid is None:
@@ -223,7 +226,6 @@ def _membership(
 ) -> float:
     """Return how well nearness to the outputs tells rows that went in from rows held out, in a run of its own."""
     from scipy.spatial import KDTree
-    from scipy.stats import rankdata
 
     order = generator.permutation(len(original))[:MEASURED]
     cut = max(round(HELD_OUT * len(order)), 1)
@@ -240,12 +242,12 @@ def _membership(
         alpha=alpha,
         matching=settings.matching,
         finish=partial(_finished, layout),
+        how=settings.hybrid,
+        base=_lowest(layout),
     )
     tree = KDTree(made.rows / spread)
     near = [np.asarray(tree.query(part / spread)[0]) for part in (inside, out)]
-    ranks = rankdata(-np.concatenate(near))
-    members = len(inside)
-    return float((ranks[:members].sum() - members * (members + 1) / 2) / (members * len(out)))
+    return nearness_auc(near[0], near[1])
 
 
 def _learnt(response: Response) -> dict[str, Any]:
@@ -256,6 +258,11 @@ def _learnt(response: Response) -> dict[str, Any]:
 def _tolerances(layout: Layout, share: float) -> Array:
     """Return the tolerance of each input in its own unit."""
     return np.array([share * (c.numeric_bounds[1] - c.numeric_bounds[0]) for c in layout.inputs], float)
+
+
+def _lowest(layout: Layout) -> Array:
+    """Return the public lower bound of each input: where a multiplicative blend has its 0."""
+    return np.array([c.numeric_bounds[0] for c in layout.inputs], float)
 
 
 def _matrix(layout: Layout, values: Mapping[str, NDArray[Any]]) -> Array:

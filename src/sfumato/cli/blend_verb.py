@@ -1,0 +1,97 @@
+"""``sfumato risk blend``: risks and usefulness of a blended release against the weight of the true rows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath, Settings, build_method
+from sfumato.cli.console import Voice
+from sfumato.cli.location_verbs import CONFIDENTIAL
+from sfumato.errors import RiskError
+from sfumato.schema import Schema
+
+if TYPE_CHECKING:
+    from sfumato.risk.blend import BlendCurves
+
+METHOD = "two-stage-as-published"
+
+
+def blend(
+    data: Data,
+    schema: SchemaPath,
+    target: Annotated[str, typer.Option(help="Column that readers will predict.")],
+    inputs: Annotated[str | None, typer.Option(help="Columns to predict from, a,b; all others unless said.")] = None,
+    alphas: Annotated[str, typer.Option(help="Weights of the true rows to try.")] = "0,0.2,0.4,0.6,0.8,0.9,1",
+    settings: Settings = None,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="The page; NAME-blend.html unless said.")] = None,
+    force: Annotated[bool, typer.Option(help="Overwrite an existing page.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Repeat the same splits and draws.")] = None,
+    delimiter: Delimiter = None,
+    json: AsJson = False,
+) -> None:
+    """Show LID, linkage, membership and the error of four models against the blend, for two-stage as published.
+
+    Releases are made of three quarters of the rows, at every alpha, and models are tested on the rest. Nothing is
+    published and nothing is spent.
+    """
+    from sfumato.methods.two_stage.published.method import TwoStageAsPublished
+    from sfumato.risk.blend import blend_curves
+    from sfumato.table import read
+
+    voice, facts = Voice(json), Schema.load(schema)
+    named = [*(settings or []), f"target={target}", *([f"inputs={inputs}"] if inputs is not None else [])]
+    method = cast(TwoStageAsPublished, build_method(METHOD, named, None, None))
+    page = _page(out, facts.name, force)
+    weights = _weights(alphas)
+    with voice.counting("blending rows and training models"):
+        found = blend_curves(read(data, facts, delimiter), method, weights, seed=seed)
+    _write(page, found)
+    _show(voice, found)
+    voice.say(f"page: {page} (custodian's copy, do not publish)", style="bold")
+    voice.say(f"json: {page.with_suffix('.json')}", style="bold")
+    places: dict[str, Any] = {"notice": CONFIDENTIAL, "page": str(page), "json": str(page.with_suffix(".json"))}
+    voice.document({**places, **found.model_dump(mode="json"), "statement": found.statement()})
+
+
+def _weights(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise RiskError(f"--alphas {text!r} is not a list of numbers", next_step="write --alphas 0,0.5,1") from error
+
+
+def _page(out: str | None, name: str, force: bool) -> Path:
+    """Return where the page goes; refuse before anything is read."""
+    from sfumato.rows.atomic import refuse_place
+
+    page = Path(out or re.sub(r"[^\w.-]+", "-", name) + "-blend.html")
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise RiskError(f"{str(page)!r} does not end in .html", next_step="choose a name such as --out blend.html")
+    for place in (page, page.with_suffix(".json")):
+        refuse_place(place, force)
+    return page
+
+
+def _write(page: Path, found: BlendCurves) -> None:
+    from sfumato.report.blend_page import blend_page
+    from sfumato.rows.atomic import whole_file
+
+    texts = {page: blend_page(found), page.with_suffix(".json"): found.model_dump_json(indent=2) + "\n"}
+    for place, text in texts.items():
+        with whole_file(place, overwrite=True) as fresh:
+            fresh.write_text(text, encoding="utf-8")
+
+
+def _show(voice: Voice, found: BlendCurves) -> None:
+    from sfumato.report.blend_page import risk_grid, score_grid
+
+    risks, scores = risk_grid(found), score_grid(found)
+    voice.table("What a blend gives away", risks.header, risks.rows)
+    kind = "accuracy" if found.classes else "mean squared error"
+    voice.table(f"Predicting {found.target}: {kind} by what models are trained on", scores.header, scores.rows)
+    voice.say(found.statement())
+    voice.say(CONFIDENTIAL, style="yellow")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.report.document import ReleaseDocument
+from sfumato.release.own import own_names
+from sfumato.report.document import MethodRecord, ReleaseDocument
 
 WIDTH = 88
 SECURE = (
@@ -66,7 +67,7 @@ def reproduction_script(document: ReleaseDocument) -> str:
     method = document.method
     return SCRIPT.format(
         table=_in_docstring(document.table),
-        noise=(SECURE if document.randomness.seed is None else SEEDED) + _choice(document.guarantee),
+        noise=(SECURE if document.randomness.seed is None else SEEDED) + _choice(document.guarantee) + _own(method),
         cost="its privacy budget" if document.guarantee.formal else "an exposure",
         module=method.module,
         class_name=method.class_name,
@@ -84,6 +85,18 @@ def _choice(guarantee: Guarantee) -> str:
     if guarantee.uncharged:
         return f"\nWhat it states does not cover how {guarantee.uncharged} was chosen: by looking at the private table."
     return ""
+
+
+def _own(method: MethodRecord) -> str:
+    """Say what no script can hold: objects that the custodian gave in Python."""
+    names = own_names(method.parameters)
+    if not names:
+        return ""
+    listed = ", ".join(_in_docstring(name) for name in names)
+    return (
+        f"\nOf the custodian's own Python objects ({listed}) it holds the names alone. As it stands it stops and"
+        "\nspends nothing: put each object in the place of its name in METHOD below."
+    )
 
 
 def _in_docstring(name: str) -> str:

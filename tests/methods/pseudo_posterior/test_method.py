@@ -226,8 +226,8 @@ def test_auto_picks_by_the_public_number_of_rows():
     small = replace(SCHEMA, adjacency="replace", rows=500)
     large = replace(SCHEMA, adjacency="replace", rows=500_000)
     method = private(epsilon=3)
-    assert method.regression(small).chosen(None) == "clipped"
-    assert method.regression(large).chosen(None) == "statistics"
+    assert method.private_target(small).chosen(None) == "clipped"
+    assert method.private_target(large).chosen(None) == "statistics"
 
 
 PUBLIC = replace(SCHEMA, adjacency="replace", rows=500)
@@ -380,8 +380,9 @@ def test_bad_input_is_named_and_no_exposure_is_recorded(changes, message, table,
         ({"epsilon": -1}, "epsilon"),
         ({"way": "magic"}, "way 'magic' is unknown; use one of auto, clipped, statistics"),
         ({"way": "clipped", "predictors": ["z", "group", "visits"]}, "statistics"),
-        ({"target": "visits", "family": "counts"}, "normal, lognormal, auto"),
-        ({"target": "group", "family": "auto"}, "normal or lognormal"),
+        ({"target": "visits", "family": "counts"}, "normal, lognormal, categorical, binary, auto"),
+        ({"target": "group", "family": "auto", "way": "clipped"}, "noisy counts"),
+        ({"target": "group", "family": "binary"}, "needs two levels"),
         ({"target": "group", "family": "normal"}, "levels"),
         ({"way": "clipped", "predictors": "none"}, "rows"),
         ({"predictors": ["shoe"]}, "shoe"),
@@ -506,9 +507,9 @@ def test_auto_is_advised_only_where_it_helps():
     assert "auto" not in advice(lacking, weighted(target="visits", family="auto", **printed)), "it was asked for"
     assert "auto" not in advice(lacking, weighted(target="visits", family="normal", **printed)), "it fails as well"
     assert "'auto'" in advice(SCHEMA, weighted(target="group", family="normal", **printed))
-    assert "auto" not in advice(SCHEMA, private(target="group", family="normal")), "no way has a family of levels"
+    assert "'auto'" in advice(SCHEMA, private(target="group", family="normal")), "levels have a way"
     assert "'auto'" in advice(SCHEMA, private(target="visits", family="lognormal"))
-    model = private(target="visits", family="auto").regression(SCHEMA).model
+    model = private(target="visits", family="auto").private_target(SCHEMA).model
     assert model.family == "normal", "no way has a family of counts"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
-from sfumato.methods.pseudo_posterior.families import SAMPLED, NormalInverseGamma, make_family
+from sfumato.methods.pseudo_posterior.families import NormalInverseGamma, make_family
 from sfumato.methods.pseudo_posterior.families.interface import (
     ALL,
     CELLS_AT_ONCE,
@@ -163,9 +163,11 @@ def fitted_family(model: ColumnModel, values: Mapping[str, NDArray[Any]], seed: 
     """Return the family of a column over the private records; ``seed`` is for chains."""
     found = values[model.column.name]
     design, how = model.design(values, len(found)), model.predictors
-    if model.family in SAMPLED:
-        from sfumato.methods.pseudo_posterior.sampled.family import Sampling, make_sampled_family
+    if model.is_sampled:
+        from sfumato.methods.pseudo_posterior.sampled.family import Sampling, custom, make_sampled_family
 
+        if model.own is not None:
+            return custom(found, design, model.own, sampling=Sampling(seed=seed))
         return make_sampled_family(model.family, found, design, sampling=Sampling(seed=seed))
     if model.family in REGRESSIONS:
         return make_family(model.family, found, design, _prior(model.given))
@@ -187,7 +189,7 @@ def _prior(given: tuple[Column, ...]) -> NormalInverseGamma | None:
 
 def refuse_draws(models: Sequence[ColumnModel], draws: int) -> None:
     """Refuse more draws than the chains of a sampled family keep."""
-    sampled = [model.family for model in models if model.family in SAMPLED]
+    sampled = [model.words for model in models if model.is_sampled]
     if not sampled:
         return
     from sfumato.methods.pseudo_posterior.sampled.engine import Sampling
@@ -204,6 +206,17 @@ def fit_columns(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]
     """Return one family over all targets; a single target is itself."""
     parts = tuple(fitted_family(model, values, (seed + i) % 2**32) for i, model in enumerate(models))
     return parts[0] if len(parts) == 1 else JointFamily(parts)
+
+
+def _refuse_strange(model: ColumnModel, raw: Array) -> None:
+    """Refuse what a model of one's own simulates where it is no value of the column at all."""
+    wrong = ~np.isfinite(raw)
+    if not model.column.is_ordered:
+        wrong |= ~np.isin(raw, np.arange(model.column.size))
+    if wrong.any():
+        column, what = model.column, "a number" if model.column.is_ordered else f"a code below {model.column.size}"
+        problem = f"{int(wrong.sum())} of {len(raw)} values for column {column.name!r} are not {what}"
+        raise PlanError(f"the model {model.words} simulates no values", [problem], "mend its simulate function")
 
 
 @dataclass(frozen=True)
@@ -234,6 +247,7 @@ def synthesise_columns(
     moved = 0
     for model, part, own in zip(models, parts, separate, strict=True):
         raw = part.synthesise(own, index, model.design(known, rows), generator)
+        _refuse_strange(model, raw)
         known[model.column.name], outside = into_domain(model.column, raw * factor if model.column.is_ordered else raw)
         moved += outside
     return SyntheticColumns({model.column.name: known[model.column.name] for model in models}, moved)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.release.own import own_names
@@ -106,8 +107,15 @@ def _in_docstring(name: str) -> str:
 
 def _call(class_name: str, parameters: dict[str, Any]) -> str:
     # sorted, as release.json holds them: the script can be written anew from the document and compared
-    arguments = [f"{name}={value!r}" for name, value in sorted(parameters.items())]
+    arguments = [f"{name}={_sorted(value)!r}" for name, value in sorted(parameters.items())]
     one_line = f"{class_name}({', '.join(arguments)})"
     if len(one_line) <= WIDTH:
         return one_line
     return f"{class_name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
+
+
+def _sorted(value: Any) -> Any:
+    """Return a value whose mappings have their keys in the order of release.json."""
+    if isinstance(value, Mapping):
+        return {name: _sorted(item) for name, item in sorted(cast("Mapping[str, Any]", value).items())}
+    return [_sorted(item) for item in cast("list[Any]", value)] if isinstance(value, list) else value

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import sfumato
+from methods.pseudo_posterior.people import PUBLIC, SCHEMA, people
 from sfumato import Ledger, PseudoPosterior
 from sfumato.errors import LedgerError, PlanError
 from sfumato.methods.pseudo_posterior.private.statistics import UNIT, NoisyStatistics
 from sfumato.privacy.randomness import Randomness
 from sfumato.report.verify import verify_bundle
-from tests.methods.pseudo_posterior.test_method import PUBLIC, SCHEMA, people
 
 BRACKETS = {
     "one": (-1.0, 1.0),

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import sfumato
+from methods.pseudo_posterior.people import PUBLIC, SCHEMA, people
 from sfumato import Ledger, PseudoPosterior
 from sfumato.methods.pseudo_posterior.private.levels import NoisyLevels
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.event_cost import cost_problem
 from sfumato.privacy.randomness import Randomness
 from sfumato.report.verify import verify_bundle
-from tests.methods.pseudo_posterior.test_method import PUBLIC, SCHEMA, people
-from tests.statistical.laws import ALPHA, chi_square_p, discrete_laplace_pmf
+from statistical.laws import ALPHA, chi_square_p, discrete_laplace_pmf
 
 ADJACENCIES = ("add-remove", "replace")
 PLACES = tuple(product(range(2), range(2)))

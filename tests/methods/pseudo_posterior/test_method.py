@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import sfumato
+from methods.pseudo_posterior.people import LABEL, PUBLIC, SCHEMA, people, private, weighted
 from sfumato import Ledger, PseudoPosterior, Schema
 from sfumato.errors import AccountingError, LedgerError, PlanError, SfumatoError
 from sfumato.methods.pseudo_posterior import PseudoPosteriorAsPublished
@@ -21,51 +22,10 @@ from sfumato.rows.design import CoarseCells, Design
 from sfumato.schema import Column
 from sfumato.schema.rules import Rule
 
-LABEL = "asymptotic, local, draw-based; not differential privacy"
-
-
-def people(rows: int = 500) -> pd.DataFrame:
-    rng = np.random.default_rng(11)
-    z = rng.uniform(0, 4, rows)
-    return pd.DataFrame(
-        {
-            "x": np.exp(1 + 0.5 * z + 0.4 * rng.standard_normal(rows)).clip(0.1, 400),
-            "z": z,
-            "group": rng.choice(["a", "b", "c"], rows, p=[0.6, 0.3, 0.1]),
-            "member": rng.random(rows) < 0.4,
-            "visits": rng.poisson(2, rows).clip(0, 20),
-            "low": 0.5,
-            "high": 1.5,
-        }
-    )
-
-
-SCHEMA = Schema(
-    name="people",
-    columns=(
-        Column("x", "number", bounds=(0.1, 400.0), edges=(0.1, 1.0, 5.0, 20.0, 100.0, 400.0), unit="EUR"),
-        Column("z", "number", bounds=(0.0, 4.0)),
-        Column("group", "category", values=("a", "b", "c")),
-        Column("member", "boolean"),
-        Column("visits", "integer", bounds=(0, 20)),
-        Column("low", "number", bounds=(0.0, 1.0)),
-        Column("high", "number", bounds=(1.0, 3.0)),
-    ),
-)
-
 
 @pytest.fixture
 def table():
     return sfumato.read(people(), SCHEMA)
-
-
-def weighted(**changes) -> PseudoPosteriorAsPublished:
-    facts = {"target": "x", "predictors": ["z"], "family": "lognormal", "standard": "weighted", "draws": 200}
-    return PseudoPosterior.as_published(**(facts | changes))
-
-
-def private(**changes) -> PseudoPosterior:
-    return PseudoPosterior(**({"target": "x", "predictors": ["z"], "family": "lognormal", "epsilon": 1} | changes))
 
 
 def test_the_class_is_formal_and_the_printed_form_is_its_sibling():
@@ -139,6 +99,12 @@ def test_copies_are_counted_and_charged_each(table, tmp_path):
     assert book.account("people").exposures == 3
     total = made.confidential["claimed_epsilon_of_all_copies"]
     assert total == pytest.approx(3 * made.confidential["claimed_epsilon"])
+
+
+def test_a_bundle_of_copies_is_sound(table, tmp_path):
+    folder = sfumato.release(table, weighted(copies=3)).save(tmp_path / "bundle")
+    assert verify_bundle(folder).problems == ()
+    assert "3 copies, the first of 500 rows with 2 columns: x, z." in (folder / "report.html").read_text()
 
 
 def test_per_record_weights_stay_inside(table):
@@ -228,9 +194,6 @@ def test_auto_picks_by_the_public_number_of_rows():
     method = private(epsilon=3)
     assert method.private_target(small).chosen(None) == "clipped"
     assert method.private_target(large).chosen(None) == "statistics"
-
-
-PUBLIC = replace(SCHEMA, adjacency="replace", rows=500)
 
 
 def with_public_predictors(way: str = "statistics", **changes) -> PseudoPosterior:

@@ -149,6 +149,8 @@ class ColumnModel:
     given: tuple[Column, ...]
     own: Model | None = None
     """The custodian's own model, where the family is ``own:NAME``; None where only its name is known."""
+    sampling: Mapping[str, Any] | None = None
+    """How chains are run, where not as usual: what ``Sampling`` takes, less its seed."""
 
     @property
     def words(self) -> str:
@@ -180,6 +182,7 @@ def column_models(
     predictors: Sequence[str],
     families: Families,
     private: bool = False,
+    sampling: Mapping[str, Any] | None = None,
 ) -> tuple[ColumnModel, ...]:
     """Return the models of the targets in order, or refuse with every problem."""
     given = [schema[name] for name in predictors]
@@ -188,7 +191,7 @@ def column_models(
         column, stated = schema[name], _stated(families, name)
         own = stated if isinstance(stated, Model) else None
         family = family_for(column, private) if stated == "auto" else str(stated)
-        models.append(ColumnModel(column, family, tuple(given), own))
+        models.append(ColumnModel(column, family, tuple(given), own, sampling))
         given.append(column)
     wrong = {model.column.name: _model_problems(model) for model in models}
     problems = [problem for found in wrong.values() for problem in found]
@@ -197,6 +200,8 @@ def column_models(
         for c in given[: len(predictors)]
         if c.is_ordered and c.missing
     ]
+    if sampling is not None and not any(model.is_sampled for model in models):
+        problems.append(f"sampling belongs to families that need chains: {', '.join(SAMPLED)}, or a Model")
     if problems:
         named = [schema[name] for name, found in wrong.items() if found and _stated(families, name) != "auto"]
         advice = "name other families, or 'auto', or leave columns out"

@@ -26,6 +26,7 @@ from sfumato.methods.pseudo_posterior.families.interface import (
     Posterior,
 )
 from sfumato.methods.pseudo_posterior.models import CODES, REGRESSIONS, ColumnModel
+from sfumato.methods.pseudo_posterior.sampled.engine import Sampling
 from sfumato.rows.design import CoarseCells, Design, into_domain
 from sfumato.schema.column import Column
 
@@ -164,11 +165,12 @@ def fitted_family(model: ColumnModel, values: Mapping[str, NDArray[Any]], seed: 
     found = values[model.column.name]
     design, how = model.design(values, len(found)), model.predictors
     if model.is_sampled:
-        from sfumato.methods.pseudo_posterior.sampled.family import Sampling, custom, make_sampled_family
+        from sfumato.methods.pseudo_posterior.sampled.family import custom, make_sampled_family
 
+        sampling = Sampling(seed=seed, **(model.sampling or {}))
         if model.own is not None:
-            return custom(found, design, model.own, sampling=Sampling(seed=seed))
-        return make_sampled_family(model.family, found, design, sampling=Sampling(seed=seed))
+            return custom(found, design, model.own, sampling=sampling)
+        return make_sampled_family(model.family, found, design, sampling=sampling)
     if model.family in REGRESSIONS:
         return make_family(model.family, found, design, _prior(model.given))
     groups = how.size if isinstance(how, CoarseCells) and design is not None else None
@@ -189,17 +191,13 @@ def _prior(given: tuple[Column, ...]) -> NormalInverseGamma | None:
 
 def refuse_draws(models: Sequence[ColumnModel], draws: int) -> None:
     """Refuse more draws than the chains of a sampled family keep."""
-    sampled = [model.words for model in models if model.is_sampled]
-    if not sampled:
-        return
-    from sfumato.methods.pseudo_posterior.sampled.engine import Sampling
-
-    kept = Sampling(seed=0).kept
-    if draws > kept:
-        raise PlanError(
-            f"{draws:,} draws asked for, the chains of the {sampled[0]} family keep {kept:,}",
-            next_step=f"give draws={kept} at most",
-        )
+    for model in models:
+        kept = Sampling(seed=0, **(model.sampling or {})).kept
+        if model.is_sampled and draws > kept:
+            raise PlanError(
+                f"{draws:,} draws asked for, the chains of the {model.words} family keep {kept:,}",
+                next_step=f"give draws={kept} at most, or longer chains: sampling={{'draws': ...}}",
+            )
 
 
 def fit_columns(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]], seed: int = 0) -> Family:

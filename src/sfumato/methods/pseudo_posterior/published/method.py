@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ from sfumato.release.parameters import (
     epsilon_problems,
     name_problems,
     number_problems,
+    share_problems,
     sound_parameters,
     word_problems,
 )
@@ -64,6 +65,8 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 WITH_RANGES = ("averaged", "truncated")
+WHOLE = ("chains", "warmup", "draws")
+"""What chains are given in whole numbers; ``accept`` is a share."""
 ALL_ROWS = "rows is ignored: columns that are released as they are decide how many there are"
 MOST_COPIES = 1000
 MOST_DRAWS = 1_000_000
@@ -81,7 +84,8 @@ class PseudoPosteriorAsPublished:
     record; in Python also a function from the values to the two ends. ``gamma``, in place of ranges, is the share of
     each record that is taken to be known (equations 20 and 21): a column, or in Python a function of the values.
     ``target_claim`` scales the weights until what the paper calls epsilon meets it: a claim, which guarantees nothing.
-    ``unit`` names the unit of the target or is a number to divide by: the claim depends on it.
+    ``unit`` names the unit of the target or is a number to divide by: the claim depends on it. ``sampling`` says how
+    chains are run where a family needs them, such as {"warmup": 2000, "draws": 2000, "accept": 0.95}.
     """
 
     target: str | Sequence[str]
@@ -96,6 +100,7 @@ class PseudoPosteriorAsPublished:
     copies: int = 1
     unit: Number | str | None = None
     gamma: Any = None
+    sampling: Mapping[str, Number] | None = None
 
     name: ClassVar[str] = "pseudo-posterior-as-published"
     summary: ClassVar[str] = "synthetic columns drawn from a posterior weighted by risk, as the paper printed it"
@@ -140,7 +145,7 @@ class PseudoPosteriorAsPublished:
         problems += number_problems(self.shift, "shift", "-1e9", "1e9")
         if self.target_claim is not None:
             problems += epsilon_problems(self.target_claim, "target_claim")
-        return problems + _unit_problems(self.unit)
+        return problems + _unit_problems(self.unit) + _sampling_problems(self.sampling)
 
     def _standard_problems(self) -> list[str]:
         problems = word_problems(self.standard, "standard", STANDARDS)
@@ -180,7 +185,15 @@ class PseudoPosteriorAsPublished:
     def models(self, schema: Schema) -> tuple[ColumnModel, ...]:
         """Return the models of the targets, or refuse with every problem."""
         refuse_columns(self.name, schema, self._read_columns())
-        return column_models(schema, self.targets, self.predictors, self.family)
+        return column_models(schema, self.targets, self.predictors, self.family, sampling=self._sampling)
+
+    @property
+    def _sampling(self) -> dict[str, Any] | None:
+        """How chains are run, as numbers; None where nothing is said."""
+        if self.sampling is None:
+            return None
+        read = {name: exact(value, name) for name, value in self.sampling.items()}
+        return {name: int(value) if name in WHOLE else float(value) for name, value in read.items()}
 
     def require_table(self, table: Table, plan: Plan) -> None:
         """Refuse rows that cannot be fitted, by fitting them."""
@@ -298,3 +311,15 @@ def _is_word(unit: Any) -> bool:
 
 def _unit_problems(unit: Any) -> list[str]:
     return [] if unit is None or _is_word(unit) else number_problems(unit, "unit", "1e-12", "1e12")
+
+
+def _sampling_problems(sampling: Any) -> list[str]:
+    """Return what is wrong with the settings of chains."""
+    if not isinstance(sampling, Mapping):
+        return []  # said with the types of all parameters
+    stated, known = cast("Mapping[str, Any]", sampling), (*WHOLE, "accept")
+    problems = [f"sampling has no {in_short(name)}; it has {', '.join(known)}" for name in stated if name not in known]
+    for name, least in (("chains", "2"), ("warmup", "1"), ("draws", "4")):
+        if name in stated:
+            problems += number_problems(stated[name], f"sampling {name}", least, str(MOST_DRAWS), whole=True)
+    return problems + (share_problems(stated["accept"], "sampling accept") if "accept" in stated else [])

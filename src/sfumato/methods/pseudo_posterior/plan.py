@@ -295,7 +295,7 @@ def _spelled(edges: tuple[float, ...]) -> str:
     """Name brackets by their edges: each of a few, the ends and a digest of many.
 
     >>> _spelled((0.0, 10.0, 100.0)), _spelled(tuple(range(20)))
-    ('edges 0, 10, 100', '19 brackets from 0 to 19, digest 4a1e3a6d')
+    ('edges 0, 10, 100', '19 brackets from 0 to 19, digest 3c69dbeb')
     """
     named = ", ".join(repr(float(edge)).removesuffix(".0") for edge in edges)
     if len(edges) <= MOST_SPELLED:

@@ -18,9 +18,10 @@ is the discrete Laplace or Gaussian of :mod:`sfumato.privacy`. One record moves,
 Where the predictors are public (``known_predictors``), neighbours differ in the target of one row and in nothing
 else. Sums without y are then equal on both sides and stay exact; noise goes to y, y^2 - 1/2 and the y a_j alone. With
 ``brackets``, public edges of the target, neighbours differ in WHERE WITHIN ITS BRACKET one target lies. Clipping,
-logarithm, scaling and rounding are monotone, so that a bracket becomes a run [L, H] of whole numbers, and the sums move
-by at most what ``value_moments_l1`` and ``value_moments_l2_squared`` say of the worst run; without brackets the run is
-the whole range. Which bracket holds a target is the same on both sides: it is used as if public and NOT protected.
+logarithm, scaling and rounding are monotone, so that a bracket becomes a run [L, H] of whole numbers (widened by one
+unit at both ends, because a machine's logarithm is monotone but for its last digit), and the sums move by at most what
+``value_moments_l1`` and ``value_moments_l2_squared`` say of the worst run; without brackets the run is the whole range.
+Which bracket holds a target is the same on both sides: it is used as if public and NOT protected.
 
 The posterior is not aware of the noise: it understates the uncertainty of the parameters where n epsilon is small.
 Public: bounds of all columns, epsilon, delta, adjacency, n under replace, and predictors and brackets where stated.
@@ -79,7 +80,7 @@ class NoisyStatistics:
     >>> from dataclasses import replace
     >>> whole = NoisyStatistics(target=(0, 8), scale="normal", epsilon=1, adjacency="replace", rows=9)
     >>> halves = replace(whole, known_predictors=True, brackets=(0, 4, 8))
-    >>> whole.part.sensitivity / 2**30, halves.part.sensitivity / 2**30
+    >>> whole.part.sensitivity / 2**30, round(halves.part.sensitivity / 2**30, 3)
     (2.25, 2.0)
     """
 
@@ -153,9 +154,12 @@ class NoisyStatistics:
 
     @property
     def runs(self) -> list[tuple[int, int]]:
-        """The whole numbers from L to H that the target of a row may move in: one run for each bracket."""
+        """The whole numbers from L to H that the target of a row may move in: one run for each bracket.
+
+        Each has a unit to spare at both ends, for a logarithm that the machine rounds the other way.
+        """
         edges = self._whole_target(self.brackets or self.target)
-        return [(int(low), int(high)) for low, high in pairwise(edges)]
+        return [(max(int(low) - 1, -STEPS), min(int(high) + 1, STEPS)) for low, high in pairwise(edges)]
 
     def _whole_target(self, values: ArrayLike) -> Array:
         """Return targets as whole numbers of the lattice; monotone, so that a bracket becomes a run."""

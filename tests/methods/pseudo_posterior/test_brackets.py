@@ -148,6 +148,12 @@ def test_an_account_holds_one_adjacency(tmp_path):
         assert (book.account("people").spent_epsilon, len(book.history())) == ("1", 1)
 
 
+def test_edges_may_be_an_array():
+    method = bracketed(brackets=np.array([0.1, 20.0, 400.0]))
+    assert method == bracketed(brackets=[0.1, 20.0, 400.0])
+    assert "edges 0.1, 20, 400" in sfumato.plan(PUBLIC, method).unit
+
+
 def test_brackets_without_predictors_and_with_delta():
     made = sfumato.release(
         sfumato.read(people(), PUBLIC), bracketed(predictors="none", public_predictors=False, delta="1e-6", epsilon=4)

@@ -89,6 +89,8 @@ class PseudoPosterior:
         sound_parameters(self, self._problems())
         object.__setattr__(self, "predictors", predictors_of(self.predictors))
         object.__setattr__(self, "copies", int(exact(self.copies, "copies")))
+        if self.brackets is not None and not isinstance(self.brackets, str):
+            object.__setattr__(self, "brackets", tuple(self.brackets))
 
     def _problems(self) -> list[str]:
         unnamed = name_problems(self.target, "target") + name_problems(self.predictors or (), "predictors")
@@ -160,13 +162,11 @@ def bracket_problems(brackets: Any) -> list[str]:
     ([], [])
     """
     wanted = "brackets must be 'schema' or a list of rising edges, such as [0, 10, 100]"
-    if brackets is None or brackets == "schema":
-        return []
-    if isinstance(brackets, str):
-        return [f"{wanted}, found {in_short(brackets)}"]
+    if brackets is None or isinstance(brackets, str):
+        return [] if brackets in (None, "schema") else [f"{wanted}, found {in_short(brackets)}"]
     try:
         edges = [exact(edge, "brackets") for edge in brackets]
-    except PlanError:
+    except (PlanError, TypeError):
         return []  # said with the types of all parameters
     rising = len(edges) > 1 and all(a < b for a, b in pairwise(edges))
     return [] if rising else [f"{wanted}, found {in_short(brackets)}"]

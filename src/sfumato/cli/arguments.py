@@ -64,7 +64,7 @@ AllowWeak = Annotated[
 
 NUMBERS = ("epsilon", "delta")
 LISTS = ("columns", "pairs", "shares", "predictors", "positions", "inputs")
-ONE_OR_LISTS = ("column", "target", "ranges", "workload")
+ONE_OR_LISTS = ("brackets", "column", "target", "ranges", "workload")
 """Parameters that are a list only where commas say so."""
 SETS = ("pairs", "workload")
 """Parameters that are a list of column sets; one set may be written alone."""

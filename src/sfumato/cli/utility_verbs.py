@@ -9,11 +9,12 @@ import typer
 from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
 from sfumato.cli.console import Voice
 from sfumato.cli.location_verbs import CONFIDENTIAL, Released
-from sfumato.cli.released import released_rows
+from sfumato.cli.released import released_copies, released_rows
 from sfumato.errors import RiskError
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
+    from sfumato.utility.ecdf import Ratio
     from sfumato.utility.pricing import Pricing
     from sfumato.utility.served import Score, Served
 
@@ -71,6 +72,41 @@ def prediction(
     prices: dict[str, Any] = {} if priced is None else {"pricing": priced.to_dict()}
     body = {"notice": CONFIDENTIAL, "table": facts.name, **found.to_dict(), "statement": found.statement()}
     voice.document({**body, **prices})
+
+
+@utility_app.command("compare")
+def compare_values(
+    data: Data,
+    schema: SchemaPath,
+    release: Released,
+    columns: Annotated[
+        str | None, typer.Option(help="Columns of numbers or dates, such as age,income; all unless said.")
+    ] = None,
+    delimiter: Delimiter = None,
+    json: AsJson = False,
+) -> None:
+    """Compare the numbers of a release with the true ones, column by column: ECDF, mean, median and quantiles.
+
+    Several copies are averaged, with an interval over copies. 0 is the best difference, 1 the best ratio.
+    """
+    from sfumato.table import read
+    from sfumato.utility.columns import compare_columns
+
+    voice, facts = Voice(json), Schema.load(schema)
+    found = compare_columns(read(data, facts, delimiter), released_copies(release), facts, _names(columns))
+    first = next(iter(found.values()))
+    headers = ("column", "ECDF, largest", "ECDF, mean square", *(f"{each.name}, ratio" for each in first.ratios))
+    rows = [[name, *map(str, (c.ecdf_max, c.ecdf_msq)), *(_ratio(r) for r in c.ratios)] for name, c in found.items()]
+    voice.table(
+        f"Synthetic against confidential values, {first.copies} cop{'ies' if first.copies > 1 else 'y'}", headers, rows
+    )
+    voice.say(CONFIDENTIAL, style="yellow")
+    body = {name: comparison.model_dump(mode="json") for name, comparison in found.items()}
+    voice.document({"notice": CONFIDENTIAL, "table": facts.name, "columns": body})
+
+
+def _ratio(each: Ratio) -> str:
+    return "true value is 0" if each.ratio is None else str(each.ratio)
 
 
 def _names(text: str | None) -> list[str] | None:

@@ -27,6 +27,8 @@ LARGEST_WHOLE = 2**63
 DEFAULT_DELTA = "1e-9"
 """The delta of Gaussian noise on counts where none is given: below one in the number of people of most countries."""
 BUDGETS = ("epsilon",)
+PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+"""Kinds of parameters in words."""
 
 
 def sound_parameters(method: Any, more: Iterable[str] = ()) -> None:
@@ -202,7 +204,9 @@ def _words(hint: Any) -> str:
     if origin is not None and issubclass(origin, Sequence):
         each = {str: "names"}.get(inner[0], "finite numbers" if _is_number(inner[0]) else "lists of names")
         return f"a list of {each}"
-    return {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}.get(hint, "a mapping")
+    if isinstance(hint, type) and hint not in PLAIN:
+        return f"a {hint.__name__}"
+    return PLAIN.get(hint, "a mapping")
 
 
 def _plain(number: Number) -> str:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import warnings
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -131,7 +131,8 @@ def write_bundle(release: Release, folder: Path) -> ReleaseDocument:
         release.model.save(folder / MODEL)
     document = ReleaseDocument.from_release(release, tables=tables)
     (folder / SCRIPT).write_text(reproduction_script(document), encoding="utf-8")
-    shown = {listed.columns: table for listed, table in zip(tables, release.tables.values(), strict=True)}
+    made = {listed.parquet: table for listed, table in zip(tables, release.tables.values(), strict=True)}
+    shown = shown_tables(tables, lambda listed: made[listed.parquet])
     page = public_page(document.with_files(file_records(folder)), release.schema, shown)
     (folder / REPORT).write_text(page, encoding="utf-8")
     document = document.with_files(file_records(folder))
@@ -192,6 +193,16 @@ def file_record(path: Path) -> FileRecord:
     return FileRecord(sha256=digest.hexdigest(), bytes=path.stat().st_size)
 
 
+def shown_tables(
+    tables: Iterable[ReleasedTable], load: Callable[[ReleasedTable], pa.Table]
+) -> dict[tuple[str, ...], pa.Table]:
+    """Return the released tables that a page shows, by their columns: of several copies of rows, the first."""
+    first: dict[tuple[str, ...], ReleasedTable] = {}
+    for listed in tables:
+        first.setdefault(listed.columns, listed)
+    return {names: load(listed) for names, listed in first.items()}
+
+
 def file_stems(sets: list[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     """Return a safe and unique file name for each column set, whatever its columns are called.
 
@@ -216,8 +227,8 @@ def _placed(release: Release) -> Iterator[tuple[tuple[str, ...], str, pa.Table, 
         yield names if makes == "counts" else tuple(table.column_names), "data", table, makes
         return
     stems = file_stems(list(release.tables))
-    for names, table in release.tables.items():
-        yield names, f"{TABLES}/{stems[names]}", table, makes
+    for names, table in release.tables.items():  # several copies of rows go by numbers, and all have the same columns
+        yield tuple(table.column_names) if makes == "rows" else names, f"{TABLES}/{stems[names]}", table, makes
 
 
 def _write_table(

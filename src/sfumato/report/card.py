@@ -98,9 +98,11 @@ def released(document: ReleaseDocument) -> list[str]:
 
 
 def _released_rows(document: ReleaseDocument) -> list[str]:
-    names, kept = document.tables[0].columns, document.statistics.get("not_synthesised") or []
+    first, *others = document.tables
+    names, kept = first.columns, document.statistics.get("not_synthesised") or []
     what = "rows" if kept else "synthetic rows"
-    sentence = f"{say(document.tables[0].rows)} {what} with {len(names)} columns: {', '.join(names)}."
+    copies = f"{1 + len(others)} copies, the first of " if others else ""
+    sentence = f"{copies}{say(first.rows)} {what} with {len(names)} columns: {', '.join(names)}."
     drawn = ", ".join(name for name in names if name not in kept)
     return [sentence, *([f"{', '.join(kept)}: released as they are; {drawn}: synthetic."] if kept else [])]
 

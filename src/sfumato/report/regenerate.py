@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from sfumato.release.method import home_of, method_class
-from sfumato.report.bundle import DOCUMENT, REPORT, SCRIPT
+from sfumato.report.bundle import DOCUMENT, REPORT, SCRIPT, shown_tables
 from sfumato.report.document import ReleaseDocument, versions
 from sfumato.report.release_page import public_page
 from sfumato.report.script import reproduction_script
@@ -70,6 +70,6 @@ def page_problems(folder: Path, document: ReleaseDocument, schema: Schema) -> It
     """Draw report.html anew from the document, the schema and the released tables, and compare."""
     if unchecked(document):
         return
-    tables = {listed.columns: pq.ParquetFile(folder / listed.parquet).read() for listed in document.tables}
+    tables = shown_tables(document.tables, lambda listed: pq.ParquetFile(folder / listed.parquet).read())
     if (folder / REPORT).read_bytes() != public_page(document, schema, tables).encode():
         yield f"{REPORT} is not the page that {DOCUMENT} and the released tables make"

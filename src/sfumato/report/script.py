@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.report.document import ReleaseDocument
+from sfumato.release.own import own_names
+from sfumato.report.document import MethodRecord, ReleaseDocument
 
 WIDTH = 88
 SECURE = (
@@ -66,7 +68,7 @@ def reproduction_script(document: ReleaseDocument) -> str:
     method = document.method
     return SCRIPT.format(
         table=_in_docstring(document.table),
-        noise=(SECURE if document.randomness.seed is None else SEEDED) + _choice(document.guarantee),
+        noise=(SECURE if document.randomness.seed is None else SEEDED) + _choice(document.guarantee) + _own(method),
         cost="its privacy budget" if document.guarantee.formal else "an exposure",
         module=method.module,
         class_name=method.class_name,
@@ -86,6 +88,18 @@ def _choice(guarantee: Guarantee) -> str:
     return ""
 
 
+def _own(method: MethodRecord) -> str:
+    """Say what no script can hold: objects that the custodian gave in Python."""
+    names = own_names(method.parameters)
+    if not names:
+        return ""
+    listed = ", ".join(_in_docstring(name) for name in names)
+    return (
+        f"\nOf the custodian's own Python objects ({listed}) it holds the names alone. As it stands it stops and"
+        "\nspends nothing: put each object in the place of its name in METHOD below."
+    )
+
+
 def _in_docstring(name: str) -> str:
     """Return a name that can neither end the docstring nor escape from it."""
     return ascii(name).replace("\\", "\\\\").replace('"""', "'''")
@@ -93,8 +107,15 @@ def _in_docstring(name: str) -> str:
 
 def _call(class_name: str, parameters: dict[str, Any]) -> str:
     # sorted, as release.json holds them: the script can be written anew from the document and compared
-    arguments = [f"{name}={value!r}" for name, value in sorted(parameters.items())]
+    arguments = [f"{name}={_sorted(value)!r}" for name, value in sorted(parameters.items())]
     one_line = f"{class_name}({', '.join(arguments)})"
     if len(one_line) <= WIDTH:
         return one_line
     return f"{class_name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
+
+
+def _sorted(value: Any) -> Any:
+    """Return a value whose mappings have their keys in the order of release.json."""
+    if isinstance(value, Mapping):
+        return {name: _sorted(item) for name, item in sorted(cast("Mapping[str, Any]", value).items())}
+    return [_sorted(item) for item in cast("list[Any]", value)] if isinstance(value, list) else value

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import sfumato
+from methods.pseudo_posterior.people import LABEL, PUBLIC, SCHEMA, people, private, weighted
 from sfumato import Ledger, PseudoPosterior, Schema
 from sfumato.errors import AccountingError, LedgerError, PlanError, SfumatoError
 from sfumato.methods.pseudo_posterior import PseudoPosteriorAsPublished
@@ -21,51 +22,10 @@ from sfumato.rows.design import CoarseCells, Design
 from sfumato.schema import Column
 from sfumato.schema.rules import Rule
 
-LABEL = "asymptotic, local, draw-based; not differential privacy"
-
-
-def people(rows: int = 500) -> pd.DataFrame:
-    rng = np.random.default_rng(11)
-    z = rng.uniform(0, 4, rows)
-    return pd.DataFrame(
-        {
-            "x": np.exp(1 + 0.5 * z + 0.4 * rng.standard_normal(rows)).clip(0.1, 400),
-            "z": z,
-            "group": rng.choice(["a", "b", "c"], rows, p=[0.6, 0.3, 0.1]),
-            "member": rng.random(rows) < 0.4,
-            "visits": rng.poisson(2, rows).clip(0, 20),
-            "low": 0.5,
-            "high": 1.5,
-        }
-    )
-
-
-SCHEMA = Schema(
-    name="people",
-    columns=(
-        Column("x", "number", bounds=(0.1, 400.0), edges=(0.1, 1.0, 5.0, 20.0, 100.0, 400.0), unit="EUR"),
-        Column("z", "number", bounds=(0.0, 4.0)),
-        Column("group", "category", values=("a", "b", "c")),
-        Column("member", "boolean"),
-        Column("visits", "integer", bounds=(0, 20)),
-        Column("low", "number", bounds=(0.0, 1.0)),
-        Column("high", "number", bounds=(1.0, 3.0)),
-    ),
-)
-
 
 @pytest.fixture
 def table():
     return sfumato.read(people(), SCHEMA)
-
-
-def weighted(**changes) -> PseudoPosteriorAsPublished:
-    facts = {"target": "x", "predictors": ["z"], "family": "lognormal", "standard": "weighted", "draws": 200}
-    return PseudoPosterior.as_published(**(facts | changes))
-
-
-def private(**changes) -> PseudoPosterior:
-    return PseudoPosterior(**({"target": "x", "predictors": ["z"], "family": "lognormal", "epsilon": 1} | changes))
 
 
 def test_the_class_is_formal_and_the_printed_form_is_its_sibling():
@@ -139,6 +99,12 @@ def test_copies_are_counted_and_charged_each(table, tmp_path):
     assert book.account("people").exposures == 3
     total = made.confidential["claimed_epsilon_of_all_copies"]
     assert total == pytest.approx(3 * made.confidential["claimed_epsilon"])
+
+
+def test_a_bundle_of_copies_is_sound(table, tmp_path):
+    folder = sfumato.release(table, weighted(copies=3)).save(tmp_path / "bundle")
+    assert verify_bundle(folder).problems == ()
+    assert "3 copies, the first of 500 rows with 2 columns: x, z." in (folder / "report.html").read_text()
 
 
 def test_per_record_weights_stay_inside(table):
@@ -226,11 +192,8 @@ def test_auto_picks_by_the_public_number_of_rows():
     small = replace(SCHEMA, adjacency="replace", rows=500)
     large = replace(SCHEMA, adjacency="replace", rows=500_000)
     method = private(epsilon=3)
-    assert method.regression(small).chosen(None) == "clipped"
-    assert method.regression(large).chosen(None) == "statistics"
-
-
-PUBLIC = replace(SCHEMA, adjacency="replace", rows=500)
+    assert method.private_target(small).chosen(None) == "clipped"
+    assert method.private_target(large).chosen(None) == "statistics"
 
 
 def with_public_predictors(way: str = "statistics", **changes) -> PseudoPosterior:
@@ -380,8 +343,9 @@ def test_bad_input_is_named_and_no_exposure_is_recorded(changes, message, table,
         ({"epsilon": -1}, "epsilon"),
         ({"way": "magic"}, "way 'magic' is unknown; use one of auto, clipped, statistics"),
         ({"way": "clipped", "predictors": ["z", "group", "visits"]}, "statistics"),
-        ({"target": "visits", "family": "counts"}, "normal, lognormal, auto"),
-        ({"target": "group", "family": "auto"}, "normal or lognormal"),
+        ({"target": "visits", "family": "counts"}, "normal, lognormal, categorical, binary, auto"),
+        ({"target": "group", "family": "auto", "way": "clipped"}, "noisy counts"),
+        ({"target": "group", "family": "binary"}, "needs two levels"),
         ({"target": "group", "family": "normal"}, "levels"),
         ({"way": "clipped", "predictors": "none"}, "rows"),
         ({"predictors": ["shoe"]}, "shoe"),
@@ -407,7 +371,7 @@ def test_bad_input_is_named_and_nothing_is_spent(changes, message, table, tmp_pa
         ({"family": ["lognormal"]}, "family"),
         ({"family": {"x": "cauchy"}}, "cauchy"),
         ({"family": {"y": "normal"}}, "no target"),
-        ({"family": 3}, "family must be a text or a mapping, found 3"),
+        ({"family": 3}, "family must be a text or a Model or a mapping, found 3"),
         ({"standard": ["weighted"]}, "standard must be a text"),
         ({"ranges": [[1, 2], 3], "standard": "averaged"}, "not understood"),
         ({"ranges": (float("nan"), 2), "standard": "averaged"}, "miss"),
@@ -506,9 +470,9 @@ def test_auto_is_advised_only_where_it_helps():
     assert "auto" not in advice(lacking, weighted(target="visits", family="auto", **printed)), "it was asked for"
     assert "auto" not in advice(lacking, weighted(target="visits", family="normal", **printed)), "it fails as well"
     assert "'auto'" in advice(SCHEMA, weighted(target="group", family="normal", **printed))
-    assert "auto" not in advice(SCHEMA, private(target="group", family="normal")), "no way has a family of levels"
+    assert "'auto'" in advice(SCHEMA, private(target="group", family="normal")), "levels have a way"
     assert "'auto'" in advice(SCHEMA, private(target="visits", family="lognormal"))
-    model = private(target="visits", family="auto").regression(SCHEMA).model
+    model = private(target="visits", family="auto").private_target(SCHEMA).model
     assert model.family == "normal", "no way has a family of counts"
 
 

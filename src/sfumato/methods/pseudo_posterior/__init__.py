@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sfumato.methods.pseudo_posterior.published.ranges import wider_in_tail as wider_in_tail
     from sfumato.methods.pseudo_posterior.published.weights import Fitted as Fitted
     from sfumato.methods.pseudo_posterior.published.weights import Weighting as Weighting
+    from sfumato.methods.pseudo_posterior.sampled.models import Model as Model
+    from sfumato.methods.pseudo_posterior.sampled.models import independent as independent
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -30,6 +32,7 @@ __getattr__, __dir__ = lazy_names(
         "Family": "sfumato.methods.pseudo_posterior.families",
         "Fitted": "sfumato.methods.pseudo_posterior.published.weights",
         "Loss": "sfumato.methods.pseudo_posterior.published.losses",
+        "Model": "sfumato.methods.pseudo_posterior.sampled.models",
         "NormalInverseGamma": "sfumato.methods.pseudo_posterior.families",
         "OutlierLoss": "sfumato.methods.pseudo_posterior.published.losses",
         "PseudoPosterior": "sfumato.methods.pseudo_posterior.method",
@@ -38,6 +41,7 @@ __getattr__, __dir__ = lazy_names(
         "Ranges": "sfumato.methods.pseudo_posterior.published.ranges",
         "Weighting": "sfumato.methods.pseudo_posterior.published.weights",
         "add_outlier": "sfumato.methods.pseudo_posterior.published.losses",
+        "independent": "sfumato.methods.pseudo_posterior.sampled.models",
         "leave_one_out": "sfumato.methods.pseudo_posterior.published.losses",
         "make_family": "sfumato.methods.pseudo_posterior.families",
         "wider_in_tail": "sfumato.methods.pseudo_posterior.published.ranges",

@@ -8,20 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.errors import PlanError
 from sfumato.methods.pseudo_posterior.models import (
+    CODES,
     REGRESSIONS,
     column_models,
     complete_numbers,
     names_of,
     naming_problems,
     predictors_of,
+    public_edges,
     refuse_columns,
 )
-from sfumato.methods.pseudo_posterior.plan import WAYS, PrivateRegression
+from sfumato.methods.pseudo_posterior.plan import WAYS, PrivateTarget
 from sfumato.methods.pseudo_posterior.published.method import PseudoPosteriorAsPublished
-from sfumato.methods.pseudo_posterior.run import RegressionRun
+from sfumato.methods.pseudo_posterior.run import TargetRun
+from sfumato.methods.pseudo_posterior.sampled.models import Model
 from sfumato.privacy.exact import Number, exact, in_short
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Output
@@ -34,21 +39,27 @@ from sfumato.release.parameters import (
 )
 from sfumato.release.plan import Plan, sound_rows
 from sfumato.schema import Schema
+from sfumato.schema.column import Column
 
 if TYPE_CHECKING:
     from sfumato.table import Table
 
-FAMILIES = (*REGRESSIONS, "auto")
+FAMILIES = (*REGRESSIONS, *CODES, "auto")
 MOST_COPIES = 1000
 
 
 @dataclass(frozen=True)
 class PseudoPosterior:
-    """Synthetic values of one numeric column given predictors, differentially private at ``epsilon``.
+    """Synthetic values of one column given predictors, differentially private at ``epsilon``.
 
     ``predictors`` may be "none"; they are synthesised too, unless ``public_predictors`` says that everybody knows
-    them. ``family`` is "normal", "lognormal" or "auto". ``way`` is how the parameters are drawn: from a "clipped"
-    posterior, from noisy "statistics", or, as "auto", by whichever is the better at the public number of rows.
+    them. ``family`` is "normal", "lognormal", "categorical", "binary" or "auto". ``way`` is how the parameters are
+    drawn: from a "clipped" posterior, from noisy "statistics", or, as "auto", by whichever is the better at the public
+    number of rows; levels are drawn from noisy counts.
+
+    ``brackets`` ("schema", the public bins of the target, or a list of edges) says that everybody knows which bracket
+    the target of each row lies in. Only where within its bracket it lies is then protected, at less noise; the bracket
+    is not.
 
     Without ``delta`` the release is pure, whichever way it goes; a delta above 0 buys Gaussian noise on statistics and
     on the counts of predictors. Several ``copies`` have a parameter draw each, and share the budget.
@@ -56,12 +67,13 @@ class PseudoPosterior:
 
     target: str
     predictors: Sequence[str]
-    family: str
+    family: str | Model
     epsilon: Number
     delta: Number | None = None
     way: str = "auto"
     copies: int = 1
     public_predictors: bool = False
+    brackets: str | Sequence[Number] | None = None
 
     name: ClassVar[str] = "pseudo-posterior"
     summary: ClassVar[str] = "a synthetic column drawn from a posterior that is clipped or fitted to noisy statistics"
@@ -77,24 +89,32 @@ class PseudoPosterior:
         sound_parameters(self, self._problems())
         object.__setattr__(self, "predictors", predictors_of(self.predictors))
         object.__setattr__(self, "copies", int(exact(self.copies, "copies")))
+        if self.brackets is not None and not isinstance(self.brackets, str):
+            object.__setattr__(self, "brackets", tuple(self.brackets))
 
     def _problems(self) -> list[str]:
         unnamed = name_problems(self.target, "target") + name_problems(self.predictors or (), "predictors")
         problems = [] if unnamed else naming_problems(names_of(self.target), predictors_of(self.predictors))
-        if self.family not in FAMILIES:
+        if isinstance(self.family, Model):
+            problems.append(
+                f"family: the model {self.family.name!r} is sampled by chains, which have no guarantee; give it to "
+                "PseudoPosterior.as_published, an exposure"
+            )
+        elif self.family not in FAMILIES:
             known = ", ".join(FAMILIES)
             problems.append(f"family {in_short(self.family)} has no form with a guarantee; use one of {known}")
+        problems += bracket_problems(self.brackets)
         problems += word_problems(self.way, "way", WAYS)
         problems += number_problems(self.copies, "copies", "1", str(MOST_COPIES), whole=True)
         if self.delta is not None:
             problems += number_problems(self.delta, "delta", "0", "0.999999")
         return problems + epsilon_problems(self.epsilon)
 
-    def regression(self, schema: Schema, rows: int | None = None) -> PrivateRegression:
+    def private_target(self, schema: Schema, rows: int | None = None) -> PrivateTarget:
         """Return what is drawn on a schema; ``rows`` are those to make, where they are stated."""
         refuse_columns(self.name, schema, (self.target, *self.predictors))
-        (model,) = column_models(schema, (self.target,), self.predictors, self.family, regression=True)
-        return PrivateRegression(
+        (model,) = column_models(schema, (self.target,), self.predictors, self.family, private=True)
+        return PrivateTarget(
             method=self.name,
             schema=schema,
             model=model,
@@ -104,7 +124,16 @@ class PseudoPosterior:
             copies=self.copies,
             public_predictors=self.public_predictors,
             rows=rows,
+            brackets=self._edges(model.column),
         )
+
+    def _edges(self, target: Column) -> tuple[float, ...] | None:
+        """Return the edges of the brackets, where there are any; a target of levels is refused with the rest."""
+        if self.brackets is None:
+            return None
+        if isinstance(self.brackets, str):
+            return tuple(public_edges(target))
+        return tuple(float(exact(edge, "brackets")) for edge in self.brackets)
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release: what is not named is left out."""
@@ -113,14 +142,31 @@ class PseudoPosterior:
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
         sound_rows(rows)
-        return self.regression(schema, rows).plan(rows, randomness)
+        return self.private_target(schema, rows).plan(rows, randomness)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Read the rows, draw the parameters, and synthesise."""
-        return RegressionRun(self.regression(table.schema, rows)).run(table, plan, randomness)
+        return TargetRun(self.private_target(table.schema, rows)).run(table, plan, randomness)
 
     @classmethod
     def example(cls, schema: Schema) -> PseudoPosterior:
         """Return a small instance that fits a schema."""
         first, second = complete_numbers(schema)[:2]
         return cls(first, [second], "normal", epsilon=2.0, way="statistics")
+
+
+def bracket_problems(brackets: Any) -> list[str]:
+    """Return what is wrong with brackets as far as no column need be known.
+
+    >>> bracket_problems("schema"), bracket_problems([0, 10, 100])
+    ([], [])
+    """
+    wanted = "brackets must be 'schema' or a list of rising edges, such as [0, 10, 100]"
+    if brackets is None or isinstance(brackets, str):
+        return [] if brackets in (None, "schema") else [f"{wanted}, found {in_short(brackets)}"]
+    try:
+        edges = [exact(edge, "brackets") for edge in brackets]
+    except (PlanError, TypeError):
+        return []  # said with the types of all parameters
+    rising = len(edges) > 1 and all(a < b for a, b in pairwise(edges))
+    return [] if rising else [f"{wanted}, found {in_short(brackets)}"]

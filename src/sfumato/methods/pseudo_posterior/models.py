@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
 from sfumato.methods.pseudo_posterior.families import FAMILIES, SAMPLED
+from sfumato.methods.pseudo_posterior.sampled.models import Model
 from sfumato.privacy.exact import in_short
+from sfumato.release.own import OWN, is_own
 from sfumato.rows.design import CoarseCells, Design
 from sfumato.schema import Schema
 from sfumato.schema.choice import choice_problems
 from sfumato.schema.column import Column
 
+Families = str | Model | Mapping[str, str | Model]
+"""One family for all targets, by name or as a model of one's own, or one by target."""
 REGRESSIONS = ("normal", "lognormal")
 CODES = ("categorical", "binary")
 MOST_COUNTED = 100
@@ -59,8 +63,19 @@ def complete_numbers(schema: Schema) -> list[str]:
     return [name for name in schema.releasable if schema[name].is_ordered and not schema[name].missing]
 
 
-def family_for(column: Column, regression: bool = False) -> str:
-    """Return the family that fits a column's kind; with ``regression`` one of those that have a private form.
+def public_edges(column: Column) -> list[float]:
+    """Return the public edges of a column's bins: its brackets."""
+    if not column.is_ordered:
+        raise PlanError(
+            f"column {column.name!r} holds levels, which have no brackets of numbers",
+            next_step="leave the brackets out",
+        )
+    edges = [*column.starts.tolist(), float(column.numeric_bounds[1])]
+    return list(dict.fromkeys(float(edge) for edge in edges))
+
+
+def family_for(column: Column, private: bool = False) -> str:
+    """Return the family that fits a column's kind; with ``private`` one of those that have a form with a guarantee.
 
     >>> family_for(Column("sex", "category", values=("f", "m"))), family_for(Column("wage", "number", bounds=(1, 9e5)))
     ('categorical', 'lognormal')
@@ -68,13 +83,27 @@ def family_for(column: Column, regression: bool = False) -> str:
     if not column.is_ordered:
         return "binary" if column.kind == "boolean" and not column.missing else "categorical"
     low, high = column.numeric_bounds
-    if not regression and column.kind == "integer" and low >= 0 and high <= MOST_COUNTED and low == 0:
+    if not private and column.kind == "integer" and low >= 0 and high <= MOST_COUNTED and low == 0:
         return "counts"
     return "lognormal" if column.kind == "number" and low > 0 else "normal"
 
 
+def own_problems(column: Column, model: Model) -> list[str]:
+    """Return why a model of the custodian's own cannot model a column."""
+    numbers = model.kind in ("continuous", "counts")
+    if numbers != column.is_ordered:
+        holds, needs = ("levels", "numbers") if numbers else ("numbers", "levels")
+        return [f"column {column.name!r} holds {holds}; the model {model.name!r}, of kind {model.kind}, needs {needs}"]
+    if model.kind == "counts" and (column.kind != "integer" or column.numeric_bounds[0] < 0):
+        return [f"column {column.name!r} must hold whole numbers from 0 on for the model {model.name!r}"]
+    return []
+
+
 def family_problems(column: Column, family: str) -> list[str]:
     """Return why a family cannot model a column."""
+    if is_own(family):
+        missing = f"column {column.name!r} may be missing, and an own model needs every value"
+        return [missing] if column.is_ordered and column.missing else []
     if family not in (*FAMILIES, *SAMPLED):
         return [f"family {family!r} is unknown; use one of {', '.join((*FAMILIES, *SAMPLED, 'auto'))}"]
     if column.is_ordered and column.missing:
@@ -105,8 +134,9 @@ def named_families(families: Any, targets: Sequence[str]) -> list[str]:
     """Return what is wrong with the families as they were named: one for all targets, or one by target."""
     stated: dict[Any, Any] = dict(families) if isinstance(families, Mapping) else dict.fromkeys(targets, families)
     known = (*FAMILIES, *SAMPLED, "auto")
-    unknown = list(dict.fromkeys(in_short(name) for name in stated.values() if name not in known))
-    problems = [f"family {name} is unknown; use one of {', '.join(known)}" for name in unknown]
+    named = [family for family in stated.values() if not (isinstance(family, Model) or is_own(family))]
+    unknown = list(dict.fromkeys(in_short(name) for name in named if name not in known))
+    problems = [f"family {name} is unknown; use one of {', '.join(known)}, or a Model" for name in unknown]
     return problems + [f"family of {name!r}: it is no target" for name in stated if name not in targets]
 
 
@@ -117,11 +147,26 @@ class ColumnModel:
     column: Column
     family: str
     given: tuple[Column, ...]
+    own: Model | None = None
+    """The custodian's own model, where the family is ``own:NAME``; None where only its name is known."""
+    sampling: Mapping[str, Any] | None = None
+    """How chains are run, where not as usual: what ``Sampling`` takes, less its seed."""
+
+    @property
+    def words(self) -> str:
+        """The family as reports name it."""
+        return f"{self.family.removeprefix(OWN)} (own model)" if is_own(self.family) else self.family
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the posterior needs chains."""
+        return self.family in SAMPLED or is_own(self.family)
 
     @property
     def predictors(self) -> Design | CoarseCells:
         """How the columns before it enter: as a matrix for regressions, as a few cells otherwise."""
-        return Design(self.given) if self.family in (*REGRESSIONS, *SAMPLED) else CoarseCells.of(self.given)
+        as_matrix = self.family in REGRESSIONS or self.is_sampled
+        return Design(self.given) if as_matrix else CoarseCells.of(self.given)
 
     def design(self, values: Mapping[str, NDArray[Any]], rows: int) -> Any:
         """Return the predictors of a set of records, true or synthetic; None where there are none."""
@@ -135,48 +180,56 @@ def column_models(
     schema: Schema,
     targets: Sequence[str],
     predictors: Sequence[str],
-    families: str | Mapping[str, str],
-    regression: bool = False,
+    families: Families,
+    private: bool = False,
+    sampling: Mapping[str, Any] | None = None,
 ) -> tuple[ColumnModel, ...]:
     """Return the models of the targets in order, or refuse with every problem."""
     given = [schema[name] for name in predictors]
     models: list[ColumnModel] = []
     for name in targets:
         column, stated = schema[name], _stated(families, name)
-        family = family_for(column, regression) if stated == "auto" else stated
-        models.append(ColumnModel(column, family, tuple(given)))
+        own = stated if isinstance(stated, Model) else None
+        family = family_for(column, private) if stated == "auto" else str(stated)
+        models.append(ColumnModel(column, family, tuple(given), own, sampling))
         given.append(column)
-    wrong = {model.column.name: family_problems(model.column, model.family) for model in models}
+    wrong = {model.column.name: _model_problems(model) for model in models}
     problems = [problem for found in wrong.values() for problem in found]
     problems += [
         f"predictor {c.name!r} may be missing, and numbers must be there"
         for c in given[: len(predictors)]
         if c.is_ordered and c.missing
     ]
+    if sampling is not None and not any(model.is_sampled for model in models):
+        problems.append(f"sampling belongs to families that need chains: {', '.join(SAMPLED)}, or a Model")
     if problems:
         named = [schema[name] for name, found in wrong.items() if found and _stated(families, name) != "auto"]
         advice = "name other families, or 'auto', or leave columns out"
-        helps = any(_auto_fits(column, regression) for column in named)
+        helps = any(_auto_fits(column, private) for column in named)
         step = advice if helps else "correct the public facts of these columns, or leave them out"
         raise PlanError("these columns cannot be modelled so", tuple(dict.fromkeys(problems)), step)
     _require_sampler(models)
     return tuple(models)
 
 
-def _stated(families: str | Mapping[str, str], name: str) -> str:
-    return families if isinstance(families, str) else families.get(name, "auto")
+def _stated(families: Families, name: str) -> str | Model:
+    return families.get(name, "auto") if isinstance(families, Mapping) else families
+
+
+def _model_problems(model: ColumnModel) -> list[str]:
+    own = [] if model.own is None else own_problems(model.column, model.own)
+    return family_problems(model.column, model.family) + own
 
 
 def _require_sampler(models: Sequence[ColumnModel]) -> None:
     """Refuse families that need chains where what draws them is not installed."""
-    sampled = [model.family for model in models if model.family in SAMPLED]
+    sampled = [model.words for model in models if model.is_sampled]
     if sampled:
         from sfumato.methods.pseudo_posterior.sampled.engine import require_numpyro
 
         require_numpyro(sampled[0])
 
 
-def _auto_fits(column: Column, regression: bool) -> bool:
+def _auto_fits(column: Column, private: bool) -> bool:
     """Return whether 'auto' would find a family for a column: only then is it advised."""
-    family = family_for(column, regression)
-    return not family_problems(column, family) and (family in REGRESSIONS or not regression)
+    return not family_problems(column, family_for(column, private))

@@ -10,15 +10,18 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from sfumato.errors import PlanError
-from sfumato.methods.pseudo_posterior.models import REGRESSIONS, ColumnModel
+from sfumato.methods.pseudo_posterior.models import CODES, REGRESSIONS, ColumnModel
 from sfumato.methods.pseudo_posterior.private.clipped import ClippedPosterior
+from sfumato.methods.pseudo_posterior.private.levels import NoisyLevels
 from sfumato.methods.pseudo_posterior.private.public_box import public_box
 from sfumato.methods.pseudo_posterior.private.statistics import NoisyStatistics
 from sfumato.privacy.accounting.event import Event, Part
+from sfumato.privacy.accounting.guarantee import ONE_VALUE
 from sfumato.privacy.exact import Number, exact, positive, text
+from sfumato.privacy.sealed import digest
 from sfumato.release.measurement import Measurement
 from sfumato.release.plan import Plan, PlanFacts, Stage, event_facts, refuse_memory, unit_of
-from sfumato.rows.design import Design
+from sfumato.rows.design import CoarseCells, Design
 from sfumato.rows.released import as_they_are
 from sfumato.rows.rules.refuse import refuse_impossible_rules
 from sfumato.rows.tree import tables_of_tree
@@ -32,6 +35,8 @@ PREDICTOR_SHARE = Fraction(1, 3)
 MOST_EXACT = 2
 """Columns of the design up to which a clipped posterior is drawn exactly from its grid."""
 BYTES_PER_VALUE = 64
+MOST_SPELLED = 12
+"""Edges of brackets that a unit names one by one; of more it gives the ends and a digest."""
 LARGEST_SCALE = 2.0**54
 """Noise of this scale leaves the 64-bit integers with a probability below exp(-250)."""
 
@@ -46,7 +51,7 @@ def recommended(rows: int, epsilon: Number) -> Literal["clipped", "statistics"]:
 
 
 @dataclass(frozen=True)
-class PrivateRegression:
+class PrivateTarget:
     """One target with a guarantee, on one schema; what cannot be protected is refused."""
 
     method: str
@@ -59,25 +64,55 @@ class PrivateRegression:
     public_predictors: bool = False
     rows: int | None = None
     """Rows to make, where they are stated: public, and a guess of the size of the table."""
+    brackets: tuple[float, ...] | None = None
+    """Public edges of the target, where only the place within a bracket is protected."""
 
     def __post_init__(self) -> None:
         problems: list[str] = []
-        if self.model.family not in REGRESSIONS:
-            problems.append(
-                f"the target is modelled as normal or lognormal, found {self.model.column.name} as {self.model.family}"
-            )
+        if self.model.family not in (*REGRESSIONS, *CODES):
+            known = f"{', '.join(REGRESSIONS)}, {' or '.join(CODES)}"
+            problems.append(f"the target is modelled as {known}, found {self.model.column.name} as {self.model.family}")
+        if self.holds_levels and self.way == "clipped":
+            problems.append("levels are drawn from noisy counts: leave way out, or give way='statistics'")
         if self.schema.rows_per_person > 1:
             problems.append(f"a person may hold {self.schema.rows_per_person} rows, and one row is protected")
         if self.public_predictors and not self.model.given:
             problems.append("public_predictors needs predictors")
         if self.public_predictors and self.schema.adjacency != "replace":
             problems.append("public predictors show who is in the table: state adjacency 'replace' and the public rows")
+        problems += [] if self.brackets is None else self._bracket_problems(self.brackets)
         if problems:
             raise PlanError(
                 f"cannot plan {self.method} on table {self.schema.name!r}",
                 problems,
-                "use marginals for other columns, or what the paper printed, as_published",
+                "correct what is listed, use marginals for other columns, or what the paper printed, as_published",
             )
+
+    def _bracket_problems(self, edges: tuple[float, ...]) -> list[str]:
+        """Return why the place of a target within its bracket cannot be what is protected, and nothing else."""
+        column, problems = self.model.column, list[str]()
+        if self.holds_levels:
+            problems.append(f"brackets need numbers, and column {column.name!r} holds levels")
+        elif not (edges[0] <= column.numeric_bounds[0] and column.numeric_bounds[1] <= edges[-1]):
+            low, high = column.numeric_bounds
+            problems.append(f"the brackets miss values from {low:g} to {high:g}, which the schema allows")
+        if self.schema.adjacency != "replace":
+            problems.append("brackets are known of rows that are there: state adjacency 'replace' and the public rows")
+        if self.model.given and not self.public_predictors:
+            problems.append(
+                "brackets protect a target within its bracket only: say public_predictors, or leave them out"
+            )
+        if self.way == "clipped":
+            problems.append(
+                "a clipped posterior costs no less within brackets, since a narrow spread tells their values apart: "
+                "leave way out, or give way='statistics'"
+            )
+        return problems
+
+    @property
+    def holds_levels(self) -> bool:
+        """Whether the target is a column of levels, drawn from noisy counts."""
+        return self.model.family in CODES
 
     @property
     def modelled(self) -> tuple[str, ...]:
@@ -86,8 +121,14 @@ class PrivateRegression:
 
     @property
     def unit(self) -> str:
-        """What one neighbouring change changes: a row, or nothing but its target where the predictors are public."""
-        return f"the value of {self.model.column.name} in one row" if self.public_predictors else unit_of(self.schema)
+        """What one neighbouring change changes: a row, its target alone, or that within its bracket.
+
+        The brackets are part of the unit: costs for other brackets are costs of another adjacency.
+        """
+        value = f"{ONE_VALUE}{self.model.column.name}"
+        if self.brackets is not None:
+            return f"{value} within its public bracket ({_spelled(self.brackets)}) in one row"
+        return f"{value} in one row" if self.public_predictors else unit_of(self.schema)
 
     @property
     def kept_names(self) -> tuple[str, ...]:
@@ -96,7 +137,7 @@ class PrivateRegression:
 
     @property
     def design(self) -> Design:
-        """How predictors enter: numbers and indicators, all within [-1, 1]."""
+        """How predictors enter a regression: numbers and indicators, all within [-1, 1]."""
         return Design(self.model.given)
 
     @property
@@ -117,7 +158,7 @@ class PrivateRegression:
         """Return "clipped" or "statistics": as stated, or by ``recommended``."""
         if self.way != "auto":
             return self.way
-        if len(self.design.names) > MOST_EXACT:
+        if self.holds_levels or self.brackets is not None or len(self.design.names) > MOST_EXACT:
             return "statistics"
         public = self.schema.rows or rows
         return recommended(public, self.budgets[1]) if public else "clipped"
@@ -130,8 +171,21 @@ class PrivateRegression:
         box = public_box((low, high), [(-1.0, 1.0)] * len(self.design.names), scale)
         return ClippedPosterior(box=box, epsilon=self.budgets[1] / self.copies, adjacency=self.schema.adjacency)
 
-    def statistics(self) -> NoisyStatistics:
-        """Return the noisy statistics."""
+    def statistics(self) -> NoisyStatistics | NoisyLevels:
+        """Return the noisy statistics: counts of levels, or moments of numbers."""
+        return self._noisy_levels() if self.holds_levels else self._noisy_moments()
+
+    def _noisy_levels(self) -> NoisyLevels:
+        how = self.model.predictors
+        return NoisyLevels(
+            levels=self.model.column.size,
+            cells=how.size if isinstance(how, CoarseCells) else 1,
+            epsilon=self.budgets[1],
+            delta=self.deltas[1],
+            adjacency=self.schema.adjacency,
+        )
+
+    def _noisy_moments(self) -> NoisyStatistics:
         low, high = (float(bound) for bound in self.model.column.numeric_bounds)
         scale: Any = self.model.family
         return NoisyStatistics(
@@ -142,6 +196,8 @@ class PrivateRegression:
             delta=self.deltas[1],
             adjacency=self.schema.adjacency,
             rows=self.schema.rows,
+            known_predictors=self.public_predictors or self.brackets is not None,
+            brackets=self.brackets,
         )
 
     def predictor_tables(self) -> Measurement:
@@ -159,7 +215,8 @@ class PrivateRegression:
         refuse_impossible_rules(self.schema, tuple(name for name in self.schema.names if name in self.modelled))
         count = self._count(rows)
         memory = max(count or 1, self.schema.rows or 1) * self.row_bytes * self.copies
-        refuse_memory(memory, "the rows and their copies", "ask for fewer rows or copies")
+        memory += BYTES_PER_VALUE * sum(part.cells for event in events for part in event.parts)
+        refuse_memory(memory, "the rows, their copies and the noisy tables", "ask for fewer rows or copies")
         facts: PlanFacts = {"rows": count, "assumptions": self._assumptions(), "notes": self._notes(rows)}
         return Plan.for_(self.method, self.schema, stages, events, memory, **{**facts, "unit": self.unit})
 
@@ -184,13 +241,27 @@ class PrivateRegression:
         return count
 
     def _assumptions(self) -> tuple[str, ...]:
+        """Return what is taken to be public, in words that the statement, the event and the report repeat."""
+        target, names = self.model.column.name, ", ".join(column.name for column in self.model.given)
+        hidden = f"the value of {target} in any one row"
+        known: tuple[str, ...] = ()
+        if self.brackets is not None:
+            hidden = f"where within its bracket the value of {target} in any one row lies"
+            known = (
+                f"which bracket of {target} a row lies in is public for every row; the bracket itself is NOT "
+                "protected: whoever does not know it may learn it from this release",
+            )
         if not self.public_predictors:
-            return ()
-        names = ", ".join(column.name for column in self.model.given)
-        return (
-            f"the predictors ({names}) and the number of rows are public and released as they are; what is hidden "
-            f"is the value of {self.model.column.name} in any one row",
-        )
+            return known
+        said = f"the predictors ({names}) and the number of rows are public and released as they are; "
+        return (f"{said}what is hidden is {hidden}", *known)
+
+    def _noise_words(self, part: Part) -> tuple[str, float]:
+        """Return what a stage says about noisy statistics, and the scale that it shows."""
+        if self.holds_levels:
+            return f"noisy counts, discrete {'Gaussian' if self.deltas[1] else 'Laplace'}", part.scale
+        within = ", within brackets" if self.brackets is not None else ""
+        return f"noisy statistics, on a lattice{within}", part.scale / part.sensitivity
 
     def _target(self, rows: int | None, randomness: str) -> tuple[tuple[Stage, ...], tuple[Event, ...]]:
         facts: dict[str, Any] = {**event_facts(self.method, self.schema, randomness), "unit": self.unit}
@@ -205,9 +276,10 @@ class PrivateRegression:
             noisy = self.statistics()
             part, delta = noisy.part.model_copy(update={"stage": name}), exact(noisy.delta)
             _refuse_scale(part.scale)
-            kind = "lattice-gaussian" if delta else "discrete-laplace"
+            gaussian = "discrete-gaussian" if self.holds_levels else "lattice-gaussian"
+            kind = gaussian if delta else "discrete-laplace"
             event = Event(kind=kind, epsilon=text(epsilon), delta=text(delta), parts=(part,), note=said, **facts)
-            words, shown = "noisy statistics, on a lattice", part.scale / part.sensitivity
+            words, shown = self._noise_words(part)
         stage = Stage(
             name=name,
             cells=part.cells,
@@ -217,6 +289,18 @@ class PrivateRegression:
             share=text(1 - PREDICTOR_SHARE) if self.budgets[0] else "1",
         )
         return (stage,), (event,)
+
+
+def _spelled(edges: tuple[float, ...]) -> str:
+    """Name brackets by their edges: each of a few, the ends and a digest of many.
+
+    >>> _spelled((0.0, 10.0, 100.0)), _spelled(tuple(range(20)))
+    ('edges 0, 10, 100', '19 brackets from 0 to 19, digest 3c69dbeb')
+    """
+    named = ", ".join(repr(float(edge)).removesuffix(".0") for edge in edges)
+    if len(edges) <= MOST_SPELLED:
+        return f"edges {named}"
+    return f"{len(edges) - 1} brackets from {edges[0]:g} to {edges[-1]:g}, digest {digest(named)[:8]}"
 
 
 def _refuse_scale(scale: float) -> None:

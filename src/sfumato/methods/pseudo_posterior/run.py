@@ -1,14 +1,16 @@
 """The pseudo posterior with a guarantee: a clipped posterior or noisy statistics, and synthetic predictors.
 
 Proof note. The parameters of the target given its predictors are drawn by
-:mod:`sfumato.methods.pseudo_posterior.private.clipped` or from
-:mod:`sfumato.methods.pseudo_posterior.private.statistics`, at their own cost. The predictors are synthesised from
+:mod:`sfumato.methods.pseudo_posterior.private.clipped`, or from
+:mod:`sfumato.methods.pseudo_posterior.private.statistics` (numbers) or
+:mod:`sfumato.methods.pseudo_posterior.private.levels` (levels), at their own cost. The predictors are synthesised from
 noisy marginals (:mod:`sfumato.methods.marginals.method`) with a third of the budget. Released rows are made from these
 alone, so the whole table carries the guarantee; costs add up. Where the predictors are declared public, all of the
 budget goes to the target, and neighbours differ in the target value of one row: that is the unit of the event, so that
-no ledger adds it to what protects rows. Targets that break a rule are then drawn again for their own predictors;
-whether they do depends on public predictors and drawn parameters alone. Public: schema, families, budget, number of
-rows.
+no ledger adds it to what protects rows. With brackets, neighbours differ in where within its public bracket the target
+of one row lies: another unit again, which names the edges; the bracket of a row is not protected. Targets that break a
+rule are then drawn again for their own predictors; whether they do depends on public predictors and drawn parameters
+alone. Public: schema, families, budget, number of rows, and predictors and brackets where they are declared so.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.methods.pseudo_posterior.plan import PrivateRegression
+from sfumato.methods.pseudo_posterior.plan import PrivateTarget
 from sfumato.methods.pseudo_posterior.private.clipped import RegressionDraw
+from sfumato.methods.pseudo_posterior.private.levels import LevelsDraw
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.measurement import measure
 from sfumato.release.method import Output
@@ -39,12 +42,15 @@ from sfumato.table.rows import row_values
 if TYPE_CHECKING:
     from sfumato.table import Table
 
+Draw = RegressionDraw | LevelsDraw
+"""One draw of the parameters, from which any number of targets can be made."""
+
 
 @dataclass(frozen=True)
-class RegressionRun:
+class TargetRun:
     """The private half of a release: it reads the rows once, draws parameters, and makes rows from them alone."""
 
-    public: PrivateRegression
+    public: PrivateTarget
 
     def run(self, table: Table, plan: Plan, randomness: Randomness) -> Output:
         """Draw the parameters, then make rows from them."""
@@ -84,9 +90,9 @@ class RegressionRun:
         total = float(self.public.schema.rows) if self.public.schema.rows is not None else noisy_total(noisy)
         return fit_noisy(noisy, learned, total), total
 
-    def _draws(self, values: dict[str, NDArray[Any]], plan: Plan, randomness: Randomness) -> Iterator[RegressionDraw]:
+    def _draws(self, values: dict[str, NDArray[Any]], plan: Plan, randomness: Randomness) -> Iterator[Draw]:
         target = values[self.public.model.column.name]
-        design = self.public.design.matrix(values, len(target)) if self.public.model.given else None
+        design = self.public.model.design(values, len(target))
         if self.public.chosen(plan.rows) == "clipped":
             posterior = self.public.clipped()
             law = posterior.law(target, design)
@@ -100,7 +106,7 @@ class RegressionRun:
     def _synthetic(
         self,
         schema: Schema,
-        draw: RegressionDraw,
+        draw: Draw,
         tree: TreeModel | None,
         count: int,
         generator: np.random.Generator,
@@ -117,7 +123,7 @@ class RegressionRun:
     def _with_public(
         self,
         schema: Schema,
-        draw: RegressionDraw,
+        draw: Draw,
         known: dict[str, NDArray[Any]],
         generator: np.random.Generator,
     ) -> Sampled:
@@ -131,11 +137,11 @@ class RegressionRun:
         return redrawn_in_place(schema, make, rows, generator, self.public.kept_names)
 
     def _completed(
-        self, draw: RegressionDraw, given: dict[str, NDArray[Any]], rows: int, generator: np.random.Generator
+        self, draw: Draw, given: dict[str, NDArray[Any]], rows: int, generator: np.random.Generator
     ) -> Values:
         """Return predictors and a fresh target for each of them, as they are released."""
         column = self.public.model.column
-        design = self.public.design.matrix(given, rows) if self.public.model.given else ()
+        design = self.public.model.design(given, rows)
         target, _ = into_domain(column, draw.synthesise(design, generator, rows))
         return {
             name: released_values(self.public.schema[name], found)

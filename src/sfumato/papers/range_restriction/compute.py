@@ -52,14 +52,16 @@ def parts() -> tuple[str, ...]:
     return tuple(entry.name for entry in ENTRIES)
 
 
-def reproduce(folder: Path | None = None, only: str | None = None, repeats: int = REPEATS) -> Reproduction:
+def reproduce(folder: Path | None = None, only: str | None = None, repeats: int | None = None) -> Reproduction:
     """Compute every part, or ``only`` one; parts whose data are absent are left out and say so.
 
-    A part that is asked for by name needs its data: without them this is an error.
+    A part that is asked for by name needs its data: without them this is an error. ``repeats`` is the number of
+    repeated samples: 30 unless said, where the paper has 100; time grows with it.
     """
-    if repeats < 2:
-        raise PlanError(f"{repeats} repeated samples asked for", next_step="ask for at least 2")
-    work = Work(Sources.find(folder), repeats)
+    samples = REPEATS if repeats is None else repeats
+    if samples < 2:
+        raise PlanError(f"{samples} repeated samples asked for", next_step="ask for at least 2")
+    work = Work(Sources.find(folder), samples)
     if only is None:
         made = tuple(_build(entry, work) for entry in ENTRIES)
         return _results(work, made, whole=True)

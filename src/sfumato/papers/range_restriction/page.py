@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.papers.range_restriction.charts import panel
 from sfumato.papers.range_restriction.results import Reproduction
+from sfumato.papers.range_restriction.simulation import beside_the_paper
 from sfumato.papers.reproduction_page import PageTable, ReproductionPage, errata_section, sections_of, summary_of
 
 LEAD = (
@@ -21,7 +22,7 @@ def page_of(results: Reproduction) -> ReproductionPage:
     facts = (
         (
             "repeated samples",
-            f"{results.repeats} instead of the paper's 100, seeds from {first}, contraction from {contraction}",
+            f"{beside_the_paper(results.repeats)}, seeds from {first}, contraction from {contraction}",
         ),
         ("data", "simulated as in section 4; fatigue data of the R package BayesLN, rows 1, 13 and 22 held out"),
         ("not known", "the authors' code for this mechanism: weights and eq. 15 are inferred from their figures"),

@@ -20,12 +20,13 @@ from sfumato.papers.range_restriction.simulation import (
     WIDE_AVERAGED,
     WIDE_TRUNCATED,
     Work,
+    beside_the_paper,
 )
 
 ORDER = (WEIGHTED, WIDE_TRUNCATED, NARROW_TRUNCATED, WIDE_AVERAGED, NARROW_AVERAGED)
 """From the largest epsilon to the smallest, as the paper has it."""
 IMPLIED = 5.7 / 0.73
-PROTOCOL = "n = 2,000, S = 1,000 draws in closed form, exact lambda; {repeats} samples, not 100."
+PROTOCOL = "n = 2,000, S = 1,000 draws in closed form, exact lambda; repeated samples: {repeats}."
 
 
 def in_order(values: dict[str, Array], names: tuple[str, ...] = ORDER) -> Array:
@@ -70,7 +71,7 @@ def figure_2(work: Work) -> Part:
     holds, rates = in_order(found), list(means.values())
     return Part(
         name="figure 2",
-        text=(PROTOCOL.format(repeats=work.repeats),),
+        text=(PROTOCOL.format(repeats=beside_the_paper(work.repeats)),),
         comparisons=(
             compared(
                 "order of the means",
@@ -115,7 +116,7 @@ def figure_3(work: Work) -> Part:
     return Part(
         name="figure 3",
         text=(
-            f"{PROTOCOL.format(repeats=work.repeats)} Averages over 20 synthetic copies. "
+            f"{PROTOCOL.format(repeats=beside_the_paper(work.repeats))} Averages over 20 synthetic copies. "
             "The authors' code squares the differences, the paper says average.",
         ),
         comparisons=(
@@ -150,7 +151,7 @@ def figure_4(work: Work) -> Part:
     ratios = {name: work.samples.ratio("Q90", name) for name in (UNWEIGHTED, WEIGHTED, WIDE_AVERAGED, NARROW_AVERAGED)}
     return Part(
         name="figure 4",
-        text=(f"{PROTOCOL.format(repeats=work.repeats)} Averages over 20 synthetic copies.",),
+        text=(f"{PROTOCOL.format(repeats=beside_the_paper(work.repeats))} Averages over 20 synthetic copies.",),
         comparisons=(
             compared(
                 "closest to the data",

@@ -13,6 +13,9 @@ from sfumato.papers.range_restriction.data import Array, Sample, Sources, simula
 from sfumato.utility.ecdf import compare
 
 REPEATS = 30
+"""Repeated samples unless said."""
+PRINTED_REPEATS = 100
+"""Repeated samples of the paper."""
 FIRST_SEED, CONTRACTION_SEED = 1000, 5000
 SIZES = (200, 400, 1600, 6400)
 COPIES = 20
@@ -128,6 +131,16 @@ def one_scaled_sample(seed: int) -> dict[tuple[str, str], float]:
         found |= {(measure, name): made[measure] for measure in ("ECDF max", "ECDF msq")}
     fixed = {name: replace(SIX[name], scale=scale) for name, scale in PRINTED_SCALES.items()}
     return found | {("at printed scale", name): each.epsilon for name, each in fits(sample, fixed, seed).items()}
+
+
+def beside_the_paper(repeats: int) -> str:
+    """Say how many repeated samples there are, and how many the paper has.
+
+    >>> beside_the_paper(30), beside_the_paper(100)
+    ("30 instead of the paper's 100", '100, as in the paper')
+    """
+    same = repeats == PRINTED_REPEATS
+    return f"{repeats}, as in the paper" if same else f"{repeats} instead of the paper's {PRINTED_REPEATS}"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Literal, Self
 
@@ -39,6 +40,9 @@ PROTECTION: dict[Band, str] = {
 """What each band says about that which one neighbouring change touches."""
 ONE_VALUE = "the value of "
 """How the unit begins where only one value of a row is protected, and the rest of the row is released as it is."""
+
+DETAILS = re.compile(r" \([^()]*\)(?= in one row$)")
+"""What stands in brackets at the end of such a unit, such as the edges of public brackets."""
 
 
 def one_of(unit: str) -> str:
@@ -184,6 +188,10 @@ class Guarantee(BaseModel):
         verb = "adding or removing" if self.adjacency == "add-remove" else "replacing"
         return f"{'changing' if self.unit.startswith(ONE_VALUE) else verb} {one_of(self.unit)}"
 
+    def _in_brief(self) -> str:
+        """Return the same without the details that stand in brackets: the headline has told them."""
+        return DETAILS.sub("", self.change()) if self.unit.startswith(ONE_VALUE) else self.change()
+
     def protection(self) -> str:
         """Return in one sentence how well that is protected which one neighbouring change touches."""
         if self.uncharged:
@@ -206,7 +214,7 @@ class Guarantee(BaseModel):
 
     def _subject(self) -> str:
         if self.unit.startswith(ONE_VALUE):
-            return self.unit
+            return DETAILS.sub("", self.unit)
         if self.adjacency == "replace":
             return f"what a {self._noun()} holds"
         return f"whether a {self._noun()} is in the table at all"
@@ -214,15 +222,15 @@ class Guarantee(BaseModel):
     def bet(self) -> str:
         """Return what somebody gave even odds on."""
         if self.unit.startswith(ONE_VALUE):
-            return f"two values of {self.unit.removeprefix(ONE_VALUE)}"
+            return f"two values of {DETAILS.sub('', self.unit).removeprefix(ONE_VALUE)}"
         return f"one {self._noun()}"
 
     def _formal_lines(self) -> list[str]:
         bound = f"a factor of at most {factor(self.exact_epsilon)}"
         verb = "moves" if self.unit.startswith(ONE_VALUE) else "changes"
         lines = [
-            f"In plain words{self._scope()}: {self.change()} {verb} the probability of anything that this release can "
-            f"show by {bound}{self._slack()}. Someone who gave even odds on {self.bet()} before seeing it can be "
+            f"In plain words{self._scope()}: {self._in_brief()} {verb} the probability of anything that this release "
+            f"can show by {bound}{self._slack()}. Someone who gave even odds on {self.bet()} before seeing it can be "
             f"{self.odds()}, whatever else they know and however they compute."
         ]
         lines += [self.protection(), *self._adjacency_lines(), *self._selection_lines()]

@@ -82,6 +82,28 @@ def moments_l2_squared_quarters(adjacency: str, columns: int, pairs: int = 0) ->
     return 16 * (columns + pairs) if adjacency == "replace" else 4 + 5 * columns + 4 * pairs
 
 
+def value_moments_l1(low: int, high: int, unit: int, known: int) -> int:
+    """Return by how much (a, a^2, a u_1 .. a u_known) moves in L1, in units squared, when a alone moves in [low, high].
+
+    All are whole numbers of the lattice: ``unit`` stands for 1, |low|, |high| and |u_j| are at most ``unit``, and a
+    times 1 counts ``unit`` a. Proof: with d = |a - b| and M = max(|low|, |high|), |a + b| = 2 max(|a|, |b|) - d <=
+    2M - d, so the move is at most d (c + 2M - d), c = (1 + known) unit. It rises up to d = M + c/2; d <= high - low.
+    """
+    c, most = (1 + known) * unit, max(abs(low), abs(high))
+    step = min(high - low, most + c // 2)
+    return step * (c + 2 * most - step)
+
+
+def value_moments_l2_squared(low: int, high: int, unit: int, known: int) -> int:
+    """Return the squared L2 length of the same move.
+
+    Proof: it is at most d^2 (C + (2M - d)^2) with C = (1 + known) unit^2 >= M^2. Its slope is 2d times
+    C + (2M - d) (2M - 2d) >= C - M^2 / 2 > 0, so the largest d = high - low is the worst.
+    """
+    step, most = high - low, max(abs(low), abs(high))
+    return step**2 * ((1 + known) * unit**2 + (2 * most - step) ** 2)
+
+
 def whole_root(square: int) -> int:
     """Return the square root of a squared sensitivity, rounded up to a whole number of lattice units."""
     return math.isqrt(square - 1) + 1 if square > 0 else 0

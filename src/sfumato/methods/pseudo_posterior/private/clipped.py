@@ -81,9 +81,12 @@ class RegressionDraw:
     centres: tuple[float, ...]
     scale: Scale
 
-    def synthesise(self, predictors: ArrayLike, generator: np.random.Generator, rows: int | None = None) -> Array:
+    def synthesise(
+        self, predictors: ArrayLike | None, generator: np.random.Generator, rows: int | None = None
+    ) -> Array:
         """Return synthetic values of the target, one for each row of predictors; ``rows`` where there are none."""
-        design = np.asarray(predictors, dtype=float).reshape(-1, len(self.centres)) if self.centres else None
+        given = () if predictors is None else predictors
+        design = np.asarray(given, dtype=float).reshape(-1, len(self.centres)) if self.centres else None
         size = rows if design is None else len(design)
         mean = np.full(size or 0, self.coefficients[0])
         if design is not None:

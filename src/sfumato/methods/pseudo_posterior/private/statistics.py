@@ -15,8 +15,16 @@ is the discrete Laplace or Gaussian of :mod:`sfumato.privacy`. One record moves,
   (1, -1/2): for given d = |a - b| it is at most d (3 - d); L2 squared: 4q + 4P, since (a - b)^2 (1 + (a + b)^2)
   <= d^2 (1 + (2 - d)^2) <= 4.
 
+Where the predictors are public (``known_predictors``), neighbours differ in the target of one row and in nothing
+else. Sums without y are then equal on both sides and stay exact; noise goes to y, y^2 - 1/2 and the y a_j alone. With
+``brackets``, public edges of the target, neighbours differ in WHERE WITHIN ITS BRACKET one target lies. Clipping,
+logarithm, scaling and rounding are monotone, so that a bracket becomes a run [L, H] of whole numbers (widened by one
+unit at both ends, because a machine's logarithm is monotone but for its last digit), and the sums move by at most what
+``value_moments_l1`` and ``value_moments_l2_squared`` say of the worst run; without brackets the run is the whole range.
+Which bracket holds a target is the same on both sides: it is used as if public and NOT protected.
+
 The posterior is not aware of the noise: it understates the uncertainty of the parameters where n epsilon is small.
-Public: bounds of all columns, epsilon, delta, adjacency, and n under replace.
+Public: bounds of all columns, epsilon, delta, adjacency, n under replace, and predictors and brackets where stated.
 """
 
 from __future__ import annotations
@@ -25,6 +33,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +44,13 @@ from sfumato.methods.pseudo_posterior.private.clipped import Adjacency, Regressi
 from sfumato.methods.pseudo_posterior.private.public_box import Interval, Scale
 from sfumato.privacy.accounting.event import Part
 from sfumato.privacy.accounting.lattice_gaussian import lattice_sigma
-from sfumato.privacy.accounting.sensitivity import moments_l1_quarters, moments_l2_squared_quarters
+from sfumato.privacy.accounting.sensitivity import (
+    moments_l1_quarters,
+    moments_l2_squared_quarters,
+    value_moments_l1,
+    value_moments_l2_squared,
+    whole_root,
+)
 from sfumato.privacy.exact import Number, exact, positive
 from sfumato.privacy.noise import add_gaussian, add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
@@ -58,9 +73,15 @@ class NoisyStatistics:
     """The noisy sufficient statistics of a normal or lognormal regression within public bounds.
 
     ``delta`` asks for Gaussian noise, else it is Laplace. ``rows`` is the public number of records under replace.
+    ``known_predictors`` protects the target of a row alone; ``brackets``, besides, only where within its bracket it is.
 
     >>> NoisyStatistics(target=(1, 100), predictors=((0, 9),), epsilon=1).part.sensitivity == 5 * 2**30
     True
+    >>> from dataclasses import replace
+    >>> whole = NoisyStatistics(target=(0, 8), scale="normal", epsilon=1, adjacency="replace", rows=9)
+    >>> halves = replace(whole, known_predictors=True, brackets=(0, 4, 8))
+    >>> whole.part.sensitivity / 2**30, round(halves.part.sensitivity / 2**30, 3)
+    (2.25, 2.0)
     """
 
     target: Interval
@@ -70,6 +91,8 @@ class NoisyStatistics:
     delta: Number = 0
     adjacency: Adjacency = "add-remove"
     rows: int | None = None
+    known_predictors: bool = False
+    brackets: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         problems = [
@@ -87,6 +110,10 @@ class NoisyStatistics:
             problems.append("under replace the number of rows is public: state it")
         if not 0 <= exact(self.delta, "delta") < 1:
             problems.append(f"delta must lie between 0 and 1, found {self.delta}")
+        if self.known_predictors and self.adjacency != "replace":
+            problems.append("public predictors show who is in the table: the adjacency is replace")
+        if self.brackets is not None:
+            problems += self._bracket_problems(self.brackets)
         if problems:
             raise PlanError("cannot plan noisy statistics", problems, "give public bounds and a budget")
         positive(self.epsilon)
@@ -96,25 +123,59 @@ class NoisyStatistics:
         """The q of the proof: predictors and target."""
         return len(self.predictors) + 1
 
+    def _bracket_problems(self, edges: Sequence[float]) -> list[str]:
+        rising = len(edges) > 1 and all(a < b for a, b in pairwise(edges))
+        covers = rising and edges[0] <= self.target[0] and self.target[1] <= edges[-1]
+        problems = [] if self.known_predictors else ["brackets need known_predictors: only a target may differ"]
+        return problems + ([] if covers else [f"brackets must rise and cover {self.target}, found {edges}"])
+
     @property
     def part(self) -> Part:
         """What the event records: entries, their sensitivity in lattice units, and the scale of the noise."""
-        q = self.columns
-        entries = q + q + q * (q - 1) // 2 + (self.adjacency == "add-remove")
+        entries = int(self.noisy_entries.sum())
         if exact(self.delta, "delta") == 0:
-            units = self._quarters(1) * UNIT // 4
+            units = self._units(1)
             scale = laplace_scale(self.epsilon, units)
         else:
-            units = math.isqrt(self._quarters(2) * UNIT * UNIT // 4) + 1
+            units = self._units(2)
             scale = lattice_sigma(units, entries, self.epsilon, self.delta)
         return Part(stage="sufficient statistics", cells=entries, sensitivity=units, scale=scale)
 
-    def _quarters(self, norm: int) -> int:
-        """Return four times the L1 sensitivity, or four times the squared L2 sensitivity, as the number 1 counts."""
+    def _units(self, norm: int) -> int:
+        """Return the L1 or the L2 sensitivity in lattice units, the latter rounded up."""
         q = self.columns
-        pairs = q * (q - 1) // 2
-        quarters = moments_l1_quarters if norm == 1 else moments_l2_squared_quarters
-        return quarters(self.adjacency, q, pairs)
+        if self.known_predictors and norm == 1:
+            return max(1, *(value_moments_l1(*run, STEPS, q - 1) for run in self.runs))
+        if self.known_predictors:
+            return max(1, whole_root(max(value_moments_l2_squared(*run, STEPS, q - 1) for run in self.runs)))
+        if norm == 1:
+            return moments_l1_quarters(self.adjacency, q, q * (q - 1) // 2) * UNIT // 4
+        return math.isqrt(moments_l2_squared_quarters(self.adjacency, q, q * (q - 1) // 2) * UNIT * UNIT // 4) + 1
+
+    @property
+    def runs(self) -> list[tuple[int, int]]:
+        """The whole numbers from L to H that the target of a row may move in: one run for each bracket.
+
+        Each has a unit to spare at both ends, for a logarithm that the machine rounds the other way.
+        """
+        edges = self._whole_target(self.brackets or self.target)
+        return [(max(int(low) - 1, -STEPS), min(int(high) + 1, STEPS)) for low, high in pairwise(edges)]
+
+    def _whole_target(self, values: ArrayLike) -> Array:
+        """Return targets as whole numbers of the lattice; monotone, so that a bracket becomes a run."""
+        low, high = self._sides[-1]
+        clipped = np.clip(np.asarray(values, dtype=float).ravel(), *self.target)
+        y = np.log(clipped) if self.scale == "lognormal" else clipped
+        return np.rint(STEPS * np.clip((y - (low + high) / 2) / ((high - low) / 2), -1, 1))
+
+    @property
+    def noisy_entries(self) -> NDArray[np.bool_]:
+        """Which of the sums one neighbouring change can move; the others are public."""
+        q = self.columns
+        _, second = np.triu_indices(q, 1)
+        place = np.concatenate([[-1], np.arange(q), np.arange(q), second])  # the later column that enters each sum
+        least = q - 1 if self.known_predictors else 0 if self.adjacency == "replace" else -1
+        return place >= least
 
     @property
     def _sides(self) -> list[Interval]:
@@ -125,12 +186,14 @@ class NoisyStatistics:
 
     def quantise(self, target: ArrayLike, predictors: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return each record's contribution in lattice units; a record with a missing value contributes nothing."""
-        values = np.clip(np.asarray(target, dtype=float).ravel(), *self.target)
-        design = np.empty((len(values), 0)) if predictors is None else np.asarray(predictors, dtype=float)
-        y = np.log(values) if self.scale == "lognormal" else values
-        raw = np.column_stack([design.reshape(len(values), len(self.predictors)), y])
-        low, high = (np.array(side) for side in zip(*self._sides, strict=True))
+        y = self._whole_target(target)
+        if self.known_predictors:  # the sums of public predictors must not say which target is there
+            y = np.where(np.isnan(y), -STEPS, y)
+        design = np.empty((len(y), 0)) if predictors is None else np.asarray(predictors, dtype=float)
+        raw = design.reshape(len(y), len(self.predictors))
+        low, high = np.array(self._sides[:-1]).reshape(-1, 2).T
         scaled = np.rint(STEPS * np.clip((raw - (low + high) / 2) / ((high - low) / 2), -1, 1))
+        scaled = np.column_stack([scaled, y])
         known = np.isfinite(scaled.sum(axis=1))  # what is not a number makes the sum so; nothing else can
         return _contributions(np.where(known[:, None], scaled, 0).astype(np.int64), known)
 
@@ -148,11 +211,13 @@ class NoisyStatistics:
 
     def measure(self, total: NDArray[np.int64], randomness: Randomness) -> NoisyMoments:
         """Add the noise of ``part`` to a true sum; under replace the number of records is the public one."""
-        part, public = self.part, self.adjacency == "replace"
+        part, noisy = self.part, self.noisy_entries
         laplace = exact(self.delta, "delta") == 0
         add = add_laplace_scale if laplace else add_gaussian
-        noisy = add(total[1:] if public else total, part.scale, randomness)
-        sums = np.concatenate([[float(self.rows or 0)], noisy / UNIT]) if public else noisy / UNIT
+        sums = total / UNIT
+        sums[noisy] = add(total[noisy], part.scale, randomness) / UNIT
+        if self.adjacency == "replace":
+            sums[0] = float(self.rows or 0)
         deviation = part.scale / UNIT * (math.sqrt(2) if laplace else 1.0)
         return NoisyMoments(sums, deviation, tuple(self._sides), self.scale)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
-from sfumato.methods.pseudo_posterior.families import SAMPLED, NormalInverseGamma, make_family
+from sfumato.methods.pseudo_posterior.families import NormalInverseGamma, make_family
 from sfumato.methods.pseudo_posterior.families.interface import (
     ALL,
     CELLS_AT_ONCE,
@@ -26,6 +26,7 @@ from sfumato.methods.pseudo_posterior.families.interface import (
     Posterior,
 )
 from sfumato.methods.pseudo_posterior.models import CODES, REGRESSIONS, ColumnModel
+from sfumato.methods.pseudo_posterior.sampled.engine import Sampling
 from sfumato.rows.design import CoarseCells, Design, into_domain
 from sfumato.schema.column import Column
 
@@ -163,10 +164,13 @@ def fitted_family(model: ColumnModel, values: Mapping[str, NDArray[Any]], seed: 
     """Return the family of a column over the private records; ``seed`` is for chains."""
     found = values[model.column.name]
     design, how = model.design(values, len(found)), model.predictors
-    if model.family in SAMPLED:
-        from sfumato.methods.pseudo_posterior.sampled.family import Sampling, make_sampled_family
+    if model.is_sampled:
+        from sfumato.methods.pseudo_posterior.sampled.family import custom, make_sampled_family
 
-        return make_sampled_family(model.family, found, design, sampling=Sampling(seed=seed))
+        sampling = Sampling(seed=seed, **(model.sampling or {}))
+        if model.own is not None:
+            return custom(found, design, model.own, sampling=sampling)
+        return make_sampled_family(model.family, found, design, sampling=sampling)
     if model.family in REGRESSIONS:
         return make_family(model.family, found, design, _prior(model.given))
     groups = how.size if isinstance(how, CoarseCells) and design is not None else None
@@ -187,23 +191,30 @@ def _prior(given: tuple[Column, ...]) -> NormalInverseGamma | None:
 
 def refuse_draws(models: Sequence[ColumnModel], draws: int) -> None:
     """Refuse more draws than the chains of a sampled family keep."""
-    sampled = [model.family for model in models if model.family in SAMPLED]
-    if not sampled:
-        return
-    from sfumato.methods.pseudo_posterior.sampled.engine import Sampling
-
-    kept = Sampling(seed=0).kept
-    if draws > kept:
-        raise PlanError(
-            f"{draws:,} draws asked for, the chains of the {sampled[0]} family keep {kept:,}",
-            next_step=f"give draws={kept} at most",
-        )
+    for model in models:
+        kept = Sampling(seed=0, **(model.sampling or {})).kept
+        if model.is_sampled and draws > kept:
+            raise PlanError(
+                f"{draws:,} draws asked for, the chains of the {model.words} family keep {kept:,}",
+                next_step=f"give draws={kept} at most, or longer chains: sampling={{'draws': ...}}",
+            )
 
 
 def fit_columns(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]], seed: int = 0) -> Family:
     """Return one family over all targets; a single target is itself."""
     parts = tuple(fitted_family(model, values, (seed + i) % 2**32) for i, model in enumerate(models))
     return parts[0] if len(parts) == 1 else JointFamily(parts)
+
+
+def _refuse_strange(model: ColumnModel, raw: Array) -> None:
+    """Refuse what a model of one's own simulates where it is no value of the column at all."""
+    wrong = ~np.isfinite(raw)
+    if not model.column.is_ordered:
+        wrong |= ~np.isin(raw, np.arange(model.column.size))
+    if wrong.any():
+        column, what = model.column, "a number" if model.column.is_ordered else f"a code below {model.column.size}"
+        problem = f"{int(wrong.sum())} of {len(raw)} values for column {column.name!r} are not {what}"
+        raise PlanError(f"the model {model.words} simulates no values", [problem], "mend its simulate function")
 
 
 @dataclass(frozen=True)
@@ -234,6 +245,7 @@ def synthesise_columns(
     moved = 0
     for model, part, own in zip(models, parts, separate, strict=True):
         raw = part.synthesise(own, index, model.design(known, rows), generator)
+        _refuse_strange(model, raw)
         known[model.column.name], outside = into_domain(model.column, raw * factor if model.column.is_ordered else raw)
         moved += outside
     return SyntheticColumns({model.column.name: known[model.column.name] for model in models}, moved)

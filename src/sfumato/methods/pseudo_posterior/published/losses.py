@@ -103,7 +103,7 @@ def _oddest(fitted: Fitted, records: int) -> list[int]:
     """Return records furthest from the unweighted fit; of records that agree in everything, one is enough."""
     family = fitted.family
     surprise = family.posterior(np.ones(len(family.values))).surprise()
-    first, _ = distinct([surprise, family.values, fitted.weights, *(fitted.limits or ())])
+    first, _ = distinct([surprise, family.values, fitted.exponents, *(fitted.limits or ())])
     return first[np.argsort(-surprise[first], kind="stable")][:records].tolist()
 
 
@@ -138,8 +138,12 @@ def _loss_numbers(family: Family, draws: int, generator: np.random.Generator) ->
 
 
 def _less(weighting: Weighting, index: int) -> Weighting:
-    return weighting if weighting.ranges is None else replace(weighting, ranges=weighting.ranges.without(index))
+    ranges = None if weighting.ranges is None else weighting.ranges.without(index)
+    gammas = None if weighting.gammas is None else weighting.gammas.without(index)
+    return replace(weighting, ranges=ranges, gammas=gammas)
 
 
 def _more(weighting: Weighting) -> Weighting:
-    return weighting if weighting.ranges is None else replace(weighting, ranges=weighting.ranges.extended())
+    ranges = None if weighting.ranges is None else weighting.ranges.extended()
+    gammas = None if weighting.gammas is None else weighting.gammas.extended()
+    return replace(weighting, ranges=ranges, gammas=gammas)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
 from sfumato.methods.pseudo_posterior.models import (
     ColumnModel,
+    Families,
     column_models,
     complete_numbers,
     named_families,
@@ -23,8 +25,16 @@ from sfumato.methods.pseudo_posterior.models import (
     predictors_of,
     refuse_columns,
 )
+from sfumato.methods.pseudo_posterior.published.gammas import (
+    Gammas,
+    gamma_column,
+    gamma_column_problems,
+    gamma_problems,
+    read_gammas,
+)
 from sfumato.methods.pseudo_posterior.published.joint import refuse_draws
 from sfumato.methods.pseudo_posterior.published.ranges import (
+    Ranges,
     range_columns,
     range_problems,
     read_ranges,
@@ -35,11 +45,14 @@ from sfumato.methods.pseudo_posterior.published.weights import STANDARDS, Weight
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import Number, exact, in_short
 from sfumato.privacy.randomness import Randomness
-from sfumato.release.method import Makes, Output
+from sfumato.privacy.sealed import plain
+from sfumato.release.method import Makes, Output, parameters_of
+from sfumato.release.own import OwnObject, is_own, own_names, refuse_absent
 from sfumato.release.parameters import (
     epsilon_problems,
     name_problems,
     number_problems,
+    share_problems,
     sound_parameters,
     word_problems,
 )
@@ -52,6 +65,8 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 WITH_RANGES = ("averaged", "truncated")
+WHOLE = ("chains", "warmup", "draws")
+"""What chains are given in whole numbers; ``accept`` is a share."""
 ALL_ROWS = "rows is ignored: columns that are released as they are decide how many there are"
 MOST_COPIES = 1000
 MOST_DRAWS = 1_000_000
@@ -63,16 +78,19 @@ class PseudoPosteriorAsPublished:
     """Synthetic values of one column, or of several in order, given predictors: as printed, without a guarantee.
 
     ``standard`` is "unweighted", "weighted", "averaged", "truncated" or "capped". Predictors are released as they are;
-    ``predictors`` may be "none". ``family`` is a name, "auto", or a mapping by column. ``ranges`` is "brackets" (the
-    schema's public bins of the target), a pair (a, b), or a mapping: {"radius": [a, b], "tail": [a, b], "share": q},
-    {"brackets": edges} or {"columns": [low, high]} for factors by record. ``target_claim`` scales the weights until
-    what the paper calls epsilon meets it: a claim, which guarantees nothing. ``unit`` names the unit of the target or
-    is a number to divide by: the claim depends on it.
+    ``predictors`` may be "none". ``family`` is a name, "auto", a ``Model`` of one's own, or a mapping by column.
+    ``ranges`` is "brackets" (the schema's public bins of the target), a pair (a, b), or a mapping:
+    {"radius": [a, b], "tail": [a, b], "share": q}, {"brackets": edges} or {"columns": [low, high]} for factors by
+    record; in Python also a function from the values to the two ends. ``gamma``, in place of ranges, is the share of
+    each record that is taken to be known (equations 20 and 21): a column, or in Python a function of the values.
+    ``target_claim`` scales the weights until what the paper calls epsilon meets it: a claim, which guarantees nothing.
+    ``unit`` names the unit of the target or is a number to divide by: the claim depends on it. ``sampling`` says how
+    chains are run where a family needs them, such as {"warmup": 2000, "draws": 2000, "accept": 0.95}.
     """
 
     target: str | Sequence[str]
     predictors: Sequence[str]
-    family: str | Mapping[str, str]
+    family: Families
     standard: str
     ranges: Any = None
     scale: Number | None = None
@@ -81,6 +99,8 @@ class PseudoPosteriorAsPublished:
     draws: int = 1000
     copies: int = 1
     unit: Number | str | None = None
+    gamma: Any = None
+    sampling: Mapping[str, Number] | None = None
 
     name: ClassVar[str] = "pseudo-posterior-as-published"
     summary: ClassVar[str] = "synthetic columns drawn from a posterior weighted by risk, as the paper printed it"
@@ -89,12 +109,14 @@ class PseudoPosteriorAsPublished:
     makes: ClassVar[Makes] = "rows"
 
     def __post_init__(self) -> None:
+        for own in ("ranges", "gamma"):
+            object.__setattr__(self, own, OwnObject.of(getattr(self, own)))
         sound_parameters(self, self._problems())
         object.__setattr__(self, "target", names_of(self.target))
         object.__setattr__(self, "predictors", predictors_of(self.predictors))
         for whole in ("draws", "copies"):
             object.__setattr__(self, whole, int(exact(getattr(self, whole), whole)))
-        self._weighting(None)
+        self._weighting(None, None)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -109,8 +131,8 @@ class PseudoPosteriorAsPublished:
     def _column_problems(self) -> list[str]:
         targets, predictors = names_of(self.target), predictors_of(self.predictors)
         problems = naming_problems(targets, predictors)
-        if self.ranges is not None and len(targets) > 1:
-            problems.append("ranges need a single target")
+        if (self.ranges is not None or self.gamma is not None) and len(targets) > 1:
+            problems.append("ranges and gamma need a single target")
         return problems + named_families(self.family, targets)
 
     def _number_problems(self) -> list[str]:
@@ -123,25 +145,28 @@ class PseudoPosteriorAsPublished:
         problems += number_problems(self.shift, "shift", "-1e9", "1e9")
         if self.target_claim is not None:
             problems += epsilon_problems(self.target_claim, "target_claim")
-        return problems + _unit_problems(self.unit)
+        return problems + _unit_problems(self.unit) + _sampling_problems(self.sampling)
 
     def _standard_problems(self) -> list[str]:
         problems = word_problems(self.standard, "standard", STANDARDS)
-        problems += range_problems(self.ranges)
+        problems += range_problems(self.ranges) + gamma_problems(self.gamma)
+        if self.gamma is not None and (self.standard != "averaged" or self.ranges is not None):
+            problems.append("gamma belongs to the standard averaged, in place of ranges")
         if self.ranges is not None and self.standard not in WITH_RANGES:
             problems.append(
                 f"ranges belong to the standards {' and '.join(WITH_RANGES)}, found {in_short(self.standard)}"
             )
-        if self.ranges is None and self.standard in WITH_RANGES:
+        if self.ranges is None and self.gamma is None and self.standard in WITH_RANGES:
             problems.append(
                 f"the standard {in_short(self.standard)} needs ranges: give ranges='brackets', the schema's public "
                 "bins of the target"
             )
         return problems
 
-    def _weighting(self, ranges: Any) -> Weighting:
+    def _weighting(self, ranges: Ranges | None, gammas: Gammas | None) -> Weighting:
         target = None if self.target_claim is None else float(exact(self.target_claim, "target_claim"))
-        standard = self.standard if ranges is not None or self.standard not in WITH_RANGES else "weighted"
+        known = ranges is not None or gammas is not None
+        standard = self.standard if known or self.standard not in WITH_RANGES else "weighted"
         return Weighting(
             standard,
             1.0 if self.scale is None else float(exact(self.scale, "scale")),
@@ -149,22 +174,38 @@ class PseudoPosteriorAsPublished:
             ranges,
             self.draws,
             target,
+            gammas=gammas,
         )
+
+    def _weighting_of(self, schema: Schema, values: Mapping[str, NDArray[Any]]) -> Weighting:
+        """Return the weighting with what its ranges or its gamma read of the rows."""
+        ranges = read_ranges(self.ranges, schema[self.targets[0]], values, self._factor())
+        return self._weighting(ranges, read_gammas(self.gamma, values))
 
     def models(self, schema: Schema) -> tuple[ColumnModel, ...]:
         """Return the models of the targets, or refuse with every problem."""
         refuse_columns(self.name, schema, self._read_columns())
-        return column_models(schema, self.targets, self.predictors, self.family)
+        return column_models(schema, self.targets, self.predictors, self.family, sampling=self._sampling)
+
+    @property
+    def _sampling(self) -> dict[str, Any] | None:
+        """How chains are run, as numbers; None where nothing is said."""
+        if self.sampling is None:
+            return None
+        read = {name: exact(value, name) for name, value in self.sampling.items()}
+        return {name: int(value) if name in WHOLE else float(value) for name, value in read.items()}
 
     def require_table(self, table: Table, plan: Plan) -> None:
         """Refuse rows that cannot be fitted, by fitting them."""
+        refuse_absent(parameters_of(self))
         values = row_values(table, self._read_columns())
-        ranges = read_ranges(self.ranges, table.schema[self.targets[0]], values, self._factor())
-        trial = np.random.default_rng(0)
-        try_fit(self.models(table.schema), values, self._weighting(ranges), self._factor(), trial)
+        weighting, trial = self._weighting_of(table.schema, values), np.random.default_rng(0)
+        try_fit(self.models(table.schema), values, weighting, self._factor(), trial)
 
     def _read_columns(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.targets, *self.predictors, *range_columns(self.ranges))))
+        return tuple(
+            dict.fromkeys((*self.targets, *self.predictors, *range_columns(self.ranges), *gamma_column(self.gamma)))
+        )
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release: what is not named is left out."""
@@ -175,30 +216,45 @@ class PseudoPosteriorAsPublished:
         sound_rows(rows)
         models = self.models(schema)
         refuse_ranges(self.ranges, schema, self.targets[0])
+        if problems := gamma_column_problems(self.gamma, schema):
+            raise PlanError(f"gamma does not fit table {schema.name!r}", problems, "name a column of shares")
         refuse_draws(models, self.draws)
         memory = (schema.rows or 0) * BYTES_PER_VALUE * (len(models) + len(self.predictors)) * (1 + self.copies)
         refuse_memory(memory, "the rows and their copies", "ask for fewer copies")
         stages = tuple(
             Stage(
-                name=f"{model.column.name} by {model.family}",
+                name=f"{model.column.name} by {model.words}",
                 cells=self.copies,
-                noise=self.standard,
+                noise=self._standard,
                 scale=float(self.draws),
                 epsilon="none",
                 share=str(1 / len(models)),
             )
             for model in models
         )
-        words = f"{self.standard}; families {', '.join(m.family for m in models)}; {self.draws} draws"
+        words = f"{self._standard}; families {', '.join(m.words for m in models)}; {self.draws} draws"
         words = "; ".join((words, *as_they_are(self.predictors)))
         event = Event(kind="asymptotic", note=words, **event_facts(self.name, schema, randomness))
         facts: PlanFacts = {"cells": self.copies * len(models), "notes": self._notes(schema, rows)}
         return Plan.for_(self.name, schema, stages, (event,) * self.copies, memory or BYTES_PER_VALUE, **facts)
 
+    @property
+    def _standard(self) -> str:
+        """The standard in words: own gammas and own ranges belong to it."""
+        if self.gamma is not None:
+            return "averaged, with the custodian's own gamma"
+        own = isinstance(self.ranges, OwnObject) or is_own(self.ranges)
+        return f"{self.standard}, with the custodian's own ranges" if own else self.standard
+
     def _notes(self, schema: Schema, rows: int | None) -> tuple[str, ...]:
         left = [name for name in schema.releasable if name not in (*self.targets, *self.predictors)]
         notes = [*as_they_are(self.predictors), *(() if rows is None else (ALL_ROWS,))]
         notes += [f"left out of the release: {', '.join(left)}"] if left else []
+        if names := own_names(plain(parameters_of(self))):
+            notes.append(
+                f"{', '.join(names)}: the custodian's own, written in Python; no file of this release holds it, and "
+                "nothing here has checked that it is right"
+            )
         if (
             self.ranges is not None
             and self.ranges != "brackets"
@@ -210,10 +266,10 @@ class PseudoPosteriorAsPublished:
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Read the rows, fit, and synthesise."""
         schema, models = table.schema, self.models(table.schema)
+        refuse_absent(parameters_of(self))
         values, factor = row_values(table, self._read_columns()), self._factor()
-        ranges = read_ranges(self.ranges, schema[self.targets[0]], values, factor)
         known = {name: column for name, column in values.items() if name in (*self.targets, *self.predictors)}
-        made = expose(models, known, self._weighting(ranges), self.copies, factor, randomness.generator)
+        made = expose(models, known, self._weighting_of(schema, values), self.copies, factor, randomness.generator)
         released = shuffled_copies(schema, [known | copy for copy in made.copies], randomness.generator)
         tables = {
             (f"synthetic-{i}",) if self.copies > 1 else ("synthetic",): table
@@ -221,8 +277,8 @@ class PseudoPosteriorAsPublished:
         }
         facts = {
             "unit": self._unit(schema),
-            "family": ", ".join(m.family for m in models),
-            "standard": self.standard,
+            "family": ", ".join(m.words for m in models),
+            "standard": self._standard,
             "copies": self.copies,
             "draws": self.draws,
             "not_synthesised": list(self.predictors),
@@ -255,3 +311,15 @@ def _is_word(unit: Any) -> bool:
 
 def _unit_problems(unit: Any) -> list[str]:
     return [] if unit is None or _is_word(unit) else number_problems(unit, "unit", "1e-12", "1e12")
+
+
+def _sampling_problems(sampling: Any) -> list[str]:
+    """Return what is wrong with the settings of chains."""
+    if not isinstance(sampling, Mapping):
+        return []  # said with the types of all parameters
+    stated, known = cast("Mapping[str, Any]", sampling), (*WHOLE, "accept")
+    problems = [f"sampling has no {in_short(name)}; it has {', '.join(known)}" for name in stated if name not in known]
+    for name, least in (("chains", "2"), ("warmup", "1"), ("draws", "4")):
+        if name in stated:
+            problems += number_problems(stated[name], f"sampling {name}", least, str(MOST_DRAWS), whole=True)
+    return problems + (share_problems(stated["accept"], "sampling accept") if "accept" in stated else [])

@@ -16,14 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import PlanError, TableError
 from sfumato.methods.pseudo_posterior.families.interface import Array, Kind
+from sfumato.methods.pseudo_posterior.models import public_edges
 from sfumato.privacy.exact import in_short
+from sfumato.release.own import OwnObject, is_own
 from sfumato.release.parameters import name_problems
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
 SHAPES = (
     "write ranges as 'brackets', as a pair (a, b), or as {'radius': [a, b], 'tail': [a, b], 'share': 0.05}, "
-    "{'brackets': [edges]} or {'columns': [low factor, high factor]}"
+    "{'brackets': [edges]} or {'columns': [low factor, high factor]}, or give a function in Python"
 )
 KEYS = ({"radius"}, {"radius", "tail", "share"}, {"brackets"}, {"columns"})
 
@@ -185,6 +187,34 @@ class Brackets:
         return f"{len(self.edges) - 1} public brackets from {self.edges[0]:g} to {self.edges[-1]:g}"
 
 
+@dataclass(frozen=True, eq=False)
+class RangesByFunction:
+    """A function of the custodian's own: from all values to the low and the high end of each range."""
+
+    function: OwnObject
+
+    def limits(self, values: Array, kind: Kind) -> tuple[Array, Array]:
+        """Ask the function, and refuse ranges that miss their values."""
+        found = self.function.call(values)
+        sides = [np.asarray(side, float) for side in (found if isinstance(found, list | tuple) else ())]
+        if len(sides) != 2 or any(side.shape != values.shape for side in sides):
+            problem = f"it must return two arrays of {len(values)} numbers, the low and the high end of each range"
+            raise TableError(f"the function {self.function.name!r} gives no ranges", [problem], "mend it")
+        return checked_limits(sides[0], sides[1], values, kind)
+
+    def without(self, index: int) -> RangesByFunction:
+        """Return the same rule: it is asked anew."""
+        return self
+
+    def extended(self) -> RangesByFunction:
+        """Return the same rule: it is asked anew."""
+        return self
+
+    def describe(self) -> str:
+        """Say whose rule it is."""
+        return f"by the custodian's own function {self.function.name!r}"
+
+
 def checked_limits(low: Array, high: Array, values: Array, kind: Kind) -> tuple[Array, Array]:
     """Return the ends of the ranges, or refuse ranges that miss their value or have no width."""
     missed = ~((low <= values) & (values <= high))
@@ -201,7 +231,7 @@ def checked_limits(low: Array, high: Array, values: Array, kind: Kind) -> tuple[
 
 def range_problems(settings: Any) -> list[str]:
     """Return what is wrong with the ranges as far as no column need be known."""
-    if settings is None or settings == "brackets":
+    if settings is None or settings == "brackets" or is_own(settings) or isinstance(settings, OwnObject):
         return []
     wrong = [f"ranges {in_short(settings)} are not understood; {SHAPES}"]
     if isinstance(settings, Mapping):
@@ -227,6 +257,8 @@ def range_problems(settings: Any) -> list[str]:
 def refuse_ranges(settings: Any, schema: Schema, target: str) -> None:
     """Refuse ranges that can miss a value which the public facts allow; the rest is asked of the rows."""
     column = schema[target]
+    if is_own(settings) or isinstance(settings, OwnObject):
+        return  # what an own function gives is asked of the rows
     rule = read_ranges(settings, column)
     problems: list[str] = []
     if isinstance(rule, Brackets) and settings != "brackets":
@@ -262,7 +294,9 @@ def read_ranges(
     if settings is None:
         return None
     if settings == "brackets":
-        return Brackets(_edges(target, factor))
+        return Brackets([edge / factor for edge in public_edges(target)])
+    if isinstance(settings, OwnObject):
+        return RangesByFunction(settings)
     if not range_columns(settings):
         return _rule(settings, factor)
     if values is None:
@@ -287,14 +321,3 @@ def _pair(sides: Sequence[Any]) -> tuple[float, float]:
 
 def _listed(items: Any) -> list[Any]:
     return [items] if isinstance(items, str) else list(items)
-
-
-def _edges(column: Column, factor: float) -> list[float]:
-    """Return the public edges of a column's bins."""
-    if not column.is_ordered:
-        raise PlanError(
-            f"column {column.name!r} holds levels, which have no brackets of numbers",
-            next_step="use a standard without ranges",
-        )
-    edges = [*column.starts.tolist(), float(column.numeric_bounds[1])]
-    return [edge / factor for edge in dict.fromkeys(edges)]

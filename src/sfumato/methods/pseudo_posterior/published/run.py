@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import SfumatoError
-from sfumato.methods.pseudo_posterior.families import SAMPLED
 from sfumato.methods.pseudo_posterior.models import ColumnModel
 from sfumato.methods.pseudo_posterior.published.joint import JointFamily, Values, fit_columns, synthesise_columns
 from sfumato.methods.pseudo_posterior.published.losses import add_outlier, leave_one_out
@@ -70,10 +69,13 @@ def try_fit(
 ) -> None:
     """Fit once and keep nothing: what the model cannot take is refused here, before anything is recorded.
 
-    Chains are not run twice: they take minutes.
+    Chains are not run twice: they take minutes. A model of one's own is tried at one point.
     """
-    if not any(model.family in SAMPLED for model in models):
-        _fitted(models, _in_unit(models, values, factor), weighting, generator)
+    scaled = _in_unit(models, values, factor)
+    if not any(model.is_sampled for model in models):
+        _fitted(models, scaled, weighting, generator)
+    elif any(model.own is not None for model in models):
+        fit_columns(models, scaled)
 
 
 def _fitted(

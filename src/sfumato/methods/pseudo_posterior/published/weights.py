@@ -21,6 +21,7 @@ import numpy as np
 
 from sfumato.errors import PlanError
 from sfumato.methods.pseudo_posterior.families.interface import Array, Draws, Family, Numbers, Posterior
+from sfumato.methods.pseudo_posterior.published.gammas import Gammas
 from sfumato.methods.pseudo_posterior.published.ranges import Ranges
 
 STANDARDS = ("unweighted", "weighted", "averaged", "truncated", "capped")
@@ -132,7 +133,8 @@ class Weighting:
 
     ``target_claim`` asks for the scale at which the claim meets a target, in at most ``rounds`` rounds. "capped"
     needs it: alpha_i = min(1, K/F_i) with K = target / 2 fixed beforehand; F is found anew in each round, because the
-    variance shrinks once outliers weigh less. With ``rounds=0`` the first pass is kept.
+    variance shrinks once outliers weigh less. With ``rounds=0`` the first pass is kept. ``gammas``, the
+    custodian's own (equations 20 and 21), take the place of the probabilities outside the ranges in "averaged".
     """
 
     standard: str = "weighted"
@@ -142,6 +144,7 @@ class Weighting:
     draws: int = 1000
     target_claim: float | None = None
     rounds: int = 8
+    gammas: Gammas | None = None
 
     def __post_init__(self) -> None:
         problems = _problems(self)
@@ -288,7 +291,7 @@ class _Setting:
         # No weights, no risks to find; the draws below are looked at all the same.
         plain = weighting.standard == "unweighted"
         risk = np.zeros(len(family.values)) if plain else Extremes.of(posterior, posterior.draw(numbers[0])).risk
-        outside = None
+        outside = None if weighting.gammas is None else weighting.gammas.of(family.values)
         if weighting.standard == "averaged" and limits is not None:
             outside = np.clip(posterior.outside(*limits), 0.0, 1.0)
         return cls(weighting, family, risk, limits, outside, numbers[1])
@@ -333,7 +336,9 @@ def _problems(weighting: Weighting) -> list[str]:
     if standard not in STANDARDS:
         problems.append(f"unknown standard '{standard}'; known: {', '.join(STANDARDS)}")
     needs = standard in ("averaged", "truncated")
-    if needs and weighting.ranges is None:
+    if weighting.gammas is not None and (standard != "averaged" or weighting.ranges is not None):
+        problems.append("own gammas belong to the standard 'averaged', in place of ranges")
+    if needs and weighting.ranges is None and weighting.gammas is None:
         problems.append(f"the standard '{standard}' needs ranges")
     if not needs and weighting.ranges is not None:
         problems.append(f"the standard '{standard}' has no ranges")

@@ -52,7 +52,10 @@ class Convergence:
         """Return itself, or refuse."""
         if self.problems:
             headline = f"the {self.chains} chains of the {name} family did not converge in {self.draws} draws each"
-            step = "raise warmup, draws or accept in Sampling; if that does not help, use fewer predictors"
+            step = (
+                "raise warmup, draws or accept (sampling={'accept': 0.95, 'warmup': 2000}); if that does not help, use "
+                "fewer predictors"
+            )
             raise NotConverged(headline, self.problems, step)
         return self
 

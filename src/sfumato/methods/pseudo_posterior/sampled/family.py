@@ -44,6 +44,8 @@ PROPOSALS = 4000
 PROPOSAL_FREEDOM = 5
 """Importance sampling for the normaliser: a Student t with the mean and the covariance of the kept draws."""
 LEAST_PROPOSALS = 400.0
+OWN_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, NameError, AssertionError)
+"""What the functions of a model may raise that its author did not mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,18 +300,31 @@ def custom(values: ArrayLike, design: Any, model: Model, *, sampling: Sampling) 
 
 def _try_once(family: SampledFamily) -> None:
     """Refuse a log-likelihood or a simulation of the wrong shape, before anything is sampled."""
-    engine, rows = family.engine, len(family.values)
-    middle = np.zeros((1, engine.size))
-    theta = {name: found[0] for name, found in engine.parameters(middle).items()}
-    likelihood = engine.model.log_likelihood(theta, family.values, family.design)
-    simulated = engine.model.simulate(theta, family.design, np.random.default_rng(0))
+    rows = len(family.values)
+    try:
+        tried = _tried(family)
+    except OWN_ERRORS as error:
+        problem = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
+        raise PlanError(f"the {family.name} family failed when it was tried", [problem], "mend the model") from error
     problems = [
         f"{what} returns the shape {np.shape(found)}; ({rows},) is needed"
-        for what, found in (("log_likelihood", likelihood), ("simulate", simulated))
+        for what, found in tried.items()
         if np.shape(found) != (rows,)
     ]
+    if not problems and np.isnan(np.asarray(tried["log_likelihood"], float)).any():
+        problems.append("log_likelihood is not a number at the middle of the prior")
     if problems:
         raise PlanError(f"the {family.name} family does not fit", problems, "return one number per record")
+
+
+def _tried(family: SampledFamily) -> dict[str, Any]:
+    """Return what the functions of a model give at the middle of its prior."""
+    engine = family.engine
+    theta = {name: found[0] for name, found in engine.parameters(np.zeros((1, engine.size))).items()}
+    return {
+        "log_likelihood": engine.model.log_likelihood(theta, family.values, family.design),
+        "simulate": engine.model.simulate(theta, family.design, np.random.default_rng(0)),
+    }
 
 
 def _checked_records(name: str, values: ArrayLike, design: Any) -> tuple[Array, Array]:

@@ -1,0 +1,40 @@
+"""``sfumato utility compare``: all copies of a bundle, or one file, against the confidential table."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+
+import sfumato
+
+SCHEMA = """
+[table]
+name = "t"
+adjacency = "add-remove"
+[columns.x]
+kind = "number"
+bounds = [0, 10]
+bins = 5
+"""
+
+
+def test_copies_of_a_bundle_are_averaged(tmp_path, monkeypatch, sfumato_cli):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    frame = pd.DataFrame({"x": np.random.default_rng(1).normal(5, 1, 300).clip(0, 10)})
+    frame.to_csv("t.csv", index=False)
+    (tmp_path / "t.toml").write_text(SCHEMA)
+    method = sfumato.PseudoPosterior("x", "none", "normal", epsilon=5, copies=2, way="statistics")
+    sfumato.release(sfumato.read(frame, "t.toml"), method, rows=300, ledger=False).save("bundle")
+    code, out, err = sfumato_cli("utility", "compare", "t.csv", "--schema", "t.toml", "--release", "bundle", "--json")
+    found = json.loads(out)
+    assert (code, err, found["columns"]["x"]["copies"]) == (0, "", 2)
+    assert 0 < found["columns"]["x"]["ecdf_max"]["mean"] < 0.3
+    code, out, _ = sfumato_cli("utility", "compare", "t.csv", "--schema", "t.toml", "--release", "t.csv")
+    assert code == 0 and "1 copy" in out and "for the custodian" in out
+    code, _, err = sfumato_cli(
+        "utility", "compare", "t.csv", "--schema", "t.toml", "--release", "t.csv", "--columns", "y"
+    )
+    assert code == 2 and "'y' is no column of numbers" in err and "Next step" in err

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from sfumato.report.charts import PAGE, Palette, Spec, finished
+from sfumato.report.charts import MOST_DOTS, PAGE, Palette, Spec, finished
 
 HEIGHT = 240
 DECADES = tuple(float(f"1e{power}") for power in range(-9, 10))
@@ -89,21 +89,27 @@ def lines(
         for a, b in zip(item.x, item.y, strict=True)
     ]
     dashes = [[5, 4] if first_is_muted and i == 0 else [1, 0] for i in range(len(names))]
-    drawn = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(strokeWidth=2, interpolate="monotone")
-        .encode(
-            x=_across(items, axes.x, axes.logarithmic),
-            y=alt.Y("y:Q", title=axes.y, scale=_upright(axes.bottom, axes.top)),
-            color=alt.Color("s:N", sort=names, scale=_scale(names, palette, first_is_muted), legend=_legend()),
-            # The same legend again: channels of one field share one, and Vega warns where they ask for two.
-            strokeDash=alt.StrokeDash("s:N", sort=names, scale=alt.Scale(domain=names, range=dashes), legend=_legend()),
-            opacity=alt.Opacity("o:Q", scale=None),
-            detail="k:N",
-            tooltip=_hints(items, axes.x, axes.y),
-        )
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=_across(items, axes.x, axes.logarithmic),
+        y=alt.Y("y:Q", title=axes.y, scale=_upright(axes.bottom, axes.top)),
+        color=alt.Color("s:N", sort=names, scale=_scale(names, palette, first_is_muted), legend=_legend()),
+        opacity=alt.Opacity("o:Q", scale=None),
+        detail="k:N",
+        tooltip=_hints(items, axes.x, axes.y),
     )
-    return finished(alt.layer(drawn, *_rules(rules, palette)), HEIGHT)
+    # The same legend again: channels of one field share one, and Vega warns where they ask for two.
+    dashed = alt.StrokeDash("s:N", sort=names, scale=alt.Scale(domain=names, range=dashes), legend=_legend())
+    drawn = base.mark_line(strokeWidth=2).encode(strokeDash=dashed)
+    heights = [value for item in items for value in item.y]
+    middle = (min(axes.bottom or 0.0, *heights) + (axes.top or max(heights))) / 2
+    return finished(alt.layer(drawn, *_dots(base, items), *_rules(rules, palette, middle)), HEIGHT)
+
+
+def _dots(base: Any, items: Sequence[Line]) -> list[Any]:
+    """Return a point at each value that was computed, where there are few: straight lines join them, no curve."""
+    if max(len(item.x) for item in items) > MOST_DOTS:
+        return []
+    return [base.mark_point(filled=True, size=28)]
 
 
 def _across(items: Sequence[Line], title: str, logarithmic: bool) -> Any:
@@ -133,14 +139,16 @@ def _legend() -> Any:
     return alt.Legend(title=None, orient="top", symbolType="stroke", columns=2, labelLimit=230)
 
 
-def _rules(rules: Sequence[tuple[str, float]], palette: Palette) -> list[Any]:
-    if not rules:
-        return []
-    base = alt.Chart(alt.InlineData(values=[{"w": word, "at": at} for word, at in rules]))
-    line = base.mark_rule(strokeDash=[2, 3], color=palette.muted).encode(y="at:Q")
-    look: dict[str, Any] = {"align": "right", "baseline": "top", "dx": -4, "dy": 3, "fontSize": 10}
-    word = base.mark_text(color=palette.muted, **look).encode(y="at:Q", x=alt.value("width"), text="w:N")
-    return [line, word]
+def _rules(rules: Sequence[tuple[str, float]], palette: Palette, middle: float) -> list[Any]:
+    """Return horizontal lines with a word: above a line in the lower half, where below it stand the ticks."""
+    layers: list[Any] = []
+    for word, at in rules:
+        base = alt.Chart(alt.InlineData(values=[{"w": word, "at": at}]))
+        side: dict[str, Any] = {"baseline": "bottom", "dy": -3} if at < middle else {"baseline": "top", "dy": 3}
+        said = base.mark_text(color=palette.muted, align="right", dx=-4, fontSize=10, **side)
+        layers.append(base.mark_rule(strokeDash=[2, 3], color=palette.muted).encode(y="at:Q"))
+        layers.append(said.encode(y="at:Q", x=alt.value("width"), text="w:N"))
+    return layers
 
 
 def side_by_side(
@@ -230,7 +238,8 @@ def violins(
     hints = [alt.Tooltip("s:N", title="synthesizer"), alt.Tooltip("m:Q", title=f"middle of {y}", format=".4~g")]
     look: dict[str, Any] = {"orient": "horizontal", "color": palette.ink, "size": 18, "thickness": 2}
     tick = alt.Chart(alt.InlineData(values=middles)).mark_tick(**look).encode(x="k:Q", y="m:Q", tooltip=hints)
-    return finished(alt.layer(body, tick, *_rules(rules, palette)), HEIGHT)
+    ends = [place for item in items for place in (min(item.at), max(item.at))]
+    return finished(alt.layer(body, tick, *_rules(rules, palette, (min(ends) + max(ends)) / 2)), HEIGHT)
 
 
 def _places(items: Sequence[Violin]) -> Any:

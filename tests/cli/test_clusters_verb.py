@@ -41,7 +41,7 @@ def places(tmp_path_factory):
 
 
 def asked(places, release: str, **more) -> None:
-    clusters(str(places / release), str(places / "table.csv"), str(places / "points.toml"), **{"clusters": 2, **more})
+    clusters(str(places / "table.csv"), str(places / "points.toml"), str(places / release), **{"clusters": 2, **more})
 
 
 def test_a_bundle_and_a_file_are_compared_with_the_table(places, capsys):

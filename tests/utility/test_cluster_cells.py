@@ -107,6 +107,7 @@ def test_it_sees_sizes_radii_and_displaced_centres():
     shifted = cluster_tvd(again + np.array([0.6, 0.0]), made, 4)
     uneven = cluster_tvd(again[:350], made, 4)
     assert good < 0.12 < 0.25 < min(wide, shifted, uneven)
+    assert cluster_tvd(again * 1.1, made, 4, rings=1) < 0.02 < 0.25 < cluster_tvd(again[:350], made, 4, rings=1)
 
 
 def test_missing_numbers_are_a_cell_of_their_own():

@@ -34,7 +34,7 @@ HOMES: dict[Kind, str] = {
 ANY_DATA: tuple[Makes, ...] = ("counts", "rows")
 ROWS: tuple[Makes, ...] = ("rows",)
 EVERYTHING: tuple[Makes, ...] = ("counts", "rows", "values")
-WHOLE_OPTIONS = {"clusters": (1, 1), "trials": (200, 1), "person": (0, 0)}
+WHOLE_OPTIONS = {"clusters": (1, 1), "rings": (3, 1), "trials": (200, 1), "person": (0, 0)}
 """Options that are whole numbers: an example, and the least."""
 COLUMN_OPTIONS = ("columns", "identifiers", "sensitive")
 
@@ -219,7 +219,7 @@ _METRICS = (
         "utility",
         "clusters_misplaced",
         makes=ROWS,
-        options=("clusters*", "columns"),
+        options=("clusters*", "columns", "rings"),
         in_records="clusters_in_records",
         possible="require_numbers",
     ),

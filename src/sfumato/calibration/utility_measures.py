@@ -134,10 +134,11 @@ def clusters_kept(trial: Trial) -> float:
 
 def clusters_in_records(trial: Trial) -> InRecords:
     """Return how many rows the released clusters misplace; one row moves that by at most 1."""
-    from sfumato.utility.cluster_cells import misplaced_clusters
+    from sfumato.utility.cluster_cells import RINGS, misplaced_clusters
 
     real, made = _numeric_rows(trial)
-    return InRecords(misplaced_clusters(real, made, trial.whole("clusters", 1, 1)), len(real))
+    clusters, rings = trial.whole("clusters", 1, 1), trial.whole("rings", RINGS, 1)
+    return InRecords(misplaced_clusters(real, made, clusters, rings), len(real))
 
 
 def clusters_misplaced(trial: Trial) -> float:

@@ -29,9 +29,9 @@ READING = (
 
 
 def clusters(
-    release: Annotated[str, typer.Argument(metavar="RELEASE", help="A bundle, or a file of synthetic rows.")],
     data: Data,
     schema: SchemaPath,
+    release: Annotated[str, typer.Option(help="What was released: a bundle, or a file of synthetic rows.")],
     clusters: Annotated[int, typer.Option("--clusters", "-k", help="How many clusters.")],
     columns: Annotated[
         str | None, typer.Option(help="Columns of numbers or dates, such as age,income; all of both unless said.")

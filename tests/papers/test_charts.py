@@ -12,9 +12,13 @@ from sfumato.report.charts import MOST_DOTS
 AXES = Axes("alpha", "gain", top=1.0, logarithmic=False)
 
 
-def drawn(count: int, rules=()) -> list[dict]:
+def chart(count: int, rules=()) -> dict:
     places = [i / count for i in range(count)]
-    return lines([Line("a", places, places)], AXES, first_is_muted=False, rules=rules)["layer"]
+    return lines([Line("a", places, places)], AXES, first_is_muted=False, rules=rules)
+
+
+def drawn(count: int, rules=()) -> list[dict]:
+    return chart(count, rules)["layer"]
 
 
 def marks(layers: list[dict]) -> list[str]:
@@ -28,8 +32,9 @@ def test_few_values_have_a_point_each_and_straight_lines_between():
 
 
 def test_a_long_line_has_no_points():
-    assert marks(drawn(MOST_DOTS)) == ["line", "point"]
-    assert marks(drawn(MOST_DOTS + 1)) == ["line"]
+    assert drawn(5)[1]["transform"] == [{"filter": "datum.few"}]
+    few, many = (json.dumps(chart(count)) for count in (MOST_DOTS, MOST_DOTS + 1))
+    assert '"few": true' in few and '"few": true' not in many
 
 
 def test_the_word_of_a_rule_stands_clear_of_the_axis():

@@ -83,11 +83,7 @@ def lines(
     ceilings, targets.
     """
     names = list(dict.fromkeys(item.name for item in items))
-    rows = [
-        {"s": item.name, "k": i, "x": a, "y": round(b, 6), "o": 0.35 if item.faint else 1.0, "d": item.note}
-        for i, item in enumerate(items)
-        for a, b in zip(item.x, item.y, strict=True)
-    ]
+    rows = _values(items)
     dashes = [[5, 4] if first_is_muted and i == 0 else [1, 0] for i in range(len(names))]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=_across(items, axes.x, axes.logarithmic),
@@ -102,14 +98,21 @@ def lines(
     drawn = base.mark_line(strokeWidth=2).encode(strokeDash=dashed)
     heights = [value for item in items for value in item.y]
     middle = (min(axes.bottom or 0.0, *heights) + (axes.top or max(heights))) / 2
-    return finished(alt.layer(drawn, *_dots(base, items), *_rules(rules, palette, middle)), HEIGHT)
+    dots = base.transform_filter("datum.few").mark_point(filled=True, size=28)
+    return finished(alt.layer(drawn, dots, *_rules(rules, palette, middle)), HEIGHT)
 
 
-def _dots(base: Any, items: Sequence[Line]) -> list[Any]:
-    """Return a point at each value that was computed, where there are few: straight lines join them, no curve."""
-    if max(len(item.x) for item in items) > MOST_DOTS:
-        return []
-    return [base.mark_point(filled=True, size=28)]
+def _values(items: Sequence[Line]) -> list[dict[str, Any]]:
+    """Return every value that was computed; a line of few has a point at each, and straight lines join them."""
+    looks = [
+        {"s": item.name, "k": i, "o": 0.35 if item.faint else 1.0, "d": item.note, "few": len(item.x) <= MOST_DOTS}
+        for i, item in enumerate(items)
+    ]
+    return [
+        {**look, "x": a, "y": round(b, 6)}
+        for item, look in zip(items, looks, strict=True)
+        for a, b in zip(item.x, item.y, strict=True)
+    ]
 
 
 def _across(items: Sequence[Line], title: str, logarithmic: bool) -> Any:

@@ -99,6 +99,7 @@ def _lines(plot: _Plot, series: Mapping[Any, Points]) -> list[Any]:
             "s": key if isinstance(key, str) else key[0],
             "w": "" if isinstance(key, str) else key[1],
             "v": round(v, 6),
+            "few": len(points) <= MOST_DOTS,
         }
         for key, points in series.items()
         for e, v in points
@@ -118,9 +119,8 @@ def _lines(plot: _Plot, series: Mapping[Any, Points]) -> list[Any]:
         look = _legend(symbolStrokeWidth=2, symbolStrokeColor=plot.palette.muted)
         line = line.encode(strokeDash=alt.StrokeDash("w:N", scale=dashes, legend=look))
         hints.insert(1, alt.Tooltip("w:N", title="marginals"))
-    few = max(map(len, series.values()), default=0) <= MOST_DOTS
-    dots = [base.mark_point(filled=True, size=26, opacity=1)] if few else []
-    return [line, *dots, base.mark_point(size=90, opacity=0).encode(tooltip=hints)]
+    dots = base.transform_filter("datum.few").mark_point(filled=True, size=26, opacity=1)
+    return [line, dots, base.mark_point(size=90, opacity=0).encode(tooltip=hints)]
 
 
 def _legend(**look: Any) -> Any:

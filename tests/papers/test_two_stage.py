@@ -27,6 +27,7 @@ from sfumato.papers.two_stage.errata_measurements import (
     published_bandwidth,
 )
 from sfumato.papers.two_stage.figures import deviations
+from sfumato.papers.two_stage.networks import Drawn, kept_networks, measured_networks
 from sfumato.papers.two_stage.one_trial import distance, simulated_trial
 from sfumato.papers.two_stage.prices import PRINTED_RATIO, estimate, measured_prices, printed_ratios
 from sfumato.papers.two_stage.real_tables import ETA, RealFound, measured_table, tolerance_withstood
@@ -44,7 +45,7 @@ def results(shared_data: Path) -> Iterator[Reproduction]:
         for name, rows in (("ROWS", 120), ("PUBLIC_ROWS", 60), ("TEST_ROWS", 80)):
             patch.setattr(one_trial, name, rows)
         patch.setattr(one_trial, "OPTIONS", {"adaboost": {"trees": 3}, "forest": {"trees": 3}})
-        yield reproduce(shared_data, runs=2)
+        yield reproduce(shared_data, repeats=2)
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +74,32 @@ def test_first_stages_keep_moments_by_ranks_only():
     made = simulated_trial(2)
     ranks, printed = deviations(made, "SH"), deviations(made, "SH, as printed")
     assert ranks[1] < 0.05 and printed[1] > 0.4
+
+
+def test_kept_networks_have_the_papers_trials_and_two_stages_beat_one():
+    found = kept_networks()
+    assert found.trials == 10 and found.date > "2026" and set(found.stages) == {"SH", "GAN", "DM"}
+    for name in ("GAN", "DM"):
+        stage = found.stages[name]
+        assert len(stage.alone) == len(one_trial.ALPHAS) and stage.seconds > 100 * found.stages["SH"].seconds
+        pairs = zip(found.stages["SH"].two_stages, stage.one_stage, strict=True)
+        assert all(two < one for two, one in pairs)
+
+
+def test_networks_are_measured_as_other_stages_are(monkeypatch: pytest.MonkeyPatch):
+    """A network that returns the rows themselves has no distance, and its only stage has the error of D' with D."""
+    for name, rows in (("ROWS", 60), ("PUBLIC_ROWS", 40), ("TEST_ROWS", 40)):
+        monkeypatch.setattr(one_trial, name, rows)
+    monkeypatch.setattr(one_trial, "OPTIONS", {"adaboost": {"trees": 2}, "forest": {"trees": 2}})
+
+    def copied(trial: one_trial.Trial, name: str) -> Drawn:
+        return Drawn(trial.original[0], trial.original, 2.5)
+
+    found = measured_networks(1, copied, "here").stages["GAN"]
+    made = simulated_trial(1)
+    assert found.distance == 0 and found.moments == (0, 0, 0) and found.seconds == 2.5
+    assert found.one_stage[0] == made.error("krr", made.combined(made.original))
+    assert found.alone[0] == pytest.approx(found.alone[-1])
 
 
 def test_profit_ratios_are_the_printed_ones():
@@ -228,7 +255,7 @@ def test_bad_requests_are_named_errors():
     with pytest.raises(PlanError, match="table 8"):
         reproduce(only="figure 3")
     with pytest.raises(PlanError, match="at least 2"):
-        reproduce(runs=1)
+        reproduce(repeats=1)
 
 
 def test_the_paper_is_registered():

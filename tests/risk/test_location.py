@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,10 +19,13 @@ from sfumato.risk.location import (
     blended,
     corrected_inverse,
     interval_disclosure,
+    location_risk,
     printed_inverse,
     published_bound,
     row_linkage,
 )
+from sfumato.schema import Schema
+from sfumato.schema.column import Column
 from statistical.laws import ALPHA
 
 TOLERANCE = 0.001
@@ -230,3 +234,58 @@ def test_bad_rows_are_refused_with_all_problems():
 
 def test_location_is_found_in_the_package():
     assert sfumato.risk.location.interval_disclosure is interval_disclosure
+
+
+SCHEMA = Schema(
+    name="cube",
+    columns=(
+        Column("a", "number", bounds=(0.0, 1.0)),
+        Column("b", "number", bounds=(0.0, 1.0)),
+        Column("c", "boolean"),
+    ),
+)
+
+
+def cube(rows: int, seed: int) -> pd.DataFrame:
+    generator = np.random.default_rng(seed)
+    a, b = generator.random((2, rows))
+    return pd.DataFrame({"a": a, "b": b, "c": generator.random(rows) < 0.5})
+
+
+def test_a_shuffled_copy_is_seen_and_other_rows_are_not():
+    """Row by row a shuffled copy looks private; by the nearest row it is a copy."""
+    table = cube(300, 1)
+    copied = location_risk(table, table.sample(frac=1, random_state=1), SCHEMA, control=cube(300, 3), seed=1)
+    assert copied.columns == ("a", "b") and copied.released.every_value == copied.released.any_value == 1.0
+    assert copied.released.distance == 0 < copied.others.distance and copied.membership_auc > 0.99
+    assert "follow single rows" in copied.statement()
+    fresh = location_risk(table, cube(300, 2), SCHEMA, control=cube(300, 3), seed=1)
+    assert abs(fresh.released.any_value - fresh.others.any_value) < 0.05 and fresh.in_order is None
+    assert abs(fresh.membership_auc - 0.5) < 0.1 and "follow single rows" not in fresh.statement()
+
+
+def test_the_nearest_other_person_is_never_the_person():
+    table = pd.DataFrame({"a": [0.1, 0.1, 0.5, 0.9], "b": [0.2, 0.2, 0.5, 0.9], "c": [True, False, True, False]})
+    found = location_risk(table, table, SCHEMA, tolerance=0.01)
+    assert found.others.every_value == 0.5  # the two who are equal, to each other
+
+
+def test_row_by_row_only_where_somebody_vouches_for_the_order():
+    table = cube(200, 1)
+    moved = table.assign(a=(table["a"] + 0.0005).clip(0, 1), b=(table["b"] * 0.5))
+    found = location_risk(table, moved, SCHEMA, same_order=True, seed=1).in_order
+    assert found.lid == 1.0 and found.dealt_anew < 0.1 and found.linked_top_10 > 0.05
+    dealt = location_risk(table, moved.sample(frac=1, random_state=2), SCHEMA, same_order=True, seed=1)
+    assert dealt.in_order.lid < 0.1
+    with pytest.raises(RiskError, match="same order"):
+        location_risk(table, moved[:100], SCHEMA, same_order=True)
+
+
+def test_location_names_what_it_cannot_compare():
+    with pytest.raises(RiskError, match="numbers or dates") as caught:
+        location_risk(cube(10, 1), cube(10, 2), SCHEMA, ("c", "d"))
+    assert len(caught.value.problems) == 2
+    with pytest.raises(RiskError, match="share of each"):
+        location_risk(cube(10, 1), cube(10, 2), SCHEMA, tolerance=2.0)
+    with pytest.raises(RiskError, match="no schema"):
+        location_risk(cube(10, 1), cube(10, 2))

@@ -72,6 +72,7 @@ VERBS: dict[str, Verb] = {
         "Keep the privacy budget: one account per table, every event recorded.",
     ),
     "risk": Verb("sfumato.cli.risk_verbs:risk_app", "Measure what a release would give away, before it is made."),
+    "utility": Verb("sfumato.cli.utility_verbs:utility_app", "Measure what a release can still be used for."),
 }
 """The verbs in the order of the help. A module is imported when its verb runs or explains itself, and not before."""
 

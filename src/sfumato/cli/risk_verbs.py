@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -25,6 +24,8 @@ from sfumato.cli.arguments import (
 )
 from sfumato.cli.console import Voice
 from sfumato.cli.homogeneity_verb import DRAFT, homogeneity
+from sfumato.cli.location_verbs import location
+from sfumato.cli.released import released
 from sfumato.errors import RiskError
 from sfumato.schema import Schema
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 risk_app = typer.Typer(no_args_is_help=True, help="Measure what a release would give away, before it is made.")
 risk_app.command()(homogeneity)
+risk_app.command()(location)
 Trials = Annotated[
     int | None,
     typer.Option(help="Test releases. 1000 for counts and 200 for rows unless said; fewer where each fits a model."),
@@ -155,7 +157,7 @@ def inference(
         result = attack.against(table, made, rows=rows, trials=trials, seed=seed)
     else:
         table = _table(voice, data, facts, delimiter)
-        result = attack.run(_released(release), table, control, schema=facts, trials=trials, seed=seed)
+        result = attack.run(released(release), table, control, schema=facts, trials=trials, seed=seed)
     _report(voice, table, [result], reason)
 
 
@@ -188,23 +190,6 @@ def _columns(schema: Schema, known: Sequence[str] | None, sensitive: str | None)
             "name them with --known COLUMN --sensitive COLUMN",
         )
     return chosen, targets[0]
-
-
-def _released(place: str) -> Any:
-    """Return what a bundle released, or the path of a file of rows."""
-    import pyarrow.parquet as pq
-
-    from sfumato.report.bundle import DOCUMENT
-    from sfumato.report.document import ReleaseDocument
-
-    folder = Path(place)
-    if not folder.is_dir():
-        return place
-    if not (folder / DOCUMENT).is_file():
-        raise RiskError(f"{place!r} is not a bundle: it has no {DOCUMENT}", next_step="give the folder of a release")
-    document = ReleaseDocument.from_json((folder / DOCUMENT).read_text(encoding="utf-8"))
-    tables = {listed.columns: pq.read_table(folder / listed.parquet) for listed in document.tables}
-    return next(iter(tables.values())) if document.method.makes == "rows" else tables
 
 
 def _table(voice: Voice, data: str, facts: Schema, delimiter: str | None) -> Table:

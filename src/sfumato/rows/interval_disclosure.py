@@ -101,6 +101,18 @@ def row_linkage(original: ArrayLike, released: ArrayLike, tops: Sequence[int] = 
     return {top: float(own[:, :top].any(axis=1).mean()) for top in tops}
 
 
+def nearness_auc(members: Array, others: Array) -> float:
+    """Return the chance that a member's distance to a release is smaller than another person's; ties count half.
+
+    >>> nearness_auc(np.array([0.1, 0.2]), np.array([0.2, 0.9]))
+    0.875
+    """
+    from scipy.stats import rankdata
+
+    ranks, count = rankdata(-np.concatenate([members, others])), len(members)
+    return float((ranks[:count].sum() - count * (count + 1) / 2) / (count * len(others)))
+
+
 def blend_for(
     max_lid: float, original: ArrayLike, matched: ArrayLike, tolerance: Tolerance, finish: Finish | None = None
 ) -> Blend:

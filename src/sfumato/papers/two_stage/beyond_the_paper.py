@@ -17,9 +17,9 @@ from sfumato.methods.two_stage import (
     pick,
 )
 from sfumato.papers.two_stage.data import Array, Sample
-from sfumato.papers.two_stage.one_trial import MODELS, Trial, simulated_trial
+from sfumato.papers.two_stage.one_trial import MODELS, SEED, Trial, simulated_trial
 from sfumato.papers.two_stage.results import Part, compared, table
-from sfumato.papers.two_stage.shared_results import ETA, SEED, Work
+from sfumato.papers.two_stage.shared_results import ETA, Work
 from sfumato.risk.location import blended, interval_disclosure, row_linkage
 from sfumato.utility.prediction import mean_squared_error
 

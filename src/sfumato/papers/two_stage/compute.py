@@ -10,8 +10,9 @@ from sfumato.papers.parts import require_part
 from sfumato.papers.two_stage import beyond_the_paper, figures, mismatch, prices, requirements
 from sfumato.papers.two_stage.data import FILES
 from sfumato.papers.two_stage.errata import errata
+from sfumato.papers.two_stage.one_trial import SEED
 from sfumato.papers.two_stage.results import Part, Reproduction
-from sfumato.papers.two_stage.shared_results import RUNS, SEED, Work
+from sfumato.papers.two_stage.shared_results import RUNS, Work
 from sfumato.version import __version__
 
 TITLE = "Two-stage data synthesization: a statistics-driven restricted trade-off between privacy and prediction"
@@ -34,6 +35,8 @@ ENTRIES = {
 """Figures and tables with numbers, in the order of the paper."""
 REAL = ("figure 10", "figure 11", "table 7")
 """Parts that need the real tables."""
+WITH_NETWORKS = ("figure 4", "figure 6", "figure 7")
+"""Parts that show GAN and diffusion."""
 BEYOND = (beyond_the_paper.linkage, beyond_the_paper.as_printed)
 """What the whole reproduction adds."""
 
@@ -47,11 +50,18 @@ def parts() -> tuple[str, ...]:
     return tuple(ENTRIES)
 
 
-def reproduce(folder: Path | None = None, only: str | None = None, runs: int = RUNS) -> Reproduction:
-    """Compute every part, or ``only`` one. Without the real tables the whole says which files it lacks."""
+def reproduce(
+    folder: Path | None = None, only: str | None = None, *, repeats: int | None = None, deep: bool = False
+) -> Reproduction:
+    """Compute every part, or ``only`` one. Without the real tables the whole says which files it lacks.
+
+    ``repeats`` are the trials on simulated data, 3 unless said. GAN and diffusion come from the kept results of an
+    accelerator; with ``deep`` they are trained anew, in as many trials: minutes there and hours on a processor.
+    """
+    runs = RUNS if repeats is None else repeats
     if runs < 2:
-        raise PlanError(f"{runs} runs asked for", next_step="ask for at least 2")
-    work = Work(runs, folder)
+        raise PlanError(f"{runs} repeats asked for", next_step="ask for at least 2")
+    work = Work(runs, folder, deep)
     if only is None:
         made = (*(_part(work, name) for name in ENTRIES), *(build(work) for build in BEYOND))
         return _results(work, made, whole=True)
@@ -73,6 +83,7 @@ def _results(work: Work, made: tuple[Part, ...], whole: bool) -> Reproduction:
         sfumato=__version__,
         seed=SEED,
         runs=work.runs,
+        networks=figures.network_note(work) if any(part.name in WITH_NETWORKS for part in made) else "",
         parts=made,
         errata=errata() if whole else (),
     )

@@ -6,58 +6,100 @@ import time
 
 import numpy as np
 
-from sfumato.methods.two_stage import make_inputs, match
-from sfumato.papers.two_stage.data import Array, Sample
-from sfumato.papers.two_stage.one_trial import MODELS, STAGES, Trial, distance
-from sfumato.papers.two_stage.results import Part, bars, compared, curves, table
-from sfumato.papers.two_stage.shared_results import ALPHAS, COMPARED, ETA, FEW_ALPHAS, SEED, Work
+from sfumato.methods.two_stage import make_inputs
+from sfumato.papers.two_stage.data import Array
+from sfumato.papers.two_stage.networks import NETWORKS
+from sfumato.papers.two_stage.one_trial import (
+    ALPHAS,
+    HALF,
+    MODELS,
+    MOMENTS,
+    SEED,
+    STAGES,
+    Trial,
+    distance,
+    moments_lost,
+    single_stage,
+)
+from sfumato.papers.two_stage.results import Comparison, Part, bars, compared, curves, table
+from sfumato.papers.two_stage.shared_results import COMPARED, ETA, FEW_ALPHAS, Work
 
 TIGHT = 1.25
 """A range of alpha is admissible where the error is at most so many times that on D."""
-HALF = 0.5
-NOT_RUN = "GAN and diffusion need the extra [deep]: not in this run"
 
 
-def admissible(work: Work, stage: str) -> float | None:
+def network_note(work: Work) -> str:
+    """Say when and where GAN and diffusion were trained."""
+    found = work.networks
+    return (
+        f"GAN and diffusion (DM) with the settings of table 6: {found.trials} trials of {found.date}, {found.machine}."
+    )
+
+
+def from_alpha(errors: Array, original: float) -> float | None:
     """Return the alpha from which on the error of #KRR on D* stays close to that on D, if any."""
-    good = work.alone[stage] <= TIGHT * work.original_error
-    last_bad = np.flatnonzero(~good)
+    last_bad = np.flatnonzero(~(errors <= TIGHT * original))
     start = int(last_bad[-1]) + 1 if len(last_bad) else 0
     return ALPHAS[start] if start < len(ALPHAS) else None
 
 
+def admissible(work: Work, stage: str) -> float | None:
+    """Return where the admissible range of alpha begins for a first stage."""
+    if stage in NETWORKS:
+        return from_alpha(np.array(work.networks.stages[stage].alone), work.networks.original_error)
+    return from_alpha(work.alone[stage], work.original_error)
+
+
+def errors_alone(work: Work) -> dict[str, Array]:
+    """Return the error of #KRR on D* alone over alpha, of every first stage."""
+    return {**work.alone, **{name: np.array(work.networks.stages[name].alone) for name in NETWORKS}}
+
+
 def distances(work: Work) -> dict[str, float]:
     """Return the mean total variation of the pure synthetic inputs, by first stage."""
-    return {stage: float(np.mean([distance(t.original[0], t.matched[stage]) for t in work.trials])) for stage in STAGES}
+    own = {stage: float(np.mean([distance(t.original[0], t.matched[stage]) for t in work.trials])) for stage in STAGES}
+    return {**own, **{name: work.networks.stages[name].distance for name in NETWORKS}}
 
 
 def figure_4(work: Work) -> Part:
     """Return the error of #KRR on D* over alpha, total variation, and the admissible range of alpha."""
-    tv, ranges = distances(work), {stage: admissible(work, stage) for stage in STAGES}
-    blind = [stage for stage in STAGES if stage != "SH"]
-    drops = {stage: work.alone[stage][0] / work.alone[stage][-1] for stage in STAGES}
-    ordered = all((ranges[stage] or 1) >= (ranges["SH"] or 0) for stage in blind)
+    tv, alone = distances(work), errors_alone(work)
+    ranges = {stage: admissible(work, stage) for stage in alone}
+    drops = {stage: errors[0] / errors[-1] for stage, errors in alone.items()}
+    learnt = ("SH", *NETWORKS)
+    begins = {stage: 1.0 if alpha is None else alpha for stage, alpha in ranges.items()}
+    ordered = max(begins[s] for s in learnt) <= min(begins[s] for s in alone if s not in learnt)
+    least = min(tv, key=lambda stage: tv[stage])
     return Part(
         name="figure 4",
-        text=(f"Error of #KRR on D* alone. On D itself: {work.original_error:.1e}. {NOT_RUN}.",),
+        text=(f"Error of #KRR on D* alone. On D itself: {work.original_error:.1e}.", network_note(work)),
         comparisons=(
             compared(
                 "error falls as alpha rises",
                 "for every first stage",
                 "alpha 0 over alpha 1: " + ", ".join(f"{s} {v:.3g}" for s, v in drops.items()),
-                "agrees for the blind stages; SH is flat, so that there is nothing to fall",
+                "agrees for the blind stages; SH, GAN and DM are flat, so that there is nothing to fall",
             ),
             compared(
                 "smaller TV, wider range of alpha",
                 "MSE below 8e-4",
-                "; ".join(f"{s}: TV {tv[s]:.2f}, {_from(ranges[s])}" for s in STAGES),
+                "; ".join(f"{s}: TV {tv[s]:.2f}, {_from(ranges[s])}" for s in alone),
                 f"{'agrees' if ordered else 'NOT reproduced'}; admissible here is {TIGHT} times the error on D, "
                 f"because D itself has {work.original_error:.1e} with these 500 rows",
             ),
             compared(
+                "GAN and DM have the smallest TV",
+                "and the widest range of alpha",
+                ", ".join(f"{s} {tv[s]:.3f}" for s in learnt),
+                "agrees"
+                if least in NETWORKS
+                else "NOT reproduced: SH has less, since it keeps every column's distribution by design; all three "
+                "allow every alpha",
+            ),
+            compared(
                 "at large alpha all stages are alike",
                 "yes",
-                "error at alpha 0.9: " + ", ".join(f"{s} {work.alone[s][-2]:.1e}" for s in STAGES),
+                "error at alpha 0.9: " + ", ".join(f"{s} {errors[-2]:.1e}" for s, errors in alone.items()),
                 "agrees at 1 only: at 0.9 a tenth of a Cauchy row is still far away",
             ),
         ),
@@ -67,10 +109,10 @@ def figure_4(work: Work) -> Part:
                 "alpha",
                 "MSE",
                 ALPHAS,
-                {s: np.minimum(work.alone[s], 0.1).tolist() for s in STAGES},
+                {s: np.minimum(errors, 0.1).tolist() for s, errors in alone.items()},
                 (("on D", work.original_error),),
             ),
-            bars("(b) Total variation", "first stage", "mean TV of columns", tuple(STAGES), {"TV": list(tv.values())}),
+            bars("(b) Total variation", "first stage", "mean TV of columns", tuple(tv), {"TV": list(tv.values())}),
         ),
     )
 
@@ -137,23 +179,14 @@ def _span(values: Array) -> str:
     return f"{100 * values.min():.0f} to {100 * values.max():.0f} %"
 
 
-def single_stage(trial: Trial, alpha: float) -> Sample:
-    """Return inputs and output synthesized and blended together, as one table: SH in a single stage."""
-    generator = np.random.default_rng([trial.seed, 9])
-    rows = np.column_stack(trial.original)
-    made = make_inputs("lhs", rows, len(rows), generator)
-    both = alpha * rows + (1 - alpha) * made[match(rows, made, "rounds", generator)]
-    return both[:, :-1], both[:, -1]
-
-
 def figure_6(work: Work) -> Part:
-    """Return errors on D' with D*: two stages against SH in one."""
+    """Return errors on D' with D*: two stages against SH, GAN and diffusion in one."""
     names = ("D'", "SH, one stage", "SH-KRR, two stages")
     found = {m: np.mean([_compared_stages(t, m) for t in work.trials], axis=0) for m in MODELS}
     wins = [MODELS[m] for m in MODELS if found[m][2] < found[m][1]]
     return Part(
         name="figure 6",
-        text=(f"Alpha {HALF}. {NOT_RUN}; the paper gives it 2049 s a trial for GAN.",),
+        text=(f"Alpha {HALF}; in one stage GAN and DM are not blended.", network_note(work)),
         comparisons=(
             compared(
                 "two stages beat one",
@@ -169,6 +202,7 @@ def figure_6(work: Work) -> Part:
                 ", ".join(f"{MODELS[m]} {found[m][2] / found[m][1]:.2f}" for m in MODELS),
                 "only a picture is printed",
             ),
+            *_against_networks(work),
         ),
         charts=(
             bars(
@@ -176,10 +210,29 @@ def figure_6(work: Work) -> Part:
                 "public model",
                 "MSE",
                 tuple(MODELS.values()),
-                {name: [float(found[m][i]) for m in MODELS] for i, name in enumerate(names)},
+                {name: [float(found[m][i]) for m in MODELS] for i, name in enumerate(names)}
+                | {f"{name}, one stage": work.networks.stages[name].one_stage for name in NETWORKS},
             ),
         ),
     )
+
+
+def _against_networks(work: Work) -> tuple[Comparison, ...]:
+    """Compare two stages with GAN and diffusion in one, on the same trials."""
+    stages, rows = work.networks.stages, list[Comparison]()
+    for name in NETWORKS:
+        shares = [two / one for two, one in zip(stages["SH"].two_stages, stages[name].one_stage, strict=True)]
+        wins = sum(share < 1 for share in shares)
+        rows.append(
+            compared(
+                f"two stages beat {name} in one stage",
+                "yes" if name == "GAN" else "about as good, but slower",
+                f"{wins} of 4; error over that of {name}: "
+                + ", ".join(f"{m} {share:.2f}" for m, share in zip(MODELS.values(), shares, strict=True)),
+                "agrees" if name == "GAN" and wins == 4 else f"{name} in one stage is not as good here",
+            )
+        )
+    return tuple(rows)
 
 
 def _compared_stages(trial: Trial, model: str) -> tuple[float, float, float]:
@@ -190,18 +243,23 @@ def _compared_stages(trial: Trial, model: str) -> tuple[float, float, float]:
 
 def figure_7(work: Work) -> Part:
     """Return what first stages keep of means, standard deviations and covariances, and how long they take."""
+    networks = work.networks.stages
     kept = {name: np.mean([deviations(t, name) for t in work.trials], axis=0) for name in FIRST}
+    kept |= {name: np.array(networks[name].moments) for name in NETWORKS}
     seconds = {name: _seconds(work.trials[0], name) for name in FIRST}
-    rows = [(name, *(f"{value:.3f}" for value in kept[name]), f"{1000 * seconds[name]:.0f}") for name in FIRST]
+    seconds |= {name: networks[name].seconds for name in NETWORKS}
+    rows = [(name, *(f"{value:.3f}" for value in kept[name]), f"{1000 * seconds[name]:,.0f}") for name in kept]
+    ratios = {name: networks[name].seconds / networks["SH"].seconds for name in NETWORKS}
     return Part(
         name="figure 7",
-        text=(NOT_RUN + ".",),
+        text=(network_note(work),),
         comparisons=(
             compared(
                 "SH keeps mean, sd and covariance",
                 "comparable to GAN and diffusion",
-                ", ".join(f"{v:.3f}" for v in kept["SH"]),
-                "agrees, with correlation by ranks. The formula divides by the covariance of x1 and x2, nearly 0",
+                "; ".join(f"{name} " + ", ".join(f"{v:.3f}" for v in each.moments) for name, each in networks.items()),
+                "better than both here, with correlation by ranks, on the same trials. The formula divides by the "
+                "covariance of x1 and x2, nearly 0",
             ),
             compared(
                 "the same with step 2(3) as printed",
@@ -212,10 +270,17 @@ def figure_7(work: Work) -> Part:
             compared(
                 "runtime of SH",
                 "1/447 of GAN, 1/20 of diffusion",
-                f"{1000 * seconds['SH']:.0f} ms for 500 rows",
-                "binned densities take milliseconds; the others are not in this run",
+                ", ".join(f"1/{ratio:,.0f} of {name}" for name, ratio in ratios.items())
+                + f"; {1000 * networks['SH'].seconds:.0f} ms for 500 rows",
+                "agrees in kind: binned densities take milliseconds on a processor, the networks seconds on an "
+                "accelerator",
             ),
-            compared("range of alpha", "widest for SH", "SH: " + _from(admissible(work, "SH")), "see figure 4"),
+            compared(
+                "range of alpha",
+                "widest for SH",
+                "; ".join(f"{name}: {_from(admissible(work, name))}" for name in ("SH", *NETWORKS)),
+                "no narrower than GAN and DM, see figure 4",
+            ),
         ),
         values=(table("Mean relative deviation", ("first stage", *MOMENTS, "ms"), rows),),
         charts=(
@@ -223,24 +288,19 @@ def figure_7(work: Work) -> Part:
                 "Relative deviation",
                 "first stage",
                 "deviation, at most 2",
-                tuple(FIRST),
-                {part: [min(float(kept[name][i]), 2.0) for name in FIRST] for i, part in enumerate(MOMENTS)},
+                tuple(kept),
+                {part: [min(float(each[i]), 2.0) for each in kept.values()] for i, part in enumerate(MOMENTS)},
             ),
         ),
     )
 
 
-MOMENTS = ("mean", "sd", "covariance")
 FIRST = {**STAGES, "SH, as printed": ("lhs", {"step": "covariance"})}
 
 
 def deviations(trial: Trial, name: str) -> tuple[float, float, float]:
-    """Return mean relative deviations of means, standard deviations and covariances."""
-    rows, made = trial.original[0], _made(trial, name)
-    pairs = np.triu_indices(rows.shape[1], 1)
-    facts = [(each.mean(axis=0), each.std(axis=0), np.cov(each.T)[pairs]) for each in (rows, made)]
-    first, second, third = (float(np.mean(np.abs((b - a) / a))) for a, b in zip(*facts, strict=True))
-    return first, second, third
+    """Return mean relative deviations of means, standard deviations and covariances of a first stage."""
+    return moments_lost(trial.original[0], _made(trial, name))
 
 
 def _made(trial: Trial, name: str) -> Array:

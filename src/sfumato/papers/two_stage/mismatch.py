@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.papers.two_stage.data import ELASTICITIES, Array, target_function
-from sfumato.papers.two_stage.one_trial import MODELS, TEST_ROWS, Trial, distance
+from sfumato.papers.two_stage.one_trial import MODELS, SEED, TEST_ROWS, Trial, distance
 from sfumato.papers.two_stage.prices import price_trial
 from sfumato.papers.two_stage.results import Part, compared, curves
-from sfumato.papers.two_stage.shared_results import COMPARED, FEW_ALPHAS, SEED, Work
+from sfumato.papers.two_stage.shared_results import COMPARED, FEW_ALPHAS, Work
 from sfumato.utility.prediction import delta_mse, mean_squared_error
 
 MEANS = tuple(round(0.1 * step, 1) for step in range(1, 11))

@@ -20,7 +20,7 @@ def page_of(results: Reproduction) -> ReproductionPage:
     facts = (
         ("seed", f"{results.seed}; every trial has its own"),
         ("trials", f"{results.runs} on simulated data, {3 * results.runs} on prices, at most two on each real table"),
-        ("not run", "GAN and diffusion as first stages: they need the extra [deep] and are not in this run"),
+        *((("networks", results.networks),) if results.networks else ()),
         (
             "sizes",
             "simulated: 500 rows, 200 public, 500 test, the second row of the paper's table 3; EIA and CHP: 1500 "

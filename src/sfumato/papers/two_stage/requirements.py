@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.papers.two_stage.data import ELASTICITIES
-from sfumato.papers.two_stage.one_trial import MODELS
+from sfumato.papers.two_stage.one_trial import MODELS, SEED
 from sfumato.papers.two_stage.prices import ALPHA as PRICE_ALPHA
 from sfumato.papers.two_stage.prices import price_trial
 from sfumato.papers.two_stage.real_tables import ALPHA, ETA, RealFound
 from sfumato.papers.two_stage.results import Comparison, Part, Values, bars, compared, table
-from sfumato.papers.two_stage.shared_results import SEED, Work
+from sfumato.papers.two_stage.shared_results import Work
 
 CLOSE = 1.15
 """Errors at most so far apart are called equal: with test sets of 100 to 200 rows they are."""

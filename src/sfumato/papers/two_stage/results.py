@@ -74,6 +74,8 @@ class Reproduction(ReproductionOf[Part]):
 
     seed: int
     runs: int
+    networks: str
+    """When and where GAN and diffusion were trained."""
     errata: tuple[Erratum, ...] = ()
 
 

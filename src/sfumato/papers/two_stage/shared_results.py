@@ -10,13 +10,12 @@ import numpy as np
 
 from sfumato.papers.data import data_folder, require_files
 from sfumato.papers.two_stage.data import FILES, TABLES, Array
-from sfumato.papers.two_stage.one_trial import MODELS, STAGES, Trial, simulated_trial
+from sfumato.papers.two_stage.networks import NetworksFound, kept_networks, measured_networks
+from sfumato.papers.two_stage.one_trial import ALPHAS, MODELS, SEED, STAGES, Trial, simulated_trial
 from sfumato.papers.two_stage.prices import Prices, measured_prices
 from sfumato.papers.two_stage.real_tables import RealFound, measured_table
 
-SEED = 1
 RUNS = 3
-ALPHAS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
 FEW_ALPHAS = (0.0, 0.2, 0.5, 0.8, 1.0)
 COMPARED = ("SH", "Random")
 ETA = 0.001
@@ -28,6 +27,13 @@ class Work:
 
     runs: int = RUNS
     folder: Path | None = None
+    deep: bool = False
+    """Whether GAN and diffusion are trained anew, in as many trials."""
+
+    @cached_property
+    def networks(self) -> NetworksFound:
+        """What GAN and diffusion reach: as kept in the package, or trained now."""
+        return measured_networks(self.runs) if self.deep else kept_networks()
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:

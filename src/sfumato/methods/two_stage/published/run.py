@@ -26,7 +26,7 @@ from sfumato.methods.two_stage.published.deep.training import require_deep
 from sfumato.methods.two_stage.published.inputs import DEEP, checked_inputs, make_inputs
 from sfumato.methods.two_stage.published.response import LEAST_ROWS, Response, fit_response
 from sfumato.rows.design import into_domain
-from sfumato.rows.interval_disclosure import interval_disclosure, row_linkage
+from sfumato.rows.interval_disclosure import interval_disclosure, nearness_auc, row_linkage
 from sfumato.rows.released import released_values
 from sfumato.rows.rules.clauses import keeps_rules
 from sfumato.rows.rules.dependence import bound_by_rows
@@ -223,7 +223,6 @@ def _membership(
 ) -> float:
     """Return how well nearness to the outputs tells rows that went in from rows held out, in a run of its own."""
     from scipy.spatial import KDTree
-    from scipy.stats import rankdata
 
     order = generator.permutation(len(original))[:MEASURED]
     cut = max(round(HELD_OUT * len(order)), 1)
@@ -243,9 +242,7 @@ def _membership(
     )
     tree = KDTree(made.rows / spread)
     near = [np.asarray(tree.query(part / spread)[0]) for part in (inside, out)]
-    ranks = rankdata(-np.concatenate(near))
-    members = len(inside)
-    return float((ranks[:members].sum() - members * (members + 1) / 2) / (members * len(out)))
+    return nearness_auc(near[0], near[1])
 
 
 def _learnt(response: Response) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import typer
 
 from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
 from sfumato.cli.console import Voice
+from sfumato.cli.location_verbs import CONFIDENTIAL, Released
 from sfumato.cli.released import released_rows
 from sfumato.errors import PlanError
 from sfumato.schema import Schema
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from sfumato.table import Table
     from sfumato.utility.cluster_comparison import ClusterComparison
 
-CONFIDENTIAL = "Measured on confidential rows: for the custodian's eyes. Nothing was released or spent."
 HEADERS = ("rows", "transfer ARI", "cluster TVD", "centroids off by", "radii off by")
 READING = (
     "Transfer ARI: 1 for the same clusters, about 0 by chance. Cluster TVD: share of rows in a wrong cluster or at a "
@@ -31,7 +31,7 @@ READING = (
 def clusters(
     data: Data,
     schema: SchemaPath,
-    release: Annotated[str, typer.Option(help="What was released: a bundle, or a file of synthetic rows.")],
+    release: Released,
     clusters: Annotated[int, typer.Option("--clusters", "-k", help="How many clusters.")],
     columns: Annotated[
         str | None, typer.Option(help="Columns of numbers or dates, such as age,income; all of both unless said.")

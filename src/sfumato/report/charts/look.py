@@ -25,7 +25,7 @@ FEW_LABELS = 14
 SHORT_LABEL = 5
 BAR_HEIGHT = 22
 PLOT_HEIGHT = 260
-MOST_DOTS = 60
+MOST_DOTS = 25
 """A line of at most so many values has a point at each: what was computed. Straight lines join them, no curve."""
 TAKEN_NAMES = (
     "constructor",

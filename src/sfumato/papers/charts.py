@@ -139,7 +139,8 @@ def _hints(items: Sequence[Line], x: str, y: str) -> list[Any]:
 
 
 def _legend() -> Any:
-    return alt.Legend(title=None, orient="top", symbolType="stroke", columns=2, labelLimit=230)
+    look: dict[str, Any] = {"orient": "top", "columns": 2, "columnPadding": 18, "labelLimit": 230}
+    return alt.Legend(title=None, symbolType="stroke", symbolOpacity=1, **look)
 
 
 def _rules(rules: Sequence[tuple[str, float]], palette: Palette, middle: float) -> list[Any]:

@@ -220,7 +220,7 @@ def test_bad_targets_are_named(target, words):
     ("change", "words"),
     [
         ({"grid": [0.1], "bisection": True}, "not both"),
-        ({"grid": [0.1, -1]}, "-1 is not a finite number above 0"),
+        ({"grid": [0.1, -1]}, "-1 is not a finite number of at least 0"),
         ({"grid": []}, "the grid is empty"),
         ({"bisection": (3, 1)}, "the smaller first"),
         ({"repeats": 1}, "one draw is not a curve"),

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from sfumato.papers import PAPERS, PaperInParts, paper
+from sfumato.papers.parts import in_words
 from sfumato.papers.reaedp import Reproduction
+from sfumato.papers.reproduce_verb import reproduce
+
+FILE = re.compile(r'"([\w.]+\.csv(?:\.gz)?)"')
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +70,13 @@ BAD = {
     "both": ("PlanError", "ask for one part", ("reaedp", "--figure", "4", "--table", "IV")),
     "no parts": ("PlanError", "leave --figure and --table out", ("homogeneity-attack", "--figure", "4")),
     "no data": ("TableError", "house_prices.csv", ("reaedp", "--figure", "1")),
+    "nothing random": (
+        "PlanError",
+        "--repeats is for: range-restriction, kmeans-geometry",
+        ("reaedp", "--figure", "4", "--repeats", "9"),
+    ),
+    "nothing trained": ("PlanError", "--deep is for: two-stage", ("kmeans-geometry", "--deep")),
+    "one repeat": ("PlanError", "ask for at least 2", ("kmeans-geometry", "--figure", "1", "--repeats", "1")),
     "no paper": ("PlanError", "homogeneity-attack, reaedp", ("nothing", "--figure", "1")),
 }
 
@@ -81,3 +95,25 @@ def test_an_earlier_part_is_not_overwritten(sfumato_cli):
     code, _, err = sfumato_cli("reproduce", "reaedp", "--table", "IV")
     assert code == 2 and "--force" in err
     assert sfumato_cli("reproduce", "reaedp", "--table", "IV", "--force")[0] == 0
+
+
+def test_the_number_of_repetitions_is_an_option(sfumato_cli):
+    code, _, err = sfumato_cli("reproduce", "kmeans-geometry", "--table", "1", "--repeats", "2", "--out", "here")
+    assert (code, err) == (0, "")
+    assert json.loads(Path("here/results.json").read_text(encoding="utf-8"))["runs"] == 2
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_help_lists_the_parts_files_and_options_that_a_paper_has(name):
+    module, listed = paper(name), PAPERS[name]
+    parts = module.parts() if isinstance(module, PaperInParts) else ()
+    assert in_words(parts) == listed.parts
+    folder = Path(module.__file__).parent
+    read = {file for path in folder.glob("*.py") for file in FILE.findall(path.read_text(encoding="utf-8"))}
+    assert read == set(listed.files)
+    known = inspect.signature(module.reproduce).parameters
+    assert {option for option in ("repeats", "deep") if option in known} == {
+        option for option in ("repeats", "deep") if getattr(listed, option)
+    }
+    said = reproduce.__doc__
+    assert all(word in said for word in (name, listed.about, listed.parts, *listed.files, listed.repeats, listed.deep))

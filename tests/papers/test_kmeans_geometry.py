@@ -41,7 +41,7 @@ def work() -> Work:
 
 @pytest.fixture(scope="module")
 def results() -> Reproduction:
-    return reproduce(runs=3)
+    return reproduce(repeats=3)
 
 
 def test_table_3_is_reproduced(work: Work):
@@ -164,7 +164,7 @@ def test_the_page_loads_nothing_and_has_every_section(results: Reproduction):
 
 
 def test_one_part_is_computed_alone():
-    found = reproduce(only="figure 1", runs=2)
+    found = reproduce(only="figure 1", repeats=2)
     assert [part.name for part in found.parts] == ["figure 1"] and found.errata == ()
     assert ("Figure 1", "bounds of x1") in {row[:2] for row in summary(found).rows}
 
@@ -179,7 +179,7 @@ def test_bad_requests_are_named_errors():
     with pytest.raises(PlanError, match="table 4"):
         reproduce(only="figure 6")
     with pytest.raises(PlanError, match="at least 2"):
-        reproduce(runs=1)
+        reproduce(repeats=1)
 
 
 def test_the_paper_is_registered():

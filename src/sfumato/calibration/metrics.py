@@ -23,6 +23,7 @@ from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Method, Output
 from sfumato.release.plan import Plan
 from sfumato.table import Table
+from sfumato.utility.clusters import ALIGNED_WARNING
 
 Kind = Literal["utility", "risk"]
 HOMES: dict[Kind, str] = {
@@ -33,6 +34,9 @@ HOMES: dict[Kind, str] = {
 ANY_DATA: tuple[Makes, ...] = ("counts", "rows")
 ROWS: tuple[Makes, ...] = ("rows",)
 EVERYTHING: tuple[Makes, ...] = ("counts", "rows", "values")
+WHOLE_OPTIONS = {"clusters": (1, 1), "rings": (3, 1), "trials": (200, 1), "person": (0, 0)}
+"""Options that are whole numbers: an example, and the least."""
+COLUMN_OPTIONS = ("columns", "identifiers", "sensitive")
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,14 @@ class Trial:
             self.table.schema[name]  # refuses what is not a column
         return names
 
+    def require_options(self) -> None:
+        """Read every option once: a wrong one is refused before anything is run or spent."""
+        for option in self.options:
+            if option in WHOLE_OPTIONS:
+                self.whole(option, *WHOLE_OPTIONS[option])
+            elif option in COLUMN_OPTIONS:
+                self.names(option)
+
     def whole(self, option: str, default: int, least: int) -> int:
         """Read a whole option of at least so much; the default where it is not given."""
         value = self.options.get(option, default)
@@ -114,6 +126,10 @@ class Metric:
     """Function that gives the metric times n, as an exact fraction that one record moves by at most 1; or nothing."""
     exact: str = ""
     """Function that says whether a trial has no chance in it; chance unless there is one."""
+    possible: str = ""
+    """Function that refuses a trial by public facts alone, before anything is run or spent."""
+    warning: str = ""
+    """What everybody who chooses by it must read."""
 
     def measure(self, trial: Trial) -> float:
         """Return the metric of one trial."""
@@ -122,6 +138,12 @@ class Metric:
     def records(self, trial: Trial) -> Any:
         """Return the metric times n and n: what private selection adds noise to."""
         return self._find(self.in_records)(trial, **self.arguments)
+
+    def require(self, trial: Trial) -> None:
+        """Refuse options that cannot be read and releases that cannot be measured, by public facts alone."""
+        trial.require_options()
+        if self.possible:
+            self._find(self.possible)(trial, **self.arguments)
 
     def is_exact(self, trial: Trial) -> bool:
         """Whether one computation is enough."""
@@ -156,6 +178,7 @@ def _distance(order: int) -> Metric:
         {"order": order},
         options=("columns",),
         in_records="distance_in_records",
+        possible="require_tables",
     )
 
 
@@ -172,6 +195,7 @@ _METRICS = (
         "ecdf",
         options=("columns",),
         in_records="ecdf_in_records",
+        possible="require_tables",
     ),
     Metric(
         "entropy_error",
@@ -187,6 +211,26 @@ _METRICS = (
         "clusters_kept",
         makes=ROWS,
         options=("clusters*", "columns"),
+        possible="require_numbers",
+    ),
+    Metric(
+        "cluster_tvd",
+        "share of rows that the released clusters put into a wrong cluster, or at a wrong distance from its centre",
+        "utility",
+        "clusters_misplaced",
+        makes=ROWS,
+        options=("clusters*", "columns", "rings"),
+        in_records="clusters_in_records",
+        possible="require_numbers",
+    ),
+    Metric(
+        "aligned_ari",
+        "diagnostic of the paper on cluster geometry: clusters of row i against row i, before the rows are shuffled",
+        "utility",
+        "aligned",
+        makes=ROWS,
+        possible="require_aligned",
+        warning=ALIGNED_WARNING,
     ),
     Metric(
         "homogeneity_record",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from sfumato.calibration.metrics import Trial
 from sfumato.calibration.private import BETA, SCORE_EPSILON, Terms, climb
 from sfumato.calibration.result import Calibration, Charge, Cost, Point, Prefer, choice_of, intervals_of, is_monotone
 from sfumato.calibration.search import GRID, MOST_POINTS, Curve, Subject, by_bisection, over_grid, with_value
@@ -139,8 +140,10 @@ class _Asked:
             raise PlanError("this calibration cannot be run", problems, "see 'sfumato calibrate --help'")
         with_value(self.method, self.parameter, self.values[0])  # refuses a parameter that the method does not have
         self.target.require(self.method.makes, self.method.name, self.options)
+        subject = self.subject
         for value in self.values:
-            self.subject.at(value).plan(self.subject.table.schema, self.rows, "seeded")
+            subject.at(value).plan(subject.table.schema, self.rows, "seeded")
+        self.target.metric.require(Trial(subject.table, subject.at(self.values[0]), 0, self.rows, self.options))
 
     def _table_problems(self) -> list[str]:
         problems: list[str] = []
@@ -180,7 +183,8 @@ def _value_problems(grid: Sequence[float] | None, bisection: bool | tuple[float,
     except (TypeError, ValueError):
         return ["the grid and the range of bisection must be numbers"]
     problems = ["the grid is empty"] if grid is not None and not listed else []
-    problems += [f"{v:g} is not a finite number above 0" for v in (*listed, *given) if not (0 < v < math.inf)]
+    problems += [f"{v:g} is not a finite number of at least 0" for v in listed if not (0 <= v < math.inf)]
+    problems += [f"{v:g} is not a finite number above 0" for v in given if not (0 < v < math.inf)]
     if given and (len(given) != 2 or not given[0] < given[-1]):
         problems.append("the range of bisection needs two values, the smaller first")
     return problems
@@ -235,7 +239,7 @@ def _result(asked: _Asked, points: tuple[Point, ...], assumption: str, notes: tu
         assumption=assumption,
         randomness=Randomness.of(asked.seed).mode,
         options=asked.options,
-        notes=notes,
+        notes=(*notes, *([target.metric.warning] if target.metric.warning else [])),
     )
 
 

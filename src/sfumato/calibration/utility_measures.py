@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.calibration.metrics import Trial
 from sfumato.errors import PlanError
+from sfumato.privacy.randomness import Randomness
 from sfumato.utility.marginals import (
     ColumnSet,
     Compared,
@@ -22,6 +23,9 @@ from sfumato.utility.marginals import (
     released_columns,
     released_marginals,
 )
+
+if TYPE_CHECKING:
+    from sfumato.methods.cluster_geometry import ClusterGeometryAsPublished
 
 
 class InRecords(NamedTuple):
@@ -78,23 +82,38 @@ def _in_records(
 
 
 def _compared(trial: Trial, sets: Sequence[ColumnSet], what: str) -> list[Compared]:
-    if not sets:
-        raise PlanError(
-            f"{trial.method.name} releases no table of {what}",
-            next_step="use a metric of fewer columns, or release them together",
-        )
+    _require_sets(trial, sets, what)
     schema = trial.table.schema
     released = released_marginals(trial.tables, trial.method.makes, schema, sets)
     true = trial.table.marginals(sets)
     return [Compared(names, released[names], true[names]) for names in sets]
 
 
+def require_tables(trial: Trial, order: int = 1) -> None:
+    """Refuse counts of too few columns for the metric, before they are released."""
+    measured: Any = getattr(trial.method, "measurement", None)
+    if trial.method.makes == "counts" and measured is not None:
+        sets = column_sets(_asked_for(trial, measured().sets), trial.table.schema, order)
+        _require_sets(trial, sets, f"{order} columns")
+
+
+def _require_sets(trial: Trial, sets: Sequence[ColumnSet], what: str) -> None:
+    if not sets:
+        raise PlanError(
+            f"{trial.method.name} releases no table of {what}",
+            next_step="use a metric of fewer columns, or release them together",
+        )
+
+
 def _shown(trial: Trial) -> tuple[ColumnSet, ...]:
     """Return the released column sets, less what the option ``columns`` leaves out."""
-    sets = released_columns(trial.tables, trial.method.makes, trial.table.schema)
+    return _asked_for(trial, released_columns(trial.tables, trial.method.makes, trial.table.schema))
+
+
+def _asked_for(trial: Trial, sets: Sequence[ColumnSet]) -> tuple[ColumnSet, ...]:
     wanted = trial.names("columns")
     if wanted is None:
-        return sets
+        return tuple(sets)
     return tuple(tuple(name for name in names if name in wanted) for names in sets)
 
 
@@ -113,11 +132,59 @@ def clusters_kept(trial: Trial) -> float:
     return transfer_ari(real, made, clusters, labels=labels)
 
 
+def clusters_in_records(trial: Trial) -> InRecords:
+    """Return how many rows the released clusters misplace; one row moves that by at most 1."""
+    from sfumato.utility.cluster_cells import RINGS, misplaced_clusters
+
+    real, made = _numeric_rows(trial)
+    clusters, rings = trial.whole("clusters", 1, 1), trial.whole("rings", RINGS, 1)
+    return InRecords(misplaced_clusters(real, made, clusters, rings), len(real))
+
+
+def clusters_misplaced(trial: Trial) -> float:
+    """Return the share of rows that the released clusters misplace."""
+    return clusters_in_records(trial).share
+
+
+def aligned(trial: Trial) -> float:
+    """Return the index of the paper on cluster geometry: rows in the order in which they were made."""
+    from sfumato.utility.clusters import aligned_ari
+
+    method = require_aligned(trial)
+    true, made = method.aligned(trial.table, Randomness.of(trial.seed))
+    return aligned_ari(true, made.rows, method.clusters, labels=made.labels)
+
+
+def require_aligned(trial: Trial) -> ClusterGeometryAsPublished:
+    """Return the method, if it knows which row was made from which: cluster geometry as published alone."""
+    from sfumato.methods.cluster_geometry import ClusterGeometryAsPublished
+
+    if isinstance(trial.method, ClusterGeometryAsPublished) and trial.made is None:
+        return trial.method
+    raise PlanError(
+        f"{trial.method.name} has no aligned index: its rows are in no order",
+        next_step="use transfer_ari or cluster_tvd, which need none",
+    )
+
+
+def require_numbers(trial: Trial) -> None:
+    """Refuse a method whose release has no number to measure distances in, before it runs."""
+    schema, method = trial.table.schema, trial.method
+    shown: Any = getattr(method, "released_columns", None)
+    named: Any = getattr(method, "columns", None)
+    names = shown(schema) if shown is not None else (named or schema.releasable)
+    _ordered(trial, names)
+
+
 def _numeric(trial: Trial) -> tuple[str, ...]:
     """Return the ordered columns that are released, or those of them that were asked for."""
-    schema, rows = trial.table.schema, next(iter(trial.tables.values()))
+    return _ordered(trial, next(iter(trial.tables.values())).column_names)
+
+
+def _ordered(trial: Trial, released: Sequence[str]) -> tuple[str, ...]:
+    schema = trial.table.schema
     wanted = trial.names("columns") or tuple(c.name for c in schema if c.is_ordered)
-    names = tuple(name for name in wanted if name in rows.column_names and schema[name].is_ordered)
+    names = tuple(name for name in wanted if name in released and schema[name].is_ordered)
     if not names:
         raise PlanError("no numeric column is released", next_step="name columns with the option columns=...")
     return names

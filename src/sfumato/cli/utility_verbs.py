@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
+from sfumato.cli.clusters_verb import clusters
 from sfumato.cli.console import Voice
 from sfumato.cli.location_verbs import CONFIDENTIAL, Released
 from sfumato.cli.released import released_copies, released_rows
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.utility.served import Score, Served
 
 utility_app = typer.Typer(no_args_is_help=True, help="Measure what a release can still be used for.")
+utility_app.command()(clusters)
 MODELS = "krr,nadaraya-watson,adaboost,forest"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from sfumato.report.charts import PAGE, Palette, Spec, finished
+from sfumato.report.charts import MOST_DOTS, PAGE, Palette, Spec, finished
 
 HEIGHT = 240
 DECADES = tuple(float(f"1e{power}") for power in range(-9, 10))
@@ -83,27 +83,36 @@ def lines(
     ceilings, targets.
     """
     names = list(dict.fromkeys(item.name for item in items))
-    rows = [
-        {"s": item.name, "k": i, "x": a, "y": round(b, 6), "o": 0.35 if item.faint else 1.0, "d": item.note}
+    rows = _values(items)
+    dashes = [[5, 4] if first_is_muted and i == 0 else [1, 0] for i in range(len(names))]
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=_across(items, axes.x, axes.logarithmic),
+        y=alt.Y("y:Q", title=axes.y, scale=_upright(axes.bottom, axes.top)),
+        color=alt.Color("s:N", sort=names, scale=_scale(names, palette, first_is_muted), legend=_legend()),
+        opacity=alt.Opacity("o:Q", scale=None),
+        detail="k:N",
+        tooltip=_hints(items, axes.x, axes.y),
+    )
+    # The same legend again: channels of one field share one, and Vega warns where they ask for two.
+    dashed = alt.StrokeDash("s:N", sort=names, scale=alt.Scale(domain=names, range=dashes), legend=_legend())
+    drawn = base.mark_line(strokeWidth=2).encode(strokeDash=dashed)
+    heights = [value for item in items for value in item.y]
+    middle = (min(axes.bottom or 0.0, *heights) + (axes.top or max(heights))) / 2
+    dots = base.transform_filter("datum.few").mark_point(filled=True, size=28)
+    return finished(alt.layer(drawn, dots, *_rules(rules, palette, middle)), HEIGHT)
+
+
+def _values(items: Sequence[Line]) -> list[dict[str, Any]]:
+    """Return every value that was computed; a line of few has a point at each, and straight lines join them."""
+    looks = [
+        {"s": item.name, "k": i, "o": 0.35 if item.faint else 1.0, "d": item.note, "few": len(item.x) <= MOST_DOTS}
         for i, item in enumerate(items)
+    ]
+    return [
+        {**look, "x": a, "y": round(b, 6)}
+        for item, look in zip(items, looks, strict=True)
         for a, b in zip(item.x, item.y, strict=True)
     ]
-    dashes = [[5, 4] if first_is_muted and i == 0 else [1, 0] for i in range(len(names))]
-    drawn = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(strokeWidth=2, interpolate="monotone")
-        .encode(
-            x=_across(items, axes.x, axes.logarithmic),
-            y=alt.Y("y:Q", title=axes.y, scale=_upright(axes.bottom, axes.top)),
-            color=alt.Color("s:N", sort=names, scale=_scale(names, palette, first_is_muted), legend=_legend()),
-            # The same legend again: channels of one field share one, and Vega warns where they ask for two.
-            strokeDash=alt.StrokeDash("s:N", sort=names, scale=alt.Scale(domain=names, range=dashes), legend=_legend()),
-            opacity=alt.Opacity("o:Q", scale=None),
-            detail="k:N",
-            tooltip=_hints(items, axes.x, axes.y),
-        )
-    )
-    return finished(alt.layer(drawn, *_rules(rules, palette)), HEIGHT)
 
 
 def _across(items: Sequence[Line], title: str, logarithmic: bool) -> Any:
@@ -130,17 +139,20 @@ def _hints(items: Sequence[Line], x: str, y: str) -> list[Any]:
 
 
 def _legend() -> Any:
-    return alt.Legend(title=None, orient="top", symbolType="stroke", columns=2, labelLimit=230)
+    look: dict[str, Any] = {"orient": "top", "columns": 2, "columnPadding": 18, "labelLimit": 230}
+    return alt.Legend(title=None, symbolType="stroke", symbolOpacity=1, **look)
 
 
-def _rules(rules: Sequence[tuple[str, float]], palette: Palette) -> list[Any]:
-    if not rules:
-        return []
-    base = alt.Chart(alt.InlineData(values=[{"w": word, "at": at} for word, at in rules]))
-    line = base.mark_rule(strokeDash=[2, 3], color=palette.muted).encode(y="at:Q")
-    look: dict[str, Any] = {"align": "right", "baseline": "top", "dx": -4, "dy": 3, "fontSize": 10}
-    word = base.mark_text(color=palette.muted, **look).encode(y="at:Q", x=alt.value("width"), text="w:N")
-    return [line, word]
+def _rules(rules: Sequence[tuple[str, float]], palette: Palette, middle: float) -> list[Any]:
+    """Return horizontal lines with a word: above a line in the lower half, where below it stand the ticks."""
+    layers: list[Any] = []
+    for word, at in rules:
+        base = alt.Chart(alt.InlineData(values=[{"w": word, "at": at}]))
+        side: dict[str, Any] = {"baseline": "bottom", "dy": -3} if at < middle else {"baseline": "top", "dy": 3}
+        said = base.mark_text(color=palette.muted, align="right", dx=-4, fontSize=10, **side)
+        layers.append(base.mark_rule(strokeDash=[2, 3], color=palette.muted).encode(y="at:Q"))
+        layers.append(said.encode(y="at:Q", x=alt.value("width"), text="w:N"))
+    return layers
 
 
 def side_by_side(
@@ -230,7 +242,8 @@ def violins(
     hints = [alt.Tooltip("s:N", title="synthesizer"), alt.Tooltip("m:Q", title=f"middle of {y}", format=".4~g")]
     look: dict[str, Any] = {"orient": "horizontal", "color": palette.ink, "size": 18, "thickness": 2}
     tick = alt.Chart(alt.InlineData(values=middles)).mark_tick(**look).encode(x="k:Q", y="m:Q", tooltip=hints)
-    return finished(alt.layer(body, tick, *_rules(rules, palette)), HEIGHT)
+    ends = [place for item in items for place in (min(item.at), max(item.at))]
+    return finished(alt.layer(body, tick, *_rules(rules, palette, (min(ends) + max(ends)) / 2)), HEIGHT)
 
 
 def _places(items: Sequence[Violin]) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.cli.arguments import AsJson
 from sfumato.cli.console import Voice
 from sfumato.errors import BundleError, PlanError
+from sfumato.papers import PAPERS, Listed
 
 if TYPE_CHECKING:
     from sfumato.papers import PaperInParts, PaperModule
@@ -21,6 +23,12 @@ def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="Name of the paper; a wrong one lists what there is.")],
     figure: Annotated[str | None, typer.Option(metavar="N", help="Only this figure, such as 4 or S1.")] = None,
     table: Annotated[str | None, typer.Option(metavar="N", help="Only this table, such as IV or S3.")] = None,
+    repeats: Annotated[
+        int | None, typer.Option(metavar="N", help="How often what is random is repeated; the list says what that is.")
+    ] = None,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Train generative networks anew, for an hour on a CPU: two-stage only.")
+    ] = False,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Folder; 'PAPER-reproduction' unless said.")] = None,
     force: Annotated[bool, typer.Option(help="Overwrite an earlier reproduction.")] = False,
     json: AsJson = False,
@@ -28,17 +36,19 @@ def reproduce(
     """Recompute a paper's figures of merit on its public data: a page and a JSON file, printed beside exact.
 
     The data are read from the folder in SFUMATO_DATA, or from ../shared/data. With --figure or --table only that part
-    is computed, for papers that are kept in parts.
+    is computed.
     """
     from sfumato.papers import paper as find_paper
     from sfumato.papers.reproduction_page import render
 
     voice, module = Voice(json), find_paper(paper)
     part = _chosen_part(paper, module, figure, table)
+    more = _more(paper, module, {"only": part, "repeats": repeats, "deep": deep or None})
     folder = Path(out or f"{paper}-{part.replace(' ', '-') if part else 'reproduction'}")
     _refuse_overwrite(folder, force)
-    voice.say(f"recomputing {part or 'all'} of {paper}; this takes a minute at most")
-    results = module.reproduce() if part is None else _in_parts(paper, module).reproduce(only=part)
+    patience = "minutes or more" if repeats is not None or deep else "a minute or two"
+    voice.say(f"recomputing {part or 'all'} of {paper}; this takes {patience}")
+    results = module.reproduce(**more)
     paths = _write(folder, {PAGE: render(module.page_of(results)), RESULTS: results.model_dump_json(indent=1) + "\n"})
     found = module.summary(results)
     voice.table(found.title, found.header, found.rows)
@@ -63,6 +73,37 @@ def _chosen_part(name: str, module: PaperModule, figure: str | None, table: str 
         there = ", ".join(each.removeprefix(f"{kind} ") for each in known if each.startswith(kind))
         raise PlanError(f"the reproduction of {name} has no {kind} {number!r}", next_step=f"use one of: {there}")
     return found
+
+
+def _more(name: str, module: PaperModule, asked: dict[str, Any]) -> dict[str, Any]:
+    """Return what was asked for besides the name; refuse all that this paper does not have."""
+    given = {option: value for option, value in asked.items() if value is not None}
+    known = inspect.signature(module.reproduce).parameters
+    lacking = [option for option in given if option not in known and option != "only"]
+    if lacking:
+        problems = [f"--{option} is for: {', '.join(_papers_with(option))}" for option in lacking]
+        raise PlanError(f"{name} has nothing that could be changed so", problems, "leave it out, or name such a paper")
+    return given
+
+
+def _papers_with(option: str) -> list[str]:
+    return [name for name, listed in PAPERS.items() if getattr(listed, option)]
+
+
+def _listing() -> str:
+    """Return the papers with their parts, files and what can be repeated, for the help."""
+    return "\n\n".join(f"- **{name}**: {_line(listed)}" for name, listed in PAPERS.items())
+
+
+def _line(listed: Listed) -> str:
+    said = [
+        f"{listed.about}.",
+        f"Parts: {listed.parts or 'none, always the whole'}.",
+        f"Files: {', '.join(listed.files) or 'none, its rows are simulated'}.",
+        f"--repeats: {listed.repeats}." if listed.repeats else "",
+        f"--deep: {listed.deep}." if listed.deep else "",
+    ]
+    return " ".join(sentence for sentence in said if sentence)
 
 
 def _in_parts(name: str, module: PaperModule) -> PaperInParts:
@@ -90,3 +131,6 @@ def _write(folder: Path, files: dict[str, str]) -> dict[str, Path]:
     except OSError as error:
         raise BundleError(f"cannot write {folder}: {error.strerror}", next_step="choose another --out") from error
     return {name: folder / name for name in files}
+
+
+reproduce.__doc__ = f"{inspect.cleandoc(reproduce.__doc__ or '')}\n\nPapers:\n\n{_listing()}"

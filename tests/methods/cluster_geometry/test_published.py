@@ -23,7 +23,7 @@ from sfumato.methods.cluster_geometry.published.algorithm import (
     reflection_failure,
     round_randomly,
 )
-from sfumato.papers.kmeans_geometry.baselines import coordinate_noise, nonprivate_geometry
+from sfumato.methods.cluster_geometry.published.baselines import coordinate_noise, nonprivate_geometry
 from sfumato.papers.kmeans_geometry.data import BOUNDS, CLUSTERS, HIGH, LOW, illustrative
 from sfumato.papers.kmeans_geometry.sensitivity import ceiling, failures, flip, outlier
 from sfumato.papers.kmeans_geometry.simulation import recovered

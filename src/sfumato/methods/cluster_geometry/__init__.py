@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sfumato.methods.cluster_geometry.published.algorithm import reflection_failure as reflection_failure
     from sfumato.methods.cluster_geometry.published.algorithm import require_choices as require_choices
     from sfumato.methods.cluster_geometry.published.algorithm import round_randomly as round_randomly
+    from sfumato.methods.cluster_geometry.published.baselines import coordinate_noise as coordinate_noise
+    from sfumato.methods.cluster_geometry.published.baselines import nonprivate_geometry as nonprivate_geometry
     from sfumato.methods.cluster_geometry.published.method import (
         ClusterGeometryAsPublished as ClusterGeometryAsPublished,
     )
@@ -45,10 +47,12 @@ __getattr__, __dir__ = lazy_names(
         "Rounding": "sfumato.methods.cluster_geometry.published.algorithm",
         "Standard": "sfumato.methods.cluster_geometry.published.algorithm",
         "checked_table": "sfumato.methods.cluster_geometry.published.algorithm",
+        "coordinate_noise": "sfumato.methods.cluster_geometry.published.baselines",
         "finish": "sfumato.methods.cluster_geometry.published.algorithm",
         "in_balls": "sfumato.methods.cluster_geometry.published.algorithm",
         "laplace": "sfumato.methods.cluster_geometry.published.algorithm",
         "largest_distance": "sfumato.methods.cluster_geometry.published.algorithm",
+        "nonprivate_geometry": "sfumato.methods.cluster_geometry.published.baselines",
         "published_geometry": "sfumato.methods.cluster_geometry.published.algorithm",
         "reflect": "sfumato.methods.cluster_geometry.published.algorithm",
         "reflection_failure": "sfumato.methods.cluster_geometry.published.algorithm",

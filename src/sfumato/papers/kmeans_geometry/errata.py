@@ -134,7 +134,7 @@ def _selection() -> Erratum:
         name="e",
         paper="section 3.2: each candidate epsilon is tried on the private rows; only epsilon* counts",
         measured="not accounted for, as the paper says itself: 50 candidates are 50 runs on the private rows",
-        instead="choose epsilon by policy, on public or simulated rows, or pay for private selection: "
+        instead="choose epsilon by policy, on public or simulated rows, or pay for the choice by cluster_tvd: "
         "sfumato.calibrate says which",
     )
 

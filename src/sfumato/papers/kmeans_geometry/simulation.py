@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from sfumato.methods.cluster_geometry import (
     Bounds,
     PublishedGeometry,
+    coordinate_noise,
     in_balls,
     laplace,
+    nonprivate_geometry,
     published_geometry,
     reflect,
 )
-from sfumato.papers.kmeans_geometry.baselines import coordinate_noise, nonprivate_geometry
 from sfumato.papers.kmeans_geometry.data import BOUNDS, CLUSTERS, DISCRETE, PUBLIC_BOX, Array, illustrative
 from sfumato.utility.clusters import Start, aligned_ari, ari, kmeans, nearest, standardiser, transfer_ari
 

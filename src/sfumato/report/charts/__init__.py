@@ -9,6 +9,7 @@ from sfumato.lazy import lazy_names
 if TYPE_CHECKING:
     from sfumato.report.charts.figures import Figure as Figure
     from sfumato.report.charts.figures import Panel as Panel
+    from sfumato.report.charts.look import MOST_DOTS as MOST_DOTS
     from sfumato.report.charts.look import PAGE as PAGE
     from sfumato.report.charts.look import PAPER as PAPER
     from sfumato.report.charts.look import Axis as Axis
@@ -26,6 +27,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "Axis": "sfumato.report.charts.look",
         "Figure": "sfumato.report.charts.figures",
+        "MOST_DOTS": "sfumato.report.charts.look",
         "PAGE": "sfumato.report.charts.look",
         "PAPER": "sfumato.report.charts.look",
         "Palette": "sfumato.report.charts.look",

@@ -25,6 +25,8 @@ FEW_LABELS = 14
 SHORT_LABEL = 5
 BAR_HEIGHT = 22
 PLOT_HEIGHT = 260
+MOST_DOTS = 25
+"""A line of at most so many values has a point at each: what was computed. Straight lines join them, no curve."""
 TAKEN_NAMES = (
     "constructor",
     "hasOwnProperty",
@@ -153,7 +155,7 @@ def bars(
         thin = 1.2 if len(rows) <= 40 else 0.7
         layers.append(draw.mark("rule", "lo", "hi", color=palette.noise, strokeWidth=thin, opacity=0.75))
     if shape is not None:
-        layers.append(draw.line("s", "i", color=palette.series[2], strokeWidth=1.6, interpolate="monotone"))
+        layers.append(draw.line("s", "i", color=palette.series[2], strokeWidth=1.6))
     if truth is not None:
         size = 50 if len(rows) <= 40 else 22
         layers.append(

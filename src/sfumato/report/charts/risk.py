@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
-from sfumato.report.charts.look import PAGE, Palette, Spec, finished
+from sfumato.report.charts.look import MOST_DOTS, PAGE, Palette, Spec, finished
 from sfumato.risk.homogeneity.results import RiskCurves
 
 RISK_HEIGHT, GUESS_HEIGHT, UTILITY_HEIGHT = 300, 190, 220
@@ -99,6 +99,7 @@ def _lines(plot: _Plot, series: Mapping[Any, Points]) -> list[Any]:
             "s": key if isinstance(key, str) else key[0],
             "w": "" if isinstance(key, str) else key[1],
             "v": round(v, 6),
+            "few": len(points) <= MOST_DOTS,
         }
         for key, points in series.items()
         for e, v in points
@@ -112,13 +113,14 @@ def _lines(plot: _Plot, series: Mapping[Any, Points]) -> list[Any]:
         alt.Tooltip("v:Q", title=plot.title, format=".1%"),
     ]
     base: Any = alt.Chart(alt.InlineData(values=rows)).encode(x=plot.across("e"), y=plot.up("v"), color=color)
-    line = base.mark_line(strokeWidth=2.2, interpolate="monotone")
+    line = base.mark_line(strokeWidth=2.2)
     if any(row["w"] for row in rows):
         dashes = alt.Scale(domain=list(WAYS.values()), range=[[1, 0], [5, 4]])
         look = _legend(symbolStrokeWidth=2, symbolStrokeColor=plot.palette.muted)
         line = line.encode(strokeDash=alt.StrokeDash("w:N", scale=dashes, legend=look))
         hints.insert(1, alt.Tooltip("w:N", title="marginals"))
-    return [line, base.mark_point(size=90, opacity=0).encode(tooltip=hints)]
+    dots = base.transform_filter("datum.few").mark_point(filled=True, size=26, opacity=1)
+    return [line, dots, base.mark_point(size=90, opacity=0).encode(tooltip=hints)]
 
 
 def _legend(**look: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The trade-off chart: a metric against a parameter on a log axis, with band, target and feasible values."""
+"""The trade-off chart: a metric against a parameter, on a log axis unless 0 was tried, with band and target."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from sfumato.report.charts.risk import TICKS
 HEIGHT = 320
 MARGIN = 1.12
 """A single feasible value is shaded this factor to both sides."""
+SIDE = 0.02
+"""Where steps are equal: this share of the axis to both sides."""
 
 
 def trade_off_chart(found: Calibration, palette: Palette = PAGE) -> Spec:
@@ -32,16 +34,28 @@ class _Axes:
 
     def __init__(self, found: Calibration) -> None:
         values = [point.value for point in found.points]
+        self.even = values[0] == 0
+        """Whether the axis has equal steps: a logarithm has no place for 0."""
+        self.width = values[-1] - values[0] or 1.0
         spread = MARGIN if len(values) > 1 else 2.0
-        self.low, self.high = values[0] / spread, values[-1] * spread
+        self.low, self.high = self.around(values[0], values[-1], spread)
         heights = [height for point in found.points for height in (point.low, point.high)]
         floor, top = min(*heights, found.bound), max(*heights, found.bound)
         pad = 0.08 * max(top - floor, 1e-6)
         self.floor = 0.0 if 0 <= floor < 0.3 * top else floor - pad
         self.top = top + pad
-        self.titles = (f"{found.parameter} (log scale)", found.metric)
+        self.titles = (found.parameter if self.even else f"{found.parameter} (log scale)", found.metric)
+
+    def around(self, low: float, high: float, factor: float = MARGIN) -> tuple[float, float]:
+        """Return an interval a little wider than the one given."""
+        if not self.even:
+            return low / factor, high * factor
+        return low - SIDE * self.width, high + SIDE * self.width
 
     def across(self, field: str) -> Any:
+        if self.even:
+            equal = alt.Scale(domain=[self.low, self.high], nice=False, clamp=True)
+            return alt.X(f"{field}:Q", scale=equal, axis=alt.Axis(tickCount=6, title=self.titles[0]))
         ticks = [tick for tick in TICKS if self.low <= tick <= self.high] or [self.low, self.high]
         axis = alt.Axis(values=ticks, format="~g", labelFlush=False, title=self.titles[0])
         scale = alt.Scale(type="log", domain=[self.low, self.high], nice=False, clamp=True)
@@ -57,10 +71,8 @@ def _chart(rows: list[dict[str, Any]]) -> Any:
 
 
 def _shaded(found: Calibration, axes: _Axes, palette: Palette) -> list[Any]:
-    rows = [
-        {"a": low if low < high else low / MARGIN, "b": high if low < high else high * MARGIN}
-        for low, high in found.intervals
-    ]
+    wide = [(low, high) if low < high else axes.around(low, high) for low, high in found.intervals]
+    rows = [{"a": low, "b": high} for low, high in wide]
     if not rows:
         return []
     return [_chart(rows).mark_rect(color=palette.accent, opacity=0.14).encode(x=axes.across("a"), x2="b:Q")]

@@ -15,6 +15,7 @@ from sfumato.methods.cluster_geometry.published.algorithm import (
     REFLECTIONS,
     ROUNDINGS,
     Bounds,
+    PublishedGeometry,
     Reflection,
     Rounding,
     checked_table,
@@ -104,16 +105,8 @@ class ClusterGeometryAsPublished:
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Run algorithm 1 and shuffle what it makes."""
-        true, bounds = self._rows(table), self._bounds(table.schema)
-        made = published_geometry(
-            true,
-            self.clusters,
-            float(exact(self.epsilon)),
-            bounds,
-            randomness.generator,
-            reflection=self.reflection,
-            whole_numbers=self.whole_numbers,
-        )
+        bounds = self._bounds(table.schema)
+        true, made = self.aligned(table, randomness)
         kept, broken = shuffled_rows_of(table.schema, self._values(table.schema, made.rows), randomness.generator)
         facts = {
             "lid": interval_disclosure(true, made.rows, TOLERANCE * (bounds.high - bounds.low)).share,
@@ -124,6 +117,20 @@ class ClusterGeometryAsPublished:
             "rows_left_out_for_rules": broken,
         }
         return Output({("synthetic",): kept}, single=True, statistics={"clusters": self.clusters}, confidential=facts)
+
+    def aligned(self, table: Table, randomness: Randomness) -> tuple[NDArray[np.float64], PublishedGeometry]:
+        """Return the true rows and what algorithm 1 makes of them, row i from row i: for the custodian alone."""
+        true = self._rows(table)
+        made = published_geometry(
+            true,
+            self.clusters,
+            float(exact(self.epsilon)),
+            self._bounds(table.schema),
+            randomness.generator,
+            reflection=self.reflection,
+            whole_numbers=self.whole_numbers,
+        )
+        return true, made
 
     def _rows(self, table: Table) -> NDArray[np.float64]:
         columns = self._columns(table.schema)

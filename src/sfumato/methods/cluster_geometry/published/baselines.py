@@ -1,4 +1,4 @@
-"""The two methods that the paper sets beside cluster geometry. Neither gives differential privacy."""
+"""The two methods that the paper sets beside cluster geometry, for a user's own rows. Neither is private."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.methods.cluster_geometry import (
+from sfumato.methods.cluster_geometry.published.algorithm import (
     Bounds,
     Numbers,
     PublishedGeometry,
@@ -20,7 +20,7 @@ from sfumato.methods.cluster_geometry import (
     published_geometry,
     require_choices,
 )
-from sfumato.utility.clusters import STARTS, kmeans
+from sfumato.rows.kmeans import STARTS, kmeans
 
 
 def nonprivate_geometry(

@@ -81,7 +81,7 @@ def test_the_page_is_one_file_that_loads_nothing(folder, sfumato_cli):
     without_library = re.sub(r'<script type="module">const.*?</script>', "", page, flags=re.DOTALL)
     assert not re.search(r"https?://|@import|url\(|\ssrc=", without_library)
     charts = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL).group(1))["charts"]
-    assert set(charts) == {"chart-risk", "chart-guess", "chart-utility"} == set(re.findall(r'id="(chart-\w+)"', page))
+    assert set(charts) == {"chart-risk", "chart-guess", "chart-alone", "chart-utility"} == set(re.findall(r'id="(chart-\w+)"', page))
 
 
 def test_json_is_the_only_thing_on_standard_output(folder, sfumato_cli):
@@ -90,7 +90,7 @@ def test_json_is_the_only_thing_on_standard_output(folder, sfumato_cli):
     assert (code, body["page"], body["json"]) == (0, "clinic-risk.html", "clinic-risk.json")
     assert body["curves"]["choice"]["safe"] == [0.0, "Infinity"]
     assert (body["curves"]["view"], body["curves"]["weights"]) == ("any", "record")
-    assert len(body["answers"]) == 2
+    assert len(body["answers"]) == 3
 
 
 def test_a_pilot_steers_and_the_data_are_not_read(folder, sfumato_cli):
@@ -141,7 +141,20 @@ BAD = {
     "named twice": ("RiskError", ("--identifiers", "age,age")),
     "unknown view": ("RiskError", ("--view", "all")),
     "unknown weights": ("RiskError", ("--weights", "row")),
-    "unknown mechanism": ("RiskError", ("--mechanism", "gaussian")),
+    "unknown mechanism": ("RiskError", ("--mechanism", "staircase")),
+    "no delta": ("RiskError", ("--mechanism", "gaussian")),
+    "delta for geometric noise": ("RiskError", ("--delta", "1e-6")),
+    "rule for laplace noise": ("RiskError", ("--mechanism", "laplace", "--rule", "analytic")),
+    "unknown rule": ("RiskError", ("--mechanism", "gaussian", "--delta", "1e-6", "--rule", "best")),
+    "delta 0": ("RiskError", ("--mechanism", "gaussian", "--delta", "0")),
+    "delta nan": ("RiskError", ("--mechanism", "gaussian", "--delta", "nan")),
+    "classical beyond 1": (
+        "RiskError",
+        ("--mechanism", "gaussian", "--delta", "1e-6", "--rule", "classical", "--epsilon-range", "0.1:5"),
+    ),
+    "sensitive twice": ("RiskError", ("--sensitive", "illness,illness")),
+    "several and conservative": ("RiskError", ("--sensitive", "illness,visits", "--view", "conservative")),
+    "one of several unknown": ("RiskError", ("--sensitive", "illness,height")),
     "no such pilot": ("TableError", ("--pilot", "none.csv")),
     "pilot without the column": ("TableError", ("--pilot", "bad-pilot.csv")),
     "unknown column with a pilot": ("RiskError", ("--pilot", "pilot.csv", "--sensitive", "height")),
@@ -207,5 +220,5 @@ def test_a_browser_draws_every_chart(folder, sfumato_cli):
     profile = f"user-data-dir={folder / 'profile'}"
     command = [chromium, *(f"--{option}" for option in (*options, profile)), (folder / "clinic-risk.html").as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert len(re.findall(r'<svg[^>]*class="marks"', done.stdout)) == 3
+    assert len(re.findall(r'<svg[^>]*class="marks"', done.stdout)) == 4
     assert "CONSOLE" not in done.stderr, done.stderr

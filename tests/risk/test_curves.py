@@ -23,6 +23,7 @@ from sfumato.risk.homogeneity.curves import curves, epsilon_grid
 from sfumato.risk.homogeneity.guessing import guesses
 from sfumato.risk.homogeneity.local import local
 from sfumato.risk.homogeneity.marginal_distance import MOST_CELLS, _Noise, marginal_distances
+from sfumato.risk.homogeneity.mechanisms import Mechanism
 from sfumato.risk.homogeneity.results import RiskCurves
 from sfumato.schema import Schema
 
@@ -107,7 +108,7 @@ def test_adult_reproduces_the_guessing_attackers_and_companions(adult):
 
 def test_bankruptcy_reproduces_the_distances_of_the_marginals(bankruptcy):
     """40 draws were printed and we take 8: the tolerance covers the noise of both."""
-    found = marginal_distances(bankruptcy, [0.1, 1, 10], mechanism="laplace")
+    found = marginal_distances(bankruptcy, [0.1, 1, 10], Mechanism("laplace"))
     assert (found.draws, found.sets, found.all_sets) == (8, {1: 6, 2: 15, 3: 20}, {1: 6, 2: 15, 3: 20})
     cross = {(d.order, d.epsilon): d.mean for d in found.distances if d.way == "cross"}
     printed = {0.1: (0.099, 0.205, 0.346), 1: (0.061, 0.133, 0.226), 10: (0.004, 0.007, 0.009)}

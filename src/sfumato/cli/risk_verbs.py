@@ -24,7 +24,9 @@ from sfumato.cli.arguments import (
     choose_or_build,
 )
 from sfumato.cli.console import Voice
+from sfumato.cli.homogeneity_plan_verb import homogeneity_plan
 from sfumato.cli.homogeneity_verb import DRAFT, homogeneity
+from sfumato.cli.reidentification_verb import reidentification
 from sfumato.errors import RiskError
 from sfumato.schema import Schema
 
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 risk_app = typer.Typer(no_args_is_help=True, help="Measure what a release would give away, before it is made.")
 risk_app.command()(homogeneity)
+risk_app.command("homogeneity-plan")(homogeneity_plan)
+risk_app.command()(reidentification)
 Trials = Annotated[
     int | None,
     typer.Option(help="Test releases. 1000 for counts and 200 for rows unless said; fewer where each fits a model."),

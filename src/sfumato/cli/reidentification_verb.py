@@ -28,9 +28,9 @@ from sfumato.cli.homogeneity_verb import DRAFT
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
+    from sfumato.risk.homogeneity.alone import ReidentificationRisk
     from sfumato.risk.homogeneity.inverse import EpsilonChoice
     from sfumato.risk.homogeneity.mechanisms import Mechanism
-    from sfumato.risk.reidentification import ReidentificationRisk
 
 NAMED = "seen with the value"
 HEADER = ("epsilon", "seen", NAMED, "right", "right, known to be in")
@@ -89,7 +89,7 @@ def reidentification(
 
 
 def _choice(target: float, schema: Schema, sensitive: str | None, noise: Mechanism) -> EpsilonChoice:
-    from sfumato.risk.reidentification import epsilon_for_alone
+    from sfumato.risk.homogeneity.alone import epsilon_for_alone
 
     values = schema[sensitive].size if sensitive and sensitive in schema else 1
     return epsilon_for_alone(target, values, noise.name, noise.sensitivity, delta=noise.delta, rule=noise.rule)
@@ -98,8 +98,8 @@ def _choice(target: float, schema: Schema, sensitive: str | None, noise: Mechani
 def _risks(table: Any, asked: Columns, grid: Sequence[float], noise: Mechanism) -> list[ReidentificationRisk]:
     import numpy as np
 
+    from sfumato.risk.homogeneity.alone import reidentification
     from sfumato.risk.homogeneity.cells import cell_counts
-    from sfumato.risk.reidentification import reidentification
 
     cells, empty = cell_counts(table, asked.identifiers, asked.sensitive or [])
     rows, repeats = np.unique(np.sort(cells, axis=1), axis=0, return_counts=True)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Array, Counts
 from sfumato.errors import RiskError
 from sfumato.privacy.accounting.sensitivity import histogram_l1, histogram_l2_squared
+from sfumato.risk.homogeneity.alone import reidentification
 from sfumato.risk.homogeneity.cells import Cells, companions
 from sfumato.risk.homogeneity.checks import VIEWS, View, as_counts, unique_rows
 from sfumato.risk.homogeneity.guessing import Guess, guesses
@@ -38,7 +39,6 @@ from sfumato.risk.homogeneity.results import (
     WorstCell,
     few_of,
 )
-from sfumato.risk.reidentification import reidentification
 from sfumato.schema import Schema
 
 RANGE = (0.01, 30.0)

@@ -18,13 +18,13 @@ import numpy as np
 from sfumato.arrays import Array
 from sfumato.errors import RiskError
 from sfumato.privacy.noise.laws import NoiseLaw
+from sfumato.risk.homogeneity.alone import reidentification_for
 from sfumato.risk.homogeneity.checks import View, as_alpha, as_probabilities, as_size
 from sfumato.risk.homogeneity.curves import CurveFacts, checked_request
 from sfumato.risk.homogeneity.expected import SizeLaw, expected, overall, shrinkage
 from sfumato.risk.homogeneity.inverse import NOISELESS, feasible_epsilons
 from sfumato.risk.homogeneity.mechanisms import Mechanism
 from sfumato.risk.homogeneity.results import AlonePoint, Choice, Part, few_of
-from sfumato.risk.reidentification import reidentification_for
 
 MOST_PEOPLE = 500
 """The largest cell that is planned: larger ones cost seconds for each epsilon, and are hardly ever homogeneous."""

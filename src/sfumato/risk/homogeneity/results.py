@@ -54,7 +54,7 @@ class RiskPoint(Part):
 
 
 class AlonePoint(Part):
-    """Re-identification at one epsilon: :class:`sfumato.risk.reidentification.ReidentificationRisk` as it is saved."""
+    """Re-identification at one epsilon: :class:`sfumato.risk.homogeneity.alone.ReidentificationRisk` as it is saved."""
 
     epsilon: float
     alone: float

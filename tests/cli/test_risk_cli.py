@@ -81,7 +81,11 @@ def test_the_page_is_one_file_that_loads_nothing(folder, sfumato_cli):
     without_library = re.sub(r'<script type="module">const.*?</script>', "", page, flags=re.DOTALL)
     assert not re.search(r"https?://|@import|url\(|\ssrc=", without_library)
     charts = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL).group(1))["charts"]
-    assert set(charts) == {"chart-risk", "chart-guess", "chart-alone", "chart-utility"} == set(re.findall(r'id="(chart-\w+)"', page))
+    assert (
+        set(charts)
+        == {"chart-risk", "chart-guess", "chart-alone", "chart-utility"}
+        == set(re.findall(r'id="(chart-\w+)"', page))
+    )
 
 
 def test_json_is_the_only_thing_on_standard_output(folder, sfumato_cli):

@@ -95,7 +95,7 @@ def homogeneity(
 def _cells(table: Any, asked: Columns, schema: Schema) -> Any:
     """Count the cells: of one sensitive column, or of several."""
     from sfumato.risk.homogeneity.cells import Cells
-    from sfumato.risk.homogeneity.several import JointCells
+    from sfumato.risk.homogeneity.joint import JointCells
 
     named = list(schema.with_role("sensitive")) if asked.sensitive is None else asked.sensitive
     if len(named) > 1:
@@ -105,7 +105,7 @@ def _cells(table: Any, asked: Columns, schema: Schema) -> Any:
 
 def _curves(cells: Any, grid: tuple[float, ...], asked: dict[str, Any]) -> RiskCurves | SeveralCurves:
     from sfumato.risk.homogeneity.curves import curves
-    from sfumato.risk.homogeneity.several import JointCells
+    from sfumato.risk.homogeneity.joint import JointCells
     from sfumato.risk.homogeneity.several_curves import several_curves
 
     return several_curves(cells, grid, **asked) if isinstance(cells, JointCells) else curves(cells, grid, **asked)

@@ -16,12 +16,12 @@ from sfumato.risk.homogeneity.dirichlet import DirichletFit, fit_dirichlet
 from sfumato.risk.homogeneity.expected import NegativeBinomial, Poisson, expected, overall, shrinkage
 from sfumato.risk.homogeneity.guessing import GuessingRisk, plurality, soft
 from sfumato.risk.homogeneity.inverse import EpsilonChoice, epsilon_for
+from sfumato.risk.homogeneity.joint import JointCells, SeveralRisk, several
 from sfumato.risk.homogeneity.local import local
 from sfumato.risk.homogeneity.mechanisms import Mechanism
 from sfumato.risk.homogeneity.planning import PlannedRisk, PublicFacts, planned
 from sfumato.risk.homogeneity.published import Published, published
 from sfumato.risk.homogeneity.results import RiskCurves
-from sfumato.risk.homogeneity.several import JointCells, SeveralRisk, several
 from sfumato.risk.homogeneity.several_curves import SeveralCurves, several_curves
 
 __all__ = [

@@ -43,7 +43,7 @@ RULES: dict[str, GaussianRule] = {"analytic": "analytic", "classical": "classic"
 CLASSICAL_END = 0.999999
 """The classical rule is proved for epsilon below 1 only."""
 WIDE = 1e4
-"""A discrete Gaussian that is wider than this is computed as a rounded one: they differ by less than 1e-10."""
+"""A discrete Gaussian that is wider than this is computed as a rounded one: they differ by 1e-10 at most."""
 STEEPEST = {"geometric": 0.25, "laplace": 0.25, "gaussian": 0.25, "discrete-gaussian": 0.35}
 
 

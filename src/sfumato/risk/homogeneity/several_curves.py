@@ -13,9 +13,9 @@ from sfumato.errors import RiskError
 from sfumato.privacy.noise.laws import NoiseLaw
 from sfumato.risk.homogeneity.curves import CurveFacts, average, checked_request, stated_sensitivity
 from sfumato.risk.homogeneity.inverse import NOISELESS, feasible_epsilons
+from sfumato.risk.homogeneity.joint import JointCells, projected, several
 from sfumato.risk.homogeneity.mechanisms import Mechanism
 from sfumato.risk.homogeneity.results import Average, Choice, Part, Weights, few_of
-from sfumato.risk.homogeneity.several import JointCells, projected, several
 
 CHUNK = 1 << 22
 """Counts worked on at once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from sfumato.errors import RiskError
@@ -48,6 +49,14 @@ def test_the_choice_keeps_the_target_and_the_floor_is_that_of_the_view():
     assert facts.risk(Geometric(found.choice.safe[1], 2)) == pytest.approx(0.4, abs=1e-6)
     assert found.choice.ceiling == pytest.approx(found.ceiling.record)
     assert found.mean_size == pytest.approx(1.5 / (1 - 2.718281828**-1.5), rel=1e-6)
+
+
+def test_one_pass_over_sizes_is_the_sum_over_sizes():
+    law, shares, noise = NegativeBinomial(0.5, 0.1), [0.6, 0.4, 0.0], Mechanism("gaussian", 1e-6).law(2.0)
+    sizes = np.arange(1, law.largest() + 1)
+    for view in ("record", "conservative"):
+        slow = law.pmf(sizes) @ [expected(int(size), shares, noise, view) for size in sizes] / (1 - law.pgf(0.0))
+        assert len(sizes) > 200 and expected(law, shares, noise, view) == pytest.approx(slow, rel=1e-11)
 
 
 def test_laws_of_sizes_bring_re_identification_along():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -116,11 +117,11 @@ def adult_rows(place: Path) -> pd.DataFrame:
     kept = rows[(rows["split"] == "train") & (rows["native-country"] == "United-States") & ~(rows == "?").any(axis=1)]
     made = {
         "age": _groups(kept["age"], 5),
-        **{name: kept[name] for name in ("relationship", "education", "race", "sex")},
+        **{name: list(kept[name]) for name in ("relationship", "education", "race", "sex")},
         "hours_per_week": _groups(kept["hours-per-week"], 10),
-        "income": kept["income"],
+        "income": list(kept["income"]),
     }
-    return pd.DataFrame(made).reset_index(drop=True)
+    return pd.DataFrame(made)
 
 
 def _public_adult(place: Path) -> pd.DataFrame:
@@ -133,10 +134,10 @@ def _public_adult(place: Path) -> pd.DataFrame:
     return rows.assign(split="train")
 
 
-def _groups(numbers: pd.Series, width: int) -> pd.Series:
+def _groups(numbers: Any, width: int) -> list[str]:
     """Return whole numbers as groups that begin with 1, such as 16-20."""
-    low = (numbers.astype(int) - 1) // width * width + 1
-    return low.astype(str) + "-" + (low + width - 1).astype(str)
+    low = [(int(number) - 1) // width * width + 1 for number in numbers]
+    return [f"{start}-{start + width - 1}" for start in low]
 
 
 def _table(source: object, name: str, values: dict[str, tuple[str, ...]], sensitive: str) -> Table:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.risk.homogeneity.answers import Answer
     from sfumato.risk.homogeneity.results import RiskCurves
     from sfumato.risk.homogeneity.several_curves import SeveralCurves
+    from sfumato.table import Table
 
 SHORT = {
     "epsilon": "eps",
@@ -80,9 +81,9 @@ def homogeneity(
     checked_request(grid, mechanism, cast("Any", asked))
     places = Places.of(out, facts.name, force)
     columns = Columns(names_of(identifiers), names_of(sensitive))
+    named = _sensitive(columns, facts, view)
     with voice.counting("counting cells") as progress:
-        table = read_table(data, pilot, facts, columns, delimiter, progress)
-        cells = _cells(table, columns, facts)
+        cells = _cells(read_table(data, pilot, facts, columns, delimiter, progress), columns.identifiers, named)
     asked.update(mechanism=mechanism, pilot=Path(pilot).name if pilot else None)
     found = _curves(replace(cells, schema=facts), grid, asked)
     shown = _shown(found, facts.is_draft)
@@ -92,15 +93,24 @@ def homogeneity(
     voice.document({"page": str(places.page), "json": str(places.json), **document})
 
 
-def _cells(table: Any, asked: Columns, schema: Schema) -> Any:
+def _sensitive(asked: Columns, schema: Schema, view: str) -> list[str]:
+    """Return the sensitive columns; refuse a view that several of them do not have before anything is counted."""
+    from sfumato.risk.homogeneity.several_curves import require_record
+
+    named = list(schema.with_role("sensitive")) if asked.sensitive is None else asked.sensitive
+    if len(named) > 1:
+        require_record(view)
+    return named
+
+
+def _cells(table: Table, identifiers: list[str] | None, named: list[str]) -> Any:
     """Count the cells: of one sensitive column, or of several."""
     from sfumato.risk.homogeneity.cells import Cells
     from sfumato.risk.homogeneity.joint import JointCells
 
-    named = list(schema.with_role("sensitive")) if asked.sensitive is None else asked.sensitive
     if len(named) > 1:
-        return JointCells.of(table, asked.identifiers, named)
-    return Cells.of(table, asked.identifiers, named[0] if named else None)
+        return JointCells.of(table, identifiers, named)
+    return Cells.of(table, identifiers, named[0] if named else None)
 
 
 def _curves(cells: Any, grid: tuple[float, ...], asked: dict[str, Any]) -> RiskCurves | SeveralCurves:

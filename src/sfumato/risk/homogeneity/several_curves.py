@@ -88,8 +88,7 @@ def several_curves(
     at least one attribute is read rightly; the only view is ``record``.
     """
     grid, by = checked_request(epsilons, mechanism, facts)
-    if by.view != "record":
-        raise RiskError(f"view {by.view!r} is for one sensitive column", next_step="leave the view out: it is 'record'")
+    require_record(by.view)
     if not len(cells.counts):
         raise RiskError("the table has no records", next_step="give a table with at least one record")
     stated = stated_sensitivity(cells.schema, mechanism) if sensitivity is None else sensitivity
@@ -109,6 +108,12 @@ def several_curves(
         ceiling=risk.point(math.inf, NOISELESS),
         choice=choice,
     )
+
+
+def require_record(view: str) -> None:
+    """Refuse a view that several attributes do not have."""
+    if view != "record":
+        raise RiskError(f"view {view!r} is for one sensitive column", next_step="leave the view out: it is 'record'")
 
 
 class _Risk:

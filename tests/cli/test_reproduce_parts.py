@@ -68,7 +68,7 @@ BAD = {
     "no such table": ("PlanError", "use one of: IV, S1, S3", ("reaedp", "--table", "4")),
     "empty": ("PlanError", "use one of: 1, 2", ("reaedp", "--figure", "")),
     "both": ("PlanError", "ask for one part", ("reaedp", "--figure", "4", "--table", "IV")),
-    "no parts": ("PlanError", "leave --figure and --table out", ("homogeneity-attack", "--figure", "4")),
+    "figures without numbers": ("PlanError", "use one of: 3, 4, 5, D", ("homogeneity-attack", "--figure", "2")),
     "no data": ("TableError", "house_prices.csv", ("reaedp", "--figure", "1")),
     "nothing random": (
         "PlanError",

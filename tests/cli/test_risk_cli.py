@@ -81,7 +81,11 @@ def test_the_page_is_one_file_that_loads_nothing(folder, sfumato_cli):
     without_library = re.sub(r'<script type="module">const.*?</script>', "", page, flags=re.DOTALL)
     assert not re.search(r"https?://|@import|url\(|\ssrc=", without_library)
     charts = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL).group(1))["charts"]
-    assert set(charts) == {"chart-risk", "chart-guess", "chart-utility"} == set(re.findall(r'id="(chart-\w+)"', page))
+    assert (
+        set(charts)
+        == {"chart-risk", "chart-guess", "chart-alone", "chart-utility"}
+        == set(re.findall(r'id="(chart-\w+)"', page))
+    )
 
 
 def test_json_is_the_only_thing_on_standard_output(folder, sfumato_cli):
@@ -90,7 +94,7 @@ def test_json_is_the_only_thing_on_standard_output(folder, sfumato_cli):
     assert (code, body["page"], body["json"]) == (0, "clinic-risk.html", "clinic-risk.json")
     assert body["curves"]["choice"]["safe"] == [0.0, "Infinity"]
     assert (body["curves"]["view"], body["curves"]["weights"]) == ("any", "record")
-    assert len(body["answers"]) == 2
+    assert len(body["answers"]) == 3
 
 
 def test_a_pilot_steers_and_the_data_are_not_read(folder, sfumato_cli):
@@ -141,7 +145,20 @@ BAD = {
     "named twice": ("RiskError", ("--identifiers", "age,age")),
     "unknown view": ("RiskError", ("--view", "all")),
     "unknown weights": ("RiskError", ("--weights", "row")),
-    "unknown mechanism": ("RiskError", ("--mechanism", "gaussian")),
+    "unknown mechanism": ("RiskError", ("--mechanism", "staircase")),
+    "no delta": ("RiskError", ("--mechanism", "gaussian")),
+    "delta for geometric noise": ("RiskError", ("--delta", "1e-6")),
+    "rule for laplace noise": ("RiskError", ("--mechanism", "laplace", "--rule", "analytic")),
+    "unknown rule": ("RiskError", ("--mechanism", "gaussian", "--delta", "1e-6", "--rule", "best")),
+    "delta 0": ("RiskError", ("--mechanism", "gaussian", "--delta", "0")),
+    "delta nan": ("RiskError", ("--mechanism", "gaussian", "--delta", "nan")),
+    "classical beyond 1": (
+        "RiskError",
+        ("--mechanism", "gaussian", "--delta", "1e-6", "--rule", "classical", "--epsilon-range", "0.1:5"),
+    ),
+    "sensitive twice": ("RiskError", ("--sensitive", "illness,illness")),
+    "several and conservative": ("RiskError", ("--sensitive", "illness,visits", "--view", "conservative")),
+    "one of several unknown": ("RiskError", ("--sensitive", "illness,height")),
     "no such pilot": ("TableError", ("--pilot", "none.csv")),
     "pilot without the column": ("TableError", ("--pilot", "bad-pilot.csv")),
     "unknown column with a pilot": ("RiskError", ("--pilot", "pilot.csv", "--sensitive", "height")),
@@ -207,5 +224,96 @@ def test_a_browser_draws_every_chart(folder, sfumato_cli):
     profile = f"user-data-dir={folder / 'profile'}"
     command = [chromium, *(f"--{option}" for option in (*options, profile)), (folder / "clinic-risk.html").as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert len(re.findall(r'<svg[^>]*class="marks"', done.stdout)) == 3
+    assert len(re.findall(r'<svg[^>]*class="marks"', done.stdout)) == 4
     assert "CONSOLE" not in done.stderr, done.stderr
+
+
+def test_gaussian_noise_draws_the_same_page(folder, sfumato_cli):
+    noise = ("--mechanism", "discrete-gaussian", "--delta", "1e-6")
+    code, out, _ = sfumato_cli(*RISK, *noise, "--target", "0.2", "--json")
+    found = json.loads(out)["curves"]
+    assert code == 0 and (found["mechanism"], found["delta"], found["rule"]) == ("discrete-gaussian", 1e-6, "analytic")
+    assert found["choice"]["safe"][1] > 0.1
+    assert (
+        "discrete Gaussian noise for (epsilon, 1e-06)-DP by the analytic rule" in Path("clinic-risk.html").read_text()
+    )
+    code, out, _ = sfumato_cli(*RISK, "--mechanism", "gaussian", "--delta", "1e-6", "--rule", "classical", "--force")
+    assert code == 0 and "0.99" in out
+
+
+def test_several_sensitive_columns_by_list_or_repeated(folder, sfumato_cli):
+    code, out, _ = sfumato_cli(*RISK, "--identifiers", "age", "--sensitive", "illness,sex", "--target", "0.3")
+    assert code == 0 and "age by illness and sex: risk against epsilon" in out and "at least one" in out
+    page = Path("clinic-risk.html").read_text()
+    assert "<script>alert(1)" not in page and "chart-several" in page and "Do not publish" in page
+    first = json.loads(Path("clinic-risk.json").read_text())
+    code, out, _ = sfumato_cli(
+        *RISK, "--identifiers", "age", "--sensitive", "illness", "--sensitive", "sex", "--force", "--target", "0.3"
+    )
+    assert code == 0 and json.loads(Path("clinic-risk.json").read_text()) == first
+    assert (
+        first["curves"]["sensitive"] == ["illness", "sex"] and first["curves"]["kinds"]["heterogeneous"]["cells"] == 2
+    )
+    code, out, _ = sfumato_cli(
+        *RISK, "--identifiers", "age", "--identifiers", "sex", "--pilot", "pilot.csv", "--force", "--json"
+    )
+    assert code == 0 and json.loads(out)["curves"]["identifiers"] == ["age", "sex"]
+
+
+REIDENTIFICATION = ("risk", "reidentification", "t.csv", "--schema", "s.toml")
+
+
+def test_reidentification_from_the_command_line(folder, sfumato_cli):
+    code, out, _ = sfumato_cli(*REIDENTIFICATION, "--target", "0.5", "--epsilon-range", "1:3", "--json")
+    body = json.loads(out)
+    assert (
+        code == 0 and body["points"][0]["alone"] == 1 and body["points"][0]["seen"] == pytest.approx(0.4621, abs=1e-4)
+    )
+    assert body["choice"]["safe"][1] == pytest.approx(1.0986123, abs=1e-5)
+    code, out, _ = sfumato_cli(
+        *REIDENTIFICATION, "--sensitive", "illness", "--mechanism", "gaussian", "--delta", "1e-6"
+    )
+    assert code == 0 and "seen with the value" in out and "1 people are alone" in out and "custodian's eyes" in out
+    code, out, _ = sfumato_cli(*REIDENTIFICATION, "--pilot", "pilot.csv")
+    assert code == 0 and "seen with the value" not in out and "was not read" in out
+    for wrong in (("--identifiers", "height"), ("--sensitive", "height"), ("--delta", "1e-6"), ("--target", "2")):
+        code, out, err = sfumato_cli(*REIDENTIFICATION, *wrong)
+        assert (code, out) == (2, "") and err.startswith("RiskError:") and "Next step:" in err
+
+
+PLAN = ("risk", "homogeneity-plan")
+BAD_PLANS = {
+    "nothing": (),
+    "both shares and alpha": ("--size", "3", "--shares", "0.5,0.5", "--alpha", "1,1"),
+    "no sizes": ("--shares", "0.5,0.5"),
+    "two sizes": ("--shares", "0.5,0.5", "--size", "3", "--mean-size", "2"),
+    "people without cells": ("--shares", "0.5,0.5", "--people", "30"),
+    "mean and people": ("--shares", "0.5,0.5", "--people", "30", "--cells", "5", "--mean-size", "6"),
+    "no people": ("--shares", "0.5,0.5", "--people", "0", "--cells", "5"),
+    "dispersion of one size": ("--shares", "0.5,0.5", "--size", "3", "--dispersion", "0.5"),
+    "no numbers": ("--shares", "half,half", "--size", "3"),
+    "shares above 1": ("--shares", "0.5,0.6", "--size", "3"),
+    "adjacency": ("--shares", "0.5,0.5", "--size", "3", "--adjacency", "swap"),
+    "no delta": ("--shares", "0.5,0.5", "--size", "3", "--mechanism", "gaussian"),
+    "view": ("--shares", "0.5,0.5", "--size", "3", "--view", "all"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_PLANS)
+def test_a_plan_without_its_facts_is_refused(case, folder, sfumato_cli):
+    code, out, err = sfumato_cli(*PLAN, *BAD_PLANS[case])
+    assert (code, out) == (2, "") and err.startswith("RiskError:") and "Next step:" in err
+
+
+def test_a_plan_needs_no_table(folder, sfumato_cli):
+    facts = ("--people", "2000", "--cells", "4000", "--alpha", "1.4,0.6", "--target", "0.35")
+    code, out, _ = sfumato_cli(*PLAN, *facts, "--epsilon-range", "0.1:5", "--json")
+    body = json.loads(out)
+    assert code == 0 and (body["measure"], body["values"]) == ("global", 2)
+    assert body["choice"]["safe"][1] == pytest.approx(0.350873, abs=1e-5)
+    replaced = json.loads(sfumato_cli(*PLAN, *facts, "--adjacency", "replace", "--json")[1])
+    assert replaced["choice"]["safe"][1] == pytest.approx(2 * 0.350873, abs=1e-5)
+    code, out, _ = sfumato_cli(*PLAN, "--size", "5", "--shares", "0.7,0.3")
+    assert code == 0 and "Expected risk, geometric noise, 2 values" in out and "gives nothing away" in out
+    code, out, _ = sfumato_cli(*PLAN, "--mean-size", "3", "--dispersion", "0.5", "--shares", "0.7,0.3")
+    assert code == 0 and "seen alone" in out

@@ -8,14 +8,15 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sfumato.cli.app import run
 from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
 from sfumato.papers.homogeneity_attack import Reproduction, page_of, summary
-from sfumato.papers.homogeneity_attack.compute import reproduce
-from sfumato.papers.homogeneity_attack.data import load
+from sfumato.papers.homogeneity_attack.compute import parts, reproduce
+from sfumato.papers.homogeneity_attack.data import ADULT_AT_UCI, BANKRUPTCY, UCI_COLUMNS, adult_rows, load
 from sfumato.papers.homogeneity_attack.errata import zero_truncated_rate
 from sfumato.papers.homogeneity_attack.utility import marginal_distances, utilities
 from sfumato.papers.reproduction_page import render
@@ -218,6 +219,47 @@ def test_absent_data_say_what_to_do(tmp_path: Path):
     assert len(caught.value.problems) == 2
 
 
+def test_the_derived_adult_is_made_from_the_public_file(shared_data: Path, tmp_path: Path):
+    derived = pd.read_csv(shared_data / "adult_dr_ha.csv.gz", dtype=str)
+    made = adult_rows(shared_data)
+    assert list(made.columns) == list(derived.columns) and (made.to_numpy() == derived.to_numpy()).all()
+    public = pd.read_csv(shared_data / "adult.csv.gz", dtype=str, keep_default_na=False)
+    lines = [", ".join(row) for row in public[public["split"] == "train"][list(UCI_COLUMNS)].to_numpy()]
+    (tmp_path / ADULT_AT_UCI).write_text("\n".join(lines) + "\n\n", encoding="utf-8")
+    assert (adult_rows(tmp_path).to_numpy() == derived.to_numpy()).all()
+    (tmp_path / BANKRUPTCY).write_bytes((shared_data / BANKRUPTCY).read_bytes())
+    assert len(load(tmp_path).cells["adult"].counts) == 5009
+
+
+def test_table_1_shows_where_the_printed_relations_fail(results: Reproduction):
+    rows = {(r.equation): r for r in results.relations}
+    assert set(rows) == {*range(12, 20), *range(22, 30)}
+    assert rows[12].printed == pytest.approx(0.3226, abs=5e-5) and rows[12].exact == pytest.approx(0.3346, abs=5e-5)
+    assert rows[18].printed == pytest.approx(rows[18].exact, rel=1e-12)
+    below = [e for e, r in rows.items() if e not in (18, 28) and r.printed < r.exact]
+    assert len(below) == 14  # what is printed as an upper bound is a lower one
+
+
+@pytest.mark.parametrize("part", ["figure 3", "figure 5", "table 1"])
+def test_one_part_is_the_same_as_in_the_whole(part, results: Reproduction, shared_data: Path):
+    alone = reproduce(shared_data, only=part)
+    page = render(page_of(Reproduction.model_validate_json(alone.model_dump_json())))
+    assert alone.only == part and page.count('<section id="section-') == 1
+    assert alone.errata == () and set(alone.comparisons) <= set(results.comparisons)
+    assert alone.utilities in ((), results.utilities) and alone.relations in ((), results.relations)
+    assert summary(alone).rows and set(summary(alone).rows) <= set(summary(results).rows)
+
+
+def test_every_part_has_its_sections(results: Reproduction):
+    for part in parts():
+        assert page_of(results.model_copy(update={"only": part})).sections
+    whole = {section.title for section in page_of(results).sections}
+    assert {"Cells", "Table 1: risks and mechanisms", "Guessing attackers", "Errata"} <= whole
+    for wrong in ({"only": "figure 2"}, {"repeats": 1}):
+        with pytest.raises(PlanError):
+            reproduce(**wrong)
+
+
 def _cli(monkeypatch, *arguments: str) -> int:
     monkeypatch.setattr("sys.argv", ["sfumato", "reproduce", *arguments])
     return run()
@@ -240,5 +282,5 @@ def test_the_verb_fails_with_a_name(tmp_path: Path, monkeypatch, capsys):
     assert "homogeneity-attack" in capsys.readouterr().err
     monkeypatch.setenv("SFUMATO_DATA", str(tmp_path))
     assert _cli(monkeypatch, "homogeneity-attack", "--out", str(tmp_path / "out")) == 2
-    assert "adult_dr_ha.csv.gz" in capsys.readouterr().err
+    assert "adult.csv.gz" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -14,15 +14,17 @@ from hypothesis.extra.numpy import arrays
 
 import sfumato
 from sfumato.errors import RiskError
-from sfumato.privacy.noise.laws import Geometric, Laplace
+from sfumato.privacy.accounting.calibration import gaussian_sigma
+from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.report.risk_page import risk_page
 from sfumato.risk.homogeneity.answers import forward, inverse, percent, rounded_down, steering
 from sfumato.risk.homogeneity.cells import Cells
 from sfumato.risk.homogeneity.checks import weighted_mean
 from sfumato.risk.homogeneity.curves import curves, epsilon_grid
-from sfumato.risk.homogeneity.guessing import guesses
+from sfumato.risk.homogeneity.guessing import guesses, plurality
 from sfumato.risk.homogeneity.local import local
-from sfumato.risk.homogeneity.marginal_distance import MOST_CELLS, _Noise, marginal_distances
+from sfumato.risk.homogeneity.marginal_distance import MOST_CELLS, _Noise, _Tabled, marginal_distances
+from sfumato.risk.homogeneity.mechanisms import Mechanism
 from sfumato.risk.homogeneity.results import RiskCurves
 from sfumato.schema import Schema
 
@@ -107,7 +109,7 @@ def test_adult_reproduces_the_guessing_attackers_and_companions(adult):
 
 def test_bankruptcy_reproduces_the_distances_of_the_marginals(bankruptcy):
     """40 draws were printed and we take 8: the tolerance covers the noise of both."""
-    found = marginal_distances(bankruptcy, [0.1, 1, 10], mechanism="laplace")
+    found = marginal_distances(bankruptcy, [0.1, 1, 10], Mechanism("laplace"))
     assert (found.draws, found.sets, found.all_sets) == (8, {1: 6, 2: 15, 3: 20}, {1: 6, 2: 15, 3: 20})
     cross = {(d.order, d.epsilon): d.mean for d in found.distances if d.way == "cross"}
     printed = {0.1: (0.099, 0.205, 0.346), 1: (0.061, 0.133, 0.226), 10: (0.004, 0.007, 0.009)}
@@ -233,6 +235,43 @@ def test_the_noise_of_many_empty_cells_has_its_exact_law(law):
     assert distance(noise.on_empty(np.full(n, 3), rng), three) < bound
     assert distance(noise.on(np.zeros(n, np.int64), rng), one) < bound
     assert distance(noise.on_empty(np.full(n, 4), rng), three) > bound
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("law", [Gaussian(1.3), DiscreteGaussian(0.8)], ids=str)
+def test_tabled_noise_has_its_exact_law(law):
+    """100,000 draws; Dvoretzky-Kiefer-Wolfowitz at alpha 1e-6, for one cell, a sum of three, and a sum of 400 by its
+    mean (z test) and variance; a fourth cell is the mutant.
+    """
+    n, noise, rng = 100_000, _Tabled(law), np.random.default_rng(12)
+    bound = math.sqrt(math.log(2 / ALPHA) / (2 * n))
+    one = np.array([float(law.cdf(0)), *law.pmf(np.arange(1, 40))])
+    three = np.convolve(np.convolve(one, one), one)[:80]
+
+    def distance(draws: np.ndarray, mass: np.ndarray) -> float:
+        return float(np.abs(np.bincount(draws, minlength=200)[: len(mass)].cumsum() / n - np.cumsum(mass)).max())
+
+    assert distance(noise.on(np.zeros(n, np.int64), rng), one) < bound
+    assert distance(noise.on_empty(np.full(n, 3), rng), three) < bound
+    assert distance(noise.on_empty(np.full(n, 4), rng), three) > bound
+    mean, square = (float(np.arange(40) ** power @ one) for power in (1, 2))
+    sums = noise.on_empty(np.full(20_000, 400), rng)
+    assert abs(sums.mean() - 400 * mean) < 4.9 * math.sqrt(400 * (square - mean**2) / 20_000)
+    assert sums.var() == pytest.approx(400 * (square - mean**2) + 1 / 12, rel=0.07)
+
+
+def test_gaussian_curves_are_the_averages_of_the_local_risk():
+    counts = [[3, 1], [5, 0], [1, 1], [9, 0]]
+    for name, law in (("gaussian", Gaussian), ("discrete-gaussian", DiscreteGaussian)):
+        added = curves(cells_of(counts), [0.5, 1, 2], mechanism=name, delta=1e-6)
+        replaced = curves(cells_of(counts, 'adjacency = "replace"\nrows = 20'), [0.5, 1], mechanism=name, delta=1e-6)
+        for found, size in ((added, 1), (replaced, math.sqrt(2))):
+            assert found.sensitivity == pytest.approx(size)
+            noise = law(gaussian_sigma(1, 1e-6, size))
+            assert found.points[1].record.cell == pytest.approx(local(counts, noise, "record").mean(), rel=1e-9)
+            assert found.guesses[1].plurality.cell == pytest.approx(plurality(counts, noise).cell_average, rel=1e-9)
+        assert added.utility is not None and added.alone_example == added.alone[1]
+        assert RiskCurves.model_validate_json(added.model_dump_json()) == added
 
 
 def test_a_huge_domain_costs_no_memory():

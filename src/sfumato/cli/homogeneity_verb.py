@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_text
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
@@ -12,12 +11,27 @@ import typer
 
 from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
 from sfumato.cli.console import Voice
-from sfumato.errors import RiskError
+from sfumato.cli.cross_table import (
+    Columns,
+    EpsilonRange,
+    Identifiers,
+    MechanismName,
+    NoiseDelta,
+    Pilot,
+    Places,
+    SigmaRule,
+    grid_of,
+    names_of,
+    read_table,
+)
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
-    from sfumato.risk.homogeneity.cells import Cells
+    from sfumato.report.risk_page import Grid
+    from sfumato.risk.homogeneity.answers import Answer
     from sfumato.risk.homogeneity.results import RiskCurves
+    from sfumato.risk.homogeneity.several_curves import SeveralCurves
+    from sfumato.table import Table
 
 SHORT = {
     "epsilon": "eps",
@@ -34,21 +48,21 @@ DRAFT = "the schema is a draft: no guarantee is claimed here, and no release may
 def homogeneity(
     data: Data,
     schema: SchemaPath,
-    identifiers: Annotated[
-        str | None, typer.Option(help="Columns a neighbour knows, such as age,sex; quasi-identifiers unless said.")
+    identifiers: Identifiers = None,
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(help="Column to be read off, or several: a list, or repeated; the sensitive ones unless said."),
     ] = None,
-    sensitive: Annotated[str | None, typer.Option(help="Column to be read off; the sensitive one unless said.")] = None,
-    epsilon_range: Annotated[str, typer.Option(help="Epsilons of the curves, low:high.")] = "0.01:30",
+    epsilon_range: EpsilonRange = None,
     target: Annotated[
         float | None, typer.Option(help="Find the epsilons that keep the risk at this, such as 0.35.")
     ] = None,
     view: Annotated[str, typer.Option(help="Risk that the target is about: record, conservative or any.")] = "record",
     weights: Annotated[str, typer.Option(help="Average over cells or over people: cell or record.")] = "cell",
-    mechanism: Annotated[str, typer.Option(help="Noise: geometric (what is released) or laplace.")] = "geometric",
-    pilot: Annotated[
-        str | None,
-        typer.Option(help="Public or earlier table to steer by instead: every number comes from it, DATA is not read."),
-    ] = None,
+    mechanism: MechanismName = "geometric",
+    delta: NoiseDelta = None,
+    rule: SigmaRule = None,
+    pilot: Pilot = None,
     out: Annotated[str | None, typer.Option("--out", "-o", help="The page; NAME-risk.html unless said.")] = None,
     force: Annotated[bool, typer.Option(help="Overwrite an existing page.")] = False,
     delimiter: Delimiter = None,
@@ -57,132 +71,109 @@ def homogeneity(
     """Show how many people's sensitive value a neighbour could read off a noisy cross table, against epsilon.
 
     Nothing is released and nothing is spent. What this prints is about the private rows, for the custodian's eyes,
-    unless a pilot is given.
+    unless a pilot is given. With several sensitive columns it shows which of them a cell gives away: each, all
+    together, and at least one.
     """
-    from sfumato.risk.homogeneity.curves import curves, epsilon_grid
+    from sfumato.risk.homogeneity.curves import checked_request
 
-    voice, facts = Voice(json), Schema.load(schema)
-    grid = epsilon_grid(*_range(epsilon_range))
-    places = _places(out, facts.name, force)
-    asked = _Columns(_names(identifiers), sensitive)
+    voice, facts, grid = Voice(json), Schema.load(schema), grid_of(epsilon_range, rule)
+    asked: dict[str, Any] = {"target": target, "view": view, "weights": weights, "delta": delta, "rule": rule}
+    checked_request(grid, mechanism, cast("Any", asked))
+    places = Places.of(out, facts.name, force)
+    columns = Columns(names_of(identifiers), names_of(sensitive))
+    named = _sensitive(columns, facts, view)
     with voice.counting("counting cells") as progress:
-        cells = _cells(pilot or data, _pilot_schema(facts, asked) if pilot else facts, asked, delimiter, progress)
-    found = curves(
-        replace(cells, schema=facts),
-        grid,
-        target=target,
-        view=cast("Any", view),
-        weights=cast("Any", weights),
-        mechanism=mechanism,
-        pilot=Path(pilot).name if pilot else None,
-    )
-    document = _document(found)
-    _write(places, found, document, facts.is_draft)
-    _show(voice, found, places, facts.is_draft)
+        cells = _cells(read_table(data, pilot, facts, columns, delimiter, progress), columns.identifiers, named)
+    asked.update(mechanism=mechanism, pilot=Path(pilot).name if pilot else None)
+    found = _curves(replace(cells, schema=facts), grid, asked)
+    shown = _shown(found, facts.is_draft)
+    document = _document(found, shown)
+    places.write(shown.page, document)
+    _show(voice, found, shown, places, facts.is_draft)
     voice.document({"page": str(places.page), "json": str(places.json), **document})
 
 
-class _Columns(NamedTuple):
-    identifiers: list[str] | None
-    sensitive: str | None
+def _sensitive(asked: Columns, schema: Schema, view: str) -> list[str]:
+    """Return the sensitive columns; refuse a view that several of them do not have before anything is counted."""
+    from sfumato.risk.homogeneity.several_curves import require_record
+
+    named = list(schema.with_role("sensitive")) if asked.sensitive is None else asked.sensitive
+    if len(named) > 1:
+        require_record(view)
+    return named
 
 
-class _Places(NamedTuple):
-    page: Path
-    json: Path
-
-
-def _range(text: str) -> tuple[float, float]:
-    low, _, high = text.partition(":")
-    try:
-        return float(low), float(high)
-    except ValueError as error:
-        raise RiskError(
-            f"--epsilon-range {text!r} is not of the form low:high", next_step="write --epsilon-range 0.01:30"
-        ) from error
-
-
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _places(out: str | None, name: str, force: bool) -> _Places:
-    """Return where page and JSON go; refuse before anything is counted."""
-    page = Path(out or re.sub(r"[^\w.-]+", "-", name) + "-risk.html")
-    places = _Places(page, page.with_suffix(".json"))
-    if page.suffix.lower() not in (".html", ".htm"):
-        raise RiskError(f"{str(page)!r} does not end in .html", next_step="choose a name such as --out risk.html")
-    if not page.absolute().parent.is_dir():
-        raise RiskError(f"there is no folder {str(page.parent)!r}", next_step="make it, or choose another --out")
-    taken = [str(place) for place in places if place.exists()]
-    if any(Path(place).is_dir() for place in taken):
-        raise RiskError(f"{taken[0]!r} is a folder", next_step="choose another name with --out")
-    if taken and not force:
-        raise RiskError(f"{' and '.join(map(repr, taken))} exist", next_step="choose another --out, or add --force")
-    return places
-
-
-def _pilot_schema(schema: Schema, asked: _Columns) -> Schema:
-    """Return what a pilot must hold: the columns of the cells, and as many rows as it likes."""
-    wanted = {*(asked.identifiers or schema.with_role("quasi-identifier")), schema.person}
-    wanted |= {asked.sensitive} if asked.sensitive else set(schema.with_role("sensitive"))
-    columns = tuple(column for column in schema if column.name in wanted)
-    rules = tuple(rule for rule in schema.rules if set(rule.columns) <= wanted)
-    return replace(schema, columns=columns, rules=rules, adjacency="add-remove", rows=None) if columns else schema
-
-
-def _cells(source: str, schema: Schema, asked: _Columns, delimiter: str | None, progress: Any) -> Cells:
+def _cells(table: Table, identifiers: list[str] | None, named: list[str]) -> Any:
+    """Count the cells: of one sensitive column, or of several."""
     from sfumato.risk.homogeneity.cells import Cells
-    from sfumato.table import read
+    from sfumato.risk.homogeneity.joint import JointCells
 
-    table = read(source, schema, delimiter, progress)
-    table.require_valid()
-    return Cells.of(table, asked.identifiers, asked.sensitive)
+    if len(named) > 1:
+        return JointCells.of(table, identifiers, named)
+    return Cells.of(table, identifiers, named[0] if named else None)
 
 
-def _document(found: RiskCurves) -> dict[str, Any]:
-    from sfumato.risk.homogeneity.answers import forward, inverse, steering
+def _curves(cells: Any, grid: tuple[float, ...], asked: dict[str, Any]) -> RiskCurves | SeveralCurves:
+    from sfumato.risk.homogeneity.curves import curves
+    from sfumato.risk.homogeneity.joint import JointCells
+    from sfumato.risk.homogeneity.several_curves import several_curves
+
+    return several_curves(cells, grid, **asked) if isinstance(cells, JointCells) else curves(cells, grid, **asked)
+
+
+class _Shown(NamedTuple):
+    """The page, the tables of the terminal with their titles, and the answers in words."""
+
+    page: str
+    tables: tuple[tuple[str, Grid], ...]
+    answers: tuple[Answer, ...]
+
+
+def _shown(found: RiskCurves | SeveralCurves, draft: bool) -> _Shown:
+    from sfumato.report import risk_page, several_page
+    from sfumato.risk.homogeneity import answers, several_answers
+    from sfumato.risk.homogeneity.results import RiskCurves
+
+    if not isinstance(found, RiskCurves):
+        told = (several_answers.forward(found), several_answers.inverse(found))
+        return _Shown(several_page.several_page(found, draft), several_page.tables(found), told)
+    told = (answers.forward(found), answers.inverse(found), answers.alone(found))
+    return _Shown(risk_page.risk_page(found, draft), _tables(found), told)
+
+
+def _tables(found: RiskCurves) -> tuple[tuple[str, Grid], ...]:
+    from sfumato.report.risk_page import Grid, alone_grid, companions_grid, values_grid, worst_grid
+
+    values = values_grid(found)
+    kept = [i for i, name in enumerate(values.header) if name != LEFT_OUT]
+    header = tuple(SHORT.get(values.header[i], values.header[i]) for i in kept)
+    short = Grid(header, tuple(tuple(row[i] for i in kept) for row in values.rows), values.numbers)
+    title = f"{' x '.join(found.identifiers)} by {found.sensitive}: risk against epsilon, in per cent"
+    return (
+        (title, short),
+        ("People who are alone in their cell, in per cent", alone_grid(found)),
+        (f"Cells most at risk at epsilon {found.reference.epsilon:.4g}", worst_grid(found)),
+        ("Classical measures, without noise", companions_grid(found)),
+    )
+
+
+def _document(found: RiskCurves | SeveralCurves, shown: _Shown) -> dict[str, Any]:
+    from sfumato.risk.homogeneity.answers import steering
 
     notice = "from a pilot table" if found.pilot else "custodian's copy: about confidential data, do not publish"
-    answers = [{"question": a.question, "answer": " ".join(a.sentences)} for a in (forward(found), inverse(found))]
+    answers = [{"question": a.question, "answer": " ".join(a.sentences)} for a in shown.answers]
     body = json_text.loads(found.model_dump_json())
     return {"notice": notice, "choosing_epsilon": steering(found), "answers": answers, "curves": body}
 
 
-def _write(places: _Places, found: RiskCurves, document: dict[str, Any], draft: bool) -> None:
-    """Write page and JSON: both or none."""
-    from sfumato.report.risk_page import risk_page
-
-    texts = (risk_page(found, draft), json_text.dumps(document, indent=2, ensure_ascii=False) + "\n")
-    fresh = [place.with_name(f".{place.name}.part") for place in places]
-    try:
-        for place, text in zip(fresh, texts, strict=True):
-            place.write_text(text, encoding="utf-8")
-        for place, target in zip(fresh, places, strict=True):
-            place.replace(target)
-    except OSError as error:
-        raise RiskError(
-            f"cannot write {str(places.page)!r}: {error.strerror}", next_step="choose another --out"
-        ) from error
-    finally:
-        for place in fresh:
-            place.unlink(missing_ok=True)
-
-
-def _show(voice: Voice, found: RiskCurves, places: _Places, draft: bool) -> None:
-    from sfumato.report.risk_page import companions_grid, values_grid, worst_grid
-    from sfumato.risk.homogeneity.answers import forward, inverse, steering
+def _show(voice: Voice, found: RiskCurves | SeveralCurves, shown: _Shown, places: Places, draft: bool) -> None:
+    from sfumato.risk.homogeneity.answers import steering
 
     if draft:
         voice.say(f"warning: {DRAFT}", style="yellow")
-    values, worst, beside = values_grid(found), worst_grid(found), companions_grid(found)
-    kept = [i for i, name in enumerate(values.header) if name != LEFT_OUT]
-    title = f"{' x '.join(found.identifiers)} by {found.sensitive}: risk against epsilon, in per cent"
-    header = [SHORT.get(values.header[i], values.header[i]) for i in kept]
-    voice.table(title, header, [[row[i] for i in kept] for row in values.rows])
-    voice.table(f"Cells most at risk at epsilon {found.reference.epsilon:.4g}", worst.header, worst.rows)
-    voice.table("Classical measures, without noise", beside.header, beside.rows)
-    for answer in (forward(found), inverse(found)):
+    for title, grid in shown.tables:
+        voice.table(title, grid.header, grid.rows)
+    for answer in shown.answers:
         voice.say(answer.question, style="bold")
         for sentence in answer.sentences:
             voice.say(f"  {sentence}")

@@ -24,8 +24,10 @@ from sfumato.cli.arguments import (
 )
 from sfumato.cli.blend_verb import blend
 from sfumato.cli.console import Voice
+from sfumato.cli.homogeneity_plan_verb import homogeneity_plan
 from sfumato.cli.homogeneity_verb import DRAFT, homogeneity
 from sfumato.cli.location_verbs import location
+from sfumato.cli.reidentification_verb import reidentification
 from sfumato.cli.released import released
 from sfumato.errors import RiskError
 from sfumato.schema import Schema
@@ -40,6 +42,8 @@ risk_app = typer.Typer(no_args_is_help=True, help="Measure what a release would 
 risk_app.command()(homogeneity)
 risk_app.command()(location)
 risk_app.command()(blend)
+risk_app.command("homogeneity-plan")(homogeneity_plan)
+risk_app.command()(reidentification)
 Trials = Annotated[
     int | None,
     typer.Option(help="Test releases. 1000 for counts and 200 for rows unless said; fewer where each fits a model."),

@@ -9,11 +9,12 @@ import math
 from typing import NamedTuple
 
 from sfumato.report.card import Banner
-from sfumato.report.charts.risk import guess_chart, risk_chart, utility_chart
+from sfumato.report.charts.risk import alone_chart, guess_chart, risk_chart, utility_chart
 from sfumato.report.charts.views import say
 from sfumato.report.page import render
-from sfumato.risk.homogeneity.answers import attacker, forward, inverse, percent, rounded_down, steering
-from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint
+from sfumato.risk.homogeneity.answers import alone, attacker, forward, inverse, percent, rounded_down, steering
+from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint, few_of
+from sfumato.risk.homogeneity.several_curves import SeveralCurves
 from sfumato.version import __version__
 
 TEMPLATE = "risk.html.j2"
@@ -45,7 +46,7 @@ class Grid(NamedTuple):
 
 def risk_page(curves: RiskCurves, draft: bool = False) -> str:
     """Return the page as HTML; ``draft`` says that the schema was not yet confirmed as public."""
-    specs = {"chart-risk": risk_chart(curves), "chart-guess": guess_chart(curves)}
+    specs = {"chart-risk": risk_chart(curves), "chart-guess": guess_chart(curves), "chart-alone": alone_chart(curves)}
     if curves.utility is not None:
         specs["chart-utility"] = utility_chart(curves)
     return render(
@@ -54,10 +55,11 @@ def risk_page(curves: RiskCurves, draft: bool = False) -> str:
         version=__version__,
         curves=curves,
         banners=banners(curves, draft),
-        answers=(forward(curves), inverse(curves)),
+        answers=(forward(curves), inverse(curves), alone(curves)),
         steering=steering(curves),
         attacker=attacker(curves),
         values=values_grid(curves),
+        alone=alone_grid(curves),
         worst=worst_grid(curves),
         companions=companions_grid(curves),
         utility_note=utility_note(curves),
@@ -68,7 +70,7 @@ def risk_page(curves: RiskCurves, draft: bool = False) -> str:
     )
 
 
-def banners(curves: RiskCurves, draft: bool = False) -> list[Banner]:
+def banners(curves: RiskCurves | SeveralCurves, draft: bool = False) -> list[Banner]:
     """Return the warnings across the top."""
     if curves.pilot is None:
         text = "Every number on this page is computed from the true counts, without noise."
@@ -114,6 +116,16 @@ def values_grid(curves: RiskCurves) -> Grid:
         return (f"{point.epsilon:.3g}", *("" if share is None else f"{100 * share:.1f}" for share in shares))
 
     return Grid(header, tuple(row(point) for point in curves.few()), tuple(range(len(header))))
+
+
+def alone_grid(curves: RiskCurves) -> Grid:
+    """Return the re-identification risk at a dozen epsilons, in per cent."""
+    header = ("epsilon", "seen", "seen with the value", "right", "right, known to be in")
+    chosen = [curves.alone[i] for i in few_of(len(curves.alone))]
+    rows = tuple(
+        (f"{p.epsilon:.3g}", *(f"{100 * share:.1f}" for share in (p.seen, p.named, p.right, p.known))) for p in chosen
+    )
+    return Grid(header, rows, tuple(range(len(header))))
 
 
 def worst_grid(curves: RiskCurves) -> Grid:
@@ -167,7 +179,7 @@ def guess_note(curves: RiskCurves) -> str:
     return f"The guessing attackers are {how}, at every fifth epsilon of the grid."
 
 
-def shading(curves: RiskCurves) -> str:
+def shading(curves: RiskCurves | SeveralCurves) -> str:
     """Say what the shaded epsilons mean."""
     choice = curves.choice
     if choice is None or not choice.intervals:

@@ -5,7 +5,19 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-_MODULES = ("attack", "blend", "game", "homogeneity", "inference", "linkage", "location", "membership", "yardsticks")
+_MODULES = (
+    "attack",
+    "blend",
+    "game",
+    "homogeneity",
+    "inference",
+    "linkage",
+    "location",
+    "membership",
+    "reidentification",
+    "sweep",
+    "yardsticks",
+)
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.papers.homogeneity_attack.curves import DELTAS, guessing_curves, poisson_curves, risk_curves
+from sfumato.errors import PlanError
+from sfumato.papers.homogeneity_attack.curves import DELTAS, attack_curves, guessing_curves, poisson_curves, risk_curves
 from sfumato.papers.homogeneity_attack.data import TITLES, PaperTables, load
 from sfumato.papers.homogeneity_attack.errata import errata
 from sfumato.papers.homogeneity_attack.results import (
     Choice,
+    Curve,
     Experiment,
     Measure,
     Mechanism,
@@ -20,7 +22,9 @@ from sfumato.papers.homogeneity_attack.results import (
     SizeBin,
 )
 from sfumato.papers.homogeneity_attack.statements import statements
+from sfumato.papers.homogeneity_attack.table_1 import relations
 from sfumato.papers.homogeneity_attack.utility import DRAWS, SEED, utilities
+from sfumato.papers.parts import require_part
 from sfumato.risk.homogeneity import View, epsilon_for, gaussian_sigma, published
 from sfumato.version import __version__
 
@@ -29,27 +33,70 @@ SIGMA_EPSILONS = (0.1, 0.5, 0.9, 1.0, 2.0, 5.0)
 BINS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 10), (11, 20), (21, 50), (51, 120), (121, None))
 
 
-def reproduce(folder: Path | None = None, draws: int = DRAWS, seed: int = SEED) -> Reproduction:
-    """Compute every figure of merit; ``draws`` and ``seed`` are for the simulated distances of figure 5."""
+TOPICS: dict[str, tuple[str, ...]] = {
+    "figure 3": ("cells",),
+    "figure 4": ("limits", "gaussian", "poisson"),
+    "figure 5": ("utility",),
+    "figure D": ("thresholds",),
+    "table 1": (),
+}
+"""The parts and what is said in each. Figures 1 and 2 hold no numbers: an example and a diagram."""
+
+
+def parts() -> tuple[str, ...]:
+    """Return the names of the figures and tables that can be asked for one by one; ``figure D`` is appendix D's.
+
+    >>> parts()
+    ('figure 3', 'figure 4', 'figure 5', 'figure D', 'table 1')
+    """
+    return tuple(TOPICS)
+
+
+def reproduce(
+    folder: Path | None = None, only: str | None = None, repeats: int = DRAWS, seed: int = SEED
+) -> Reproduction:
+    """Compute every figure of merit, or ``only`` one part.
+
+    The tables are those in ``folder`` (SFUMATO_DATA, else ../shared/data). ``repeats`` and ``seed`` are for the
+    simulated distances of figure 5.
+    """
+    if only is not None:
+        require_part("homogeneity-attack", only, parts())
+    if repeats < 2:
+        raise PlanError(f"{repeats} repeats asked for", next_step="ask for at least 2")
     tables = load(folder)
+    wanted = set(TOPICS) if only is None else {only}
     experiments = tuple(_experiment(tables, name) for name in tables.cells)
-    curves = [*risk_curves(tables), *poisson_curves(tables), *guessing_curves(tables)]
-    boxes = utilities(tables.ratings, draws, seed)
+    curves = _curves(tables, wanted)
+    boxes = utilities(tables.ratings, repeats, seed) if "figure 5" in wanted else []
+    topics = [topic for part in wanted for topic in TOPICS[part]]
     return Reproduction(
+        only=only,
         paper="homogeneity-attack",
         title="Disclosure risk from homogeneity attack in differentially private tables",
         sfumato=__version__,
         seed=seed,
-        draws=draws,
+        draws=repeats,
         deltas=DELTAS,
         experiments=experiments,
         curves=tuple(curves),
         utilities=tuple(boxes),
-        choices=_choices(tables),
-        sigmas=_sigmas(),
-        comparisons=statements(tables, experiments, curves, boxes),
-        errata=errata(tables),
+        choices=_choices(tables) if only is None else (),
+        sigmas=_sigmas() if "figure 4" in wanted else (),
+        relations=relations(tables) if "table 1" in wanted else (),
+        comparisons=statements(topics, tables, experiments, curves, boxes),
+        errata=errata(tables) if only is None else (),
     )
+
+
+def _curves(tables: PaperTables, wanted: set[str]) -> list[Curve]:
+    found: list[Curve] = []
+    if "figure 4" in wanted:
+        found += [*risk_curves(tables), *poisson_curves(tables)]
+    if "figure D" in wanted:
+        found += [] if "figure 4" in wanted else attack_curves(tables)
+        found += guessing_curves(tables)
+    return found
 
 
 def _experiment(tables: PaperTables, name: Name) -> Experiment:

@@ -59,6 +59,11 @@ def risk_curves(tables: PaperTables) -> list[Curve]:
     return curves
 
 
+def attack_curves(tables: PaperTables) -> list[Curve]:
+    """Return what the guessing attackers of appendix D stand beside: the attack on Adult under Laplace noise."""
+    return _exact(tables, "adult", "laplace", Laplace, None, GRID)
+
+
 def _mechanisms() -> list[tuple[Mechanism, Law, float | None, Sequence[float]]]:
     found: list[tuple[Mechanism, Law, float | None, Sequence[float]]] = [
         ("laplace", Laplace, None, GRID),

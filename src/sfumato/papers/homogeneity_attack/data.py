@@ -1,20 +1,45 @@
-"""The paper's two public tables, Adult and Qualitative Bankruptcy, cut into its three sets of cells."""
+"""The paper's two public tables, Adult and Qualitative Bankruptcy, cut into its three sets of cells.
+
+Adult is used as the paper describes it, made here from the public file: training rows without a missing field of people
+born in the United States, ages in groups of five years and hours in groups of ten.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from sfumato.papers.data import data_folder, require_files
+from sfumato.papers.data import absent, data_folder, require_files
 from sfumato.papers.homogeneity_attack.results import Name
 from sfumato.risk.homogeneity import Cells
 from sfumato.schema import Column, Schema
 from sfumato.table import Table, read
 
-FILES = {"adult": "adult_dr_ha.csv.gz", "bankruptcy": "qualitative_bankruptcy.csv"}
+ADULT, ADULT_AT_UCI, BANKRUPTCY = "adult.csv.gz", "adult.data", "qualitative_bankruptcy.csv"
+FILES = (ADULT, BANKRUPTCY)
+"""Public tables. Adult has a header and a column ``split``; the UCI repository's own training file is taken as well."""
+UCI_COLUMNS = (
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education-num",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+    "income",
+)
 RATINGS = (
     "industrial_risk",
     "management_risk",
@@ -73,10 +98,10 @@ class PaperTables:
 def load(folder: Path | None = None) -> PaperTables:
     """Read both tables by their public code books and count the cells on the engine."""
     place = data_folder(folder)
-    require_files(place, tuple(FILES.values()))
-    adult = _table(place, "adult", ADULT_VALUES, "income")
+    require_files(place, FILES if absent(place, (ADULT_AT_UCI,)) else (BANKRUPTCY,))
+    adult = _table(adult_rows(place), "adult", ADULT_VALUES, "income")
     ratings = dict.fromkeys(RATINGS, ("N", "A", "P"))
-    bankruptcy = _table(place, "bankruptcy", {**ratings, "class": ("B", "NB")}, "class")
+    bankruptcy = _table(str(place / BANKRUPTCY), "bankruptcy", {**ratings, "class": ("B", "NB")}, "class")
     subset = [name for name in RATINGS if name != "financial_flexibility"]
     cells: dict[Name, Cells] = {
         "adult": Cells.of(adult),
@@ -86,11 +111,40 @@ def load(folder: Path | None = None) -> PaperTables:
     return PaperTables(cells, bankruptcy.marginals([RATINGS])[RATINGS])
 
 
-def _table(folder: Path, name: str, values: dict[str, tuple[str, ...]], sensitive: str) -> Table:
+def adult_rows(place: Path) -> pd.DataFrame:
+    """Return the rows and columns of Adult that the paper uses, made from the public file."""
+    rows = _public_adult(place)
+    kept = rows[(rows["split"] == "train") & (rows["native-country"] == "United-States") & ~(rows == "?").any(axis=1)]
+    made = {
+        "age": _groups(kept["age"], 5),
+        **{name: list(kept[name]) for name in ("relationship", "education", "race", "sex")},
+        "hours_per_week": _groups(kept["hours-per-week"], 10),
+        "income": list(kept["income"]),
+    }
+    return pd.DataFrame(made)
+
+
+def _public_adult(place: Path) -> pd.DataFrame:
+    if not absent(place, (ADULT,)):
+        return pd.read_csv(place / ADULT, dtype=str, keep_default_na=False)
+    names = list(UCI_COLUMNS)
+    rows = pd.read_csv(
+        place / ADULT_AT_UCI, header=None, names=names, dtype=str, keep_default_na=False, skipinitialspace=True
+    )
+    return rows.assign(split="train")
+
+
+def _groups(numbers: Any, width: int) -> list[str]:
+    """Return whole numbers as groups that begin with 1, such as 16-20."""
+    low = [(int(number) - 1) // width * width + 1 for number in numbers]
+    return [f"{start}-{start + width - 1}" for start in low]
+
+
+def _table(source: object, name: str, values: dict[str, tuple[str, ...]], sensitive: str) -> Table:
     columns = tuple(
         Column(column, "category", values=levels, role="sensitive" if column == sensitive else "quasi-identifier")
         for column, levels in values.items()
     )
-    table = read(str(folder / FILES[name]), Schema(name, columns))
+    table = read(source, Schema(name, columns))
     table.require_valid()
     return table

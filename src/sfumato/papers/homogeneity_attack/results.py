@@ -127,9 +127,23 @@ class Erratum(Frozen):
     reason: str
 
 
-class Reproduction(Frozen):
-    """Everything that the reproduction finds."""
+class Relation(Frozen):
+    """One printed relation of table 1 at an example: as printed, and exact."""
 
+    result: str
+    measure: str
+    noise: str
+    equation: int
+    example: str
+    printed: float
+    exact: float
+
+
+class Reproduction(Frozen):
+    """Everything that the reproduction finds, or one part of it; what was not asked for is empty."""
+
+    only: str | None = None
+    """The part that was asked for; none where all were."""
     paper: str
     title: str
     sfumato: str
@@ -137,12 +151,13 @@ class Reproduction(Frozen):
     draws: int
     deltas: tuple[float, ...]
     experiments: tuple[Experiment, ...]
-    curves: tuple[Curve, ...]
-    utilities: tuple[Utility, ...]
-    choices: tuple[Choice, ...]
-    sigmas: tuple[Sigma, ...]
-    comparisons: tuple[Comparison, ...]
-    errata: tuple[Erratum, ...]
+    curves: tuple[Curve, ...] = ()
+    utilities: tuple[Utility, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    sigmas: tuple[Sigma, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    errata: tuple[Erratum, ...] = ()
 
     def experiment(self, name: Name) -> Experiment:
         """Return one of the three tables."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 from sfumato.papers.homogeneity_attack.curves import DELTAS, average
 from sfumato.papers.homogeneity_attack.data import PaperTables
 from sfumato.papers.homogeneity_attack.errata import TINY, no_noise
@@ -43,18 +45,23 @@ class Curves:
 
 
 def statements(
-    tables: PaperTables, experiments: tuple[Experiment, ...], curves: list[Curve], utilities: list[Utility]
+    topics: Collection[str],
+    tables: PaperTables,
+    experiments: tuple[Experiment, ...],
+    curves: list[Curve],
+    utilities: list[Utility],
 ) -> tuple[Comparison, ...]:
-    """Return every statement of section 4 that can be checked."""
+    """Return every statement of section 4 about the topics that can be checked."""
     found = Curves(curves)
-    return (
-        *_cell_statements(experiments),
-        *_asymptotes(tables),
-        *_gaussian_statements(tables, found),
-        *_poisson_statements(found),
-        *_threshold_statements(tables),
-        *_utility_statements(utilities),
-    )
+    makers: dict[str, Callable[[], list[Comparison]]] = {
+        "cells": lambda: _cell_statements(experiments),
+        "limits": lambda: _asymptotes(tables),
+        "gaussian": lambda: _gaussian_statements(tables, found),
+        "poisson": lambda: _poisson_statements(found),
+        "thresholds": lambda: _threshold_statements(tables),
+        "utility": lambda: _utility_statements(utilities),
+    }
+    return tuple(row for topic, made in makers.items() if topic in topics for row in made())
 
 
 def percent(share: float, digits: int = 2) -> str:

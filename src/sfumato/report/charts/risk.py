@@ -12,6 +12,7 @@ import altair as alt
 
 from sfumato.report.charts.look import MOST_DOTS, PAGE, Palette, Spec, finished
 from sfumato.risk.homogeneity.results import RiskCurves
+from sfumato.risk.homogeneity.several_curves import SeveralCurves
 
 RISK_HEIGHT, GUESS_HEIGHT, UTILITY_HEIGHT = 300, 190, 220
 AXIS_WIDTH = 46
@@ -31,7 +32,7 @@ class _Plot(NamedTuple):
     palette: Palette
 
     @classmethod
-    def of(cls, curves: RiskCurves, title: str, top: float, palette: Palette) -> _Plot:
+    def of(cls, curves: RiskCurves | SeveralCurves, title: str, top: float, palette: Palette) -> _Plot:
         return cls(title, min(1.0, top), curves.points[0].epsilon, curves.points[-1].epsilon, palette)
 
     def across(self, field: str) -> Any:
@@ -76,6 +77,35 @@ def guess_chart(curves: RiskCurves, palette: Palette = PAGE) -> Spec:
     words = f"always naming the most common value: {curves.baseline:.1%}"
     layers = [*_intervals(plot, curves), *_rule(plot, curves.baseline, words, palette.muted)]
     return finished(alt.layer(*layers, *_lines(plot, series)), GUESS_HEIGHT)
+
+
+def alone_chart(curves: RiskCurves, palette: Palette = PAGE) -> Spec:
+    """Return whether people who are alone are seen to be alone, and rightly, beside their share among all people."""
+    series: dict[str, Points] = {
+        "seen as alone": [(p.epsilon, p.seen) for p in curves.alone],
+        "right, known to be in the table": [(p.epsilon, p.known) for p in curves.alone],
+        "right, any cell": [(p.epsilon, p.right) for p in curves.alone],
+    }
+    plot = _Plot.of(curves, "chance", 1.0, palette)
+    share = curves.alone[0].baseline
+    words = f"people who are alone: {share:.1%}"
+    layers = [*_intervals(plot, curves), *_rule(plot, share, words, palette.muted)]
+    return finished(alt.layer(*layers, *_lines(plot, series)), GUESS_HEIGHT)
+
+
+def several_chart(curves: SeveralCurves, palette: Palette = PAGE) -> Spec:
+    """Return the risk of each sensitive attribute, of all together, and of at least one."""
+    by, names = curves.weights, curves.sensitive
+    series: dict[str, Points] = {
+        "at least one": [(p.epsilon, p.some.by(by)) for p in curves.points],
+        **{name: [(p.epsilon, p.each[name].by(by)) for p in curves.points] for name in names},
+        "all together": [(p.epsilon, p.complete.by(by)) for p in curves.points],
+    }
+    heights = [height for points in series.values() for _, height in points]
+    heights += [curves.choice.target] if curves.choice else []
+    plot = _Plot.of(curves, "risk", 1.12 * max(heights), palette)
+    layers = [*_intervals(plot, curves), *_target(plot, curves), *_lines(plot, series)]
+    return finished(alt.layer(*layers), RISK_HEIGHT)
 
 
 def utility_chart(curves: RiskCurves, palette: Palette = PAGE) -> Spec:
@@ -127,7 +157,7 @@ def _legend(**look: Any) -> Any:
     return alt.Legend(title=None, symbolType="stroke", labelLimit=280, **look)
 
 
-def _intervals(plot: _Plot, curves: RiskCurves) -> list[Any]:
+def _intervals(plot: _Plot, curves: RiskCurves | SeveralCurves) -> list[Any]:
     """Shade the epsilons that keep the target: the safe interval strongly, further ones faintly."""
     found = () if curves.choice is None else curves.choice.intervals
     shaded = [
@@ -154,10 +184,14 @@ def _marks(plot: _Plot, curves: RiskCurves) -> list[Any]:
         *_rule(plot, floor, f"floor of {what}: {100 * floor:.3g}%", muted, below),
         *_rule(plot, ceiling, f"ceiling of {what}: {100 * ceiling:.3g}%", muted),
     ]
-    if curves.choice is not None:
-        target = curves.choice.target
-        marks += _rule(plot, target, f"target: {100 * target:.3g}%", plot.palette.truth, right=True)
-    return marks
+    return [*marks, *_target(plot, curves)]
+
+
+def _target(plot: _Plot, curves: RiskCurves | SeveralCurves) -> list[Any]:
+    if curves.choice is None:
+        return []
+    target = curves.choice.target
+    return _rule(plot, target, f"target: {100 * target:.3g}%", plot.palette.truth, right=True)
 
 
 def _rule(plot: _Plot, height: float, text: str, color: str, below: bool = False, right: bool = False) -> list[Any]:

@@ -16,9 +16,13 @@ from sfumato.risk.homogeneity.dirichlet import DirichletFit, fit_dirichlet
 from sfumato.risk.homogeneity.expected import NegativeBinomial, Poisson, expected, overall, shrinkage
 from sfumato.risk.homogeneity.guessing import GuessingRisk, plurality, soft
 from sfumato.risk.homogeneity.inverse import EpsilonChoice, epsilon_for
+from sfumato.risk.homogeneity.joint import JointCells, SeveralRisk, several
 from sfumato.risk.homogeneity.local import local
+from sfumato.risk.homogeneity.mechanisms import Mechanism
+from sfumato.risk.homogeneity.planning import PlannedRisk, PublicFacts, planned
 from sfumato.risk.homogeneity.published import Published, published
 from sfumato.risk.homogeneity.results import RiskCurves
+from sfumato.risk.homogeneity.several_curves import SeveralCurves, several_curves
 
 __all__ = [
     "AttackResult",
@@ -31,12 +35,18 @@ __all__ = [
     "Gaussian",
     "Geometric",
     "GuessingRisk",
+    "JointCells",
     "Laplace",
+    "Mechanism",
     "NegativeBinomial",
     "NoiseLaw",
+    "PlannedRisk",
     "Poisson",
+    "PublicFacts",
     "Published",
     "RiskCurves",
+    "SeveralCurves",
+    "SeveralRisk",
     "View",
     "attack",
     "companions",
@@ -47,8 +57,11 @@ __all__ = [
     "gaussian_sigma",
     "local",
     "overall",
+    "planned",
     "plurality",
     "published",
+    "several",
+    "several_curves",
     "shrinkage",
     "soft",
     "weighted_mean",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint
+
+if TYPE_CHECKING:
+    from sfumato.risk.homogeneity.several_curves import SeveralCurves
 
 STEERED = (
     "Choosing epsilon by looking at these numbers makes epsilon itself data-dependent: it gives away something of the "
@@ -17,6 +20,11 @@ PILOTED = (
     "Epsilon chosen here does not depend on the confidential table: every number comes from the pilot table {pilot!r}, "
     "and the confidential table was not read. The risk of the confidential table itself is like this only as far as "
     "the two tables are alike."
+)
+CONTINUOUS = "Sfumato releases discrete noise, which at the same promise carries a little more of this risk"
+CERTIFIED = (
+    "A release widens sigma by up to 2 % until the discrete noise itself is certified, so that its risk is a little "
+    "closer to the floor than the curves say"
 )
 VIEWS = {
     "record": "the chance that a person's value is read off rightly",
@@ -32,7 +40,7 @@ class Answer(NamedTuple):
     sentences: tuple[str, ...]
 
 
-def steering(curves: RiskCurves) -> str:
+def steering(curves: RiskCurves | SeveralCurves) -> str:
     """Say what choosing epsilon by these numbers means for the guarantee."""
     return STEERED if curves.pilot is None else PILOTED.format(pilot=curves.pilot)
 
@@ -48,11 +56,11 @@ def forward(curves: RiskCurves) -> Answer:
     return Answer(
         question,
         (
-            f"{_of(point.record.record, people).capitalize()} in expectation, if the neighbour knows their "
-            f"{_listed(curves.identifiers)}.",
-            f"The neighbour reads a value for {_of(point.any.record, people)}; {percent(point.ppv.record)} of these "
-            "readings are right.",
-            f"Without any noise {_of(limits.ceiling.record, people)} could be read off. Even pure noise leaves "
+            f"{people_of(point.record.record, people).capitalize()} in expectation, if the neighbour knows their "
+            f"{listed(curves.identifiers)}.",
+            f"The neighbour reads a value for {people_of(point.any.record, people)}; {percent(point.ppv.record)} of "
+            "these readings are right.",
+            f"Without any noise {people_of(limits.ceiling.record, people)} could be read off. Even pure noise leaves "
             f"{percent(limits.floor.record)}: where it empties all counts but one, that one is right by chance.",
             f"Yardstick: naming the most common {curves.sensitive} for everybody is right for "
             f"{percent(curves.baseline)}.",
@@ -85,6 +93,8 @@ def inverse(curves: RiskCurves) -> Answer:
 
 def _others(curves: RiskCurves) -> str:
     rest = [] if curves.choice is None else curves.choice.intervals[1:]
+    if not rest and curves.choice is not None and curves.choice.ends_with_rule(curves.rule):
+        return "The classical rule is not proved beyond epsilon 1: --rule analytic looks further."
     if not rest:
         return "No larger epsilon keeps it."
     spans = ", ".join(f"{low:.4g} to {high:.4g}" for low, high in rest)
@@ -93,27 +103,55 @@ def _others(curves: RiskCurves) -> str:
 
 def at_reference(point: RiskPoint, curves: RiskCurves) -> str:
     """Say how many people are read off rightly at the chosen epsilon."""
-    return f"At that epsilon a neighbour reads off {_of(point.record.record, curves.records)}."
+    return f"At that epsilon a neighbour reads off {people_of(point.record.record, curves.records)}."
+
+
+def alone(curves: RiskCurves) -> Answer:
+    """Answer: is a person who is alone in a cell seen to be alone, and rightly?"""
+    point = curves.alone_example
+    question = f"With epsilon {point.epsilon:g}, is somebody who is alone in a cell seen to be alone?"
+    if not point.alone:
+        return Answer(
+            question, (f"Nobody is: every {listed(curves.identifiers)} of the table has two people or more.",)
+        )
+    return Answer(
+        question,
+        (
+            f"With a chance of {percent(point.seen)}; of {point.alone:,.0f} people who are alone that is "
+            f"{point.alone * point.seen:,.0f} in expectation. The chance depends on epsilon and on the number of "
+            "values, not on the table.",
+            f"The table shows {point.shown:,.0f} cells with one person; {percent(point.right)} of them hold one. Of "
+            f"the people in such cells {percent(point.known)} are alone: so sure may a neighbour be who knows that the "
+            f"person is in the table. Yardstick: {percent(point.baseline)} of all people are alone.",
+        ),
+    )
 
 
 def attacker(curves: RiskCurves) -> tuple[str, ...]:
     """Say who attacks, what they know and what they do."""
-    law = "discrete Laplace (geometric)" if curves.mechanism == "geometric" else "Laplace"
-    noise = f"Every count gets {law} noise of scale {curves.sensitivity:g} / epsilon (adjacency {curves.adjacency})"
-    same = (
-        ""
-        if curves.mechanism == "geometric"
-        else (
-            " and is rounded. Sfumato releases discrete noise, which at the same epsilon carries more of this risk: "
-            "use --mechanism geometric for what is really released"
-        )
-    )
     return (
         f"Goal: to learn a person's {curves.sensitive}. Knowledge: the person is in the table, and their "
-        f"{_listed(curves.identifiers)}. Method: look up the person's cell in the published table and, where exactly "
+        f"{listed(curves.identifiers)}. Method: look up the person's cell in the published table and, where exactly "
         f"one {curves.sensitive} has a count of 1 or more, read it off.",
-        f"{noise}{same}. All {curves.domain:,} cells of the public domain get noise, empty ones included.",
+        f"{noise_words(curves)}. All {curves.domain:,} cells of the public domain get noise, empty ones included.",
     )
+
+
+def noise_words(curves: RiskCurves | SeveralCurves) -> str:
+    """Say which noise every count gets, and whether it is the one that Sfumato releases."""
+    kind, scale = f"(adjacency {curves.adjacency})", f"of scale {curves.sensitivity:g} / epsilon"
+    if curves.mechanism == "geometric":
+        return f"Every count gets discrete Laplace (geometric) noise {scale} {kind}"
+    if curves.mechanism == "laplace":
+        other = "use --mechanism geometric for what is really released"
+        return f"Every count gets Laplace noise {scale} {kind} and is rounded. {CONTINUOUS}: {other}"
+    promise = (
+        f"(epsilon, {curves.delta:g})-DP by the {curves.rule} rule, L2 sensitivity {curves.sensitivity:.4g} {kind}"
+    )
+    if curves.mechanism == "gaussian":
+        other = "use --mechanism discrete-gaussian for what is really released"
+        return f"Every count gets Gaussian noise for {promise}, and is rounded. {CONTINUOUS}: {other}"
+    return f"Every count gets discrete Gaussian noise for {promise}. {CERTIFIED}"
 
 
 def percent(share: float) -> str:
@@ -135,12 +173,18 @@ def rounded_down(epsilon: float) -> str:
     return f"{math.floor(epsilon / step) * step:.4g}"
 
 
-def _of(share: float, people: int) -> str:
+def people_of(share: float, people: int) -> str:
+    """Return a share of people as a number and in per cent."""
     count = f"{share * people:,.0f}" if share * people >= 0.5 or share == 0 else "fewer than 1"
     return f"{count} of {people:,} people ({percent(share)})"
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def listed(names: tuple[str, ...]) -> str:
+    """Return names as a sentence has them.
+
+    >>> listed(("age", "sex", "region"))
+    'age, sex and region'
+    """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from sfumato.table.counting import count_occupied
 
 if TYPE_CHECKING:
     from sfumato.table import Table
+
+Sensitive = Literal["one", "several", "none"]
+"""How many sensitive columns a table is cut by."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Cells:
     @classmethod
     def of(cls, table: Table, identifiers: Sequence[str] | None = None, sensitive: str | None = None) -> Cells:
         """Count the cells on the table's engine; columns by schema role when not named."""
-        names, target = _columns(table.schema, identifiers, sensitive)
+        names, (target,) = checked_columns(table.schema, identifiers, None if sensitive is None else (sensitive,))
         codes, counts = count_occupied(table.source.engine, table.schema, (*names, target))
         keys, place = np.unique(codes[:, :-1], axis=0, return_inverse=True)
         filled = np.zeros((len(keys), table.schema[target].size), np.int64)
@@ -70,9 +74,28 @@ class Cells:
         )
 
 
-def _columns(schema: Schema, identifiers: Sequence[str] | None, sensitive: str | None) -> tuple[tuple[str, ...], str]:
+def cell_counts(
+    table: Table, identifiers: Sequence[str] | None = None, sensitive: Sequence[str] = ()
+) -> tuple[Counts, float]:
+    """Return the counts of the occupied cells, and how many cells of the public domain are empty.
+
+    Without a sensitive column every row is the size of a cell alone.
+    """
+    if sensitive:
+        cells = Cells.of(table, identifiers, *sensitive)
+        counts, names = cells.counts, cells.identifiers
+    else:
+        names, _ = checked_columns(table.schema, identifiers, (), "none")
+        counts = count_occupied(table.source.engine, table.schema, names)[1][:, None]
+    return counts, float(math.prod(table.schema.shape(names)) - len(counts))
+
+
+def checked_columns(
+    schema: Schema, identifiers: Sequence[str] | None, sensitive: Sequence[str] | None, wanted: Sensitive = "one"
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return identifiers and sensitive columns, by schema role when not named; every problem is reported at once."""
     names = schema.with_role("quasi-identifier") if identifiers is None else tuple(identifiers)
-    targets = schema.with_role("sensitive") if sensitive is None else (sensitive,)
+    targets = schema.with_role("sensitive") if sensitive is None else tuple(sensitive)
     problems = [
         f"no column {name!r}; the table has {', '.join(schema.names)}"
         for name in (*names, *targets)
@@ -83,16 +106,18 @@ def _columns(schema: Schema, identifiers: Sequence[str] | None, sensitive: str |
     ]
     if not names:
         problems.append("no identifiers: no column has role = 'quasi-identifier'")
-    if len(targets) != 1:
+    if wanted == "several" and len(targets) < 2:
+        problems.append(f"two or more sensitive columns are needed, found {len(targets)}")
+    if wanted == "one" and len(targets) != 1:
         problems.append(f"one sensitive column is needed, found {len(targets)} ({', '.join(targets) or 'none'})")
     problems += [f"{name!r} is both identifier and sensitive" for name in names if name in targets]
-    if len(set(names)) < len(names):
-        problems.append("an identifier is named twice")
+    if len(set(names)) < len(names) or len(set(targets)) < len(targets):
+        problems.append(f"{'an identifier' if len(set(names)) < len(names) else 'a sensitive column'} is named twice")
     if problems:
         raise RiskError(
             f"cannot cut table {schema.name!r} into cells", problems, "name them: identifiers=[...], sensitive='...'"
         )
-    return names, targets[0]
+    return names, targets
 
 
 @dataclass(frozen=True)

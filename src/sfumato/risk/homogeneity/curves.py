@@ -16,15 +16,17 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Array, Counts
 from sfumato.errors import RiskError
-from sfumato.privacy.accounting.sensitivity import histogram_l1
-from sfumato.privacy.noise.laws import NoiseLaw
+from sfumato.privacy.accounting.sensitivity import histogram_l1, histogram_l2_squared
+from sfumato.risk.homogeneity.alone import reidentification
 from sfumato.risk.homogeneity.cells import Cells, companions
 from sfumato.risk.homogeneity.checks import VIEWS, View, as_counts, unique_rows
 from sfumato.risk.homogeneity.guessing import Guess, guesses
-from sfumato.risk.homogeneity.inverse import MECHANISMS, epsilon_for
+from sfumato.risk.homogeneity.inverse import CellAverage, feasible_epsilons
 from sfumato.risk.homogeneity.local import local
 from sfumato.risk.homogeneity.marginal_distance import Distances, marginal_distances
+from sfumato.risk.homogeneity.mechanisms import CLASSICAL_END, WITH_DELTA, Mechanism, mechanism_problems
 from sfumato.risk.homogeneity.results import (
+    AlonePoint,
     Average,
     Choice,
     GuessPoint,
@@ -37,6 +39,7 @@ from sfumato.risk.homogeneity.results import (
     WorstCell,
     few_of,
 )
+from sfumato.schema import Schema
 
 RANGE = (0.01, 30.0)
 POINTS = 61
@@ -54,12 +57,14 @@ def epsilon_grid(low: float = RANGE[0], high: float = RANGE[1], points: int = PO
     return tuple(float(f"{epsilon:.12g}") for epsilon in np.geomspace(low, high, points))
 
 
-class SteeringFacts(TypedDict, total=False):
-    """What may be said about the choice of epsilon; see :class:`Steering`."""
+class CurveFacts(TypedDict, total=False):
+    """What may be said about the choice of epsilon (see :class:`Steering`) and about Gaussian noise."""
 
     target: float | None
     view: View
     weights: Weights
+    delta: float | None
+    rule: str | None
 
 
 @dataclass(frozen=True)
@@ -78,52 +83,68 @@ def curves(
     utility: bool = True,
     mechanism: str = "geometric",
     pilot: str | None = None,
-    **steering: Unpack[SteeringFacts],
+    **facts: Unpack[CurveFacts],
 ) -> RiskCurves:
     """Return risk and utility of publishing the cross table of identifiers and sensitive column, against epsilon.
 
-    ``sensitivity`` follows from the schema unless given: 1 under add-remove (k for k rows a person), 2 under replace.
+    ``sensitivity`` follows from the schema unless given: 1 under add-remove (k for k rows a person), 2 under replace,
+    and for Gaussian noise the L2 one: 1, k, the square root of 2. ``gaussian`` and ``discrete-gaussian`` need a
+    ``delta`` and take a ``rule``: analytic unless said, classical (proved below epsilon 1), or probabilistic.
     ``pilot`` names the public or earlier table that the cells came from; it is only said, never read. ``target``,
     ``view`` and ``weights`` say by which risk epsilon is chosen.
     """
-    by = Steering(**steering)
-    grid = _checked(epsilons, mechanism, by)
+    grid, by = checked_request(epsilons, mechanism, facts)
     counts, beside = as_counts(cells.counts), companions(cells)
-    stated = histogram_l1(cells.schema.adjacency, cells.schema.rows_per_person)
-    delta = stated if sensitivity is None else sensitivity
-    choice = _choice(by, counts, mechanism, delta)
-    risk = _Risk(counts, mechanism, delta)
+    stated = stated_sensitivity(cells.schema, mechanism) if sensitivity is None else sensitivity
+    noise = Mechanism(mechanism, facts.get("delta"), facts.get("rule"), stated)
+    choice = _choice(by, counts, noise)
+    risk = _Risk(counts, noise)
     few = [grid[i] for i in few_of(len(grid))]
-    guessed = guesses(risk.rows, risk.repeats, {epsilon: risk.law(epsilon) for epsilon in few})
+    guessed = guesses(risk.rows, risk.repeats, {epsilon: noise.law(epsilon) for epsilon in few})
     example = risk.at(min(max(1.0, grid[0]), grid[-1]))
     safe = math.inf if choice is None or choice.safe is None else choice.safe[1]
     reference = example if math.isinf(safe) else risk.at(safe)
     return RiskCurves(
         **_facts(cells, counts),
         mechanism=mechanism,
-        sensitivity=delta,
+        delta=noise.delta,
+        rule=noise.sigma_rule,
+        sensitivity=stated,
         view=by.view,
         weights=by.weights,
         pilot=pilot,
         points=tuple(risk.at(epsilon) for epsilon in grid),
         example=example,
         reference=reference,
+        alone=tuple(risk.alone(epsilon, unoccupied(cells)) for epsilon in grid),
+        alone_example=risk.alone(example.epsilon, unoccupied(cells)),
         guesses=tuple(_guess_point(found) for found in guessed),
         distinct_cells=len(risk.rows),
         guessed_cells=min((found.cells for found in guessed), default=0),
         limits=risk.limits(),
-        utility=_utility(marginal_distances(cells, few, delta, mechanism)) if utility else None,
-        worst=_worst(cells, local(counts, risk.law(reference.epsilon), "record")),
+        utility=_utility(marginal_distances(cells, few, noise)) if utility else None,
+        worst=_worst(cells, local(counts, noise.law(reference.epsilon), "record")),
         companions=beside.as_dict(),
         choice=choice,
     )
 
 
-def _choice(steering: Steering, counts: Counts, mechanism: str, sensitivity: float) -> Choice | None:
+def stated_sensitivity(schema: Schema, mechanism: str) -> float:
+    """Return the sensitivity of a cross table by its schema, in the norm of the noise."""
+    if mechanism in WITH_DELTA:
+        return math.sqrt(histogram_l2_squared(schema.adjacency, schema.rows_per_person))
+    return histogram_l1(schema.adjacency, schema.rows_per_person)
+
+
+def unoccupied(cells: Cells) -> float:
+    """Return how many combinations of the identifiers nobody has; they get noise, too."""
+    return float(math.prod(cells.schema.shape(cells.identifiers)) - len(cells.counts))
+
+
+def _choice(steering: Steering, counts: Counts, noise: Mechanism) -> Choice | None:
     if steering.target is None:
         return None
-    found = epsilon_for(steering.target, counts, mechanism, steering.view, steering.weights, sensitivity)
-    return Choice.of(found)
+    return Choice.of(feasible_epsilons(steering.target, CellAverage(counts, steering.view, steering.weights), noise))
 
 
 def _facts(cells: Cells, counts: Counts) -> dict[str, Any]:
@@ -142,38 +163,45 @@ def _facts(cells: Cells, counts: Counts) -> dict[str, Any]:
     }
 
 
-def _checked(epsilons: Sequence[float] | None, mechanism: str, steering: Steering) -> tuple[float, ...]:
-    """Return the grid of epsilons; everything that is wrong with the request is reported at once."""
-    grid = epsilon_grid() if epsilons is None else tuple(float(epsilon) for epsilon in epsilons)
+def default_range(rule: str | None) -> tuple[float, float]:
+    """Return the epsilons of the curves where none are given: the classical rule ends before 1."""
+    return (RANGE[0], 0.99) if rule == "classical" else RANGE
+
+
+def checked_request(
+    epsilons: Sequence[float] | None, mechanism: str, facts: CurveFacts
+) -> tuple[tuple[float, ...], Steering]:
+    """Return the grid of epsilons and how it is steered; everything that is wrong is reported at once."""
+    rule, by = (
+        facts.get("rule"),
+        Steering(facts.get("target"), facts.get("view", "record"), facts.get("weights", "cell")),
+    )
+    grid = epsilon_grid(*default_range(rule)) if epsilons is None else tuple(float(epsilon) for epsilon in epsilons)
     problems: list[str] = []
     if len(grid) < 2 or not all(0 < e < math.inf for e in grid) or list(grid) != sorted(set(grid)):
         problems.append("epsilons must be at least two finite numbers above 0 that rise")
-    known = (
-        ("mechanism", mechanism, tuple(MECHANISMS)),
-        ("view", steering.view, VIEWS),
-        ("weights", steering.weights, ("cell", "record")),
-    )
+    elif rule == "classical" and grid[-1] > CLASSICAL_END:
+        problems.append(f"the classical rule is proved for epsilon below 1 only, and the curves go to {grid[-1]:g}")
+    known = (("view", by.view, VIEWS), ("weights", by.weights, ("cell", "record")))
     problems += [f"unknown {what} {name!r}; use {', '.join(names)}" for what, name, names in known if name not in names]
+    problems += mechanism_problems(mechanism, facts.get("delta"), rule)
     if problems:
         raise RiskError("cannot draw these risk curves", problems, "mend what is listed")
-    return grid
+    return grid, by
 
 
 class _Risk:
     """The attack on distinct cells: equal cells have equal risk, so each is computed once."""
 
-    def __init__(self, counts: Counts, mechanism: str, sensitivity: float) -> None:
+    def __init__(self, counts: Counts, noise: Mechanism) -> None:
         self.rows, self.repeats = unique_rows(counts)
-        self.mechanism, self.sensitivity = mechanism, sensitivity
-
-    def law(self, epsilon: float) -> NoiseLaw:
-        return MECHANISMS[self.mechanism](epsilon, self.sensitivity)
+        self.noise = noise
 
     def average(self, values: Array) -> Average:
         return average(values, self.rows, self.repeats)
 
     def at(self, epsilon: float) -> RiskPoint:
-        law = self.law(epsilon)
+        law = self.noise.law(epsilon)
         views: dict[str, Average] = {
             "conservative": self.average(local(self.rows, law, "conservative")),
             "record": self.average(local(self.rows, law, "record")),
@@ -182,6 +210,10 @@ class _Risk:
         right, read = views["record"], views["any"]
         ppv = Average(cell=_ratio(right.cell, read.cell), record=_ratio(right.record, read.record))
         return RiskPoint(epsilon=epsilon, ppv=ppv, **views)
+
+    def alone(self, epsilon: float, empty: float) -> AlonePoint:
+        found = reidentification(self.rows, self.noise.law(epsilon), empty, self.repeats)
+        return AlonePoint(epsilon=epsilon, **asdict(found))
 
     def limits(self) -> dict[str, Limits]:
         """As epsilon goes to 0 each count survives with probability 1/2; without noise each keeps its sign."""

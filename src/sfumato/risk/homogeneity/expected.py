@@ -21,6 +21,7 @@ from sfumato.privacy.noise.laws import Geometric, NoiseLaw
 from sfumato.risk.homogeneity.checks import View, as_alpha, as_probabilities, as_size, require_view
 
 SIZE_TAIL = 1e-14
+MOST_IN_ONE_PASS = 600
 
 
 class SizeLaw(Protocol):
@@ -97,7 +98,7 @@ def expected(n: int | SizeLaw, p: ArrayLike, noise: NoiseLaw, view: View = "cons
     require_view(view)
     shares = as_probabilities(p)
     if not isinstance(n, int | float | np.integer):
-        return _over_sizes(n, lambda sizes: np.array([expected(int(s), shares, noise, view) for s in sizes]), True)
+        return _over_sizes(n, lambda sizes: _expected_at(sizes, shares, noise, view), True)
     size = as_size(n)
     if size == 0:
         return 0.0
@@ -106,6 +107,17 @@ def expected(n: int | SizeLaw, p: ArrayLike, noise: NoiseLaw, view: View = "cons
     whole = np.arange(size + 1)
     weights = [stats.poisson.pmf(whole, size * share) for share in shares]
     return float(_coefficients(weights, noise, view)[size] / stats.poisson.pmf(size, size))
+
+
+def _expected_at(sizes: NDArray[np.int64], p: Array, noise: NoiseLaw, view: View) -> Array:
+    """Return the expected risk at every size: in one pass where no weight of it underflows."""
+    largest = int(sizes.max())
+    if largest > MOST_IN_ONE_PASS or (isinstance(noise, Geometric) and view == "conservative"):
+        return np.array([expected(int(size), p, noise, view) for size in sizes])
+    # The coefficient at n, divided by the weight of n, is the same for every rate.
+    rate, whole = largest / 2, np.arange(largest + 1)
+    weights = [stats.poisson.pmf(whole, rate * share) for share in p]
+    return (_coefficients(weights, noise, view) / stats.poisson.pmf(whole, rate))[sizes]
 
 
 def _geometric_expected(n: int, p: Array, noise: Geometric) -> float:

@@ -1,27 +1,25 @@
 """Which epsilon keeps the risk under a target? All feasible intervals, certified.
 
-In u = ln epsilon every average risk of these mechanisms is Lipschitz with constant K / 4, so an interval of width h
-whose midpoint is farther than L h / 2 from the target lies wholly on one side of it. Bisection that drops such
-intervals misses no crossing wider than the tolerance. Towards both ends the curve flattens, and so do the bounds: with
-e = epsilon / sensitivity each vanishing probability r(m) satisfies |dr/du| <= e (m + 1), and for e >= 2 also
-|dr/du| <= 2 e exp(-e) (geometric) or e exp(-e/2) / 4 (Laplace). Without them a target that equals the floor or the
-ceiling would be searched for ever.
+In u = ln epsilon every average risk has a bounded slope L (:mod:`sfumato.risk.homogeneity.mechanisms` proves the
+bounds), so an interval of width h whose midpoint is farther than L h / 2 from the target lies wholly on one side of it.
+Bisection that drops such intervals misses no crossing wider than the tolerance. Towards both ends the curve flattens,
+and so do the bounds: without that a target that equals the floor or the ceiling would be searched for ever.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato.errors import RiskError
-from sfumato.privacy.noise.laws import Geometric, Laplace, NoiseLaw
+from sfumato.privacy.noise.laws import Geometric, NoiseLaw
 from sfumato.risk.homogeneity.checks import View, as_counts, require_view, unique_rows, weighted_mean
 from sfumato.risk.homogeneity.local import local
+from sfumato.risk.homogeneity.mechanisms import Mechanism, NoiseFacts
 
 TOLERANCE = 1e-7
 """Width in ln epsilon to which an end of an interval is located."""
@@ -30,10 +28,7 @@ ROUND_OFF = 1e-15
 MOST_EVALUATIONS = 50_000
 """A curve that runs along the target is given up here; what is undecided counts as infeasible."""
 LOWEST, HIGHEST = math.log(1e-7), math.log(1e4)
-MECHANISMS: dict[str, Callable[[float, float], NoiseLaw]] = {
-    "geometric": lambda epsilon, sensitivity: Geometric(epsilon, sensitivity),
-    "laplace": lambda epsilon, sensitivity: Laplace(epsilon, sensitivity),
-}
+NOISELESS = Geometric(1e6)
 
 
 @dataclass(frozen=True)
@@ -77,6 +72,19 @@ class EpsilonChoice:
         return ", ".join(f"[{low:.6g}, {high:.6g}]" for low, high in chosen)
 
 
+class Averaged(Protocol):
+    """A risk averaged over cells, as a function of the noise: all that the search needs to know of it."""
+
+    classes: int
+    """Counts of a cell that survive or vanish independently."""
+    spread: float
+    """Sum of m + 1 over the counts m of a cell, averaged like the risk."""
+
+    def at(self, noise: NoiseLaw) -> float:
+        """Return the average risk."""
+        ...
+
+
 def epsilon_for(
     target: float,
     counts: ArrayLike,
@@ -84,58 +92,58 @@ def epsilon_for(
     view: View = "record",
     weights: Literal["cell", "record"] = "cell",
     sensitivity: float = 1,
+    **noise: Unpack[NoiseFacts],
 ) -> EpsilonChoice:
     """Return every epsilon whose average risk is at most ``target``.
+
+    ``gaussian`` and ``discrete-gaussian`` noise need a ``delta``; their ``rule`` is analytic (exact for every epsilon),
+    classical (proved below epsilon 1) or probabilistic. ``sensitivity`` is L1, or L2 for these two.
 
     Choosing epsilon on the confidential table makes epsilon itself depend on the data: use a public or earlier table,
     or declare it.
     """
     require_view(view)
+    drawn = Mechanism(mechanism, sensitivity=sensitivity, **noise)
+    return feasible_epsilons(target, CellAverage(as_counts(counts), view, weights), drawn)
+
+
+def feasible_epsilons(target: float, average: Averaged, mechanism: Mechanism) -> EpsilonChoice:
+    """Return every epsilon at which a risk is at most ``target``, certified."""
     if not 0 < target < 1:
         raise RiskError(f"target must lie between 0 and 1, found {target!r}", next_step="give a target such as 0.35")
-    if mechanism not in MECHANISMS:
-        raise RiskError(f"unknown mechanism {mechanism!r}", next_step=f"use one of: {', '.join(MECHANISMS)}")
-    average = _Average(as_counts(counts), mechanism, view, weights, sensitivity)
-    signs = _Signs(average, target)
-    signs.search(LOWEST, HIGHEST)
-    return EpsilonChoice(target, signs.intervals(), average.at(1e-12), average.at(1e6), average.evaluations)
+    signs = _Signs(average, target, mechanism)
+    signs.search(LOWEST, min(HIGHEST, math.log(mechanism.largest_epsilon)))
+    floor, ceiling = average.at(mechanism.law(1e-12)), average.at(NOISELESS)
+    return EpsilonChoice(target, signs.intervals(), floor, ceiling, signs.evaluations)
 
 
-class _Average:
-    """Average risk as a function of epsilon, on distinct cells only."""
+class CellAverage:
+    """Average risk of the homogeneity attack, on distinct cells only."""
 
-    def __init__(self, counts: np.ndarray, mechanism: str, view: View, weights: str, sensitivity: float) -> None:
+    def __init__(self, counts: np.ndarray, view: View, weights: str) -> None:
         self.classes = counts.shape[1]
         weighted_mean(np.zeros(len(counts)), counts, weights)
         kept = counts[counts.sum(axis=1) > 0]
         self.rows, repeats = unique_rows(kept)
         share = repeats * (1 if weights == "cell" else self.rows.sum(axis=1))
         self.share = share / share.sum()
-        self.law, self.sensitivity = MECHANISMS[mechanism], sensitivity
         self.view: View = view
-        self.discrete = mechanism == "geometric"
-        self.evaluations = 0
         self.spread = float((self.rows.sum(axis=1) + self.classes) @ self.share)
 
-    def lipschitz(self, low: float, high: float) -> float:
-        """Return a bound on the slope in ln epsilon over [low, high]."""
-        bounds = [self.classes / 4, self.spread * math.exp(high) / self.sensitivity]
-        if (e := math.exp(low) / self.sensitivity) >= 2:
-            bounds.append(self.classes * (2 * e * math.exp(-e) if self.discrete else e * math.exp(-e / 2) / 4))
-        return min(bounds)
-
-    def at(self, epsilon: float) -> float:
-        self.evaluations += 1
-        return float(local(self.rows, self.law(epsilon, self.sensitivity), self.view) @ self.share)
+    def at(self, noise: NoiseLaw) -> float:
+        """Return the average risk."""
+        return float(local(self.rows, noise, self.view) @ self.share)
 
 
 @dataclass
 class _Signs:
-    average: _Average
+    average: Averaged
     target: float
+    mechanism: Mechanism
 
     def __post_init__(self) -> None:
         self.pieces: list[tuple[float, float, bool]] = []
+        self.evaluations = 0
 
     def search(self, low: float, high: float) -> None:
         """Cut [low, high] into pieces on which the risk is certainly at or above the target, or certainly below."""
@@ -143,14 +151,21 @@ class _Signs:
         while stack:
             a, b = stack.pop()
             middle = (a + b) / 2
-            gap = self.average.at(math.exp(middle)) - self.target
-            swing = self.average.lipschitz(a, b) * (b - a) / 2
+            gap = self._risk(math.exp(middle)) - self.target
+            swing = self._slope(a, b) * (b - a) / 2
             certain = abs(gap) > swing or swing < ROUND_OFF
-            if certain or b - a < TOLERANCE or self.average.evaluations > MOST_EVALUATIONS:
+            if certain or b - a < TOLERANCE or self.evaluations > MOST_EVALUATIONS:
                 # An undecided sliver counts as infeasible: every epsilon that is returned keeps the target.
                 self.pieces.append((a, b, certain and gap <= 0))
             else:
                 stack += [(middle, b), (a, middle)]
+
+    def _risk(self, epsilon: float) -> float:
+        self.evaluations += 1
+        return self.average.at(self.mechanism.law(epsilon))
+
+    def _slope(self, a: float, b: float) -> float:
+        return self.mechanism.slope(math.exp(a), math.exp(b), self.average.classes, self.average.spread)
 
     def intervals(self) -> tuple[tuple[float, float], ...]:
         found: list[tuple[float, float]] = []

@@ -37,7 +37,7 @@ def local(counts: ArrayLike, noise: NoiseLaw, view: View = "conservative", thres
     risk = np.empty(len(array))
     for start in range(0, len(array), BLOCK):
         block = array[start : start + BLOCK]
-        risk[start : start + BLOCK] = _block_risk(block, *_chances(largest, block, noise, threshold), view)
+        risk[start : start + BLOCK] = sole_survivor(block, *_chances(largest, block, noise, threshold), view)
     return risk
 
 
@@ -61,7 +61,8 @@ def _tables(noise: NoiseLaw, largest: int, threshold: float | None) -> tuple[Arr
     return _cache[key]
 
 
-def _block_risk(block: Counts, survive: Array, vanish: Array, view: View) -> Array:
+def sole_survivor(block: Counts, survive: Array, vanish: Array, view: View) -> Array:
+    """Return the chance that exactly one value of each cell survives, weighted by the view."""
     totals = block.sum(axis=1)
     some = np.zeros(len(block))
     none = np.ones(len(block))

@@ -5,7 +5,8 @@ its public domain included, counts below 0 set to 0. "direct": publish all margi
 table, epsilon shared equally among them. The gap between the two is the price of the cross table.
 
 Expected distances are means over simulated releases. Only occupied cells are simulated one by one: the noise that a
-slice of m empty cells adds up to is drawn at once, from its exact law. So memory does not grow with the domain.
+slice of m empty cells adds up to is drawn at once, from its exact law (for Gaussian noise from the normal law of the
+same mean and variance where more than 64 of them survive). So memory does not grow with the domain.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +24,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Whole
 from sfumato.privacy.noise.laws import NoiseLaw
 from sfumato.risk.homogeneity.cells import Cells
-from sfumato.risk.homogeneity.inverse import MECHANISMS
+from sfumato.risk.homogeneity.mechanisms import Mechanism
 
 Way = Literal["cross", "direct"]
 ORDERS = (1, 2, 3)
@@ -33,6 +35,7 @@ MOST_CELLS = 50_000
 MOST_DRAWS, FEWEST_DRAWS = 8, 2
 WORK = 100_000
 """Cells to simulate for one marginal at one epsilon: large tables get fewer draws and fewer marginals."""
+MOST_SUMMED = 64
 MOST_EMPTY = 10**15
 """A slice with more empty cells is cut here: by then the noise has long drowned every count."""
 SEED = 20240229
@@ -61,9 +64,7 @@ class Distances:
     """Marginals of each order that there are."""
 
 
-def marginal_distances(
-    cells: Cells, epsilons: Sequence[float], sensitivity: float = 1, mechanism: str = "geometric"
-) -> Distances:
+def marginal_distances(cells: Cells, epsilons: Sequence[float], mechanism: Mechanism | None = None) -> Distances:
     """Return the expected distances of 1-, 2- and 3-way marginals of identifiers and sensitive column."""
     occupied = _Occupied.of(cells)
     rng = np.random.default_rng(SEED)
@@ -74,22 +75,34 @@ def marginal_distances(
     all_sets = {order: math.comb(len(occupied.shape), order) for order in orders}
     found: list[Distance] = []
     for order, sets in chosen.items():
-        laws = _Laws(mechanism, sensitivity, all_sets[order])
+        laws = _Laws(mechanism or Mechanism(), all_sets[order])
         found += _of_order(occupied, sets, order, epsilons, laws, draws, rng) if sets else []
     return Distances(tuple(found), draws, {order: len(sets) for order, sets in chosen.items()}, all_sets)
 
 
+class _Draws(Protocol):
+    """Seeded noise on counts that are published with everything below 0 set to 0."""
+
+    def on(self, counts: Whole, rng: np.random.Generator) -> Whole:
+        """Return counts with noise, below 0 as 0."""
+        ...
+
+    def on_empty(self, cells: Whole, rng: np.random.Generator) -> Whole:
+        """Return the sum over so many empty cells at once."""
+        ...
+
+
 @dataclass(frozen=True)
 class _Laws:
-    """The noise of the two ways at one epsilon."""
+    """The noise of the two ways at one epsilon: on this table, or on so many tables that share the promise."""
 
-    mechanism: str
-    sensitivity: float
+    mechanism: Mechanism
     tables: int
 
-    def of(self, way: Way, epsilon: float) -> _Noise:
-        share = epsilon if way == "cross" else epsilon / self.tables
-        return _Noise(MECHANISMS[self.mechanism](share, self.sensitivity), share / self.sensitivity)
+    def of(self, way: Way, epsilon: float) -> _Draws:
+        shared = self.mechanism if way == "cross" else self.mechanism.among(self.tables)
+        law = shared.law(epsilon)
+        return _Tabled(law) if shared.with_delta else _Noise(law, epsilon / shared.sensitivity)
 
 
 @dataclass(frozen=True)
@@ -114,6 +127,44 @@ class _Noise:
         """Return the sum over so many empty cells at once: a binomial number of them survive, each geometric."""
         survivors = rng.binomial(cells, float(self.law.survival(0)))
         return survivors + rng.poisson(rng.standard_gamma(survivors) / math.expm1(self.rate))
+
+
+@dataclass(frozen=True)
+class _Tabled:
+    """Seeded noise of any law, by inversion of its table: Gaussian noise, discrete or rounded."""
+
+    law: NoiseLaw
+
+    @cached_property
+    def _beyond(self) -> NDArray[np.float64]:
+        """Return P(noise >= k) for k = 1, 2, ..., falling."""
+        return self.law.cdf(-np.arange(1, self.law.reach() + 1))
+
+    def _sizes(self, heights: NDArray[np.float64]) -> Whole:
+        """Return how many of the falling chances lie above each height: the size of the noise on one side."""
+        return len(self._beyond) - np.searchsorted(self._beyond[::-1], heights)
+
+    def on(self, counts: Whole, rng: np.random.Generator) -> Whole:
+        """Return counts with noise, below 0 as 0."""
+        height = rng.random(counts.shape)
+        noise = np.where(height < 0.5, self._sizes(height), -self._sizes(1 - height))
+        return np.maximum(counts + noise, 0)
+
+    def on_empty(self, cells: Whole, rng: np.random.Generator) -> Whole:
+        """Return the sum over so many empty cells at once: a binomial number of them survive."""
+        survivors = rng.binomial(cells, self._beyond[0])
+        few = np.where(survivors <= MOST_SUMMED, survivors, 0)
+        drawn = self._sizes(rng.random(int(few.sum())) * self._beyond[0])
+        sums = np.bincount(np.repeat(np.arange(len(few)), few), drawn, minlength=len(few))
+        mean, variance = self._moments()
+        bell = rng.normal(survivors * mean, np.sqrt(survivors * variance)).round()
+        return np.where(few == survivors, sums, bell).astype(np.int64)
+
+    def _moments(self) -> tuple[float, float]:
+        """Return mean and variance of the noise, given that it is 1 or more."""
+        tail, whole = self._beyond / self._beyond[0], np.arange(1, len(self._beyond) + 1)
+        mean = float(tail.sum())
+        return mean, max(float((2 * whole - 1) @ tail) - mean**2, 0.0)
 
 
 @dataclass(frozen=True)
@@ -152,7 +203,7 @@ class _Slice:
     empty: Whole
     counts: Whole
 
-    def distance(self, way: Way, noise: _Noise, occupied: Whole, rng: np.random.Generator) -> float:
+    def distance(self, way: Way, noise: _Draws, occupied: Whole, rng: np.random.Generator) -> float:
         if way == "direct":
             return _total_variation(noise.on(self.counts, rng), self.counts)
         kept = np.bincount(self.place, noise.on(occupied, rng), minlength=len(self.empty))

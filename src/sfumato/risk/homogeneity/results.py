@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from sfumato.risk.homogeneity.checks import View
 from sfumato.risk.homogeneity.inverse import EpsilonChoice
+from sfumato.risk.homogeneity.mechanisms import CLASSICAL_END
 
 Weights = Literal["cell", "record"]
 FEW_POINTS = 13
@@ -50,6 +51,19 @@ class RiskPoint(Part):
     any: Average
     ppv: Average
     """Share of readings that are right for a random record: record / any."""
+
+
+class AlonePoint(Part):
+    """Re-identification at one epsilon: :class:`sfumato.risk.homogeneity.alone.ReidentificationRisk` as it is saved."""
+
+    epsilon: float
+    alone: float
+    baseline: float
+    seen: float
+    named: float
+    right: float
+    known: float
+    shown: float
 
 
 class GuessPoint(Part):
@@ -108,6 +122,10 @@ class Choice(Part):
     ceiling: float
     statement: str
 
+    def ends_with_rule(self, rule: str | None) -> bool:
+        """Whether the last epsilon is where the classical rule ends, and not where the risk passes the target."""
+        return rule == "classical" and bool(self.intervals) and self.intervals[-1][1] > CLASSICAL_END * (1 - 1e-6)
+
     @classmethod
     def of(cls, found: EpsilonChoice) -> Choice:
         """Return the choice as it is saved."""
@@ -129,6 +147,9 @@ class RiskCurves(Part):
     sensitive: str
     adjacency: str
     mechanism: str
+    delta: float | None = None
+    rule: str | None = None
+    """How sigma follows from epsilon and delta, for Gaussian noise."""
     sensitivity: float
     view: View
     weights: Weights
@@ -144,6 +165,10 @@ class RiskCurves(Part):
     """At epsilon 1, or at the end of the range that is nearest to it."""
     reference: RiskPoint
     """At the largest safe epsilon where there is one, else the example: here the worst cells are ranked."""
+    alone: tuple[AlonePoint, ...]
+    """Whether people who are alone in their cell are seen to be alone, and rightly."""
+    alone_example: AlonePoint
+    """At the epsilon of the example."""
     guesses: tuple[GuessPoint, ...]
     distinct_cells: int
     """Cells that differ in more than the order of their counts: equal ones have equal risk."""

@@ -1,0 +1,135 @@
+"""What the verbs about a published cross table share: its columns, its noise, and where its cells are counted."""
+
+from __future__ import annotations
+
+import json as json_text
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from sfumato.errors import RiskError
+from sfumato.schema import Schema
+
+if TYPE_CHECKING:
+    from sfumato.table import Table
+
+Identifiers = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Columns a neighbour knows, such as age,sex: a list, or repeated; the quasi-identifiers unless said."
+    ),
+]
+EpsilonRange = Annotated[
+    str | None,
+    typer.Option(help="Epsilons of the curves, low:high; 0.01:30 unless said (0.01:0.99 by --rule classical)."),
+]
+MechanismName = Annotated[
+    str, typer.Option(help="Noise: geometric, laplace, gaussian or discrete-gaussian; the last two need --delta.")
+]
+NoiseDelta = Annotated[float | None, typer.Option(help="Delta of Gaussian noise, such as 1e-6.")]
+SigmaRule = Annotated[
+    str | None,
+    typer.Option(help="How sigma follows from epsilon and delta: analytic unless said, classical, or probabilistic."),
+]
+Pilot = Annotated[
+    str | None,
+    typer.Option(help="Public or earlier table to steer by instead: every number comes from it, DATA is not read."),
+]
+
+
+class Columns(NamedTuple):
+    """Identifiers and sensitive columns as they were asked for; none where the roles of the schema decide."""
+
+    identifiers: list[str] | None
+    sensitive: list[str] | None
+
+    def of(self, schema: Schema) -> set[str]:
+        """Return the names that are needed."""
+        known = self.identifiers or schema.with_role("quasi-identifier")
+        return {*known, *(schema.with_role("sensitive") if self.sensitive is None else self.sensitive)}
+
+
+def names_of(texts: list[str] | None) -> list[str] | None:
+    """Return the columns of an option that takes a list, is repeated, or both.
+
+    >>> names_of(["age, sex", "region"]), names_of(None)
+    (['age', 'sex', 'region'], None)
+    """
+    return None if texts is None else [part.strip() for text in texts for part in text.split(",") if part.strip()]
+
+
+def grid_of(text: str | None, rule: str | None) -> tuple[float, ...]:
+    """Return the epsilons of ``low:high``, or the usual ones."""
+    from sfumato.risk.homogeneity.curves import default_range, epsilon_grid
+
+    if text is None:
+        return epsilon_grid(*default_range(rule))
+    low, _, high = text.partition(":")
+    try:
+        return epsilon_grid(float(low), float(high))
+    except ValueError as error:
+        raise RiskError(
+            f"--epsilon-range {text!r} is not of the form low:high", next_step="write --epsilon-range 0.01:30"
+        ) from error
+
+
+def read_table(
+    source: str, pilot: str | None, schema: Schema, asked: Columns, delimiter: str | None, progress: Any
+) -> Table:
+    """Return the table that is counted: DATA, or the pilot, of which the columns of the cells alone are needed."""
+    from sfumato.table import read
+
+    table = read(pilot or source, _pilot_schema(schema, asked) if pilot else schema, delimiter, progress)
+    table.require_valid()
+    return table
+
+
+def _pilot_schema(schema: Schema, asked: Columns) -> Schema:
+    """Return what a pilot must hold: the columns of the cells, and as many rows as it likes."""
+    wanted = {*asked.of(schema), schema.person}
+    columns = tuple(column for column in schema if column.name in wanted)
+    rules = tuple(rule for rule in schema.rules if set(rule.columns) <= wanted)
+    return replace(schema, columns=columns, rules=rules, adjacency="add-remove", rows=None) if columns else schema
+
+
+class Places(NamedTuple):
+    """Where page and JSON go."""
+
+    page: Path
+    json: Path
+
+    @classmethod
+    def of(cls, out: str | None, name: str, force: bool) -> Places:
+        """Return where page and JSON go; refuse before anything is counted."""
+        page = Path(out or re.sub(r"[^\w.-]+", "-", name) + "-risk.html")
+        places = cls(page, page.with_suffix(".json"))
+        if page.suffix.lower() not in (".html", ".htm"):
+            raise RiskError(f"{str(page)!r} does not end in .html", next_step="choose a name such as --out risk.html")
+        if not page.absolute().parent.is_dir():
+            raise RiskError(f"there is no folder {str(page.parent)!r}", next_step="make it, or choose another --out")
+        taken = [str(place) for place in places if place.exists()]
+        if any(Path(place).is_dir() for place in taken):
+            raise RiskError(f"{taken[0]!r} is a folder", next_step="choose another name with --out")
+        if taken and not force:
+            raise RiskError(f"{' and '.join(map(repr, taken))} exist", next_step="choose another --out, or add --force")
+        return places
+
+    def write(self, page: str, document: dict[str, Any]) -> None:
+        """Write page and JSON: both or none."""
+        texts = (page, json_text.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        fresh = [place.with_name(f".{place.name}.part") for place in self]
+        try:
+            for place, text in zip(fresh, texts, strict=True):
+                place.write_text(text, encoding="utf-8")
+            for place, target in zip(fresh, self, strict=True):
+                place.replace(target)
+        except OSError as error:
+            raise RiskError(
+                f"cannot write {str(self.page)!r}: {error.strerror}", next_step="choose another --out"
+            ) from error
+        finally:
+            for place in fresh:
+                place.unlink(missing_ok=True)

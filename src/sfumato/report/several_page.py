@@ -1,0 +1,65 @@
+"""One self-contained page about a cross table with several sensitive columns: what each epsilon gives away of them."""
+
+from __future__ import annotations
+
+from sfumato.report.charts.risk import several_chart
+from sfumato.report.charts.views import say
+from sfumato.report.page import render
+from sfumato.report.risk_page import Grid, banners, shading
+from sfumato.risk.homogeneity.answers import noise_words, percent, steering
+from sfumato.risk.homogeneity.several_answers import attacker, forward, inverse
+from sfumato.risk.homogeneity.several_curves import SeveralCurves
+from sfumato.version import __version__
+
+TEMPLATE = "several.html.j2"
+KINDS = {
+    "complete": "all members agree in every sensitive column: the table without noise gives all of them away",
+    "partial": "all members agree in some of the columns, but not in all",
+    "heterogeneous": "the members differ in every one of the columns",
+}
+
+
+def several_page(curves: SeveralCurves, draft: bool = False) -> str:
+    """Return the page as HTML; ``draft`` says that the schema was not yet confirmed as public."""
+    return render(
+        TEMPLATE,
+        {"chart-several": several_chart(curves)},
+        version=__version__,
+        curves=curves,
+        banners=banners(curves, draft),
+        answers=(forward(curves), inverse(curves)),
+        steering=steering(curves),
+        attacker=(
+            attacker(curves),
+            f"{noise_words(curves)}. All {curves.domain:,} cells of the public domain get noise.",
+        ),
+        values=values_grid(curves),
+        kinds=kinds_grid(curves),
+        shading=shading(curves),
+        say=say,
+        percent=percent,
+    )
+
+
+def tables(curves: SeveralCurves) -> tuple[tuple[str, Grid], ...]:
+    """Return the tables of the terminal with their titles."""
+    title = f"{' x '.join(curves.identifiers)} by {' and '.join(curves.sensitive)}: risk against epsilon, in per cent"
+    return ((title, values_grid(curves)), ("Cells without noise", kinds_grid(curves)))
+
+
+def values_grid(curves: SeveralCurves) -> Grid:
+    """Return the risk at a dozen epsilons, in per cent."""
+    header = ("epsilon", *curves.sensitive, "all together", "some, not all", "at least one")
+    rows: list[tuple[str, ...]] = []
+    for point in (*curves.few(), curves.ceiling):
+        each = [point.each[name].by(curves.weights) for name in curves.sensitive]
+        complete, some = point.complete.by(curves.weights), point.some.by(curves.weights)
+        name = "no noise" if point is curves.ceiling else f"{point.epsilon:.3g}"
+        rows.append((name, *(f"{100 * share:.1f}" for share in (*each, complete, some - complete, some))))
+    return Grid(header, tuple(rows), tuple(range(len(header))))
+
+
+def kinds_grid(curves: SeveralCurves) -> Grid:
+    """Return how many cells give away all, some or none of the columns without noise."""
+    rows = tuple((name, say(kind.cells), say(kind.people), KINDS[name]) for name, kind in curves.kinds.items())
+    return Grid(("kind", "cells", "people", "what it says"), rows, (1, 2))

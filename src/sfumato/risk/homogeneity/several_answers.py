@@ -1,0 +1,60 @@
+"""What the curves of several sensitive attributes say, in plain words."""
+
+from __future__ import annotations
+
+import math
+
+from sfumato.risk.homogeneity.answers import Answer, listed, people_of, percent, rounded_down
+from sfumato.risk.homogeneity.several_curves import SeveralCurves
+
+
+def forward(curves: SeveralCurves) -> Answer:
+    """Answer: how many people's sensitive values can a neighbour read off?"""
+    point, people = curves.example, curves.records
+    names = listed(curves.sensitive)
+    question = (
+        f"If I publish this cross table with epsilon {point.epsilon:g}, whose {names} can a neighbour read off who "
+        f"knows their {listed(curves.identifiers)}?"
+    )
+    alone = "; ".join(f"{name} of {people_of(share.record, people)}" for name, share in point.each.items())
+    return Answer(
+        question,
+        (
+            f"At least one of them rightly for {people_of(point.some.record, people)} in expectation, all together for "
+            f"{people_of(point.complete.record, people)}.",
+            f"One by one: {alone}.",
+            f"Without any noise at least one for {people_of(curves.ceiling.some.record, people)}, all together for "
+            f"{people_of(curves.ceiling.complete.record, people)}.",
+            f"Yardstick: naming the most common values is right for {_baselines(curves)} of the people.",
+        ),
+    )
+
+
+def inverse(curves: SeveralCurves) -> Answer:
+    """Answer: which epsilon keeps the chance of at least one right reading under the target?"""
+    over = "people" if curves.weights == "record" else "cells"
+    what = f"the chance that at least one value of a person is read off rightly, averaged over {over},"
+    choice = curves.choice
+    if choice is None:
+        question = "Which epsilon keeps the risk under a target?"
+        return Answer(question, (f"Add --target 0.35 to find every epsilon that keeps {what} at 35 % or less.",))
+    question = f"Which epsilon keeps the risk at {percent(choice.target)} or less?"
+    if choice.safe is None:
+        return Answer(question, (f"{choice.statement[0].upper()}{choice.statement[1:]}.", f"The risk is {what[:-1]}."))
+    if math.isinf(choice.safe[1]):
+        return Answer(question, (f"Every epsilon: without any noise {what} is {percent(choice.ceiling)}.",))
+    end = rounded_down(choice.safe[1])
+    return Answer(question, (f"Every epsilon up to {end} keeps {what} at {percent(choice.target)} or less.",))
+
+
+def attacker(curves: SeveralCurves) -> str:
+    """Say who attacks, what they know and what they do."""
+    return (
+        f"Goal: to learn a person's {listed(curves.sensitive)}. Knowledge: the person is in the table, and their "
+        f"{listed(curves.identifiers)}. Method: look up the person's cell in the published table, keep the counts of 1 "
+        "or more, and read off every column in which all of them agree."
+    )
+
+
+def _baselines(curves: SeveralCurves) -> str:
+    return ", ".join(f"{percent(share)} ({name})" for name, share in curves.baselines.items())

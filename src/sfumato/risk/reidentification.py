@@ -1,0 +1,21 @@
+"""Re-identification against epsilon, in closed form: is a person who is alone in a cell seen to be alone, and rightly?
+
+The arithmetic, with its derivation, is in :mod:`sfumato.risk.homogeneity.alone`: the page about a cross table shows it
+beside the homogeneity attack.
+
+>>> from sfumato.risk.homogeneity import Geometric
+>>> round(reidentification([1, 1, 2, 5], Geometric(2.0), empty=3).seen, 4)
+0.7616
+"""
+
+from __future__ import annotations
+
+from sfumato.risk.homogeneity.alone import (
+    ReidentificationRisk,
+    epsilon_for_alone,
+    reidentification,
+    reidentification_for,
+    shown_alone,
+)
+
+__all__ = ["ReidentificationRisk", "epsilon_for_alone", "reidentification", "reidentification_for", "shown_alone"]

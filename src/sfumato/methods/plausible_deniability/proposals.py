@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,15 @@ from numpy.typing import NDArray
 from sfumato.arrays import Array
 from sfumato.entropy.values import shannon
 from sfumato.methods.plausible_deniability.law import cell_index
-from sfumato.privacy.randomness import Uniform
-from sfumato.rows.tree import TreeModel, draw_given
+from sfumato.privacy.exact import Number, exact
+from sfumato.privacy.randomness import Randomness, Uniform
+from sfumato.release.measurement import Measurement, measure
+from sfumato.release.plan import Plan
+from sfumato.rows.tree import TreeModel, draw_given, fit_noisy, noisy_total
 from sfumato.schema import Schema
+
+if TYPE_CHECKING:
+    from sfumato.table import Table
 
 Codes = NDArray[np.int64]
 MOST_COLUMNS = 1000
@@ -224,6 +230,20 @@ def _kernel(schema: Schema, name: str, bandwidth: float, stay: float) -> Array:
         mass = 1 - (1 - stay) / others if column.missing else 1.0
         kernel[: len(place), : len(place)] = mass * near / near.sum(axis=1, keepdims=True)
     return kernel / kernel.sum(axis=1, keepdims=True)
+
+
+def learn_tree(
+    measured: Measurement, table: Table, plan: Plan, randomness: Randomness
+) -> tuple[TreeModel, float]:
+    """Return the seed model's tree, learned from noisy tables alone, and the number of rows that it knows of."""
+    noisy = measure(table.marginals(measured.sets), plan, measured.sets, randomness)
+    total = float(table.schema.rows) if table.schema.rows is not None else noisy_total(noisy)
+    return fit_noisy(noisy, plan, total, coarse_first=True), total
+
+
+def keep_all(keep: Number, names: Sequence[str]) -> tuple[float, ...]:
+    """Return the law under which a stated number of attributes is always kept."""
+    return (*([0.0] * min(int(exact(keep)), len(names))), 1.0)
 
 
 def choose_keep(tree: TreeModel, total: float, k: int, uniform: Uniform, probes: int = 2000) -> tuple[float, ...]:

@@ -167,6 +167,18 @@ def read_settings(settings: Sequence[str]) -> dict[str, Any]:
     return {key: values[0] if len(values) == 1 else values for key, values in collected.items()}
 
 
+def read_numbers(text: str, option: str, example: str) -> list[float]:
+    """Read numbers with commas between them.
+
+    >>> read_numbers("0.1, 1,3", "--grid", "0.1,0.3")
+    [0.1, 1.0, 3.0]
+    """
+    try:
+        return [float(value) for value in text.split(",") if value.strip()]
+    except ValueError as error:
+        raise PlanError(f"{option} {text!r} is not a list of numbers", next_step=f"write {option} {example}") from error
+
+
 def _read_value(key: str, value: str) -> Any:
     if value[:1] in "[{" and value:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-_MODULES = ("attack", "game", "homogeneity", "inference", "linkage", "location", "membership", "yardsticks")
+_MODULES = ("attack", "game", "homogeneity", "inference", "linkage", "location", "membership", "sweep", "yardsticks")
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -295,7 +295,7 @@ class PlausibleDeniability:
             )
         measured = self._model_tables(schema, budget)
         learned = plan.model_copy(update={"events": plan.events[:1]})
-        tree, total = learn_tree(measured, table, learned, randomness)
+        tree, total = learn_tree(table.marginals(measured.sets), learned, schema.rows, randomness)
         kept = choose_keep(tree, total, budget.test.k, uniform) if self.keep is None else keep_all(self.keep, names)
         return SeedModel(names, tree, kept), lambda n: _columns(tree.draw(n, uniform), names)
 

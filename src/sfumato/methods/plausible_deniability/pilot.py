@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -36,7 +35,7 @@ from sfumato.methods.plausible_deniability.proposals import (
 )
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.randomness import Randomness
-from sfumato.release.parameters import LARGEST_EPSILON, delta_problems, number_problems
+from sfumato.release.parameters import delta_problems, number_problems
 from sfumato.rows.tree import TreeModel, tables_of_tree
 from sfumato.schema import Schema
 from sfumato.table import Table, read
@@ -193,12 +192,15 @@ class _Drawn:
         self.tree = self._learn() if method.model == "seed" else None
 
     def _learn(self) -> tuple[TreeModel, float]:
-        """Fit the tree with noise that is as large, beside the pilot's counts, as the budget's beside the table's."""
-        scaled = exact(self.method.model_epsilon) * Fraction(self.size, self.seeds.total)
-        budget = (min(scaled, Fraction(LARGEST_EPSILON)), exact(TOTAL_DELTA) * MODEL_DELTA)
+        """Fit the tree to the pilot's tables, made as large as those of the table it stands for, with their noise."""
+        budget = (exact(self.method.model_epsilon), exact(TOTAL_DELTA) * MODEL_DELTA)
         measured = tables_of_tree(self.method.name, self.table.schema.names, budget, "gaussian")
         plan = measured.plan(self.table.schema, "seeded")
-        return learn_tree(measured, self.table, plan, Randomness.of(self.seed))
+        counts = {
+            names: np.rint(found * self._times).astype(np.int64)
+            for names, found in self.table.marginals(measured.sets).items()
+        }
+        return learn_tree({names: counts[names] for names in measured.sets}, plan, None, Randomness.of(self.seed))
 
     def proposal(self, k: int) -> Proposal:
         """Return the model at one k."""
@@ -208,7 +210,7 @@ class _Drawn:
         tree, total = self.tree
         if self.method.keep is not None:
             return SeedModel(names, tree, keep_all(self.method.keep, names))
-        return SeedModel(names, tree, choose_keep(tree, total * self._times, k, Randomness.of(self.seed).uniform))
+        return SeedModel(names, tree, choose_keep(tree, total, k, Randomness.of(self.seed).uniform))
 
     @property
     def _times(self) -> float:

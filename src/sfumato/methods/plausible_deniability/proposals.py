@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,10 @@ from sfumato.entropy.values import shannon
 from sfumato.methods.plausible_deniability.law import cell_index
 from sfumato.privacy.exact import Number, exact
 from sfumato.privacy.randomness import Randomness, Uniform
-from sfumato.release.measurement import Measurement, measure
+from sfumato.release.measurement import measure
 from sfumato.release.plan import Plan
 from sfumato.rows.tree import TreeModel, draw_given, fit_noisy, noisy_total
 from sfumato.schema import Schema
-
-if TYPE_CHECKING:
-    from sfumato.table import Table
-
 Codes = NDArray[np.int64]
 MOST_COLUMNS = 1000
 """Columns of the kernel model up to which sums of costs, impossible ones included, surely stay below 2^63."""
@@ -233,11 +229,14 @@ def _kernel(schema: Schema, name: str, bandwidth: float, stay: float) -> Array:
 
 
 def learn_tree(
-    measured: Measurement, table: Table, plan: Plan, randomness: Randomness
+    counts: Mapping[tuple[str, ...], Codes], plan: Plan, rows: int | None, randomness: Randomness
 ) -> tuple[TreeModel, float]:
-    """Return the seed model's tree, learned from noisy tables alone, and the number of rows that it knows of."""
-    noisy = measure(table.marginals(measured.sets), plan, measured.sets, randomness)
-    total = float(table.schema.rows) if table.schema.rows is not None else noisy_total(noisy)
+    """Return the seed model's tree, learned from tables with the plan's noise, and the number of rows it knows of.
+
+    ``rows`` is that number where it is public.
+    """
+    noisy = measure(counts, plan, list(counts), randomness)
+    total = float(rows) if rows is not None else noisy_total(noisy)
     return fit_noisy(noisy, plan, total, coarse_first=True), total
 
 

@@ -63,7 +63,7 @@ AllowWeak = Annotated[
 ]
 
 NUMBERS = ("epsilon", "delta")
-LISTS = ("columns", "pairs", "shares", "predictors", "positions", "inputs")
+LISTS = ("columns", "pairs", "shares", "predictors", "positions", "inputs", "default")
 ONE_OR_LISTS = ("column", "target", "ranges", "workload")
 """Parameters that are a list only where commas say so."""
 SETS = ("pairs", "workload")

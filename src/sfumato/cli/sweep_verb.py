@@ -44,7 +44,9 @@ def sweep(
     sensitive: Annotated[str | None, typer.Option(help="Column to be guessed; the sensitive one unless said.")] = None,
     learner: Annotated[str, typer.Option(help="How to guess from rows: nearest or forest.")] = "nearest",
     references: Annotated[int, typer.Option(help="Linkage: fresh releases of each table to compare with.")] = 1,
-    target: Annotated[int | None, typer.Option(help="Row number of the target, from 1; the most exposed unless said.")] = None,
+    target: Annotated[
+        int | None, typer.Option(help="Row number of the target, from 1; the most exposed unless said.")
+    ] = None,
     sees: Annotated[
         str, typer.Option(help="What the attacker sees of released rows: values, or bins (their public bins).")
     ] = "values",

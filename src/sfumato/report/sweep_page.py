@@ -43,7 +43,9 @@ def sweep_page(found: Sweep, draft: bool = False) -> str:
 def values_grid(found: Sweep) -> Grid:
     """Return every result as a table, in per cent."""
     rows = tuple(
-        (f"{point.epsilon:g}", found.short(result), *_cells(result)) for point in found.points for result in point.results
+        (f"{point.epsilon:g}", found.short(result), *_cells(result))
+        for point in found.points
+        for result in point.results
     )
     return Grid(HEADER, rows, (0, 2, 4, 5, 6, 7))
 
@@ -62,7 +64,9 @@ def _banners(found: Sweep, draft: bool) -> list[Banner]:
         text = f"At epsilon {named} an attack is right more often than the guarantee allows: the noise is not what it needs."
         banners.insert(0, Banner("danger", "The guarantee is refuted", text))
     if draft:
-        banners.append(Banner("warning", "The schema is a draft", "Its values were learned from rows. No release may use it."))
+        banners.append(
+            Banner("warning", "The schema is a draft", "Its values were learned from rows. No release may use it.")
+        )
     return banners
 
 

@@ -118,7 +118,9 @@ def sweep(
         if attack is not None:
             results += _guesses(attack, table, made, rows, seed, each, left_out)
         points.append(SweepPoint(epsilon=value, results=tuple(results)))
-    return Sweep(table=table.schema.name, method=method.name, points=tuple(points), left_out=tuple(left_out), level=level)
+    return Sweep(
+        table=table.schema.name, method=method.name, points=tuple(points), left_out=tuple(left_out), level=level
+    )
 
 
 def _each(level: float, epsilons: int) -> float:
@@ -142,7 +144,9 @@ def _sound(epsilons: Sequence[Number]) -> tuple[float, ...]:
         else:
             problems.append(f"epsilon must be above 0, found {given}")
     if problems or not values:
-        raise RiskError("these are no epsilons to sweep over", problems or ["none is given"], "give for example 0.5,1,2,4")
+        raise RiskError(
+            "these are no epsilons to sweep over", problems or ["none is given"], "give for example 0.5,1,2,4"
+        )
     return tuple(sorted(values))
 
 

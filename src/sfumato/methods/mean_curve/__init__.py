@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from sfumato.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from sfumato.methods.mean_curve.continuum import FiniteError as FiniteError
+    from sfumato.methods.mean_curve.continuum import between as between
+    from sfumato.methods.mean_curve.continuum import finite_error as finite_error
     from sfumato.methods.mean_curve.error import ErrorSplit as ErrorSplit
     from sfumato.methods.mean_curve.error import best_rho as best_rho
     from sfumato.methods.mean_curve.error import error_split as error_split
@@ -20,10 +23,13 @@ __getattr__, __dir__ = lazy_names(
     {
         "CurveGrid": "sfumato.methods.mean_curve.kernels",
         "ErrorSplit": "sfumato.methods.mean_curve.error",
+        "FiniteError": "sfumato.methods.mean_curve.continuum",
         "MeanCurve": "sfumato.methods.mean_curve.method",
         "best_rho": "sfumato.methods.mean_curve.error",
+        "between": "sfumato.methods.mean_curve.continuum",
         "error_split": "sfumato.methods.mean_curve.error",
         "even_positions": "sfumato.methods.mean_curve.kernels",
+        "finite_error": "sfumato.methods.mean_curve.continuum",
         "sensitivity": "sfumato.methods.mean_curve.method",
     },
 )

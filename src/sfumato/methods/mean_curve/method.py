@@ -1,6 +1,8 @@
-"""The private mean of curves: rows are paths on a common public grid.
+"""The private mean of curves on a common public grid: a row is a path, or a point of one.
 
-Proof note. Every record becomes an integer vector q of length at most U, by itself: its path, clipped to the public
+Proof note. Points and gaps become paths by a public rule, each curve by itself; what one person can change then is in
+:mod:`sfumato.methods.mean_curve.points`, and how far the grid leads from the whole axis in
+:mod:`sfumato.methods.mean_curve.continuum`. Every record becomes an integer vector q of length at most U, by itself: its path, clipped to the public
 norm ``clip``, smoothed by the public kernel and penalty, in whitened coordinates
 (:mod:`sfumato.methods.mean_curve.sums`).
 
@@ -25,10 +27,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.arrays import Array
-from sfumato.errors import PlanError
+from sfumato.errors import PlanError, TableError
 from sfumato.methods.mean_curve.checks import (
     above_zero,
     adjacency_problems,
+    default_problems,
     delta_problems,
     grid_problems,
     kernel_problems,
@@ -36,6 +39,7 @@ from sfumato.methods.mean_curve.checks import (
     path_problems,
     position_problems,
 )
+from sfumato.methods.mean_curve.continuum import finite_error
 from sfumato.methods.mean_curve.error import ErrorSplit as ErrorSplit
 from sfumato.methods.mean_curve.error import RhoChoice as RhoChoice
 from sfumato.methods.mean_curve.error import best_rho as best_rho
@@ -43,6 +47,7 @@ from sfumato.methods.mean_curve.error import bias_per_smoothness, largest_bias
 from sfumato.methods.mean_curve.error import error_split as error_split
 from sfumato.methods.mean_curve.kernels import CurveGrid as CurveGrid
 from sfumato.methods.mean_curve.kernels import (
+    Basis,
     KernelName,
     basis,
     clipped,
@@ -50,7 +55,8 @@ from sfumato.methods.mean_curve.kernels import (
     even_positions,
     wiener_values,
 )
-from sfumato.methods.mean_curve.sums import CurveLattice, count_weight, longest
+from sfumato.methods.mean_curve.points import LongTable, Rule, filled, long_problems, stream_long, stream_paths
+from sfumato.methods.mean_curve.sums import LARGEST_GRID, CurveLattice, count_weight, longest
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.lattice_gaussian import lattice_sigma
 from sfumato.privacy.accounting.sensitivity import mean_norm, sum_norm
@@ -63,6 +69,7 @@ from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
 from sfumato.schema import Schema
 from sfumato.table.engine import BATCH_ROWS
 from sfumato.table.rows import stream_numbers
+from sfumato.table.values import typed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -137,6 +144,15 @@ class MeanCurve:
     larger are scaled down to it. ``rho`` is the smoothing penalty: a larger one means less noise and more bias at the
     same guarantee; ``best_rho`` chooses it from public parameters or a pilot. ``delta`` is 1e-6 unless it is given.
 
+    *Gaps:* with ``interpolation`` values may be missing: "linear" (straight lines, level at the ends) or "step" (the
+    last value so far). ``default`` is the public curve of somebody without a value: one number for each grid point, or
+    one for all, 0 unless stated.
+
+    *Long tables*, where a row is a point: ``time`` and ``value`` name its columns and ``curve`` the one that tells
+    curves apart, the person column unless stated. The bounds of ``time`` are the ends of the axis; the grid has
+    ``points`` even points, or ``positions``. Gaps are filled as above, linear unless stated. Under replace ``people`` is
+    the public number of curves.
+
     Proof: :mod:`sfumato.methods.mean_curve.method`.
     """
 
@@ -148,6 +164,13 @@ class MeanCurve:
     kernel: KernelName = "wiener"
     length_scale: Number | None = None
     positions: Sequence[Number] | None = None
+    interpolation: Rule | None = None
+    default: Sequence[Number] | None = None
+    time: str | None = None
+    value: str | None = None
+    curve: str | None = None
+    points: int | None = None
+    people: int | None = None
 
     name: ClassVar[str] = "mean-curve"
     summary: ClassVar[str] = "the mean of curves (one row is one path), smoothed, with noise of the kernel's covariance"
@@ -166,7 +189,21 @@ class MeanCurve:
         problems = above_zero(epsilon=self.epsilon, rho=self.rho, clip=self.clip) + delta_problems(self.spent_delta)
         problems += kernel_problems(self.kernel, self.length_scale)
         problems += position_problems(self.positions, len(self.columns or self.positions or ()))
-        _refuse(problems, "")
+        _refuse(problems + self._point_problems(), "")
+
+    def _point_problems(self) -> list[str]:
+        """Return what is wrong with the parameters of points and gaps."""
+        if (self.time is None) != (self.value is None):
+            return ["a long table needs both time and value"]
+        gaps = self.default is not None and self.interpolation is None and self.time is None
+        problems = ["default is for gaps: give interpolation='linear' or 'step' with it"] if gaps else []
+        given = {"curve": self.curve, "points": self.points, "people": self.people}
+        if self.time is None:
+            return problems + [f"{name} is for long tables: give time and value" for name, v in given.items() if v]
+        problems += ["columns are the grid of a wide table: leave them out of a long one"] if self.columns else []
+        if (self.points is None) == (self.positions is None):
+            problems.append("a long table needs its grid: either points (such as 24) or positions")
+        return problems + [f"{name} must be at least 1" for name in ("points", "people") if (given[name] or 1) < 1]
 
     @property
     def spent_delta(self) -> Number:
@@ -179,6 +216,18 @@ class MeanCurve:
             return tuple(self.columns)
         return tuple(name for name in schema.releasable if schema[name].kind in ("integer", "number"))
 
+    def long(self, schema: Schema) -> LongTable | None:
+        """Return the columns of a long table, or None where a row is a whole path."""
+        if self.time is None or self.value is None:
+            return None
+        return LongTable(self.curve or schema.person or "", self.time, self.value)
+
+    def size(self, schema: Schema) -> int:
+        """Return the number of grid points."""
+        if self.time is None:
+            return len(self.grid(schema))
+        return self.points or len(self.positions or ())
+
     def lattice(self, points: int) -> CurveLattice:
         """Return the public lattice for a grid of so many points."""
         read = None if self.positions is None else [float(exact(p)) for p in self.positions]
@@ -188,15 +237,13 @@ class MeanCurve:
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
-        names = self.grid(schema)
-        _refuse(
-            grid_problems(schema, names) + position_problems(self.positions, len(names)), f" on table {schema.name!r}"
-        )
-        memory = 8 * len(names) * (4 * len(names) + 3 * BATCH_ROWS)
-        refuse_memory(memory, f"{len(names):,} grid points", "use fewer grid columns")
-        part = self._part(schema, len(names))
+        size = self.size(schema)
+        _refuse(self._table_problems(schema, size), f" on table {schema.name!r}")
+        memory = 8 * size * (4 * size + 3 * BATCH_ROWS)
+        refuse_memory(memory, f"{size:,} grid points", "use fewer grid points")
+        part = self._part(schema, size)
         cost: Any = {"epsilon": text(exact(self.epsilon)), "delta": text(exact(self.spent_delta))}
-        shown = part.scale * self.lattice(len(names)).step / (schema.rows or 1)
+        shown = part.scale * self.lattice(size).step / (self._divisor(schema) or 1)
         stage = Stage(
             name=part.stage,
             cells=part.cells,
@@ -208,13 +255,42 @@ class MeanCurve:
         event = Event(kind=KIND, parts=(part,), **event_facts(self.name, schema, randomness), **cost)
         return Plan.for_(self.name, schema, (stage,), (event,), memory)
 
-    def _part(self, schema: Schema, points: int) -> Part:
-        counted, dimensions, length = schema.adjacency == "add-remove", points, longest(points)
+    def _table_problems(self, schema: Schema, size: int) -> list[str]:
+        problems = position_problems(self.positions, size) + default_problems(self.default, size)
+        long, replaced = self.long(schema), schema.adjacency == "replace"
+        if long is None:
+            return grid_problems(schema, self.grid(schema), self.interpolation is not None) + problems
+        if not long.curve:
+            return [*problems, "a long table needs the column that tells curves apart: curve, or person in the schema"]
+        problems += long_problems(schema, long)
+        problems += [f"a grid has at most {LARGEST_GRID:,} points"] if size > LARGEST_GRID else []
+        problems += ["adjacency 'replace' needs the public number of curves: people"] * (replaced and not self.people)
+        told = "people is for adjacency 'replace'; here the number of curves is released with noise"
+        return problems + [told] * (self.people is not None and not replaced)
+
+    def _divisor(self, schema: Schema) -> int | None:
+        """Return the public number of curves, where it is public."""
+        if schema.adjacency != "replace":
+            return None
+        return schema.rows if self.time is None else self.people
+
+    def _sensitivity(self, schema: Schema, points: int) -> int:
+        """Return how far, in units, one unit of privacy can move the sum, and the count where that is private."""
+        length, counted = longest(points), schema.adjacency == "add-remove"
+        lattice, changed = self.lattice(points), 2 * length
         if counted:
-            lattice = self.lattice(points)
             square = length**2 + count_weight(lattice.basis, lattice.rho) ** 2
-            dimensions, length = points + 1, math.isqrt(square) + 1
-        units = sum_norm(schema.adjacency, length, schema.rows_per_person)
+            length = math.isqrt(square) + 1
+        long = self.long(schema)
+        if long is None:
+            return sum_norm(schema.adjacency, length, schema.rows_per_person)
+        if not counted:
+            return 2 * changed
+        return length if long.curve == schema.person else schema.rows_per_person * max(changed, length)
+
+    def _part(self, schema: Schema, points: int) -> Part:
+        counted = schema.adjacency == "add-remove"
+        dimensions, units = points + counted, self._sensitivity(schema, points)
         sigma = lattice_sigma(units, dimensions, self.epsilon, self.spent_delta)
         return Part(
             stage="mean curve and number of rows" if counted else "mean curve",
@@ -226,13 +302,42 @@ class MeanCurve:
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Sum the paths as integers, add the noise that the plan's event records, and lay out the curve."""
         total, people = self.total(table)
-        public = table.schema.rows if table.schema.adjacency == "replace" else None
-        return self.measure(total, people, public, plan, randomness)
+        return self.measure(total, people, self._divisor(table.schema), plan, randomness)
 
     def total(self, table: Table) -> tuple[NDArray[np.int64], int]:
-        """Return the true integer sum and the number of rows: nothing of them may leave without noise."""
-        names = self.grid(table.schema)
-        return self.lattice(len(names)).total(stream_numbers(table, names))
+        """Return the true integer sum and the number of curves: nothing of them may leave without noise."""
+        schema, size = table.schema, self.size(table.schema)
+        lattice, long, default = self.lattice(size), self.long(schema), self._default_path(size)
+        if long is None and self.interpolation is None:
+            return lattice.total(stream_numbers(table, self.grid(schema)))
+        rule, grid = self.interpolation or "linear", lattice.basis.positions
+        if long is None:
+            rows = stream_paths(table, self.grid(schema))
+            return lattice.total(filled(paths, grid, default, rule) for paths in rows)
+        sums, curves = lattice.total(stream_long(table, long, grid, default, rule))
+        people = self._divisor(schema)
+        if people is None:
+            return sums, curves
+        return sums + (people - curves) * lattice.quantise(default[None, :])[0], people
+
+    def _default_path(self, size: int) -> Array:
+        """Return the public curve of somebody without points."""
+        given = [float(exact(number)) for number in self.default or (0,)]
+        return np.full(size, given[0]) if len(given) == 1 else np.array(given)
+
+    def require_table(self, table: Table, plan: Plan) -> None:
+        """Refuse a long table with more curves than the public number of people, before anything is spent."""
+        long, people = self.long(table.schema), self._divisor(table.schema)
+        if long is None or people is None:
+            return
+        raw = table.source.engine.table
+        count = typed(raw[long.curve], table.schema[long.curve]).nunique().as_table()
+        found = int(table.source.engine.aggregate(count).column(0)[0].as_py())
+        if found > people:
+            raise TableError(
+                f"column {long.curve!r} tells {found:,} curves apart, and people says {people:,}",
+                next_step="give the public number of people; those without points have the default curve",
+            )
 
     def measure(
         self,
@@ -273,9 +378,19 @@ class MeanCurve:
             "clip": clip,
             "kernel": self.kernel,
             "lattice_step": lattice.step,
+            **self._grid_error(on, rho),
             **facts,
         }
         return Output({KEY: _curve_table(on.positions, curve, deviation)}, True, statistics, notes=_notes(facts))
+
+    def _grid_error(self, on: Basis, rho: float) -> dict[str, float]:
+        """Return how far the grid leads from the whole axis, where the theorem says anything."""
+        length = None if self.length_scale is None else float(exact(self.length_scale))
+        found = finite_error(
+            rho, smoothness=1, positions=on.positions.tolist(), kernel=self.kernel, length_scale=length
+        )
+        bound = found.root_mean_square
+        return {"grid_error_per_kernel_norm": bound} if math.isfinite(bound) else {}
 
     def true_values(self, table: Table) -> dict[tuple[str, ...], pa.Table]:
         """Return the ridge mean without noise, for the custodian's copy: never for release."""

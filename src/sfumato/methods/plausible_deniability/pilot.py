@@ -64,6 +64,8 @@ class PassPoint:
     """Share of released rows that would come from a seed; all others come from the prior."""
     epsilon: float | None
     """Epsilon of one row at the stated delta; None where this k is too small for that delta."""
+    kept: float | None = None
+    """Attributes of a seed that a candidate keeps, on average; None for the kernel model, which moves all of them."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,9 @@ def pass_rates(
         raise TableError(f"a pilot of {seeds.total} rows shows nothing", next_step="give a pilot with more rows")
     size = int(rows or _public_rows(pilot, schema) or seeds.total)
     drawn = _Drawn(table, seeds, method, size, int(draws), seed)
-    points = [drawn.point(int(n), float(g), float(exact(epsilon0)), float(exact(delta))) for n in wanted for g in gammas]
+    points = [
+        drawn.point(int(n), float(g), float(exact(epsilon0)), float(exact(delta))) for n in wanted for g in gammas
+    ]
     facts = (table.schema.names, model, float(exact(epsilon0)), float(exact(delta)), seeds.total, size)
     return PassRates(tuple(points), *facts)
 
@@ -220,11 +224,14 @@ class _Drawn:
         """Return the pass rate at one k and gamma."""
         proposal = self.proposal(k)
         candidates = proposal.propose(self.chosen, Randomness.of(self.seed + 1).uniform)
-        passes = pass_probability(self._mates(proposal.plausible(self.seeds, self.chosen, candidates, gamma)), k, epsilon0)
+        passes = pass_probability(
+            self._mates(proposal.plausible(self.seeds, self.chosen, candidates, gamma)), k, epsilon0
+        )
         passes = passes * min(1.0, self.size / k)  # a place without a row fails
         rate, error = float(passes.mean()), float(passes.std(ddof=1) / math.sqrt(len(passes)))
         seeded = (1 - prior_share(k, gamma, epsilon0)) * rate
-        return PassPoint(k, gamma, rate, error, seeded, _epsilon(k, gamma, epsilon0, delta))
+        kept = float(np.arange(len(proposal.keep)) @ proposal.keep) if isinstance(proposal, SeedModel) else None
+        return PassPoint(k, gamma, rate, error, seeded, _epsilon(k, gamma, epsilon0, delta), kept)
 
     def _mates(self, found: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return how many rows of the table stand in a cell that holds so many rows of the pilot."""

@@ -30,6 +30,7 @@ from sfumato.release.measurement import measure
 from sfumato.release.plan import Plan
 from sfumato.rows.tree import TreeModel, draw_given, fit_noisy, noisy_total
 from sfumato.schema import Schema
+
 Codes = NDArray[np.int64]
 MOST_COLUMNS = 1000
 """Columns of the kernel model up to which sums of costs, impossible ones included, surely stay below 2^63."""

@@ -12,6 +12,8 @@ from sfumato.report.charts.look import PAGE, Palette, Spec, finished
 from sfumato.report.charts.risk import TICKS
 
 HEIGHT = 300
+DASHES = ((2, 3), (6, 4), (12, 4))
+"""Of yardsticks, which are all grey."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ def dotted_lines(tracks: Sequence[Track], x: str, y: str, palette: Palette = PAG
     names = [track.name for track in shown]
     coloured = iter([*palette.series, *palette.series])
     colours = [palette.muted if track.yardstick else next(coloured) for track in shown]
-    dashes = [[3 + 3 * i, 4] if track.yardstick else [1, 0] for i, track in enumerate(shown)]
+    dashed = iter(DASHES * len(shown))
+    dashes = [list(next(dashed)) if track.yardstick else [1, 0] for track in shown]
     legend = alt.Legend(title=None, orient="top", columns=1, labelLimit=520, symbolType="stroke")
     base: Any = alt.Chart(alt.InlineData(values=_rows(shown))).encode(
         x=_across(shown, x),
@@ -51,7 +54,9 @@ def dotted_lines(tracks: Sequence[Track], x: str, y: str, palette: Palette = PAG
     )
     bars = base.mark_rule(strokeWidth=1.2, opacity=0.7).encode(y="lo:Q", y2="hi:Q")
     hints = [alt.Tooltip("s:N", title="attack"), alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y, format=".1%")]
-    return finished(alt.layer(line, bars, base.mark_point(filled=True, size=45, opacity=1).encode(tooltip=hints)), HEIGHT)
+    return finished(
+        alt.layer(line, bars, base.mark_point(filled=True, size=45, opacity=1).encode(tooltip=hints)), HEIGHT
+    )
 
 
 def _rows(tracks: Sequence[Track]) -> list[dict[str, Any]]:

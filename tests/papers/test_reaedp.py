@@ -12,6 +12,7 @@ import pytest
 
 from sfumato.entropy import published_renyi_bound, sensitivity, shannon
 from sfumato.errors import PlanError, TableError
+from sfumato.methods.plausible_deniability import pass_rate as exact_rate
 from sfumato.methods.plausible_deniability.method import output_law
 from sfumato.papers import paper
 from sfumato.papers.data import data_folder
@@ -44,7 +45,6 @@ from sfumato.papers.reaedp.histograms import (
     one_run,
 )
 from sfumato.papers.reaedp.images import demo_image, mae, noisy_image, psnr, qualities, ssim
-from sfumato.methods.plausible_deniability import pass_rate as exact_rate
 from sfumato.papers.reaedp.mechanism import EPSILON0, kernel_proposals, simulated_rate
 from sfumato.papers.reaedp.releases import TABLE_S3
 from sfumato.papers.reaedp.sensitivities import largest_move, sampled_sensitivities, smallest_violation

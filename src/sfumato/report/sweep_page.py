@@ -1,4 +1,4 @@
-"""One self-contained page: every attack on a method against epsilon, beside guessing, the best attack and the ceiling."""
+"""One self-contained page: every attack on a method against epsilon, beside guessing, best attack and ceiling."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _banners(found: Sweep, draft: bool) -> list[Banner]:
     refuted = [point.epsilon for point in found.points if any(result.refutes_claim for result in point.results)]
     if refuted:
         named = ", ".join(f"{epsilon:g}" for epsilon in refuted)
-        text = f"At epsilon {named} an attack is right more often than the guarantee allows: the noise is not what it needs."
+        text = f"At epsilon {named} an attack is right more often than the guarantee allows: the noise is too small."
         banners.insert(0, Banner("danger", "The guarantee is refuted", text))
     if draft:
         banners.append(

@@ -12,8 +12,9 @@ import pytest
 import sfumato
 from sfumato import Ledger, Schema
 from sfumato.errors import PlanError, SchemaError, TableError
+from sfumato.methods.mean_curve import best_rho, error_split, ridge_mean, sensitivity
 from sfumato.methods.mean_curve.kernels import KERNELS, Basis, basis, even_positions, wiener_values
-from sfumato.methods.mean_curve.method import KEY, MeanCurve, best_rho, error_split, ridge_mean, sensitivity
+from sfumato.methods.mean_curve.method import KEY, MeanCurve
 from sfumato.methods.mean_curve.sums import UNITS, CurveLattice, count_weight, longest
 from sfumato.privacy.accounting.calibration import gaussian_sigma
 from sfumato.privacy.accounting.event import Event

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from sfumato.methods.mean_curve.kernels import CurveGrid as CurveGrid
     from sfumato.methods.mean_curve.kernels import even_positions as even_positions
     from sfumato.methods.mean_curve.method import MeanCurve as MeanCurve
-    from sfumato.methods.mean_curve.method import sensitivity as sensitivity
+    from sfumato.methods.mean_curve.ridge import ridge_mean as ridge_mean
+    from sfumato.methods.mean_curve.ridge import sensitivity as sensitivity
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -30,6 +31,7 @@ __getattr__, __dir__ = lazy_names(
         "error_split": "sfumato.methods.mean_curve.error",
         "even_positions": "sfumato.methods.mean_curve.kernels",
         "finite_error": "sfumato.methods.mean_curve.continuum",
-        "sensitivity": "sfumato.methods.mean_curve.method",
+        "ridge_mean": "sfumato.methods.mean_curve.ridge",
+        "sensitivity": "sfumato.methods.mean_curve.ridge",
     },
 )

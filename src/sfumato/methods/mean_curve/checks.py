@@ -106,9 +106,7 @@ def path_problems(column: Column) -> list[str]:
     if column.kind not in ("integer", "number"):
         return [f"column {column.name!r} is of kind {column.kind}; grid columns are integer or number"]
     if column.missing or column.outside == "missing":
-        return [
-            f"column {column.name!r} may be missing; a path has a value at every grid point, unless interpolation says how gaps are filled"
-        ]
+        return [f"column {column.name!r} may be missing; a path has a value at every point: say interpolation='linear'"]
     return [] if column.bounds is not None else [f"column {column.name!r} has no bounds in the schema"]
 
 
@@ -136,3 +134,13 @@ def _unlike(paths: Any) -> str:
     if len(found) < 2:
         return "found values that are not numbers"
     return f"found paths on grids of {', '.join(str(length) for length in found)} points"
+
+
+def refuse(problems: Sequence[str], where: str) -> None:
+    """Refuse parameters with every problem at once."""
+    if problems:
+        raise PlanError(
+            f"cannot plan mean-curve{where}",
+            tuple(dict.fromkeys(problems)),
+            "correct the method's parameters; 'sfumato methods' explains them",
+        )

@@ -9,33 +9,34 @@ even grid), and c a number with ||f'|| <= c ||f||_K for all f in H. If c h < sqr
 
     sqrt(||E||^2 + rho ||E||_K^2) <= R = (sqrt(5)/2) c h B / (1 - c h / sqrt(rho)),
 
-with plain norms over [0, 1]. So ||E|| <= R, ||E||_K <= R / sqrt(rho), and |E(t)| <= R sqrt(1 + c / sqrt(rho)) for all t.
+with plain norms over [0, 1]. So ||E|| <= R, ||E||_K <= R / sqrt(rho), and |E(t)| <= R sqrt(1 + c / sqrt(rho)) at all t.
 
 *Proof.* Put r = x - M* = rho (T + rho)^-1 x, so that rho M* = T r. Then (T_N + rho) E = T_N x - T_N M* - rho M* =
-(T_N - T) r. Take the product with E in H: (1/N) sum E(t_j)^2 + rho ||E||_K^2 = Q(r E), where Q(f) = (1/N) sum f(t_j) -
-integral of f. Since the grid's distribution function F and t agree at 0 and 1, Q(f) = - integral of (F(t) - t) f'(t) dt,
-so |Q(f)| <= h integral |f'|. Hence Q(r E) <= h (||r'|| ||E|| + ||r|| ||E'||) <= c h B (||E|| + sqrt(rho)/2 ||E||_K):
-||r||_K <= B, and ||r|| <= B max rho sqrt(lambda) / (lambda + rho) <= B sqrt(rho)/2. On the other side (1/N) sum
-E(t_j)^2 = ||E||^2 + Q(E^2) >= ||E||^2 - 2 c h ||E|| ||E||_K. With S^2 = ||E||^2 + rho ||E||_K^2 and 2 ||E|| ||E||_K <= S^2
-/ sqrt(rho) this reads (1 - c h / sqrt(rho)) S^2 <= c h B (sqrt(5)/2) S. The last bound: E(t)^2 <= ||E||^2 + 2 ||E|| ||E'||
-for some mean value; for the Wiener kernel E(0) = 0, the first term is not needed and |E(t)| <= R / rho^(1/4). []
+(T_N - T) r. Take the product with E in H: (1/N) sum E(t_j)^2 + rho ||E||_K^2 = Q(r E), where Q(f) = (1/N) sum f(t_j)
+less the integral of f. As the grid's distribution function F and t agree at 0 and 1, Q(f) is minus the integral of
+(F(t) - t) f'(t), so |Q(f)| <= h integral |f'|. Hence Q(r E) <= h (||r'|| ||E|| + ||r|| ||E'||) <= c h B (||E|| +
+||E||_K sqrt(rho)/2): ||r||_K <= B, and ||r|| <= B max rho sqrt(lambda) / (lambda + rho) <= B sqrt(rho)/2. On the other
+side (1/N) sum E(t_j)^2 = ||E||^2 + Q(E^2) >= ||E||^2 - 2 c h ||E|| ||E||_K. With S^2 = ||E||^2 + rho ||E||_K^2 and
+2 ||E|| ||E||_K <= S^2 / sqrt(rho) this reads (1 - c h / sqrt(rho)) S^2 <= c h B (sqrt(5)/2) S. Last, E(t)^2 <= ||E||^2
++ 2 ||E|| ||E'||, by the mean value; for the Wiener kernel E(0) = 0, the first term is not needed, and |E(t)| <= R /
+rho^(1/4). QED
 
-c: 1 (wiener: ||f||_K is ||f'||), sqrt(2 / l) (exponential: ||f||_K^2 = (||f||^2 / l + l ||f'||^2 + f(0)^2 + f(1)^2) / 2),
-sqrt(-k''(0)) for the smooth ones, as f'(t) is the product of f with a function of that norm: 1 / l (gaussian),
+c: 1 (wiener: ||f||_K is ||f'||), sqrt(2 / l) (exponential: 2 ||f||_K^2 = ||f||^2 / l + l ||f'||^2 + f(0)^2 + f(1)^2),
+and sqrt(-k''(0)) for smooth ones, as f'(t) is the product of f with a function of that norm: 1 / l (gaussian),
 sqrt(3) / l (matern-3/2).
 
 **Of a release.** Noise on the grid is sigma times the kernel's process; carried to t by :func:`between` it is that
-process' best linear prediction, whose variance is at most sigma^2 K(t, t). Bias of smoothing, grid and noise add up: the
-root mean square error over [0, 1], over the noise as well, is at most B sqrt(rho)/2 + R + sigma sqrt(integral of K(t, t)),
-for curves within the clip (replace; under add-remove the noisy number of rows comes on top, as ``noise_sd`` says).
-Carrying a released curve to other places is post-processing: it has the same guarantee, and no sensitivity of the
-continuum enters.
+process' best linear prediction, whose variance is at most sigma^2 K(t, t). Bias of smoothing, grid and noise add up:
+the root mean square error over [0, 1] and over the noise is at most B sqrt(rho)/2 + R + sigma times the root of the
+integral of K(t, t), for curves within the clip (replace; under add-remove the noisy number of rows comes on top, as
+``noise_sd`` says). Carrying a released curve to other places is post-processing: it has the same guarantee, and no
+sensitivity of the continuum enters.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Unpack
 
 import numpy as np
@@ -137,7 +138,7 @@ def between(curve: ArrayLike, at: ArrayLike, **grid: Unpack[GridFacts]) -> Array
     [0.5, 2.0]
     """
     values, places = np.asarray(curve, float), np.asarray(at, float)
-    on = CurveGrid(**{**grid, "steps": values.size})
+    on = replace(CurveGrid(**grid), steps=values.size)
     problems = kernel_problems(on.kernel, on.length_scale) + position_problems(on.positions, values.size)
     problems += [] if values.size and np.isfinite(values).all() else ["the curve must be finite numbers, at least one"]
     if not (np.isfinite(places).all() and (places >= 0).all() and (places <= 1).all()):

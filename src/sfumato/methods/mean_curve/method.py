@@ -2,8 +2,8 @@
 
 Proof note. Points and gaps become paths by a public rule, each curve by itself; what one person can change then is in
 :mod:`sfumato.methods.mean_curve.points`, and how far the grid leads from the whole axis in
-:mod:`sfumato.methods.mean_curve.continuum`. Every record becomes an integer vector q of length at most U, by itself: its path, clipped to the public
-norm ``clip``, smoothed by the public kernel and penalty, in whitened coordinates
+:mod:`sfumato.methods.mean_curve.continuum`. Every record becomes an integer vector q of length at most U: its
+path, clipped to the public norm ``clip``, smoothed by the public kernel and penalty, in whitened coordinates
 (:mod:`sfumato.methods.mean_curve.sums`).
 
 Replace (the number of rows n is public): the sum of all q moves by at most 2 U. Add-remove: each record also counts
@@ -24,42 +24,33 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sfumato.arrays import Array
-from sfumato.errors import PlanError, TableError
+from sfumato.errors import TableError
 from sfumato.methods.mean_curve.checks import (
     above_zero,
-    adjacency_problems,
     default_problems,
     delta_problems,
     grid_problems,
     kernel_problems,
-    path_matrix,
     path_problems,
     position_problems,
+    refuse,
 )
 from sfumato.methods.mean_curve.continuum import finite_error
-from sfumato.methods.mean_curve.error import ErrorSplit as ErrorSplit
-from sfumato.methods.mean_curve.error import RhoChoice as RhoChoice
-from sfumato.methods.mean_curve.error import best_rho as best_rho
 from sfumato.methods.mean_curve.error import bias_per_smoothness, largest_bias
-from sfumato.methods.mean_curve.error import error_split as error_split
-from sfumato.methods.mean_curve.kernels import CurveGrid as CurveGrid
 from sfumato.methods.mean_curve.kernels import (
     Basis,
     KernelName,
     basis,
-    clipped,
-    continuum_reach,
     even_positions,
-    wiener_values,
 )
 from sfumato.methods.mean_curve.points import LongTable, Rule, filled, long_problems, stream_long, stream_paths
 from sfumato.methods.mean_curve.sums import LARGEST_GRID, CurveLattice, count_weight, longest
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.lattice_gaussian import lattice_sigma
-from sfumato.privacy.accounting.sensitivity import mean_norm, sum_norm
+from sfumato.privacy.accounting.sensitivity import sum_norm
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
@@ -84,57 +75,6 @@ CLEAR = 5
 """A noisy number of rows below this many of its standard deviations is not clearly above 0."""
 
 
-def sensitivity(
-    n: int,
-    rho: float,
-    clip: float = 1.0,
-    steps: int = 80,
-    adjacency: str = "replace",
-    continuum: bool = False,
-    kernel: str = "wiener",
-    length_scale: float | None = None,
-) -> float:
-    """Return by how much, in kernel norm, one path can move the ridge mean of ``n`` paths.
-
-    (2 clip / n) max sqrt(lambda) / (lambda + rho), with n + 1 in place of n under add-remove (from n to n + 1 paths).
-    ``continuum`` takes the eigenvalues of the Wiener kernel itself instead of the grid's: use it where the mean
-    is evaluated off the grid. At most clip / (n sqrt(rho)).
-
-    >>> round(sensitivity(50, 0.1), 8), round(sensitivity(50, 0.1, continuum=True), 8)
-    (0.0586675, 0.05852698)
-    """
-    problems = above_zero(n=n, rho=rho, clip=clip, steps=steps) + kernel_problems(kernel, length_scale)
-    problems += adjacency_problems(adjacency)
-    problems += ["the continuum is known for the Wiener kernel only"] if continuum and kernel != "wiener" else []
-    _refuse(problems, "")
-    return mean_norm(adjacency, clip, n) * _reach(rho, steps, continuum, kernel, length_scale)
-
-
-def _reach(rho: float, steps: int, continuum: bool, kernel: str, length_scale: float | None) -> float:
-    if continuum:
-        return continuum_reach(rho)
-    if kernel == "wiener":
-        values = wiener_values(steps)
-        return float((np.sqrt(values) / (values + rho)).max())
-    return basis(even_positions(steps), kernel, length_scale).reach(rho)
-
-
-def ridge_mean(
-    paths: ArrayLike,
-    rho: float,
-    clip: float = 1.0,
-    kernel: str = "wiener",
-    length_scale: float | None = None,
-    positions: Sequence[float] | None = None,
-) -> Array:
-    """Return the clipped, smoothed mean of paths, one row each, *without* privacy: for pilots and comparisons."""
-    matrix = path_matrix(paths)
-    problems = above_zero(rho=rho, clip=clip) + kernel_problems(kernel, length_scale)
-    _refuse(problems + position_problems(positions, matrix.shape[1]), "")
-    on = basis(positions or even_positions(matrix.shape[1]), kernel, length_scale)
-    return on.smooth(clipped(matrix, clip).mean(axis=0), rho)
-
-
 @dataclass(frozen=True, kw_only=True)
 class MeanCurve:
     """The mean of curves, smoothed and with Gaussian noise that has the kernel's own covariance.
@@ -150,8 +90,8 @@ class MeanCurve:
 
     *Long tables*, where a row is a point: ``time`` and ``value`` name its columns and ``curve`` the one that tells
     curves apart, the person column unless stated. The bounds of ``time`` are the ends of the axis; the grid has
-    ``points`` even points, or ``positions``. Gaps are filled as above, linear unless stated. Under replace ``people`` is
-    the public number of curves.
+    ``points`` even points, or ``positions``. Gaps are filled as above, linear unless stated. Under replace ``people``
+    is the public number of curves.
 
     Proof: :mod:`sfumato.methods.mean_curve.method`.
     """
@@ -189,7 +129,7 @@ class MeanCurve:
         problems = above_zero(epsilon=self.epsilon, rho=self.rho, clip=self.clip) + delta_problems(self.spent_delta)
         problems += kernel_problems(self.kernel, self.length_scale)
         problems += position_problems(self.positions, len(self.columns or self.positions or ()))
-        _refuse(problems + self._point_problems(), "")
+        refuse(problems + self._point_problems(), "")
 
     def _point_problems(self) -> list[str]:
         """Return what is wrong with the parameters of points and gaps."""
@@ -203,7 +143,10 @@ class MeanCurve:
         problems += ["columns are the grid of a wide table: leave them out of a long one"] if self.columns else []
         if (self.points is None) == (self.positions is None):
             problems.append("a long table needs its grid: either points (such as 24) or positions")
-        return problems + [f"{name} must be at least 1" for name in ("points", "people") if (given[name] or 1) < 1]
+        whole = {"points": self.points, "people": self.people}
+        return problems + [
+            f"{name} must be at least 1, found {v}" for name, v in whole.items() if v is not None and v < 1
+        ]
 
     @property
     def spent_delta(self) -> Number:
@@ -238,7 +181,7 @@ class MeanCurve:
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
         size = self.size(schema)
-        _refuse(self._table_problems(schema, size), f" on table {schema.name!r}")
+        refuse(self._table_problems(schema, size), f" on table {schema.name!r}")
         memory = 8 * size * (4 * size + 3 * BATCH_ROWS)
         refuse_memory(memory, f"{size:,} grid points", "use fewer grid points")
         part = self._part(schema, size)
@@ -417,12 +360,3 @@ def _curve_table(positions: Array, mean: Array, deviation: Array) -> pa.Table:
     import pyarrow as pa
 
     return pa.table({"position": positions, "mean": mean, "noise_sd": deviation})
-
-
-def _refuse(problems: Sequence[str], where: str) -> None:
-    if problems:
-        raise PlanError(
-            f"cannot plan mean-curve{where}",
-            tuple(dict.fromkeys(problems)),
-            "correct the method's parameters; 'sfumato methods' explains them",
-        )

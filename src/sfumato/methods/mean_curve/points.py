@@ -168,13 +168,15 @@ def _batches(table: Table, long: LongTable) -> Iterator[tuple[Any, Array, Array]
         _value=countable(kept[long.value], columns[1]),
     )
     for batch in engine.batches(chosen.order_by("_curve", "_time", "_value")):
-        yield (batch.column(0), *_numbers(batch, columns, 1))
+        times, values = _numbers(batch, columns, 1)
+        yield batch.column(0), times, values
 
 
 def _changes(ids: Any, last: Any) -> NDArray[np.bool_]:
     """Return at which rows another curve begins."""
-    import pyarrow.compute as pc
+    import pyarrow.compute
 
+    pc: Any = pyarrow.compute
     first = last is None or ids[0] != last
     others = pc.fill_null(pc.not_equal(ids[1:], ids[:-1]), True).to_numpy(zero_copy_only=False)
     return np.concatenate([[first], others.astype(bool)])

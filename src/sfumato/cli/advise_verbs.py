@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -21,8 +22,8 @@ advise_app = typer.Typer(
     help="Choose parameters from public facts: ways to an entropy, the smoothing of a mean curve, a privacy test.",
 )
 NO_DATA = "From public facts alone: no table was read, nothing is spent."
-SHOWN = 9
-"""Lines of the error against rho in a terminal; the JSON has all of them."""
+SHOWN = 3
+"""Decades to both sides of the best rho in a terminal; the JSON has the whole curve."""
 Adjacency = Annotated[str, typer.Option(help="What the guarantee hides: replace or add-remove.")]
 Rows = Annotated[int, typer.Option("--rows", "-n", help="Public number of rows, or a public guess of it.")]
 Needed = Annotated[str, typer.Option(help="Privacy budget of the release, such as 1 or 0.5.")]
@@ -101,13 +102,10 @@ def curve(
 
 
 def _show_curve(voice: Voice, found: RhoChoice, between: str) -> None:
-    best = next(i for i, split in enumerate(found.curve) if split.rho == found.rho)
-    step = max(1, len(found.curve) // SHOWN)
-    chosen = sorted({*range(best % step, len(found.curve), step), best})
-    lines = [
-        [f"{s.rho:.3g}", f"{s.noise:.3g}", f"{s.bias:.3g}", f"{s.total:.3g}"]
-        for s in map(found.curve.__getitem__, chosen)
-    ]
+    wanted = [found.rho * 10.0**power for power in range(-SHOWN, SHOWN + 1)]
+    nearest = {min(found.curve, key=lambda split: abs(math.log(split.rho / rho))) for rho in wanted}
+    chosen = sorted(nearest, key=lambda split: split.rho)
+    lines = [[f"{s.rho:.3g}", f"{s.noise:.3g}", f"{s.bias:.3g}", f"{s.total:.3g}"] for s in chosen]
     voice.table("Error of the mean curve against rho, as root mean squares", ("rho", "noise", "bias", "error"), lines)
     voice.say(found.statement(), style="bold")
     voice.say(f"use it: --method mean-curve --set rho={found.rho:.3g}")
@@ -124,7 +122,7 @@ def deniability(
     ] = None,
     k: Annotated[str, typer.Option("--k", help="Numbers of plausible seeds to try.")] = "10,20,50,100,200",
     gamma: Annotated[str, typer.Option(help="Widths of cells to try.")] = "2,4,8",
-    epsilon0: Annotated[str, typer.Option(help="Noise of the threshold.")] = "0.1",
+    epsilon0: Annotated[str, typer.Option(help="Noise of the threshold.")] = "0.5",
     delta: Annotated[str, typer.Option(help="Delta of one row.")] = "1e-6",
     model: Annotated[str, typer.Option(help="seed or kernel.")] = "seed",
     model_epsilon: Annotated[str, typer.Option(help="Budget of the seed model's tables.")] = "1",
@@ -144,12 +142,12 @@ def deniability(
     spent. What fails the test is answered by the prior: at a low rate the rows say no more than that.
     """
     from sfumato.methods.plausible_deniability import pass_rates
-    from sfumato.table import read
 
     voice, facts = Voice(json), Schema.load(schema)
-    with voice.counting("trying the privacy test") as progress:
+    with voice.counting("trying the privacy test"):
         found = pass_rates(
-            read(pilot, pilot_schema(facts, columns), delimiter, progress),
+            pilot,
+            facts,
             k=_whole(k),
             gamma=read_numbers(gamma, "--gamma", "2,4,8"),
             epsilon0=epsilon0,
@@ -159,9 +157,10 @@ def deniability(
             model_epsilon=model_epsilon,
             keep=keep,
             bandwidth=bandwidth,
-            rows=rows or facts.rows,
+            rows=rows,
             draws=draws,
             seed=seed,
+            delimiter=delimiter,
         )
     _show_rates(voice, found)
     voice.document({**dataclasses.asdict(found), "statement": found.statement()})
@@ -176,15 +175,6 @@ def _whole(text: str) -> list[int]:
     if any(number != int(number) for number in numbers):
         raise PlanError(f"--k {text!r}: k is a whole number of rows", next_step="write --k 10,20,50")
     return [int(number) for number in numbers]
-
-
-def pilot_schema(schema: Schema, columns: str | None) -> Schema:
-    """Return what a pilot must hold: the columns of the rows, and as many rows as it likes."""
-    wanted = _names(columns) or schema.releasable
-    kept = tuple(column for column in schema if column.name in wanted)
-    rules = tuple(rule for rule in schema.rules if set(rule.columns) <= set(wanted))
-    facts: Any = {"adjacency": "add-remove", "rows": None, "person": None, "rows_per_person": 1, "rules": rules}
-    return dataclasses.replace(schema, columns=kept, **facts) if kept else schema
 
 
 def _show_rates(voice: Voice, found: PassRates) -> None:

@@ -22,7 +22,16 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PlanError, TableError
 from sfumato.methods.plausible_deniability.budget import MODEL_DELTA
-from sfumato.methods.plausible_deniability.law import PrivacyTest, parameter_problems, pass_probability, prior_share
+from sfumato.methods.plausible_deniability.law import (
+    LEAST_GAMMA,
+    LEAST_NOISE,
+    MOST_GAMMA,
+    MOST_NOISE,
+    MOST_SEEDS,
+    PrivacyTest,
+    pass_probability,
+    prior_share,
+)
 from sfumato.methods.plausible_deniability.method import STAY, TOTAL_DELTA, PlausibleDeniability
 from sfumato.methods.plausible_deniability.proposals import (
     KernelModel,
@@ -33,7 +42,7 @@ from sfumato.methods.plausible_deniability.proposals import (
     keep_all,
     learn_tree,
 )
-from sfumato.privacy.exact import Number, exact
+from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.parameters import delta_problems, number_problems
 from sfumato.rows.tree import TreeModel, tables_of_tree
@@ -47,7 +56,7 @@ NOTICE = (
 )
 GAMMAS, KS = (2.0, 4.0, 8.0), (10, 20, 50, 100, 200)
 DRAWS = 2000
-MOST_DRAWS = 1_000_000
+FEWEST_DRAWS, MOST_DRAWS = 20, 1_000_000
 FEWEST_ROWS = 2
 
 
@@ -100,7 +109,7 @@ def pass_rates(
     *,
     gamma: float | Sequence[float] = GAMMAS,
     k: int | Sequence[int] = KS,
-    epsilon0: Number = "0.1",
+    epsilon0: Number = "0.5",
     delta: Number = TOTAL_DELTA,
     columns: Sequence[str] | None = None,
     model: Literal["seed", "kernel"] = "seed",
@@ -110,6 +119,7 @@ def pass_rates(
     rows: int | None = None,
     draws: int = DRAWS,
     seed: int = 1,
+    delimiter: str | None = None,
 ) -> PassRates:
     """Return how often the privacy test would pass on rows like those of a pilot, for every k and gamma.
 
@@ -123,7 +133,7 @@ def pass_rates(
         epsilon=1, columns=columns, model=model, model_epsilon=model_epsilon, keep=keep, bandwidth=bandwidth
     )
     _refuse(gammas, wanted, epsilon0, delta, rows, draws)
-    table = _pilot_table(pilot, schema, method)
+    table = _pilot_table(pilot, schema, method, delimiter)
     seeds = Seeds.of(*count_occupied(table.source.engine, table.schema, table.schema.names))
     if seeds.total < FEWEST_ROWS:
         raise TableError(f"a pilot of {seeds.total} rows shows nothing", next_step="give a pilot with more rows")
@@ -144,16 +154,13 @@ def _refuse(
     gammas: Sequence[Any], ks: Sequence[Any], epsilon0: Number, delta: Number, rows: int | None, draws: int
 ) -> None:
     """Refuse parameters that make no test, all of them at once."""
-    noise = number_problems(epsilon0, "epsilon0", 0, 10**6)
-    spread = float(exact(epsilon0)) if not noise else 1.0
-    problems = noise + delta_problems(delta) + number_problems(draws, "draws", 20, MOST_DRAWS, whole=True)
-    problems += [] if rows is None else number_problems(rows, "rows", FEWEST_ROWS, 10**12, whole=True)
+    problems = number_problems(epsilon0, "epsilon0", text(exact(LEAST_NOISE)), text(exact(MOST_NOISE)))
+    problems += delta_problems(delta) + number_problems(draws, "draws", FEWEST_DRAWS, MOST_DRAWS, whole=True)
+    problems += [] if rows is None else number_problems(rows, "rows", FEWEST_ROWS, MOST_SEEDS, whole=True)
     for k in ks:
-        problems += number_problems(k, "k", 1, 10**12, whole=True)
+        problems += number_problems(k, "k", 1, MOST_SEEDS, whole=True)
     for gamma in gammas:
-        problems += number_problems(gamma, "gamma", 0, 10**12)
-    if not problems:
-        problems = [p for k in ks for g in gammas for p in parameter_problems(int(k), float(g), spread)]
+        problems += number_problems(gamma, "gamma", text(exact(LEAST_GAMMA)), text(exact(MOST_GAMMA)))
     problems += ["no k is given"] * (not ks) + ["no gamma is given"] * (not gammas)
     if problems:
         raise PlanError(
@@ -163,7 +170,7 @@ def _refuse(
         )
 
 
-def _pilot_table(pilot: Any, schema: Schema | None, method: PlausibleDeniability) -> Table:
+def _pilot_table(pilot: Any, schema: Schema | None, method: PlausibleDeniability, delimiter: str | None) -> Table:
     """Return the pilot with the columns that are asked for; it may have as many rows as it likes."""
     facts = pilot.schema if isinstance(pilot, Table) else schema
     if facts is None:
@@ -174,7 +181,7 @@ def _pilot_table(pilot: Any, schema: Schema | None, method: PlausibleDeniability
     narrow = replace(
         facts, columns=chosen, rules=rules, adjacency="add-remove", rows=None, person=None, rows_per_person=1
     )
-    table = Table(narrow, pilot.source) if isinstance(pilot, Table) else read(pilot, narrow)
+    table = Table(narrow, pilot.source) if isinstance(pilot, Table) else read(pilot, narrow, delimiter)
     table.require_valid()
     return table
 

@@ -189,15 +189,10 @@ def _show_rates(voice: Voice, found: PassRates) -> None:
         ]
         for p in found.points
     ]
-    heads = (
-        "k",
-        "gamma",
-        "passes, %",
-        "rows from a seed, %",
-        "attributes kept",
-        f"epsilon of a row, delta {found.delta:g}",
-    )
+    heads = ("k", "gamma", "passes, %", "from seeds, %", "kept of a seed", "epsilon of a row")
     voice.table(f"Privacy test on a pilot of {found.pilot_rows:,} rows", heads, lines)
     voice.say(found.statement().removesuffix(found.notice).strip())
-    voice.say("What does not pass is answered by the prior. - : this k is too small for that delta.")
+    voice.say(
+        f"What does not pass is answered by the prior. Delta of a row {found.delta:g}; - where k is too small for it."
+    )
     voice.say(found.notice, style="yellow")

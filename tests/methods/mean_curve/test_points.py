@@ -168,6 +168,8 @@ def test_a_release_is_recorded_and_says_whom_it_protects(tmp_path):
 def test_wrong_questions_are_refused_before_anything_is_spent():
     with pytest.raises(PlanError, match="both time and value"):
         MeanCurve(epsilon=1, rho=0.1, clip=1, time="t")
+    with pytest.raises(PlanError, match="interpolation 'cubic' is unknown"):
+        MeanCurve(epsilon=1, rho=0.1, clip=1, interpolation="cubic")
     with pytest.raises(PlanError, match="either points"):
         MeanCurve(epsilon=1, rho=0.1, clip=1, time="t", value="v")
     with pytest.raises(PlanError, match="people is for long tables"):

@@ -46,7 +46,7 @@ from sfumato.methods.mean_curve.kernels import (
     basis,
     even_positions,
 )
-from sfumato.methods.mean_curve.points import LongTable, Rule, filled, long_problems, stream_long, stream_paths
+from sfumato.methods.mean_curve.points import RULES, LongTable, Rule, filled, long_problems, stream_long, stream_paths
 from sfumato.methods.mean_curve.sums import LARGEST_GRID, CurveLattice, count_weight, longest
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.lattice_gaussian import lattice_sigma
@@ -55,7 +55,7 @@ from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Output
-from sfumato.release.parameters import delta_or, sound_parameters
+from sfumato.release.parameters import delta_or, sound_parameters, word_problems
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
 from sfumato.schema import Schema
 from sfumato.table.engine import BATCH_ROWS
@@ -113,7 +113,9 @@ class MeanCurve:
     people: int | None = None
 
     name: ClassVar[str] = "mean-curve"
-    summary: ClassVar[str] = "the mean of curves (one row is one path), smoothed, with noise of the kernel's covariance"
+    summary: ClassVar[str] = (
+        "the mean of curves (a row is a path, or a point), smoothed, with noise of the kernel's covariance"
+    )
     about: ClassVar[str] = (
         "The curve is the mean of paths that were clipped to a public norm and smoothed: it has a bias towards smooth, "
         "short curves besides the noise. noise_sd is the standard deviation of the noise at each point; errors of "
@@ -135,8 +137,9 @@ class MeanCurve:
         """Return what is wrong with the parameters of points and gaps."""
         if (self.time is None) != (self.value is None):
             return ["a long table needs both time and value"]
+        wrong = [] if self.interpolation is None else word_problems(self.interpolation, "interpolation", RULES)
         gaps = self.default is not None and self.interpolation is None and self.time is None
-        problems = ["default is for gaps: give interpolation='linear' or 'step' with it"] if gaps else []
+        problems = [*wrong, *(["default is for gaps: give interpolation='linear' or 'step' with it"] if gaps else [])]
         given = {"curve": self.curve, "points": self.points, "people": self.people}
         if self.time is None:
             return problems + [f"{name} is for long tables: give time and value" for name, v in given.items() if v]

@@ -305,3 +305,13 @@ def test_a_canary_shows_in_groups_learnt_from_data_and_not_in_noisy_ones():
 
     assert leak(learn_from_data=False) < 0.128
     assert leak(learn_from_data=True) == 1.0, "the mutant tells the two tables apart with certainty"
+
+
+def test_a_mass_below_its_noise_is_split_by_width():
+    """83 rows in six cells, noise of 55 a cell: over 200 draws no cell is far from a sixth, as it would be if drawn."""
+    true, generator = np.array([3.0, 36.0, 11.0, 14.0, 15.0, 4.0]), np.random.default_rng(5)
+    shares = [ordered_shares(true + generator.normal(0, 55, 6), np.ones(6), 55.0) for _ in range(200)]
+    far = [float(np.abs(each - 1 / 6).max()) for each in shares]
+    assert np.median(far) < 0.1
+    seen = ordered_shares(100 * true, np.ones(6), 55.0)
+    assert np.abs(seen - true / true.sum()).max() < 0.05

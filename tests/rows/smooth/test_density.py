@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sfumato.rows.smooth import density
 from sfumato.rows.smooth.density import Curve, fit_curve, roughness, shares_within
 from sfumato.schema.column import Column
 
@@ -43,6 +44,23 @@ def test_the_curve_is_nearer_to_the_truth_than_the_counts():
         assert curve.explains
         assert np.linalg.norm(curve.counts - true) < 0.6 * np.linalg.norm(y - true)
         assert (curve.counts >= 0).all()
+
+
+@pytest.mark.parametrize(("floor", "follows"), [(density.LOWEST, True), (-30.0, False)])
+def test_a_body_between_empty_bounds_is_followed(monkeypatch, floor, follows):
+    """A body that ends abruptly sends the logarithms of the tails far down, and must be followed all the same.
+
+    With a floor under the logarithms that the tails reach, Newton's steps would end far from the best curve.
+    """
+    monkeypatch.setattr(density, "LOWEST", floor)
+    cells = np.arange(132)
+    inside = (cells >= 9) & (cells < 77)
+    rough = np.exp(0.35 * np.sin(1.1 * cells) + 0.3 * np.sin(0.47 * cells) - ((cells - 30) / 26) ** 2)
+    for seed in range(4):
+        counts = noisy(np.where(inside, 770 * rough, 0.0), seed)
+        curve = fit_curve(counts, SIGMA**2 * np.eye(132), np.where(inside, 0.06, 0.9))
+        errors = (counts - curve.counts) / SIGMA
+        assert (float(errors @ errors) < len(cells)) is follows
 
 
 def test_a_spike_stays_a_spike():

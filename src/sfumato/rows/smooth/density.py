@@ -39,8 +39,9 @@ SETTLED = 1e-4
 """Newton's steps end when no logarithm moves by more than this."""
 LONGEST_STEP = 2.0
 """A step moves no logarithm further than this."""
-LOWEST = -30.0
-"""Logarithms of counts below this are not told apart from it."""
+LOWEST = -600.0
+"""Logarithms of densities below this are not told apart from it. Far below anything that counts: where a body ends
+abruptly its tails go down to -100, and steps that a floor cuts off lead nowhere."""
 
 
 @dataclass(frozen=True)

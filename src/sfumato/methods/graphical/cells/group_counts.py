@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,7 +108,7 @@ def _passes(cliques: Sequence[Clique], sizes: Sequence[int]) -> Iterator[list[Cl
     part: list[Clique] = []
     cells = 0
     for clique in dict.fromkeys(cliques):
-        needed = int(np.prod([float(sizes[i]) for i in clique]))
+        needed = prod(sizes[i] for i in clique)
         if needed > PASS_CELLS:
             continue
         if cells + needed > PASS_CELLS:
@@ -155,7 +156,7 @@ def _tallied(
     """Return how often the groups of a clique occur together; sums of weights are exact below 2^53."""
     shape = tuple(groupings[i].size for i in clique)
     cells = np.ravel_multi_index(tuple(groups[i] for i in clique), shape)
-    return np.bincount(cells, weights, int(np.prod(shape))).astype(np.int64).reshape(shape)
+    return np.bincount(cells, weights, prod(shape)).astype(np.int64).reshape(shape)
 
 
 def _encoded(encoder: ColumnEncoder, array: pa.Array) -> NDArray[np.int64]:

@@ -32,6 +32,8 @@ THRESHOLD = 1.5
 HEAVY_SHARE = 1 / 32
 HEAVY_SIGMAS = 4.0
 """A cell of this share of the rows, and this far above the noise, is an atom: it stays a group of its own."""
+ANY_SHARE_VARIANCE = 1 / 12
+"""Variance of a share when every share from 0 to 1 is as likely as another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,8 +257,17 @@ class _Halving:
         seen = float(counts[middle] - counts[first]) + part * (mass - float(counts[last] - counts[first]))
         deviation = seen - by_width
         variance = self.variance * part * (last - middle)
-        kept = kept_signal(deviation**2, variance)
+        kept = min(kept_signal(deviation**2, variance), _kept_share(mass, variance))
         return min(max(by_width + kept * deviation, 0.0), mass)
+
+
+def _kept_share(mass: float, variance: float) -> float:
+    """Return how far a share of a mass can be trusted, when any share was as likely as another before.
+
+    A mass below its noise says nothing about its halves: the split by widths is then the best guess.
+    """
+    spread = ANY_SHARE_VARIANCE * mass**2
+    return spread / (spread + variance) if spread + variance > 0 else 0.0
 
 
 def level_shares(noisy: Array, sigma: float) -> Array:

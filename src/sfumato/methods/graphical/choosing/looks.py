@@ -9,6 +9,7 @@ What resolutions there are follows from noisy one-way tables.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -55,7 +56,7 @@ class Resolutions:
 
     def cells(self, look: Look) -> int:
         """Return how many cells a look's table has."""
-        return int(np.prod(self.shape(look), dtype=float))
+        return prod(self.shape(look))
 
     def looks(self, clique: Clique) -> Iterator[Look]:
         """Yield every different look at a set of columns, the finest first."""

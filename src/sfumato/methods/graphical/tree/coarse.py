@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Pool:
 
     def summed(self, table: Table) -> Table:
         """Return the coarse table."""
-        sums: NDArray[Any] = np.bincount(self.cells, table.ravel(), int(np.prod(self.shape)))
+        sums: NDArray[Any] = np.bincount(self.cells, table.ravel(), prod(self.shape))
         return sums.reshape(self.shape)
 
     def spread(self, table: Table) -> Table:

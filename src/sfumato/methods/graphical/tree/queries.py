@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,6 +150,6 @@ def contract(one: Labelled, other: Labelled, kept: Iterable[int]) -> Labelled:
     several, some, all_ = len(batch), len(rest), len(gone)
     blocks, terms = left.shape[:several], left.shape[several + some :]
     rows, columns = left.shape[several : several + some], right.shape[several + all_ :]
-    flat = (int(np.prod(blocks)), int(np.prod(rows)), int(np.prod(terms)), int(np.prod(columns)))
+    flat = (prod(blocks), prod(rows), prod(terms), prod(columns))
     product = left.reshape(flat[:3]) @ right.reshape(flat[0], flat[2], flat[3])
     return product.reshape(blocks + rows + columns), tuple(batch + rest + extra)

@@ -14,9 +14,10 @@ import numpy as np
 import vl_convert
 
 from sfumato.example import households
+from sfumato.methods.plausible_deniability import pass_rate
 from sfumato.methods.plausible_deniability.budget import smallest_test
 from sfumato.papers.charts import Axes, Line, lines
-from sfumato.papers.reaedp.mechanism import pass_rate
+from sfumato.papers.reaedp.mechanism import EPSILON0, kernel_proposals
 from sfumato.report.charts import PAPER, Spec, finished, static_spec
 
 IMAGES = Path(__file__).resolve().parent / "images"
@@ -75,7 +76,9 @@ def ages() -> np.ndarray:
 def passing() -> Spec:
     """Return the exact pass rate of one attempt against k."""
     seeds = ages()
-    drawn = [Line(f"gamma = {g:g}", KS, [pass_rate(seeds, k, g) for k in KS]) for g in GAMMAS]
+    rule = {"epsilon0": EPSILON0}
+    rates = {g: [pass_rate(seeds, kernel_proposals(), k=k, gamma=g, **rule) for k in KS] for g in GAMMAS}
+    drawn = [Line(f"gamma = {g:g}", KS, rate) for g, rate in rates.items()]
     return lines(drawn, Axes("k", "pass rate", logarithmic=False), PAPER, first_is_muted=False)
 
 

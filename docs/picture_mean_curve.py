@@ -12,7 +12,7 @@ import pandas as pd
 import vl_convert
 
 import sfumato
-from sfumato.methods.mean_curve.method import MeanCurve, best_rho
+from sfumato.methods.mean_curve import MeanCurve, best_rho
 from sfumato.papers.charts import Axes, Line, lines
 from sfumato.report.charts import PAPER, Spec, config, static_spec
 from sfumato.schema.column import Column

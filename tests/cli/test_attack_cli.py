@@ -14,6 +14,7 @@ import sfumato
 from sfumato.cli import risk_verbs
 from sfumato.example import codebook, households, write_households
 from sfumato.risk.game import game
+from sfumato.risk.game.play import usual_trials
 from sfumato.risk.linkage import FreshReference
 from sfumato.risk.membership import Learnt
 from sfumato.schema.column import Column
@@ -111,7 +112,7 @@ def test_games_that_fit_models_say_how_long_they_take(folder):
     table = sfumato.read("h.csv", sfumato.Schema.load("narrow.toml"))
     played = game(table, sfumato.AIM(epsilon=1))
     for attack, trials in ((Learnt(), 60), (FreshReference(), 33)):
-        assert risk_verbs._trials(played, [attack]) == trials
+        assert usual_trials(played, [attack]) == trials
     assert "150 times" in risk_verbs._patience("aim", 150, 7.3) and "18 minutes" in risk_verbs._patience(
         "aim", 150, 7.3
     )

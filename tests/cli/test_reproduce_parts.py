@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.papers import PAPERS, PaperInParts, paper
+from sfumato.papers import PAPERS, paper
 from sfumato.papers.parts import in_words
 from sfumato.papers.reaedp import Reproduction
 from sfumato.papers.reproduce_verb import reproduce
@@ -72,7 +72,7 @@ BAD = {
     "no data": ("TableError", "house_prices.csv", ("reaedp", "--figure", "1")),
     "nothing random": (
         "PlanError",
-        "--repeats is for: range-restriction, kmeans-geometry",
+        "--repeats is for: homogeneity-attack, range-restriction, kmeans-geometry",
         ("reaedp", "--figure", "4", "--repeats", "9"),
     ),
     "nothing trained": ("PlanError", "--deep is for: two-stage", ("kmeans-geometry", "--deep")),
@@ -106,7 +106,7 @@ def test_the_number_of_repetitions_is_an_option(sfumato_cli):
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_help_lists_the_parts_files_and_options_that_a_paper_has(name):
     module, listed = paper(name), PAPERS[name]
-    parts = module.parts() if isinstance(module, PaperInParts) else ()
+    parts = module.parts()
     assert in_words(parts) == listed.parts
     folder = Path(module.__file__).parent
     read = {file for path in folder.glob("*.py") for file in FILE.findall(path.read_text(encoding="utf-8"))}

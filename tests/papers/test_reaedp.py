@@ -12,6 +12,7 @@ import pytest
 
 from sfumato.entropy import published_renyi_bound, sensitivity, shannon
 from sfumato.errors import PlanError, TableError
+from sfumato.methods.plausible_deniability import pass_rate as exact_rate
 from sfumato.methods.plausible_deniability.method import output_law
 from sfumato.papers import paper
 from sfumato.papers.data import data_folder
@@ -44,7 +45,7 @@ from sfumato.papers.reaedp.histograms import (
     one_run,
 )
 from sfumato.papers.reaedp.images import demo_image, mae, noisy_image, psnr, qualities, ssim
-from sfumato.papers.reaedp.mechanism import kernel_proposals, pass_rate, simulated_rate
+from sfumato.papers.reaedp.mechanism import EPSILON0, kernel_proposals, simulated_rate
 from sfumato.papers.reaedp.releases import TABLE_S3
 from sfumato.papers.reaedp.sensitivities import largest_move, sampled_sensitivities, smallest_violation
 from sfumato.papers.reproduction_page import render
@@ -91,6 +92,10 @@ def results(shared_data: Path) -> Reproduction:
 
 def _rows(results: Reproduction, part: str, table: int = 0) -> list[tuple[str, ...]]:
     return list(results.part(part).values[table].rows)
+
+
+def pass_rate(seeds, k: int, gamma: float) -> float:
+    return exact_rate(seeds, kernel_proposals(), k=k, gamma=gamma, epsilon0=EPSILON0)
 
 
 def naive_pass_rate(seeds: list[int], proposals, k: int, gamma: float, epsilon0: float) -> float:

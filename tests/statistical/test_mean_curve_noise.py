@@ -75,8 +75,8 @@ def test_the_noise_is_brownian(randomness):
 def test_the_noise_has_the_covariance_of_its_kernel(kernel):
     method = MeanCurve(epsilon=1, delta=1e-5, rho=0.1, clip=1, kernel=kernel)
     curves, sigma = noise_curves(method, Randomness.of(12))
-    assert covariance_p(curves, sigma**2 * KERNELS[kernel](GRID, 0.2)) > ALPHA
-    assert covariance_p(curves, sigma**2 * (KERNELS[kernel](GRID, 0.2) + 0.1 * np.eye(POINTS))) < ALPHA
+    assert covariance_p(curves, sigma**2 * KERNELS[kernel](GRID, GRID, 0.2)) > ALPHA
+    assert covariance_p(curves, sigma**2 * (KERNELS[kernel](GRID, GRID, 0.2) + 0.1 * np.eye(POINTS))) < ALPHA
 
 
 def test_the_stated_deviation_is_that_of_the_noise():

@@ -62,6 +62,10 @@ VERBS: dict[str, Verb] = {
         "sfumato.cli.calibrate_verb:calibrate",
         "Find the epsilon at which a method is good enough, or gives away little enough.",
     ),
+    "advise": Verb(
+        "sfumato.cli.advise_verbs:advise_app",
+        "Choose parameters from public facts: ways to an entropy, the smoothing of a mean curve, a privacy test.",
+    ),
     "doctor": Verb(
         "sfumato.cli.doctor_verb:doctor",
         "Say which sampler draws the noise and why, run its self-test, and show what is installed.",

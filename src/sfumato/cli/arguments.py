@@ -63,7 +63,7 @@ AllowWeak = Annotated[
 ]
 
 NUMBERS = ("epsilon", "delta")
-LISTS = ("columns", "pairs", "shares", "predictors", "positions", "inputs")
+LISTS = ("columns", "pairs", "shares", "predictors", "positions", "inputs", "default")
 ONE_OR_LISTS = ("brackets", "column", "target", "ranges", "workload")
 """Parameters that are a list only where commas say so."""
 SETS = ("pairs", "workload")
@@ -167,6 +167,18 @@ def read_settings(settings: Sequence[str]) -> dict[str, Any]:
     return {key: values[0] if len(values) == 1 else values for key, values in collected.items()}
 
 
+def read_numbers(text: str, option: str, example: str) -> list[float]:
+    """Read numbers with commas between them.
+
+    >>> read_numbers("0.1, 1,3", "--grid", "0.1,0.3")
+    [0.1, 1.0, 3.0]
+    """
+    try:
+        return [float(value) for value in text.split(",") if value.strip()]
+    except ValueError as error:
+        raise PlanError(f"{option} {text!r} is not a list of numbers", next_step=f"write {option} {example}") from error
+
+
 def _read_value(key: str, value: str) -> Any:
     if value[:1] in "[{" and value:
         try:
@@ -230,3 +242,12 @@ def _percent(share: str) -> str:
 
 def _epsilon(epsilon: str) -> str:
     return epsilon if epsilon in UNSUMMED else show(exact(epsilon))
+
+
+def names_of(texts: Sequence[str] | None) -> list[str] | None:
+    """Return the columns of an option that takes a list, is repeated, or both.
+
+    >>> names_of(["age, sex", "region"]), names_of(None)
+    (['age', 'sex', 'region'], None)
+    """
+    return None if texts is None else [part.strip() for text in texts for part in text.split(",") if part.strip()]

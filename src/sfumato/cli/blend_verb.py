@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath, Settings, build_method
+from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath, Settings, build_method, read_numbers
 from sfumato.cli.console import Voice
 from sfumato.cli.location_verbs import CONFIDENTIAL
-from sfumato.errors import RiskError
+from sfumato.cli.page_files import PageFiles
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -39,51 +37,24 @@ def blend(
     published and nothing is spent.
     """
     from sfumato.methods.two_stage.published.method import TwoStageAsPublished
+    from sfumato.report.blend_page import blend_page
     from sfumato.risk.blend import blend_curves
     from sfumato.table import read
 
     voice, facts = Voice(json), Schema.load(schema)
     named = [*(settings or []), f"target={target}", *([f"inputs={inputs}"] if inputs is not None else [])]
     method = cast(TwoStageAsPublished, build_method(METHOD, named, None, None))
-    page = _page(out, facts.name, force)
-    weights = _weights(alphas)
+    places = PageFiles.at(out, facts.name, "-blend.html", force)
+    weights = read_numbers(alphas, "--alphas", "0,0.5,1")
     with voice.counting("blending rows and training models"):
         found = blend_curves(read(data, facts, delimiter), method, weights, seed=seed)
-    _write(page, found)
+    values = found.model_dump(mode="json")
+    places.write(blend_page(found), values)
     _show(voice, found)
-    voice.say(f"page: {page} (custodian's copy, do not publish)", style="bold")
-    voice.say(f"json: {page.with_suffix('.json')}", style="bold")
-    places: dict[str, Any] = {"notice": CONFIDENTIAL, "page": str(page), "json": str(page.with_suffix(".json"))}
-    voice.document({**places, **found.model_dump(mode="json"), "statement": found.statement()})
-
-
-def _weights(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise RiskError(f"--alphas {text!r} is not a list of numbers", next_step="write --alphas 0,0.5,1") from error
-
-
-def _page(out: str | None, name: str, force: bool) -> Path:
-    """Return where the page goes; refuse before anything is read."""
-    from sfumato.rows.atomic import refuse_place
-
-    page = Path(out or re.sub(r"[^\w.-]+", "-", name) + "-blend.html")
-    if page.suffix.lower() not in (".html", ".htm"):
-        raise RiskError(f"{str(page)!r} does not end in .html", next_step="choose a name such as --out blend.html")
-    for place in (page, page.with_suffix(".json")):
-        refuse_place(place, force)
-    return page
-
-
-def _write(page: Path, found: BlendCurves) -> None:
-    from sfumato.report.blend_page import blend_page
-    from sfumato.rows.atomic import whole_file
-
-    texts = {page: blend_page(found), page.with_suffix(".json"): found.model_dump_json(indent=2) + "\n"}
-    for place, text in texts.items():
-        with whole_file(place, overwrite=True) as fresh:
-            fresh.write_text(text, encoding="utf-8")
+    voice.say(f"page: {places.page} (custodian's copy, do not publish)", style="bold")
+    voice.say(f"json: {places.json}", style="bold")
+    where: dict[str, Any] = {"notice": CONFIDENTIAL, "page": str(places.page), "json": str(places.json)}
+    voice.document({**where, **values, "statement": found.statement()})
 
 
 def _show(voice: Voice, found: BlendCurves) -> None:

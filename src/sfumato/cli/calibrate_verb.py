@@ -25,6 +25,7 @@ from sfumato.cli.arguments import (
     Seed,
     Settings,
     build_method,
+    read_numbers,
     read_settings,
     registered_name,
     wanted_ledger,
@@ -97,7 +98,7 @@ def calibrate(
         found = calibrate(
             wanted,
             asked,
-            grid=_grid(grid),
+            grid=None if grid is None else read_numbers(grid, "--grid", "0.1,0.3,1,3"),
             bisection=_range(bisection, search_range),
             repeats=repeats,
             cost=cast("Any", cost),
@@ -133,13 +134,6 @@ def _method(name: str, settings: list[str], epsilon: str | None, delta: str | No
     elif parameter in fields and parameter not in ("epsilon", "delta") and parameter not in given:
         settings = [*settings, f"{parameter}={PLACEHOLDER}"]
     return build_method(name, settings, epsilon, delta)
-
-
-def _grid(text: str | None) -> list[float] | None:
-    try:
-        return None if text is None else [float(value) for value in text.split(",")]
-    except ValueError as error:
-        raise PlanError(f"--grid {text!r} is not a list of numbers", next_step="write --grid 0.1,0.3,1,3") from error
 
 
 def _range(bisection: bool, text: str | None) -> bool | tuple[float, float]:

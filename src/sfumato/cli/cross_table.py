@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json as json_text
-import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -52,15 +49,6 @@ class Columns(NamedTuple):
         return {*known, *(schema.with_role("sensitive") if self.sensitive is None else self.sensitive)}
 
 
-def names_of(texts: list[str] | None) -> list[str] | None:
-    """Return the columns of an option that takes a list, is repeated, or both.
-
-    >>> names_of(["age, sex", "region"]), names_of(None)
-    (['age', 'sex', 'region'], None)
-    """
-    return None if texts is None else [part.strip() for text in texts for part in text.split(",") if part.strip()]
-
-
 def grid_of(text: str | None, rule: str | None) -> tuple[float, ...]:
     """Return the epsilons of ``low:high``, or the usual ones."""
     from sfumato.risk.homogeneity.curves import default_range, epsilon_grid
@@ -93,43 +81,3 @@ def _pilot_schema(schema: Schema, asked: Columns) -> Schema:
     columns = tuple(column for column in schema if column.name in wanted)
     rules = tuple(rule for rule in schema.rules if set(rule.columns) <= wanted)
     return replace(schema, columns=columns, rules=rules, adjacency="add-remove", rows=None) if columns else schema
-
-
-class Places(NamedTuple):
-    """Where page and JSON go."""
-
-    page: Path
-    json: Path
-
-    @classmethod
-    def of(cls, out: str | None, name: str, force: bool) -> Places:
-        """Return where page and JSON go; refuse before anything is counted."""
-        page = Path(out or re.sub(r"[^\w.-]+", "-", name) + "-risk.html")
-        places = cls(page, page.with_suffix(".json"))
-        if page.suffix.lower() not in (".html", ".htm"):
-            raise RiskError(f"{str(page)!r} does not end in .html", next_step="choose a name such as --out risk.html")
-        if not page.absolute().parent.is_dir():
-            raise RiskError(f"there is no folder {str(page.parent)!r}", next_step="make it, or choose another --out")
-        taken = [str(place) for place in places if place.exists()]
-        if any(Path(place).is_dir() for place in taken):
-            raise RiskError(f"{taken[0]!r} is a folder", next_step="choose another name with --out")
-        if taken and not force:
-            raise RiskError(f"{' and '.join(map(repr, taken))} exist", next_step="choose another --out, or add --force")
-        return places
-
-    def write(self, page: str, document: dict[str, Any]) -> None:
-        """Write page and JSON: both or none."""
-        texts = (page, json_text.dumps(document, indent=2, ensure_ascii=False) + "\n")
-        fresh = [place.with_name(f".{place.name}.part") for place in self]
-        try:
-            for place, text in zip(fresh, texts, strict=True):
-                place.write_text(text, encoding="utf-8")
-            for place, target in zip(fresh, self, strict=True):
-                place.replace(target)
-        except OSError as error:
-            raise RiskError(
-                f"cannot write {str(self.page)!r}: {error.strerror}", next_step="choose another --out"
-            ) from error
-        finally:
-            for place in fresh:
-                place.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
+from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath, names_of
 from sfumato.cli.console import Voice
 from sfumato.cli.cross_table import (
     Columns,
@@ -18,12 +18,11 @@ from sfumato.cli.cross_table import (
     MechanismName,
     NoiseDelta,
     Pilot,
-    Places,
     SigmaRule,
     grid_of,
-    names_of,
     read_table,
 )
+from sfumato.cli.page_files import PageFiles
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def homogeneity(
     voice, facts, grid = Voice(json), Schema.load(schema), grid_of(epsilon_range, rule)
     asked: dict[str, Any] = {"target": target, "view": view, "weights": weights, "delta": delta, "rule": rule}
     checked_request(grid, mechanism, cast("Any", asked))
-    places = Places.of(out, facts.name, force)
+    places = PageFiles.at(out, facts.name, "-risk.html", force)
     columns = Columns(names_of(identifiers), names_of(sensitive))
     named = _sensitive(columns, facts, view)
     with voice.counting("counting cells") as progress:
@@ -166,7 +165,7 @@ def _document(found: RiskCurves | SeveralCurves, shown: _Shown) -> dict[str, Any
     return {"notice": notice, "choosing_epsilon": steering(found), "answers": answers, "curves": body}
 
 
-def _show(voice: Voice, found: RiskCurves | SeveralCurves, shown: _Shown, places: Places, draft: bool) -> None:
+def _show(voice: Voice, found: RiskCurves | SeveralCurves, shown: _Shown, places: PageFiles, draft: bool) -> None:
     from sfumato.risk.homogeneity.answers import steering
 
     if draft:

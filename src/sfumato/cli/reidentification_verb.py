@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
+from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath, names_of
 from sfumato.cli.console import Voice
 from sfumato.cli.cross_table import (
     Columns,
@@ -21,7 +21,6 @@ from sfumato.cli.cross_table import (
     Pilot,
     SigmaRule,
     grid_of,
-    names_of,
     read_table,
 )
 from sfumato.cli.homogeneity_verb import DRAFT

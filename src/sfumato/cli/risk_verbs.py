@@ -21,6 +21,7 @@ from sfumato.cli.arguments import (
     SchemaPath,
     Settings,
     choose_or_build,
+    names_of,
 )
 from sfumato.cli.blend_verb import blend
 from sfumato.cli.console import Voice
@@ -29,12 +30,13 @@ from sfumato.cli.homogeneity_verb import DRAFT, homogeneity
 from sfumato.cli.location_verbs import location
 from sfumato.cli.reidentification_verb import reidentification
 from sfumato.cli.released import released
+from sfumato.cli.sweep_verb import sweep
 from sfumato.errors import RiskError
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.risk.attack import AttackResult
-    from sfumato.risk.game import Game, ReleaseGame
+    from sfumato.risk.game import Game
     from sfumato.rows.coded import Sees
     from sfumato.table import Table
 
@@ -44,6 +46,7 @@ risk_app.command()(location)
 risk_app.command()(blend)
 risk_app.command("homogeneity-plan")(homogeneity_plan)
 risk_app.command()(reidentification)
+risk_app.command()(sweep)
 Trials = Annotated[
     int | None,
     typer.Option(help="Test releases. 1000 for counts and 200 for rows unless said; fewer where each fits a model."),
@@ -54,9 +57,6 @@ SeenAs = Annotated[
 GameSeed = Annotated[int | None, typer.Option(help="Repeat the same games.")]
 Target = Annotated[int | None, typer.Option(help="Row number of the target, from 1; the most exposed unless said.")]
 CONFIDENTIAL = "These numbers are about the private rows: for the custodian's eyes. Nothing was released or spent."
-COUNT_TRIALS, ROW_TRIALS = 1000, 200
-FITTED_RUNS = 150
-"""Releases that are made where each of them fits a model, which takes seconds: games of minutes."""
 HEADERS = ("attack", "right", "interval", "guessing", "control", "best", "ceiling")
 
 
@@ -81,16 +81,14 @@ def membership(
 
     The method is run many times on the table with and without the target. None of these releases is published.
     """
-    from sfumato.risk.game import CountPair, game
-    from sfumato.risk.membership import Learnt, LikelihoodRatio
+    from sfumato.risk.game import game
+    from sfumato.risk.membership import attacks_on
 
     voice, facts = Voice(json), Schema.load(schema)
     made, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
     table = _table(voice, data, facts, delimiter)
-    played = game(table, made, _row(target), rows=rows, sees=_sight(sees))
-    attacks: list[Any] = [LikelihoodRatio()] if isinstance(played, CountPair) else []
-    attacks += [Learnt(), *([Learnt("entropy-total")] if played.makes == "counts" else [])]
-    _report(voice, table, _played(voice, played, attacks, trials, seed), reason)
+    played = game(table, made, row_number(target), rows=rows, sees=sight(sees))
+    _report(voice, table, _played(voice, played, attacks_on(played), trials, seed), reason)
 
 
 @risk_app.command()
@@ -118,7 +116,7 @@ def linkage(
     voice, facts, attack = Voice(json), Schema.load(schema), FreshReference(references)
     made, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
     table = _table(voice, data, facts, delimiter)
-    played = game(table, made, _row(target), rows=rows, sees=_sight(sees))
+    played = game(table, made, row_number(target), rows=rows, sees=sight(sees))
     _report(voice, table, _played(voice, played, [attack], trials, seed), reason)
 
 
@@ -150,13 +148,13 @@ def inference(
     Half of the table is released by the method and the other half is the control. With --release, DATA holds the people
     who are in that release.
     """
-    from sfumato.risk.inference import AttributeInference
+    from sfumato.risk.inference import AttributeInference, attack_columns
 
     voice, facts = Voice(json), Schema.load(schema)
     named = {"--method": method, "--as-published": as_published or None, "--set": settings}
     of_method = {**named, "--epsilon": epsilon, "--delta": delta, "--rows": rows}
     _refuse_both(of_method, release, control)
-    attack, reason = AttributeInference(*_columns(facts, known, sensitive), learner, _sight(sees)), None
+    attack, reason = AttributeInference(*attack_columns(facts, names_of(known), sensitive), learner, sight(sees)), None
     if release is None:
         made, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
         table = _table(voice, data, facts, delimiter)
@@ -179,25 +177,6 @@ def _refuse_both(of_method: Mapping[str, Any], release: str | None, control: str
         raise RiskError("--control goes with --release", next_step="leave it out: a method holds half of DATA back")
 
 
-def _columns(schema: Schema, known: Sequence[str] | None, sensitive: str | None) -> tuple[tuple[str, ...], str]:
-    targets = schema.with_role("sensitive") if sensitive is None else (sensitive,)
-    if len(targets) != 1:
-        raise RiskError(
-            f"one sensitive column is needed, found {len(targets)}", next_step="name it with --sensitive COLUMN"
-        )
-    named = [part.strip() for text in known or [] for part in text.split(",") if part.strip()]
-    chosen = tuple(named or (name for name in schema.with_role("quasi-identifier") if name != targets[0]))
-    missing = [name for name in (*chosen, *targets) if name not in schema]
-    if missing or not chosen:
-        raise RiskError(
-            "the columns of the attack are not clear",
-            [f"no column {name!r}; the table has {', '.join(schema.names)}" for name in missing]
-            or ["no column is known: none has role = 'quasi-identifier'"],
-            "name them with --known COLUMN --sensitive COLUMN",
-        )
-    return chosen, targets[0]
-
-
 def _table(voice: Voice, data: str, facts: Schema, delimiter: str | None) -> Table:
     from sfumato.table import read
 
@@ -206,14 +185,16 @@ def _table(voice: Voice, data: str, facts: Schema, delimiter: str | None) -> Tab
     return read(data, facts, delimiter)
 
 
-def _sight(sees: str) -> Sees:
+def sight(sees: str) -> Sees:
+    """Return what the attacker sees, or refuse a word that names nothing."""
     from sfumato.rows.coded import require_sees
 
     require_sees(sees)
     return cast("Sees", sees)
 
 
-def _row(target: int | None) -> int | None:
+def row_number(target: int | None) -> int | None:
+    """Return a row counted from 1 as it is counted from 0."""
     if target is not None and target < 1:
         raise RiskError(f"--target {target} is not a row number", next_step="rows are counted from 1")
     return None if target is None else target - 1
@@ -222,10 +203,11 @@ def _row(target: int | None) -> int | None:
 def _played(voice: Voice, played: Game, attacks: Sequence[Any], trials: int | None, seed: int | None) -> list[Any]:
     """Play the game with each attack; say before how long that may take, and show how far it is."""
     from sfumato.risk.game import ReleaseGame
+    from sfumato.risk.game.play import usual_trials
 
+    count = usual_trials(played, attacks) if trials is None else trials
     if not isinstance(played, ReleaseGame):
-        return [attack.run(played, trials=COUNT_TRIALS if trials is None else trials, seed=seed) for attack in attacks]
-    count = _trials(played, attacks) if trials is None else trials
+        return [attack.run(played, trials=count, seed=seed) for attack in attacks]
     runs = sum(attack.releases(count) for attack in attacks)
     if played.plan.seconds is not None:
         voice.say(_patience(played.title, runs, played.plan.seconds))
@@ -233,12 +215,6 @@ def _played(voice: Voice, played: Game, attacks: Sequence[Any], trials: int | No
         done = itertools.count(1)
         watched = replace(played, told=lambda: ticker.say(f"run {next(done):,} of about {runs:,}"))
         return [attack.run(watched, trials=count, seed=seed) for attack in attacks]
-
-
-def _trials(played: ReleaseGame, attacks: Sequence[Any]) -> int:
-    if played.plan.seconds is not None:
-        return FITTED_RUNS * ROW_TRIALS // sum(attack.releases(ROW_TRIALS) for attack in attacks)
-    return COUNT_TRIALS if played.makes == "counts" else ROW_TRIALS
 
 
 def _patience(method: str, runs: int, seconds: float) -> str:

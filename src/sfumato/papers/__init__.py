@@ -33,8 +33,9 @@ PAPERS = {
     "homogeneity-attack": Listed(
         "sfumato.papers.homogeneity_attack",
         "the risk that noisy counts give a sensitive value away",
-        "",
-        ("adult_dr_ha.csv.gz", "qualitative_bankruptcy.csv"),
+        "figures 3 to 5, D; table 1",
+        ("adult.csv.gz", "qualitative_bankruptcy.csv"),
+        "draws of the distances of figure 5, 40 unless said",
     ),
     "reaedp": Listed(
         "sfumato.papers.reaedp",
@@ -71,8 +72,12 @@ PAPERS = {
 class PaperModule(Protocol):
     """What the module of a paper offers."""
 
-    def reproduce(self, folder: Path | None = None) -> BaseModel:
-        """Compute every figure of merit from the data in a folder."""
+    def parts(self) -> tuple[str, ...]:
+        """Return the names of its figures and tables, such as ``figure 4``."""
+        ...
+
+    def reproduce(self, folder: Path | None = None, only: str | None = None) -> BaseModel:
+        """Compute every figure of merit from the data in a folder, or one part."""
         ...
 
     def page_of(self, results: Any) -> ReproductionPage:
@@ -81,19 +86,6 @@ class PaperModule(Protocol):
 
     def summary(self, results: Any) -> PageTable:
         """Return the short table for the terminal."""
-        ...
-
-
-@runtime_checkable
-class PaperInParts(Protocol):
-    """What the module of a paper offers besides, when its figures and tables can be had one by one."""
-
-    def parts(self) -> tuple[str, ...]:
-        """Return the names of the parts, such as ``figure 4``."""
-        ...
-
-    def reproduce(self, folder: Path | None = None, only: str | None = None) -> BaseModel:
-        """Compute everything, or one part."""
         ...
 
 

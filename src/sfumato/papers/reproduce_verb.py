@@ -14,7 +14,7 @@ from sfumato.errors import BundleError, PlanError
 from sfumato.papers import PAPERS, Listed
 
 if TYPE_CHECKING:
-    from sfumato.papers import PaperInParts, PaperModule
+    from sfumato.papers import PaperModule
 
 PAGE, RESULTS = "page.html", "results.json"
 
@@ -63,7 +63,7 @@ def _chosen_part(name: str, module: PaperModule, figure: str | None, table: str 
     """Return the figure or table asked for, as the paper names it; None for everything."""
     if figure is None and table is None:
         return None
-    known = _in_parts(name, module).parts()
+    known = module.parts()
     if figure is not None and table is not None:
         raise PlanError("--figure and --table were both given", next_step="ask for one part, or for everything")
     kind, number = ("figure", figure) if figure is not None else ("table", table)
@@ -79,7 +79,7 @@ def _more(name: str, module: PaperModule, asked: dict[str, Any]) -> dict[str, An
     """Return what was asked for besides the name; refuse all that this paper does not have."""
     given = {option: value for option, value in asked.items() if value is not None}
     known = inspect.signature(module.reproduce).parameters
-    lacking = [option for option in given if option not in known and option != "only"]
+    lacking = [option for option in given if option not in known]
     if lacking:
         problems = [f"--{option} is for: {', '.join(_papers_with(option))}" for option in lacking]
         raise PlanError(f"{name} has nothing that could be changed so", problems, "leave it out, or name such a paper")
@@ -98,20 +98,12 @@ def _listing() -> str:
 def _line(listed: Listed) -> str:
     said = [
         f"{listed.about}.",
-        f"Parts: {listed.parts or 'none, always the whole'}.",
+        f"Parts: {listed.parts}.",
         f"Files: {', '.join(listed.files) or 'none, its rows are simulated'}.",
         f"--repeats: {listed.repeats}." if listed.repeats else "",
         f"--deep: {listed.deep}." if listed.deep else "",
     ]
     return " ".join(sentence for sentence in said if sentence)
-
-
-def _in_parts(name: str, module: PaperModule) -> PaperInParts:
-    from sfumato.papers import PaperInParts
-
-    if not isinstance(module, PaperInParts):
-        raise PlanError(f"the reproduction of {name} has no parts", next_step="leave --figure and --table out")
-    return module
 
 
 def _refuse_overwrite(folder: Path, force: bool) -> None:

@@ -26,7 +26,7 @@ from sfumato.schema.column import Column
 from sfumato.table import Table, read
 from sfumato.table.sources import open_source
 
-__all__ = ["AttributeInference"]
+__all__ = ["AttributeInference", "attack_columns"]
 
 Guesser = Callable[[Seen], Codes]
 """Takes people as they are known, the known columns first; returns the guessed code of each."""
@@ -38,6 +38,27 @@ NO_CONTROL = (
     "No control was given, people who are not in the release: what it teaches about everybody and what it gives away "
     "about its members cannot be told apart."
 )
+
+
+def attack_columns(
+    schema: Schema, known: Sequence[str] | None = None, sensitive: str | None = None
+) -> tuple[tuple[str, ...], str]:
+    """Return what the attacker knows and wants: as named, or the quasi-identifiers and the one sensitive column."""
+    targets = schema.with_role("sensitive") if sensitive is None else (sensitive,)
+    if len(targets) != 1:
+        raise RiskError(
+            f"one sensitive column is needed, found {len(targets)}", next_step="name it with --sensitive COLUMN"
+        )
+    chosen = tuple(known or (name for name in schema.with_role("quasi-identifier") if name != targets[0]))
+    missing = [name for name in (*chosen, *targets) if name not in schema]
+    if missing or not chosen:
+        raise RiskError(
+            "the columns of the attack are not clear",
+            [f"no column {name!r}; the table has {', '.join(schema.names)}" for name in missing]
+            or ["no column is known: none has role = 'quasi-identifier'"],
+            "name them with --known COLUMN --sensitive COLUMN",
+        )
+    return chosen, targets[0]
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ __all__ = [
     "Learnt",
     "LikelihoodRatio",
     "ReleaseGame",
+    "attacks_on",
     "dp_ceiling",
     "game",
     "optimal_accuracy",
@@ -153,6 +154,12 @@ class Learnt:
 
     def _view(self, drawn: Drawn) -> Array:
         return drawn.features if self.features == "target" else entropy_and_total(drawn.vectors)
+
+
+def attacks_on(played: Game) -> list[LikelihoodRatio | Learnt]:
+    """Return every membership attack that a game allows: the best one where the noise is known, and the learnt ones."""
+    known = [LikelihoodRatio()] if isinstance(played, CountPair) else []
+    return [*known, Learnt(), *([Learnt("entropy-total")] if played.makes == "counts" else [])]
 
 
 def entropy_and_total(counts: Array) -> Array:

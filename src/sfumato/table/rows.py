@@ -42,7 +42,7 @@ def stream_values(table: Table, names: Sequence[str]) -> Iterator[Values]:
     columns = [schema[name] for name in names]
     for batch in engine.batches(kept.select(**{c.name: countable(kept[c.name], c) for c in columns})):
         values = {c.name: column_values(batch.column(i), c) for i, c in enumerate(columns)}
-        _refuse_outside(columns, values)
+        refuse_outside(columns, values)
         yield values
 
 
@@ -88,7 +88,8 @@ def stream_numbers(table: Table, names: Sequence[str]) -> Iterator[NDArray[np.fl
             table.progress(done)
 
 
-def _refuse_outside(columns: Sequence[Column], values: Values) -> None:
+def refuse_outside(columns: Sequence[Column], values: Values) -> None:
+    """Refuse values outside the public domain, as they were when the table was checked; a missing number is none."""
     counts: dict[str, int] = {}
     for column in columns:
         found = values[column.name]

@@ -12,8 +12,9 @@ import pytest
 import sfumato
 from sfumato import Ledger, Schema
 from sfumato.errors import PlanError, SchemaError, TableError
+from sfumato.methods.mean_curve import best_rho, error_split, ridge_mean, sensitivity
 from sfumato.methods.mean_curve.kernels import KERNELS, Basis, basis, even_positions, wiener_values
-from sfumato.methods.mean_curve.method import KEY, MeanCurve, best_rho, error_split, ridge_mean, sensitivity
+from sfumato.methods.mean_curve.method import KEY, MeanCurve
 from sfumato.methods.mean_curve.sums import UNITS, CurveLattice, count_weight, longest
 from sfumato.privacy.accounting.calibration import gaussian_sigma
 from sfumato.privacy.accounting.event import Event
@@ -115,7 +116,7 @@ def test_the_smoother_is_the_ridge_solution(kernel: str):
     length = None if kernel == "wiener" else 0.3
     points, rho = 12, 0.02
     t = np.arange(1, points + 1) / points
-    gram = KERNELS[kernel](t, 0.3)
+    gram = KERNELS[kernel](t, t, 0.3)
     paths = np.random.default_rng(3).normal(size=(5, points)) / 3
     expected = gram @ np.linalg.solve(gram + points * rho * np.eye(points), paths.mean(axis=0))
     assert ridge_mean(paths, rho, clip=9, kernel=kernel, length_scale=length) == pytest.approx(expected, abs=1e-9)

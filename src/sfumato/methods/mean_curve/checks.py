@@ -76,9 +76,20 @@ def position_problems(positions: Sequence[Any] | None, points: int) -> list[str]
     return problems
 
 
-def grid_problems(schema: Schema, names: Sequence[str]) -> list[str]:
-    """Return what is wrong with the grid columns of a table."""
-    problems = choice_problems(schema, names, path_problems)
+def default_problems(default: Sequence[Any] | None, points: int) -> list[str]:
+    """Return what is wrong with the public curve of somebody without points."""
+    if default is None:
+        return []
+    try:
+        read = [float(exact(number, "default")) for number in default]
+    except (PlanError, TypeError, OverflowError):
+        return [f"default must be a list of finite numbers, found {default!r}"]
+    return [] if len(read) in (1, points) else [f"default needs 1 or {points} numbers, found {len(read)}"]
+
+
+def grid_problems(schema: Schema, names: Sequence[str], gaps: bool = False) -> list[str]:
+    """Return what is wrong with the grid columns of a table; with ``gaps`` values may be missing."""
+    problems = choice_problems(schema, names, _gap_problems if gaps else path_problems)
     problems += [] if names else ["a curve needs at least one numeric grid column, found none"]
     if schema.adjacency == "replace" and not schema.rows:
         problems.append("adjacency 'replace' needs the public number of rows in the schema (rows = ...)")
@@ -86,12 +97,16 @@ def grid_problems(schema: Schema, names: Sequence[str]) -> list[str]:
     return problems
 
 
+def _gap_problems(column: Column) -> list[str]:
+    return [problem for problem in path_problems(column) if "may be missing" not in problem]
+
+
 def path_problems(column: Column) -> list[str]:
     """Return what is wrong with one grid column."""
     if column.kind not in ("integer", "number"):
         return [f"column {column.name!r} is of kind {column.kind}; grid columns are integer or number"]
     if column.missing or column.outside == "missing":
-        return [f"column {column.name!r} may be missing; a path has a value at every grid point"]
+        return [f"column {column.name!r} may be missing; a path has a value at every point: say interpolation='linear'"]
     return [] if column.bounds is not None else [f"column {column.name!r} has no bounds in the schema"]
 
 
@@ -119,3 +134,13 @@ def _unlike(paths: Any) -> str:
     if len(found) < 2:
         return "found values that are not numbers"
     return f"found paths on grids of {', '.join(str(length) for length in found)} points"
+
+
+def refuse(problems: Sequence[str], where: str) -> None:
+    """Refuse parameters with every problem at once."""
+    if problems:
+        raise PlanError(
+            f"cannot plan mean-curve{where}",
+            tuple(dict.fromkeys(problems)),
+            "correct the method's parameters; 'sfumato methods' explains them",
+        )

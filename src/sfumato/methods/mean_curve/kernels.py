@@ -29,18 +29,22 @@ NEGLIGIBLE = 1e-14
 """Eigenvalues below this share of the largest are rounding errors of the decomposition and count as 0."""
 
 
-def _stationary(shape: Callable[[Array], Array]) -> Callable[[Array, float], Array]:
-    def gram(positions: Array, length: float) -> Array:
-        return shape(np.abs(positions[:, None] - positions[None, :]) / length)
+Kernel = Callable[[Array, Array, float], Array]
+"""Takes places s and t and a length scale; returns K(s, t), a row for each s."""
+
+
+def _stationary(shape: Callable[[Array], Array]) -> Kernel:
+    def gram(s: Array, t: Array, length: float) -> Array:
+        return shape(np.abs(s[:, None] - t[None, :]) / length)
 
     return gram
 
 
-def _wiener(positions: Array, length: float) -> Array:
-    return np.minimum(positions[:, None], positions[None, :])
+def _wiener(s: Array, t: Array, length: float) -> Array:
+    return np.minimum(s[:, None], t[None, :])
 
 
-KERNELS: dict[str, Callable[[Array, float], Array]] = {
+KERNELS: dict[str, Kernel] = {
     "wiener": _wiener,
     "exponential": _stationary(lambda r: np.exp(-r)),
     "gaussian": _stationary(lambda r: np.exp(-(r**2) / 2)),
@@ -104,7 +108,7 @@ def basis(positions: Sequence[float], kernel: str = "wiener", length_scale: floa
 @lru_cache(maxsize=16)
 def _basis(positions: tuple[float, ...], kernel: str, length: float) -> Basis:
     points = np.array(positions)
-    values, vectors = np.linalg.eigh(KERNELS[kernel](points, length) / len(points))
+    values, vectors = np.linalg.eigh(KERNELS[kernel](points, points, length) / len(points))
     values, vectors = values[::-1], np.ascontiguousarray(vectors[:, ::-1])
     return Basis(points, np.where(values > NEGLIGIBLE * values[0], values, 0.0), vectors)
 

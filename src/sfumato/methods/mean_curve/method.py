@@ -1,7 +1,9 @@
-"""The private mean of curves: rows are paths on a common public grid.
+"""The private mean of curves on a common public grid: a row is a path, or a point of one.
 
-Proof note. Every record becomes an integer vector q of length at most U, by itself: its path, clipped to the public
-norm ``clip``, smoothed by the public kernel and penalty, in whitened coordinates
+Proof note. Points and gaps become paths by a public rule, each curve by itself; what one person can change then is in
+:mod:`sfumato.methods.mean_curve.points`, and how far the grid leads from the whole axis in
+:mod:`sfumato.methods.mean_curve.continuum`. Every record becomes an integer vector q of length at most U: its
+path, clipped to the public norm ``clip``, smoothed by the public kernel and penalty, in whitened coordinates
 (:mod:`sfumato.methods.mean_curve.sums`).
 
 Replace (the number of rows n is public): the sum of all q moves by at most 2 U. Add-remove: each record also counts
@@ -22,47 +24,43 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sfumato.arrays import Array
-from sfumato.errors import PlanError
+from sfumato.errors import TableError
 from sfumato.methods.mean_curve.checks import (
     above_zero,
-    adjacency_problems,
+    default_problems,
     delta_problems,
     grid_problems,
     kernel_problems,
-    path_matrix,
     path_problems,
     position_problems,
+    refuse,
 )
-from sfumato.methods.mean_curve.error import ErrorSplit as ErrorSplit
-from sfumato.methods.mean_curve.error import RhoChoice as RhoChoice
-from sfumato.methods.mean_curve.error import best_rho as best_rho
+from sfumato.methods.mean_curve.continuum import finite_error
 from sfumato.methods.mean_curve.error import bias_per_smoothness, largest_bias
-from sfumato.methods.mean_curve.error import error_split as error_split
-from sfumato.methods.mean_curve.kernels import CurveGrid as CurveGrid
 from sfumato.methods.mean_curve.kernels import (
+    Basis,
     KernelName,
     basis,
-    clipped,
-    continuum_reach,
     even_positions,
-    wiener_values,
 )
-from sfumato.methods.mean_curve.sums import CurveLattice, count_weight, longest
+from sfumato.methods.mean_curve.points import RULES, LongTable, Rule, filled, long_problems, stream_long, stream_paths
+from sfumato.methods.mean_curve.sums import LARGEST_GRID, CurveLattice, count_weight, longest
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.lattice_gaussian import lattice_sigma
-from sfumato.privacy.accounting.sensitivity import mean_norm, sum_norm
+from sfumato.privacy.accounting.sensitivity import sum_norm
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Output
-from sfumato.release.parameters import delta_or, sound_parameters
+from sfumato.release.parameters import delta_or, sound_parameters, word_problems
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
 from sfumato.schema import Schema
 from sfumato.table.engine import BATCH_ROWS
 from sfumato.table.rows import stream_numbers
+from sfumato.table.values import typed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,57 +75,6 @@ CLEAR = 5
 """A noisy number of rows below this many of its standard deviations is not clearly above 0."""
 
 
-def sensitivity(
-    n: int,
-    rho: float,
-    clip: float = 1.0,
-    steps: int = 80,
-    adjacency: str = "replace",
-    continuum: bool = False,
-    kernel: str = "wiener",
-    length_scale: float | None = None,
-) -> float:
-    """Return by how much, in kernel norm, one path can move the ridge mean of ``n`` paths.
-
-    (2 clip / n) max sqrt(lambda) / (lambda + rho), with n + 1 in place of n under add-remove (from n to n + 1 paths).
-    ``continuum`` takes the eigenvalues of the Wiener kernel itself instead of the grid's: use it where the mean
-    is evaluated off the grid. At most clip / (n sqrt(rho)).
-
-    >>> round(sensitivity(50, 0.1), 8), round(sensitivity(50, 0.1, continuum=True), 8)
-    (0.0586675, 0.05852698)
-    """
-    problems = above_zero(n=n, rho=rho, clip=clip, steps=steps) + kernel_problems(kernel, length_scale)
-    problems += adjacency_problems(adjacency)
-    problems += ["the continuum is known for the Wiener kernel only"] if continuum and kernel != "wiener" else []
-    _refuse(problems, "")
-    return mean_norm(adjacency, clip, n) * _reach(rho, steps, continuum, kernel, length_scale)
-
-
-def _reach(rho: float, steps: int, continuum: bool, kernel: str, length_scale: float | None) -> float:
-    if continuum:
-        return continuum_reach(rho)
-    if kernel == "wiener":
-        values = wiener_values(steps)
-        return float((np.sqrt(values) / (values + rho)).max())
-    return basis(even_positions(steps), kernel, length_scale).reach(rho)
-
-
-def ridge_mean(
-    paths: ArrayLike,
-    rho: float,
-    clip: float = 1.0,
-    kernel: str = "wiener",
-    length_scale: float | None = None,
-    positions: Sequence[float] | None = None,
-) -> Array:
-    """Return the clipped, smoothed mean of paths, one row each, *without* privacy: for pilots and comparisons."""
-    matrix = path_matrix(paths)
-    problems = above_zero(rho=rho, clip=clip) + kernel_problems(kernel, length_scale)
-    _refuse(problems + position_problems(positions, matrix.shape[1]), "")
-    on = basis(positions or even_positions(matrix.shape[1]), kernel, length_scale)
-    return on.smooth(clipped(matrix, clip).mean(axis=0), rho)
-
-
 @dataclass(frozen=True, kw_only=True)
 class MeanCurve:
     """The mean of curves, smoothed and with Gaussian noise that has the kernel's own covariance.
@@ -136,6 +83,15 @@ class MeanCurve:
     ``positions`` in (0, 1] (1/N, 2/N, ... unless stated). ``clip`` is a public bound: paths whose root mean square is
     larger are scaled down to it. ``rho`` is the smoothing penalty: a larger one means less noise and more bias at the
     same guarantee; ``best_rho`` chooses it from public parameters or a pilot. ``delta`` is 1e-6 unless it is given.
+
+    *Gaps:* with ``interpolation`` values may be missing: "linear" (straight lines, level at the ends) or "step" (the
+    last value so far). ``default`` is the public curve of somebody without a value: one number for each grid point, or
+    one for all, 0 unless stated.
+
+    *Long tables*, where a row is a point: ``time`` and ``value`` name its columns and ``curve`` the one that tells
+    curves apart, the person column unless stated. The bounds of ``time`` are the ends of the axis; the grid has
+    ``points`` even points, or ``positions``. Gaps are filled as above, linear unless stated. Under replace ``people``
+    is the public number of curves.
 
     Proof: :mod:`sfumato.methods.mean_curve.method`.
     """
@@ -148,9 +104,18 @@ class MeanCurve:
     kernel: KernelName = "wiener"
     length_scale: Number | None = None
     positions: Sequence[Number] | None = None
+    interpolation: Rule | None = None
+    default: Sequence[Number] | None = None
+    time: str | None = None
+    value: str | None = None
+    curve: str | None = None
+    points: int | None = None
+    people: int | None = None
 
     name: ClassVar[str] = "mean-curve"
-    summary: ClassVar[str] = "the mean of curves (one row is one path), smoothed, with noise of the kernel's covariance"
+    summary: ClassVar[str] = (
+        "the mean of curves (a row is a path, or a point), smoothed, with noise of the kernel's covariance"
+    )
     about: ClassVar[str] = (
         "The curve is the mean of paths that were clipped to a public norm and smoothed: it has a bias towards smooth, "
         "short curves besides the noise. noise_sd is the standard deviation of the noise at each point; errors of "
@@ -166,7 +131,25 @@ class MeanCurve:
         problems = above_zero(epsilon=self.epsilon, rho=self.rho, clip=self.clip) + delta_problems(self.spent_delta)
         problems += kernel_problems(self.kernel, self.length_scale)
         problems += position_problems(self.positions, len(self.columns or self.positions or ()))
-        _refuse(problems, "")
+        refuse(problems + self._point_problems(), "")
+
+    def _point_problems(self) -> list[str]:
+        """Return what is wrong with the parameters of points and gaps."""
+        if (self.time is None) != (self.value is None):
+            return ["a long table needs both time and value"]
+        wrong = [] if self.interpolation is None else word_problems(self.interpolation, "interpolation", RULES)
+        gaps = self.default is not None and self.interpolation is None and self.time is None
+        problems = [*wrong, *(["default is for gaps: give interpolation='linear' or 'step' with it"] if gaps else [])]
+        given = {"curve": self.curve, "points": self.points, "people": self.people}
+        if self.time is None:
+            return problems + [f"{name} is for long tables: give time and value" for name, v in given.items() if v]
+        problems += ["columns are the grid of a wide table: leave them out of a long one"] if self.columns else []
+        if (self.points is None) == (self.positions is None):
+            problems.append("a long table needs its grid: either points (such as 24) or positions")
+        whole = {"points": self.points, "people": self.people}
+        return problems + [
+            f"{name} must be at least 1, found {v}" for name, v in whole.items() if v is not None and v < 1
+        ]
 
     @property
     def spent_delta(self) -> Number:
@@ -179,6 +162,18 @@ class MeanCurve:
             return tuple(self.columns)
         return tuple(name for name in schema.releasable if schema[name].kind in ("integer", "number"))
 
+    def long(self, schema: Schema) -> LongTable | None:
+        """Return the columns of a long table, or None where a row is a whole path."""
+        if self.time is None or self.value is None:
+            return None
+        return LongTable(self.curve or schema.person or "", self.time, self.value)
+
+    def size(self, schema: Schema) -> int:
+        """Return the number of grid points."""
+        if self.time is None:
+            return len(self.grid(schema))
+        return self.points or len(self.positions or ())
+
     def lattice(self, points: int) -> CurveLattice:
         """Return the public lattice for a grid of so many points."""
         read = None if self.positions is None else [float(exact(p)) for p in self.positions]
@@ -188,15 +183,13 @@ class MeanCurve:
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
-        names = self.grid(schema)
-        _refuse(
-            grid_problems(schema, names) + position_problems(self.positions, len(names)), f" on table {schema.name!r}"
-        )
-        memory = 8 * len(names) * (4 * len(names) + 3 * BATCH_ROWS)
-        refuse_memory(memory, f"{len(names):,} grid points", "use fewer grid columns")
-        part = self._part(schema, len(names))
+        size = self.size(schema)
+        refuse(self._table_problems(schema, size), f" on table {schema.name!r}")
+        memory = 8 * size * (4 * size + 3 * BATCH_ROWS)
+        refuse_memory(memory, f"{size:,} grid points", "use fewer grid points")
+        part = self._part(schema, size)
         cost: Any = {"epsilon": text(exact(self.epsilon)), "delta": text(exact(self.spent_delta))}
-        shown = part.scale * self.lattice(len(names)).step / (schema.rows or 1)
+        shown = part.scale * self.lattice(size).step / (self._divisor(schema) or 1)
         stage = Stage(
             name=part.stage,
             cells=part.cells,
@@ -208,13 +201,42 @@ class MeanCurve:
         event = Event(kind=KIND, parts=(part,), **event_facts(self.name, schema, randomness), **cost)
         return Plan.for_(self.name, schema, (stage,), (event,), memory)
 
-    def _part(self, schema: Schema, points: int) -> Part:
-        counted, dimensions, length = schema.adjacency == "add-remove", points, longest(points)
+    def _table_problems(self, schema: Schema, size: int) -> list[str]:
+        problems = position_problems(self.positions, size) + default_problems(self.default, size)
+        long, replaced = self.long(schema), schema.adjacency == "replace"
+        if long is None:
+            return grid_problems(schema, self.grid(schema), self.interpolation is not None) + problems
+        if not long.curve:
+            return [*problems, "a long table needs the column that tells curves apart: curve, or person in the schema"]
+        problems += long_problems(schema, long)
+        problems += [f"a grid has at most {LARGEST_GRID:,} points"] if size > LARGEST_GRID else []
+        problems += ["adjacency 'replace' needs the public number of curves: people"] * (replaced and not self.people)
+        told = "people is for adjacency 'replace'; here the number of curves is released with noise"
+        return problems + [told] * (self.people is not None and not replaced)
+
+    def _divisor(self, schema: Schema) -> int | None:
+        """Return the public number of curves, where it is public."""
+        if schema.adjacency != "replace":
+            return None
+        return schema.rows if self.time is None else self.people
+
+    def _sensitivity(self, schema: Schema, points: int) -> int:
+        """Return how far, in units, one unit of privacy can move the sum, and the count where that is private."""
+        length, counted = longest(points), schema.adjacency == "add-remove"
+        lattice, changed = self.lattice(points), 2 * length
         if counted:
-            lattice = self.lattice(points)
             square = length**2 + count_weight(lattice.basis, lattice.rho) ** 2
-            dimensions, length = points + 1, math.isqrt(square) + 1
-        units = sum_norm(schema.adjacency, length, schema.rows_per_person)
+            length = math.isqrt(square) + 1
+        long = self.long(schema)
+        if long is None:
+            return sum_norm(schema.adjacency, length, schema.rows_per_person)
+        if not counted:
+            return 2 * changed
+        return length if long.curve == schema.person else schema.rows_per_person * max(changed, length)
+
+    def _part(self, schema: Schema, points: int) -> Part:
+        counted = schema.adjacency == "add-remove"
+        dimensions, units = points + counted, self._sensitivity(schema, points)
         sigma = lattice_sigma(units, dimensions, self.epsilon, self.spent_delta)
         return Part(
             stage="mean curve and number of rows" if counted else "mean curve",
@@ -226,13 +248,42 @@ class MeanCurve:
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Sum the paths as integers, add the noise that the plan's event records, and lay out the curve."""
         total, people = self.total(table)
-        public = table.schema.rows if table.schema.adjacency == "replace" else None
-        return self.measure(total, people, public, plan, randomness)
+        return self.measure(total, people, self._divisor(table.schema), plan, randomness)
 
     def total(self, table: Table) -> tuple[NDArray[np.int64], int]:
-        """Return the true integer sum and the number of rows: nothing of them may leave without noise."""
-        names = self.grid(table.schema)
-        return self.lattice(len(names)).total(stream_numbers(table, names))
+        """Return the true integer sum and the number of curves: nothing of them may leave without noise."""
+        schema, size = table.schema, self.size(table.schema)
+        lattice, long, default = self.lattice(size), self.long(schema), self._default_path(size)
+        if long is None and self.interpolation is None:
+            return lattice.total(stream_numbers(table, self.grid(schema)))
+        rule, grid = self.interpolation or "linear", lattice.basis.positions
+        if long is None:
+            rows = stream_paths(table, self.grid(schema))
+            return lattice.total(filled(paths, grid, default, rule) for paths in rows)
+        sums, curves = lattice.total(stream_long(table, long, grid, default, rule))
+        people = self._divisor(schema)
+        if people is None:
+            return sums, curves
+        return sums + (people - curves) * lattice.quantise(default[None, :])[0], people
+
+    def _default_path(self, size: int) -> Array:
+        """Return the public curve of somebody without points."""
+        given = [float(exact(number)) for number in self.default or (0,)]
+        return np.full(size, given[0]) if len(given) == 1 else np.array(given)
+
+    def require_table(self, table: Table, plan: Plan) -> None:
+        """Refuse a long table with more curves than the public number of people, before anything is spent."""
+        long, people = self.long(table.schema), self._divisor(table.schema)
+        if long is None or people is None:
+            return
+        raw = table.source.engine.table
+        count = typed(raw[long.curve], table.schema[long.curve]).nunique().as_table()
+        found = int(table.source.engine.aggregate(count).column(0)[0].as_py())
+        if found > people:
+            raise TableError(
+                f"column {long.curve!r} tells {found:,} curves apart, and people says {people:,}",
+                next_step="give the public number of people; those without points have the default curve",
+            )
 
     def measure(
         self,
@@ -273,9 +324,19 @@ class MeanCurve:
             "clip": clip,
             "kernel": self.kernel,
             "lattice_step": lattice.step,
+            **self._grid_error(on, rho),
             **facts,
         }
         return Output({KEY: _curve_table(on.positions, curve, deviation)}, True, statistics, notes=_notes(facts))
+
+    def _grid_error(self, on: Basis, rho: float) -> dict[str, float]:
+        """Return how far the grid leads from the whole axis, where the theorem says anything."""
+        length = None if self.length_scale is None else float(exact(self.length_scale))
+        found = finite_error(
+            rho, smoothness=1, positions=on.positions.tolist(), kernel=self.kernel, length_scale=length
+        )
+        bound = found.root_mean_square
+        return {"grid_error_per_kernel_norm": bound} if math.isfinite(bound) else {}
 
     def true_values(self, table: Table) -> dict[tuple[str, ...], pa.Table]:
         """Return the ridge mean without noise, for the custodian's copy: never for release."""
@@ -302,12 +363,3 @@ def _curve_table(positions: Array, mean: Array, deviation: Array) -> pa.Table:
     import pyarrow as pa
 
     return pa.table({"position": positions, "mean": mean, "noise_sd": deviation})
-
-
-def _refuse(problems: Sequence[str], where: str) -> None:
-    if problems:
-        raise PlanError(
-            f"cannot plan mean-curve{where}",
-            tuple(dict.fromkeys(problems)),
-            "correct the method's parameters; 'sfumato methods' explains them",
-        )

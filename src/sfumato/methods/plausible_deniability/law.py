@@ -175,6 +175,20 @@ def output_law(
     return (1 - share) * (released + (1 - released.sum()) * public) + share * public
 
 
+def pass_rate(
+    seeds: Sequence[int] | NDArray[np.int64], proposals: ArrayLike, *, k: int, gamma: float, epsilon0: float
+) -> float:
+    """Return the exact probability that one attempt passes its test, for universes small enough to list.
+
+    It is a fact about the seeds: of a private table it may not leave. Tables of many columns are estimated instead, by
+    :func:`~sfumato.methods.plausible_deniability.pilot.pass_rates`.
+
+    >>> round(pass_rate([0] * 6, [[.8, .1, .1], [.1, .8, .1], [.1, .1, .8]], k=6, gamma=2, epsilon0=1), 8)
+    0.73105858
+    """
+    return float(1 - output_law(seeds, proposals, k=k, gamma=gamma, epsilon0=epsilon0)[-1])
+
+
 def _attempt(proposals: Array, k: int, gamma: float, epsilon0: float) -> Array:
     """Return q(D, y) for every y: the sum over seeds of p_s(y) times the probability of passing."""
     with np.errstate(divide="ignore"):

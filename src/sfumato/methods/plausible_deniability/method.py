@@ -14,7 +14,7 @@ domain. Public: schema, columns, k, gamma, epsilon0, t, number of rows, kernels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -43,12 +43,14 @@ from sfumato.methods.plausible_deniability.proposals import (
     SeedModel,
     Seeds,
     choose_keep,
+    keep_all,
     kernel_bytes,
+    learn_tree,
 )
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.randomness import Randomness, Uniform
-from sfumato.release.measurement import Measurement, measure
+from sfumato.release.measurement import Measurement
 from sfumato.release.method import Makes, Output
 from sfumato.release.parameters import (
     SMALLEST_EPSILON,
@@ -70,7 +72,7 @@ from sfumato.release.plan import (
 )
 from sfumato.rows.draw import sample_rows
 from sfumato.rows.rules.refuse import refuse_impossible_rules
-from sfumato.rows.tree import fit_noisy, noisy_total, tables_of_tree
+from sfumato.rows.tree import tables_of_tree
 from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
 from sfumato.schema.choice import choice_problems
@@ -185,7 +187,8 @@ class PlausibleDeniability:
         """Return the columns to synthesise."""
         return schema.releasable if self.columns is None else tuple(self.columns)
 
-    def _sound_columns(self, schema: Schema) -> tuple[str, ...]:
+    def sound_columns(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns to synthesise, or refuse those that cannot be."""
         names = self.chosen_columns(schema)
         problems = choice_problems(schema, names) if names else ["it has no column that may be released"]
         if self.model == "kernel" and len(names) > MOST_COLUMNS:
@@ -203,7 +206,7 @@ class PlausibleDeniability:
                 f"rows must be between 1 and {LARGEST_SAMPLE:,}, found {wanted:,}",
                 next_step="every row costs: give for example --rows 100",
             )
-        names = self._sound_columns(schema)
+        names = self.sound_columns(schema)
         _refuse_unit(schema)
         budget = self.budget(wanted)
         _refuse_model(self.model, budget)
@@ -292,17 +295,9 @@ class PlausibleDeniability:
             )
         measured = self._model_tables(schema, budget)
         learned = plan.model_copy(update={"events": plan.events[:1]})
-        noisy = measure(table.marginals(measured.sets), learned, measured.sets, randomness)
-        total = float(schema.rows) if schema.rows is not None else noisy_total(noisy)
-        tree = fit_noisy(noisy, learned, total, coarse_first=True)
-        model = SeedModel(names, tree, self._keep(len(names), lambda: choose_keep(tree, total, budget.test.k, uniform)))
-        return model, lambda n: _columns(tree.draw(n, uniform), names)
-
-    def _keep(self, most: int, chosen: Callable[[], tuple[float, ...]]) -> tuple[float, ...]:
-        if self.keep is None:
-            return chosen()
-        kept = min(int(exact(self.keep)), most)
-        return (*([0.0] * kept), 1.0)
+        tree, total = learn_tree(table.marginals(measured.sets), learned, schema.rows, randomness)
+        kept = choose_keep(tree, total, budget.test.k, uniform) if self.keep is None else keep_all(self.keep, names)
+        return SeedModel(names, tree, kept), lambda n: _columns(tree.draw(n, uniform), names)
 
     @classmethod
     def example(cls, schema: Schema) -> PlausibleDeniability:

@@ -24,8 +24,11 @@ from numpy.typing import NDArray
 from sfumato.arrays import Array
 from sfumato.entropy.values import shannon
 from sfumato.methods.plausible_deniability.law import cell_index
-from sfumato.privacy.randomness import Uniform
-from sfumato.rows.tree import TreeModel, draw_given
+from sfumato.privacy.exact import Number, exact
+from sfumato.privacy.randomness import Randomness, Uniform
+from sfumato.release.measurement import measure
+from sfumato.release.plan import Plan
+from sfumato.rows.tree import TreeModel, draw_given, fit_noisy, noisy_total
 from sfumato.schema import Schema
 
 Codes = NDArray[np.int64]
@@ -224,6 +227,23 @@ def _kernel(schema: Schema, name: str, bandwidth: float, stay: float) -> Array:
         mass = 1 - (1 - stay) / others if column.missing else 1.0
         kernel[: len(place), : len(place)] = mass * near / near.sum(axis=1, keepdims=True)
     return kernel / kernel.sum(axis=1, keepdims=True)
+
+
+def learn_tree(
+    counts: Mapping[tuple[str, ...], Codes], plan: Plan, rows: int | None, randomness: Randomness
+) -> tuple[TreeModel, float]:
+    """Return the seed model's tree, learned from tables with the plan's noise, and the number of rows it knows of.
+
+    ``rows`` is that number where it is public.
+    """
+    noisy = measure(counts, plan, list(counts), randomness)
+    total = float(rows) if rows is not None else noisy_total(noisy)
+    return fit_noisy(noisy, plan, total, coarse_first=True), total
+
+
+def keep_all(keep: Number, names: Sequence[str]) -> tuple[float, ...]:
+    """Return the law under which a stated number of attributes is always kept."""
+    return (*([0.0] * min(int(exact(keep)), len(names))), 1.0)
 
 
 def choose_keep(tree: TreeModel, total: float, k: int, uniform: Uniform, probes: int = 2000) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods.plausible_deniability import output_law
+from sfumato.methods.plausible_deniability import pass_rate
 from sfumato.papers.reaedp.data import BINS, Sources, public_bins
 from sfumato.papers.reaedp.mechanism_as_published import (
     NO_GUARANTEE,
@@ -34,11 +34,6 @@ def kernel_proposals(bins: int = BINS, width: float = WIDTH) -> NDArray[np.float
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def pass_rate(seeds: NDArray[np.int64], k: int, gamma: float, epsilon0: float = EPSILON0) -> float:
-    """Return the exact probability that one attempt of the real mechanism passes its test."""
-    return float(1 - output_law(seeds, kernel_proposals(), k=k, gamma=gamma, epsilon0=epsilon0)[-1])
-
-
 def simulated_rate(k: int, gamma: float, t: int = THRESHOLD, epsilon0: float = EPSILON0) -> float:
     """Return what the authors' code flips coins with in place of the mechanism; no seeds, no candidates, no cells.
 
@@ -51,7 +46,7 @@ def simulated_rate(k: int, gamma: float, t: int = THRESHOLD, epsilon0: float = E
 def figure_1(sources: Sources) -> Part:
     """Return figure 1: the pass rate of the real mechanism on SalePrice, beside the simulated one."""
     seeds = public_bins(sources.prices[:ROWS])
-    rates = {k: tuple(pass_rate(seeds, k, gamma) for gamma in GAMMAS) for k in KS}
+    rates = {k: tuple(_rate(seeds, k, gamma) for gamma in GAMMAS) for k in KS}
     shown = {(k, gamma): rates[k][GAMMAS.index(gamma)] for k in KS for gamma in SHOWN}
     return Part(
         name="figure 1",
@@ -67,6 +62,10 @@ def figure_1(sources: Sources) -> Part:
         values=(_rates(shown), _guarantees(), _counterexamples()),
         charts=(_chart("real mechanism, exact", rates), _chart("authors' formula, simulated", _formula())),
     )
+
+
+def _rate(seeds: NDArray[np.int64], k: int, gamma: float) -> float:
+    return pass_rate(seeds, kernel_proposals(), k=k, gamma=gamma, epsilon0=EPSILON0)
 
 
 def _formula() -> dict[int, tuple[float, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,6 +15,10 @@ from sfumato.risk.attack import AttackResult, Interval, ThreatModel, require_tri
 
 MOST_NUMBERS = 10_000_000
 """Released numbers that are held in memory at once."""
+COUNT_TRIALS, ROW_TRIALS = 1000, 200
+"""Games where nobody says how many."""
+FITTED_RUNS = 150
+"""Releases that are made where each of them fits a model, which takes seconds: games of minutes."""
 NEVER_RELEASED = "These releases were made for the game, from a seed and outside any ledger: none of them is published."
 
 
@@ -148,3 +152,11 @@ def area_under_curve(inside: Array, outside: Array) -> float:
     members = len(inside)
     above = float(ranks[:members].sum()) - members * (members + 1) / 2
     return above / (members * len(outside))
+
+
+def usual_trials(played: Playable, attacks: Sequence[Any]) -> int:
+    """Return how many games to play where nobody says: fewer where each release takes long."""
+    seconds = getattr(getattr(played, "plan", None), "seconds", None)
+    if seconds is not None:
+        return FITTED_RUNS * ROW_TRIALS // sum(attack.releases(ROW_TRIALS) for attack in attacks)
+    return COUNT_TRIALS if played.makes == "counts" else ROW_TRIALS

@@ -17,7 +17,7 @@ from sfumato.methods.graphical.cells.group_counts import look_counts
 from sfumato.methods.graphical.cells.groups import Grouping
 from sfumato.methods.graphical.cells.nested import nested_groups
 from sfumato.methods.graphical.choosing.looks import Look, Resolutions, model_tables, offered_looks, weight_of
-from sfumato.methods.graphical.choosing.rounds import Problem, Settings
+from sfumato.methods.graphical.choosing.rounds import offers_larger
 from sfumato.methods.graphical.tree.coarse import coarsened
 from sfumato.methods.graphical.tree.fit import fit
 from sfumato.methods.graphical.tree.model import NoisyTable
@@ -117,13 +117,21 @@ def _even(groups):
     return 1.0 / np.bincount(groups)[groups]
 
 
+PAIR, TRIPLE = Look((0, 1)), Look((0, 1, 2))
+
+
 @pytest.mark.parametrize(
-    ("larger", "offered"), [(3, [True] * 7), (600, [True, True, False, False, False, True, False])]
+    ("larger", "chosen", "rounds"),
+    [
+        (3, [PAIR] * 7, {0, 1, 2, 3, 4, 5, 6, 7}),
+        (600, [PAIR] * 15, {0, 2, 6, 14}),
+        (600, [TRIPLE] * 4, {0, 1, 2, 3, 4}),
+        (600, [PAIR, PAIR, TRIPLE, PAIR, PAIR, PAIR, TRIPLE], {0, 2, 3, 5}),
+    ],
 )
-def test_many_larger_sets_are_offered_now_and_then(larger, offered):
-    some = [Look(clique) for clique in list(combinations(range(20), 3))[:larger]]
-    problem = Problem(Resolutions((2,) * 20), 10.0, {}, dict.fromkeys(some, 1), 1)
-    assert [Settings().looks_at_larger(problem, done) for done in range(7)] == offered
+def test_many_larger_sets_are_offered_more_seldom_until_one_is_chosen(larger, chosen, rounds):
+    offered = [Look(clique) for clique in list(combinations(range(20), 3))[:larger]]
+    assert {done for done in range(len(chosen) + 1) if offers_larger(offered, chosen[:done])} == rounds
 
 
 def parity(rows: int, seed: int) -> pd.DataFrame:

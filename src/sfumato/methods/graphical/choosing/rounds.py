@@ -19,7 +19,7 @@ from the same budget; with nothing spent on choices its theorem is that of Gauss
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
@@ -45,8 +45,8 @@ Watch = Callable[["Round"], None]
 BYTES_PER_CELL = 8
 FIRST_SHARES = 3
 """Tables that are measured before any is chosen get this many shares of a first round."""
-FEW_LARGER, FIRST_ROUNDS, LARGER_EVERY = 500, 2, 5
-"""Many sets of more than two columns are offered in the first rounds and then in every fifth one."""
+FEW_LARGER = 500
+"""Up to so many looks at more than two columns are offered in every round; more of them only now and then, for time."""
 LARGEST_TABLE = MOST_COORDINATES // 128
 """Cells of one table in the rounds: with at most 100 of them the run stays within what its proof allows."""
 
@@ -92,11 +92,6 @@ class Settings:
     megabytes: float = 2.0
     backend: Backend = "numpy"
     """Where a mixture is fitted."""
-
-    def looks_at_larger(self, problem: Problem, done: int) -> bool:
-        """Say whether a round offers sets of more than two columns: not always where there are many, for time."""
-        larger = sum(len(look.clique) > 2 for look in problem.weights)
-        return larger <= FEW_LARGER or done < FIRST_ROUNDS or done % LARGER_EVERY == 0
 
 
 @dataclass(frozen=True)
@@ -145,9 +140,8 @@ def run_rounds(
     while not last:
         last = budget.noise.left < 2 * share
         share = budget.noise.left if last else share
-        look, table = _measure_one(
-            problem, model, budget, share, share * for_choices, settings, len(log) - len(problem.first), randomness
-        )
+        larger = offers_larger(problem.weights, [each.look for each in log[len(problem.first) :]])
+        look, table = _measure_one(problem, model, budget, share, share * for_choices, settings, larger, randomness)
         before = model_tables(model, [look], problem.resolutions)[look]
         tables.append(table)
         model = fit(problem.sizes, tables, problem.total, problem.supports, model, settings.steps, settings.tolerance)
@@ -161,6 +155,22 @@ def run_rounds(
     return Fitted(model, tuple(tables), tuple(log))
 
 
+def offers_larger(offered: Collection[Look], chosen: Sequence[Look]) -> bool:
+    """Say whether the next round offers more than two columns at once: seldom where there are many and none is taken.
+
+    Each time that none of them is chosen the wait doubles; when one is, they are back in the next round. What was
+    chosen is released, so the wait tells nothing more.
+    """
+    if sum(len(look.clique) > 2 for look in offered) <= FEW_LARGER:
+        return True
+    due, wait = 0, 1
+    for number, look in enumerate(chosen):
+        if number == due:
+            wait = 1 if len(look.clique) > 2 else 2 * wait
+            due = number + wait
+    return len(chosen) == due
+
+
 def _measure_one(
     problem: Problem,
     model: GraphicalModel,
@@ -168,13 +178,13 @@ def _measure_one(
     share: Fraction,
     for_choice: Fraction,
     settings: Settings,
-    done: int,
+    larger: bool,
     randomness: Randomness,
 ) -> tuple[Look, NoisyTable]:
     """Choose a table and measure it; both are paid for before either is drawn."""
     sigma = budget.sigma(share)
     used = 1 - budget.left_share + float(share / budget.noise.total)
-    offered = _fitting(problem, model, settings, used, with_larger=settings.looks_at_larger(problem, done))
+    offered = _fitting(problem, model, settings, used, with_larger=larger)
     strength = budget.strength(min(for_choice, budget.choices.left))
     look = pick_table(
         problem.counts,

@@ -114,9 +114,8 @@ def checked_columns(
     if len(set(names)) < len(names) or len(set(targets)) < len(targets):
         problems.append(f"{'an identifier' if len(set(names)) < len(names) else 'a sensitive column'} is named twice")
     if problems:
-        raise RiskError(
-            f"cannot cut table {schema.name!r} into cells", problems, "name them: identifiers=[...], sensitive='...'"
-        )
+        named = "name the columns: --identifiers a,b --sensitive y (in Python identifiers=[...], sensitive=...)"
+        raise RiskError(f"cannot cut table {schema.name!r} into cells", problems, named)
     return names, targets
 
 

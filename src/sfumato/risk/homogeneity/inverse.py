@@ -61,7 +61,8 @@ class EpsilonChoice:
                 if len(self.intervals) == 1
                 else f"; further intervals exist but lie above riskier ones: {self._rest()}"
             )
-            return f"risk stays at or below {self.target:g} for every epsilon up to {self.safe[1]:.6g}{more}"
+            upto = f" up to {self.safe[1]:.6g}" if math.isfinite(self.safe[1]) else ", however large"
+            return f"risk stays at or below {self.target:g} for every epsilon{upto}{more}"
         floor = f"even pure noise gives {self.floor:.4g}: cells that noise empties look homogeneous"
         if self.intervals:
             return f"no safe epsilon: {floor}; the target is met only on {self._rest()}"

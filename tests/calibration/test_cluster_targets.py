@@ -52,18 +52,19 @@ def test_a_choice_by_clusters_can_be_charged(rows, adjacency, tmp_path):
 
     book = opened(tmp_path, adjacency=adjacency)
 
+    # Of 60 releases at 0.01 none was below .25, of 40 at 1 none above .14: far from .2 for the noise of the choice.
     facts = {"adjacency": adjacency} | ({"rows": 1200} if adjacency == "replace" else {})
     table = sfumato.read(rows, Schema(name="points", columns=COLUMNS, **facts))
     asked = {"cost": "private", "grid": [0.01, 1, 4], "options": {"clusters": 3}, "score_epsilon": "0.5"}
-    found = calibrate(METHOD, "cluster_tvd <= 0.3", table, ledger=book, rows=3000, **asked)
+    found = calibrate(METHOD, "cluster_tvd <= 0.2", table, ledger=book, rows=3000, **asked)
     run = found.charge.candidates_run
     assert run > 1 and found.chosen in (1, 4) and found.points[0].meets is False
     assert Fraction(found.charge.epsilon) == sum(map(Fraction, ("0.01", "1", "4")[:run])) + run * Fraction(1, 2)
     assert len(book.history("points")) == 2 * run
     scale = {event.parts[0].sensitivity for event in found.release.events if event.method == "calibrate"}
-    assert scale == {1332 if adjacency == "add-remove" else 1024}, "1024 (1 + t) lattice units, or 1024"
+    assert scale == {1229 if adjacency == "add-remove" else 1024}, "1024 (1 + t) lattice units, or 1024"
     released = found.release.data[["a", "b"]]
-    assert cluster_tvd(rows[["a", "b"]], released, 3) <= 0.3
+    assert cluster_tvd(rows[["a", "b"]], released, 3) <= 0.2
     result = verify_bundle(found.release.save(tmp_path / "bundle"), book)
     assert result.ok, result.problems
 

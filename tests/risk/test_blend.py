@@ -91,4 +91,4 @@ def test_the_command_line_writes_page_and_json(tmp_path, monkeypatch, capsys):
     told = json.loads(capsys.readouterr().out)
     assert "for the custodian" in told["notice"] and (tmp_path / "people-blend.html").exists()
     assert json.loads((tmp_path / "people-blend.json").read_text())["points"][1]["risks"]["lid"] == 1.0
-    assert run() == 2 and "exists" in capsys.readouterr().err
+    assert run() == 2 and "people-blend.html" in capsys.readouterr().err

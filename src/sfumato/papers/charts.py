@@ -98,8 +98,10 @@ def lines(
     drawn = base.mark_line(strokeWidth=2).encode(strokeDash=dashed)
     heights = [value for item in items for value in item.y]
     middle = (min(axes.bottom or 0.0, *heights) + (axes.top or max(heights))) / 2
-    dots = base.transform_filter("datum.few").mark_point(filled=True, size=28)
-    return finished(alt.layer(drawn, dots, *_rules(rules, palette, middle)), HEIGHT)
+    # Vega warns of a layer without a value.
+    few = any(row["few"] for row in rows)
+    dots = [base.transform_filter("datum.few").mark_point(filled=True, size=28)] if few else []
+    return finished(alt.layer(drawn, *dots, *_rules(rules, palette, middle)), HEIGHT)
 
 
 def _values(items: Sequence[Line]) -> list[dict[str, Any]]:

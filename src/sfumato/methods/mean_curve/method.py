@@ -50,7 +50,7 @@ from sfumato.methods.mean_curve.points import RULES, LongTable, Rule, filled, lo
 from sfumato.methods.mean_curve.sums import LARGEST_GRID, CurveLattice, count_weight, longest
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.lattice_gaussian import lattice_sigma
-from sfumato.privacy.accounting.sensitivity import sum_norm
+from sfumato.privacy.accounting.sensitivity import point_curves_norm, sum_norm
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
@@ -222,17 +222,13 @@ class MeanCurve:
 
     def _sensitivity(self, schema: Schema, points: int) -> int:
         """Return how far, in units, one unit of privacy can move the sum, and the count where that is private."""
-        length, counted = longest(points), schema.adjacency == "add-remove"
-        lattice, changed = self.lattice(points), 2 * length
-        if counted:
-            square = length**2 + count_weight(lattice.basis, lattice.rho) ** 2
-            length = math.isqrt(square) + 1
-        long = self.long(schema)
+        length, lattice, long = longest(points), self.lattice(points), self.long(schema)
+        with_count = math.isqrt(length**2 + count_weight(lattice.basis, lattice.rho) ** 2) + 1
         if long is None:
-            return sum_norm(schema.adjacency, length, schema.rows_per_person)
-        if not counted:
-            return 2 * changed
-        return length if long.curve == schema.person else schema.rows_per_person * max(changed, length)
+            one = with_count if schema.adjacency == "add-remove" else length
+            return sum_norm(schema.adjacency, one, schema.rows_per_person)
+        touched = None if long.curve == schema.person else schema.rows_per_person
+        return point_curves_norm(schema.adjacency, length, with_count, touched)
 
     def _part(self, schema: Schema, points: int) -> Part:
         counted = schema.adjacency == "add-remove"

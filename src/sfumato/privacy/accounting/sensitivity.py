@@ -46,6 +46,19 @@ def sum_norm(adjacency: str, longest: Amount, rows_per_person: int = 1) -> Amoun
     return changed_cells(adjacency) * rows_per_person * longest
 
 
+def point_curves_norm(adjacency: str, longest: int, with_count: int, touched: int | None) -> int:
+    """Return the sensitivity of a sum of curves that are made from the rows of a table, with their count.
+
+    Every curve is no longer than ``longest``, and ``with_count`` where its entry in the count is joined; the rows of
+    one person touch so many curves, or none but the person's own (None). Proof: a person's own curve comes or goes.
+    Otherwise each touched curve changes, by 2 ``longest`` at most, or comes or goes. A replaced row leaves one curve
+    and joins another: both change, and the number of curves is public.
+    """
+    if adjacency == "replace":
+        return 4 * longest
+    return with_count if touched is None else touched * max(2 * longest, with_count)
+
+
 def acute_sum_l2_squared(adjacency: str, longest_squared: Amount) -> Amount:
     """Return the squared L2 sensitivity of a sum of vectors of which no two form an obtuse angle.
 

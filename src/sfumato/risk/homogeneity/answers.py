@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint
+from sfumato.risk.homogeneity.results import Choice, RiskCurves, RiskPoint
 
 if TYPE_CHECKING:
     from sfumato.risk.homogeneity.several_curves import SeveralCurves
@@ -70,25 +70,30 @@ def forward(curves: RiskCurves) -> Answer:
 
 def inverse(curves: RiskCurves) -> Answer:
     """Answer: which epsilon keeps the risk under the target?"""
-    over = "people" if curves.weights == "record" else "cells"
-    what = f"{VIEWS[curves.view]}, averaged over {over},"
-    choice = curves.choice
+    what = f"{VIEWS[curves.view]}, averaged over {weighed_over(curves.weights)},"
+    found = under_target(curves.choice, what)
+    if curves.choice is None or curves.choice.safe is None or math.isinf(curves.choice.safe[1]):
+        return found
+    return Answer(found.question, (*found.sentences, _others(curves), at_reference(curves.reference, curves)))
+
+
+def weighed_over(weights: str) -> str:
+    """Return over what a risk is averaged."""
+    return "people" if weights == "record" else "cells"
+
+
+def under_target(choice: Choice | None, what: str) -> Answer:
+    """Answer: which epsilon keeps ``what`` under the target? How to ask, where no target was given."""
     if choice is None:
         question = "Which epsilon keeps the risk under a target?"
         return Answer(question, (f"Add --target 0.35 to find every epsilon that keeps {what} at 35 % or less.",))
     question = f"Which epsilon keeps the risk at {percent(choice.target)} or less?"
     if choice.safe is None:
-        return Answer(question, (f"{_sentence(choice.statement)}", f"The risk is {what[:-1]}."))
+        return Answer(question, (_sentence(choice.statement), f"The risk is {what[:-1]}."))
     if math.isinf(choice.safe[1]):
         return Answer(question, (f"Every epsilon: without any noise {what} is {percent(choice.ceiling)}.",))
-    return Answer(
-        question,
-        (
-            f"Every epsilon up to {rounded_down(choice.safe[1])} keeps {what} at {percent(choice.target)} or less.",
-            _others(curves),
-            at_reference(curves.reference, curves),
-        ),
-    )
+    end = rounded_down(choice.safe[1])
+    return Answer(question, (f"Every epsilon up to {end} keeps {what} at {percent(choice.target)} or less.",))
 
 
 def _others(curves: RiskCurves) -> str:

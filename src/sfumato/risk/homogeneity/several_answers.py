@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-from sfumato.risk.homogeneity.answers import Answer, listed, people_of, percent, rounded_down
+from sfumato.risk.homogeneity.answers import Answer, listed, people_of, percent, under_target, weighed_over
 from sfumato.risk.homogeneity.several_curves import SeveralCurves
 
 
@@ -32,19 +30,10 @@ def forward(curves: SeveralCurves) -> Answer:
 
 def inverse(curves: SeveralCurves) -> Answer:
     """Answer: which epsilon keeps the chance of at least one right reading under the target?"""
-    over = "people" if curves.weights == "record" else "cells"
-    what = f"the chance that at least one value of a person is read off rightly, averaged over {over},"
-    choice = curves.choice
-    if choice is None:
-        question = "Which epsilon keeps the risk under a target?"
-        return Answer(question, (f"Add --target 0.35 to find every epsilon that keeps {what} at 35 % or less.",))
-    question = f"Which epsilon keeps the risk at {percent(choice.target)} or less?"
-    if choice.safe is None:
-        return Answer(question, (f"{choice.statement[0].upper()}{choice.statement[1:]}.", f"The risk is {what[:-1]}."))
-    if math.isinf(choice.safe[1]):
-        return Answer(question, (f"Every epsilon: without any noise {what} is {percent(choice.ceiling)}.",))
-    end = rounded_down(choice.safe[1])
-    return Answer(question, (f"Every epsilon up to {end} keeps {what} at {percent(choice.target)} or less.",))
+    over = weighed_over(curves.weights)
+    return under_target(
+        curves.choice, f"the chance that at least one value of a person is read off rightly, averaged over {over},"
+    )
 
 
 def attacker(curves: SeveralCurves) -> str:

@@ -29,7 +29,7 @@ from sfumato.methods.plausible_deniability.law import cell_index
 from sfumato.methods.plausible_deniability.proposals import KernelModel, SeedModel, Seeds, choose_keep
 from sfumato.rows.tree import fit_noisy
 from sfumato.table.counting import count_occupied
-from sfumato.table.draft import draft_schema
+from sfumato.table.drafting.draft import draft_schema
 
 GAMMA, K, SEED = 2.0, 650, 3
 LIMITS = {"ratio": 50.0, "seconds": 60.0}

@@ -45,6 +45,14 @@ class DraftSchemaError(SchemaError):
     """A method with a formal guarantee met a schema whose facts were proposed from private data."""
 
 
+class UnchangedDraftError(DraftSchemaError):
+    """Facts of a draft still stand exactly as the rows taught them, and nobody vouched for them or accepted them."""
+
+
+class UnansweredQuestionError(DraftSchemaError):
+    """A draft asks something that only a person can answer, such as whose rows these are."""
+
+
 class RuleError(SchemaError):
     """A rule between columns cannot be read or names unknown columns."""
 

@@ -37,7 +37,7 @@ Each is also ``sfumato.<formal class>.as_published`` and ``sfumato release --met
 AS_PUBLISHED = "-as-published"
 
 OFFERED: dict[str, str] = {
-    "Schema.draft": "sfumato.table.draft:draft_schema",
+    "Schema.draft": "sfumato.table.drafting.draft:draft_schema",
     "Release.save": "sfumato.report.bundle:save_bundle",
 }
 """Conveniences of a value type whose work is done in a layer above it."""

@@ -13,6 +13,7 @@ from sfumato.cli.location_verbs import CONFIDENTIAL, Released
 from sfumato.cli.released import released_rows
 from sfumato.errors import PlanError
 from sfumato.schema import Schema
+from sfumato.schema.dialect import Dialect
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +59,7 @@ def clusters(
 
     voice, facts = Voice(json), Schema.load(schema)
     table, made = read(data, facts, delimiter), released_rows(release)
-    names = _numbers(facts, columns, open_source(made, delimiter).engine.table.columns)
+    names = _numbers(facts, columns, open_source(made, Dialect(delimiter=delimiter)).engine.table.columns)
     box = list(zip(*(facts[name].numeric_bounds for name in names), strict=True))
     found = compare_clusters(
         _confidential(table, names),

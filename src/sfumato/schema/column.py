@@ -15,6 +15,8 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.schema.provenance import FACTS, Provenance, unchanged
+
 Kind = Literal["category", "ordinal", "boolean", "integer", "number", "date"]
 Role = Literal["identifier", "quasi-identifier", "sensitive", "target"]
 Outside = Literal["refuse", "clamp", "missing"]
@@ -60,6 +62,26 @@ class Column:
     unit: str | None = None
     outside: Outside = "refuse"
     description: str | None = None
+    decimals: int | None = None
+    """Digits behind the decimal point, at most; all of them are written where ``trailing_zeros`` says so."""
+    trailing_zeros: bool = False
+    step: int | float | str | None = None
+    """Values are multiples of this; of dates, "week", "month", "quarter" or "year": their first days."""
+    true: str | None = None
+    false: str | None = None
+    """How a boolean is written; true and false unless said."""
+    date_format: str | None = None
+    """How a date is written, such as %d.%m.%Y; that of ``[source]``, or ISO, unless said."""
+    value_labels: Any = None
+    """What listed values mean, for people: {1: "male", 2: "female"}; kept as pairs."""
+    source: str | None = None
+    """Where the facts are published, in words."""
+    bought: str | None = None
+    """The entry of the ledger that paid for the facts."""
+    from_rows: tuple[str, ...] = ()
+    """Facts that were taken from the rows, which somebody accepted by name."""
+    drafted: tuple[str, ...] = ()
+    """Fingerprints of the facts of a draft, as the rows taught them."""
 
     def __post_init__(self) -> None:
         from sfumato.schema.column_checks import sound_facts
@@ -67,6 +89,22 @@ class Column:
         stated = {item.name: getattr(self, item.name) for item in fields(Column)}
         for name, fact in sound_facts(stated).items():
             object.__setattr__(self, name, fact)
+
+    @property
+    def unchanged(self) -> tuple[str, ...]:
+        """Facts of a draft that still stand exactly as the rows taught them."""
+        return unchanged({key: getattr(self, key) for key in FACTS}, self.drafted)
+
+    @property
+    def provenance(self) -> dict[str, Provenance]:
+        """Where each fact about the column's values comes from."""
+        stated = [key for key in FACTS if getattr(self, key) is not None]
+        return {key: self._origin(key) for key in stated}
+
+    def _origin(self, fact: str) -> Provenance:
+        if fact in self.from_rows or (fact in self.unchanged and self.source is None):
+            return Provenance("rows")
+        return Provenance("bought", self.bought) if self.bought else Provenance("public", self.source)
 
     @property
     def is_open(self) -> bool:

@@ -76,6 +76,7 @@ class _Check:
         self.names()
         if self.need(isinstance(kind, str) and kind in KINDS, f"kind {kind!r} is unknown; use one of {_list(KINDS)}"):
             self.treatment(cast("str", kind))
+            self.written(cast("str", kind))
             self.levels(cast("str", kind)) if kind in LEVEL_KINDS else self.ordered(cast("str", kind))
 
     def names(self) -> None:
@@ -83,7 +84,7 @@ class _Check:
         self.need(
             is_text(name) and str(name).strip() != "", "a column needs a name: a text without half or NUL characters"
         )
-        for key in ("unit", "description"):
+        for key in ("unit", "description", "source", "bought"):
             words = self.facts.get(key)
             self.need(words is None or is_text(words), f"{key} needs a text, found {_short(words)}")
 
@@ -94,6 +95,13 @@ class _Check:
         self.need(_among(outside, OUTSIDE), f"outside {_short(outside)} is unknown; use one of {_list(OUTSIDE)}")
         self.need(outside != "missing" or missing is True, "outside = 'missing' needs missing = true")
         self.need(outside != "clamp" or kind not in LEVEL_KINDS, "only ordered kinds can clamp")
+
+    def written(self, kind: str) -> None:
+        """Look at how values are written, and at where facts come from."""
+        from sfumato.schema.form_checks import form_problems, settled_form
+
+        self.facts |= settled_form(self.facts)
+        self.problems += form_problems(kind, self.facts)
 
     def levels(self, kind: str) -> None:
         for key in ("bounds", "edges", "bins"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime as dt
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,22 +12,17 @@ from typing import Any, cast
 from sfumato.errors import SchemaError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
+from sfumato.schema.dialect import PLAIN, Dialect
+from sfumato.schema.provenance import Confirmation
 from sfumato.schema.rules import Rule
 from sfumato.schema.schema import name_problems, person_problems, rule_problems, table_problems
 
-TABLE_KEYS = ("name", "adjacency", "rows", "draft", "person", "rows_per_person")
-COLUMN_KEYS = (
-    "kind",
-    "bounds",
-    "values",
-    "edges",
-    "bins",
-    "missing",
-    "role",
-    "unit",
-    "outside",
-    "description",
-)
+TABLE_KEYS = ("name", "adjacency", "rows", "draft", "person", "rows_per_person", "person_candidates")
+COLUMN_KEYS = tuple(item.name for item in dataclasses.fields(Column) if item.name != "name")
+ASKED = "?"
+"""What stands in the place of the person column while nobody has said whose rows these are."""
+CONFIRMED_KEYS = ("by", "on", "accepted_unchanged")
+RULE_KEYS = ("check", "map", "source", "drafted", "from_rows")
 
 
 def parse_schema(text: str, origin: str) -> Schema:
@@ -59,9 +56,10 @@ class _Reader:
     problems: list[str] = field(default_factory=list[str])
 
     def schema(self) -> Schema | None:
-        self.unknown_keys("schema", self.document, ("table", "columns", "rules"))
+        self.unknown_keys("schema", self.document, ("table", "source", "confirmed", "columns", "rules"))
         columns = {name: self.column(name, body) for name, body in self.section("columns").items()}
         facts = self.table_facts(self.section("table"))
+        facts |= {"source": self.source(), "confirmation": self.confirmation()}
         rules = self.rules()
         self.problems += table_problems(facts) + name_problems(tuple(columns))
         self.problems += person_problems(facts["person"], columns) + rule_problems(rules, columns)
@@ -87,10 +85,29 @@ class _Reader:
             "name": table.get("name"),
             "adjacency": table.get("adjacency", "add-remove"),
             "rows": table.get("rows"),
-            "person": table.get("person"),
+            "person": None if table.get("person") in (False, ASKED) else table.get("person"),
+            "person_candidates": tuple(table.get("person_candidates", ())) if table.get("person") == ASKED else (),
             "rows_per_person": table.get("rows_per_person", 1),
             "is_draft": table.get("draft", False),
         }
+
+    def source(self) -> Dialect:
+        try:
+            return Dialect.of(self.section("source"))
+        except SchemaError as error:
+            self.problems += error.problems
+            return PLAIN
+
+    def confirmation(self) -> Confirmation | None:
+        body = self.section("confirmed")
+        if not body:
+            return None
+        self.unknown_keys("[confirmed]", body, CONFIRMED_KEYS)
+        by, on, accepted = body.get("by"), body.get("on"), body.get("accepted_unchanged", False)
+        if isinstance(by, str) and isinstance(on, dt.date) and isinstance(accepted, bool):
+            return Confirmation(by, on, accepted)
+        self.problems.append('[confirmed] needs by = "name" and on = 2024-12-31')
+        return None
 
     def rules(self) -> tuple[Rule, ...]:
         entries = self.document.get("rules", [])
@@ -104,8 +121,8 @@ class _Reader:
         if not isinstance(body.get("check"), str):
             self.problems.append('[[rules]]: each rule needs check = "..."')
             return None
-        self.unknown_keys(f"rule {body['check']!r}", body, ("check", "map"))
-        return Rule(body["check"], body.get("map"))
+        self.unknown_keys(f"rule {body['check']!r}", body, RULE_KEYS)
+        return Rule(**{key: body[key] for key in RULE_KEYS if key in body})
 
     def column(self, name: str, body: Any) -> Column | None:
         if not isinstance(body, Mapping):

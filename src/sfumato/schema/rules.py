@@ -9,6 +9,7 @@ and a rule is broken only where it is false. ``score determines text`` says that
 from __future__ import annotations
 
 import ast
+import dataclasses
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,6 +68,12 @@ class Rule:
     check: str
     map: Any = None
     """For a dependence: what the second column is for each value of the first. None: the map is not public."""
+    source: str | None = None
+    """Where the rule is published, in words."""
+    drafted: bool = False
+    """Whether a draft proposed the rule because the rows keep it."""
+    from_rows: bool = False
+    """Whether a rule that the rows taught was accepted by name."""
 
     def __post_init__(self) -> None:
         if self.map is not None:
@@ -170,7 +177,7 @@ class Rule:
         if self.dependence is None or self.map is None:
             return self
         pairs, _ = read_map(self.map, *(columns[name] for name in self.columns))
-        return Rule(self.check, pairs)
+        return dataclasses.replace(self, map=pairs)
 
     def evaluate(self, algebra: Algebra, columns: Mapping[str, Column] | None = None) -> Any:
         """Return the rule's truth in the given algebra; ``columns`` lets text be read as dates."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import os
 import stat
 from collections import Counter
@@ -17,6 +18,8 @@ from sfumato.registry import OFFERED, found
 from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_positive, is_text
 from sfumato.schema.determines import doubled
+from sfumato.schema.dialect import PLAIN, Dialect
+from sfumato.schema.provenance import Confirmation
 from sfumato.schema.rules import Rule
 
 Adjacency = Literal["add-remove", "replace"]
@@ -52,6 +55,12 @@ class Schema:
     rows_per_person: int = 1
     is_draft: bool = False
     rules: tuple[Rule, ...] = ()
+    source: Dialect = PLAIN
+    """How the file is written that the rows come from."""
+    confirmation: Confirmation | None = None
+    """Who vouched for the facts, and when."""
+    person_candidates: tuple[str, ...] = ()
+    """Columns that repeat as those of people do, while nobody has said whose rows these are."""
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -101,13 +110,38 @@ class Schema:
         return cast("Self", parse_schema(text, origin))
 
     @classmethod
-    def draft(cls, source: Any, name: str | None = None, delimiter: str | None = None) -> Self:
-        """Propose a schema from data. The proposal leaks: it is a draft until :meth:`confirm`."""
-        return cast("Self", found(OFFERED["Schema.draft"])(source, name=name, delimiter=delimiter))
+    def draft(cls, source: Any, name: str | None = None, delimiter: str | None = None, **dialect: Any) -> Self:
+        """Propose a schema from data. The proposal leaks: it is a draft until :meth:`confirm`.
 
-    def confirm(self) -> Self:
-        """Return the schema as confirmed: the custodian vouches that every fact in it is public knowledge."""
-        return dataclasses.replace(self, is_draft=False, notes=())
+        ``dialect`` says how a file is written: decimal, thousands, date_format, missing, encoding, sheet
+        (:class:`~sfumato.schema.dialect.Dialect`).
+        """
+        return cast("Self", found(OFFERED["Schema.draft"])(source, name=name, delimiter=delimiter, **dialect))
+
+    def confirm(
+        self,
+        sources: Mapping[str, str] | None = None,
+        accept_unchanged: bool = False,
+        by: str | None = None,
+        on: dt.date | None = None,
+        person: str | Literal[False] | None = None,
+        rows_per_person: int | None = None,
+    ) -> Self:
+        """Return the schema as confirmed: the custodian says where its facts come from.
+
+        ``sources`` names, by column, where its facts are published. What still stands exactly as it was drafted needs
+        a source, or ``accept_unchanged``, which every guarantee then states. ``person`` answers whose rows these are:
+        a column, or False where every row is somebody else.
+        """
+        from sfumato.schema.confirming import confirmed
+
+        answer = (person, rows_per_person)
+        return cast("Self", confirmed(self, sources or {}, accept_unchanged, by, on, answer))
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether no mark of a draft is left."""
+        return not (self.is_draft or self.person_candidates or any(column.drafted for column in self.columns))
 
     def save(self, path: str | Path) -> Path:
         """Write the schema as TOML and return the path; a draft tells true values, so only its owner may read it."""
@@ -192,7 +226,7 @@ class Schema:
 
     def require_confirmed(self) -> None:
         """Refuse a draft: bounds and categories that were learned from the rows give those rows away."""
-        if not self.is_draft:
+        if self.is_confirmed:
             return
         raise DraftSchemaError(
             f"the schema of table {self.name!r} is a draft: its bounds and categories were learned from the private "

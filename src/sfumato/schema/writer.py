@@ -11,10 +11,26 @@ from typing import Any, cast
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.determines import MISSING, written_key
+from sfumato.schema.provenance import Confirmation
+from sfumato.schema.reader import ASKED
 from sfumato.schema.rules import Rule
 
 DRAFT_COMMENTS = ("# DRAFT:", "# income, a rare diagnosis", "# left out:", "# look at:")
 """How the comments begin that a draft carries."""
+PLAIN_FACTS = (
+    "bins",
+    "role",
+    "unit",
+    "description",
+    "decimals",
+    "step",
+    "true",
+    "false",
+    "date_format",
+    "source",
+    "bought",
+)
+"""Facts that stand in the file as they are, where they are stated."""
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 DRAFT_LINE = re.compile(r"\s*draft\s*=\s*true\s*(#.*)?")
 
@@ -45,13 +61,18 @@ def format_schema(schema: Schema) -> str:
     notes = "".join(f"# {_one_line(note)}\n" for note in schema.notes)
     sections = [notes] if notes else []
     sections.append(_section("[table]", _table_facts(schema)))
+    if stated := schema.source.stated():
+        sections.append(_section("[source]", stated))
+    if schema.confirmation is not None:
+        sections.append(_section("[confirmed]", _confirmed(schema.confirmation)))
     sections += [_section(f"[columns.{_key(column.name)}]", _column_facts(column)) for column in schema]
     sections += [_rule(rule) for rule in schema.rules]
     return "\n".join(sections)
 
 
 def _rule(rule: Rule) -> str:
-    text = _section("[[rules]]", {"check": rule.check})
+    origin = {key: getattr(rule, key) for key in ("source", "drafted", "from_rows") if getattr(rule, key)}
+    text = _section("[[rules]]", {"check": rule.check, **origin})
     if rule.map is None:
         return text
     pairs = {_key(written_key(key)): MISSING if value is None else value for key, value in rule.map}
@@ -72,6 +93,9 @@ def _value(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, list) and value and isinstance(value[0], dt.date):
         return f"[{', '.join(day.isoformat() for day in cast('list[dt.date]', value))}]"
+    if isinstance(value, dict):
+        pairs = cast("dict[Any, Any]", value).items()
+        return "{" + ", ".join(f"{_key(str(key))} = {_value(words)}" for key, words in pairs) + "}"
     return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")
 
 
@@ -91,7 +115,14 @@ def _table_facts(schema: Schema) -> dict[str, Any]:
         facts["rows"] = schema.rows
     if schema.person is not None:
         facts |= {"person": schema.person, "rows_per_person": schema.rows_per_person}
+    elif schema.person_candidates:
+        facts |= {"person": ASKED, "person_candidates": list(schema.person_candidates)}
     return facts | ({"draft": True} if schema.is_draft else {})
+
+
+def _confirmed(confirmation: Confirmation) -> dict[str, Any]:
+    accepted = {"accepted_unchanged": True} if confirmation.accepted_unchanged else {}
+    return {"by": confirmation.by, "on": confirmation.on, **accepted}
 
 
 def _column_facts(column: Column) -> dict[str, Any]:
@@ -100,9 +131,14 @@ def _column_facts(column: Column) -> dict[str, Any]:
         value = getattr(column, key)
         if value is not None:
             facts[key] = list(value)
-    for key in ("bins", "role", "unit", "description"):
+    for key in PLAIN_FACTS:
         if getattr(column, key) is not None:
             facts[key] = getattr(column, key)
-    if column.missing:
-        facts["missing"] = True
-    return facts | ({"outside": column.outside} if column.outside != "refuse" else {})
+    for key in ("missing", "trailing_zeros"):
+        if getattr(column, key):
+            facts[key] = True
+    if column.outside != "refuse":
+        facts["outside"] = column.outside
+    if column.value_labels:
+        facts["value_labels"] = dict(column.value_labels)
+    return facts | {key: list(getattr(column, key)) for key in ("from_rows", "drafted") if getattr(column, key)}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import SchemaError, TableError
 from sfumato.schema import Schema
+from sfumato.schema.dialect import Dialect
 from sfumato.table.check import Violation, find_contradictions, find_violations, require_columns
 from sfumato.table.counting import Progress, count_marginals, rehearse_counting
 from sfumato.table.sources import Source, open_source
@@ -89,12 +90,15 @@ def read(
     schema: Schema | str | Path | None = None,
     delimiter: str | None = None,
     progress: Progress | None = None,
+    **dialect: Any,
 ) -> Table:
     """Read a table: CSV, Parquet, globs, pandas, polars, Arrow, DuckDB relations, Spark frames and Ibis tables.
 
-    Nothing is loaded; the columns of the schema must be there, others are ignored and never released.
+    Nothing is loaded; the columns of the schema must be there, others are ignored and never released. ``dialect`` says
+    how a file is written (decimal, thousands, date_format, missing, encoding, sheet) where the schema's ``[source]``
+    does not.
     """
     facts = _facts(schema)
-    opened = open_source(source, delimiter)
+    opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}).over(facts.source))
     require_columns(opened.engine, facts, facts.name)
     return Table(facts, opened, progress)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import atexit
 import csv
+import dataclasses
 import glob
 import gzip
 import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from itertools import count
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.errors import MissingExtra, TableError
+from sfumato.schema.dialect import PLAIN, Dialect
 from sfumato.table.engine import DuckDBEngine, Engine, IbisEngine, engine_errors
 
 FrameKind = Literal["pandas", "polars", "arrow", "duckdb", "ibis", "spark"]
@@ -34,14 +36,16 @@ class Source:
     frame_kind: FrameKind
     name: str
     is_text: bool = False
+    dialect: Dialect = PLAIN
+    """How the file is written, as it was said or found."""
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """What a file says of its columns itself, by column: description, value_labels, values, unit."""
 
 
-def open_source(source: Any, delimiter: str | None = None) -> Source:
+def open_source(source: Any, dialect: Dialect = PLAIN) -> Source:
     """Return an engine over any supported source."""
-    if delimiter is not None:
-        _require_delimiter(delimiter)
     if isinstance(source, str | Path):
-        return _open_path(str(source), delimiter)
+        return dataclasses.replace(_open_path(str(source), dialect.delimiter), dialect=dialect)
     package = type(source).__module__.split(".")[0]
     openers = {
         "pandas": _open_pandas,
@@ -55,14 +59,6 @@ def open_source(source: Any, delimiter: str | None = None) -> Source:
     if package not in openers:
         raise TableError(f"cannot read a {type(source).__name__}", next_step=f"give one of: {FORMATS}")
     return openers[package](source)
-
-
-def _require_delimiter(delimiter: Any) -> None:
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\x00' or not delimiter.isascii():
-        raise TableError(
-            f"the delimiter {delimiter!r} is not one character",
-            next_step="give one of: , ; | or a tab, for example ';'",
-        )
 
 
 def _open_path(pattern: str, delimiter: str | None) -> Source:

@@ -30,7 +30,7 @@ from sfumato.methods.plausible_deniability.proposals import KernelModel, SeedMod
 from sfumato.privacy.randomness import Randomness
 from sfumato.rows.tree import Edge, TreeModel
 from sfumato.schema import Column, Schema
-from sfumato.table.draft import draft_schema
+from sfumato.table.drafting.draft import draft_schema
 from statistical.laws import ALPHA
 
 SIZES = (2, 3, 2)

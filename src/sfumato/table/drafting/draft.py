@@ -7,6 +7,7 @@ values of whole numbers that take only a few.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,10 @@ from sfumato.errors import SchemaError, TableError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.column_checks import LARGEST_WHOLE
+from sfumato.schema.dialect import Dialect
+from sfumato.schema.provenance import FACTS, fingerprints
+from sfumato.table.drafting.forms import with_written_forms
+from sfumato.table.drafting.relations import proposed_rules
 from sfumato.table.engine import Engine, engine_errors
 from sfumato.table.sources import Source, guess_delimiter, open_source
 from sfumato.table.values import FALSE_TEXTS, TRUE_TEXTS
@@ -43,9 +48,9 @@ Drafted = tuple[Column | None, str]
 Reading = Literal["number", "date", "boolean", "levels", "left out"]
 
 
-def draft_schema(source: Any, name: str | None = None, delimiter: str | None = None) -> Schema:
+def draft_schema(source: Any, name: str | None = None, delimiter: str | None = None, **dialect: Any) -> Schema:
     """Return a draft schema with one column for every column that can be described."""
-    opened = open_source(source, delimiter)
+    opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}))
     _refuse_wrong_delimiter(opened)
     columns: list[Column] = []
     notes = list(WARNING)
@@ -55,7 +60,27 @@ def draft_schema(source: Any, name: str | None = None, delimiter: str | None = N
             notes += [note] if note else []
     if not columns:
         raise TableError(f"no column of {opened.name!r} can be described", notes[2:], "write the schema by hand")
-    return Schema(name=name or opened.name, columns=tuple(columns), is_draft=True, notes=tuple(notes))
+    with engine_errors(repr(opened.name)):
+        described = _labelled(opened, with_written_forms(opened, columns))
+        rules = proposed_rules(opened, described)
+    return Schema(
+        name=name or opened.name,
+        columns=tuple(_marked(column) for column in described),
+        rules=rules,
+        is_draft=True,
+        source=opened.dialect,
+        notes=tuple(notes),
+    )
+
+
+def _labelled(opened: Source, columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Return columns with what the file itself says of them: labels and value lists."""
+    return tuple(dataclasses.replace(column, **opened.facts.get(column.name, {})) for column in columns)
+
+
+def _marked(column: Column) -> Column:
+    """Return a column with the fingerprints of what the rows taught."""
+    return dataclasses.replace(column, drafted=fingerprints({key: getattr(column, key) for key in FACTS}))
 
 
 def _refuse_wrong_delimiter(opened: Source) -> None:

@@ -1,0 +1,125 @@
+"""How a file is written: the ``[source]`` section of a schema, and the options of every verb that reads.
+
+A dialect says how to read texts and where they stand, and synthetic files are written by it again.
+"""
+
+from __future__ import annotations
+
+import codecs
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self, cast
+
+from sfumato.errors import SchemaError
+from sfumato.schema.column_checks import is_text
+
+DECIMALS = (".", ",")
+THOUSANDS = (",", ".", " ", "'", "\u00a0", "\u202f", "_")
+FILE_FORMATS = ("csv", "parquet", "jsonl", "xlsx", "xls", "ods", "sav", "dta", "sas", "duckdb", "sqlite")
+"""Formats that a file may have, by the ending that says it."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How values are written in a file. What is None was not said, and the plain form holds.
+
+    >>> Dialect(delimiter=";", decimal=",").stated()
+    {'delimiter': ';', 'decimal': ','}
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    date_format: str | None = None
+    missing: tuple[str, ...] = ()
+    """Texts that stand for a missing value, beside the empty field."""
+    encoding: str | None = None
+    sheet: str | int | None = None
+    """Sheet of a workbook, by name or by number from 1; table of a database file."""
+    format: str | None = None
+    """What kind of file it is, one of FILE_FORMATS; told from its first bytes unless said."""
+
+    def __post_init__(self) -> None:
+        marks: Any = self.missing
+        object.__setattr__(self, "missing", (marks,) if isinstance(marks, str) else tuple(marks or ()))
+        if problems := self._problems():
+            raise SchemaError("a file cannot be written so", problems, "correct [source], or the options that read")
+
+    def _problems(self) -> list[str]:
+        checks = (
+            (_is_delimiter(self.delimiter), f"delimiter {self.delimiter!r} is not one character; write ';' or a tab"),
+            (self.decimal in (None, *DECIMALS), f"decimal {self.decimal!r} is unknown; use '.' or ','"),
+            (
+                self.thousands in (None, *THOUSANDS),
+                f"thousands {self.thousands!r} is unknown; use '.', ',' or ' '",
+            ),
+            (
+                self.thousands is None or self.thousands != (self.decimal or "."),
+                f"decimal and thousands are both {self.thousands!r}",
+            ),
+            (
+                _is_date_format(self.date_format),
+                f"date_format {self.date_format!r} needs %d, %m, %Y: %d.%m.%Y",
+            ),
+            (all(is_text(mark) for mark in self.missing), "missing needs texts, such as 'N/A'"),
+            (_is_encoding(self.encoding), f"encoding {self.encoding!r} is unknown; use utf-8, cp1252 or latin-1"),
+            (_is_sheet(self.sheet), f"sheet {self.sheet!r} needs a name, or a number from 1"),
+            (self.format in (None, *FILE_FORMATS), f"format {self.format!r} is unknown; use {', '.join(FILE_FORMATS)}"),
+        )
+        return [f"[source] {problem}" for holds, problem in checks if not holds]
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> Self:
+        """Read a ``[source]`` section; every problem is reported at once."""
+        known = [item.name for item in dataclasses.fields(cls)]
+        strange = [f"[source]: unknown key {key!r}; known are {', '.join(known)}" for key in facts if key not in known]
+        made: Self | None = None
+        try:
+            made = cls(**{key: value for key, value in facts.items() if key in known})
+        except (SchemaError, TypeError) as error:
+            strange += error.problems if isinstance(error, SchemaError) else ["[source] missing needs a list of texts"]
+        if strange or made is None:
+            raise SchemaError("a file cannot be written so", strange, "correct [source]")
+        return made
+
+    def stated(self) -> dict[str, Any]:
+        """Return what was said, by key."""
+        facts = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
+        return {
+            key: list(value) if key == "missing" else value for key, value in facts.items() if value not in (None, ())
+        }
+
+    def over(self, other: Dialect) -> Self:
+        """Return this dialect with the facts of another where this one says nothing: options go before the schema."""
+        mine, theirs = self.stated(), other.stated()
+        return cast("Self", type(self)(**{**theirs, **mine}))
+
+
+def _is_delimiter(mark: Any) -> bool:
+    return mark is None or (isinstance(mark, str) and len(mark) == 1 and mark.isascii() and mark not in '"\r\n\x00')
+
+
+def _is_date_format(words: Any) -> bool:
+    if words is None:
+        return True
+    return is_text(words) and any(sign in words for sign in ("%Y", "%y")) and "%m" in words + ("%m" * ("%b" in words))
+
+
+def _is_encoding(name: Any) -> bool:
+    if name is None:
+        return True
+    try:
+        return isinstance(name, str) and bool(codecs.lookup(name))
+    except LookupError:
+        return False
+
+
+def _is_sheet(sheet: Any) -> bool:
+    if isinstance(sheet, bool):
+        return False
+    return sheet is None or (isinstance(sheet, int) and sheet >= 1) or (is_text(sheet) and sheet.strip() != "")
+
+
+PLAIN = Dialect()
+"""What nobody said anything about."""

@@ -39,6 +39,7 @@ FLOORS = (
     Floor(("privacy",), "accounting, noise, ledger, randomness: everything that the promise rests on"),
     Floor(("table",), "private rows behind an engine: read, encode, count", reads_rows=True),
     Floor(("schema",), "public facts about a table: columns, rules; they never look at rows"),
+    Floor(("calling", "shown"), "wrong arguments answered in a sentence; how results look in a session", files=True),
     Floor(
         ("errors", "registry", "arrays", "compiled", "lazy", "version"),
         "every error a user can meet, names of methods, small tools",

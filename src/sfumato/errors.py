@@ -37,6 +37,10 @@ class SfumatoError(Exception):
         }
 
 
+class ArgumentError(SfumatoError, TypeError):
+    """Something was called with arguments that it does not have, or without one that it needs."""
+
+
 class SchemaError(SfumatoError):
     """The schema is malformed, contradictory, or does not name what is asked of it."""
 

@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.calling import named_parameters
 from sfumato.schema.provenance import FACTS, Provenance, unchanged
 
 Kind = Literal["category", "ordinal", "boolean", "integer", "number", "date"]
@@ -28,6 +29,8 @@ KINDS = (*LEVEL_KINDS, *ORDERED_KINDS)
 ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
 OUTSIDE = ("refuse", "clamp", "missing")
 
+MOST_SHOWN = 8
+"""Levels that a line about a column names."""
 DEFAULT_BINS = 32
 """Equal-width bins of an ordered column for which the schema states neither edges nor a number of bins."""
 LARGEST_UNIT_SPAN = 128
@@ -41,6 +44,7 @@ def day_number(value: dt.date) -> int:
     return (value - EPOCH).days
 
 
+@named_parameters
 @dataclass(frozen=True)
 class Column:
     """Public facts about one column; facts that make no sense are refused, all of them at once.
@@ -105,6 +109,14 @@ class Column:
         if fact in self.from_rows or (fact in self.unchanged and self.source is None):
             return Provenance("rows")
         return Provenance("bought", self.bought) if self.bought else Provenance("public", self.source)
+
+    @property
+    def domain_words(self) -> str:
+        """The values that may occur, in short: bounds, or the first levels."""
+        if self.bounds is not None:
+            return f"{self.bounds[0]} to {self.bounds[1]}"
+        listed = [str(value) for value in self.values or (() if self.is_open else ("false", "true"))]
+        return ", ".join(listed[:MOST_SHOWN]) + (f", ... ({len(listed)} values)" if len(listed) > MOST_SHOWN else "")
 
     @property
     def is_open(self) -> bool:

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
+from sfumato.calling import named_arguments, named_parameters
 from sfumato.errors import DraftSchemaError, RuleError, SchemaError
 from sfumato.registry import OFFERED, found
 from sfumato.schema.column import Column
@@ -21,6 +22,7 @@ from sfumato.schema.determines import doubled
 from sfumato.schema.dialect import PLAIN, Dialect
 from sfumato.schema.provenance import Confirmation
 from sfumato.schema.rules import Rule
+from sfumato.shown import Shown
 
 Adjacency = Literal["add-remove", "replace"]
 ADJACENCIES = ("add-remove", "replace")
@@ -28,8 +30,9 @@ MOST_NAMED = 50
 """Columns that a message lists."""
 
 
-@dataclass(frozen=True)
-class Schema:
+@named_parameters
+@dataclass(frozen=True, repr=False)
+class Schema(Shown):
     """Public facts about a table. Load one from TOML, or draft one from data and confirm it.
 
     ``adjacency`` says what the guarantee hides: "add-remove" (the presence of one row, or of one person where
@@ -110,6 +113,7 @@ class Schema:
         return cast("Self", parse_schema(text, origin))
 
     @classmethod
+    @named_arguments
     def draft(cls, source: Any, name: str | None = None, delimiter: str | None = None, **dialect: Any) -> Self:
         """Propose a schema from data. The proposal leaks: it is a draft until :meth:`confirm`.
 
@@ -185,6 +189,19 @@ class Schema:
     def names(self) -> tuple[str, ...]:
         """Column names in the order of the schema."""
         return tuple(column.name for column in self.columns)
+
+    def _line(self) -> str:
+        rules = f", {len(self.rules)} rules" if self.rules else ""
+        person = f", person = {self.person!r}" if self.person else ""
+        return f"{self.name!r}, {len(self.columns)} columns{rules}{person}{'' if self.is_confirmed else '; a draft'}"
+
+    _headers = ("column", "kind", "bounds or values", "role")
+
+    def _lines(self) -> Iterator[tuple[str, str, str, str]]:
+        """Yield a line per column; what a draft took from the rows stays out of notebooks."""
+        for column in self.columns:
+            domain = column.domain_words if self.is_confirmed else "in the draft: see .to_toml()"
+            yield column.name, column.kind, domain, column.role or ""
 
     @property
     def releasable(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from sfumato.privacy.accounting.strength import (
     warnings,
 )
 from sfumato.privacy.exact import exact, show
+from sfumato.shown import Shown
 
 GuaranteeKind = Literal["pure", "approximate", "zero-concentrated", "probabilistic", "asymptotic", "heuristic"]
 EXPOSURES = {
@@ -78,7 +79,7 @@ class Selection(BaseModel):
     """Events of the rungs above: never run, but part of what could have been seen."""
 
 
-class Guarantee(BaseModel):
+class Guarantee(Shown, BaseModel):
     """Kind, parameters and adjacency of a promise; ``statement()`` says it in plain words.
 
     >>> g = Guarantee(kind="pure", epsilon="1", adjacency="add-remove", table="people")
@@ -157,6 +158,15 @@ class Guarantee(BaseModel):
     @property
     def _public_rows(self) -> int | None:
         return self.rows if self.adjacency == "replace" else None
+
+    def _line(self) -> str:
+        return self.headline().removeprefix("Guarantee: ").removesuffix(".")
+
+    def _lines(self) -> list[tuple[str, str]]:
+        strength = [("strength", self.band), ("in words", self.protection())] if self.formal else []
+        recorded = "yes" if self.recorded else "no: no cap protects the table"
+        rests = [("rests on", words) for words in self.assumptions]
+        return [("kind", self.kind), *strength, *rests, ("recorded in a ledger", recorded)]
 
     def statement(self) -> str:
         """Return the promise in plain words."""

@@ -119,6 +119,15 @@ class Column:
         return ", ".join(listed[:MOST_SHOWN]) + (f", ... ({len(listed)} values)" if len(listed) > MOST_SHOWN else "")
 
     @property
+    def forgives(self) -> bool:
+        """Whether values that cannot be read count as missing.
+
+        They do where the schema says so, and where facts were bought: noise cannot tell a few strange rows from none,
+        and a table must fit the facts that were bought for it.
+        """
+        return self.outside == "missing" or (self.missing and self.bought is not None)
+
+    @property
     def is_open(self) -> bool:
         """Whether no domain is stated: identifiers, which are never released, need none."""
         return self.kind in ("category", "ordinal") and self.values is None

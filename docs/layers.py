@@ -28,6 +28,7 @@ FLOORS = (
     Floor(("papers",), "what five papers print, beside what we compute; nothing imports it"),
     Floor(("cli",), "arguments, words and exit codes; no logic of its own"),
     Floor(("report",), "a release on disk, its pages, and the check of both"),
+    Floor(("synthesize",), "a table that nobody has described, released in one call", files=True),
     Floor(("calibration",), "which parameter meets a target, and what looking for it costs"),
     Floor(("risk",), "what can be learned about people: in closed form, or by attack"),
     Floor(("utility",), "how close released values are to the confidential ones"),

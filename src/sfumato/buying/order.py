@@ -67,16 +67,14 @@ class Order:
 
     def _part(self, stage: str, cells: int) -> Part:
         moved = changed_cells(self.header.adjacency)
-        return Part(
-            stage=stage, cells=cells, sensitivity=self.header.rows_per_person, changed_cells=moved, scale=1.0
-        )
+        return Part(stage=stage, cells=cells, sensitivity=self.header.rows_per_person, changed_cells=moved, scale=1.0)
 
     def _shares(self) -> list[float]:
         if not self.forms or not self.values:
             return [1 / max(len(self.forms) + len(self.values), 1)] * (len(self.forms) + len(self.values))
-        return [FORM_SHARE / len(self.forms)] * len(self.forms) + [
-            (1 - FORM_SHARE) / len(self.values)
-        ] * len(self.values)
+        return [FORM_SHARE / len(self.forms)] * len(self.forms) + [(1 - FORM_SHARE) / len(self.values)] * len(
+            self.values
+        )
 
     def _limited(self, parts: Sequence[Part], chance: float) -> list[Part]:
         """Return the second counts; those that may list texts have a threshold."""

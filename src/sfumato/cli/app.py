@@ -37,6 +37,10 @@ VERBS: dict[str, Verb] = {
         "sfumato.cli.release_verbs:release",
         "Release a table and write the bundle: data, schema, release.json, report.html and the script that repeats it.",
     ),
+    "synthesize": Verb(
+        "sfumato.cli.synthesize_verb:synthesize",
+        "Release a file that nobody has described yet, in one command, and say in words what was assumed.",
+    ),
     "verify": Verb(
         "sfumato.cli.release_verbs:verify",
         "Check a bundle: hashes, schema, events, guarantee, script, page, and its record in a ledger when one is "
@@ -128,6 +132,9 @@ A first release takes five steps:
 4. `sfumato plan --schema people.toml --epsilon 1 --ledger budget.db` says what a synthetic table would cost
 
 5. `sfumato release people.csv` with the same arguments and `--out bundle` makes it
+
+In a hurry, `sfumato synthesize people.csv --epsilon 1 --ledger budget.db --open-ledger 5 --out bundle` does all of it,
+and the guarantee states what was assumed.
 
 More rows cost nothing: `sfumato sample bundle --rows 100000 --out more.parquet`
 

@@ -19,6 +19,8 @@ PATTERNS = {
     "people": f"^{_WORD},? ({_WORD}[.]? )?{_WORD}$",
 }
 """Regular expressions by what they recognise."""
+PERSONAL = ("mail", "iban", "uuid", "ssn", "phone", "people")
+"""What belongs to one person."""
 
 
 def matches(raw: Any, kind: str) -> Any:

@@ -7,13 +7,13 @@ no number: 01067 is a place, and would come back as 1067.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sfumato.schema.column_checks import LARGEST_WHOLE
 from sfumato.table.drafting.asking import Answers, Measure, ask, distinct_values
-from sfumato.table.drafting.patterns import matches
+from sfumato.table.drafting.patterns import PERSONAL, matches
 from sfumato.table.engine import Engine
 
 MOST_LEVELS = 60
@@ -26,6 +26,12 @@ ISO_LENGTH = len("2024-12-31")
 FIRST_WRITTEN_DAY, LAST_WRITTEN_DAY = 18_000_101, 21_991_231
 """Between these a whole number may be a date that is written yyyymmdd."""
 
+SHORTEST_ADDRESS = len("a@b.de")
+LEAST_UNIQUENESS = 0.01
+"""Texts that repeat more often than this are no addresses of people."""
+
+Question = tuple[str, Any]
+"""The name of a question, and the expression that answers it."""
 Reading = Literal["number", "date", "boolean", "text", "unknown"]
 
 
@@ -35,6 +41,7 @@ class Seen:
 
     name: str
     raw: Any
+    """The column as the engine has it."""
     rows: int
     reading: Reading = "unknown"
     facts: Answers = field(default_factory=dict[str, Any])
@@ -63,20 +70,9 @@ class Seen:
     def is_whole(self) -> bool:
         """Whether all values are whole numbers, and few enough digits long to be told apart."""
         low, high = self.facts.get("low"), self.facts.get("high")
-        if self.reading != "number" or low is None or self.facts["fractions"]:
+        if self.reading != "number" or low is None or self.facts.get("fractions"):
             return False
         return low >= -LARGEST_WHOLE and high <= LARGEST_WHOLE
-
-    @property
-    def value(self) -> Any:
-        """The column in the type of its reading, null where it holds none."""
-        raw, kind = self.raw, self.raw.type()
-        if self.reading == "date":
-            return raw.try_cast("date") if kind.is_string() else raw.cast("date")
-        if self.reading != "number" or kind.is_integer():
-            return raw
-        number = raw.try_cast("float64") if kind.is_string() else raw.cast("float64")
-        return (number.isnan() | number.isinf()).ifelse(None, number)
 
 
 def look(engine: Engine, names: Sequence[str]) -> list[Seen]:
@@ -84,28 +80,54 @@ def look(engine: Engine, names: Sequence[str]) -> list[Seen]:
     table = engine.table
     rows = engine.aggregate(table.aggregate(rows=table.count())).to_pylist()[0]["rows"]
     seen = [Seen(name, table[name], rows) for name in names]
-    for question in (_first, _bounds, _values):
-        answers = ask(engine, (measure for one in seen for measure in question(one)))
-        for one in seen:
-            one.facts |= answers.get(one.name, {})
-            if question is _first:
-                one.reading = _reading(one)
+    _note(seen, ask(engine, table, _measures(seen, table, _first)))
+    for one in seen:
+        one.reading = _reading(one)
+    described = [one for one in seen if one.reading != "unknown"]
+    # Read once for all questions, or each question would repeat how.
+    values = table.select(**{one.name: _value(one) for one in described}) if described else table
+    for question in (_bounds, _values):
+        _note(described, ask(engine, values, _measures(described, values, question)))
     return seen
 
 
-def _first(seen: Seen) -> Iterator[Measure]:
-    name, raw, kind = seen.name, seen.raw, seen.raw.type()
-    if not (kind.is_string() or kind.is_numeric() or kind.is_boolean() or kind.is_temporal()):
+def _note(seen: Sequence[Seen], answers: Mapping[str, Answers]) -> None:
+    for one in seen:
+        one.facts |= answers.get(one.name, {})
+
+
+def _measures(seen: Sequence[Seen], table: Any, question: Callable[[Seen, Any], Iterable[Question]]) -> list[Measure]:
+    return [((one.name, words), measure) for one in seen for words, measure in question(one, table[one.name])]
+
+
+def _value(seen: Seen) -> Any:
+    """Return the column in the type of its reading, null where it holds none."""
+    raw, kind = seen.raw, seen.raw.type()
+    if seen.reading == "date":
+        return raw.try_cast("date") if kind.is_string() else raw
+    if seen.reading != "number" or kind.is_integer():
+        return raw
+    number = raw.try_cast("float64") if kind.is_string() else raw.cast("float64")
+    return (number.isnan() | number.isinf()).ifelse(None, number)
+
+
+def _first(seen: Seen, raw: Any) -> Iterator[Question]:
+    kind = raw.type()
+    if not _is_readable(kind):
         return
-    value = raw.isnan().ifelse(None, raw) if kind.is_floating() else raw
-    yield (name, "known"), value.count()
+    yield "known", (raw.isnan().ifelse(None, raw) if kind.is_floating() else raw).count()
     if kind.is_string():
-        yield (name, "distinct"), distinct_values(raw)
-        yield (name, "longest"), raw.length().max()
-        yield (name, "not flags"), (~raw.lower().isin(["true", "false"])).sum()
-        yield (name, "zeros"), matches(raw, "leading zero").sum()
-        yield (name, "not numbers"), (raw.notnull() & raw.try_cast("float64").isnull()).sum()
-        yield (name, "not dates"), (raw.notnull() & raw.try_cast("date").isnull()).sum()
+        yield "distinct", distinct_values(raw)
+        yield "longest", raw.length().max()
+        yield "not flags", (~raw.lower().isin(["true", "false"])).sum()
+        yield "zeros", matches(raw, "leading zero").sum()
+        yield "not numbers", (raw.notnull() & raw.try_cast("float64").isnull()).sum()
+        yield "not dates", (raw.notnull() & raw.try_cast("date").isnull()).sum()
+
+
+def _is_readable(kind: Any) -> bool:
+    moments = kind.is_date() or kind.is_timestamp()
+    return kind.is_string() or kind.is_numeric() or kind.is_boolean() or moments
 
 
 def _reading(seen: Seen) -> Reading:
@@ -129,44 +151,43 @@ def _text_reading(facts: Answers) -> Reading:
     return "date" if not facts["not dates"] else "text"
 
 
-def _bounds(seen: Seen) -> Iterator[Measure]:
-    name, value = seen.name, seen.value
+def _bounds(seen: Seen, value: Any) -> Iterator[Question]:
     if seen.reading == "number":
         # Clipped first, because engines floor into 64-bit integers.
         near = value.clip(-LARGEST_WHOLE, LARGEST_WHOLE)
-        whole = near.floor() if value.type().is_floating() else near
-        yield (name, "known"), value.count()
-        yield (name, "low"), value.min()
-        yield (name, "high"), value.max()
-        yield (name, "fractions"), (near != whole).sum()
-        yield (name, "distinct"), distinct_values(value)
-        yield (name, "mean"), near.cast("float64").mean()
-        yield (name, "spread"), near.cast("float64").std()
+        yield "known", value.count()
+        yield "low", value.min()
+        yield "high", value.max()
+        if value.type().is_floating():
+            yield "fractions", (near != near.floor()).sum()
+        yield "distinct", distinct_values(value)
     if seen.reading == "date":
-        inside = (value >= FIRST_DAY) & (value <= LAST_DAY)
-        days = inside.ifelse(value, None)
-        yield (name, "low"), days.min()
-        yield (name, "high"), days.max()
-        yield (name, "beyond"), (~inside).sum()
-        if seen.raw.type().is_timestamp():
-            yield (name, "times"), (seen.raw.hour() + seen.raw.minute() + seen.raw.second() > 0).sum()
-    if seen.reading == "text" and MOST_LEVELS < seen.distinct:
-        yield (name, "length"), seen.raw.length().mean()
-        yield (name, "blanks"), matches(seen.raw, "blank").sum()
+        day = value.cast("date")
+        inside = (day >= FIRST_DAY) & (day <= LAST_DAY)
+        days = inside.ifelse(day, None)
+        yield "low", days.min()
+        yield "high", days.max()
+        yield "beyond", (~inside).sum()
+        if value.type().is_timestamp():
+            yield "times", (value.hour() + value.minute() + value.second() > 0).sum()
+    if seen.reading == "text" and seen.distinct > MOST_LEVELS:
+        yield "length", value.length().mean()
+        yield "blanks", matches(value, "blank").sum()
 
 
-def _values(seen: Seen) -> Iterator[Measure]:
-    name, value = seen.name, seen.value
+def _values(seen: Seen, value: Any) -> Iterator[Question]:
     if seen.reading == "text":
         if 0 < seen.distinct <= MOST_LEVELS:
-            yield (name, "values"), value.collect(distinct=True)
-        if seen.distinct > 1:
-            yield from (((name, kind), matches(seen.raw, kind).sum()) for kind in ("mail", "iban", "uuid", "ssn"))
-            yield from (((name, kind), matches(seen.raw, kind).sum()) for kind in ("phone", "people"))
+            yield "values", value.collect(distinct=True)
+        if (seen.facts.get("longest") or 0) >= SHORTEST_ADDRESS and seen.uniqueness > LEAST_UNIQUENESS:
+            yield from ((kind, matches(value, kind).sum()) for kind in PERSONAL)
     if seen.is_whole:
         low, high = seen.facts["low"], seen.facts["high"]
         if seen.distinct <= MOST_LEVELS:
-            yield (name, "values"), value.collect(distinct=True)
+            yield "values", value.collect(distinct=True)
+        else:
+            yield "mean", value.mean()
+            yield "spread", value.std()
         if low >= FIRST_WRITTEN_DAY and high <= LAST_WRITTEN_DAY and seen.distinct > 2:
             month, day = (value / 100).floor() % 100, value % 100
-            yield (name, "no days"), ((month < 1) | (month > 12) | (day < 1) | (day > 31)).sum()
+            yield "no days", ((month < 1) | (month > 12) | (day < 1) | (day > 31)).sum()

@@ -34,22 +34,24 @@ def questions(engine: Engine, candidates: Sequence[Seen]) -> list[str]:
     """Return the notes that ask whose rows these are, with how many rows one value has as a help."""
     if not candidates:
         return []
-    notes = ["question: whose row is it? If a person may have several rows, the guarantee should be for persons, not for"]
-    notes.append(f"rows: answer person = {candidates[0].name!r} (and rows_per_person), or person = false, in [table]")
-    return notes + [f"question: {_help(engine, one)}" for one in candidates]
+    names = ", ".join(one.name for one in candidates)
+    verb = "repeats" if len(candidates) == 1 else "repeat"
+    asked = (
+        f"question: whose row is it? {names} {verb}, so a person may have several rows. Answer in [table]: person = "
+        f"{candidates[0].name!r} and rows_per_person, or person = false where every row is somebody else's"
+    )
+    counts = "; ".join(_help(engine, one) for one in candidates)
+    return [asked, f"question: rows of one value (private; choose rows_per_person by what is publicly known): {counts}"]
 
 
 def _help(engine: Engine, seen: Seen) -> str:
     counts = _rows_each(engine, seen)
-    missing = "; it is missing in some rows, and every row needs a person" if seen.missing else ""
-    return (
-        f"{seen.name} repeats: {counts['typical']:.3g} rows each on average, {counts['most']:,} at most (private: "
-        f"choose rows_per_person from what is known about the survey){missing}"
-    )
+    missing = ", missing in some rows, though every row needs a person" if seen.missing else ""
+    return f"{seen.name} {counts['typical']:.3g} on average, {counts['most']:,} at most{missing}"
 
 
 def _rows_each(engine: Engine, seen: Seen) -> dict[str, Any]:
     table = engine.table
     known = table.filter(table[seen.name].notnull())
     rows = known.group_by(one=known[seen.name]).aggregate(rows=known.count())
-    return engine.aggregate(rows.aggregate(typical=rows.rows.mean(), most=rows.rows.max())).to_pylist()[0]
+    return engine.aggregate(rows.aggregate(typical=rows.rows.cast("float64").mean(), most=rows.rows.max())).to_pylist()[0]

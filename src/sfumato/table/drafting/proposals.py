@@ -41,7 +41,7 @@ def look_at(name: str, *words: str) -> str:
 
 def identifier(seen: Seen, found: Identified) -> Drafted:
     """Return a column that is kept for its rows and never released."""
-    note = f"identifier: {seen.name} ({found.why}; never released. Not so? Then describe it by public facts)"
+    note = f"identifier: {seen.name} ({found.why}; never released)"
     return _column(seen, note, kind="category", role="identifier")
 
 
@@ -76,7 +76,7 @@ def _texts(seen: Seen) -> Drafted:
 
 
 def _many_texts(seen: Seen) -> str:
-    if seen.facts["zeros"] and not seen.facts["not numbers"]:
+    if seen.facts["zeros"] and not seen.facts.get("not numbers"):
         return "codes with leading zeros; cut them to fewer, or list the public ones"
     if seen.facts["blanks"] > seen.known / 2 and (seen.uniqueness > 0.5 or seen.facts["length"] > 40):
         return "free text"

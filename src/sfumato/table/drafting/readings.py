@@ -43,6 +43,8 @@ class Seen:
     raw: Any
     """The column as the engine has it."""
     rows: int
+    is_near: bool = True
+    """Whether DuckDB holds the rows. Elsewhere columns have types, texts are texts, and engines fail on odd ones."""
     reading: Reading = "unknown"
     facts: Answers = field(default_factory=dict[str, Any])
 
@@ -79,7 +81,7 @@ def look(engine: Engine, names: Sequence[str]) -> list[Seen]:
     """Return how all columns read, and what can be asked of each reading."""
     table = engine.table
     rows = engine.aggregate(table.aggregate(rows=table.count())).to_pylist()[0]["rows"]
-    seen = [Seen(name, table[name], rows) for name in names]
+    seen = [Seen(name, table[name], rows, engine.streams) for name in names]
     _note(seen, ask(engine, table, _measures(seen, table, _first)))
     for one in seen:
         one.reading = _reading(one)
@@ -121,6 +123,7 @@ def _first(seen: Seen, raw: Any) -> Iterator[Question]:
         yield "longest", raw.length().max()
         yield "not flags", (~raw.lower().isin(["true", "false"])).sum()
         yield "zeros", matches(raw, "leading zero").sum()
+    if kind.is_string() and seen.is_near:
         yield "not numbers", (raw.notnull() & raw.try_cast("float64").isnull()).sum()
         yield "not dates", (raw.notnull() & raw.try_cast("date").isnull()).sum()
 
@@ -146,9 +149,9 @@ def _text_reading(facts: Answers) -> Reading:
         return "text"
     if facts["distinct"] <= 2 and not facts["not flags"]:
         return "boolean"
-    if not facts["not numbers"]:
+    if facts.get("not numbers") == 0:
         return "text" if facts["zeros"] else "number"
-    return "date" if not facts["not dates"] else "text"
+    return "date" if facts.get("not dates") == 0 else "text"
 
 
 def _bounds(seen: Seen, value: Any) -> Iterator[Question]:
@@ -171,7 +174,7 @@ def _bounds(seen: Seen, value: Any) -> Iterator[Question]:
         if value.type().is_timestamp():
             yield "times", (value.hour() + value.minute() + value.second() > 0).sum()
     if seen.reading == "text" and seen.distinct > MOST_LEVELS:
-        yield "length", value.length().mean()
+        yield "length", value.length().cast("float64").mean()
         yield "blanks", matches(value, "blank").sum()
 
 
@@ -186,8 +189,8 @@ def _values(seen: Seen, value: Any) -> Iterator[Question]:
         if seen.distinct <= MOST_LEVELS:
             yield "values", value.collect(distinct=True)
         else:
-            yield "mean", value.mean()
-            yield "spread", value.std()
+            yield "mean", value.cast("float64").mean()
+            yield "spread", value.cast("float64").std()
         if low >= FIRST_WRITTEN_DAY and high <= LAST_WRITTEN_DAY and seen.distinct > 2:
             month, day = (value / 100).floor() % 100, value % 100
             yield "no days", ((month < 1) | (month > 12) | (day < 1) | (day > 31)).sum()

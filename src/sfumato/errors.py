@@ -57,6 +57,10 @@ class UnansweredQuestionError(DraftSchemaError):
     """A draft asks something that only a person can answer, such as whose rows these are."""
 
 
+class UnansweredDraftError(UnchangedDraftError, UnansweredQuestionError):
+    """Both at once: facts of a draft stand as the rows taught them, and a question of it is open."""
+
+
 class RuleError(SchemaError):
     """A rule between columns cannot be read or names unknown columns."""
 

@@ -74,7 +74,9 @@ VERBS: dict[str, Verb] = {
         "sfumato.cli.doctor_verb:doctor",
         "Say which sampler draws the noise and why, run its self-test, and show what is installed.",
     ),
-    "schema": Verb("sfumato.cli.schema_verbs:schema_app", "Draft, check and confirm the public schema of a table."),
+    "schema": Verb(
+        "sfumato.cli.schema_verbs:schema_app", "Draft, check, confirm and show the public schema of a table."
+    ),
     "ledger": Verb(
         "sfumato.cli.ledger_verbs:ledger_app",
         "Keep the privacy budget: one account per table, every event recorded.",
@@ -125,7 +127,7 @@ A first release takes five steps:
 
 1. `sfumato schema draft people.csv --out people.toml` proposes a schema; replace what is not public knowledge
 
-2. `sfumato schema confirm people.toml` vouches that every fact in it is public
+2. `sfumato schema confirm people.toml --source '*=code book 2023'` says where its facts come from
 
 3. `sfumato ledger init budget.db --schema people.toml --epsilon 5 --delta 1e-6` opens an account with a cap
 

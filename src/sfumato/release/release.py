@@ -14,7 +14,7 @@ from sfumato.calling import named_arguments
 from sfumato.errors import NoLedgerWarning, PlanError, TableError
 from sfumato.privacy.accounting.accountant import basic, promise_of
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.accounting.guarantee import Guarantee
+from sfumato.privacy.accounting.guarantee import UNCOVERED, Guarantee
 from sfumato.privacy.accounting.strength import refuse_weak
 from sfumato.privacy.exact import exact, text
 from sfumato.privacy.ledger import Account, Entry, Ledger
@@ -24,7 +24,9 @@ from sfumato.registry import OFFERED, found
 from sfumato.release.method import ChecksTable, Method, Model, home_of
 from sfumato.release.outcome import lost_on_failure
 from sfumato.release.plan import Plan
+from sfumato.release.vouched import NOT_BOUNDED, schema_assumptions
 from sfumato.schema import Schema
+from sfumato.schema.confirming import unmarked
 from sfumato.shown import Shown
 from sfumato.table.frames import Tables, to_frame
 
@@ -147,6 +149,7 @@ def _notes(schema: Schema, method: Method, made: Plan, rows: int | None, allow_w
     return (
         *((ignored,) if rows is not None and method.makes != "rows" else ()),
         *_formula_note(schema),
+        *(said for said in promise.assumptions if said.endswith((UNCOVERED, NOT_BOUNDED))),
         *promise.warnings,
     )
 
@@ -252,7 +255,7 @@ def carried_out(
     tables = {names: to_frame(data, "arrow", randomness.stamp) for names, data in output.tables.items()}
     return Release(
         method=method,
-        schema=table.schema,
+        schema=unmarked(table.schema),
         plan=made,
         guarantee=guarantee,
         events=made.events,
@@ -316,6 +319,6 @@ def promised(schema: Schema, made: Plan, recorded: bool, allow_weak: bool = Fals
     """Return what a release by this plan promises; refuses what is too weak unless that is allowed by name."""
     composed = promise_of(made.events)
     needed = refuse_weak(composed.exact_epsilon, composed.exact_delta, allow_weak)
-    assumptions = (*composed.assumptions, *made.assumptions)
+    assumptions = (*composed.assumptions, *made.assumptions, *schema_assumptions(schema, composed.formal))
     said = {"rows": schema.rows, "recorded": recorded, "assumptions": assumptions, "allowed_weak": needed}
     return composed.model_copy(update=said)

@@ -65,6 +65,9 @@ def banners(document: ReleaseDocument, true_rows: int | None = None) -> list[Ban
     if document.guarantee.uncharged:
         heading = f"The choice of {document.guarantee.uncharged} is not covered"
         found.append(Banner("warning", heading, document.guarantee.protection()))
+    if document.guarantee.takes_facts_from_rows:
+        text = "The schema was not fixed before anybody looked: the promise does not cover what these facts give away."
+        found.append(Banner("warning", "Facts were taken from the private rows", text))
     if document.guarantee.is_weak:
         heading = f"Protection: {document.guarantee.band}"
         found.append(Banner("warning", heading, _sentences(document.guarantee.warnings)))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.calling import named_parameters
-from sfumato.schema.provenance import FACTS, Provenance, unchanged
+from sfumato.schema.provenance import FACTS, SOLD_FACTS, Provenance, unchanged
 
 Kind = Literal["category", "ordinal", "boolean", "integer", "number", "date"]
 Role = Literal["identifier", "quasi-identifier", "sensitive", "target"]
@@ -100,15 +100,22 @@ class Column:
         return unchanged({key: getattr(self, key) for key in FACTS}, self.drafted)
 
     @property
+    def taught(self) -> tuple[str, ...]:
+        """Facts that the rows taught, accepted or not, and for which nobody named a source."""
+        marked = (*self.from_rows, *(() if self.source else self.unchanged))
+        return tuple(fact for fact in FACTS if fact in marked and getattr(self, fact) is not None)
+
+    @property
     def provenance(self) -> dict[str, Provenance]:
         """Where each fact about the column's values comes from."""
         stated = [key for key in FACTS if getattr(self, key) is not None]
         return {key: self._origin(key) for key in stated}
 
     def _origin(self, fact: str) -> Provenance:
-        if fact in self.from_rows or (fact in self.unchanged and self.source is None):
+        if fact in self.taught:
             return Provenance("rows")
-        return Provenance("bought", self.bought) if self.bought else Provenance("public", self.source)
+        bought = self.bought and fact in SOLD_FACTS
+        return Provenance("bought", self.bought) if bought else Provenance("public", self.source)
 
     @property
     def domain_words(self) -> str:

@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.arrays import Array, Flags, Whole
 from sfumato.schema.column import Column, day_number

@@ -27,7 +27,7 @@ POINT_WEIGHT = 1e-9
 """Weight of a single number against an interval of one bin: chosen only where no interval is left."""
 UNSEEN_WEIGHT = 0.01
 STRANGE_COST = 3.0
-"""More than any value in the form of the column costs: another form is taken only where no such value keeps the rule."""
+"""More than any value in the form of the column costs: another one stands only where no such value keeps the rule."""
 ALIKE = 8
 """Values of the same bin, from other rows, that a value may become: the shape inside the bin stays as it was."""
 ALIKE_WEIGHT = 1e9

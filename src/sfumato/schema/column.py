@@ -67,8 +67,9 @@ class Column:
     outside: Outside = "refuse"
     description: str | None = None
     decimals: int | None = None
-    """Digits behind the decimal point, at most; all of them are written where ``trailing_zeros`` says so."""
-    trailing_zeros: bool = False
+    """Digits behind the decimal point, at most."""
+    trailing_zeros: bool | int = False
+    """Whether all of them are written, also zeros at the end; a number: at least so many."""
     step: int | float | str | None = None
     """Values are multiples of this; of dates, "week", "month", "quarter" or "year": their first days."""
     true: str | None = None

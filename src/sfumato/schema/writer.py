@@ -118,7 +118,7 @@ def _column_facts(column: Column) -> dict[str, Any]:
             facts[key] = getattr(column, key)
     for key in ("missing", "trailing_zeros"):
         if getattr(column, key):
-            facts[key] = True
+            facts[key] = getattr(column, key)
     if column.outside != "refuse":
         facts["outside"] = column.outside
     if column.value_labels:

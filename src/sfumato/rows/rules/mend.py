@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.rows.lattice import as_written
 from sfumato.rows.rules.candidates import Pool, options_of
 from sfumato.rows.rules.clauses import Bundle, names_said_missing
 from sfumato.rows.values import Places, Values, length, overwrite, rows_at
@@ -148,7 +149,7 @@ class _Orders:
 def _edges(bundle: Bundle) -> Iterator[Edge]:
     for clause in bundle.clauses:
         for lower, upper in clause.evaluate(_Orders(), bundle.columns):
-            kinds = {bundle.columns[lower].kind, bundle.columns[upper].kind}
+            kinds = {(c.kind, c.step, c.decimals) for c in (bundle.columns[lower], bundle.columns[upper])}
             if len(kinds) == 1 and bundle.columns[lower].is_ordered and not {lower, upper} & bundle.fixed:
                 yield Edge(clause, lower, upper)
 
@@ -202,7 +203,7 @@ def _trials(bundle: Bundle, rows: Values, pool: Pool) -> Iterator[Block]:
     free = (column for name, column in bundle.columns.items() if name not in bundle.fixed)
     for column in free:
         if column.is_ordered:
-            tried = list(column.numeric_bounds)
+            tried = as_written(column, np.array(column.numeric_bounds)).tolist()
         else:
             chosen = pool.generator.permutation(len(column.levels))[:LEVELS_TRIED]
             tried = [column.levels[int(i)] for i in chosen]

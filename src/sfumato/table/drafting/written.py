@@ -1,21 +1,26 @@
 """Texts that hide numbers and dates: which option of the command line would read them, and how many it explains.
 
-A draft says what it saw and leaves the choice to a person: "1,5" may be a number or the name of a size. Every text gets
-one shape (digits, a decimal comma, groups of thousands, a date with points), and the shapes of a column are counted, all
-columns of a batch in one aggregate query.
+A draft says what it saw and leaves the choice to a person: "1,5" may be a number or the name of a size. The first rows
+show which way of writing a column may have: every text has one shape (digits, a decimal comma, groups of thousands, a
+date with points). How many texts that way explains is then counted over all rows, all columns in one aggregate query.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sfumato.schema.dialect import PLAIN, Dialect
 from sfumato.table.sources import Source
 
+FIRST_ROWS = 10_000
+"""Rows that show how a column is written."""
+MOST_KINDS = 2_000
+"""Distinct texts of a column that are looked at."""
 COLUMNS_AT_ONCE = 50
 MOST = 0.8
 """Share of a column's texts that must read as numbers, or as dates, before they are called so."""
@@ -31,9 +36,9 @@ SIGN = r"[%€$£¥]|EUR|USD|CHF|GBP"
 DAY, LATE, MONTH = r"(0?[1-9]|[12]\d|3[01])", r"(1[3-9]|2\d|3[01])", r"(0?[1-9]|1[0-2])"
 YEAR, TIME = r"(1[6-9]|2[01])\d\d", r"([ T]\d{1,2}:\d\d(:\d\d)?)?$"
 
-Way = tuple[str | None, str | None]
+Marks = tuple[str, str | None]
 """A decimal mark and a mark of thousands."""
-NUMBERS: tuple[tuple[str, tuple[Way, ...]], ...] = (
+NUMBERS: tuple[tuple[str, tuple[Marks, ...]], ...] = (
     (r"\d+", ()),
     (r"\d{1,3}\.\d{3}", ((".", None), (",", "."))),
     (r"(\d*\.\d+|\d+\.)([eE][-+]?\d+)?|\d+[eE][-+]?\d+", ((".", None),)),
@@ -66,11 +71,11 @@ DATES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (rf"^{DAY}\.{MONTH}\.\d\d", ("%d.%m.%y",)),
 )
 """Shapes of dates, and the formats that explain each; ISO dates need none."""
+NEVER = "a^"
+"""What no text looks like."""
 TIMES = ("", " %H:%M", " %H:%M:%S")
-WORD, MARK, FIRST_NUMBER, FIRST_DATE = 0, 1, 10, 50
-SOME_NUMBER = f"{FRONT}[\\d.,' \u00a0\u202f]*\\d[\\d.,eE+-]*{BACK}"
-SOME_DATE = r"^\d{1,4}[ ./-](\d{1,2}|[A-Z][a-z][a-z])[ ./-]\d\d"
-"""What every number, and every date, looks like at first sight."""
+NUMBER_SHAPES = tuple(re.compile(f"{FRONT}({core}){BACK}") for core, _ in NUMBERS)
+DATE_SHAPES = tuple(re.compile(core + TIME) for core, _ in DATES)
 
 
 @dataclass(frozen=True)
@@ -89,26 +94,52 @@ class Hint:
 
 @dataclass(frozen=True)
 class _Look:
-    """How often each shape occurs in a column, and the texts that have none."""
+    """How the first texts of a column are written: how many have each shape, and which have none."""
 
-    shapes: Counter[int]
+    numbers: Counter[int]
+    dates: Counter[int]
     times: Counter[int]
     signs: int
     kinds: int
-    marks: tuple[str, ...]
-    odd: tuple[str, ...]
+    """Distinct texts that read as numbers."""
+    marks: Counter[str]
+    words: Counter[str]
 
     @property
     def texts(self) -> int:
-        return sum(self.shapes.values())
+        return sum(count.total() for count in (self.numbers, self.dates, self.marks, self.words))
 
     @property
-    def numbers(self) -> int:
-        return sum(n for code, n in self.shapes.items() if FIRST_NUMBER <= code < FIRST_DATE)
+    def is_date(self) -> bool:
+        return self.dates.total() > self.numbers.total()
 
     @property
-    def dates(self) -> int:
-        return sum(n for code, n in self.shapes.items() if code >= FIRST_DATE)
+    def is_ordered(self) -> bool:
+        """Whether nearly all texts but marks read as numbers, or as dates; one word among them is a mark."""
+        told = self.texts - self.marks.total() - (self.words.total() if len(self.words) == 1 else 0)
+        return told > 0 and max(self.numbers.total(), self.dates.total()) >= MOST * told
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What stands for no value: known marks, and the one word among numbers or dates that holds no digit."""
+        if not self.is_ordered:
+            return tuple(mark for mark in self.marks if mark in SURE_MARKS and self.words)
+        lone = [word for word in self.words if len(self.words) == 1 and not any(sign.isdigit() for sign in word)]
+        return (*self.marks, *(lone if self.kinds > FEW_CODES or self.is_date else ()))
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A way of writing that may explain a column's texts."""
+
+    options: Dialect
+    """What would have to be said beyond what was said."""
+    pattern: str
+    """What a text looks like that is written so."""
+    marked: str
+    """What a text looks like that only this way explains."""
+    words: str
+    """The beginning of the sentence, after the number of texts."""
 
 
 def hints(opened: Source, names: Sequence[str]) -> dict[str, Hint]:
@@ -116,13 +147,20 @@ def hints(opened: Source, names: Sequence[str]) -> dict[str, Hint]:
 
     ``names`` are columns that a draft could not read as they stand; those that hold no texts are passed over.
     """
-    texts = [name for name in names if opened.engine.table[name].type().is_string()]
-    looks: dict[str, _Look] = {}
-    for start in range(0, len(texts), COLUMNS_AT_ONCE):
-        looks |= _looks(opened, texts[start : start + COLUMNS_AT_ONCE])
-    words = {mark: name for name, look in looks.items() if not _is_ordered(look) for mark in _words(look)}
-    found = {name: _hint(name, look, opened.dialect, words) for name, look in looks.items()}
-    return {name: hint for name, hint in found.items() if hint is not None}
+    table = opened.engine.table
+    texts = [name for name in names if table[name].type().is_string()]
+    looks = _looks(opened, texts)
+    ways = {name: _way(look, opened.dialect) for name, look in looks.items()}
+    asked = [name for name in texts if ways[name] or looks[name].missing]
+    values = {word: name for name, look in looks.items() if not look.is_ordered for word in look.marks}
+    found: dict[str, Hint] = {}
+    for start in range(0, len(asked), COLUMNS_AT_ONCE):
+        batch = asked[start : start + COLUMNS_AT_ONCE]
+        row = _counts(opened, {name: (ways[name], looks[name].missing) for name in batch})
+        for i, name in enumerate(batch):
+            counts = {key: int(row[f"{key}{i}"] or 0) for key in ("texts", "written", "marked", "missing")}
+            found[name] = _hint(name, looks[name], ways[name], counts, opened.dialect, values)
+    return found
 
 
 def together(found: Mapping[str, Hint]) -> str:
@@ -146,130 +184,78 @@ def _compatible(line: Dialect, more: Dialect) -> Dialect:
 
 
 def _looks(opened: Source, names: Sequence[str]) -> dict[str, _Look]:
-    """Ask for the shapes of several columns at once."""
-    table = opened.engine.table
-    bare = table.select(**{f"t{i}": table[name].strip() for i, name in enumerate(names)})
-    coded = bare.mutate(**{f"s{i}": _shape(bare[f"t{i}"]) for i in range(len(names))})
-    measures = {key: value for i in range(len(names)) for key, value in _measures(coded, i).items()}
-    row = opened.engine.aggregate(coded.aggregate(**measures)).to_pylist()[0]
-    return {name: _look(row, i) for i, name in enumerate(names)}
+    """Return how the first rows are written, by column."""
+    if not names:
+        return {}
+    first = opened.engine.aggregate(opened.engine.table.select(list(names)).limit(FIRST_ROWS))
+    return {name: _look(_kinds(first.column(name))) for name in names}
 
 
-def _codes() -> list[int]:
-    numbers = [FIRST_NUMBER + i for i in range(len(NUMBERS))]
-    return [WORD, MARK, *numbers, *(FIRST_DATE + i for i in range(len(DATES)))]
+def _kinds(texts: Any) -> Counter[str]:
+    """Return the texts of a column with their counts, without the blanks around them; of very many, some."""
+    import pyarrow.compute as pc
+
+    counted = pc.value_counts(texts.cast("string")).slice(0, MOST_KINDS)  # pyright: ignore
+    found: Counter[str] = Counter()
+    for text, times in zip(counted.field(0).to_pylist(), counted.field(1).to_pylist(), strict=True):
+        if text is not None and text.strip():
+            found[text.strip()] += times
+    return found
 
 
-def _shape(text: Any) -> Any:
-    """Return the shape of each text; three cheap looks tell words from numbers and dates before any shape is tried."""
-    import ibis
-
-    numbers = [(text.re_search(f"{FRONT}({core}){BACK}"), FIRST_NUMBER + i) for i, (core, _) in enumerate(NUMBERS)]
-    dates = [(text.re_search(core + TIME), FIRST_DATE + i) for i, (core, _) in enumerate(DATES)]
-    return ibis.cases(
-        (text == "", ibis.null("int64")),
-        (text.re_search(SOME_DATE), ibis.cases(*dates, else_=WORD)),
-        (text.re_search(SOME_NUMBER), ibis.cases(*numbers, else_=WORD)),
-        (text.isin(MARKS), MARK),
-        (text.notnull(), WORD),
-        else_=ibis.null("int64"),
-    )
-
-
-def _measures(coded: Any, i: int) -> dict[str, Any]:
-    text, shape = coded[f"t{i}"], coded[f"s{i}"]
-    is_number = (shape >= FIRST_NUMBER) & (shape < FIRST_DATE)
-    dates = shape >= FIRST_DATE
-    return {
-        **{f"n{i}_{code}": (shape == code).sum() for code in _codes()},
-        f"minutes{i}": (dates & text.re_search(r"^[^:]*:\d\d$")).sum(),
-        f"seconds{i}": (dates & text.re_search(r"^[^:]*:\d\d:\d\d$")).sum(),
-        f"signs{i}": (is_number & text.re_search(SIGN)).sum(),
-        f"kinds{i}": text.approx_nunique(where=is_number),
-        f"marks{i}": text.collect(where=shape == MARK, distinct=True),
-        f"first{i}": text.min(where=shape == WORD),
-        f"last{i}": text.max(where=shape == WORD),
-    }
+def _look(kinds: Counter[str]) -> _Look:
+    look = _Look(Counter(), Counter(), Counter(), 0, 0, Counter(), Counter())
+    signs = number_kinds = 0
+    for text, times in kinds.items():
+        if (shape := _first(DATE_SHAPES, text)) is not None:
+            look.dates[shape] += times
+            look.times[text.count(":")] += times
+        elif (shape := _first(NUMBER_SHAPES, text)) is not None:
+            look.numbers[shape] += times
+            number_kinds += 1
+            signs += times if re.search(SIGN, text) else 0
+        elif text in MARKS:
+            look.marks[text] += times
+        else:
+            look.words[text] += times
+    return dataclasses.replace(look, signs=signs, kinds=number_kinds)
 
 
-def _look(row: Mapping[str, Any], i: int) -> _Look:
-    shapes = Counter({code: n for code in _codes() if (n := int(row[f"n{i}_{code}"] or 0))})
-    minutes, seconds = int(row[f"minutes{i}"] or 0), int(row[f"seconds{i}"] or 0)
-    ends = {word for word in (row[f"first{i}"], row[f"last{i}"]) if word is not None}
-    return _Look(
-        shapes,
-        Counter({1: minutes, 2: seconds}),
-        int(row[f"signs{i}"] or 0),
-        int(row[f"kinds{i}"] or 0),
-        tuple(sorted(row[f"marks{i}"] or ())),
-        tuple(sorted(ends)),
-    )
-
-
-def _is_ordered(look: _Look) -> bool:
-    """Whether nearly all texts but marks read as numbers, or as dates."""
-    told = look.texts - look.shapes[MARK]
-    if len(look.odd) == 1:  # one word among numbers is a mark
-        told -= look.shapes[WORD]
-    return told > 0 and max(look.numbers, look.dates) >= max(MOST * told, look.texts / 2)
-
-
-def _words(look: _Look) -> list[str]:
-    """Return marks that may be values of a column of words: N beside Y."""
-    return [mark for mark in look.marks if mark not in SURE_MARKS]
-
-
-def _hint(name: str, look: _Look, said: Dialect, words: Mapping[str, str]) -> Hint | None:
-    if not _is_ordered(look):
-        return _among_words(name, look, said)
-    parts = _date_parts(look) if look.dates > look.numbers else _number_parts(look, said)
-    marks, told = _marks(look, words)
-    options = Dialect(decimal=parts.decimal, thousands=parts.thousands, date_format=parts.date_format, missing=marks)
-    sentences = [sentence for sentence in (parts.sentence, told) if sentence]
-    explained = parts.explained + (look.texts - look.numbers - look.dates if marks else 0)
-    if not sentences:
+def _first(shapes: Sequence[re.Pattern[str]], text: str) -> int | None:
+    if not any(sign.isdigit() for sign in text):
         return None
-    return Hint(name, look.texts, explained, _added(options, said), "; ".join(sentences))
+    return next((i for i, shape in enumerate(shapes) if shape.search(text)), None)
 
 
-def _added(options: Dialect, said: Dialect) -> Dialect:
-    missing = tuple(dict.fromkeys((*said.missing, *options.missing)))
-    return dataclasses.replace(options.over(said), missing=missing, format=None)
+def _way(look: _Look, said: Dialect) -> _Way | None:
+    if not look.is_ordered:
+        return None
+    return _date_way(look, said) if look.is_date else _number_way(look, said)
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """What to say about numbers or dates, and how many texts that explains."""
-
-    explained: int
-    decimal: str | None = None
-    thousands: str | None = None
-    date_format: str | None = None
-    sentence: str = ""
-
-
-def _number_parts(look: _Look, said: Dialect) -> _Parts:
-    ways: Counter[Way] = Counter()
-    digits = look.shapes[FIRST_NUMBER]
+def _number_way(look: _Look, said: Dialect) -> _Way | None:
+    explained: Counter[Marks] = Counter()
     for i, (_, explaining) in enumerate(NUMBERS):
-        alike = {way for way in WAYS for told in explaining if way == told or (told[1] is None and way[0] == told[0])}
-        for way in alike:
-            ways[way] += look.shapes[FIRST_NUMBER + i]
+        for way in {way for way in WAYS for told in explaining if _covers(way, told)}:
+            explained[way] += look.numbers[i]
     plain = (said.decimal or ".", said.thousands)
-    best = max(WAYS, key=lambda way: (ways[way], way == plain, way == (".", None), way == (".", ","), way[1] is None))
-    best = best if ways[best] > ways[plain] else plain
-    explained = digits + ways[best]
-    new = best != plain
-    if not new and not (look.signs and not said.decimal):
-        return _Parts(explained)
-    marked = ways[best] if new else look.signs
-    sentence = f"{_texts(marked)} look like numbers {_way_words(best, new, look.signs)}"
-    decimal = best[0] if best[0] != "." or best[1] is None else None
-    parts = Dialect(decimal=decimal, thousands=best[1])
-    return _Parts(explained, decimal, best[1], sentence=f"{sentence}: {parts.as_options()}")
+    best = max(WAYS, key=lambda way: (explained[way], way == plain, way == (".", None), way == (".", ","), not way[1]))
+    best = best if explained[best] > explained[plain] else plain
+    if best == plain and (not look.signs or said.decimal or said.thousands):
+        return None
+    options = Dialect(decimal=best[0] if best[0] == "," or best[1] is None else None, thousands=best[1])
+    cores = [core for core, explaining in NUMBERS if any(_covers(best, told) for told in explaining)]
+    marked = f"{FRONT}({'|'.join(cores)}){BACK}" if best != plain else SIGN
+    pattern = f"{FRONT}({'|'.join([NUMBERS[0][0], *cores])}){BACK}"
+    return _Way(options, pattern, marked, f"look like numbers {_mark_words(best, best != plain, look.signs)}")
 
 
-def _way_words(way: Way, new: bool, signs: int) -> str:
+def _covers(way: Marks, told: Marks) -> bool:
+    """Whether a way of writing explains what another does: numbers below a thousand have no marks between groups."""
+    return way == told or (told[1] is None and way[0] == told[0])
+
+
+def _mark_words(way: Marks, new: bool, signs: int) -> str:
     names = {",": "commas", ".": "points", "'": "apostrophes"}
     words = ["a decimal comma"] if new and way[0] == "," else []
     words += [f"{names.get(way[1], 'blanks')} between thousands"] if new and way[1] else []
@@ -277,56 +263,67 @@ def _way_words(way: Way, new: bool, signs: int) -> str:
     return "with " + " and ".join(words)
 
 
-def _date_parts(look: _Look) -> _Parts:
-    formats: Counter[str] = Counter()
+def _date_way(look: _Look, said: Dialect) -> _Way | None:
+    explained: Counter[str] = Counter()
     for i, (_, explaining) in enumerate(DATES):
         for form in explaining:
-            formats[form] += look.shapes[FIRST_DATE + i]
-    iso = look.shapes[FIRST_DATE]
-    if not formats or iso >= max(formats.values()):
-        return _Parts(iso)
-    most = max(formats.values())
-    best = [form for form in formats if formats[form] == most]
-    time = TIMES[2 if look.times[2] > most / 2 else 1 if look.times[1] > most / 2 else 0]
+            explained[form] += look.dates[i]
+    most = max(explained.values(), default=0)
+    time = TIMES[min(look.times.most_common(1)[0][0], 2)]
+    best = [form for form in explained if explained[form] == most]
+    if look.dates[0] >= most or said.date_format in {form + time for form in best}:
+        return None
+    cores = [core for core, explaining in DATES if best[0] in explaining]
+    pattern = f"({'|'.join(cores)}){TIME}"
     if len(best) > 1:
-        either = " or ".join(f"--date-format '{form}{time}'" for form in best)
-        return _Parts(
-            0, sentence=f"{_texts(most)} look like dates, and which number is the month cannot be told: {either}"
-        )
-    told = Dialect(date_format=best[0] + time)
-    sentence = f"{_texts(most)} look like dates: {told.as_options()}"
-    return _Parts(most + iso, date_format=told.date_format, sentence=sentence)
+        words = "look like dates, and which number is the month cannot be told"
+        return _Way(Dialect(), pattern, pattern, f"{words}: " + " or ".join(f"--date-format {f}{time}" for f in best))
+    return _Way(Dialect(date_format=best[0] + time), pattern, pattern, "look like dates")
 
 
-def _marks(look: _Look, words: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
-    """Return what stands for a missing value among numbers or dates, and the sentence that says so."""
-    odd = [word for word in look.odd if not any(sign.isdigit() for sign in word)]
-    unknown = odd if len(look.odd) == 1 and (look.kinds > FEW_CODES or look.dates) else []
-    marks = (*look.marks, *unknown)
-    times = look.shapes[MARK] + (look.shapes[WORD] if unknown else 0)
+def _counts(opened: Source, asked: Mapping[str, tuple[_Way | None, tuple[str, ...]]]) -> Mapping[str, Any]:
+    """Count over all rows, in one query, how many texts each column has and how many its way and marks explain."""
+    table = opened.engine.table
+    bare = table.select(**{f"t{i}": table[name].strip() for i, name in enumerate(asked)})
+    measures: dict[str, Any] = {}
+    for i, (way, missing) in enumerate(asked.values()):
+        text = bare[f"t{i}"]
+        measures[f"texts{i}"] = (text != "").sum()
+        measures[f"written{i}"] = text.re_search(way.pattern if way else NEVER).sum()
+        measures[f"marked{i}"] = text.re_search(way.marked if way else NEVER).sum()
+        measures[f"missing{i}"] = text.isin(missing or ("",)).sum()
+    return opened.engine.aggregate(bare.aggregate(**measures)).to_pylist()[0]
+
+
+def _hint(
+    name: str, look: _Look, way: _Way | None, counts: Mapping[str, int], said: Dialect, values: Mapping[str, str]
+) -> Hint:
+    """Put into words what was counted."""
+    marks, told = _mark_sentence(look, counts["missing"], values)
+    options = dataclasses.replace(way.options if way else PLAIN, missing=marks)
+    sentences = [told] if told else []
+    if way:
+        advice = f": {way.options.as_options()}" if way.options != PLAIN else ""
+        sentences.insert(0, f"{_texts(counts['marked'])} {way.words}{advice}")
+    explained = (counts["written"] if way else 0) + (counts["missing"] if marks else 0)
+    missing = tuple(dict.fromkeys((*said.missing, *marks)))
+    added = dataclasses.replace(options.over(said), missing=missing, format=None)
+    return Hint(name, counts["texts"], explained, added, "; ".join(sentences))
+
+
+def _mark_sentence(look: _Look, times: int, values: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+    """Return the marks that an option should name, and the sentence about them."""
+    marks = look.missing
     if not marks:
         return (), ""
-    what = "dates" if look.dates > look.numbers else "numbers"
-    told = f"{_texts(times)} {'is' if times == 1 else 'are'} {_listed(marks)} among {what}"
-    if clash := [mark for mark in marks if mark in words]:
-        where = words[clash[0]]
-        return (), f"{told}, and {clash[0]!r} is also a value of {where}: set outside = 'missing' for this column"
+    listed = " or ".join(repr(mark) for mark in marks)
+    what = ("dates" if look.is_date else "numbers") if look.is_ordered else "words"
+    told = f"{_texts(times)} {'is' if times == 1 else 'are'} {listed} among {what}"
+    if clash := [mark for mark in marks if mark not in SURE_MARKS and mark in values]:
+        where = values[clash[0]]
+        return (), f"{told}, and {clash[0]!r} is a value of {where}: set outside = 'missing' for this column"
     return marks, f"{told}: {Dialect(missing=marks).as_options()}"
-
-
-def _among_words(name: str, look: _Look, said: Dialect) -> Hint | None:
-    """Return the hint for a column of words that holds a sure sign of no value."""
-    marks = tuple(mark for mark in look.marks if mark in SURE_MARKS)
-    if not marks or not look.shapes[WORD]:
-        return None
-    options = Dialect(missing=marks)
-    sentence = f"{_listed(marks)} may stand for no value: {options.as_options()}"
-    return Hint(name, look.texts, look.shapes[MARK], _added(options, said), sentence)
 
 
 def _texts(count: int) -> str:
     return f"{count:,} text{'' if count == 1 else 's'}"
-
-
-def _listed(words: Iterable[str]) -> str:
-    return " or ".join(repr(word) for word in words)

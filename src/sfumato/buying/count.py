@@ -102,6 +102,4 @@ class Counter:
 
 def _cells(name: str, edges: Sequence[float]) -> Column:
     """Return a column of numbers between edges as the counting sees it; what lies beyond counts with the outermost."""
-    return Column(
-        name, "number", bounds=(edges[0], edges[-1]), edges=tuple(edges), missing=True, outside="clamp"
-    )
+    return Column(name, "number", bounds=(edges[0], edges[-1]), edges=tuple(edges), missing=True, outside="clamp")

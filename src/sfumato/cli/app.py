@@ -70,7 +70,9 @@ VERBS: dict[str, Verb] = {
         "sfumato.cli.doctor_verb:doctor",
         "Say which sampler draws the noise and why, run its self-test, and show what is installed.",
     ),
-    "schema": Verb("sfumato.cli.schema_verbs:schema_app", "Draft, check and confirm the public schema of a table."),
+    "schema": Verb(
+        "sfumato.cli.schema_verbs:schema_app", "Draft, buy, check and confirm the public schema of a table."
+    ),
     "ledger": Verb(
         "sfumato.cli.ledger_verbs:ledger_app",
         "Keep the privacy budget: one account per table, every event recorded.",

@@ -1,4 +1,4 @@
-"""``sfumato schema draft | check | confirm``."""
+"""``sfumato schema draft | buy | check | confirm``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
+from sfumato.cli.buy_verb import buy
 from sfumato.cli.console import Voice
 from sfumato.errors import SchemaError
 from sfumato.schema import Schema
 from sfumato.schema.writer import confirm_text
 from sfumato.table import read
 
-schema_app = typer.Typer(no_args_is_help=True, help="Draft, check and confirm the public schema of a table.")
+schema_app = typer.Typer(no_args_is_help=True, help="Draft, buy, check and confirm the public schema of a table.")
 SchemaArgument = Annotated[str, typer.Argument(metavar="SCHEMA", help="The schema (TOML).")]
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Write here instead of standard output.")]
+schema_app.command("buy")(buy)
 
 
 @schema_app.command()
@@ -34,7 +36,7 @@ def draft(
     is not public knowledge, then run `sfumato schema confirm`.
     """
     voice = Voice(json)
-    _refuse_overwrite(out, force)
+    refuse_overwrite(out, force)
     schema = Schema.draft(data, name=name, delimiter=delimiter)
     if out is None:
         voice.say(schema.to_toml())
@@ -46,7 +48,8 @@ def draft(
     voice.document({"schema": schema.to_toml(), "draft": True, "notes": schema.notes, "path": out})
 
 
-def _refuse_overwrite(out: str | None, force: bool) -> None:
+def refuse_overwrite(out: str | None, force: bool) -> None:
+    """Refuse a file that is there, before any work is done."""
     try:
         taken = out is not None and Path(out).exists() and not force
     except (OSError, ValueError) as error:

@@ -21,10 +21,10 @@ Steps chosen after seeing earlier answers. Make E of each step, by a coin of its
 compose (privacy losses of one dominating pair each, or zCDP), and all hold but for the sum of the t_i (approximate
 zCDP, Bun and Steinke 2016). So d + sum t_i holds for the whole.
 
-The bound t. A person with k rows brings own values with counts c_1 .. c_m >= 1 that sum to k at most. A value with count
-c is shown with probability f(c) = P(Z >= T - c), so the union bound gives sum f(c_i) = sum c_i (f(c_i) / c_i) <=
-k max over c <= k of f(c) / c. Under replace one row goes and one comes, and each table has one own value at most: k = 1,
-and the theorem takes the larger of s and s', not their sum.
+The bound t. A person with k rows brings own values with counts c_1 .. c_m >= 1 that sum to k at most. A value with
+count c is shown with probability f(c) = P(Z >= T - c), so the union bound gives sum f(c_i) = sum c_i (f(c_i) / c_i) <=
+k max over c <= k of f(c) / c. Under replace one row goes and one comes, and each table has one own value at most:
+k = 1, and the theorem takes the larger of s and s', not their sum.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ FLOORS = (
     Floor(("utility",), "how close released values are to the confidential ones"),
     Floor(("methods",), "one folder each: method (the class), plan (public facts), run (touches data), published"),
     Floor(("rows",), "what methods that make rows share: values, the public box, rules, whole files"),
+    Floor(("buying",), "facts of a schema bought from the rows: charged and recorded like any release"),
     Floor(("release",), "what a method is, what it plans, and the way every release goes"),
     Floor(("example",), "a made-up population to try everything on", files=True),
     Floor(("entropy",), "entropies of counts, and how much one record can change them"),

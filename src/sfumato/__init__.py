@@ -17,6 +17,7 @@ from sfumato.version import __version__
 
 if TYPE_CHECKING:
     from sfumato import errors as errors
+    from sfumato.buying import buy_schema as buy_schema
     from sfumato.calibration import calibrate as calibrate
     from sfumato.methods.cluster_geometry import ClusterGeometry as ClusterGeometry
     from sfumato.methods.counts import Contingency as Contingency
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     **{home.split(":")[1]: home.split(":")[0] for home in REGISTRY.values()},
+    "buy_schema": "sfumato.buying.buy",
     "calibrate": "sfumato.calibration",
     "Column": "sfumato.schema.column",
     "Event": "sfumato.privacy.accounting.event",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.buying.bounds import number_edges, year_edges
+from sfumato.buying.bounds import ROWS_PER_CELL, number_edges, year_edges
 from sfumato.buying.columns import Cells, date_column, flag_column, number_column, text_column
 from sfumato.buying.count import Counter
 from sfumato.buying.forms import Form, read_form
@@ -18,7 +18,7 @@ from sfumato.buying.order import Order, order_of
 from sfumato.errors import NoLedgerWarning, PlanError, SchemaError, TableError
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.strength import refuse_weak
-from sfumato.privacy.exact import Number, show
+from sfumato.privacy.exact import Number, exact, show
 from sfumato.privacy.ledger import Entry
 from sfumato.privacy.noise import require_seedable
 from sfumato.privacy.randomness import Randomness
@@ -73,14 +73,8 @@ def buy_schema(
 def _sound(epsilon: Any, delta: Any) -> tuple[Any, Any]:
     if problems := [*epsilon_problems(epsilon), *delta_problems(delta)]:
         raise PlanError("these facts cannot be bought", problems, "give epsilon=0.2, and a delta such as 1e-9")
-    refuse_weak(*(_exact(each) for each in (epsilon, delta)), False)
+    refuse_weak(exact(epsilon), exact(delta, "delta"), False)
     return epsilon, delta
-
-
-def _exact(value: Any) -> Any:
-    from sfumato.privacy.exact import exact
-
-    return exact(value)
 
 
 def _header(
@@ -203,13 +197,16 @@ class _Described:
 
     def _cells(self, counter: Counter, forms: dict[str, Form]) -> dict[str, Cells]:
         """Return the second counts of numbers and dates."""
-        numbers = {n: number_edges(*f.span, f.whole) for n, f in forms.items() if f.reading == "number"}
+        numbers = {name: self._edges(name, form) for name, form in forms.items() if form.reading == "number"}
         typed_dates = [name for name in self.purchase.order.values if name not in forms]
         edges = {**numbers, **{name: year_edges() for name in typed_dates}}
         written = {name: self._values(name) for name, form in forms.items() if form.reading == "date"}
         noisy = counter.values({name: self._values(name) for name in edges}, edges)
         noisy |= counter.years(written, year_edges())
         return {name: Cells(noisy[name], edges.get(name, year_edges()), self._values(name).scale) for name in noisy}
+
+    def _edges(self, name: str, form: Form) -> tuple[float, ...]:
+        return number_edges(form.span, form.whole, form.rows / (ROWS_PER_CELL * self._values(name).scale))
 
     def _column(
         self, name: str, form: Form | None, cells: Cells | None, texts: Sequence[str] | None

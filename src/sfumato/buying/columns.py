@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from sfumato.buying.forms import Form
 from sfumato.schema.column import Column
 
 MOST_CODES = 12
-"""Whole numbers with gaps, or two of them, are codes where at most so many are common."""
+"""Whole numbers with gaps are codes where at most so many are common."""
 MOST_YEARLY_EDGES = 40
 
 
@@ -46,13 +47,13 @@ def number_column(name: str, form: Form, cells: Cells, bought: str) -> Column:
 
 
 def _codes(cells: Cells, found: tuple[int, int]) -> tuple[int, ...]:
-    """Return the values of a column of codes: whole numbers of which few are common, two of them or with gaps."""
+    """Return the values of a column of codes: whole numbers of which few are common, with gaps between them."""
     inside = cells.edges[found[0] : found[1] + 1]
-    if any(high - low != 1 for low, high in zip(inside[:-1], inside[1:], strict=True)):
+    if any(high - low != 1 for low, high in itertools.pairwise(inside)):
         return ()
     common = common_values(cells.noisy, cells.edges, cells.sigma)
-    has_gaps = len(common) <= 2 or len(common) < len(inside) - 1
-    return common if 1 <= len(common) <= MOST_CODES and has_gaps and _covers(common, inside) else ()
+    has_gaps = len(common) < len(inside) - 1
+    return common if 1 < len(common) <= MOST_CODES and has_gaps and _covers(common, inside) else ()
 
 
 def _covers(common: Sequence[int], inside: Sequence[float]) -> bool:

@@ -107,6 +107,8 @@ class Form:
     trailing_zeros: bool = False
     span: tuple[float, float] = (0.0, 1.0)
     """The decades in which the numbers lie."""
+    rows: int = 0
+    """Noisy number of rows with a number."""
     missing_rows: int = 0
     """Noisy number of rows without a value."""
 
@@ -123,7 +125,12 @@ def read_form(noisy: Counts, sigma: float) -> Form:
     best: Any = max(rows, key=lambda reading: rows[reading])
     if rows[best] < limit:
         return Form("nothing", missing_rows=missing)
-    return _numbers(seen, missing) if best == "number" else Form(best, missing_rows=missing)
+    if best != "number":
+        return Form(best, missing_rows=missing)
+    decades = np.flatnonzero(seen.any(axis=0))
+    totals = numbers[:, decades].sum(axis=1)
+    written = seen.any(axis=1) | (totals >= limit * np.sqrt(len(decades)))
+    return _numbers(np.flatnonzero(written), decades, in_numbers, missing)
 
 
 def _seen(numbers: Counts, sigma: float) -> NDArray[np.bool_]:
@@ -135,12 +142,11 @@ def _seen(numbers: Counts, sigma: float) -> NDArray[np.bool_]:
     return certain | (beside & (numbers >= NEIGHBOUR * sigma))
 
 
-def _numbers(seen: NDArray[np.bool_], missing: int) -> Form:
-    forms, decades = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
+def _numbers(forms: NDArray[Any], decades: NDArray[Any], rows: int, missing: int) -> Form:
     whole, only_zeros = bool(forms[-1] <= 1), bool(forms[0] == 1 == forms[-1])
     digits = {1: 1 if only_zeros else None, 2: 1, 3: 2}.get(int(forms[-1]))
     low, high = DECADES[int(decades[0])], DECADES[int(decades[-1]) + 1]
-    return Form("number", whole, digits, only_zeros, _from_zero(low, high), missing)
+    return Form("number", whole, digits, only_zeros, _from_zero(low, high), rows, missing)
 
 
 def _from_zero(low: float, high: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""``sfumato schema draft | check | confirm | show``."""
+"""``sfumato schema draft | buy | check | confirm | show``."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
+from sfumato.cli.buy_verb import buy
 from sfumato.cli.console import Voice
 from sfumato.cli.schema_confirm import confirm, show
 from sfumato.errors import SchemaError
 from sfumato.schema import Schema
 from sfumato.table import read
 
-schema_app = typer.Typer(no_args_is_help=True, help="Draft, check, confirm and show the public schema of a table.")
+schema_app = typer.Typer(no_args_is_help=True, help="Draft, buy, check, confirm and show the public schema of a table.")
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Write here instead of standard output.")]
+schema_app.command("buy")(buy)
 
 
 @schema_app.command()
@@ -33,7 +35,7 @@ def draft(
     is not public knowledge, then run `sfumato schema confirm`.
     """
     voice = Voice(json)
-    _refuse_overwrite(out, force)
+    refuse_overwrite(out, force)
     schema = Schema.draft(data, name=name, delimiter=delimiter)
     if out is None:
         voice.say(schema.to_toml())
@@ -45,7 +47,8 @@ def draft(
     voice.document({"schema": schema.to_toml(), "draft": True, "notes": schema.notes, "path": out})
 
 
-def _refuse_overwrite(out: str | None, force: bool) -> None:
+def refuse_overwrite(out: str | None, force: bool) -> None:
+    """Refuse a file that is there, before any work is done."""
     try:
         taken = out is not None and Path(out).exists() and not force
     except (OSError, ValueError) as error:

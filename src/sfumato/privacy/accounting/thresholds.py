@@ -4,9 +4,9 @@ A column of texts has no public list of values. Its values are counted, each cou
 value is shown where its noisy count is at least T. A value that no row holds is never counted, so never shown: that is
 what differs from noise on a public list, and what delta pays for.
 
-Theorem. Let all counts together, over any fixed list of cells, be (e, d)-DP by one of the certificates of
-:mod:`sfumato.privacy.accounting.calibration`. Let t bound, for every change by one neighbour, the probability that any
-value which only one of the two tables holds is shown. Then the release without a public list is (e, d + t)-DP.
+Theorem. Let all counts together, over any fixed list of cells, be (e, d)-DP. Let t bound, for every change by one
+neighbour, the probability that any value which only one of the two tables holds is shown. Then the release without a
+public list is (e, d + t)-DP.
 
 Proof. Let D and D' be neighbours; call a value *own* where only one of them holds it. Let E be the event that no own
 value is shown, with P(E) = 1 - s under D and 1 - s' under D'; both s and s' are at most t. Noise is independent from
@@ -17,14 +17,14 @@ so P(S) <= s + exp(e) P'(S) + d. If s < s', (1 - s) r = (1 - s') r + (s' - s) r 
 the first term s the sum is exp(e) P'(S) + d + s'. QED
 
 Steps chosen after seeing earlier answers. Make E of each step, by a coin of its own, an event of probability exactly
-1 - t_i whatever was seen before; given all of them the steps are plain noise on fixed cells, which the certificates
-compose (privacy losses of one dominating pair each, or zCDP), and all hold but for the sum of the t_i (approximate
-zCDP, Bun and Steinke 2016). So d + sum t_i holds for the whole.
+1 - t_i whatever was seen before; given all of them the steps are plain noise on fixed cells, whose costs zCDP adds up
+(:mod:`sfumato.privacy.accounting.concentrated`), and all of them hold but for the sum of the t_i (approximate zCDP, Bun
+and Steinke 2016). So (e, d + sum t_i) holds for the whole, where (e, d) is what the sum of the rho converts to.
 
-The bound t. A person with k rows brings own values with counts c_1 .. c_m >= 1 that sum to k at most. A value with count
-c is shown with probability f(c) = P(Z >= T - c), so the union bound gives sum f(c_i) = sum c_i (f(c_i) / c_i) <=
-k max over c <= k of f(c) / c. Under replace one row goes and one comes, and each table has one own value at most: k = 1,
-and the theorem takes the larger of s and s', not their sum.
+The bound t. A person with k rows brings own values with counts c_1 .. c_m >= 1 that sum to k at most. A value with
+count c is shown with probability f(c) = P(Z >= T - c), so the union bound gives sum f(c_i) = sum c_i (f(c_i) / c_i) <=
+k max over c <= k of f(c) / c. Under replace one row goes and one comes, and each table has one own value at most:
+k = 1, and the theorem takes the larger of s and s', not their sum.
 """
 
 from __future__ import annotations

@@ -99,6 +99,6 @@ def read(
     does not.
     """
     facts = _facts(schema)
-    opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}).over(facts.source))
+    opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}).over(facts.source), facts.columns)
     require_columns(opened.engine, facts, facts.name)
     return Table(facts, opened, progress)

@@ -53,7 +53,7 @@ def draft_schema(source: Any, name: str | None = None, delimiter: str | None = N
     opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}))
     _refuse_wrong_delimiter(opened)
     columns: list[Column] = []
-    notes = list(WARNING)
+    notes = [*WARNING, *opened.notes]
     with engine_errors(repr(opened.name)):
         for column, note in _draft_columns(opened.engine):
             columns += [column] if column else []

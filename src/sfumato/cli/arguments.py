@@ -18,7 +18,9 @@ from sfumato.release.plan import UNSUMMED
 from sfumato.release.release import WRONG_SETTINGS
 from sfumato.schema import Schema
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV or Parquet file, or a quoted glob of them.")]
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="A file (CSV, Parquet, Excel, SPSS, Stata, SAS, ...), or a quoted glob.")
+]
 SchemaPath = Annotated[str, typer.Option("--schema", "-s", help="The table's public schema (TOML).")]
 Delimiter = Annotated[str | None, typer.Option(help="Field delimiter of a CSV file; a comma unless said.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
+from sfumato.cli.arguments import AsJson, Data, SchemaPath
 from sfumato.cli.buy_verb import buy
 from sfumato.cli.console import Voice
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.cli.schema_confirm import confirm, show
 from sfumato.errors import SchemaError
 from sfumato.schema import Schema
@@ -21,11 +22,12 @@ schema_app.command("buy")(buy)
 
 
 @schema_app.command()
+@reads
 def draft(
     data: Data,
     out: Out = None,
     name: Annotated[str | None, typer.Option(help="Name of the table; the file's name unless said.")] = None,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -36,7 +38,7 @@ def draft(
     """
     voice = Voice(json)
     refuse_overwrite(out, force)
-    schema = Schema.draft(data, name=name, delimiter=delimiter)
+    schema = Schema.draft(data, name=name, **dialect.stated())
     if out is None:
         voice.say(schema.to_toml())
     else:
@@ -58,7 +60,8 @@ def refuse_overwrite(out: str | None, force: bool) -> None:
 
 
 @schema_app.command()
-def check(data: Data, schema: SchemaPath, delimiter: Delimiter = None, json: AsJson = False) -> None:
+@reads
+def check(data: Data, schema: SchemaPath, dialect: Dialect = PLAIN, json: AsJson = False) -> None:
     """Check a table against its schema and list every violation with its count.
 
     What this prints is about the private rows: it is for the custodian's eyes.
@@ -66,7 +69,7 @@ def check(data: Data, schema: SchemaPath, delimiter: Delimiter = None, json: AsJ
     voice = Voice(json)
     facts = Schema.load(schema)
     with voice.counting("checking") as progress:
-        table = read(data, facts, delimiter, progress)
+        table = read(data, facts, progress=progress, **dialect.stated())
         table.require_valid()
         contradicted = [str(violation) for violation in table.contradictions]
     voice.say(f"table {facts.name!r} fits its schema: {len(facts.columns)} columns, {len(facts.rules)} rules")

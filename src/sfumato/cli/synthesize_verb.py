@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from sfumato.cli.arguments import (
     AsJson,
     Data,
-    Delimiter,
     LedgerUrl,
     NoLedger,
     OptionalMethod,
@@ -22,11 +21,11 @@ from sfumato.cli.arguments import (
 from sfumato.cli.console import Voice
 from sfumato.cli.interrupt import standing
 from sfumato.cli.ledger_verbs import DEFAULT_DELTA
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.cli.release_verbs import Out, release_document, show_release
 from sfumato.errors import LedgerError, NoLedgerError, PlanError, SfumatoError
 from sfumato.privacy.ledger import Ledger
 from sfumato.release.outcome import lost_on_failure, spent_words
-from sfumato.schema.dialect import Dialect
 from sfumato.table.sources import open_source
 
 if TYPE_CHECKING:
@@ -58,6 +57,7 @@ SchemaOut = Annotated[
 ]
 
 
+@reads
 def synthesize(
     data: Data,
     out: Out,
@@ -78,7 +78,7 @@ def synthesize(
     rows: Rows = None,
     seed: Seed = None,
     schema_out: SchemaOut = None,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     json: AsJson = False,
 ) -> None:
     """Release a file that nobody has described yet, in one command, and say in words what was assumed.
@@ -91,14 +91,13 @@ def synthesize(
 
     voice, book = Voice(json), wanted_ledger(ledger, no_ledger, "give --ledger budget.db --open-ledger 5")
     wish = Wish(epsilon, delta, buy, _whose(person, no_person), rows_per_person, method, names_of(columns), seed)
-    dialect: dict[str, Any] = {"delimiter": delimiter}
     prepare_output(out, None)
     _refuse_taken(schema_out)
-    named = name or open_source(data, Dialect.of(dialect)).name
+    named = name or open_source(data, dialect).name
     _require_account(voice, book, named, open_ledger)
     with standing() as stand:
         with voice.counting("looking at the table"):
-            described = describe(data, wish, book, named, dialect)
+            described = describe(data, wish, book, named, dialect.stated())
         _say_assumed(voice, described)
         if schema_out:
             described.schema.save(schema_out)

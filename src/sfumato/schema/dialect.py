@@ -17,7 +17,10 @@ from sfumato.schema.column_checks import is_text
 
 DECIMALS = (".", ",")
 THOUSANDS = (",", ".", " ", "'", "\u00a0", "\u202f", "_")
-FILE_FORMATS = ("csv", "parquet", "jsonl", "xlsx", "xls", "ods", "sav", "dta", "sas", "duckdb", "sqlite")
+FILE_FORMATS = (
+    *("csv", "parquet", "arrow", "jsonl", "json", "xlsx", "xls", "ods"),
+    *("sav", "por", "dta", "sas", "xpt", "duckdb", "sqlite"),
+)
 """Formats that a file may have, by the ending that says it."""
 
 

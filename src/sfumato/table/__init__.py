@@ -115,6 +115,6 @@ def read(
     if isinstance(source, Schema):
         raise TableError("the schema stands where the table belongs", next_step="write read(data, schema)")
     facts = _facts(schema)
-    opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}).over(facts.source))
+    opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}).over(facts.source), facts.columns)
     require_columns(opened.engine, facts, facts.name)
     return Table(facts, opened, progress)

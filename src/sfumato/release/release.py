@@ -25,6 +25,7 @@ from sfumato.release.outcome import lost_on_failure
 from sfumato.release.plan import Plan
 from sfumato.schema import Schema
 from sfumato.table.frames import Tables, to_frame
+from sfumato.table.writing.formats import note_on_copy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -137,6 +138,7 @@ def _notes(schema: Schema, method: Method, made: Plan, rows: int | None, allow_w
     return (
         *((ignored,) if rows is not None and method.makes != "rows" else ()),
         *_formula_note(schema),
+        *([note] if method.makes == "rows" and (note := note_on_copy(schema)) else []),
         *promise.warnings,
     )
 

@@ -105,6 +105,10 @@ class UnmarkedBundleWarning(UserWarning):
     """A bundle is in its place, but the ledger could not be told so."""
 
 
+class UnwrittenCopyWarning(UserWarning):
+    """A bundle is complete, but its rows could not also be written in the format that the table came in."""
+
+
 class BundleError(SfumatoError):
     """A bundle cannot be written, or does not verify."""
 

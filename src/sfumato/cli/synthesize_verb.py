@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from sfumato.synthesize import Described
 
 BETTER = (
-    "better: facts with a source cost nothing and leave nothing to assume. 'sfumato schema draft DATA --out schema.toml' "
-    "proposes them, 'sfumato schema confirm schema.toml' asks for their sources, 'sfumato release' does the rest"
+    "better: facts with a source cost nothing and leave nothing to assume. 'sfumato schema draft DATA --out s.toml' "
+    "proposes them, 'sfumato schema confirm s.toml' asks for their sources, 'sfumato release' does the rest"
 )
 Epsilon = Annotated[str, typer.Option(help="The most that all of it may cost, bought facts and rows together.")]
 Buy = Annotated[

@@ -29,6 +29,7 @@ from sfumato.schema import Schema
 from sfumato.schema.confirming import unmarked
 from sfumato.shown import Shown
 from sfumato.table.frames import Tables, to_frame
+from sfumato.table.writing.formats import note_on_copy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -150,6 +151,7 @@ def _notes(schema: Schema, method: Method, made: Plan, rows: int | None, allow_w
         *((ignored,) if rows is not None and method.makes != "rows" else ()),
         *_formula_note(schema),
         *(said for said in promise.assumptions if said.endswith((UNCOVERED, NOT_BOUNDED))),
+        *([note] if method.makes == "rows" and (note := note_on_copy(schema)) else []),
         *promise.warnings,
     )
 

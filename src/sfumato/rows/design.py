@@ -99,7 +99,7 @@ def _coarse(column: Column, values: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def into_domain(column: Column, raw: NDArray[np.float64]) -> tuple[NDArray[Any], int]:
-    """Return values in the column's own domain and form (whole, decimals, steps), and how many lay outside its bounds."""
+    """Return values in the column's own domain and form (whole, decimals, steps), and how many lay outside."""
     if not column.is_ordered:
         return raw.astype(np.int64), 0
     low, high = (float(bound) for bound in column.numeric_bounds)

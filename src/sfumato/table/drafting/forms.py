@@ -8,17 +8,15 @@ that all values keep is more than chance.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sfumato.schema.column import Column
-from sfumato.table.engine import Engine
+from sfumato.table.drafting.asking import ask, distinct_values
 from sfumato.table.sources import Source
 from sfumato.table.values import TRUE_TEXTS, typed
 
-COLUMNS_AT_ONCE = 100
-"""Columns that one query asks about."""
 MOST_DIGITS = 9
 """Decimals that a column is written with at most. Longer ones are what a division left: no form, and left out."""
 STRAY = 0.01
@@ -42,30 +40,17 @@ DATE_FORMS = {
 """Texts that an engine reads as a date, and how they are written."""
 LARGEST = 1e15
 
-Measures = Iterable[tuple[str, Any]]
-
 
 def with_written_forms(opened: Source, columns: Sequence[Column]) -> tuple[Column, ...]:
     """Return drafted columns with the facts that say how their values are written."""
-    found: list[Column] = []
-    for start in range(0, len(columns), COLUMNS_AT_ONCE):
-        forms = [_Form(column, opened.engine.table[column.name]) for column in columns[start : start + COLUMNS_AT_ONCE]]
-        for questions in (_Form.looks, _Form.counts, _Form.parts):
-            _ask(opened.engine, forms, [questions(form) for form in forms])
-        found += [form.settled() for form in forms]
-    return tuple(found)
-
-
-def _ask(engine: Engine, forms: Sequence[_Form], measures: Sequence[Measures]) -> None:
-    """Ask about all columns in one query, and tell each the answers."""
-    asked = [(form, question, m) for form, part in zip(forms, measures, strict=True) for question, m in part]
-    if not asked:
-        return
-    query = engine.table.aggregate(**{f"m{i}": measure for i, (_, _, measure) in enumerate(asked)})
-    row = engine.aggregate(query).to_pylist()[0]
-    for i, (form, question, _) in enumerate(asked):
-        answer = row[f"m{i}"]
-        form.told[question] = answer if isinstance(answer, list) else int(answer or 0)
+    table = opened.engine.table
+    forms = {column.name: _Form(column, table[column.name]) for column in columns}
+    for questions in (_Form.looks, _Form.counts, _Form.parts):
+        measures = [((name, asked), measure) for name, form in forms.items() for asked, measure in questions(form)]
+        for name, answers in ask(opened.engine, table, measures).items():
+            plain = {asked: a if isinstance(a, list) else int(a or 0) for asked, a in answers.items()}
+            forms[name].told.update(plain)
+    return tuple(form.settled() for form in forms.values())
 
 
 @dataclass(frozen=True)
@@ -121,7 +106,7 @@ class _Form:
             yield from ((f"within {d}", self._is_within(d).sum()) for d in range(MOST_DIGITS + 1))
         first = [name for name in self.told if name.startswith("off ") and self.told[name] == 0]
         if first:
-            yield "distinct", self.value.nunique()
+            yield "distinct", distinct_values(self.value)
         if first and self.column.kind == "integer":
             yield from ((f"off {step}", ((self.value % step) != 0).sum()) for step in STEPS[1:])
         if "off month" in first:
@@ -139,7 +124,7 @@ class _Form:
         decimals = self.decimals
         if self.column.kind != "number" or not decimals:
             return
-        yield "distinct", self.value.nunique()
+        yield "distinct", distinct_values(self.value)
         units = self.value.clip(-LARGEST, LARGEST) * 10.0**decimals
         yield from ((f"off {step}", _is_no_multiple(units, step).sum()) for step in PART_STEPS)
 

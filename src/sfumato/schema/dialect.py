@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self, cast
@@ -90,10 +91,28 @@ class Dialect:
             key: list(value) if key == "missing" else value for key, value in facts.items() if value not in (None, ())
         }
 
+    def as_options(self) -> str:
+        """Return the options of the command line that say the same, to be copied.
+
+        >>> print(Dialect(decimal=",", missing=("N", "k. A.")).as_options())
+        --decimal ',' --missing N --missing 'k. A.'
+        """
+        said = {key: value for key, value in self.stated().items() if key != "format"}
+        pairs = [(key, one) for key, value in said.items() for one in (value if isinstance(value, list) else [value])]
+        return " ".join(f"--{key.replace('_', '-')} {_quoted(str(value))}" for key, value in pairs)
+
     def over(self, other: Dialect) -> Self:
         """Return this dialect with the facts of another where this one says nothing: options go before the schema."""
         mine, theirs = self.stated(), other.stated()
         return cast("Self", type(self)(**{**theirs, **mine}))
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a shell wants it; a lone mark stands in quotes, so that it is seen."""
+    if text == "\t":
+        return "tab"
+    safe = re.fullmatch(r"[\w%./:+-]+", text, flags=re.ASCII) and re.search(r"\w", text)
+    return text if safe else "'" + text.replace("'", "'\\''") + "'"
 
 
 def _is_delimiter(mark: Any) -> bool:

@@ -22,6 +22,7 @@ FEW_INTEGERS = 8
 """Whole numbers with at most this many distinct values are proposed as categories."""
 FIRST_DAY, LAST_DAY = dt.date.min, dt.date.max
 """Engines know days before and after these; a schema does not."""
+SHORTEST_DATE = len("1-1-1")
 ISO_LENGTH = len("2024-12-31")
 FIRST_WRITTEN_DAY, LAST_WRITTEN_DAY = 18_000_101, 21_991_231
 """Between these a whole number may be a date that is written yyyymmdd."""
@@ -82,7 +83,8 @@ def look(engine: Engine, names: Sequence[str]) -> list[Seen]:
     table = engine.table
     rows = engine.aggregate(table.aggregate(rows=table.count())).to_pylist()[0]["rows"]
     seen = [Seen(name, table[name], rows, engine.streams) for name in names]
-    _note(seen, ask(engine, table, _measures(seen, table, _first)))
+    for question in (_first, _second):
+        _note(seen, ask(engine, table, _measures(seen, table, question)))
     for one in seen:
         one.reading = _reading(one)
     described = [one for one in seen if one.reading != "unknown"]
@@ -121,10 +123,18 @@ def _first(seen: Seen, raw: Any) -> Iterator[Question]:
     if kind.is_string():
         yield "distinct", distinct_values(raw)
         yield "longest", raw.length().max()
-        yield "not flags", (~raw.lower().isin(["true", "false"])).sum()
         yield "zeros", matches(raw, "leading zero").sum()
     if kind.is_string() and seen.is_near:
         yield "not numbers", (raw.notnull() & raw.try_cast("float64").isnull()).sum()
+
+
+def _second(seen: Seen, raw: Any) -> Iterator[Question]:
+    """Yield what only some texts are asked, because it costs more."""
+    if not raw.type().is_string():
+        return
+    if 0 < seen.distinct <= 2:
+        yield "not flags", (~raw.lower().isin(["true", "false"])).sum()
+    if seen.facts.get("not numbers") and seen.facts["longest"] >= SHORTEST_DATE:
         yield "not dates", (raw.notnull() & raw.try_cast("date").isnull()).sum()
 
 
@@ -147,7 +157,7 @@ def _reading(seen: Seen) -> Reading:
 def _text_reading(facts: Answers) -> Reading:
     if not facts["distinct"]:
         return "text"
-    if facts["distinct"] <= 2 and not facts["not flags"]:
+    if facts.get("not flags") == 0:
         return "boolean"
     if facts.get("not numbers") == 0:
         return "text" if facts["zeros"] else "number"

@@ -48,9 +48,9 @@ class Vouched:
         return tuple(told for told in self.facts if not told.is_domain and told.provenance.origin == origin)
 
     def by_words(self, origin: Origin) -> dict[str | None, tuple[Told, ...]]:
-        """Return the domains of one origin by what was said of them: by source, or by entry of a ledger."""
+        """Return facts of one origin by what was said of them: domains by source, all that was bought by its entry."""
         found: dict[str | None, list[Told]] = {}
-        for told in self.domains(origin):
+        for told in (*self.domains(origin), *(self.forms(origin) if origin == "bought" else ())):
             found.setdefault(told.provenance.said, []).append(told)
         return {said: tuple(facts) for said, facts in found.items()}
 

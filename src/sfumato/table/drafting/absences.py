@@ -65,7 +65,7 @@ def _conditions(sample: Sample, column: Column, missing: np.ndarray) -> Iterator
         return
     codes = sample.codes[column.name]
     always = np.bincount(codes, weights=~missing) == 0
-    levels = [sample.values[column.name][i] for i in np.flatnonzero(always)]
+    levels = [sample.values[column.name][i] for i in np.flatnonzero(always).tolist()]
     if 0 < len(levels) <= MOST_LISTED:
         yield _one_of(name, column, levels), always[codes]
 

@@ -20,6 +20,9 @@ MOST_LEVELS = 60
 """Texts with more distinct values than this are free text, codes or identifiers, not categories."""
 FEW_INTEGERS = 8
 """Whole numbers with at most this many distinct values are proposed as categories."""
+ALMOST_ALL = 0.9
+LEAST_ROWS = 20
+"""Rows from which on it means something that hardly a value stands twice."""
 FIRST_DAY, LAST_DAY = dt.date.min, dt.date.max
 """Engines know days before and after these; a schema does not."""
 SHORTEST_DATE = len("1-1-1")
@@ -70,10 +73,15 @@ class Seen:
         return self.distinct / self.known if self.known else 0.0
 
     @property
+    def is_nearly_unique(self) -> bool:
+        """Whether hardly a value stands twice, in enough rows for that to mean something."""
+        return self.known >= LEAST_ROWS and self.uniqueness >= ALMOST_ALL
+
+    @property
     def is_whole(self) -> bool:
         """Whether all values are whole numbers, and few enough digits long to be told apart."""
         low, high = self.facts.get("low"), self.facts.get("high")
-        if self.reading != "number" or low is None or self.facts.get("fractions"):
+        if self.reading != "number" or low is None or high is None or self.facts.get("fractions"):
             return False
         return low >= -LARGEST_WHOLE and high <= LARGEST_WHOLE
 
@@ -183,7 +191,7 @@ def _bounds(seen: Seen, value: Any) -> Iterator[Question]:
         yield "beyond", (~inside).sum()
         if value.type().is_timestamp():
             yield "times", (value.hour() + value.minute() + value.second() > 0).sum()
-    if seen.reading == "text" and seen.distinct > MOST_LEVELS:
+    if seen.reading == "text" and (seen.distinct > MOST_LEVELS or seen.is_nearly_unique):
         yield "length", value.length().cast("float64").mean()
         yield "blanks", matches(value, "blank").sum()
 

@@ -71,7 +71,9 @@ def _kept(opened: Source, columns: Sequence[Column], checks: Sequence[str]) -> s
     """Return the rules that no row breaks."""
     table, by_name = opened.engine.table, {column.name: column for column in columns}
     values = table.select(**{column.name: typed(table[column.name], column) for column in columns})
-    rules = {check: rule for check in checks[:MOST_ASKED] if (rule := Rule(check)) and set(rule.columns) <= set(by_name)}
+    rules = {
+        check: rule for check in checks[:MOST_ASKED] if (rule := Rule(check)) and set(rule.columns) <= set(by_name)
+    }
     broken = ask(
         opened.engine,
         values,

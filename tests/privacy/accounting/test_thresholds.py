@@ -9,7 +9,8 @@ import pytest
 
 from sfumato.errors import AccountingError
 from sfumato.privacy.accounting.accountant import tight_epsilon
-from sfumato.privacy.accounting.calibration import certified_parts
+from sfumato.privacy.accounting.calibration import concentrated_epsilon
+from sfumato.privacy.accounting.concentrated import concentrated_rho, sigma_for
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.event_cost import cost_problem
 from sfumato.privacy.accounting.thresholds import own_value_chance, smallest_threshold, threshold_delta
@@ -88,8 +89,7 @@ def test_the_stated_delta_covers_the_exact_one_of_worst_neighbours(change: str):
     """Both adjacencies, from the closed form of the noise: no sampling."""
     epsilon, delta = 1.5, 1e-3
     moved = 2 if change.startswith("replaced") else 1
-    part = certified_parts((Part(stage="x", cells=0, changed_cells=moved, scale=1.0),), (1.0,), epsilon, delta / 2)[0]
-    assert part.scale < SIGMA  # so that noise of SIGMA is private enough, and the threshold is set for it
+    assert concentrated_epsilon(moved / (2 * SIGMA**2), delta / 2) <= epsilon  # the noise alone is private enough
     threshold = smallest_threshold(SIGMA, delta / 2)
     assert exact_delta(CHANGES[change], threshold, epsilon) <= delta
 
@@ -100,11 +100,11 @@ def test_a_threshold_without_delta_is_caught_by_the_exact_one():
 
 
 def bought(**changes: object) -> Event:
-    parts = certified_parts((Part(stage="values", cells=5, scale=1.0),) * 2, (0.5, 0.5), 0.5, 5e-7)
-    limit = smallest_threshold(parts[0].scale, 2.4e-7)
-    parts = tuple(part.model_copy(update={"threshold": limit, **changes}) for part in parts)
+    sigma = sigma_for(concentrated_rho("0.5", "5e-7") / 2, 1)
+    limit = smallest_threshold(sigma, 2.4e-7)
+    part = Part(stage="values", cells=5, **({"scale": sigma, "threshold": limit} | changes))
     facts = {"method": "buy", "table": "t", "adjacency": "add-remove"}
-    return Event(kind="thresholded-gaussian", epsilon="0.5", delta="1e-6", parts=parts, **facts)
+    return Event(kind="thresholded-gaussian", epsilon="0.5", delta="1e-6", parts=(part, part), **facts)
 
 
 def test_an_event_that_states_its_cost_is_believed():

@@ -239,7 +239,7 @@ def test_places_that_are_no_path(path: str):
 
 @pytest.mark.parametrize("delimiter", [";;", "", "\n", '"', "\x00", "é", 5])
 def test_delimiters_that_are_none(delimiter, tmp_path):
-    with pytest.raises(TableError, match="not one character"):
+    with pytest.raises(SchemaError, match="not one character"):
         sfumato.read(write(tmp_path, ""), SCHEMA, delimiter=delimiter)
 
 

@@ -9,16 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.arguments import Delimiter
+from sfumato.cli.arguments import WRITTEN, Delimiter
 from sfumato.schema.dialect import PLAIN, Dialect
 
 __all__ = ["PLAIN", "Dialect", "reads"]
 
-PANEL = "How the file is written (kept in the schema's [source] by a draft)"
-
 
 def _option(words: str) -> Any:
-    return typer.Option(help=words, rich_help_panel=PANEL)
+    return typer.Option(help=words, rich_help_panel=WRITTEN)
 
 
 OPTIONS: dict[str, Any] = {

@@ -127,8 +127,8 @@ def pass_rates(
     ``pilot`` is a table from :func:`sfumato.read`, or whatever that reads with a ``schema``. It must be public, or an
     earlier release: what is returned is computed from its rows, without noise. ``rows`` is the public number of rows of
     the table it stands for: the schema's, or the pilot's own, unless stated. The other parameters are those of
-    :class:`~sfumato.PlausibleDeniability`; ``delta`` is that of one row. ``delimiter`` and ``dialect`` say how a file is
-    written, as for :func:`sfumato.read`.
+    :class:`~sfumato.PlausibleDeniability`; ``delta`` is that of one row. ``delimiter`` and ``dialect`` say how a file
+    is written, as for :func:`sfumato.read`.
     """
     gammas, wanted = _listed(gamma), _listed(k)
     method = PlausibleDeniability(

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 
 from sfumato.errors import TableError
 from sfumato.table.sources.private import no_room, private_file
-from sfumato.table.sources.recognise import HEAD, PACKED, recognised
+from sfumato.table.sources.recognise import HEAD, PACKED, packing, recognised
 
 STREAMED = ("gzip", "zstd")
 """What an engine unpacks itself, while it reads."""
@@ -36,8 +36,7 @@ def head_of(path: str) -> bytes:
 
 def packing_of(path: str) -> str | None:
     """Return how a file is pressed together, if it is."""
-    head = head_of(path)
-    return next((name for magic, name in PACKED.items() if head.startswith(magic)), None)
+    return packing(head_of(path))
 
 
 @contextmanager
@@ -81,13 +80,13 @@ def _plain(path: str, inner: str) -> tuple[str, str]:
     return (inner, kind) if kind not in PACKED.values() else _unpressed(inner, kind)
 
 
-def _unpressed(path: str, packing: str) -> tuple[str, str]:
+def _unpressed(path: str, pressed: str) -> tuple[str, str]:
     """Return a text as it is where the engine unpacks it itself; anything else is unpacked here."""
     with unpacking(path) as file:
         head = file.read(HEAD)
         if not head:
             raise TableError(f"{path!r} holds nothing", next_step="give a file with a header line and rows")
-        if packing in STREAMED and recognised_inside(path, head) in ("csv", "jsonl", "json"):
+        if pressed in STREAMED and recognised_inside(path, head) in ("csv", "jsonl", "json"):
             return path, recognised_inside(path, head)
         inner = private_file(Path(path).stem or "table")
         _copied(file, inner, head)

@@ -18,6 +18,7 @@ SAS = bytes.fromhex("000000000000000000000000c2ea8160b31411cfbd92080009c7318c181
 OLD_OFFICE = bytes.fromhex("d0cf11e0a1b11ae1")
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 """How files begin that hold another one, pressed together."""
+BZIP_BLOCK = bytes.fromhex("314159265359")
 READABLE = {
     b"PAR1": "parquet",
     b"ARROW1": "arrow",
@@ -34,7 +35,6 @@ IN_R = "in R, write.csv(table, 'table.csv', row.names = FALSE) makes a file that
 IN_PYTHON = "load it in Python and give the frame: sfumato.read(frame, schema); or save it as Parquet"
 FOREIGN: tuple[tuple[bytes, str, str], ...] = (
     (b"X\n\x00\x00", "an R data file (RDS)", IN_R),
-    (b"A\n", "an R data file (RDS)", IN_R),
     (b"RDX", "an R workspace (RData)", IN_R),
     (b"RDA", "an R workspace (RData)", IN_R),
     (b"%PDF", "a PDF document", "give the table that it was printed from; a printed table cannot be read back"),
@@ -76,11 +76,11 @@ def recognised(path: str, head: bytes, file: BinaryIO | None = None) -> str:
 
     ``file`` is the whole of it, for archives, whose list of contents stands at the end.
     """
-    found = _by_first_bytes({**PACKED, **READABLE}, head) or _other(path, head, file)
+    found = packing(head) or _by_first_bytes(READABLE, head) or _other(path, head, file)
     if found:
         return found
     for magic, what, step in FOREIGN:
-        if head.startswith(magic) and not (len(magic) == 2 and _is_texty(head)):
+        if head.startswith(magic) and not (magic.isalpha() and _is_texty(head)):
             raise foreign(path, what, step)
     _refuse_markup(path, head)
     return _json_kind(path, head) or "csv"
@@ -91,13 +91,19 @@ def foreign(path: str, what: str, step: str) -> TableError:
     return TableError(f"{path!r} is {what}", next_step=f"{step}; readable are: {FORMATS}")
 
 
+def packing(head: bytes) -> str | None:
+    """Return how a file is pressed together, if it is."""
+    found = _by_first_bytes(PACKED, head)
+    return None if found == "bzip2" and head[4:10] != BZIP_BLOCK else found
+
+
 def _by_first_bytes(known: dict[bytes, str], head: bytes) -> str | None:
     return next((name for magic, name in known.items() if head.startswith(magic)), None)
 
 
 def _is_texty(head: bytes) -> bool:
-    """Whether the first bytes are characters that people read; two letters alone prove nothing."""
-    return all(byte >= 32 or byte in b"\t\r\n\x0c" for byte in head[:512]) and b"," in head[:4096]
+    """Whether the first bytes are characters that people read: a few letters alone prove nothing."""
+    return all(byte >= 32 or byte in b"\t\r\n\x0c" for byte in head[:512])
 
 
 def _other(path: str, head: bytes, file: BinaryIO | None) -> str | None:

@@ -65,6 +65,8 @@ class _Held:
     kind: str
     encoding: str | None
     meta: Any = None
+    declared: Any = None
+    """What the file says before any row is read, with the values that it declares as missing."""
     seen: dict[str, set[Any]] = field(default_factory=lambda: defaultdict[str, set[Any]](set))
 
     def pieces(self, pyreadstat: Any) -> Iterator[Any]:
@@ -74,7 +76,9 @@ class _Held:
         catalog = Path(self.path).with_suffix(".sas7bcat")
         if self.kind == "sas" and catalog.is_file():
             options["catalog_file"] = str(catalog)
-        _, self.meta = reader(self.path, metadataonly=True, **options)
+        missing = {} if self.kind in ("por", "xpt") else {"user_missing": True}
+        _, self.declared = reader(self.path, metadataonly=True, **missing, **options)
+        self.meta = self.declared
         refuse_duplicates(self.path, list(self.meta.column_names))
         some = False
         for frame, meta in pyreadstat.read_file_in_chunks(reader, self.path, chunksize=ROWS_AT_ONCE, **options):
@@ -109,8 +113,8 @@ class _Held:
 
     def told(self, name: str, labels: Mapping[Any, Any]) -> dict[Any, str]:
         """Return the labels of the values that are not declared as missing."""
-        ranges = getattr(self.meta, "missing_ranges", {}).get(name, [])
-        extra = getattr(self.meta, "missing_user_values", {}).get(name, [])
+        ranges = getattr(self.declared, "missing_ranges", {}).get(name, [])
+        extra = getattr(self.declared, "missing_user_values", {}).get(name, [])
         kept = {_whole(value): _clean(str(words)) for value, words in labels.items() if value not in extra}
         if len({type(value) for value in kept}) > 1:
             return {}

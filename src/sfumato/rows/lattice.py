@@ -84,10 +84,10 @@ class Written:
 
     def between(self, lows: Any, highs: Any, places: Array) -> tuple[Array, Array]:
         """Return the value at a place in [0, 1) among those from ``lows`` up to, but without, ``highs``; how many."""
-        first = np.clip(self.lattice.first(lows), self.lowest, self.beyond - 1)
+        first = np.maximum(self.lattice.first(lows), self.lowest)
         count = np.maximum(np.minimum(self.lattice.first(highs), self.beyond) - first, 0)
         inside = np.minimum(np.floor(places * count), np.maximum(count - 1, 0)).astype(np.int64)
-        return self.lattice.value(first + inside), count.astype(float)
+        return self.lattice.value(np.minimum(first + inside, self.beyond - 1)), count.astype(float)
 
     def around(self, values: Any) -> list[Array]:
         """Return the values that can be written at and just beside the given ones."""
@@ -99,7 +99,8 @@ class Written:
         ends = np.append(column.starts[1:], np.nextafter(column.numeric_bounds[1], np.inf))
         low, high = column.starts[codes], ends[codes]
         inside, count = self.between(low, high, places)
-        return np.where(count > 0, inside, self.nearest(low + places * (high - low)))
+        anywhere = low + places * (high - low)
+        return np.where(count > 0, inside, self.nearest(np.floor(anywhere) if column.is_discrete else anywhere))
 
 
 def written(column: Column) -> Written | None:

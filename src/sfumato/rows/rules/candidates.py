@@ -27,7 +27,7 @@ POINT_WEIGHT = 1e-9
 """Weight of a single number against an interval of one bin: chosen only where no interval is left."""
 UNSEEN_WEIGHT = 0.01
 STRANGE_COST = 3.0
-"""More than any value in the form of the column costs: another one stands only where no such value keeps the rule."""
+"""More than any value in the form of the column costs, such as a multiple of its step."""
 ALIKE = 8
 """Values of the same bin, from other rows, that a value may become: the shape inside the bin stays as it was."""
 ALIKE_WEIGHT = 1e9
@@ -41,6 +41,13 @@ class Options(NamedTuple):
     values: NDArray[Any]
     missing: NDArray[np.bool_]
     cost: NDArray[np.float64]
+
+
+class Allowed(NamedTuple):
+    """What a column may become beside a value in its own form: missing, or any number."""
+
+    missing: bool
+    strange: bool
 
 
 @dataclass
@@ -84,11 +91,13 @@ class Pool:
         return np.where(last > first, there[places], np.nan)
 
 
-def options_of(bundle: Bundle, rows: Values, name: str, may_miss: bool, pool: Pool) -> Options:
+def options_of(bundle: Bundle, rows: Values, name: str, allowed: Allowed, pool: Pool) -> Options:
     """Return what the column could hold instead in each row; ``rows`` are columns of shape (rows, 1)."""
     column = bundle.columns[name]
     options = _ordered(bundle, rows, column, pool) if column.is_ordered else _levels(rows, column, pool)
-    if not (may_miss and column.missing):
+    if column.is_ordered and not allowed.strange:
+        options = options._replace(cost=np.where(options.cost < STRANGE_COST, options.cost, np.inf))
+    if not (allowed.missing and column.missing):
         return options
     values = np.concatenate([options.values, options.values[:, :1]], axis=1)
     missing = np.concatenate([options.missing, np.ones((len(options.missing), 1), dtype=bool)], axis=1)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.rows.lattice import as_written
-from sfumato.rows.rules.candidates import Pool, options_of
+from sfumato.rows.rules.candidates import Allowed, Pool, options_of
 from sfumato.rows.rules.clauses import Bundle, names_said_missing
 from sfumato.rows.values import Places, Values, length, overwrite, rows_at
 from sfumato.schema.determines import Lookup
@@ -49,14 +49,14 @@ def mend(block: Block, pool: Pool) -> None:
     """Mend rows in place. Values in the wrong order are swapped; else the column that a clause names last changes.
 
     Fixed columns of the bundle never change. A column goes missing only where the clause asks about it, or, in a second
-    round, where nothing else helps.
+    round, where nothing else helps; then it may also take a value that is not in its form.
     """
     _swap_in_order(block)
     turns = _turns(block.bundle)
     for anywhere in (False, True):
         for _ in range(PASSES):
             for turn in turns:
-                _change(block, turn, anywhere or turn.asked, pool)
+                _change(block, turn, Allowed(missing=anywhere or turn.asked, strange=anywhere), pool)
 
 
 class Turn(NamedTuple):
@@ -79,19 +79,19 @@ def _turns(bundle: Bundle) -> list[Turn]:
     return [Turn(name, asked, np.array(clauses)) for (_, name, asked), clauses in ranked]
 
 
-def _change(block: Block, turn: Turn, may_miss: bool, pool: Pool) -> None:
+def _change(block: Block, turn: Turn, allowed: Allowed, pool: Pool) -> None:
     """Change one column where a clause of the turn is broken, if some value keeps that clause and breaks no other."""
     broken = np.flatnonzero(~block.kept[turn.clauses].all(axis=0))
     step = max(CHUNK // len(block.kept), 256)
     for start in range(0, len(broken), step):
         rows = broken[start : start + step]
         target = turn.clauses[block.kept[np.ix_(turn.clauses, rows)].argmin(axis=0)]
-        _change_rows(block, turn.name, rows, target, may_miss, pool)
+        _change_rows(block, turn.name, rows, target, allowed, pool)
 
 
-def _change_rows(block: Block, name: str, rows: Places, target: Places, may_miss: bool, pool: Pool) -> None:
+def _change_rows(block: Block, name: str, rows: Places, target: Places, allowed: Allowed, pool: Pool) -> None:
     near = rows_at(block.values, rows[:, None])
-    options = options_of(block.bundle, near, name, may_miss, pool)
+    options = options_of(block.bundle, near, name, allowed, pool)
     concerned = np.flatnonzero(block.bundle.naming(name))
     after = block.bundle.kept({**near, name: (options.values, options.missing)}, naming=name)
     after = np.broadcast_to(after, (len(concerned), *options.cost.shape))

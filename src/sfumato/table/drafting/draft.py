@@ -51,7 +51,7 @@ def draft_schema(source: Any, name: str | None = None, delimiter: str | None = N
         is_draft=True,
         source=opened.dialect,
         person_candidates=tuple(one.name for one in people),
-        notes=(*WARNING, *asked, *(note for _, note in drafts if note)),
+        notes=(*WARNING, *opened.notes, *asked, *(note for _, note in drafts if note)),
     )
 
 

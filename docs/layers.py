@@ -28,6 +28,7 @@ FLOORS = (
     Floor(("papers",), "what five papers print, beside what we compute; nothing imports it"),
     Floor(("cli",), "arguments, words and exit codes; no logic of its own"),
     Floor(("report",), "a release on disk, its pages, and the check of both"),
+    Floor(("synthesize",), "a table that nobody has described, released in one call", files=True),
     Floor(("calibration",), "which parameter meets a target, and what looking for it costs"),
     Floor(("risk",), "what can be learned about people: in closed form, or by attack"),
     Floor(("utility",), "how close released values are to the confidential ones"),
@@ -40,6 +41,7 @@ FLOORS = (
     Floor(("privacy",), "accounting, noise, ledger, randomness: everything that the promise rests on"),
     Floor(("table",), "private rows behind an engine: read, encode, count", reads_rows=True),
     Floor(("schema",), "public facts about a table: columns, rules; they never look at rows"),
+    Floor(("calling", "shown"), "wrong arguments answered in a sentence; how results look in a session", files=True),
     Floor(
         ("errors", "registry", "arrays", "compiled", "lazy", "version"),
         "every error a user can meet, names of methods, small tools",

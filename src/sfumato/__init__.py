@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from sfumato.release.release import release as release
     from sfumato.schema import Column as Column
     from sfumato.schema import Schema as Schema
+    from sfumato.synthesize import synthesize as synthesize
     from sfumato.table import Table as Table
     from sfumato.table import read as read
 
@@ -62,6 +63,7 @@ _HOMES = {
     "plan": "sfumato.release.release",
     "read": "sfumato.table",
     "release": "sfumato.release.release",
+    "synthesize": "sfumato.synthesize",
 }
 _MODULES = ("errors", "entropy", "risk")
 
@@ -71,7 +73,7 @@ __all__ = [*sorted(_HOMES), *_MODULES, "__version__"]  # pyright: ignore[reportU
 class _Front(ModuleType):
     """The package as its users see it: ``sfumato.release`` and ``sfumato.methods`` are functions.
 
-    Folders have the same names, and importing a folder would put it in the function's place.
+    Folders and modules have the same names, and importing one would put it in the function's place.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -94,4 +96,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted(__all__)

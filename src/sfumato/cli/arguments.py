@@ -18,9 +18,15 @@ from sfumato.release.plan import UNSUMMED
 from sfumato.release.release import WRONG_SETTINGS
 from sfumato.schema import Schema
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV or Parquet file, or a quoted glob of them.")]
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="A file (CSV, Parquet, Excel, SPSS, Stata, SAS, ...), or a quoted glob.")
+]
 SchemaPath = Annotated[str, typer.Option("--schema", "-s", help="The table's public schema (TOML).")]
-Delimiter = Annotated[str | None, typer.Option(help="Field delimiter of a CSV file; a comma unless said.")]
+WRITTEN = "How the file is written"
+"""The part of a verb's help that holds the options of reading."""
+Delimiter = Annotated[
+    str | None, typer.Option(help="Field delimiter of a CSV file; a comma unless said.", rich_help_panel=WRITTEN)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
 MethodName = Annotated[str, typer.Option("--method", "-m", help="How to release; 'sfumato methods' lists them.")]
 OptionalMethod = Annotated[
@@ -62,6 +68,9 @@ AllowWeak = Annotated[
     typer.Option("--allow-weak", help="Allow epsilon above 20 or delta above 0.1; the guarantee will say so."),
 ]
 
+MAKE_ONE = (
+    "make one with 'sfumato ledger init budget.db --schema SCHEMA --epsilon 5 --delta 1e-6' and give --ledger budget.db"
+)
 NUMBERS = ("epsilon", "delta")
 LISTS = ("columns", "pairs", "shares", "predictors", "positions", "inputs", "default")
 ONE_OR_LISTS = ("brackets", "column", "target", "ranges", "workload")
@@ -70,15 +79,14 @@ SETS = ("pairs", "workload")
 """Parameters that are a list of column sets; one set may be written alone."""
 
 
-def wanted_ledger(ledger: str | None, no_ledger: bool) -> str | Literal[False]:
+def wanted_ledger(ledger: str | None, no_ledger: bool, how: str = MAKE_ONE) -> str | Literal[False]:
     """Return the ledger that was named, or False where none is wanted; refuse where nobody said which."""
     if ledger is not None and no_ledger:
         raise NoLedgerError("--ledger and --no-ledger were both given", next_step="give one of them")
     if ledger is None and not no_ledger:
         raise NoLedgerError(
             "no ledger was given: nobody would add up what releases of this table cost, and no cap would protect it",
-            next_step="make one with 'sfumato ledger init budget.db --schema SCHEMA --epsilon 5 --delta 1e-6' and give "
-            "--ledger budget.db; to release without one, say --no-ledger",
+            next_step=f"{how}; to release without one, say --no-ledger",
         )
     return False if ledger is None else ledger
 

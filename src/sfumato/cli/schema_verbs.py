@@ -1,4 +1,4 @@
-"""``sfumato schema draft | buy | check | confirm``."""
+"""``sfumato schema draft | buy | check | confirm | show``."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
+from sfumato.cli.arguments import AsJson, Data, SchemaPath
 from sfumato.cli.buy_verb import buy
 from sfumato.cli.console import Voice
+from sfumato.cli.reading import PLAIN, Dialect, reads
+from sfumato.cli.schema_confirm import confirm, show
 from sfumato.errors import SchemaError
 from sfumato.schema import Schema
-from sfumato.schema.writer import confirm_text
 from sfumato.table import read
 
-schema_app = typer.Typer(no_args_is_help=True, help="Draft, buy, check and confirm the public schema of a table.")
-SchemaArgument = Annotated[str, typer.Argument(metavar="SCHEMA", help="The schema (TOML).")]
+schema_app = typer.Typer(no_args_is_help=True, help="Draft, buy, check, confirm and show the public schema of a table.")
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Write here instead of standard output.")]
 schema_app.command("buy")(buy)
 
 
 @schema_app.command()
+@reads
 def draft(
     data: Data,
     out: Out = None,
     name: Annotated[str | None, typer.Option(help="Name of the table; the file's name unless said.")] = None,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -37,7 +38,7 @@ def draft(
     """
     voice = Voice(json)
     refuse_overwrite(out, force)
-    schema = Schema.draft(data, name=name, delimiter=delimiter)
+    schema = Schema.draft(data, name=name, **dialect.stated())
     if out is None:
         voice.say(schema.to_toml())
     else:
@@ -58,16 +59,9 @@ def refuse_overwrite(out: str | None, force: bool) -> None:
         raise SchemaError(f"{out!r} exists", next_step="choose another name with --out, or add --force")
 
 
-def _write(text: str, path: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "that is no path"
-        raise SchemaError(f"cannot write {path!r}: {reason}", next_step="choose another --out") from error
-
-
 @schema_app.command()
-def check(data: Data, schema: SchemaPath, delimiter: Delimiter = None, json: AsJson = False) -> None:
+@reads
+def check(data: Data, schema: SchemaPath, dialect: Dialect = PLAIN, json: AsJson = False) -> None:
     """Check a table against its schema and list every violation with its count.
 
     What this prints is about the private rows: it is for the custodian's eyes.
@@ -75,7 +69,7 @@ def check(data: Data, schema: SchemaPath, delimiter: Delimiter = None, json: AsJ
     voice = Voice(json)
     facts = Schema.load(schema)
     with voice.counting("checking") as progress:
-        table = read(data, facts, delimiter, progress)
+        table = read(data, facts, progress=progress, **dialect.stated())
         table.require_valid()
         contradicted = [str(violation) for violation in table.contradictions]
     voice.say(f"table {facts.name!r} fits its schema: {len(facts.columns)} columns, {len(facts.rules)} rules")
@@ -84,38 +78,5 @@ def check(data: Data, schema: SchemaPath, delimiter: Delimiter = None, json: AsJ
     voice.document({"table": facts.name, "valid": True, "violations": contradicted})
 
 
-@schema_app.command()
-def confirm(
-    schema: SchemaArgument,
-    out: Annotated[str | None, typer.Option("--out", "-o", help="Write here; in place unless said.")] = None,
-    json: AsJson = False,
-) -> None:
-    """Confirm a draft: you vouch that every bound, value and edge in it is public knowledge."""
-    voice = Voice(json)
-    confirmed = Schema.load(schema).confirm()
-    target = out or schema
-    _write(_confirmed_text(Path(schema).read_text(encoding="utf-8"), confirmed), target)
-    rows = [[c.name, c.kind, _domain(c.bounds, c.values), c.size, c.role or ""] for c in confirmed]
-    voice.table(
-        f"You vouch that this is public about table {confirmed.name!r}",
-        ("column", "kind", "bounds or values", "cells", "role"),
-        rows,
-    )
-    for rule in confirmed.rules:
-        if rule.map is not None:
-            voice.say(f"and the map of {rule.words}")
-    voice.say(f"confirmed: {target}")
-    voice.document({"table": confirmed.name, "path": target, "draft": False})
-
-
-def _confirmed_text(text: str, confirmed: Schema) -> str:
-    """Return the file without its draft mark; written anew where lines alone do not tell what is the mark."""
-    kept = confirm_text(text)
-    return kept if Schema.parse(kept) == confirmed else confirmed.to_toml()
-
-
-def _domain(bounds: tuple[object, object] | None, values: tuple[object, ...] | None) -> str:
-    if bounds is not None:
-        return f"{bounds[0]} to {bounds[1]}"
-    listed = [str(value) for value in values or ("false", "true")]
-    return ", ".join(listed[:8]) + (f", ... ({len(listed)} values)" if len(listed) > 8 else "")
+schema_app.command()(confirm)
+schema_app.command()(show)

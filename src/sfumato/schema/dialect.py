@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self, cast
@@ -16,7 +17,10 @@ from sfumato.schema.column_checks import is_text
 
 DECIMALS = (".", ",")
 THOUSANDS = (",", ".", " ", "'", "\u00a0", "\u202f", "_")
-FILE_FORMATS = ("csv", "parquet", "jsonl", "xlsx", "xls", "ods", "sav", "dta", "sas", "duckdb", "sqlite")
+FILE_FORMATS = (
+    *("csv", "parquet", "arrow", "jsonl", "json", "xlsx", "xls", "ods"),
+    *("sav", "por", "dta", "sas", "xpt", "duckdb", "sqlite"),
+)
 """Formats that a file may have, by the ending that says it."""
 
 
@@ -43,6 +47,8 @@ class Dialect:
     def __post_init__(self) -> None:
         marks: Any = self.missing
         object.__setattr__(self, "missing", (marks,) if isinstance(marks, str) else tuple(marks or ()))
+        if self.thousands == "." and self.decimal is None:  # nothing else can be meant
+            object.__setattr__(self, "decimal", ",")
         if problems := self._problems():
             raise SchemaError("a file cannot be written so", problems, "correct [source], or the options that read")
 
@@ -80,7 +86,7 @@ class Dialect:
         except (SchemaError, TypeError) as error:
             strange += error.problems if isinstance(error, SchemaError) else ["[source] missing needs a list of texts"]
         if strange or made is None:
-            raise SchemaError("a file cannot be written so", strange, "correct [source]")
+            raise SchemaError("a file cannot be written so", strange, "correct the option, or [source] in the schema")
         return made
 
     def stated(self) -> dict[str, Any]:
@@ -90,10 +96,28 @@ class Dialect:
             key: list(value) if key == "missing" else value for key, value in facts.items() if value not in (None, ())
         }
 
+    def as_options(self) -> str:
+        """Return the options of the command line that say the same, to be copied.
+
+        >>> print(Dialect(decimal=",", missing=("N", "k. A.")).as_options())
+        --decimal ',' --missing N --missing 'k. A.'
+        """
+        said = {key: value for key, value in self.stated().items() if key != "format"}
+        pairs = [(key, one) for key, value in said.items() for one in (value if isinstance(value, list) else [value])]
+        return " ".join(f"--{key.replace('_', '-')} {_quoted(str(value))}" for key, value in pairs)
+
     def over(self, other: Dialect) -> Self:
         """Return this dialect with the facts of another where this one says nothing: options go before the schema."""
         mine, theirs = self.stated(), other.stated()
         return cast("Self", type(self)(**{**theirs, **mine}))
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a shell wants it; a lone mark stands in quotes, so that it is seen."""
+    if text == "\t":
+        return "tab"
+    safe = re.fullmatch(r"[\w%./:+-]+", text, flags=re.ASCII) and re.search(r"\w", text)
+    return text if safe else "'" + text.replace("'", "'\\''") + "'"
 
 
 def _is_delimiter(mark: Any) -> bool:

@@ -1,15 +1,94 @@
-"""What columns say about each other: one determines another, one is never larger, several add up."""
+"""What columns say about each other: one determines another, is never larger, is missing where another says so.
+
+Candidates come from a sample of rows; every proposed rule holds in all of them, and would hardly hold by chance.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
-from sfumato.schema import Rule
+from sfumato.schema import Rule, Schema
 from sfumato.schema.column import Column
+from sfumato.table.check import find_contradictions
+from sfumato.table.drafting.absences import absences
+from sfumato.table.drafting.asking import ask
+from sfumato.table.drafting.dependences import FEWEST_ROWS, Pair, dependences, reduced
+from sfumato.table.drafting.orders import Sum, orders, sums
+from sfumato.table.drafting.sampling import Sample, sample_of
+from sfumato.table.drafting.wording import named
 from sfumato.table.sources import Source
+from sfumato.table.values import typed
+
+MOST_RULES = 20
+"""Rules that a draft proposes: nobody reads more."""
+MOST_ASKED = 200
+"""Candidates that are asked of all rows."""
 
 
 def proposed_rules(opened: Source, columns: Sequence[Column]) -> tuple[Rule, ...]:
     """Return the rules that the rows keep and that are worth a question, marked as drafted."""
-    del opened, columns
-    return ()
+    released = [column for column in columns if column.role != "identifier"]
+    if len(released) < 2:
+        return ()
+    sample = sample_of(opened, released)
+    if sample.rows < FEWEST_ROWS:
+        return ()
+    added, ordered, absent = sums(sample), orders(sample), absences(sample)
+    exact = [absence.converse for absence in absent if absence.exact]
+    told = [absence.check for absence in absent]
+    kept = _kept(opened, released, [*told, *map(_sum, added), *map(_order, ordered), *exact])
+    added = [one for one in added if _sum(one) in kept]
+    ordered = reduced([pair for pair in ordered if _order(pair) in kept and not _follows(pair, added, sample)])
+    checks = [_dependence(pair) for pair in _verified(opened, released, dependences(sample))]
+    checks += [*map(_sum, added), *(check for check in told if check in kept), *map(_order, ordered)]
+    checks += [check for check in exact if check in kept]
+    return tuple(Rule(check, drafted=True) for check in checks[:MOST_RULES])
+
+
+def _order(pair: Pair) -> str:
+    return f"{named(pair[0])} <= {named(pair[1])}"
+
+
+def _sum(one: Sum) -> str:
+    return f"{' + '.join(map(named, one[0]))} == {named(one[1])}"
+
+
+def _dependence(pair: Pair) -> str:
+    return f"{named(pair[0])} determines {named(pair[1])}"
+
+
+def _follows(pair: Pair, added: Sequence[Sum], sample: Sample) -> bool:
+    """Whether an order follows from a sum of columns that are never negative."""
+    return any(pair[0] in parts and pair[1] == total and _not_negative(parts, sample) for parts, total in added)
+
+
+def _not_negative(names: Sequence[str], sample: Sample) -> bool:
+    return all((sample.columns[name].bounds or (-1,))[0] >= 0 for name in names)
+
+
+def _kept(opened: Source, columns: Sequence[Column], checks: Sequence[str]) -> set[str]:
+    """Return the rules that no row breaks."""
+    table, by_name = opened.engine.table, {column.name: column for column in columns}
+    values = table.select(**{column.name: typed(table[column.name], column) for column in columns})
+    rules = {
+        check: rule for check in checks[:MOST_ASKED] if (rule := Rule(check)) and set(rule.columns) <= set(by_name)
+    }
+    broken = ask(
+        opened.engine,
+        values,
+        [(("rules", check), rule.breaks(values, by_name).sum()) for check, rule in rules.items()],
+    )
+    return {check for check, rows in broken.get("rules", {}).items() if not rows}
+
+
+def _verified(opened: Source, columns: Sequence[Column], pairs: Sequence[Pair]) -> Iterator[Pair]:
+    """Yield the dependences that all rows keep: one query each, for as many as a draft proposes."""
+    rules = {pair: Rule(_dependence(pair)) for pair in pairs}
+    holding = (
+        pair
+        for pair, rule in rules.items()
+        if rule.dependence == pair
+        and not find_contradictions(opened.engine, Schema("draft", tuple(columns), rules=(rule,)))
+    )
+    yield from islice(holding, MOST_RULES)

@@ -28,6 +28,8 @@ DECADES: tuple[float, ...] = tuple(
 """Edges of the sizes of numbers; what lies beyond the outermost counts with the outermost."""
 CERTAIN = 3.5
 """Standard deviations of the noise from which on a count is taken for one of rows: of 150 empty cells, one in 30."""
+FIRST = 4.5
+"""The same for a column as a whole: below it nothing is said about it. Noise alone reaches it in one column of 2,000."""
 NEIGHBOUR = 2.5
 """The same for a decade beside one that is certain."""
 MIXED_SHARE = 0.02
@@ -123,7 +125,7 @@ def read_form(noisy: Counts, sigma: float) -> Form:
     if rows["text"] >= limit and rows["text"] >= MIXED_SHARE * sum(max(n, 0) for n in rows.values()):
         return Form("text", missing_rows=missing)
     best: Any = max(rows, key=lambda reading: rows[reading])
-    if rows[best] < limit:
+    if rows[best] < FIRST * sigma:
         return Form("nothing", missing_rows=missing)
     if best != "number":
         return Form(best, missing_rows=missing)

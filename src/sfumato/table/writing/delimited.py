@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import re
 from pathlib import Path
@@ -21,14 +22,12 @@ class DelimitedFile:
     """A text file to which tables are written, one behind the other, packed or not."""
 
     def __init__(self, path: Path, fields: pa.Schema, schema: Schema, packed: bool = False) -> None:
-        self._schema, self._encoding = schema, encoding_of(schema)
+        self._schema, self._encoder = schema, codecs.getincrementalencoder(encoding_of(schema))()
         self._files: list[Any] = [path.open("wb")]
         if packed:  # the file says neither when it was written nor what it was called then
             self._files.insert(0, gzip.GzipFile(filename="", mode="wb", fileobj=self._files[0], mtime=0))
         head = [_quoted(pa.array([name]), schema)[0].as_py() for name in fields.names]
         self._write(delimiter_of(schema).join(head) + "\n")
-        if self._encoding == "utf-8-sig":
-            self._encoding = UTF8  # the mark stands once, before the header
 
     def __enter__(self) -> Self:
         return self
@@ -43,7 +42,7 @@ class DelimitedFile:
             self._write("\n".join(lines_of(table, self._schema)) + "\n")
 
     def _write(self, text: str) -> None:
-        self._files[0].write(text.encode(self._encoding))
+        self._files[0].write(self._encoder.encode(text))
 
 
 def lines_of(table: pa.Table, schema: Schema) -> list[str]:

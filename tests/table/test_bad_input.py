@@ -97,9 +97,9 @@ def test_all_misfits_come_in_one_message(tmp_path):
         (b"age,sex,SEX,inc,when,ok\n", "duplicate columns"),
         (HEADER.encode() + b"1,f\n", "fields"),
         (HEADER.encode() + b'1,"f\n', "quote"),
-        (b"\xe9ge,sex,inc,when,ok\n", "UTF-8"),
+        (b"\xe9ge,sex,inc,when,ok\n", "the table has: \u00e9ge"),
         (b"PAR1 but nothing more", "cannot read"),
-        (bytes(range(256)), "UTF-8"),
+        (bytes(range(256)), "not a text table"),
     ],
 )
 def test_files_that_are_not_tables(content: bytes, words: str, tmp_path):
@@ -109,11 +109,27 @@ def test_files_that_are_not_tables(content: bytes, words: str, tmp_path):
         sfumato.read(path, SCHEMA).require_valid()
 
 
-def test_non_utf8_bytes_far_into_the_file(tmp_path):
+def test_an_old_encoding_is_recognised_far_into_the_file(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes((HEADER + GOOD * 20_000).encode() + b"1,\xe9,1,2020-01-01,true\n")
-    with pytest.raises(TableError, match="UTF-8"):
-        sfumato.read(path, SCHEMA).require_valid()
+    assert violations(path) == {"sex: 1 value outside the values 'f', 'm' (such as '\u00e9')": 1}
+
+
+def test_a_damaged_utf8_is_not_taken_for_an_old_encoding(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(
+        (HEADER + GOOD).encode() + "1,\u00e9\u00e8,1,2020-01-01,true\n".encode() + b"1,\xe9,1,2020-01-01,true\n"
+    )
+    with pytest.raises(TableError, match="UTF-8 but for some bytes, the first of them 0xe9"):
+        sfumato.read(path, SCHEMA)
+
+
+def test_duplicate_columns_are_named_as_they_are_written(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("Score,Score,sex,SEX\n")
+    with pytest.raises(TableError) as caught:
+        sfumato.read(path, SCHEMA)
+    assert caught.value.problems == ("'Score' stands 2 times", "'sex' and 'SEX' are one name")
 
 
 def test_places_that_hold_no_table(tmp_path):
@@ -223,7 +239,7 @@ def test_places_that_are_no_path(path: str):
 
 @pytest.mark.parametrize("delimiter", [";;", "", "\n", '"', "\x00", "é", 5])
 def test_delimiters_that_are_none(delimiter, tmp_path):
-    with pytest.raises(TableError, match="not one character"):
+    with pytest.raises(SchemaError, match="not one character"):
         sfumato.read(write(tmp_path, ""), SCHEMA, delimiter=delimiter)
 
 

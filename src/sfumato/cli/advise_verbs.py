@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Delimiter, SchemaPath, read_numbers
+from sfumato.cli.arguments import AsJson, SchemaPath, read_numbers
 from sfumato.cli.console import Voice
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.errors import PlanError
 from sfumato.schema import Schema
 
@@ -114,6 +115,7 @@ def _show_curve(voice: Voice, found: RhoChoice, between: str) -> None:
 
 
 @advise_app.command()
+@reads
 def deniability(
     pilot: Annotated[str, typer.Argument(metavar="PILOT", help="Public table, or an earlier release: CSV or Parquet.")],
     schema: SchemaPath,
@@ -133,7 +135,7 @@ def deniability(
     ] = None,
     draws: Annotated[int, typer.Option(help="Attempts behind each point.")] = 2000,
     seed: Annotated[int, typer.Option(help="Repeat the same draws.")] = 1,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     json: AsJson = False,
 ) -> None:
     """Estimate how often the privacy test of plausible deniability passes, on a pilot, against k and gamma.
@@ -160,7 +162,7 @@ def deniability(
             rows=rows,
             draws=draws,
             seed=seed,
-            delimiter=delimiter,
+            **dialect.stated(),
         )
     _show_rates(voice, found)
     voice.document({**dataclasses.asdict(found), "statement": found.statement()})

@@ -18,9 +18,15 @@ from sfumato.release.plan import UNSUMMED
 from sfumato.release.release import WRONG_SETTINGS
 from sfumato.schema import Schema
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV or Parquet file, or a quoted glob of them.")]
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="A file (CSV, Parquet, Excel, SPSS, Stata, SAS, ...), or a quoted glob.")
+]
 SchemaPath = Annotated[str, typer.Option("--schema", "-s", help="The table's public schema (TOML).")]
-Delimiter = Annotated[str | None, typer.Option(help="Field delimiter of a CSV file; a comma unless said.")]
+WRITTEN = "How the file is written"
+"""The part of a verb's help that holds the options of reading."""
+Delimiter = Annotated[
+    str | None, typer.Option(help="Field delimiter of a CSV file; a comma unless said.", rich_help_panel=WRITTEN)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
 MethodName = Annotated[str, typer.Option("--method", "-m", help="How to release; 'sfumato methods' lists them.")]
 OptionalMethod = Annotated[

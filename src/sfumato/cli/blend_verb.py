@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath, Settings, build_method, read_numbers
+from sfumato.cli.arguments import AsJson, Data, SchemaPath, Settings, build_method, read_numbers
 from sfumato.cli.console import Voice
 from sfumato.cli.location_verbs import CONFIDENTIAL
 from sfumato.cli.page_files import PageFiles
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 METHOD = "two-stage-as-published"
 
 
+@reads
 def blend(
     data: Data,
     schema: SchemaPath,
@@ -28,7 +30,7 @@ def blend(
     out: Annotated[str | None, typer.Option("--out", "-o", help="The page; NAME-blend.html unless said.")] = None,
     force: Annotated[bool, typer.Option(help="Overwrite an existing page.")] = False,
     seed: Annotated[int | None, typer.Option(help="Repeat the same splits and draws.")] = None,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     json: AsJson = False,
 ) -> None:
     """Show LID, linkage, membership and the error of four models against the blend, for two-stage as published.
@@ -47,7 +49,7 @@ def blend(
     places = PageFiles.at(out, facts.name, "-blend.html", force)
     weights = read_numbers(alphas, "--alphas", "0,0.5,1")
     with voice.counting("blending rows and training models"):
-        found = blend_curves(read(data, facts, delimiter), method, weights, seed=seed)
+        found = blend_curves(read(data, facts, **dialect.stated()), method, weights, seed=seed)
     values = found.model_dump(mode="json")
     places.write(blend_page(found), values)
     _show(voice, found)

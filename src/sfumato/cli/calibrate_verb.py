@@ -14,7 +14,6 @@ from sfumato.cli.arguments import (
     AsJson,
     AsPublished,
     Data,
-    Delimiter,
     Delta,
     Epsilon,
     LedgerUrl,
@@ -31,6 +30,7 @@ from sfumato.cli.arguments import (
     wanted_ledger,
 )
 from sfumato.cli.console import Voice
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.errors import BundleError, PlanError
 from sfumato.release.method import Method, method_class
 from sfumato.schema import Schema
@@ -44,6 +44,7 @@ PLACEHOLDER = "1"
 """Stands for the value that is looked for where the method wants one."""
 
 
+@reads
 def calibrate(
     data: Data,
     schema: SchemaPath,
@@ -76,7 +77,7 @@ def calibrate(
     seed: Seed = None,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Folder; NAME-calibration unless said.")] = None,
     force: Annotated[bool, typer.Option(help="Overwrite an earlier page.")] = False,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     allow_weak: AllowWeak = False,
     json: AsJson = False,
 ) -> None:
@@ -94,7 +95,7 @@ def calibrate(
     asked = Target.parse(target)
     places = _places(out, facts.name, force, cost)
     with voice.counting(f"calibrating {name}") as progress:
-        table = read(data, facts, delimiter, progress)
+        table = read(data, facts, progress=progress, **dialect.stated())
         found = calibrate(
             wanted,
             asked,

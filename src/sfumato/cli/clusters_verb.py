@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
+from sfumato.cli.arguments import AsJson, Data, SchemaPath
 from sfumato.cli.console import Voice
 from sfumato.cli.location_verbs import CONFIDENTIAL, Released
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.cli.released import released_rows
 from sfumato.errors import PlanError
 from sfumato.schema import Schema
-from sfumato.schema.dialect import Dialect
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +29,7 @@ READING = (
 )
 
 
+@reads
 def clusters(
     data: Data,
     schema: SchemaPath,
@@ -44,7 +45,7 @@ def clusters(
         bool, typer.Option("--same-order", help="Row i belongs to row i of DATA: add the paper's aligned index.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Of k-means and of the yardsticks.")] = 0,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     json: AsJson = False,
 ) -> None:
     """Measure what released rows keep of the clusters of a table: ARI, confusion matrix, centroids and radii.
@@ -58,8 +59,8 @@ def clusters(
     from sfumato.utility.cluster_comparison import compare_clusters
 
     voice, facts = Voice(json), Schema.load(schema)
-    table, made = read(data, facts, delimiter), released_rows(release)
-    names = _numbers(facts, columns, open_source(made, Dialect(delimiter=delimiter)).engine.table.columns)
+    table, made = read(data, facts, **dialect.stated()), released_rows(release)
+    names = _numbers(facts, columns, open_source(made, dialect).engine.table.columns)
     box = list(zip(*(facts[name].numeric_bounds for name in names), strict=True))
     found = compare_clusters(
         _confidential(table, names),

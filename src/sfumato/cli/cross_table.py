@@ -9,6 +9,7 @@ import typer
 
 from sfumato.errors import RiskError
 from sfumato.schema import Schema
+from sfumato.schema.dialect import Dialect
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -65,12 +66,13 @@ def grid_of(text: str | None, rule: str | None) -> tuple[float, ...]:
 
 
 def read_table(
-    source: str, pilot: str | None, schema: Schema, asked: Columns, delimiter: str | None, progress: Any
+    source: str, pilot: str | None, schema: Schema, asked: Columns, dialect: Dialect, progress: Any
 ) -> Table:
     """Return the table that is counted: DATA, or the pilot, of which the columns of the cells alone are needed."""
     from sfumato.table import read
 
-    table = read(pilot or source, _pilot_schema(schema, asked) if pilot else schema, delimiter, progress)
+    wanted = _pilot_schema(schema, asked) if pilot else schema
+    table = read(pilot or source, wanted, progress=progress, **dialect.stated())
     table.require_valid()
     return table
 

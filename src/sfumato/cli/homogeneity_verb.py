@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath, names_of
+from sfumato.cli.arguments import AsJson, Data, SchemaPath, names_of
 from sfumato.cli.console import Voice
 from sfumato.cli.cross_table import (
     Columns,
@@ -23,6 +23,7 @@ from sfumato.cli.cross_table import (
     read_table,
 )
 from sfumato.cli.page_files import PageFiles
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ LEFT_OUT = "soft by person"
 DRAFT = "the schema is a draft: no guarantee is claimed here, and no release may use it before it is confirmed"
 
 
+@reads
 def homogeneity(
     data: Data,
     schema: SchemaPath,
@@ -64,7 +66,7 @@ def homogeneity(
     pilot: Pilot = None,
     out: Annotated[str | None, typer.Option("--out", "-o", help="The page; NAME-risk.html unless said.")] = None,
     force: Annotated[bool, typer.Option(help="Overwrite an existing page.")] = False,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     json: AsJson = False,
 ) -> None:
     """Show how many people's sensitive value a neighbour could read off a noisy cross table, against epsilon.
@@ -82,7 +84,7 @@ def homogeneity(
     columns = Columns(names_of(identifiers), names_of(sensitive))
     named = _sensitive(columns, facts, view)
     with voice.counting("counting cells") as progress:
-        cells = _cells(read_table(data, pilot, facts, columns, delimiter, progress), columns.identifiers, named)
+        cells = _cells(read_table(data, pilot, facts, columns, dialect, progress), columns.identifiers, named)
     asked.update(mechanism=mechanism, pilot=Path(pilot).name if pilot else None)
     found = _curves(replace(cells, schema=facts), grid, asked)
     shown = _shown(found, facts.is_draft)

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
+from sfumato.cli.arguments import AsJson, Data, SchemaPath
 from sfumato.cli.console import Voice
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.cli.released import released_rows
 from sfumato.errors import RiskError
 from sfumato.schema import Schema
@@ -20,6 +21,7 @@ CONFIDENTIAL = (
 HEADERS = ("nearest row of", "some value within", "every value within", "median distance")
 
 
+@reads
 def location(
     data: Data,
     schema: SchemaPath,
@@ -33,7 +35,7 @@ def location(
         bool, typer.Option(help="The file's row i was made from row i of DATA: measure row by row, too.")
     ] = False,
     seed: Annotated[int | None, typer.Option(help="Repeat the same samples.")] = None,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     json: AsJson = False,
 ) -> None:
     """Measure how near released rows lie to people's own values: LID by the nearest row, beside other people.
@@ -51,7 +53,7 @@ def location(
             next_step="leave out --same-order; what the method measured itself is in the custodian's copy",
         )
     named = [part.strip() for part in columns.split(",") if part.strip()] if columns is not None else None
-    table, made = read(data, facts, delimiter), released_rows(release)
+    table, made = read(data, facts, **dialect.stated()), released_rows(release)
     found = location_risk(table, made, facts, named, tolerance, control, same_order, seed)
     rows = [
         [name, f"{100 * n.any_value:.1f} %", f"{100 * n.every_value:.1f} %", f"{n.distance:.3g}"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath, names_of
+from sfumato.cli.arguments import AsJson, Data, SchemaPath, names_of
 from sfumato.cli.console import Voice
 from sfumato.cli.cross_table import (
     Columns,
@@ -24,6 +24,7 @@ from sfumato.cli.cross_table import (
     read_table,
 )
 from sfumato.cli.homogeneity_verb import DRAFT
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ HEADER = ("epsilon", "seen", NAMED, "right", "right, known to be in")
 CUSTODIAN = "These numbers are about the private rows: for the custodian's eyes. Nothing was released or spent."
 
 
+@reads
 def reidentification(
     data: Data,
     schema: SchemaPath,
@@ -52,7 +54,7 @@ def reidentification(
     delta: NoiseDelta = None,
     rule: SigmaRule = None,
     pilot: Pilot = None,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     json: AsJson = False,
 ) -> None:
     """Show whether a person who is alone in a cell is seen to be alone, and rightly, against epsilon.
@@ -69,7 +71,7 @@ def reidentification(
     choice = None if target is None else _choice(target, facts, sensitive, noise)
     columns = Columns(names_of(identifiers), [sensitive] if sensitive else [])
     with voice.counting("counting cells") as progress:
-        table = read_table(data, pilot, facts, columns, delimiter, progress)
+        table = read_table(data, pilot, facts, columns, dialect, progress)
         found = _risks(table, columns, grid, noise)
     if facts.is_draft:
         voice.say(f"warning: {DRAFT}", style="yellow")

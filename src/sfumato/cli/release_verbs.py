@@ -16,7 +16,6 @@ from sfumato.cli.arguments import (
     AsJson,
     AsPublished,
     Data,
-    Delimiter,
     Delta,
     Epsilon,
     LedgerUrl,
@@ -32,6 +31,7 @@ from sfumato.cli.arguments import (
 )
 from sfumato.cli.console import EXIT_ERROR, Voice
 from sfumato.cli.interrupt import standing
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.errors import SfumatoError
 from sfumato.privacy.accounting.guarantee import one_of
 from sfumato.registry import AS_PUBLISHED
@@ -113,6 +113,7 @@ def shortened(rows: list[list[str]]) -> list[list[str]]:
     return [*rows[: MOST_STAGES - LAST_STAGES], [f"... {hidden} more", *[""] * 5], *rows[-LAST_STAGES:]]
 
 
+@reads
 def release(
     data: Data,
     schema: SchemaPath,
@@ -126,7 +127,7 @@ def release(
     no_ledger: NoLedger = False,
     rows: Rows = None,
     seed: Seed = None,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     private_report: PrivateReport = None,
     allow_weak: AllowWeak = False,
     json: AsJson = False,
@@ -144,7 +145,7 @@ def release(
     prepare_output(out, private_report)
     with standing() as stand:
         with voice.counting(f"releasing {wanted.name}") as progress:
-            table = read(data, facts, delimiter, progress)
+            table = read(data, facts, progress=progress, **dialect.stated())
             made = explained_release(run_release(table, wanted, rows, book, seed, allow_weak), reason)
             stand.words = f"{spent_words(made.entries)}; nothing was written" if made.entries else stand.words
             with lost_on_failure(made.ledger, made.entries, SfumatoError):  # this process ends, and the release with it

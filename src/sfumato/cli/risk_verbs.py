@@ -13,7 +13,6 @@ from sfumato.cli.arguments import (
     AsJson,
     AsPublished,
     Data,
-    Delimiter,
     Delta,
     Epsilon,
     OptionalMethod,
@@ -28,6 +27,7 @@ from sfumato.cli.console import Voice
 from sfumato.cli.homogeneity_plan_verb import homogeneity_plan
 from sfumato.cli.homogeneity_verb import DRAFT, homogeneity
 from sfumato.cli.location_verbs import location
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.cli.reidentification_verb import reidentification
 from sfumato.cli.released import released
 from sfumato.cli.sweep_verb import sweep
@@ -61,6 +61,7 @@ HEADERS = ("attack", "right", "interval", "guessing", "control", "best", "ceilin
 
 
 @risk_app.command()
+@reads
 def membership(
     data: Data,
     schema: SchemaPath,
@@ -74,7 +75,7 @@ def membership(
     sees: SeenAs = "values",
     trials: Trials = None,
     seed: GameSeed = None,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     json: AsJson = False,
 ) -> None:
     """Measure how well attackers can tell whether one person is in the table, from what a method would release.
@@ -86,12 +87,13 @@ def membership(
 
     voice, facts = Voice(json), Schema.load(schema)
     made, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
-    table = _table(voice, data, facts, delimiter)
+    table = _table(voice, data, facts, dialect)
     played = game(table, made, row_number(target), rows=rows, sees=sight(sees))
     _report(voice, table, _played(voice, played, attacks_on(played), trials, seed), reason)
 
 
 @risk_app.command()
+@reads
 def linkage(
     data: Data,
     schema: SchemaPath,
@@ -106,7 +108,7 @@ def linkage(
     sees: SeenAs = "values",
     trials: Trials = None,
     seed: GameSeed = None,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     json: AsJson = False,
 ) -> None:
     """Measure how well an attacker can tell which of two tables was released, by fresh releases of both."""
@@ -115,12 +117,13 @@ def linkage(
 
     voice, facts, attack = Voice(json), Schema.load(schema), FreshReference(references)
     made, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
-    table = _table(voice, data, facts, delimiter)
+    table = _table(voice, data, facts, dialect)
     played = game(table, made, row_number(target), rows=rows, sees=sight(sees))
     _report(voice, table, _played(voice, played, [attack], trials, seed), reason)
 
 
 @risk_app.command()
+@reads
 def inference(
     data: Data,
     schema: SchemaPath,
@@ -140,7 +143,7 @@ def inference(
     sees: SeenAs = "values",
     trials: Annotated[int, typer.Option(help="People to attack, at most.")] = 5000,
     seed: GameSeed = None,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     json: AsJson = False,
 ) -> None:
     """Measure how often an attacker guesses a sensitive value, for people in the table and for others.
@@ -157,10 +160,10 @@ def inference(
     attack, reason = AttributeInference(*attack_columns(facts, names_of(known), sensitive), learner, sight(sees)), None
     if release is None:
         made, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
-        table = _table(voice, data, facts, delimiter)
+        table = _table(voice, data, facts, dialect)
         result = attack.against(table, made, rows=rows, trials=trials, seed=seed)
     else:
-        table = _table(voice, data, facts, delimiter)
+        table = _table(voice, data, facts, dialect)
         result = attack.run(released(release), table, control, schema=facts, trials=trials, seed=seed)
     _report(voice, table, [result], reason)
 
@@ -177,12 +180,12 @@ def _refuse_both(of_method: Mapping[str, Any], release: str | None, control: str
         raise RiskError("--control goes with --release", next_step="leave it out: a method holds half of DATA back")
 
 
-def _table(voice: Voice, data: str, facts: Schema, delimiter: str | None) -> Table:
+def _table(voice: Voice, data: str, facts: Schema, dialect: Dialect) -> Table:
     from sfumato.table import read
 
     if facts.is_draft:
         voice.say(f"warning: {DRAFT}", style="yellow")
-    return read(data, facts, delimiter)
+    return read(data, facts, **dialect.stated())
 
 
 def sight(sees: str) -> Sees:

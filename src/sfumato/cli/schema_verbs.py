@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
+from sfumato.cli.arguments import AsJson, Data, SchemaPath
 from sfumato.cli.console import Voice
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.errors import SchemaError
 from sfumato.schema import Schema
 from sfumato.schema.writer import confirm_text
@@ -20,11 +21,12 @@ Out = Annotated[str | None, typer.Option("--out", "-o", help="Write here instead
 
 
 @schema_app.command()
+@reads
 def draft(
     data: Data,
     out: Out = None,
     name: Annotated[str | None, typer.Option(help="Name of the table; the file's name unless said.")] = None,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -35,7 +37,7 @@ def draft(
     """
     voice = Voice(json)
     _refuse_overwrite(out, force)
-    schema = Schema.draft(data, name=name, delimiter=delimiter)
+    schema = Schema.draft(data, name=name, **dialect.stated())
     if out is None:
         voice.say(schema.to_toml())
     else:
@@ -64,7 +66,8 @@ def _write(text: str, path: str) -> None:
 
 
 @schema_app.command()
-def check(data: Data, schema: SchemaPath, delimiter: Delimiter = None, json: AsJson = False) -> None:
+@reads
+def check(data: Data, schema: SchemaPath, dialect: Dialect = PLAIN, json: AsJson = False) -> None:
     """Check a table against its schema and list every violation with its count.
 
     What this prints is about the private rows: it is for the custodian's eyes.
@@ -72,7 +75,7 @@ def check(data: Data, schema: SchemaPath, delimiter: Delimiter = None, json: AsJ
     voice = Voice(json)
     facts = Schema.load(schema)
     with voice.counting("checking") as progress:
-        table = read(data, facts, delimiter, progress)
+        table = read(data, facts, progress=progress, **dialect.stated())
         table.require_valid()
         contradicted = [str(violation) for violation in table.contradictions]
     voice.say(f"table {facts.name!r} fits its schema: {len(facts.columns)} columns, {len(facts.rules)} rules")

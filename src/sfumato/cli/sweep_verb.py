@@ -10,7 +10,6 @@ from sfumato.cli.arguments import (
     AsJson,
     AsPublished,
     Data,
-    Delimiter,
     Delta,
     OptionalMethod,
     Rows,
@@ -23,6 +22,7 @@ from sfumato.cli.arguments import (
 from sfumato.cli.console import Voice
 from sfumato.cli.homogeneity_verb import DRAFT
 from sfumato.cli.page_files import PageFiles
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.errors import RiskError
 from sfumato.schema import Schema
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 EPSILONS = "0.5,1,2,4"
 
 
+@reads
 def sweep(
     data: Data,
     schema: SchemaPath,
@@ -55,7 +56,7 @@ def sweep(
     seed: Annotated[int | None, typer.Option(help="Repeat the same games.")] = None,
     out: Annotated[str | None, typer.Option("--out", "-o", help="The page; NAME-attacks.html unless said.")] = None,
     force: Annotated[bool, typer.Option(help="Overwrite an existing page.")] = False,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     json: AsJson = False,
 ) -> None:
     """Run every attack that fits on what a method would release at several epsilons: one page, one JSON file.
@@ -76,7 +77,7 @@ def sweep(
     places = PageFiles.at(out, facts.name, "-attacks.html", force)
     with voice.counting(f"attacking {made.name}") as ticker:
         found = attack_all(
-            read(data, facts, delimiter),
+            read(data, facts, **dialect.stated()),
             made,
             values,
             known=names_of(known),

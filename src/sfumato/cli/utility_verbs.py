@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Data, Delimiter, SchemaPath
+from sfumato.cli.arguments import AsJson, Data, SchemaPath
 from sfumato.cli.clusters_verb import clusters
 from sfumato.cli.console import Voice
 from sfumato.cli.location_verbs import CONFIDENTIAL, Released
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.cli.released import released_copies, released_rows
 from sfumato.errors import RiskError
 from sfumato.schema import Schema
@@ -30,6 +31,7 @@ def utility() -> None:
 
 
 @utility_app.command()
+@reads
 def prediction(
     data: Data,
     schema: SchemaPath,
@@ -48,7 +50,7 @@ def prediction(
     ] = None,
     brand: Annotated[str | None, typer.Option(help="With --price: column of levels, an elasticity for each.")] = None,
     seed: Annotated[int | None, typer.Option(help="Repeat the same samples and models.")] = None,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     json: AsJson = False,
 ) -> None:
     """Train four models on a release and on the true rows, and test both on true rows.
@@ -63,7 +65,7 @@ def prediction(
     wanted = _target(facts, target)
     if brand is not None and price is None:
         raise RiskError("--brand goes with --price", next_step="name the column of prices, or leave --brand out")
-    table, made = read(data, facts, delimiter), released_rows(release)
+    table, made = read(data, facts, **dialect.stated()), released_rows(release)
     priced = None if price is None else serves_pricing(table, made, facts, wanted, price, brand)
     named = _names(models) or []
     found = serves_prediction(table, made, facts, wanted, _names(inputs), test, public, named, seed)
@@ -77,6 +79,7 @@ def prediction(
 
 
 @utility_app.command("compare")
+@reads
 def compare_values(
     data: Data,
     schema: SchemaPath,
@@ -84,7 +87,7 @@ def compare_values(
     columns: Annotated[
         str | None, typer.Option(help="Columns of numbers or dates, such as age,income; all unless said.")
     ] = None,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     json: AsJson = False,
 ) -> None:
     """Compare the numbers of a release with the true ones, column by column: ECDF, mean, median and quantiles.
@@ -95,7 +98,7 @@ def compare_values(
     from sfumato.utility.columns import compare_columns
 
     voice, facts = Voice(json), Schema.load(schema)
-    found = compare_columns(read(data, facts, delimiter), released_copies(release), facts, _names(columns))
+    found = compare_columns(read(data, facts, **dialect.stated()), released_copies(release), facts, _names(columns))
     first = next(iter(found.values()))
     headers = ("column", "ECDF, largest", "ECDF, mean square", *(f"{each.name}, ratio" for each in first.ratios))
     rows = [[name, *map(str, (c.ecdf_max, c.ecdf_msq)), *(_ratio(r) for r in c.ratios)] for name, c in found.items()]

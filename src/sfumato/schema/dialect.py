@@ -17,7 +17,10 @@ from sfumato.schema.column_checks import is_text
 
 DECIMALS = (".", ",")
 THOUSANDS = (",", ".", " ", "'", "\u00a0", "\u202f", "_")
-FILE_FORMATS = ("csv", "parquet", "jsonl", "xlsx", "xls", "ods", "sav", "dta", "sas", "duckdb", "sqlite")
+FILE_FORMATS = (
+    *("csv", "parquet", "arrow", "jsonl", "json", "xlsx", "xls", "ods"),
+    *("sav", "por", "dta", "sas", "xpt", "duckdb", "sqlite"),
+)
 """Formats that a file may have, by the ending that says it."""
 
 
@@ -44,6 +47,8 @@ class Dialect:
     def __post_init__(self) -> None:
         marks: Any = self.missing
         object.__setattr__(self, "missing", (marks,) if isinstance(marks, str) else tuple(marks or ()))
+        if self.thousands == "." and self.decimal is None:  # nothing else can be meant
+            object.__setattr__(self, "decimal", ",")
         if problems := self._problems():
             raise SchemaError("a file cannot be written so", problems, "correct [source], or the options that read")
 
@@ -81,7 +86,7 @@ class Dialect:
         except (SchemaError, TypeError) as error:
             strange += error.problems if isinstance(error, SchemaError) else ["[source] missing needs a list of texts"]
         if strange or made is None:
-            raise SchemaError("a file cannot be written so", strange, "correct [source]")
+            raise SchemaError("a file cannot be written so", strange, "correct the option, or [source] in the schema")
         return made
 
     def stated(self) -> dict[str, Any]:

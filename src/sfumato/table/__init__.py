@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.errors import SchemaError, TableError
 from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
-from sfumato.table.check import Violation, find_contradictions, find_violations, require_columns
+from sfumato.table.check import UNREAD, Violation, find_contradictions, find_violations, require_columns
 from sfumato.table.counting import Progress, count_marginals, rehearse_counting
 from sfumato.table.sources import Source, open_source
 
@@ -57,8 +57,18 @@ class Table:
         raise TableError(
             f"table {self.schema.name!r} does not fit its schema: {count} problem{'s' if count > 1 else ''}",
             [str(violation) for violation in self.violations],
-            "mend the table, widen the schema by public knowledge, or set outside = 'clamp' for a column",
+            self._advice(),
         )
+
+    def _advice(self) -> str:
+        """Return what to do about misfits; texts that an option would make readable are told with that option."""
+        from sfumato.table.drafting.written import hints, together
+
+        step = "mend the table, widen the schema by public knowledge, or set outside = 'clamp' for a column"
+        unread = [v.column for v in self.violations if UNREAD in v.problem and v.column in self.schema]
+        options = together(hints(self.source, unread)) if unread else ""
+        said = self.source.dialect.as_options()
+        return f"say how the file is written: {options}; or {step}" if options not in ("", said) else step
 
     def rehearse(self) -> None:
         """Try, on no rows, all that a release needs of this table: what cannot work is refused before a spend."""
@@ -99,6 +109,6 @@ def read(
     does not.
     """
     facts = _facts(schema)
-    opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}).over(facts.source))
+    opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}).over(facts.source), facts.columns)
     require_columns(opened.engine, facts, facts.name)
     return Table(facts, opened, progress)

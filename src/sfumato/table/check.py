@@ -21,6 +21,8 @@ from sfumato.table.values import has_many_levels, nobody, outside, typed, unread
 EXAMPLES = 3
 ROWS = "rows"
 NOBODY = "nobody"
+UNREAD = "cannot be read as"
+"""How a violation begins that is about how a value is written."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ def _column_violations(
     found: list[Violation] = []
     name = column.name
     if (n := counts[f"unreadable_{position}"]) and column.outside != "missing":
-        what = f"{_times(n, 'value')} cannot be read as {column.kind}{_examples(engine, column, readable=False)}"
+        what = f"{_times(n, 'value')} {UNREAD} {column.kind}{_examples(engine, column, readable=False)}"
         found.append(Violation(name, what, n))
     stray = strays.get(name)
     if (n := stray.count if stray else counts[f"outside_{position}"]) and column.outside == "refuse":

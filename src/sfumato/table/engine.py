@@ -137,7 +137,7 @@ def _advice(error: Exception) -> str:
         return f"the engine lacks an operation that counting needs; use {ENGINES}, or export the table to Parquet"
     lowered = str(error).lower()
     if "utf-8" in lowered or "unicode" in lowered:
-        return "save the file as UTF-8, for example: iconv -f latin1 -t utf-8 IN > OUT"
+        return "say how the file is encoded, such as --encoding cp1252, or save it as UTF-8"
     if "columns" in lowered and "csv" in lowered:
         return "every line needs as many fields as the header; quote fields that hold the delimiter"
     return "check that the file is complete and of the format that its name says"

@@ -13,7 +13,7 @@ cell, and the |C| - 1 others count (N - 1) / (n - 1) times.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -120,20 +120,22 @@ def pass_rates(
     draws: int = DRAWS,
     seed: int = 1,
     delimiter: str | None = None,
+    **dialect: Any,
 ) -> PassRates:
     """Return how often the privacy test would pass on rows like those of a pilot, for every k and gamma.
 
     ``pilot`` is a table from :func:`sfumato.read`, or whatever that reads with a ``schema``. It must be public, or an
     earlier release: what is returned is computed from its rows, without noise. ``rows`` is the public number of rows of
     the table it stands for: the schema's, or the pilot's own, unless stated. The other parameters are those of
-    :class:`~sfumato.PlausibleDeniability`; ``delta`` is that of one row.
+    :class:`~sfumato.PlausibleDeniability`; ``delta`` is that of one row. ``delimiter`` and ``dialect`` say how a file
+    is written, as for :func:`sfumato.read`.
     """
     gammas, wanted = _listed(gamma), _listed(k)
     method = PlausibleDeniability(
         epsilon=1, columns=columns, model=model, model_epsilon=model_epsilon, keep=keep, bandwidth=bandwidth
     )
     _refuse(gammas, wanted, epsilon0, delta, rows, draws)
-    table = _pilot_table(pilot, schema, method, delimiter)
+    table = _pilot_table(pilot, schema, method, {"delimiter": delimiter, **dialect})
     seeds = Seeds.of(*count_occupied(table.source.engine, table.schema, table.schema.names))
     if seeds.total < FEWEST_ROWS:
         raise TableError(f"a pilot of {seeds.total} rows shows nothing", next_step="give a pilot with more rows")
@@ -170,7 +172,7 @@ def _refuse(
         )
 
 
-def _pilot_table(pilot: Any, schema: Schema | None, method: PlausibleDeniability, delimiter: str | None) -> Table:
+def _pilot_table(pilot: Any, schema: Schema | None, method: PlausibleDeniability, dialect: Mapping[str, Any]) -> Table:
     """Return the pilot with the columns that are asked for; it may have as many rows as it likes."""
     facts = pilot.schema if isinstance(pilot, Table) else schema
     if facts is None:
@@ -181,7 +183,7 @@ def _pilot_table(pilot: Any, schema: Schema | None, method: PlausibleDeniability
     narrow = replace(
         facts, columns=chosen, rules=rules, adjacency="add-remove", rows=None, person=None, rows_per_person=1
     )
-    table = Table(narrow, pilot.source) if isinstance(pilot, Table) else read(pilot, narrow, delimiter)
+    table = Table(narrow, pilot.source) if isinstance(pilot, Table) else read(pilot, narrow, **dialect)
     table.require_valid()
     return table
 

@@ -54,7 +54,7 @@ def draft_schema(source: Any, name: str | None = None, delimiter: str | None = N
         is_draft=True,
         source=opened.dialect,
         person_candidates=tuple(one.name for one in people),
-        notes=(*WARNING, *asked, *(note for _, note in drafts if note), *_one_line(told)),
+        notes=(*WARNING, *opened.notes, *asked, *(note for _, note in drafts if note), *_one_line(told)),
     )
 
 

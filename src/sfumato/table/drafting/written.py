@@ -16,6 +16,7 @@ from typing import Any
 
 from sfumato.schema.dialect import PLAIN, Dialect
 from sfumato.table.sources import Source
+from sfumato.table.sources.plain import BACK, FRONT, SIGN
 
 FIRST_ROWS = 10_000
 """Rows that show how a column is written."""
@@ -31,8 +32,6 @@ SURE_MARKS = ("N/A", "n/a", "NA", "#N/A", "<NA>", "NULL", "null", "NaN", "nan", 
 MARKS = (*SURE_MARKS, "N", "n", ".", "..", "x", "X", "*", "none", "None", "unknown", "missing", "keine Angabe")
 """The same among numbers, where nothing else is a word."""
 
-FRONT, BACK = r"^[-+]?\s?[€$£¥]?\s?[-+]?", r"\s?(%|€|\$|£|¥|EUR|USD|CHF|GBP)?$"
-SIGN = r"[%€$£¥]|EUR|USD|CHF|GBP"
 DAY, LATE, MONTH = r"(0?[1-9]|[12]\d|3[01])", r"(1[3-9]|2\d|3[01])", r"(0?[1-9]|1[0-2])"
 YEAR, TIME = r"(1[6-9]|2[01])\d\d", r"([ T]\d{1,2}:\d\d(:\d\d)?)?$"
 
@@ -240,7 +239,7 @@ def _number_way(look: _Look, said: Dialect) -> _Way | None:
             explained[way] += look.numbers[i]
     plain = (said.decimal or ".", said.thousands)
     best = max(WAYS, key=lambda way: (explained[way], way == plain, way == (".", None), way == (".", ","), not way[1]))
-    best = best if explained[best] > explained[plain] else plain
+    best = best if explained[best] > max(explained[plain], explained[".", None]) else plain
     if best == plain and (not look.signs or said.decimal or said.thousands):
         return None
     options = Dialect(decimal=best[0] if best[0] == "," or best[1] is None else None, thousands=best[1])

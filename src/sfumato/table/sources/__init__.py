@@ -1,0 +1,48 @@
+"""From whatever the user has to an engine expression over raw columns; nothing is loaded that need not be."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sfumato.schema.column import Column
+from sfumato.schema.dialect import PLAIN, Dialect
+from sfumato.table.engine import DuckDBEngine, engine_errors
+from sfumato.table.sources.source import FORMATS, FrameKind, Source, refuse_duplicates
+
+__all__ = ["FORMATS", "FrameKind", "Source", "guess_delimiter", "open_source", "refuse_duplicates"]
+
+DELIMITERS = (",", ";", "\t", "|")
+
+
+def open_source(source: Any, dialect: Dialect = PLAIN, columns: Sequence[Column] | None = None) -> Source:
+    """Return an engine over any supported source, whose texts read plainly.
+
+    ``dialect`` says how values are written, ``columns`` what they are: then only those texts are turned into plain
+    numbers and dates that a column needs so. Without columns, those of which every text reads so.
+    """
+    from sfumato.table.sources.frames import open_frame
+    from sfumato.table.sources.plain import plainly
+
+    if isinstance(source, str | Path):
+        from sfumato.table.sources.files import open_path
+
+        opened = open_path(str(source), dialect)
+    else:
+        opened = dataclasses.replace(open_frame(source), dialect=dialect)
+    if not isinstance(opened.engine, DuckDBEngine):
+        return opened
+    with engine_errors(repr(opened.name)):
+        relation = plainly(opened.engine.relation, dialect, columns)
+    return opened if relation is opened.engine.relation else dataclasses.replace(opened, engine=DuckDBEngine(relation))
+
+
+def guess_delimiter(only_column: str, wanted: Sequence[str]) -> str | None:
+    """Return the delimiter that would split a one-column header into columns of the schema."""
+    for delimiter in DELIMITERS:
+        parts = {part.strip().strip('"') for part in only_column.split(delimiter)}
+        if len(parts) > 1 and (not wanted or parts & set(wanted)):
+            return delimiter
+    return None

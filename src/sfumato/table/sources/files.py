@@ -1,0 +1,134 @@
+"""Files by path or glob: what they are is told by their first bytes, then each kind has its own way in."""
+
+from __future__ import annotations
+
+import dataclasses
+import glob
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import TableError
+from sfumato.schema.dialect import Dialect
+from sfumato.table.engine import DuckDBEngine, engine_errors
+from sfumato.table.sources.frames import memory_engine, texts_as_texts
+from sfumato.table.sources.packed import unpacked
+from sfumato.table.sources.plain import quoted
+from sfumato.table.sources.private import connect
+from sfumato.table.sources.source import FORMATS, Source, refuse_duplicates
+
+TOGETHER = ("csv", "parquet", "jsonl")
+"""Formats of which several files make one table."""
+
+
+def open_path(pattern: str, dialect: Dialect) -> Source:
+    """Return a source over a file, or over several of one kind."""
+    paths = _matching(pattern)
+    found = [unpacked(path, dialect.sheet) for path in paths]
+    kinds = {kind for _, kind in found}
+    if len(kinds) > 1 or (len(paths) > 1 and not kinds <= set(TOGETHER)):
+        raise TableError(
+            f"the {len(paths)} files of {pattern!r} do not make one table",
+            [f"{path}: {kind}" for path, (_, kind) in zip(paths[:20], found, strict=False)],
+            "give one file, or several CSV, Parquet or JSON lines files of one kind",
+        )
+    kind = kinds.pop()
+    opened = _OPENERS[kind]([path for path, _ in found], dialect)
+    name = Path(paths[0]).name.split(".")[0] if kind != "parquet" else Path(paths[0]).stem
+    written = opened.dialect if opened.dialect.format else dataclasses.replace(dialect, format=kind)
+    return dataclasses.replace(opened, name=name or "table", dialect=written)
+
+
+def _matching(pattern: str) -> list[str]:
+    try:
+        return _files(pattern)
+    except (OSError, ValueError, RuntimeError) as error:  # NUL, half characters, thousands of characters
+        shown = repr(pattern) if len(pattern) <= 200 else f"{pattern[:200]!r}..."
+        raise TableError(f"{shown} is no path: {error}"[:400], next_step=f"readable are: {FORMATS}") from error
+
+
+def _files(pattern: str) -> list[str]:
+    path = Path(pattern)
+    if path.is_dir():
+        raise TableError(
+            f"{pattern!r} is a directory, not a table",
+            next_step=f"give a file or a glob, for example '{pattern.rstrip('/')}/*.parquet'",
+        )
+    if path.is_file():
+        return [pattern]
+    found = sorted(p for p in glob.glob(pattern, recursive=True) if Path(p).is_file())
+    if not found:
+        raise TableError(f"no file at {pattern!r}", next_step=f"check the path; readable are: {FORMATS}")
+    return found
+
+
+def _open_parquet(paths: Sequence[str], dialect: Dialect) -> Source:
+    from sfumato.table.parquet import ParquetEngine
+
+    del dialect
+    with engine_errors(paths[0]):
+        relation = texts_as_texts(connect().read_parquet(list(paths)))
+    return Source(ParquetEngine(relation, tuple(paths)), "pandas", "table")
+
+
+def _open_json(paths: Sequence[str], dialect: Dialect, form: str) -> Source:
+    del dialect
+    files = ", ".join(quoted(path) for path in paths)
+    query = f"SELECT * FROM read_json([{files}], format={quoted(form)}, sample_size=-1)"  # noqa: S608  quoted
+    with engine_errors(paths[0]):
+        relation = texts_as_texts(connect().sql(query))
+        refuse_duplicates(paths[0], relation.columns)
+    return Source(DuckDBEngine(relation), "pandas", "table")
+
+
+def _open_arrow(paths: Sequence[str], dialect: Dialect) -> Source:
+    import pyarrow as pa
+
+    del dialect
+    with engine_errors(paths[0]):
+        table: Any = pa.ipc.open_file(pa.memory_map(paths[0])).read_all()
+    refuse_duplicates(paths[0], table.column_names)
+    return Source(memory_engine(table), "pandas", "table")
+
+
+def _open_text(paths: Sequence[str], dialect: Dialect) -> Source:
+    from sfumato.table.sources.text import open_text
+
+    return open_text(paths, dialect)
+
+
+def _open_workbook(paths: Sequence[str], dialect: Dialect) -> Source:
+    from sfumato.table.sources.workbook import open_workbook
+
+    return open_workbook(paths[0], dialect)
+
+
+def _open_statistical(kind: str) -> Callable[[Sequence[str], Dialect], Source]:
+    def opened(paths: Sequence[str], dialect: Dialect) -> Source:
+        from sfumato.table.sources.statistical import open_statistical
+
+        return open_statistical(paths[0], kind, dialect)
+
+    return opened
+
+
+def _open_database(kind: str) -> Callable[[Sequence[str], Dialect], Source]:
+    def opened(paths: Sequence[str], dialect: Dialect) -> Source:
+        from sfumato.table.sources import databases
+
+        opener = databases.open_duckdb_file if kind == "duckdb" else databases.open_sqlite
+        return opener(paths[0], dialect)
+
+    return opened
+
+
+_OPENERS: dict[str, Callable[[Sequence[str], Dialect], Source]] = {
+    "csv": _open_text,
+    "parquet": _open_parquet,
+    "jsonl": lambda paths, dialect: _open_json(paths, dialect, "newline_delimited"),
+    "json": lambda paths, dialect: _open_json(paths, dialect, "array"),
+    "arrow": _open_arrow,
+    **dict.fromkeys(("xlsx", "xls", "ods"), _open_workbook),
+    **{kind: _open_statistical(kind) for kind in ("sav", "por", "dta", "sas", "xpt")},
+    **{kind: _open_database(kind) for kind in ("duckdb", "sqlite")},
+}

@@ -1,0 +1,120 @@
+"""Frames in memory, relations and tables of other engines, as sources."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from sfumato.errors import MissingExtra, TableError
+from sfumato.table.engine import DuckDBEngine, Engine, IbisEngine, engine_errors
+from sfumato.table.sources.private import connect
+from sfumato.table.sources.source import FORMATS, Source, refuse_duplicates
+
+
+def open_frame(source: Any) -> Source:
+    """Return an engine over a frame, a relation or a table expression."""
+    package = type(source).__module__.split(".")[0]
+    openers = {
+        "pandas": _open_pandas,
+        "polars": _open_polars,
+        "pyarrow": _open_arrow,
+        "duckdb": _open_duckdb,
+        "_duckdb": _open_duckdb,
+        "ibis": _open_ibis,
+        "pyspark": _open_spark,
+    }
+    if package not in openers:
+        raise TableError(f"cannot read a {type(source).__name__}", next_step=f"give one of: {FORMATS}")
+    return openers[package](source)
+
+
+def _open_pandas(frame: Any) -> Source:
+    _require_frame(frame)
+    refuse_duplicates("pandas frame", [str(name) for name in frame.columns])
+    return Source(memory_engine(arrow_from_pandas(frame)), "pandas", "table")
+
+
+def _require_frame(frame: Any) -> None:
+    if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
+        step = "give a frame with named columns; a series becomes one with .to_frame()"
+        raise TableError(f"cannot read a {type(frame).__name__}", next_step=step)
+
+
+def arrow_from_pandas(frame: Any) -> Any:
+    """Convert column by column, so that one column of mixed types is read as text instead of failing the table."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {}
+    for position, name in enumerate(frame.columns):
+        series = frame.iloc[:, position]
+        try:
+            columns[str(name)] = pa.Array.from_pandas(series)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError, ArithmeticError):
+            columns[str(name)] = pa.array([None if _is_null(v) else str(v) for v in series], pa.string())
+    return pa.table(columns)
+
+
+def _is_null(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN of any type, NaT and pandas' own NA, which does not compare."""
+    import pandas as pd
+
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
+
+
+def _open_polars(frame: Any) -> Source:
+    with engine_errors("the frame"):
+        eager = frame.collect() if hasattr(frame, "collect") else frame
+    _require_frame(eager)
+    return Source(memory_engine(eager.to_arrow()), "polars", "table")
+
+
+def _open_arrow(table: Any) -> Source:
+    import pyarrow as pa
+
+    if isinstance(table, pa.RecordBatchReader | pa.RecordBatch):
+        table = table.read_all() if isinstance(table, pa.RecordBatchReader) else pa.Table.from_batches([table])
+    if not isinstance(table, pa.Table):
+        raise TableError(f"cannot read a {type(table).__name__}", next_step=f"give one of: {FORMATS}")
+    refuse_duplicates("Arrow table", table.column_names)
+    return Source(memory_engine(table), "arrow", "table")
+
+
+def memory_engine(table: Any) -> Engine:
+    """Return an engine over an Arrow table."""
+    with engine_errors("the frame"):
+        return DuckDBEngine(connect().from_arrow(table))
+
+
+def _open_duckdb(relation: Any) -> Source:
+    if not hasattr(relation, "query") or not hasattr(relation, "columns"):
+        raise TableError("cannot read a DuckDB connection", next_step="give a relation: connection.sql('FROM t')")
+    with engine_errors("the relation"):
+        refuse_duplicates("DuckDB relation", relation.columns)
+        return Source(DuckDBEngine(texts_as_texts(relation)), "duckdb", "table")
+
+
+def texts_as_texts(relation: Any) -> Any:
+    """Return a relation whose UUIDs are texts: that is how they are shown, but not how DuckDB compares them."""
+    kinds = zip(relation.columns, relation.types, strict=True)
+    names = ['"' + name.replace('"', '""') + '"' for name, kind in kinds if str(kind) == "UUID"]
+    casts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in names)
+    return relation.project(f"* REPLACE ({casts})") if casts else relation
+
+
+def _open_ibis(table: Any) -> Source:
+    if not hasattr(table, "schema"):
+        raise TableError(f"cannot read a {type(table).__name__}", next_step="give an Ibis table expression")
+    return Source(IbisEngine(table), "ibis", "table")
+
+
+def _open_spark(frame: Any) -> Source:
+    try:
+        import ibis
+        import pyspark  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    except ImportError as error:  # pragma: no cover - a Spark frame without pyspark cannot exist
+        raise MissingExtra("Spark tables need pyspark", next_step="pip install 'sfumato[spark]'") from error
+    name = f"sfumato_source_{id(frame)}"
+    frame.createOrReplaceTempView(name)
+    return Source(IbisEngine(ibis.pyspark.connect(frame.sparkSession).table(name)), "spark", "table")

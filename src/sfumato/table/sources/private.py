@@ -1,0 +1,80 @@
+"""The private place of this process: its own DuckDB, and a folder (0700) for what does not fit into memory."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import TableError
+
+_NUMBERS = count(1)
+
+
+def connect() -> Any:
+    """Return a private in-memory DuckDB; a larger streaming buffer lets reading overlap with counting."""
+    import duckdb
+
+    connection = duckdb.connect(config={"temp_directory": spill_folder()})
+    connection.execute("SET streaming_buffer_size = '64MB'")
+    return connection
+
+
+def private_file(name: str) -> Path:
+    """Return the path of a new file that nobody else can read, and that is gone when the program ends."""
+    folder = Path(spill_folder()) / f"file-{os.getpid()}-{next(_NUMBERS)}"
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise no_room(error) from error
+    return folder / Path(name).name
+
+
+def parked(name: str, schema: Any, batches: Iterable[Any]) -> str:
+    """Write Arrow tables, one after the other, to a private Parquet file and return its path."""
+    import pyarrow.parquet as pq
+
+    path = private_file(f"{name}.parquet")
+    try:
+        with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+            for batch in batches:
+                writer.write_table(batch, row_group_size=1 << 17)
+    except OSError as error:
+        raise no_room(error) from error
+    return str(path)
+
+
+def no_room(error: OSError) -> TableError:
+    """Return the error of a temporary folder that cannot be used."""
+    step = "make room there, or set TMPDIR to a folder that you may write to"
+    return TableError(f"there is no temporary folder to use: {error.strerror}", next_step=step)
+
+
+def spill_folder() -> str:
+    """Return where an engine may put rows that do not fit into memory: a folder (0700) for nobody else's eyes.
+
+    It lies in the temporary folder that TMPDIR names, and is gone when the program ends.
+    """
+    return _folder_of(os.getpid())
+
+
+@lru_cache(maxsize=8)
+def _folder_of(process: int) -> str:
+    try:
+        folder = tempfile.mkdtemp(prefix="sfumato-")
+    except OSError as error:
+        raise no_room(error) from error
+    atexit.register(_remove, folder, process)
+    return folder
+
+
+def _remove(folder: str, process: int) -> None:
+    """Remove the folder, unless this is a copy of the process that made it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,63 @@
+"""What an opened source is, whatever it was before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Literal
+
+from sfumato.errors import TableError
+from sfumato.schema.dialect import PLAIN, Dialect
+from sfumato.table.engine import Engine
+
+FrameKind = Literal["pandas", "polars", "arrow", "duckdb", "ibis", "spark"]
+FORMATS = (
+    "CSV (.csv, .tsv, also in .gz, .zst or .zip), Parquet, JSON lines, Excel, SPSS, Stata, SAS, DuckDB and SQLite "
+    "files, globs, pandas, polars, Arrow, DuckDB relations and Ibis tables"
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """An engine over raw columns, what to call it, and the kind of frame to answer in."""
+
+    engine: Engine
+    frame_kind: FrameKind
+    name: str
+    is_text: bool = False
+    dialect: Dialect = PLAIN
+    """How the file is written, as it was said or found."""
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """What a file says of its columns itself, by column: description, value_labels, values, unit."""
+    notes: tuple[str, ...] = ()
+    """What was found and not said: for whoever drafts a schema."""
+
+
+def refuse_duplicates(where: str, names: Sequence[str]) -> None:
+    """Refuse a table in which two columns carry one name: which one the schema means cannot be known."""
+    repeated = [key for key, times in Counter(name.lower() for name in names).items() if times > 1]
+    if repeated:
+        raise TableError(
+            f"{where!r} has duplicate columns",
+            [_repetition([name for name in names if name.lower() == key]) for key in repeated],
+            "rename the columns so that each name stands once (upper and lower case count as the same)",
+        )
+
+
+def _repetition(written: Sequence[str]) -> str:
+    """Return how a name is repeated, as it is written.
+
+    >>> _repetition(["Score", "Score"]), _repetition(["sex", "SEX"])
+    ("'Score' stands 2 times", "'sex' and 'SEX' are one name")
+    """
+    if len(set(written)) == 1:
+        return f"{written[0]!r} stands {len(written)} times"
+    return f"{' and '.join(repr(name) for name in written)} are one name"
+
+
+def named(names: Sequence[str]) -> list[str]:
+    """Name the columns that have no name (a frame's index, written to CSV, is one): they are ignored like any other."""
+    free = (name for i in count(1) if (name := f"unnamed {i}") not in names)
+    return [name if name.strip() else next(free) for name in names]

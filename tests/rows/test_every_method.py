@@ -156,3 +156,22 @@ def test_a_release_says_where_the_rules_leave_few_rows(name: str):
     made = sfumato.release(sfumato.read(frame, schema), method_of(name, schema), rows=100, seed=2, ledger=False)
     assert len(made.data.drop_duplicates()) <= 2
     assert len([note for note in made.notes if "few different rows" in note]) == 1
+
+
+# plausible deniability draws as sample_rows does (test_lattice), and takes ten seconds for it
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "plausible-deniability"])
+def test_every_method_makes_values_in_the_form_of_their_columns(name: str):
+    """Multiples of 10 and of 25, and whole numbers that are drawn as numbers; the rule is kept by such values."""
+    forms: dict[str, dict[str, Any]] = {"a": {"step": 10}, "b": {"step": 25}, "total": {"decimals": 0}}
+    plain = schema_of("number", "total >= a")
+    columns = tuple(dataclasses.replace(column, **forms[column.name]) for column in plain)
+    schema, frame = dataclasses.replace(plain, columns=columns), frame_of("number", 1000)
+    frame = pd.DataFrame({"a": frame["a"].round(-1), "b": frame["b"] // 25 * 25, "total": frame["total"].round()})
+    frame["total"] = frame[["a", "total"]].max(axis=1)
+    made = sfumato.release(
+        sfumato.read(frame, schema), method_of(name, schema), rows=200, seed=5, ledger=False, allow_weak=True
+    )
+    assert (made.data["total"] >= made.data["a"]).all()
+    for column, step in {"a": 10, "b": 25, "total": 1}.items():
+        assert (made.data[column] % step == 0).all(), column
+        assert made.data[column].nunique() > 5, column

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 ModelPath = Annotated[
     str, typer.Argument(metavar="MODEL", help="A fitted model (model.sfumato), or the bundle that holds one.")
 ]
-Out = Annotated[str, typer.Option("--out", "-o", help="File for the rows, ending in .parquet or .csv.")]
+Out = Annotated[
+    str,
+    typer.Option("--out", "-o", help="File for the rows: .parquet, .csv, .csv.gz, .tsv, .xlsx, .sav, .dta, .jsonl."),
+]
 RowSeed = Annotated[
     int | None, typer.Option("--seed", help="Repeat the same rows. Harmless here: the noise is already in the model.")
 ]

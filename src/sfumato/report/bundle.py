@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from sfumato.errors import BundleError, SfumatoError, UnmarkedBundleWarning
+from sfumato.errors import BundleError, SfumatoError, TableError, UnmarkedBundleWarning, UnwrittenCopyWarning
 from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.release.method import Makes
 from sfumato.release.outcome import lost_on_failure
@@ -24,6 +24,8 @@ from sfumato.release.stamp import parquet_metadata, warning
 from sfumato.report.document import FileRecord, ReleaseDocument, ReleasedTable
 from sfumato.report.script import reproduction_script
 from sfumato.rows.atomic import settle, workshop
+from sfumato.schema import Schema
+from sfumato.table.writing.formats import WRITERS, copy_suffix, is_installed
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -123,7 +125,7 @@ def write_bundle(release: Release, folder: Path) -> ReleaseDocument:
     from sfumato.report.release_page import public_page
 
     metadata = parquet_metadata(release.guarantee, release.stamp)
-    tables = [_write_table(folder, *item, metadata) for item in _placed(release)]
+    tables = [_write_table(folder, release.schema, *item, metadata) for item in _placed(release)]
     (folder / SCHEMA).write_text(release.schema.to_toml(), encoding="utf-8")
     if release.stamp:
         (folder / WARNING).write_text(warning(release.stamp), encoding="utf-8")
@@ -232,13 +234,41 @@ def _placed(release: Release) -> Iterator[tuple[tuple[str, ...], str, pa.Table, 
 
 
 def _write_table(
-    folder: Path, columns: tuple[str, ...], stem: str, table: pa.Table, makes: Makes, metadata: Mapping[str, str]
+    folder: Path,
+    schema: Schema,
+    columns: tuple[str, ...],
+    stem: str,
+    table: pa.Table,
+    makes: Makes,
+    metadata: Mapping[str, str],
 ) -> ReleasedTable:
+    """Write one released table: typed as Parquet, and as text; rows also in the format that their source has."""
     (folder / stem).parent.mkdir(exist_ok=True)
     parquet, csv = f"{stem}.parquet", f"{stem}.csv"
     pq.write_table(table.replace_schema_metadata(dict(metadata)), folder / parquet)
-    pa_csv.write_csv(table, folder / csv)
+    if makes == "rows":
+        _write_rows(folder / csv, table, schema)
+        _write_copy(folder, stem, table, schema)
+    else:
+        pa_csv.write_csv(table, folder / csv)
     return ReleasedTable(columns=columns, kind=makes, rows=table.num_rows, parquet=parquet, csv=csv)
+
+
+def _write_copy(folder: Path, stem: str, table: pa.Table, schema: Schema) -> None:
+    """Write rows in the format that their source has; the bundle is complete without, so a failure is a warning."""
+    suffix = copy_suffix(schema)
+    if suffix is None or not is_installed(suffix):
+        return
+    try:
+        _write_rows(folder / f"{stem}{suffix}", table, schema)
+    except TableError as error:
+        (folder / f"{stem}{suffix}").unlink(missing_ok=True)
+        warnings.warn(UnwrittenCopyWarning(f"{stem}{suffix} was not written: {error.headline}"), stacklevel=2)
+
+
+def _write_rows(path: Path, table: pa.Table, schema: Schema) -> None:
+    with WRITERS[path.suffix](path, table.schema, schema) as file:
+        file.write_table(table)
 
 
 def _publish_with_private(

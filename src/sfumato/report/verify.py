@@ -24,11 +24,13 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.randomness import STAMP, Randomness
 from sfumato.release.method import home_of, method_class
 from sfumato.release.stamp import METADATA
+from sfumato.release.vouched import schema_assumptions
 from sfumato.report import regenerate
 from sfumato.report.bundle import DOCUMENT, MODEL, REPORT, SCHEMA, SCRIPT, WARNING, Contents, file_record
-from sfumato.report.document import ReleaseDocument, ReleasedTable, released_schema
+from sfumato.report.document import FactsRecord, ReleaseDocument, ReleasedTable, released_schema
 from sfumato.schema import Schema
 from sfumato.table.frames import cell_table
+from sfumato.table.writing.delimited import holds_same
 
 REQUIRED = (SCHEMA, REPORT, SCRIPT)
 EXHAUSTED = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
@@ -190,6 +192,7 @@ class _Inspection:
         said = (document.table, document.adjacency, document.guarantee.rows)
         if said != (schema.name, schema.adjacency, schema.rows):
             self.problems.append(f"{SCHEMA} and {DOCUMENT} disagree on name, adjacency or public row count")
+        self.problems += _origin_problems(document, schema)
         return schema
 
     def marks(self, document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:
@@ -226,7 +229,7 @@ class _Inspection:
         table = pq.ParquetFile(self.folder / listed.parquet).read()
         if table.num_rows != listed.rows:
             yield f"{listed.parquet} has {table.num_rows:,} lines, {DOCUMENT} says {listed.rows:,}"
-        if not _read_csv(self.folder / listed.csv, table.schema).equals(table):
+        if not _holds(self.folder / listed.csv, schema, listed, table):
             yield f"{listed.csv} and {listed.parquet} do not hold the same values"
         look = {"rows": _row_problems, "counts": _cell_problems, "values": _value_problems}[listed.kind]
         yield from look(schema, listed, table)
@@ -252,6 +255,17 @@ def _model_problems(path: Path, document: ReleaseDocument, schema: Schema) -> It
         yield f"{MODEL} and {DOCUMENT} do not state the same guarantee and events"
     if model.stamp != document.randomness.stamp:
         yield f"{MODEL}: its stamp is not the one in {DOCUMENT}"
+
+
+def _holds(path: Path, schema: Schema, listed: ReleasedTable, table: pa.Table) -> bool:
+    """Whether a text file holds a table: rows in the dialect of the schema, all else (and older bundles) plainly."""
+    if listed.kind == "rows" and set(table.column_names) <= set(schema.names):
+        try:
+            if holds_same(path, table, schema):
+                return True
+        except (ValueError, UnicodeError, pa.ArrowException):
+            pass  # another form: read plainly, and what is wrong with it is told
+    return bool(_read_csv(path, table.schema).equals(table))
 
 
 def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
@@ -293,6 +307,15 @@ def _value_problems(schema: Schema, listed: ReleasedTable, table: pa.Table) -> I
         numbers = column.to_numpy() if pa.types.is_floating(column.type) else np.zeros(0)
         if column.null_count or not np.isfinite(numbers).all():
             yield f"{listed.parquet} has values of {name} that are missing or not finite"
+
+
+def _origin_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
+    """Look whether the guarantee says where the facts of the schema come from; that of an older sfumato did not."""
+    if not regenerate.is_this_version(document):
+        return
+    said = set(document.guarantee.assumptions) >= set(schema_assumptions(schema, document.guarantee.formal))
+    if not said or document.facts != FactsRecord.of(schema):
+        yield f"{DOCUMENT} does not say where the facts in {SCHEMA} come from, as {SCHEMA} says it"
 
 
 def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.rows.box import Array, Axis
+from sfumato.rows.lattice import as_written
 from sfumato.rows.values import Values
 from sfumato.schema import Schema
 from sfumato.schema.choice import chosen_columns
@@ -68,9 +69,9 @@ def released(columns: Sequence[Column], rows: Array) -> Values:
     for i, column in enumerate(columns):
         present = np.zeros(len(rows), bool)
         if column.kind == "number":
-            found[column.name] = (rows[:, i], present)
+            found[column.name] = (as_written(column, rows[:, i]), present)
             continue
-        whole = np.rint(rows[:, i]).astype(np.int64)
+        whole = np.rint(as_written(column, rows[:, i])).astype(np.int64)
         levels: NDArray[Any] = whole if column.is_ordered else np.array(column.levels, dtype=object)[whole]
         found[column.name] = (levels, present)
     return found

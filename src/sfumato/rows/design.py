@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import Array
+from sfumato.rows.lattice import as_written
 from sfumato.schema.column import Column
 
 Values = Mapping[str, NDArray[Any]]
@@ -98,10 +99,10 @@ def _coarse(column: Column, values: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def into_domain(column: Column, raw: NDArray[np.float64]) -> tuple[NDArray[Any], int]:
-    """Return values in the column's own domain (whole where it is whole), and how many lay outside its bounds."""
+    """Return values in the column's own domain and form (whole, decimals, steps), and how many lay outside."""
     if not column.is_ordered:
         return raw.astype(np.int64), 0
     low, high = (float(bound) for bound in column.numeric_bounds)
     outside = int(((raw < low) | (raw > high)).sum())
-    inside = np.clip(raw, low, high)
+    inside = as_written(column, np.clip(raw, low, high))
     return (np.rint(inside) if column.is_discrete else inside), outside

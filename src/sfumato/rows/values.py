@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.rows.lattice import written
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.frames import value_array
@@ -60,7 +61,11 @@ def rows_table(schema: Schema, values: Values) -> pa.Table:
 
 
 def draw_values(column: Column, codes: NDArray[np.int64], generator: np.random.Generator) -> Masked:
-    """Return one value per code (uniform within the bin of an ordered column) and which of them are missing."""
+    """Return one value per code (uniform within the bin of an ordered column) and which of them are missing.
+
+    Where the schema says how values are written (decimals, steps), every value of the bin that can be written so is as
+    likely as any other.
+    """
     return values_at(column, codes, generator.random(len(codes)) if column.is_ordered else None)
 
 
@@ -70,6 +75,9 @@ def values_at(column: Column, codes: NDArray[np.int64], places: NDArray[np.float
     present = np.where(missing, 0, codes)
     if not column.is_ordered or places is None:
         return levels_of(column)[present], missing
+    if (form := written(column)) is not None:
+        drawn = form.draw(column, present, places)
+        return (drawn.astype(np.int64) if column.is_discrete else drawn), missing
     low, high = column.starts[present], column.ends[present]
     if column.is_discrete:
         return (low + np.minimum(np.floor(places * (high - low + 1)), high - low)).astype(np.int64), missing

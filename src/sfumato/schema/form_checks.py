@@ -10,8 +10,9 @@ from sfumato.schema.provenance import FACTS
 MOST_DECIMALS = 15
 DATE_STEPS = ("week", "month", "quarter", "year")
 """Steps of dates: each date is the first day of one of these."""
+LISTED = ("category", "ordinal")
 WRITTEN = {
-    "decimals": ("number", "integer"),
+    "decimals": ("number", "integer", "category", "ordinal"),
     "step": ("number", "integer", "date"),
     "true": ("boolean",),
     "false": ("boolean",),
@@ -23,13 +24,18 @@ WRITTEN = {
 
 def settled_form(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return lists as tuples and a mapping of labels as pairs, so that a column can be compared and hashed."""
-    made: dict[str, Any] = {key: tuple(facts.get(key) or ()) for key in ("from_rows", "drafted")}
+    made: dict[str, Any] = {key: _listed(facts.get(key)) for key in ("from_rows", "drafted")}
     labels = facts.get("value_labels")
     if isinstance(labels, Mapping):
         wanted = {str(value): value for value in facts.get("values") or ()}
         pairs = cast("Mapping[Any, Any]", labels).items()
         made["value_labels"] = tuple((wanted.get(str(key), key), words) for key, words in pairs)
     return made
+
+
+def _listed(marks: Any) -> tuple[Any, ...]:
+    """Return marks as a tuple; what is no list stays one odd mark, which is refused."""
+    return tuple(cast("list[Any]", marks)) if isinstance(marks, list | tuple) else () if marks is None else (marks,)
 
 
 def form_problems(kind: str, facts: Mapping[str, Any]) -> list[str]:
@@ -43,10 +49,21 @@ def form_problems(kind: str, facts: Mapping[str, Any]) -> list[str]:
         return wrong
     zeros, decimals, marks = facts.get("trailing_zeros", False), facts.get("decimals"), facts["from_rows"]
     checks = (
-        (isinstance(zeros, bool), "trailing_zeros needs true or false"),
+        (
+            isinstance(zeros, bool) or (_is_count(zeros) and zeros <= (decimals or 0)),
+            f"trailing_zeros needs true, false, or how many of the decimals are always written, found {zeros!r}",
+        ),
         (not zeros or decimals is not None, "trailing_zeros needs decimals = how many digits"),
         (_is_count(decimals), f"decimals needs a whole number from 0 to {MOST_DECIMALS}, found {decimals!r}"),
         (_is_step(kind, facts.get("step")), _step_words(kind, facts.get("step"))),
+        (
+            _can_be_written(facts.get("step"), decimals),
+            f"step = {facts.get('step')!r} needs more than {decimals} decimals",
+        ),
+        (
+            kind not in LISTED or not decimals or _are_whole(facts.get("values")),
+            "decimals needs values that are numbers",
+        ),
         (all(mark in FACTS for mark in marks), f"from_rows names facts, of {', '.join(FACTS)}"),
         (all(isinstance(mark, str) for mark in facts["drafted"]), "drafted is written by a draft alone"),
     )
@@ -81,6 +98,17 @@ def _is_step(kind: str, step: Any) -> bool:
         return step in DATE_STEPS
     number = isinstance(step, int | float) and not isinstance(step, bool) and 0 < step < float("inf")
     return number and (kind != "integer" or step == int(step))
+
+
+def _can_be_written(step: Any, decimals: Any) -> bool:
+    """Whether a step has no more decimals than its values may have."""
+    if decimals is None or not isinstance(step, int | float) or not _is_count(decimals):
+        return True
+    return step == round(step, decimals)
+
+
+def _are_whole(values: Any) -> bool:
+    return bool(values) and all(isinstance(value, int) for value in values)
 
 
 def _step_words(kind: str, step: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.rows.lattice import is_writable, written
 from sfumato.rows.rules.clauses import Bundle
 from sfumato.rows.values import Values, bins_of, codes_of, decimals, draw_values, length, rows_at
 from sfumato.schema.algebras import ArrayAlgebra
@@ -25,6 +26,8 @@ MISSING_COST = 4.0
 POINT_WEIGHT = 1e-9
 """Weight of a single number against an interval of one bin: chosen only where no interval is left."""
 UNSEEN_WEIGHT = 0.01
+STRANGE_COST = 3.0
+"""More than any value in the form of the column costs, such as a multiple of its step."""
 ALIKE = 8
 """Values of the same bin, from other rows, that a value may become: the shape inside the bin stays as it was."""
 ALIKE_WEIGHT = 1e9
@@ -38,6 +41,13 @@ class Options(NamedTuple):
     values: NDArray[Any]
     missing: NDArray[np.bool_]
     cost: NDArray[np.float64]
+
+
+class Allowed(NamedTuple):
+    """What a column may become beside a value in its own form: missing, or any number."""
+
+    missing: bool
+    strange: bool
 
 
 @dataclass
@@ -81,11 +91,13 @@ class Pool:
         return np.where(last > first, there[places], np.nan)
 
 
-def options_of(bundle: Bundle, rows: Values, name: str, may_miss: bool, pool: Pool) -> Options:
+def options_of(bundle: Bundle, rows: Values, name: str, allowed: Allowed, pool: Pool) -> Options:
     """Return what the column could hold instead in each row; ``rows`` are columns of shape (rows, 1)."""
     column = bundle.columns[name]
     options = _ordered(bundle, rows, column, pool) if column.is_ordered else _levels(rows, column, pool)
-    if not (may_miss and column.missing):
+    if column.is_ordered and not allowed.strange:
+        options = options._replace(cost=np.where(options.cost < STRANGE_COST, options.cost, np.inf))
+    if not (allowed.missing and column.missing):
         return options
     values = np.concatenate([options.values, options.values[:, :1]], axis=1)
     missing = np.concatenate([options.missing, np.ones((len(options.missing), 1), dtype=bool)], axis=1)
@@ -119,20 +131,23 @@ def _ordered(bundle: Bundle, rows: Values, column: Column, pool: Pool) -> Option
     points = _points(column, roots)
     lows, highs = _pieces(column, here, roots)
     drawn, lengths = _draw_inside(column, lows, highs, pool.generator)
-    unit = 1.0 if column.is_discrete else POINT_WEIGHT * _narrowest(column)
+    unit = 1.0 if column.is_discrete or written(column) else POINT_WEIGHT * _narrowest(column)
     alike = pool.alike(column, here)
     values = np.concatenate([points, drawn, np.where(np.isnan(alike), here, alike)], axis=1)
     alike_weights = np.where(np.isnan(alike), 0.0, ALIKE_WEIGHT * _widest(column))
     weights = np.concatenate([np.full(points.shape, unit), lengths, alike_weights], axis=1)
     away = np.abs(bins_of(column, values) - bins_of(column, here))
     cost = (away + _race(weights, pool.generator) / 2) / column.present_size
+    cost += np.where(is_writable(column, values), 0.0, STRANGE_COST)
     values = values.astype(np.int64) if column.is_discrete else values
     return Options(values, np.zeros(values.shape, dtype=bool), np.where(weights > 0, cost, np.inf))
 
 
 def _points(column: Column, roots: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the single values at which a comparison turns, and those just beside them."""
-    if column.is_discrete:
+    if (form := written(column)) is not None:
+        beside = [*form.around(roots), np.floor(roots) if column.is_discrete else roots]
+    elif column.is_discrete:
         beside = [np.floor(roots), np.ceil(roots)]
     else:
         beside = [roots, np.nextafter(roots, -np.inf), np.nextafter(roots, np.inf)]
@@ -160,6 +175,8 @@ def _draw_inside(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draw one value strictly inside each piece; return it and the length of the piece (0: it holds none)."""
     uniform = generator.random(lows.shape)
+    if (form := written(column)) is not None:
+        return form.between(np.nextafter(lows, np.inf), highs, uniform)
     if column.is_discrete:
         first = np.floor(lows) + 1
         count = np.maximum(np.ceil(highs) - first, 0)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import Array
+from sfumato.rows.lattice import as_written
 from sfumato.rows.rules.cells import Cells
 from sfumato.rows.rules.clauses import keeps_rules
 from sfumato.rows.values import Values, codes_of
@@ -101,7 +102,7 @@ def _firsts(column: Column) -> list[Any]:
     """Return the first value of each cell, None for missing."""
     if not column.is_ordered:
         return list(column.labels)
-    return [*(plain_value(column, start) for start in column.starts), None][: column.size]
+    return [*(plain_value(column, start) for start in as_written(column, column.starts)), None][: column.size]
 
 
 def cells_of_places(cut: Cut) -> Cells:

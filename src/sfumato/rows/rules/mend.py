@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.rows.rules.candidates import Pool, options_of
+from sfumato.rows.lattice import as_written
+from sfumato.rows.rules.candidates import Allowed, Pool, options_of
 from sfumato.rows.rules.clauses import Bundle, names_said_missing
 from sfumato.rows.values import Places, Values, length, overwrite, rows_at
 from sfumato.schema.determines import Lookup
@@ -48,14 +49,14 @@ def mend(block: Block, pool: Pool) -> None:
     """Mend rows in place. Values in the wrong order are swapped; else the column that a clause names last changes.
 
     Fixed columns of the bundle never change. A column goes missing only where the clause asks about it, or, in a second
-    round, where nothing else helps.
+    round, where nothing else helps; then it may also take a value that is not in its form.
     """
     _swap_in_order(block)
     turns = _turns(block.bundle)
     for anywhere in (False, True):
         for _ in range(PASSES):
             for turn in turns:
-                _change(block, turn, anywhere or turn.asked, pool)
+                _change(block, turn, Allowed(missing=anywhere or turn.asked, strange=anywhere), pool)
 
 
 class Turn(NamedTuple):
@@ -78,19 +79,19 @@ def _turns(bundle: Bundle) -> list[Turn]:
     return [Turn(name, asked, np.array(clauses)) for (_, name, asked), clauses in ranked]
 
 
-def _change(block: Block, turn: Turn, may_miss: bool, pool: Pool) -> None:
+def _change(block: Block, turn: Turn, allowed: Allowed, pool: Pool) -> None:
     """Change one column where a clause of the turn is broken, if some value keeps that clause and breaks no other."""
     broken = np.flatnonzero(~block.kept[turn.clauses].all(axis=0))
     step = max(CHUNK // len(block.kept), 256)
     for start in range(0, len(broken), step):
         rows = broken[start : start + step]
         target = turn.clauses[block.kept[np.ix_(turn.clauses, rows)].argmin(axis=0)]
-        _change_rows(block, turn.name, rows, target, may_miss, pool)
+        _change_rows(block, turn.name, rows, target, allowed, pool)
 
 
-def _change_rows(block: Block, name: str, rows: Places, target: Places, may_miss: bool, pool: Pool) -> None:
+def _change_rows(block: Block, name: str, rows: Places, target: Places, allowed: Allowed, pool: Pool) -> None:
     near = rows_at(block.values, rows[:, None])
-    options = options_of(block.bundle, near, name, may_miss, pool)
+    options = options_of(block.bundle, near, name, allowed, pool)
     concerned = np.flatnonzero(block.bundle.naming(name))
     after = block.bundle.kept({**near, name: (options.values, options.missing)}, naming=name)
     after = np.broadcast_to(after, (len(concerned), *options.cost.shape))
@@ -148,7 +149,7 @@ class _Orders:
 def _edges(bundle: Bundle) -> Iterator[Edge]:
     for clause in bundle.clauses:
         for lower, upper in clause.evaluate(_Orders(), bundle.columns):
-            kinds = {bundle.columns[lower].kind, bundle.columns[upper].kind}
+            kinds = {(c.kind, c.step, c.decimals) for c in (bundle.columns[lower], bundle.columns[upper])}
             if len(kinds) == 1 and bundle.columns[lower].is_ordered and not {lower, upper} & bundle.fixed:
                 yield Edge(clause, lower, upper)
 
@@ -202,7 +203,7 @@ def _trials(bundle: Bundle, rows: Values, pool: Pool) -> Iterator[Block]:
     free = (column for name, column in bundle.columns.items() if name not in bundle.fixed)
     for column in free:
         if column.is_ordered:
-            tried = list(column.numeric_bounds)
+            tried = as_written(column, np.array(column.numeric_bounds)).tolist()
         else:
             chosen = pool.generator.permutation(len(column.levels))[:LEVELS_TRIED]
             tried = [column.levels[int(i)] for i in chosen]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import Array
+from sfumato.rows.lattice import written
 from sfumato.rows.smooth.fine import cut_column, point_width
 from sfumato.rows.values import Masked, values_at
 from sfumato.schema.column import Column
@@ -15,9 +16,9 @@ def fine_values(column: Column, codes: NDArray[np.int64], places: Array) -> Mask
     """Return the value at a place in [0, 1) of each fine cell and which are missing; exact where a cell is a point.
 
     Points are narrower than any other cell and would decide how many decimals are drawn: they join their neighbours
-    for the draw, and their rows are written over.
+    for the draw, and their rows are written over. Where the schema says how values are written, nothing is decided.
     """
-    points = _point_values(column)
+    points = _point_values(column) if written(column) is None else None
     if points is None:
         return values_at(column, codes, places)
     smooth, cell = _without_points(column, ~np.isnan(points))

@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from sfumato.errors import ModelError
 from sfumato.methods.graphical.saved.model import Drawn, FittedModel
 from sfumato.release.stamp import parquet_metadata, warning
 from sfumato.rows.atomic import whole_file
+from sfumato.table.writing.formats import WRITERS, require_installed, suffix_of
 
 Progress = Callable[[int], None]
-CSV, PARQUET = ".csv", ".parquet"
-WRITERS: dict[str, Callable[[Path, pa.Schema], Any]] = {PARQUET: pq.ParquetWriter, CSV: pa_csv.CSVWriter}
+PARQUET = ".parquet"
+"""The one format that carries the guarantee and the stamp itself."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +33,18 @@ class Written:
 
 
 def format_of(path: str | Path) -> str:
-    """Return the format that a file name asks for."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in WRITERS:
+    """Return the format that a file name asks for; one that cannot be written here is refused."""
+    suffix = suffix_of(path)
+    if suffix is None:
         raise ModelError(
-            f"{str(path)!r} ends in neither {' nor '.join(WRITERS)}", next_step="choose a name such as people.parquet"
+            f"{str(path)!r} ends in none of {', '.join(WRITERS)}", next_step="choose a name such as people.parquet"
         )
+    require_installed(suffix)
     return suffix
 
 
 def warning_place(target: Path) -> Path:
-    """Return where the warning lies that a CSV file of a seeded fit cannot carry itself."""
+    """Return where the warning lies that a file of a seeded fit cannot carry itself, unless it is Parquet."""
     return target.with_name(f"{target.name}.NOT-FOR-RELEASE.txt")
 
 
@@ -56,14 +56,18 @@ def write_rows(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Written:
-    """Write batches to one file as Parquet or CSV; when anything fails, no rows are left behind."""
+    """Write batches to one file, in the forms that the schema states; when anything fails, no rows are left behind."""
     target, metadata = Path(path).absolute(), parquet_metadata(model.require_guarantee(), model.stamp)
     with whole_file(target, overwrite) as fresh:
-        counts = _write(fresh, WRITERS[kind], batches, metadata, progress)
-        if model.stamp and kind == CSV:
+        counts = _write(fresh, _opener(kind, model), batches, metadata, progress)
+        if model.stamp and kind != PARQUET:
             with whole_file(warning_place(target), overwrite=True) as note:
                 note.write_text(warning(model.stamp), encoding="utf-8")
     return Written(target, *counts)
+
+
+def _opener(kind: str, model: FittedModel) -> Callable[[Path, pa.Schema], Any]:
+    return lambda path, fields: WRITERS[kind](path, fields, model.schema)
 
 
 def _write(

@@ -1,0 +1,105 @@
+"""Rows as delimited text, in the dialect of the file that the table came from."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import re
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from sfumato.schema import Schema
+from sfumato.table.writing.texts import compute, text_columns
+
+UTF8 = "utf-8"
+
+
+class DelimitedFile:
+    """A text file to which tables are written, one behind the other, packed or not."""
+
+    def __init__(self, path: Path, fields: pa.Schema, schema: Schema, packed: bool = False) -> None:
+        self._schema, self._encoder = schema, codecs.getincrementalencoder(encoding_of(schema))()
+        self._files: list[Any] = [path.open("wb")]
+        if packed:  # the file says neither when it was written nor what it was called then
+            self._files.insert(0, gzip.GzipFile(filename="", mode="wb", fileobj=self._files[0], mtime=0))
+        head = [_quoted(pa.array([name]), schema)[0].as_py() for name in fields.names]
+        self._write(delimiter_of(schema).join(head) + "\n")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for file in self._files:
+            file.close()
+
+    def write_table(self, table: pa.Table) -> None:
+        """Write rows."""
+        if table.num_rows:
+            self._write("\n".join(lines_of(table, self._schema)) + "\n")
+
+    def _write(self, text: str) -> None:
+        self._files[0].write(self._encoder.encode(text))
+
+
+def lines_of(table: pa.Table, schema: Schema) -> list[str]:
+    """Return the rows as lines: texts are quoted where they must be, and a missing value is its mark."""
+    mark = mark_of(schema) or ('""' if table.num_columns == 1 else "")  # an empty line would be no row at all
+    fields = [_quoted(column, schema) for column in text_columns(table, schema)]
+    joined = compute.binary_join_element_wise(
+        *fields, delimiter_of(schema), null_handling="replace", null_replacement=mark
+    )
+    return joined.to_pylist()
+
+
+def delimiter_of(schema: Schema) -> str:
+    """Return what stands between fields."""
+    return schema.source.delimiter or ","
+
+
+def mark_of(schema: Schema) -> str:
+    """Return what stands for a missing value: the first mark that the file uses, or nothing."""
+    return schema.source.missing[0] if schema.source.missing else ""
+
+
+def encoding_of(schema: Schema) -> str:
+    """Return the encoding of the file; UTF-8 where it lacks a letter of the public names and values."""
+    wanted = schema.source.encoding or UTF8
+    texts = [mark_of(schema), *(text for column in schema for text in (column.name, *map(str, column.levels)))]
+    try:
+        "\n".join(texts).encode(wanted)
+    except UnicodeEncodeError:
+        return UTF8
+    return wanted
+
+
+def _quoted(texts: Any, schema: Schema) -> Any:
+    """Return texts in quotes where they hold what ends a field, and where they would be taken for a missing value."""
+    strange = re.escape(delimiter_of(schema)) + r'|"|\r|\n'
+    marks = pa.array(["", *schema.source.missing], pa.string())
+    needed = compute.or_(compute.match_substring_regex(texts, strange), compute.is_in(texts, marks))
+    doubled = compute.replace_substring(texts, '"', '""')
+    return compute.if_else(needed, compute.binary_join_element_wise('"', doubled, '"', ""), texts)
+
+
+def holds_same(path: Path, table: pa.Table, schema: Schema) -> bool:
+    """Whether a file holds these rows, text by text, in the dialect of the schema."""
+    names, mark = table.column_names, mark_of(schema)
+    read = pa_csv.read_csv(
+        path,
+        read_options=pa_csv.ReadOptions(encoding=encoding_of(schema)),
+        parse_options=pa_csv.ParseOptions(delimiter=delimiter_of(schema), newlines_in_values=True),
+        convert_options=pa_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[mark],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=len(names) == 1 and not mark,
+        ),
+    )
+    texts = pa.table(dict(zip(names, text_columns(table, schema), strict=True)))
+    if len(names) == 1 and not mark:  # where one column stands alone, a missing value is written as an empty text
+        texts = pa.table({names[0]: compute.if_else(compute.equal(texts[0], ""), None, texts[0])})
+    return bool(read.column_names == names and read.equals(texts.cast(read.schema)))

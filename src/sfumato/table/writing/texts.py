@@ -1,0 +1,61 @@
+"""Values as texts, in the form that the schema states: decimals, zeros at the end, words for true and false, dates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.schema import Schema
+from sfumato.schema.column import Column
+from sfumato.schema.dialect import Dialect
+
+ISO = "%Y-%m-%d"
+compute: Any = pc
+"""The functions of Arrow are made when it is imported, so no checker knows them."""
+
+
+def text_columns(table: pa.Table, schema: Schema) -> list[pa.ChunkedArray]:
+    """Return every column of released rows as texts; a missing value is null.
+
+    >>> schema = Schema("t", (Column("price", "number", bounds=(0.0, 9.0), decimals=2, trailing_zeros=True),))
+    >>> text_columns(pa.table({"price": [1.5, None]}), schema)[0].to_pylist()
+    ['1.50', None]
+    """
+    return [_texts(schema[name], table.column(name), schema.source) for name in table.column_names]
+
+
+def _texts(column: Column, values: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
+    if column.kind == "boolean":
+        return compute.if_else(values, column.true or "true", column.false or "false")
+    if column.kind == "date":
+        return compute.strftime(values, format=column.date_format or dialect.date_format or ISO)
+    if column.kind == "number":
+        texts = values.cast(pa.string()) if column.decimals is None else _decimal_texts(column, values)
+    elif column.kind == "integer" or column.has_integer_levels:
+        texts = compute.binary_join_element_wise(values.cast(pa.string()), "0" * _least_digits(column), ".")
+        texts = compute.utf8_rtrim(texts, ".") if not _least_digits(column) else texts
+    else:
+        return values
+    return texts if dialect.decimal in (None, ".") else compute.replace_substring(texts, ".", dialect.decimal)
+
+
+def _least_digits(column: Column) -> int:
+    """Return how many decimals are always written."""
+    decimals = column.decimals or 0
+    return decimals if column.trailing_zeros is True else int(column.trailing_zeros)
+
+
+def _decimal_texts(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return numbers with their decimals, without the zeros at the end that are not always written."""
+    most, least = column.decimals or 0, _least_digits(column)
+    numbers = values.fill_null(0.0).to_numpy()
+    rounded = np.round(numbers, most) + 0.0  # no minus before a zero
+    texts: Any = pa.array(np.char.mod(f"%.{most}f", rounded), pa.string())
+    if least < most:
+        kept = compute.utf8_slice_codeunits(texts, 0, stop=least - most)
+        cut = compute.utf8_rtrim(compute.utf8_slice_codeunits(texts, start=least - most), "0")
+        texts = compute.utf8_rtrim(compute.binary_join_element_wise(kept, cut, ""), ".")
+    return pa.chunked_array([compute.if_else(values.combine_chunks().is_valid(), texts, pa.scalar(None, pa.string()))])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import getpass
 import hashlib
@@ -30,6 +31,7 @@ from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
 from sfumato.schema.provenance import Confirmation
 from sfumato.table.check import is_plain
+from sfumato.table.drafting.draft import refuse_wrong_delimiter
 from sfumato.table.engine import Engine, engine_errors
 from sfumato.table.sources import Source, open_source
 from sfumato.table.values import nobody
@@ -61,6 +63,7 @@ def buy_schema(
     from it says what its facts cost.
     """
     opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}))
+    refuse_wrong_delimiter(opened)
     budget = _sound(epsilon, delta_or(delta, DEFAULT_DELTA))
     facts: Any = {"adjacency": adjacency, "rows": rows, "person": person, "rows_per_person": rows_per_person}
     header, left_out = _header(opened, name or opened.name, columns, facts)
@@ -163,7 +166,7 @@ def _described(purchase: _Purchase, events: Sequence[Event], words: str) -> Sche
     header, stamp = purchase.header, purchase.randomness.stamp
     return Schema(
         header.name,
-        tuple(made),
+        tuple(_in_words(column, purchase.opened) for column in made),
         adjacency=header.adjacency,
         rows=header.rows,
         person=header.person,
@@ -172,6 +175,12 @@ def _described(purchase: _Purchase, events: Sequence[Event], words: str) -> Sche
         confirmation=Confirmation(getpass.getuser(), dt.datetime.now(dt.UTC).date()),
         notes=(*([stamp] if stamp else []), *purchase.left_out, *notes),
     )
+
+
+def _in_words(column: Column, opened: Source) -> Column:
+    """Return a column with the words that the file itself has for it, which are part of its header."""
+    words = opened.facts.get(column.name, {})
+    return dataclasses.replace(column, **{key: words[key] for key in ("description", "unit") if key in words})
 
 
 @dataclass(frozen=True)

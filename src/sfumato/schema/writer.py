@@ -15,7 +15,7 @@ from sfumato.schema.provenance import Confirmation
 from sfumato.schema.reader import ASKED
 from sfumato.schema.rules import Rule
 
-DRAFT_COMMENTS = ("# DRAFT:", "# income, a rare diagnosis", "# left out:", "# look at:")
+DRAFT_COMMENTS = ("# DRAFT:", "# income, a rare diagnosis", "# left out:", "# look at:", "# identifier:", "# question:")
 """How the comments begin that a draft carries."""
 PLAIN_FACTS = (
     "bins",

@@ -53,7 +53,7 @@ def open_sqlite(path: str, dialect: Dialect) -> Source:
             parquet = _copied(connection, path, chosen)
         finally:
             connection.close()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError, OverflowError) as error:
         step = "check that the database is complete and that no other program holds it"
         raise TableError(f"cannot read the SQLite file {path!r}: {error}", next_step=step) from error
     with engine_errors(path):

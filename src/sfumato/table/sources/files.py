@@ -87,7 +87,8 @@ def _open_arrow(paths: Sequence[str], dialect: Dialect) -> Source:
     del dialect
     with engine_errors(paths[0]):
         table: Any = pa.ipc.open_file(pa.memory_map(paths[0])).read_all()
-    refuse_duplicates(paths[0], table.column_names)
+        table.validate(full=True)  # damaged offsets would lead anywhere
+        refuse_duplicates(paths[0], table.column_names)
     return Source(memory_engine(table), "pandas", "table")
 
 

@@ -23,6 +23,8 @@ from sfumato.table.sources.source import Source, refuse_duplicates
 
 READERS = {"sav": "read_sav", "por": "read_por", "dta": "read_dta", "sas": "read_sas7bdat", "xpt": "read_xport"}
 PROGRAMS = {"sav": "SPSS", "por": "SPSS", "dta": "Stata", "sas": "SAS", "xpt": "SAS"}
+BROKEN = (ValueError, KeyError, TypeError, ArithmeticError, NotImplementedError)
+"""What the reader raises, beside its own errors, on a file that is damaged: half letters, days beyond all years."""
 ROWS_AT_ONCE = 200_000
 MOST_LABELLED = 1_000
 """Distinct values of a labelled column beyond which its labels are no list of its values."""
@@ -40,7 +42,7 @@ def open_statistical(path: str, kind: str, dialect: Dialect) -> Source:
         pieces = held.pieces(pyreadstat)
         first = next(pieces)
         parquet = parked("table", first.schema, _all(first, pieces))
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeError, ValueError, KeyError) as error:
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, *BROKEN) as error:
         step = "open it there and save it again; for strange letters say --encoding; or give it as CSV"
         raise TableError(f"cannot read the {PROGRAMS[kind]} file {path!r}: {error}"[:400], next_step=step) from error
     with engine_errors(path):

@@ -23,7 +23,7 @@ ENDINGS = (".gz", ".zst", ".bz2", ".xz", ".zip")
 def open_text(paths: Sequence[str], dialect: Dialect) -> Source:
     """Return a source over one or several text files with one header."""
     delimiter = dialect.delimiter or _default_delimiter(paths[0])
-    encodings = [encoding_of(path, dialect.encoding) for path in paths]
+    encodings = [encoding_of(path, dialect.encoding, len(paths)) for path in paths]
     plain = [in_utf8(path, encoding) for path, encoding in zip(paths, encodings, strict=True)]
     headers = [_header(path, delimiter) for path in plain]
     if len({tuple(header) for header in headers}) > 1:

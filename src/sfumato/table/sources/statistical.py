@@ -6,7 +6,6 @@ that occurs; where it does not (99 = "no answer" in an age), it is told as a not
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -48,9 +47,7 @@ def open_statistical(path: str, kind: str, dialect: Dialect) -> Source:
     with engine_errors(path):
         engine = ParquetEngine(texts_as_texts(connect().read_parquet(parquet)), (parquet,))
     facts, notes = held.facts()
-    return Source(
-        engine, "pandas", "table", dialect=dataclasses.replace(dialect, format=kind), facts=facts, notes=notes
-    )
+    return Source(engine, "pandas", "table", dialect=dialect, facts=facts, notes=notes)
 
 
 def _all(first: Any, rest: Iterator[Any]) -> Iterator[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,9 +37,8 @@ def open_text(paths: Sequence[str], dialect: Dialect) -> Source:
     found = Dialect(
         delimiter=None if delimiter == "," else delimiter, encoding=None if encodings[0] == "utf-8" else encodings[0]
     )
-    written = dataclasses.replace(dialect.over(found), format="csv")
     notes = (note,) if note else ()
-    return Source(DuckDBEngine(relation), "pandas", "table", is_text=True, dialect=written, notes=notes)
+    return Source(DuckDBEngine(relation), "pandas", "table", is_text=True, dialect=dialect.over(found), notes=notes)
 
 
 def _csv_query(paths: Sequence[str], names: Sequence[str], delimiter: str) -> str:

@@ -10,7 +10,6 @@ import zipfile
 from typing import BinaryIO
 
 from sfumato.errors import TableError
-from sfumato.table.sources.source import FORMATS
 
 HEAD = 1 << 16
 """Bytes that are looked at."""
@@ -88,7 +87,7 @@ def recognised(path: str, head: bytes, file: BinaryIO | None = None) -> str:
 
 def foreign(path: str, what: str, step: str) -> TableError:
     """Return the error for a file that has a name, but cannot be read."""
-    return TableError(f"{path!r} is {what}", next_step=f"{step}; readable are: {FORMATS}")
+    return TableError(f"{path!r} is {what}", next_step=step)
 
 
 def packing(head: bytes) -> str | None:

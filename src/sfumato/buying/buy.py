@@ -90,12 +90,17 @@ def _header(
     if unknown := [f"column {each!r} is not in the table" for each in asked if each not in kinds]:
         step = f"the table has: {', '.join(list(kinds)[:20])}"
         raise TableError(f"{len(unknown)} of the named columns are not in {opened.name!r}", unknown, step)
-    plain = [each for each in names if is_plain(kinds[each])]
+    plain = [each for each in names if _is_counted(kinds[each]) or (each == facts["person"] and is_plain(kinds[each]))]
     odd = tuple(f"left out: {each} (values of type {kinds[each]})" for each in names if each not in plain)
     if not plain:
         raise TableError(f"no column of {opened.name!r} can be described", odd, "write the schema by hand")
     open_columns = tuple(Column(each, "category", role="identifier") for each in plain)
     return Schema(name, open_columns, source=opened.dialect, **facts), odd
+
+
+def _is_counted(kind: Any) -> bool:
+    """Whether values of an engine's type have a form: texts, numbers, dates, true and false."""
+    return kind.is_string() or kind.is_numeric() or kind.is_boolean() or kind.is_date() or kind.is_timestamp()
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,10 @@ class _Purchase:
     def header(self) -> Schema:
         return self.order.header
 
+    @property
+    def counter(self) -> Counter:
+        return Counter(self.opened.engine, self.header, self.randomness)
+
 
 def _bought(purchase: _Purchase, ledger: LedgerChoice) -> Schema:
     """Check, record, then count: nothing is spent and nothing drawn when anything is wrong."""
@@ -121,6 +130,7 @@ def _bought(purchase: _Purchase, ledger: LedgerChoice) -> Schema:
     if book is not None and events:
         book.check(name, events)
     require_readable(purchase.opened.engine, purchase.header)
+    purchase.counter.rehearse(purchase.order.forms)
     entries = book.spend(name, events) if book is not None and events else ()
     with lost_on_failure(book, entries):
         made = _described(purchase, events, _words(purchase, entries))
@@ -203,8 +213,7 @@ class _Described:
     words: str
 
     def columns(self) -> tuple[list[Column], list[str]]:
-        order = self.purchase.order
-        counter = Counter(self.purchase.opened.engine, order.header, self.purchase.randomness)
+        order, counter = self.purchase.order, self.purchase.counter
         first = counter.forms({name: self.parts[f"form of {name}"] for name in order.forms})
         forms = {name: read_form(noisy, self.parts[f"form of {name}"].scale) for name, noisy in first.items()}
         cells = self._cells(counter, forms)

@@ -31,6 +31,9 @@ from sfumato.report.leftovers import tidy
 from sfumato.report.script import reproduction_script
 from sfumato.report.verify import verify_bundle
 from sfumato.rows.atomic import held
+from sfumato.schema.column import Column
+from sfumato.schema.dialect import Dialect
+from sfumato.table.writing import formats
 
 METHODS = {
     "histogram": Histogram("age", 1.0),
@@ -659,3 +662,39 @@ def test_the_script_says_that_noise_differs_by_design(table, tmp_path):
     compile(text, "reproduce.py", "exec")
     assert "every run differs" in text
     assert "SEED = None" in text
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "sav"])
+def test_rows_are_also_written_in_the_format_of_their_source(tmp_path: Path, kind: str):
+    """A copy belongs to the bundle: it is listed, the same each time, and checked value by value."""
+    columns = (
+        Column("age", "integer", bounds=(0, 90), step=5),
+        Column("sex", "category", values=(1, 2), value_labels={1: "male", 2: "female"}, missing=True),
+        Column("rate", "number", bounds=(0.0, 1.0), decimals=2, trailing_zeros=True),
+    )
+    schema = Schema("people", columns, source=Dialect(format=kind, delimiter=";", decimal=",", missing=("NA",)))
+    frame = pd.DataFrame({"age": [20, 45, 90] * 20, "sex": [1, 2, None] * 20, "rate": [0.25, 0.5, 0.75] * 20})
+    release = sfumato.release(sfumato.read(frame, schema), sfumato.Marginals(epsilon=1), rows=50, ledger=False)
+    one, two = release.save(tmp_path / "one"), release.save(tmp_path / "two")
+    assert files_of(one) >= {"data.parquet", "data.csv", f"data.{kind}"}
+    assert (one / f"data.{kind}").read_bytes() == (two / f"data.{kind}").read_bytes()
+    assert verify_bundle(one).problems == ()
+    assert pd.read_csv(one / "data.csv", sep=";", decimal=",")["rate"].dtype == float
+    assert (pd.read_parquet(one / "data.parquet")["age"] % 5 == 0).all()
+    text = (one / "data.csv").read_text()
+    (one / "data.csv").write_text(text.replace(";0,", ";1,", 1))
+    assert any("data.csv and data.parquet do not hold the same values" in p for p in verify_bundle(one).problems)
+
+
+def test_a_copy_that_cannot_be_written_is_told_before_anything_is_spent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setitem(formats.EXTRAS, ".sav", "no_such_package")
+    schema = Schema("people", (Column("age", "integer", bounds=(0, 90)),), source=Dialect(format="sav"))
+    assert "data.sav needs no_such_package: pip install 'sfumato[formats]'" in " ".join(
+        sfumato.plan(schema, sfumato.Marginals(epsilon=1)).notes
+    )
+    table = sfumato.read(pd.DataFrame({"age": [20, 45, 90] * 20}), schema)
+    folder = sfumato.release(table, sfumato.Marginals(epsilon=1), rows=50, ledger=False).save(tmp_path / "one")
+    assert "data.sav" not in files_of(folder)
+    assert verify_bundle(folder)

@@ -19,6 +19,7 @@ from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
 from sfumato.table.writing import formats
+from sfumato.table.writing.copies import holds_rows
 from sfumato.table.writing.delimited import encoding_of, holds_same
 from sfumato.table.writing.formats import COPIES, WRITERS, copy_suffix, note_on_copy, suffix_of
 
@@ -171,3 +172,14 @@ def test_a_format_whose_package_is_not_there_is_named(tmp_path: Path, monkeypatc
     assert "data.sav needs no_such_package: pip install 'sfumato[formats]'" in (note_on_copy(schema) or "")
     with pytest.raises(MissingExtra, match="no_such_package"):
         write(tmp_path / "a.sav")
+
+
+@pytest.mark.parametrize("suffix", sorted(set(COPIES.values())))
+def test_a_copy_is_read_back_and_told_from_another_one(tmp_path: Path, suffix: str):
+    if not formats.is_installed(suffix):
+        pytest.skip("needs the extra [formats]")
+    schema = in_dialect(date_format="%d.%m.%Y", missing=("NA",))
+    assert holds_rows(write(tmp_path / f"one{suffix}", schema), ROWS, schema)
+    other = ROWS.set_column(4, "income", pa.array([66000, 0, 6], pa.int64()))
+    assert not holds_rows(write(tmp_path / f"two{suffix}", schema, other), ROWS, schema)
+    assert not holds_rows(write(tmp_path / f"few{suffix}", schema, ROWS.slice(1)), ROWS, schema)

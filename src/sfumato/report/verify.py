@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from sfumato.errors import BundleError, SfumatoError
+from sfumato.errors import BundleError, MissingExtra, SfumatoError
 from sfumato.privacy.accounting.accountant import basic, totals
 from sfumato.privacy.accounting.event import Event, kind_of
 from sfumato.privacy.accounting.event_cost import cost_problem
@@ -30,7 +31,9 @@ from sfumato.report.bundle import DOCUMENT, MODEL, REPORT, SCHEMA, SCRIPT, WARNI
 from sfumato.report.document import FactsRecord, ReleaseDocument, ReleasedTable, released_schema
 from sfumato.schema import Schema
 from sfumato.table.frames import cell_table
+from sfumato.table.writing.copies import holds_rows
 from sfumato.table.writing.delimited import holds_same
+from sfumato.table.writing.formats import copy_suffix
 
 REQUIRED = (SCHEMA, REPORT, SCRIPT)
 EXHAUSTED = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
@@ -231,8 +234,23 @@ class _Inspection:
             yield f"{listed.parquet} has {table.num_rows:,} lines, {DOCUMENT} says {listed.rows:,}"
         if not _holds(self.folder / listed.csv, schema, listed, table):
             yield f"{listed.csv} and {listed.parquet} do not hold the same values"
+        yield from self.copy(schema, listed, table)
         look = {"rows": _row_problems, "counts": _cell_problems, "values": _value_problems}[listed.kind]
         yield from look(schema, listed, table)
+
+    def copy(self, schema: Schema, listed: ReleasedTable, table: pa.Table) -> Iterator[str]:
+        """Look at the rows in the format of their source, where the bundle has them."""
+        suffix = copy_suffix(schema)
+        path = self.folder / Path(listed.parquet).with_suffix(suffix) if suffix and listed.kind == "rows" else None
+        if path is None or not path.is_file():
+            return
+        try:
+            same = holds_rows(path, table, schema)
+        except MissingExtra as error:
+            self.notes.append(f"{path.name} cannot be read here: {error.headline}; {error.next_step}")
+            return
+        if not same:
+            yield f"{path.name} and {listed.parquet} do not hold the same values"
 
 
 def _refuse_exhausted(title: str, error: Exception) -> None:
@@ -259,13 +277,15 @@ def _model_problems(path: Path, document: ReleaseDocument, schema: Schema) -> It
 
 def _holds(path: Path, schema: Schema, listed: ReleasedTable, table: pa.Table) -> bool:
     """Whether a text file holds a table: rows in the dialect of the schema, all else (and older bundles) plainly."""
-    if listed.kind == "rows" and set(table.column_names) <= set(schema.names):
-        try:
-            if holds_same(path, table, schema):
+    if listed.kind != "rows" or not set(table.column_names) <= set(schema.names):
+        return bool(_read_csv(path, table.schema).equals(table))
+    for holds in (holds_same, lambda *_: _read_csv(path, table.schema).equals(table)):
+        with suppress(
+            ValueError, UnicodeError, pa.ArrowException
+        ):  # it cannot be read so, and hence holds something else
+            if holds(path, table, schema):
                 return True
-        except (ValueError, UnicodeError, pa.ArrowException):
-            pass  # another form: read plainly, and what is wrong with it is told
-    return bool(_read_csv(path, table.schema).equals(table))
+    return False
 
 
 def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:

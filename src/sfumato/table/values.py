@@ -27,7 +27,7 @@ def has_many_levels(column: Column) -> bool:
 def typed(raw: Any, column: Column) -> Any:
     """Return the raw column in the type of the schema; null where missing or unreadable."""
     if column.kind == "boolean":
-        return _boolean(raw)
+        return _boolean(raw, column)
     if column.kind == "date":
         return _date(raw)
     if column.is_ordered or column.has_integer_levels:
@@ -54,7 +54,8 @@ def _number(raw: Any) -> Any:
     return _known(raw.try_cast("float64") if kind.is_string() else raw.cast("float64"))
 
 
-def _boolean(raw: Any) -> Any:
+def _boolean(raw: Any, column: Column) -> Any:
+    """Return what is true or false, in the words that the schema states or in any of those that programs write."""
     import ibis
 
     kind = raw.type()
@@ -63,7 +64,10 @@ def _boolean(raw: Any) -> Any:
     if kind.is_numeric():
         return ibis.cases((raw == 1, True), (raw == 0, False), else_=ibis.null("boolean"))
     text = raw.cast("string").lower()
-    return ibis.cases((text.isin(TRUE_TEXTS), True), (text.isin(FALSE_TEXTS), False), else_=ibis.null("boolean"))
+    true, false = TRUE_TEXTS, FALSE_TEXTS
+    if column.true is not None and column.false is not None:
+        true, false = (column.true.lower(), "true"), (column.false.lower(), "false")
+    return ibis.cases((text.isin(true), True), (text.isin(false), False), else_=ibis.null("boolean"))
 
 
 def _date(raw: Any) -> Any:

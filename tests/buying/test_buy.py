@@ -144,6 +144,8 @@ WRONG = {
     "account": ({"name": "other"}, LedgerError),
     "people": ({"person": "gap"}, TableError),
     "adjacency": ({"adjacency": "replace", "rows": 5}, LedgerError),
+    "seed": ({"seed": -1}, PlanError),
+    "rows of people": ({"rows_per_person": 10**6, "person": "x"}, PlanError),
     "no rows said": ({"adjacency": "replace"}, SfumatoError),
 }
 

@@ -24,8 +24,8 @@ from sfumato.privacy.ledger import Entry
 from sfumato.privacy.noise import require_seedable
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.outcome import lost_on_failure
-from sfumato.release.parameters import DEFAULT_DELTA, delta_or, delta_problems, epsilon_problems
-from sfumato.release.release import UNRECORDED, LedgerChoice, book_of
+from sfumato.release.parameters import DEFAULT_DELTA, delta_or, delta_problems, epsilon_problems, number_problems
+from sfumato.release.release import UNRECORDED, LedgerChoice, book_of, sound_seed
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
@@ -36,6 +36,8 @@ from sfumato.table.engine import Engine, engine_errors
 from sfumato.table.sources import Source, open_source
 from sfumato.table.values import nobody
 
+MOST_ROWS_PER_PERSON = 10_000
+"""Rows of one person beyond which the noise hides any table."""
 NOTHING = "nothing rose above the noise; buy it with more epsilon, or describe it by hand"
 UNSEEN = "no value of it is common enough to be seen: an identifier or free text, never released"
 
@@ -64,17 +66,18 @@ def buy_schema(
     """
     opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}))
     refuse_wrong_delimiter(opened)
-    budget = _sound(epsilon, delta_or(delta, DEFAULT_DELTA))
+    budget = _sound(epsilon, delta_or(delta, DEFAULT_DELTA), rows_per_person)
     facts: Any = {"adjacency": adjacency, "rows": rows, "person": person, "rows_per_person": rows_per_person}
     header, left_out = _header(opened, name or opened.name, columns, facts)
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=2)
     order = order_of(header, opened.engine.table.schema(), *budget)
-    return _bought(_Purchase(opened, order, Randomness.of(seed), left_out), ledger)
+    return _bought(_Purchase(opened, order, Randomness.of(sound_seed(seed)), left_out), ledger)
 
 
-def _sound(epsilon: Any, delta: Any) -> tuple[Any, Any]:
-    if problems := [*epsilon_problems(epsilon), *delta_problems(delta)]:
+def _sound(epsilon: Any, delta: Any, rows_per_person: Any) -> tuple[Any, Any]:
+    many = number_problems(rows_per_person, "rows_per_person", 1, MOST_ROWS_PER_PERSON, whole=True)
+    if problems := [*epsilon_problems(epsilon), *delta_problems(delta), *many]:
         raise PlanError("these facts cannot be bought", problems, "give epsilon=0.2, and a delta such as 1e-9")
     refuse_weak(exact(epsilon), exact(delta, "delta"), False)
     return epsilon, delta

@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
+import ibis
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import sfumato
@@ -222,3 +224,11 @@ def test_a_header_that_another_delimiter_would_split_is_refused(tmp_path: Path):
     (tmp_path / "t.csv").write_text("a;b\n1;2\n")
     with pytest.raises(TableError, match="as one column"):
         buy_schema(tmp_path / "t.csv", 1, ledger=False)
+
+
+def test_an_engine_that_cannot_tell_forms_is_refused_before_anything_is_spent(tmp_path: Path):
+    book = open_book(tmp_path, "table")
+    remote = ibis.polars.connect().create_table("t", pa.table({"x": ["a", "b"]}))
+    with pytest.raises(TableError, match="cannot tell forms"):
+        buy_schema(remote, 0.5, ledger=book)
+    assert book.history() == ()

@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato.arrays import Counts
 from sfumato.buying.forms import decade_column, form_code, form_column, form_counts, number
+from sfumato.errors import TableError
 from sfumato.privacy.accounting.event import Part
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
@@ -52,7 +53,13 @@ class Counter:
     def rehearse(self, names: Sequence[str]) -> None:
         """Try the first count on no rows: what an engine cannot do is refused before anything is spent."""
         nothing = DerivedEngine(self.engine, self.engine.table.limit(0))
-        replace(self, engine=nothing)._form_tables(names)
+        try:
+            replace(self, engine=nothing)._form_tables(names)
+        except NotImplementedError as error:
+            step = "export the table to Parquet, and buy from that"
+            raise TableError(
+                f"the engine of table {self.header.name!r} cannot tell forms: {error}", (), step
+            ) from error
 
     def values(self, parts: Mapping[str, Part], edges: Mapping[str, Sequence[float]]) -> dict[str, Counts]:
         """Return the noisy counts of numbers, or of the years of dates, between the edges of each column."""

@@ -112,7 +112,12 @@ def _with_facts(column: Column, facts: Any) -> Column:
 
 
 def _marked(opened: Source, column: Column) -> Column:
-    """Return a column with the fingerprints of what the rows taught; what the file itself states is no such thing."""
+    """Return a column with the fingerprints of what the rows taught; what the file itself states is no such thing.
+
+    An identifier is never released, so nothing of it needs to be vouched for.
+    """
+    if column.role == "identifier":
+        return column
     stated = opened.facts.get(column.name, {})
     taught = {key: getattr(column, key) for key in FACTS if stated.get(key) != getattr(column, key)}
     return dataclasses.replace(column, drafted=fingerprints(taught))

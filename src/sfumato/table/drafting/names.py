@@ -23,8 +23,8 @@ DIRECT = _words(
 )
 """Words for what belongs to one person."""
 PERSONAL = _words(
-    "vorname nachname surname firstname lastname forename familyname fullname prenom apellido apellidos cognome voornaam "
-    "achternaam"
+    "vorname nachname surname firstname lastname forename familyname fullname prenom apellido apellidos cognome "
+    "voornaam achternaam"
 )
 """Words for the names of people, who are many even where a name is common."""
 NAMED = _words("name names nom nombre nome naam address adresse anschrift direccion indirizzo street strasse rue calle")

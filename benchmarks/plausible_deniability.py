@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,7 @@ LIMITS = {"ratio": 50.0, "seconds": 60.0}
 
 def table(path: Path) -> sfumato.Table:
     if path.is_file():
-        schema = replace(draft_schema(str(path), "adult"), is_draft=False)
+        schema = draft_schema(str(path), "adult").confirm(accept_unchanged=True, person=False)
         return sfumato.read(str(path), schema)
     print("no Adult data: a made-up table of the same size stands in")
     return sfumato.read(households(rows=48_842, seed=SEED), codebook())

@@ -17,6 +17,7 @@ from sfumato.version import __version__
 
 if TYPE_CHECKING:
     from sfumato import errors as errors
+    from sfumato.buying import buy_schema as buy_schema
     from sfumato.calibration import calibrate as calibrate
     from sfumato.methods.cluster_geometry import ClusterGeometry as ClusterGeometry
     from sfumato.methods.counts import Contingency as Contingency
@@ -41,11 +42,13 @@ if TYPE_CHECKING:
     from sfumato.release.release import release as release
     from sfumato.schema import Column as Column
     from sfumato.schema import Schema as Schema
+    from sfumato.synthesize import synthesize as synthesize
     from sfumato.table import Table as Table
     from sfumato.table import read as read
 
 _HOMES = {
     **{home.split(":")[1]: home.split(":")[0] for home in REGISTRY.values()},
+    "buy_schema": "sfumato.buying.buy",
     "calibrate": "sfumato.calibration",
     "Column": "sfumato.schema.column",
     "Event": "sfumato.privacy.accounting.event",
@@ -60,6 +63,7 @@ _HOMES = {
     "plan": "sfumato.release.release",
     "read": "sfumato.table",
     "release": "sfumato.release.release",
+    "synthesize": "sfumato.synthesize",
 }
 _MODULES = ("errors", "entropy", "risk")
 
@@ -69,7 +73,7 @@ __all__ = [*sorted(_HOMES), *_MODULES, "__version__"]  # pyright: ignore[reportU
 class _Front(ModuleType):
     """The package as its users see it: ``sfumato.release`` and ``sfumato.methods`` are functions.
 
-    Folders have the same names, and importing a folder would put it in the function's place.
+    Folders and modules have the same names, and importing one would put it in the function's place.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -92,4 +96,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted(__all__)

@@ -37,6 +37,10 @@ class SfumatoError(Exception):
         }
 
 
+class ArgumentError(SfumatoError, TypeError):
+    """Something was called with arguments that it does not have, or without one that it needs."""
+
+
 class SchemaError(SfumatoError):
     """The schema is malformed, contradictory, or does not name what is asked of it."""
 
@@ -51,6 +55,10 @@ class UnchangedDraftError(DraftSchemaError):
 
 class UnansweredQuestionError(DraftSchemaError):
     """A draft asks something that only a person can answer, such as whose rows these are."""
+
+
+class UnansweredDraftError(UnchangedDraftError, UnansweredQuestionError):
+    """Both at once: facts of a draft stand as the rows taught them, and a question of it is open."""
 
 
 class RuleError(SchemaError):

@@ -13,8 +13,7 @@ from sfumato.methods.counts.contingency import Contingency
 from sfumato.methods.counts.histogram import Histogram
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.ledger import Ledger
-from sfumato.release.plan import event_facts
-from sfumato.release.release import describe_cost
+from sfumato.release.plan import describe_cost, event_facts
 from sfumato.report import card
 from sfumato.report.document import ReleaseDocument, ReleasedTable
 from sfumato.report.verify import verify_bundle

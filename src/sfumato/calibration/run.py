@@ -202,7 +202,7 @@ def _simulated(asked: _Asked) -> Calibration:
 
 
 def _draft_notes(table: Table) -> tuple[str, ...]:
-    if not table.schema.is_draft:
+    if table.schema.is_confirmed:
         return ()
     return ("The schema is a draft: no release may use it before it is confirmed.",)
 

@@ -37,6 +37,10 @@ VERBS: dict[str, Verb] = {
         "sfumato.cli.release_verbs:release",
         "Release a table and write the bundle: data, schema, release.json, report.html and the script that repeats it.",
     ),
+    "synthesize": Verb(
+        "sfumato.cli.synthesize_verb:synthesize",
+        "Release a file that nobody has described yet, in one command, and say in words what was assumed.",
+    ),
     "verify": Verb(
         "sfumato.cli.release_verbs:verify",
         "Check a bundle: hashes, schema, events, guarantee, script, page, and its record in a ledger when one is "
@@ -70,7 +74,9 @@ VERBS: dict[str, Verb] = {
         "sfumato.cli.doctor_verb:doctor",
         "Say which sampler draws the noise and why, run its self-test, and show what is installed.",
     ),
-    "schema": Verb("sfumato.cli.schema_verbs:schema_app", "Draft, check and confirm the public schema of a table."),
+    "schema": Verb(
+        "sfumato.cli.schema_verbs:schema_app", "Draft, buy, check, confirm and show the public schema of a table."
+    ),
     "ledger": Verb(
         "sfumato.cli.ledger_verbs:ledger_app",
         "Keep the privacy budget: one account per table, every event recorded.",
@@ -121,13 +127,16 @@ A first release takes five steps:
 
 1. `sfumato schema draft people.csv --out people.toml` proposes a schema; replace what is not public knowledge
 
-2. `sfumato schema confirm people.toml` vouches that every fact in it is public
+2. `sfumato schema confirm people.toml --source '*=code book 2023'` says where its facts come from
 
 3. `sfumato ledger init budget.db --schema people.toml --epsilon 5 --delta 1e-6` opens an account with a cap
 
 4. `sfumato plan --schema people.toml --epsilon 1 --ledger budget.db` says what a synthetic table would cost
 
 5. `sfumato release people.csv` with the same arguments and `--out bundle` makes it
+
+In a hurry, `sfumato synthesize people.csv --epsilon 1 --ledger budget.db --open-ledger 5 --out bundle` does all of it,
+and the guarantee states what was assumed.
 
 More rows cost nothing: `sfumato sample bundle --rows 100000 --out more.parquet`
 

@@ -68,6 +68,9 @@ AllowWeak = Annotated[
     typer.Option("--allow-weak", help="Allow epsilon above 20 or delta above 0.1; the guarantee will say so."),
 ]
 
+MAKE_ONE = (
+    "make one with 'sfumato ledger init budget.db --schema SCHEMA --epsilon 5 --delta 1e-6' and give --ledger budget.db"
+)
 NUMBERS = ("epsilon", "delta")
 LISTS = ("columns", "pairs", "shares", "predictors", "positions", "inputs", "default")
 ONE_OR_LISTS = ("brackets", "column", "target", "ranges", "workload")
@@ -76,15 +79,14 @@ SETS = ("pairs", "workload")
 """Parameters that are a list of column sets; one set may be written alone."""
 
 
-def wanted_ledger(ledger: str | None, no_ledger: bool) -> str | Literal[False]:
+def wanted_ledger(ledger: str | None, no_ledger: bool, how: str = MAKE_ONE) -> str | Literal[False]:
     """Return the ledger that was named, or False where none is wanted; refuse where nobody said which."""
     if ledger is not None and no_ledger:
         raise NoLedgerError("--ledger and --no-ledger were both given", next_step="give one of them")
     if ledger is None and not no_ledger:
         raise NoLedgerError(
             "no ledger was given: nobody would add up what releases of this table cost, and no cap would protect it",
-            next_step="make one with 'sfumato ledger init budget.db --schema SCHEMA --epsilon 5 --delta 1e-6' and give "
-            "--ledger budget.db; to release without one, say --no-ledger",
+            next_step=f"{how}; to release without one, say --no-ledger",
         )
     return False if ledger is None else ledger
 

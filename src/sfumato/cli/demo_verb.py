@@ -69,7 +69,7 @@ def _schema(voice: Voice, data: Path, folder: Path) -> Schema:
     """Draft from the rows, then put the public code book in its place: what a custodian does by hand."""
     draft = Schema.draft(data, name="households")
     draft.save(folder / "households.draft.toml")
-    confirmed = codebook().confirm()
+    confirmed = codebook().confirm(sources={"*": "code book 2024"}, by="sfumato demo")
     confirmed.save(folder / "households.toml")
     voice.say(
         f"2. drafted a schema ({len(draft.columns)} columns), replaced what the rows had taught it by the public "

@@ -87,10 +87,10 @@ def homogeneity(
         cells = _cells(read_table(data, pilot, facts, columns, dialect, progress), columns.identifiers, named)
     asked.update(mechanism=mechanism, pilot=Path(pilot).name if pilot else None)
     found = _curves(replace(cells, schema=facts), grid, asked)
-    shown = _shown(found, facts.is_draft)
+    shown = _shown(found, not facts.is_confirmed)
     document = _document(found, shown)
     places.write(shown.page, document)
-    _show(voice, found, shown, places, facts.is_draft)
+    _show(voice, found, shown, places, not facts.is_confirmed)
     voice.document({"page": str(places.page), "json": str(places.json), **document})
 
 

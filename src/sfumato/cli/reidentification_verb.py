@@ -73,7 +73,7 @@ def reidentification(
     with voice.counting("counting cells") as progress:
         table = read_table(data, pilot, facts, columns, dialect, progress)
         found = _risks(table, columns, grid, noise)
-    if facts.is_draft:
+    if not facts.is_confirmed:
         voice.say(f"warning: {DRAFT}", style="yellow")
     title = f"People who are alone in their cell, {mechanism} noise, in per cent"
     rows = [_row(grid[i], found[i]) for i in few_of(len(grid))]

@@ -38,8 +38,8 @@ from sfumato.registry import AS_PUBLISHED
 from sfumato.release.method import MethodInfo, method_class, published_methods
 from sfumato.release.method import methods as all_methods
 from sfumato.release.outcome import lost_on_failure, spent_words
-from sfumato.release.plan import Plan
-from sfumato.release.release import Release, describe_cost
+from sfumato.release.plan import Plan, describe_cost
+from sfumato.release.release import Release
 from sfumato.release.release import plan as plan_release
 from sfumato.release.release import release as run_release
 from sfumato.schema import Schema

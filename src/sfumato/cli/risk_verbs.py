@@ -183,7 +183,7 @@ def _refuse_both(of_method: Mapping[str, Any], release: str | None, control: str
 def _table(voice: Voice, data: str, facts: Schema, dialect: Dialect) -> Table:
     from sfumato.table import read
 
-    if facts.is_draft:
+    if not facts.is_confirmed:
         voice.say(f"warning: {DRAFT}", style="yellow")
     return read(data, facts, **dialect.stated())
 

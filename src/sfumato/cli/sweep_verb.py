@@ -92,8 +92,8 @@ def sweep(
             told=ticker.say,
         )
     document = {"notice": found.notice, "method_chosen": reason, **found.model_dump(mode="json")}
-    places.write(sweep_page(found, facts.is_draft), document)
-    _show(voice, found, places, reason, facts.is_draft)
+    places.write(sweep_page(found, not facts.is_confirmed), document)
+    _show(voice, found, places, reason, not facts.is_confirmed)
     voice.document({"page": str(places.page), "json": str(places.json), **document})
 
 

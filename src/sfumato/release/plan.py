@@ -13,9 +13,10 @@ from pydantic import BaseModel, ConfigDict
 from sfumato.errors import PlanError
 from sfumato.privacy.accounting.accountant import basic
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.exact import text
+from sfumato.privacy.exact import exact, show, text
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
+from sfumato.shown import Shown
 
 MEMORY_VARIABLE = "SFUMATO_MEMORY"
 MEMORY_SHARE = 0.5
@@ -64,7 +65,7 @@ class PlanFacts(TypedDict, total=False):
     cells: int
 
 
-class Plan(BaseModel):
+class Plan(Shown, BaseModel):
     """What a release would do: cost by stage, adjacency, cells, memory. Made without touching the data."""
 
     model_config = ConfigDict(frozen=True)
@@ -87,6 +88,23 @@ class Plan(BaseModel):
     """What the guarantee rests on besides the proof, in words that its statement repeats."""
     left_before: str | None = None
     left_after: str | None = None
+
+    def _line(self) -> str:
+        tables = f"{self.cells:,} cells in {len(self.stages)} table{'s' if len(self.stages) > 1 else ''}"
+        return f"{self.method} of table {self.table!r}, {describe_cost(self)}; {tables}"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        memory, time = f"about {max(self.memory_bytes / 1e6, 0.1):,.1f} MB", self.seconds
+        left = "" if self.left_before is None else f"epsilon {self.left_before} before, {self.left_after} after"
+        facts = [
+            ("protects", self.unit),
+            ("memory", memory),
+            ("time", "" if time is None else f"about {max(time, 1):,.0f} s"),
+            ("left in the ledger", left),
+            *(("note", words) for words in self.notes),
+            *(("rests on", words) for words in self.assumptions),
+        ]
+        return [fact for fact in facts if fact[1]]
 
     @classmethod
     def for_(
@@ -125,6 +143,14 @@ class Plan(BaseModel):
         event = Event(kind="heuristic", note=what.words, **event_facts(method, schema, randomness))
         stage = Stage(name=what.stage, cells=what.cells, noise="heuristic", scale=1.0, epsilon="none", share="1")
         return cls.for_(method, schema, (stage,), (event,), memory_bytes, notes=tuple(notes))
+
+
+def describe_cost(made: Plan) -> str:
+    """Return the cost in a few words: epsilon, delta and adjacency."""
+    if made.epsilon is None or not all(event.is_formal for event in made.events):
+        return "an exposure: no formal guarantee"
+    delta = f", delta {float(exact(made.delta)):.3g}" if exact(made.delta) else ""
+    return f"epsilon {show(exact(made.epsilon))}{delta} under {made.adjacency}"
 
 
 def unit_of(schema: Schema) -> str:

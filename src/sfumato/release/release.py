@@ -10,20 +10,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from sfumato.calling import named_arguments
 from sfumato.errors import NoLedgerWarning, PlanError, TableError
 from sfumato.privacy.accounting.accountant import basic, promise_of
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.accounting.guarantee import Guarantee
+from sfumato.privacy.accounting.guarantee import UNCOVERED, Guarantee
 from sfumato.privacy.accounting.strength import refuse_weak
-from sfumato.privacy.exact import exact, show, text
+from sfumato.privacy.exact import exact, text
 from sfumato.privacy.ledger import Account, Entry, Ledger
 from sfumato.privacy.noise import require_seedable
 from sfumato.privacy.randomness import Randomness
 from sfumato.registry import OFFERED, found
-from sfumato.release.method import ChecksTable, Method, Model
+from sfumato.release.method import ChecksTable, Method, Model, home_of
 from sfumato.release.outcome import lost_on_failure
 from sfumato.release.plan import Plan
+from sfumato.release.vouched import NOT_BOUNDED, schema_assumptions
 from sfumato.schema import Schema
+from sfumato.schema.confirming import unmarked
+from sfumato.shown import Shown
 from sfumato.table.frames import Tables, to_frame
 from sfumato.table.writing.formats import note_on_copy
 
@@ -49,7 +53,7 @@ def _now() -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Release:
+class Release(Shown):
     """What came out: data in the kind of frame that came in, the guarantee, the events and how to save them."""
 
     method: Method
@@ -74,10 +78,17 @@ class Release:
     created_at: str = field(default_factory=_now)
     """Saved twice, a release gives the same files to the last byte: the time is that of the release."""
 
-    def __repr__(self) -> str:
+    def _line(self) -> str:
         lines = sum(table.num_rows for table in self.tables.values())
         stamp = "NOT FOR RELEASE; " if self.stamp else ""
-        return f"Release({stamp}{self.guarantee.headline()} Method {self.method.name}, {lines:,} released lines)"
+        return f"{stamp}{self.guarantee.headline()} Method {self.method.name}, {lines:,} released lines"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """Return what was released and promised; never what ``confidential`` holds."""
+        sizes = [f"{table.num_rows:,} lines of {', '.join(table.column_names)}" for table in self.tables.values()]
+        account = self.account
+        left = [] if account is None else [("left in the ledger", f"{account.left_epsilon} of {account.cap_epsilon}")]
+        return [*(("released", size) for size in sizes), *left, *(("note", words) for words in self.notes)]
 
     def promising(self, guarantee: Guarantee, events: Sequence[Event] | None = None) -> Release:
         """Return the release with another guarantee (and events), which its model carries as well."""
@@ -104,6 +115,7 @@ class Release:
         return found(OFFERED["Release.save"])(self, directory, private_report=private_report, table=table)
 
 
+@named_arguments
 def plan(
     subject: Table | Schema,
     method: Method,
@@ -138,6 +150,7 @@ def _notes(schema: Schema, method: Method, made: Plan, rows: int | None, allow_w
     return (
         *((ignored,) if rows is not None and method.makes != "rows" else ()),
         *_formula_note(schema),
+        *(said for said in promise.assumptions if said.endswith((UNCOVERED, NOT_BOUNDED))),
         *([note] if method.makes == "rows" and (note := note_on_copy(schema)) else []),
         *promise.warnings,
     )
@@ -187,6 +200,7 @@ def _balance(book: Ledger, account: Account, made: Plan) -> dict[str, str]:
     return {"left_before": account.left_epsilon, "left_after": text(after)}
 
 
+@named_arguments
 def release(
     table: Table,
     method: Method,
@@ -204,7 +218,7 @@ def release(
     """
     randomness = Randomness.of(_sound_seed(seed))
     if ledger is None:
-        warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=2)
+        warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)  # the caller, above the check of the arguments
     book = book_of(ledger)
     made = plan(_table(table), method, rows, book, seed, allow_weak)
     guarantee = promised(table.schema, made, book is not None, allow_weak)
@@ -243,7 +257,7 @@ def carried_out(
     tables = {names: to_frame(data, "arrow", randomness.stamp) for names, data in output.tables.items()}
     return Release(
         method=method,
-        schema=table.schema,
+        schema=unmarked(table.schema),
         plan=made,
         guarantee=guarantee,
         events=made.events,
@@ -274,32 +288,39 @@ def _table(subject: Any) -> Table:
 
     if isinstance(subject, Table):
         return subject
+    if isinstance(subject, Method):
+        raise TableError("the method stands where the table belongs", next_step="write release(table, method)")
     raise TableError(
-        f"a {type(subject).__name__} is not a table with a schema",
-        next_step="read it first: table = sfumato.read(data, schema)",
+        f"{_a(subject)} is not a table with a schema",
+        next_step="read it first: table = sfumato.read(data, schema); or do all of it in one call: "
+        "sfumato.synthesize(data, epsilon=1, ledger='budget.db')",
     )
 
 
+def _a(thing: Any) -> str:
+    """Return the kind of a thing with its article: "a DataFrame"."""
+    name = type(thing).__name__
+    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
+
+
 def _refuse_non_method(method: Any) -> None:
-    if not isinstance(method, Method) or isinstance(method, type):
+    if isinstance(method, type):
+        name = method.__name__
         raise PlanError(
-            f"{method!r} is not a method",
-            next_step="give an instance, for example Contingency(columns=['age'], epsilon=1.0)",
+            f"{name} is the class of a method, and its parameters are missing",
+            next_step=f"make one of it: {name}(epsilon=1), with whatever else help({name}) asks for",
         )
+    if isinstance(method, str):
+        made = found(home).__name__ if (home := home_of(method)) else "AIM"
+        raise PlanError(f"{method!r} is a text, not a method", next_step=f"make one: sfumato.{made}(epsilon=1)")
+    if not isinstance(method, Method):
+        raise PlanError(f"{_a(method)} is not a method", next_step="give one, for example sfumato.AIM(epsilon=1)")
 
 
 def promised(schema: Schema, made: Plan, recorded: bool, allow_weak: bool = False) -> Guarantee:
     """Return what a release by this plan promises; refuses what is too weak unless that is allowed by name."""
     composed = promise_of(made.events)
     needed = refuse_weak(composed.exact_epsilon, composed.exact_delta, allow_weak)
-    assumptions = (*composed.assumptions, *made.assumptions)
+    assumptions = (*composed.assumptions, *made.assumptions, *schema_assumptions(schema, composed.formal))
     said = {"rows": schema.rows, "recorded": recorded, "assumptions": assumptions, "allowed_weak": needed}
     return composed.model_copy(update=said)
-
-
-def describe_cost(made: Plan) -> str:
-    """Return the cost in a few words: epsilon, delta and adjacency."""
-    if made.epsilon is None or not all(event.is_formal for event in made.events):
-        return "an exposure: no formal guarantee"
-    delta = f", delta {float(exact(made.delta)):.3g}" if exact(made.delta) else ""
-    return f"epsilon {show(exact(made.epsilon))}{delta} under {made.adjacency}"

@@ -23,6 +23,10 @@ GROUPS = (
     "What is common in a group is not hidden: that is what the release is for, and it holds for people who are in the "
     "table and for people who are not."
 )
+TAKEN = (
+    "Facts of the schema that were taken from the private rows are not covered: a largest value or a rare level may "
+    "tell of the person who has it."
+)
 UNPROVED = (
     "Nobody knows: no bound is proved. Assume that people with rare values can be recognised, and read the measured "
     "risks before publishing."
@@ -65,6 +69,9 @@ def banners(document: ReleaseDocument, true_rows: int | None = None) -> list[Ban
     if document.guarantee.uncharged:
         heading = f"The choice of {document.guarantee.uncharged} is not covered"
         found.append(Banner("warning", heading, document.guarantee.protection()))
+    if document.guarantee.takes_facts_from_rows:
+        text = "The schema was not fixed before anybody looked: the promise does not cover what these facts give away."
+        found.append(Banner("warning", "Facts were taken from the private rows", text))
     if document.guarantee.is_weak:
         heading = f"Protection: {document.guarantee.band}"
         found.append(Banner("warning", heading, _sentences(document.guarantee.warnings)))
@@ -172,6 +179,8 @@ def identified(document: ReleaseDocument, schema: Schema) -> list[str]:
         sentences.append(f"The promise is for one row; someone who fills k rows has k times the epsilon{more}.")
     if document.unit.startswith(ONE_VALUE):
         sentences.append(f"Only {document.unit} is covered; the rest of a row is released as it is, and tells whose.")
+    if document.guarantee.takes_facts_from_rows:
+        sentences.append(TAKEN)
     names = _released_columns(document)
     quasi = [name for name in schema.with_role("quasi-identifier") if name in names]
     if quasi:

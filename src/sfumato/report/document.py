@@ -9,7 +9,14 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+)
 
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
@@ -127,6 +134,26 @@ class RecordedCost(Record):
         return cls(entries=places, head=entries[-1].hash, **balance)
 
 
+class FactsRecord(Record):
+    """Who vouched for the facts of the schema, when, and where each of them comes from."""
+
+    by: str | None = None
+    on: str | None = None
+    columns: dict[str, dict[str, str]] = Field(default_factory=dict)
+    rules: dict[str, str] = Field(default_factory=dict)
+
+    @classmethod
+    def of(cls, schema: Schema) -> FactsRecord:
+        """Return the provenance of all facts of a schema, in words."""
+        signed = schema.confirmation
+        return cls(
+            by=signed.by if signed else None,
+            on=str(signed.on) if signed else None,
+            columns={c.name: {fact: came.words for fact, came in c.provenance.items()} for c in schema},
+            rules={rule.check: rule.provenance.words for rule in schema.rules},
+        )
+
+
 class ReleaseDocument(Record):
     """The content of release.json. It holds nothing that depends on the private rows except through the release."""
 
@@ -138,6 +165,8 @@ class ReleaseDocument(Record):
     unit: str
     guarantee: Guarantee
     statement: str
+    facts: FactsRecord | None = None
+    """Where the facts of the schema come from; bundles of sfumato 0.1 do not say it."""
     events: tuple[Event, ...]
     stages: tuple[Stage, ...]
     statistics: dict[str, Any] = Field(default_factory=dict)
@@ -156,6 +185,12 @@ class ReleaseDocument(Record):
     def _inside_the_bundle(cls, files: dict[str, FileRecord]) -> dict[str, FileRecord]:
         return {_inside(path): record for path, record in files.items()}
 
+    @model_serializer(mode="wrap")
+    def _without_silence(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what an older bundle did not say, so that its seal holds."""
+        body: dict[str, Any] = handler(self)
+        return {key: value for key, value in body.items() if key != "facts" or value is not None}
+
     @classmethod
     def from_release(
         cls, release: Release, files: Mapping[str, FileRecord] | None = None, tables: Iterable[ReleasedTable] = ()
@@ -170,6 +205,7 @@ class ReleaseDocument(Record):
             unit=release.plan.unit,
             guarantee=release.guarantee,
             statement=release.guarantee.statement(),
+            facts=FactsRecord.of(release.schema),
             events=release.events,
             stages=release.plan.stages,
             statistics=plain(dict(release.statistics)),

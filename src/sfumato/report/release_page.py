@@ -18,6 +18,7 @@ from sfumato.report.charts.views import ColumnSet, Counts, say
 from sfumato.report.document import ReleaseDocument, released_schema
 from sfumato.report.facts import Fact, facts_of, statistics
 from sfumato.report.page import render
+from sfumato.report.vouched import who_vouched
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def _render(
         not_drawn=card.not_drawn(document),
         statistics=statistics(document),
         confidential=confidential,
+        vouched=who_vouched(schema),
         columns=card.columns(document, schema),
         say=say,
     )

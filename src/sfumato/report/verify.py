@@ -25,9 +25,10 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.randomness import STAMP, Randomness
 from sfumato.release.method import home_of, method_class
 from sfumato.release.stamp import METADATA
+from sfumato.release.vouched import schema_assumptions
 from sfumato.report import regenerate
 from sfumato.report.bundle import DOCUMENT, MODEL, REPORT, SCHEMA, SCRIPT, WARNING, Contents, file_record
-from sfumato.report.document import ReleaseDocument, ReleasedTable, released_schema
+from sfumato.report.document import FactsRecord, ReleaseDocument, ReleasedTable, released_schema
 from sfumato.schema import Schema
 from sfumato.table.frames import cell_table
 from sfumato.table.writing.copies import holds_rows
@@ -194,6 +195,7 @@ class _Inspection:
         said = (document.table, document.adjacency, document.guarantee.rows)
         if said != (schema.name, schema.adjacency, schema.rows):
             self.problems.append(f"{SCHEMA} and {DOCUMENT} disagree on name, adjacency or public row count")
+        self.problems += _origin_problems(document, schema)
         return schema
 
     def marks(self, document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:
@@ -325,6 +327,15 @@ def _value_problems(schema: Schema, listed: ReleasedTable, table: pa.Table) -> I
         numbers = column.to_numpy() if pa.types.is_floating(column.type) else np.zeros(0)
         if column.null_count or not np.isfinite(numbers).all():
             yield f"{listed.parquet} has values of {name} that are missing or not finite"
+
+
+def _origin_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
+    """Look whether the guarantee says where the facts of the schema come from; that of an older sfumato did not."""
+    if not regenerate.is_this_version(document):
+        return
+    said = set(document.guarantee.assumptions) >= set(schema_assumptions(schema, document.guarantee.formal))
+    if not said or document.facts != FactsRecord.of(schema):
+        yield f"{DOCUMENT} does not say where the facts in {SCHEMA} come from, as {SCHEMA} says it"
 
 
 def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:

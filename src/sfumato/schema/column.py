@@ -15,7 +15,8 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.schema.provenance import FACTS, Provenance, unchanged
+from sfumato.calling import named_parameters
+from sfumato.schema.provenance import FACTS, SOLD_FACTS, Provenance, unchanged
 
 Kind = Literal["category", "ordinal", "boolean", "integer", "number", "date"]
 Role = Literal["identifier", "quasi-identifier", "sensitive", "target"]
@@ -28,6 +29,8 @@ KINDS = (*LEVEL_KINDS, *ORDERED_KINDS)
 ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
 OUTSIDE = ("refuse", "clamp", "missing")
 
+MOST_SHOWN = 8
+"""Levels that a line about a column names."""
 DEFAULT_BINS = 32
 """Equal-width bins of an ordered column for which the schema states neither edges nor a number of bins."""
 LARGEST_UNIT_SPAN = 128
@@ -41,6 +44,7 @@ def day_number(value: dt.date) -> int:
     return (value - EPOCH).days
 
 
+@named_parameters
 @dataclass(frozen=True)
 class Column:
     """Public facts about one column; facts that make no sense are refused, all of them at once.
@@ -97,15 +101,39 @@ class Column:
         return unchanged({key: getattr(self, key) for key in FACTS}, self.drafted)
 
     @property
+    def taught(self) -> tuple[str, ...]:
+        """Facts that the rows taught, accepted or not, and for which nobody named a source."""
+        marked = (*self.from_rows, *(() if self.source else self.unchanged))
+        return tuple(fact for fact in FACTS if fact in marked and getattr(self, fact) is not None)
+
+    @property
     def provenance(self) -> dict[str, Provenance]:
         """Where each fact about the column's values comes from."""
         stated = [key for key in FACTS if getattr(self, key) is not None]
         return {key: self._origin(key) for key in stated}
 
     def _origin(self, fact: str) -> Provenance:
-        if fact in self.from_rows or (fact in self.unchanged and self.source is None):
+        if fact in self.taught:
             return Provenance("rows")
-        return Provenance("bought", self.bought) if self.bought else Provenance("public", self.source)
+        bought = self.bought and fact in SOLD_FACTS
+        return Provenance("bought", self.bought) if bought else Provenance("public", self.source)
+
+    @property
+    def domain_words(self) -> str:
+        """The values that may occur, in short: bounds, or the first levels."""
+        if self.bounds is not None:
+            return f"{self.bounds[0]} to {self.bounds[1]}"
+        listed = [str(value) for value in self.values or (() if self.is_open else ("false", "true"))]
+        return ", ".join(listed[:MOST_SHOWN]) + (f", ... ({len(listed)} values)" if len(listed) > MOST_SHOWN else "")
+
+    @property
+    def forgives(self) -> bool:
+        """Whether values that cannot be read count as missing.
+
+        They do where the schema says so, and where facts were bought: noise cannot tell a few strange rows from none,
+        and a table must fit the facts that were bought for it.
+        """
+        return self.outside == "missing" or (self.missing and self.bought is not None)
 
     @property
     def is_open(self) -> bool:

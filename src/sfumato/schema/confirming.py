@@ -1,56 +1,171 @@
-"""Confirming a draft: a person says where its facts come from, or accepts by name what the rows taught."""
+"""Confirming a draft: a person says where its facts come from, or accepts by name what the rows taught.
+
+What nobody vouched for and what nobody answered is refused, all of it at once, before anything is written.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
 import getpass
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
-from sfumato.errors import UnchangedDraftError
+from sfumato.errors import (
+    DraftSchemaError,
+    SchemaError,
+    UnansweredDraftError,
+    UnansweredQuestionError,
+    UnchangedDraftError,
+)
 from sfumato.schema.column import Column
-from sfumato.schema.provenance import DOMAIN_FACTS, Confirmation, listed
+from sfumato.schema.column_checks import is_text
+from sfumato.schema.provenance import DOMAIN_FACTS, Confirmation
+from sfumato.schema.rounder import as_drafted
 from sfumato.schema.schema import Schema
 
-Answer = tuple[str | Literal[False] | None, int | None]
-"""The person column (False: every row is somebody else; None: nobody said), and how many rows one may have."""
+REST = "*"
+"""The key of a source for all columns and rules that have none of their own."""
+VOUCH = (
+    "put public values in their place, name a source for each (sources={'age': 'questionnaire 2023, q. 7'}, or "
+    "--source 'age=questionnaire 2023, q. 7'; '*' is all the rest), or accept them as they are with "
+    "accept_unchanged=True (--accept-unchanged), which every guarantee will then state"
+)
+ANSWER = (
+    "person='{column}', rows_per_person=20 (--person {column} --rows-per-person 20) protects a whole person, "
+    "person=False (--no-person) says that every row is somebody else"
+)
+
+
+class Answer(NamedTuple):
+    """Whose rows these are: a column, False where every row is somebody else, None where nobody said."""
+
+    person: str | Literal[False] | None = None
+    rows_per_person: int | None = None
 
 
 def confirmed(
     schema: Schema, sources: Mapping[str, str], accept: bool, by: str | None, on: dt.date | None, answer: Answer
 ) -> Schema:
     """Return the schema with the provenance of each fact and no mark of a draft, or refuse what nobody vouched for."""
-    person, per_person = answer
-    columns = tuple(dataclasses.replace(c, source=sources.get(c.name, c.source)) for c in schema.columns)
-    standing = {c.name: held for c in columns if (held := standing_facts(c))}
-    problems = [f"column {name}: {listed(facts)} as drafted" for name, facts in standing.items()]
-    if problems and not accept:
-        raise UnchangedDraftError(
-            f"{len(problems)} columns of table {schema.name!r} still stand exactly as they were drafted from the rows",
-            problems,
-            "put public values in their place, name a source for each, or accept them as they are with "
-            "accept_unchanged=True (--accept-unchanged), which every guarantee will then state",
-        )
-    changes: dict[str, Any] = {}
-    if person is not None or schema.person_candidates:
-        changes = {"person": person or None, "person_candidates": ()}
-        changes |= {"rows_per_person": per_person} if per_person is not None else {}
+    _refuse_odd_sources(schema, sources)
+    named = _with_sources(schema, sources)
+    standing = standing_facts(named)
+    _refuse_unsettled(named, () if accept else standing, _questions(schema, answer))
+    settled = unmarked(named)
     return dataclasses.replace(
-        schema,
-        columns=tuple(_settled(c) for c in columns),
+        settled,
         is_draft=False,
         notes=(),
-        confirmation=Confirmation(by or getpass.getuser(), on or dt.datetime.now(dt.UTC).date(), bool(standing)),
-        **changes,
+        confirmation=Confirmation(_signer(by), on or dt.datetime.now(dt.UTC).date(), bool(standing)),
+        **_answered(schema, answer),
     )
 
 
-def standing_facts(column: Column) -> tuple[str, ...]:
-    """Return bounds, values and edges that stand as drafted, and for which nobody named a source."""
-    return () if column.source else tuple(fact for fact in column.unchanged if fact in DOMAIN_FACTS)
+def standing_facts(schema: Schema) -> tuple[str, ...]:
+    """Return in words what stands as the rows taught it and for which nobody named a source, column by column."""
+    columns = (
+        f"column {column.name}: {'; '.join(as_drafted(column, fact) for fact in held)}"
+        for column in schema
+        if (held := _held(column))
+    )
+    rules = (
+        f"rule {rule.check!r} as drafted: the rows keep it; must every row?" for rule in schema.rules if rule.taught
+    )
+    return (*columns, *rules)
 
 
-def _settled(column: Column) -> Column:
-    held = () if column.source else column.unchanged
-    return dataclasses.replace(column, drafted=(), from_rows=tuple(dict.fromkeys((*column.from_rows, *held))))
+def _held(column: Column) -> tuple[str, ...]:
+    return tuple(fact for fact in DOMAIN_FACTS if fact in column.taught)
+
+
+def unmarked(schema: Schema) -> Schema:
+    """Return the schema without fingerprints, of which values could be guessed: only which facts the rows taught."""
+    if not any(item.drafted for item in (*schema.columns, *schema.rules)):
+        return schema
+    columns = tuple(dataclasses.replace(c, drafted=(), from_rows=c.taught) for c in schema.columns)
+    rules = tuple(dataclasses.replace(r, drafted=False, from_rows=r.taught) for r in schema.rules)
+    return dataclasses.replace(schema, columns=columns, rules=rules, is_draft=True)  # until a person confirms it
+
+
+def _refuse_odd_sources(schema: Schema, sources: Mapping[str, str]) -> None:
+    known = {REST, *schema.names, *(rule.check for rule in schema.rules)}
+    problems = [f"{key!r} is neither a column nor a rule" for key in sources if key not in known]
+    problems += [
+        f"the source of {key!r} needs words, found {words!r}"
+        for key, words in sources.items()
+        if not is_text(words) or not words.strip()
+    ]
+    if problems:
+        raise SchemaError(
+            f"{len(problems)} of the sources do not fit table {schema.name!r}",
+            problems,
+            f"name columns ({_few(schema.names)}), rules by their check, or '*' for all the rest",
+        )
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+
+
+def _with_sources(schema: Schema, sources: Mapping[str, str]) -> Schema:
+    """Return columns and rules with their sources. Whoever names one vouches, also for what the rows had taught."""
+    columns = (_sourced(column, sources, column.name, bool(column.bought)) for column in schema.columns)
+    rules = (_sourced(rule, sources, rule.check, False) for rule in schema.rules)
+    return dataclasses.replace(schema, columns=tuple(columns), rules=tuple(rules))
+
+
+def _sourced(item: Any, sources: Mapping[str, str], name: str, bought: bool) -> Any:
+    if name in sources:
+        return dataclasses.replace(item, source=sources[name], from_rows=type(item).from_rows)
+    if REST in sources and item.source is None and not bought:
+        return dataclasses.replace(item, source=sources[REST], from_rows=type(item).from_rows)
+    return item
+
+
+def _questions(schema: Schema, answer: Answer) -> tuple[str, ...]:
+    """Return what the draft asks and nobody has answered."""
+    if not schema.person_candidates:
+        return ()
+    if answer.person is None:
+        asked = " or ".join(schema.person_candidates)
+        return (f"whose rows are these? Values of {asked} repeat, as those of people with several rows do",)
+    if answer.person and answer.rows_per_person is None:
+        return (f"how many rows of one {answer.person} may count at most?",)
+    return ()
+
+
+def _refuse_unsettled(schema: Schema, standing: Sequence[str], questions: Sequence[str]) -> None:
+    if not standing and not questions:
+        return
+    error: type[DraftSchemaError] = UnchangedDraftError if standing else UnansweredQuestionError
+    if standing and questions:
+        error = UnansweredDraftError
+    what = "a column or rule stands" if len(standing) == 1 else f"{len(standing)} columns and rules stand"
+    parts = [f"{what} exactly as the rows taught"] if standing else []
+    parts += [f"{len(questions)} question{'s are' if len(questions) > 1 else ' is'} open"] if questions else []
+    steps = [VOUCH] if standing else []
+    steps += [ANSWER.format(column=schema.person_candidates[0])] if questions else []
+    raise error(
+        f"table {schema.name!r} cannot be confirmed yet: {', and '.join(parts)}",
+        [*questions, *standing],
+        "; ".join(steps),
+    )
+
+
+def _answered(schema: Schema, answer: Answer) -> dict[str, Any]:
+    if answer.person is None:
+        return {} if answer.rows_per_person is None else {"rows_per_person": answer.rows_per_person}
+    rows = {"rows_per_person": answer.rows_per_person or (1 if answer.person is False else schema.rows_per_person)}
+    return {"person": answer.person or None, "person_candidates": (), **rows}
+
+
+def _signer(by: str | None) -> str:
+    """Return who confirms: the name that was given, or that of the account."""
+    try:
+        name = getpass.getuser() if by is None else by
+    except (OSError, KeyError, ImportError):
+        name = ""
+    if not is_text(name) or not name.strip():
+        raise SchemaError("nobody is named who confirms the schema", next_step="give by='your name' (--by 'your name')")
+    return name.strip()

@@ -10,7 +10,7 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from sfumato.errors import SchemaError
 from sfumato.schema.column_checks import is_text
@@ -109,7 +109,7 @@ class Dialect:
     def over(self, other: Dialect) -> Self:
         """Return this dialect with the facts of another where this one says nothing: options go before the schema."""
         mine, theirs = self.stated(), other.stated()
-        return cast("Self", type(self)(**{**theirs, **mine}))
+        return type(self)(**{**theirs, **mine})
 
 
 def _quoted(text: str) -> str:
@@ -140,9 +140,9 @@ def _is_encoding(name: Any) -> bool:
 
 
 def _is_sheet(sheet: Any) -> bool:
-    if isinstance(sheet, bool):
-        return False
-    return sheet is None or (isinstance(sheet, int) and sheet >= 1) or (is_text(sheet) and sheet.strip() != "")
+    if isinstance(sheet, str):
+        return is_text(sheet) and sheet.strip() != ""
+    return sheet is None or (isinstance(sheet, int) and not isinstance(sheet, bool) and sheet >= 1)
 
 
 PLAIN = Dialect()

@@ -24,13 +24,18 @@ WRITTEN = {
 
 def settled_form(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return lists as tuples and a mapping of labels as pairs, so that a column can be compared and hashed."""
-    made: dict[str, Any] = {key: tuple(facts.get(key) or ()) for key in ("from_rows", "drafted")}
+    made: dict[str, Any] = {key: _listed(facts.get(key)) for key in ("from_rows", "drafted")}
     labels = facts.get("value_labels")
     if isinstance(labels, Mapping):
         wanted = {str(value): value for value in facts.get("values") or ()}
         pairs = cast("Mapping[Any, Any]", labels).items()
         made["value_labels"] = tuple((wanted.get(str(key), key), words) for key, words in pairs)
     return made
+
+
+def _listed(marks: Any) -> tuple[Any, ...]:
+    """Return marks as a tuple; what is no list stays one odd mark, which is refused."""
+    return tuple(cast("list[Any]", marks)) if isinstance(marks, list | tuple) else () if marks is None else (marks,)
 
 
 def form_problems(kind: str, facts: Mapping[str, Any]) -> list[str]:

@@ -19,6 +19,8 @@ DOMAIN_FACTS = ("bounds", "values", "edges")
 FORM_FACTS = ("missing", "decimals", "step")
 """What is recorded as taken from the rows where nobody says otherwise, without stopping anybody."""
 FACTS = (*DOMAIN_FACTS, *FORM_FACTS)
+SOLD_FACTS = (*DOMAIN_FACTS, "missing")
+"""What can be bought: noisy counts tell it."""
 FINGERPRINT_DIGITS = 12
 
 Origin = Literal["public", "bought", "rows"]

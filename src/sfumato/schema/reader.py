@@ -12,6 +12,7 @@ from typing import Any, cast
 from sfumato.errors import SchemaError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
+from sfumato.schema.column_checks import is_text
 from sfumato.schema.dialect import PLAIN, Dialect
 from sfumato.schema.provenance import Confirmation
 from sfumato.schema.rules import Rule
@@ -85,11 +86,25 @@ class _Reader:
             "name": table.get("name"),
             "adjacency": table.get("adjacency", "add-remove"),
             "rows": table.get("rows"),
-            "person": None if table.get("person") in (False, ASKED) else table.get("person"),
-            "person_candidates": tuple(table.get("person_candidates", ())) if table.get("person") == ASKED else (),
+            "person": None if self.is_asked(table) or table.get("person") is False else table["person"],
+            "person_candidates": self.candidates(table),
             "rows_per_person": table.get("rows_per_person", 1),
             "is_draft": table.get("draft", False),
         }
+
+    def is_asked(self, table: Mapping[str, Any]) -> bool:
+        """Whether nobody said whose rows these are."""
+        return table.get("person", ASKED) == ASKED
+
+    def candidates(self, table: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the columns of the question that a draft asks; an answer settles it, a deleted line does not."""
+        found: Any = table.get("person_candidates", [])
+        if not isinstance(found, list) or not all(isinstance(name, str) for name in cast("list[Any]", found)):
+            self.problems.append("[table] person_candidates: needs a list of columns")
+            return ()
+        if table.get("person") == ASKED and not found:
+            self.problems.append("[table] person: '?' is a question; name a column, or write person = false")
+        return tuple(cast("list[str]", found)) if self.is_asked(table) else ()
 
     def source(self) -> Dialect:
         try:
@@ -104,8 +119,8 @@ class _Reader:
             return None
         self.unknown_keys("[confirmed]", body, CONFIRMED_KEYS)
         by, on, accepted = body.get("by"), body.get("on"), body.get("accepted_unchanged", False)
-        if isinstance(by, str) and isinstance(on, dt.date) and isinstance(accepted, bool):
-            return Confirmation(by, on, accepted)
+        if is_text(by) and type(on) is dt.date and isinstance(accepted, bool):
+            return Confirmation(cast("str", by), on, accepted)
         self.problems.append('[confirmed] needs by = "name" and on = 2024-12-31')
         return None
 

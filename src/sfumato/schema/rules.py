@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sfumato.errors import RuleError
 from sfumato.schema.algebras import Algebra, ArrayAlgebra, EngineAlgebra, joined
 from sfumato.schema.column import Column
+from sfumato.schema.column_checks import is_text
 from sfumato.schema.determines import (
     WORD,
     Dependence,
@@ -33,6 +34,7 @@ from sfumato.schema.determines import (
     read_map,
     written_map,
 )
+from sfumato.schema.provenance import Provenance
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -78,6 +80,16 @@ class Rule:
     def __post_init__(self) -> None:
         if self.map is not None:
             object.__setattr__(self, "map", kept_pairs(self.map))
+
+    @property
+    def taught(self) -> bool:
+        """Whether the rows taught the rule, accepted or not, and nobody named a source for it."""
+        return self.from_rows or (self.drafted and self.source is None)
+
+    @property
+    def provenance(self) -> Provenance:
+        """Where the rule comes from."""
+        return Provenance("rows") if self.taught else Provenance("public", self.source)
 
     @cached_property
     def dependence(self) -> Dependence | None:
@@ -146,6 +158,7 @@ class Rule:
         """
         from sfumato.schema.rule_kinds import KindAlgebra
 
+        self._require_origin()
         if self.dependence is not None:
             self._require_dependence(columns)
             return
@@ -158,6 +171,13 @@ class Rule:
             raise self._error(f"unknown column {', '.join(kinds.absent)}")
         if not kinds.seen:
             raise self._error("it speaks of no column")
+
+    def _require_origin(self) -> None:
+        said: tuple[Any, ...] = (self.drafted, self.from_rows)
+        if not all(isinstance(mark, bool) for mark in said):
+            raise self._error("drafted and from_rows need true or false")
+        if not (self.source is None or is_text(self.source)):
+            raise self._error("source needs a text")
 
     def _require_dependence(self, columns: Mapping[str, Column | None]) -> None:
         absent = [name for name in self.columns if name not in columns]

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
+from sfumato.calling import named_arguments, named_parameters
 from sfumato.errors import DraftSchemaError, RuleError, SchemaError
 from sfumato.registry import OFFERED, found
 from sfumato.schema.column import Column
@@ -21,15 +22,19 @@ from sfumato.schema.determines import doubled
 from sfumato.schema.dialect import PLAIN, Dialect
 from sfumato.schema.provenance import Confirmation
 from sfumato.schema.rules import Rule
+from sfumato.shown import Shown
 
 Adjacency = Literal["add-remove", "replace"]
 ADJACENCIES = ("add-remove", "replace")
 MOST_NAMED = 50
 """Columns that a message lists."""
+MOST_MARKED = 8
+"""Columns that a refused draft names."""
 
 
-@dataclass(frozen=True)
-class Schema:
+@named_parameters
+@dataclass(frozen=True, repr=False)
+class Schema(Shown):
     """Public facts about a table. Load one from TOML, or draft one from data and confirm it.
 
     ``adjacency`` says what the guarantee hides: "add-remove" (the presence of one row, or of one person where
@@ -66,7 +71,7 @@ class Schema:
     def __post_init__(self) -> None:
         problems = self._shape_problems()
         if not problems:
-            for key in ("columns", "rules", "notes"):
+            for key in ("columns", "rules", "notes", "person_candidates"):
                 object.__setattr__(self, key, tuple(getattr(self, key)))
             facts = {item.name: getattr(self, item.name) for item in dataclasses.fields(Schema)}
             problems = table_problems(facts) + name_problems(self.names)
@@ -74,6 +79,8 @@ class Schema:
         if problems:
             headline = f"the facts about table {self.name!r} do not go together: {len(problems)} of them"
             raise SchemaError(headline, problems, "correct them; docs/schema.md lists every fact")
+        if self.person is not None:  # whose rows these are has been answered
+            object.__setattr__(self, "person_candidates", ())
         object.__setattr__(self, "rules", tuple(rule.settled(self._by_name) for rule in self.rules))
 
     def _shape_problems(self) -> list[str]:
@@ -82,6 +89,7 @@ class Schema:
             "columns": (Column, "columns"),
             "rules": (Rule, "rules: Rule('start <= end')"),
             "notes": (str, "texts"),
+            "person_candidates": (str, "columns"),
         }
         return [
             f"{key} needs a list of {words}"
@@ -110,6 +118,7 @@ class Schema:
         return cast("Self", parse_schema(text, origin))
 
     @classmethod
+    @named_arguments
     def draft(cls, source: Any, name: str | None = None, delimiter: str | None = None, **dialect: Any) -> Self:
         """Propose a schema from data. The proposal leaks: it is a draft until :meth:`confirm`.
 
@@ -129,25 +138,32 @@ class Schema:
     ) -> Self:
         """Return the schema as confirmed: the custodian says where its facts come from.
 
-        ``sources`` names, by column, where its facts are published. What still stands exactly as it was drafted needs
-        a source, or ``accept_unchanged``, which every guarantee then states. ``person`` answers whose rows these are:
-        a column, or False where every row is somebody else.
+        ``sources`` names, by column or by a rule's check, where facts are published; "*" stands for all the rest. What
+        still stands exactly as it was drafted needs a source, or ``accept_unchanged``, which every guarantee then
+        states. ``person`` answers whose rows these are: a column, of which ``rows_per_person`` rows count at most, or
+        False where every row is somebody else. ``by`` is who says so, the account's name unless given.
         """
-        from sfumato.schema.confirming import confirmed
+        from sfumato.schema.confirming import Answer, confirmed
 
-        answer = (person, rows_per_person)
+        answer = Answer(person, rows_per_person)
         return cast("Self", confirmed(self, sources or {}, accept_unchanged, by, on, answer))
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether no mark of a draft is left."""
-        return not (self.is_draft or self.person_candidates or any(column.drafted for column in self.columns))
+        """Whether no mark of a draft is left: neither on the table, nor on a fact, nor an open question."""
+        return not (self.is_draft or self.person_candidates or self._marked)
+
+    @property
+    def _marked(self) -> list[str]:
+        """Columns and rules that carry the mark of a draft."""
+        columns = [column.name for column in self.columns if column.drafted]
+        return columns + [repr(rule.check) for rule in self.rules if rule.drafted]
 
     def save(self, path: str | Path) -> Path:
         """Write the schema as TOML and return the path; a draft tells true values, so only its owner may read it."""
         target, text = Path(path), self.to_toml()
         try:
-            if self.is_draft:
+            if not self.is_confirmed:
                 _hide(target)
             target.write_text(text, encoding="utf-8")
         except (OSError, ValueError) as error:
@@ -185,6 +201,19 @@ class Schema:
     def names(self) -> tuple[str, ...]:
         """Column names in the order of the schema."""
         return tuple(column.name for column in self.columns)
+
+    def _line(self) -> str:
+        rules = f", {len(self.rules)} rules" if self.rules else ""
+        person = f", person = {self.person!r}" if self.person else ""
+        return f"{self.name!r}, {len(self.columns)} columns{rules}{person}{'' if self.is_confirmed else '; a draft'}"
+
+    _headers = ("column", "kind", "bounds or values", "role")
+
+    def _lines(self) -> Iterator[tuple[str, str, str, str]]:
+        """Yield a line per column; what a draft took from the rows stays out of notebooks."""
+        for column in self.columns:
+            domain = column.domain_words if self.is_confirmed else "in the draft: see .to_toml()"
+            yield column.name, column.kind, domain, column.role or ""
 
     @property
     def releasable(self) -> tuple[str, ...]:
@@ -228,11 +257,20 @@ class Schema:
         """Refuse a draft: bounds and categories that were learned from the rows give those rows away."""
         if self.is_confirmed:
             return
+        marks = [] if self.is_draft or not self._marked else [f"marks of the draft stand in {_few(self._marked)}"]
+        asked = f"whose rows these are ({_few(self.person_candidates)}?) is not answered"
         raise DraftSchemaError(
             f"the schema of table {self.name!r} is a draft: its bounds and categories were learned from the private "
             "rows, and publishing anything shaped by them would leak (the largest income, a rare diagnosis)",
-            next_step="replace what is not public knowledge, then run 'sfumato schema confirm SCHEMA'",
+            marks + ([asked] if self.person_candidates else []),
+            "replace what is not public knowledge, then run 'sfumato schema confirm SCHEMA'",
         )
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:MOST_MARKED]) + (
+        f" and {len(names) - MOST_MARKED} more" if len(names) > MOST_MARKED else ""
+    )
 
 
 def _hide(path: Path) -> None:

@@ -32,25 +32,6 @@ PLAIN_FACTS = (
 )
 """Facts that stand in the file as they are, where they are stated."""
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-DRAFT_LINE = re.compile(r"\s*draft\s*=\s*true\s*(#.*)?")
-
-
-def confirm_text(text: str) -> str:
-    """Take the draft mark and the draft's warnings out of a schema's text; every other line stays as it is."""
-    lines = [line for line in text.splitlines(keepends=True) if not line.startswith(DRAFT_COMMENTS)]
-    if sum(bool(DRAFT_LINE.fullmatch(line)) for line in lines) == 1:
-        return "".join(line for line in lines if not DRAFT_LINE.fullmatch(line)).lstrip("\n")
-    return _without_draft_key("".join(lines).lstrip("\n"))
-
-
-def _without_draft_key(text: str) -> str:
-    """Take the key out wherever it stands, also in forms that a draft does not write."""
-    import tomlkit
-
-    document = tomlkit.parse(text)
-    table: Any = document["table"]
-    table.pop("draft", None)
-    return tomlkit.dumps(document)
 
 
 def format_schema(schema: Schema) -> str:
@@ -64,7 +45,7 @@ def format_schema(schema: Schema) -> str:
     if stated := schema.source.stated():
         sections.append(_section("[source]", stated))
     if schema.confirmation is not None:
-        sections.append(_section("[confirmed]", _confirmed(schema.confirmation)))
+        sections.append(_section("[confirmed]", signature_of(schema.confirmation)))
     sections += [_section(f"[columns.{_key(column.name)}]", _column_facts(column)) for column in schema]
     sections += [_rule(rule) for rule in schema.rules]
     return "\n".join(sections)
@@ -120,7 +101,8 @@ def _table_facts(schema: Schema) -> dict[str, Any]:
     return facts | ({"draft": True} if schema.is_draft else {})
 
 
-def _confirmed(confirmation: Confirmation) -> dict[str, Any]:
+def signature_of(confirmation: Confirmation) -> dict[str, Any]:
+    """Return who confirmed a schema, as its file says it."""
     accepted = {"accepted_unchanged": True} if confirmation.accepted_unchanged else {}
     return {"by": confirmation.by, "on": confirmation.on, **accepted}
 

@@ -11,21 +11,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.calling import named_arguments
 from sfumato.errors import SchemaError, TableError
 from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
+from sfumato.shown import Shown
 from sfumato.table.check import UNREAD, Violation, find_contradictions, find_violations, require_columns
 from sfumato.table.counting import Progress, count_marginals, rehearse_counting
 from sfumato.table.sources import Source, open_source
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, repr=False)
+class Table(Shown):
     """Private rows behind an engine, with their public schema. Made by :func:`read`; nothing is loaded."""
 
     schema: Schema
-    source: Source = field(repr=False)
-    progress: Progress | None = field(default=None, repr=False, compare=False)
+    source: Source
+    progress: Progress | None = field(default=None, compare=False)
+
+    def _line(self) -> str:
+        return f"{self.schema.name!r}, {len(self.schema.columns)} columns, {self.frame_kind}; private rows, not counted"
+
+    def _lines(self) -> tuple[tuple[str, str], ...]:
+        schema = self.schema
+        person = schema.person or "every row is somebody else"
+        return (("columns", ", ".join(schema.names)), ("person", person), ("schema", repr(schema)))
 
     @property
     def frame_kind(self) -> str:
@@ -91,10 +101,14 @@ def _facts(schema: Any) -> Schema:
     if isinstance(schema, Schema):
         return schema
     found = "no schema" if schema is None else f"a {type(schema).__name__} as schema"
-    step = "give a Schema or the path of one; Schema.draft(source) proposes one from data"
+    step = (
+        "write read(data, schema), where schema is a Schema or the path of one; Schema.draft(data) proposes one, and "
+        "sfumato.synthesize(data, epsilon=1, ledger='budget.db') does all of it in one call"
+    )
     raise SchemaError(f"read was given {found}", next_step=step)
 
 
+@named_arguments
 def read(
     source: Any,
     schema: Schema | str | Path | None = None,
@@ -108,6 +122,8 @@ def read(
     how a file is written (decimal, thousands, date_format, missing, encoding, sheet) where the schema's ``[source]``
     does not.
     """
+    if isinstance(source, Schema):
+        raise TableError("the schema stands where the table belongs", next_step="write read(data, schema)")
     facts = _facts(schema)
     opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}).over(facts.source), facts.columns)
     require_columns(opened.engine, facts, facts.name)

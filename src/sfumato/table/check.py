@@ -181,7 +181,7 @@ def _column_violations(
 ) -> list[Violation]:
     found: list[Violation] = []
     name = column.name
-    if (n := counts[f"unreadable_{position}"]) and column.outside != "missing":
+    if (n := counts[f"unreadable_{position}"]) and not column.forgives:
         what = f"{_times(n, 'value')} {UNREAD} {column.kind}{_examples(engine, column, readable=False)}"
         found.append(Violation(name, what, n))
     stray = strays.get(name)

@@ -161,7 +161,7 @@ def code_expression(raw: Any, column: Column) -> Any:
 
     value = _clamped(typed(raw, column), column)
     missing = column.present_size if column.missing else -1
-    outside_code = missing if column.outside == "missing" else -1
+    outside_code = missing if column.forgives else -1
     bad = unreadable(raw, column) | outside(value, column)
     return ibis.cases((bad, outside_code), (value.isnull(), missing), else_=_present_code(value, column)).cast("int64")
 

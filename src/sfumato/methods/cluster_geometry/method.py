@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+from sfumato.calling import named_parameters
 from sfumato.methods.cluster_geometry.columns import example_columns, geometry_columns, in_table_order
 from sfumato.methods.cluster_geometry.plan import GeometryPlan, PlannedRelease
 from sfumato.methods.cluster_geometry.published.method import ClusterGeometryAsPublished
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 
+@named_parameters
 @dataclass(frozen=True)
 class ClusterGeometry:
     """A synthetic table of ordered columns and of levels, drawn from a noisy geometry of clusters.

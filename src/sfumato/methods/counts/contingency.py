@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from sfumato.calling import named_parameters
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.measurement import Measurement, Noise, column_sets, measure
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 
+@named_parameters
 @dataclass(frozen=True)
 class Contingency:
     """Noisy counts of every cell, empty cells included. Proof: :mod:`sfumato.release.measurement`.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.calling import named_parameters
 from sfumato.entropy.values import shannon
 from sfumato.methods.counts.contingency import Contingency
 from sfumato.privacy.exact import Number
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 
+@named_parameters
 @dataclass(frozen=True)
 class Histogram:
     """Noisy counts of one column and the Shannon entropy of those counts.

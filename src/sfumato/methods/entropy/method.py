@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.calling import named_parameters
 from sfumato.entropy.sensitivity import sensitivity
 from sfumato.entropy.values import refuse_order, renyi
 from sfumato.errors import PlanError
@@ -47,6 +48,7 @@ FINEST_STEP = 2.0**-40
 KEY: ColumnSet = ("entropy",)
 
 
+@named_parameters
 @dataclass(frozen=True)
 class EntropyRelease:
     """The Shannon or Renyi entropy of one column, or of several together, with its own budget.

@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import comb
 from typing import Any, ClassVar, Literal
 
+from sfumato.calling import named_parameters
 from sfumato.errors import PlanError
 from sfumato.methods.graphical.choosing.rounds import Engine, Settings, run_both, run_pairs, run_rounds
 from sfumato.methods.graphical.choosing.workload import largest_set, sound_workload
@@ -26,6 +27,7 @@ PAIR_STEPS, LARGER_STEPS = 40, 50
 """Steps of the fit after each round. These and the shares above were chosen on one table, Adult."""
 
 
+@named_parameters
 @dataclass(frozen=True)
 class AIM(GraphicalMethod):
     """A synthetic table from a graphical model of noisy marginals, chosen in rounds where the model fits worst.

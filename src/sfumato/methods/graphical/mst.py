@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from sfumato.calling import named_parameters
 from sfumato.methods.graphical.choosing.rounds import Engine, Settings
 from sfumato.methods.graphical.choosing.spanning_tree import run_spanning_tree
 from sfumato.methods.graphical.method import BINNINGS, Bins, GraphicalMethod
@@ -20,6 +21,7 @@ MEGABYTES = 50.0
 """A tree of pairs is small whatever the columns are; this only refuses columns that no pair can hold."""
 
 
+@named_parameters
 @dataclass(frozen=True)
 class MST(GraphicalMethod):
     """A synthetic table from a graphical model of d - 1 noisy pairs that tie all columns together.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from sfumato.calling import named_parameters
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import Number, exact, text
 from sfumato.privacy.randomness import Randomness
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 BYTES_PER_CELL = 64
 
 
+@named_parameters
 @dataclass(frozen=True)
 class Grid:
     """A synthetic table of one to three ordered columns, drawn from noisy counts on a grid of even cells.

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.arrays import Counts
+from sfumato.calling import named_parameters
 from sfumato.errors import PlanError
 from sfumato.methods.marginals.columns import LayeredMeasurement, measure_columns
 from sfumato.privacy.exact import Number
@@ -30,6 +31,7 @@ BYTES_PER_VALUE = 32
 """Memory of one synthetic value while rows are drawn: code, value, mask and the released column."""
 
 
+@named_parameters
 @dataclass(frozen=True)
 class Marginals:
     """A synthetic table from noisy marginals. The proof is that of the measurement; sampling is post-processing.

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import Array
+from sfumato.calling import named_parameters
 from sfumato.errors import TableError
 from sfumato.methods.mean_curve.checks import (
     above_zero,
@@ -75,6 +76,7 @@ CLEAR = 5
 """A noisy number of rows below this many of its standard deviations is not clearly above 0."""
 
 
+@named_parameters
 @dataclass(frozen=True, kw_only=True)
 class MeanCurve:
     """The mean of curves, smoothed and with Gaussian noise that has the kernel's own covariance.

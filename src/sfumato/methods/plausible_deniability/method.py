@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.calling import named_parameters
 from sfumato.errors import PlanError
 from sfumato.methods.plausible_deniability.attempt import attempt
 from sfumato.methods.plausible_deniability.budget import Budget, stated_budget, stated_test, total_budget
@@ -92,6 +93,7 @@ STAY = 0.8
 RECORDS = "records"
 
 
+@named_parameters
 @dataclass(frozen=True)
 class PlausibleDeniability:
     """Rows made from seeds that at least k rows of the table could stand in for, up to noise.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.calling import named_parameters
 from sfumato.errors import PlanError
 from sfumato.methods.pseudo_posterior.models import (
     CODES,
@@ -48,6 +49,7 @@ FAMILIES = (*REGRESSIONS, *CODES, "auto")
 MOST_COPIES = 1000
 
 
+@named_parameters
 @dataclass(frozen=True)
 class PseudoPosterior:
     """Synthetic values of one column given predictors, differentially private at ``epsilon``.

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from sfumato.calling import named_parameters
 from sfumato.errors import PlanError
 from sfumato.methods.two_stage.layout import Layout, as_names, bounds_of, example_columns
 from sfumato.methods.two_stage.plan import PlannedRelease, TwoStagePlan
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 
+@named_parameters
 @dataclass(frozen=True)
 class TwoStage:
     """A synthetic table whose inputs come from a noisy copula, and whose target a noisy regression predicts for them.

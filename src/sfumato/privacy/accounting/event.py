@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from sfumato.errors import AccountingError
 from sfumato.privacy.exact import exact, text
@@ -29,6 +29,8 @@ class Part(BaseModel):
     """Gaussian: how many cells one neighbouring change can move by that much (2 under replace)."""
     scale: float
     """Scale of the discrete Laplace noise, or sigma of the discrete Gaussian noise."""
+    threshold: int | None = Field(default=None, exclude_if=lambda limit: limit is None)
+    """Where values have no public list: the noisy count from which on one is shown. Not written where there is none."""
 
 
 class Event(BaseModel):

@@ -16,7 +16,7 @@ from typing import Any
 
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.sensitivity import sum_norm
-from sfumato.privacy.exact import round_down, show
+from sfumato.privacy.exact import round_down, show, text
 
 CHOICES = "choices of tables"
 """Stage whose part is no noise but choices by exponential weights; its scale is 1 over their strength."""
@@ -55,6 +55,7 @@ def _odd_parts(event: Event) -> str | None:
         return f"an event of kind {event.kind} must list the parts that were released, each with its scale"
     for part in event.parts:
         sizes = part.sensitivity >= 1 and part.changed_cells >= 1 and part.cells >= 0
+        sizes = sizes and (part.threshold is None or event.kind == "thresholded-gaussian")
         if not (sizes and math.isfinite(part.scale) and part.scale > 0):
             return f"the part {part.stage!r} makes no sense: sensitivity {part.sensitivity}, scale {part.scale}"
     return None
@@ -113,6 +114,14 @@ def _discrete_gaussian(event: Event) -> bool:
     return max(part.scale for part in event.parts) <= LARGEST_SUMMED and is_certified(event.parts, epsilon, delta)
 
 
+def _thresholded(event: Event) -> bool:
+    """What thresholds leave of delta must pay for the counts."""
+    from sfumato.privacy.accounting.thresholds import threshold_delta
+
+    left = event.cost[1] - Fraction(threshold_delta(event.parts))
+    return left > 0 and _discrete_gaussian(event.model_copy(update={"delta": text(left)}))
+
+
 def _lattice(event: Event) -> bool:
     from sfumato.privacy.accounting.lattice_gaussian import composed_delta, far_reach
 
@@ -136,6 +145,7 @@ _CHECKS: dict[str, Callable[[Event], bool]] = {
     "discrete-laplace": _laplace,
     "laplace": _laplace,
     "discrete-gaussian": _discrete_gaussian,
+    "thresholded-gaussian": _thresholded,
     "gaussian": _gaussian,
     "lattice-gaussian": _lattice,
     "gaussian-and-choices": _gaussian_and_choices,

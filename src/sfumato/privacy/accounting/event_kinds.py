@@ -75,6 +75,18 @@ def _gaussian_parts(event: Event) -> Any:
     return discrete_gaussian_parts(event.parts) if unit_shifts and event.parts else _stated(event)
 
 
+def _thresholded(event: Event) -> Any:
+    """Gaussian counts, and a chance for values that only one neighbour holds: that much of the loss is unbounded."""
+    from sfumato.privacy.accounting.thresholds import threshold_delta
+
+    unit_shifts = all(part.sensitivity == 1 for part in event.parts)
+    if not unit_shifts or not event.parts:
+        return _stated(event)
+    counts = discrete_gaussian_parts(event.parts)
+    chance = threshold_delta(event.parts)
+    return counts.compose(pure_or_approximate(0.0, chance)) if chance else counts
+
+
 def _continuous(name: str, event: Event) -> Any:
     """Compose the loss of every part of a continuous mechanism that another system ran."""
     from dp_accounting.pld import privacy_loss_distribution
@@ -92,6 +104,7 @@ def _continuous(name: str, event: Event) -> Any:
 for _kind in (
     EventKind(name="discrete-laplace", formal=True, guarantee="pure", loss=_laplace_parts),
     EventKind(name="discrete-gaussian", formal=True, guarantee="approximate", loss=_gaussian_parts),
+    EventKind(name="thresholded-gaussian", formal=True, guarantee="approximate", loss=_thresholded),
     EventKind(name="laplace", formal=True, guarantee="pure", loss=partial(_continuous, "from_laplace_mechanism")),
     EventKind(
         name="gaussian", formal=True, guarantee="approximate", loss=partial(_continuous, "from_gaussian_mechanism")

@@ -23,6 +23,7 @@ from sfumato.privacy.accounting.strength import (
     warnings,
 )
 from sfumato.privacy.exact import exact, show
+from sfumato.shown import Shown
 
 GuaranteeKind = Literal["pure", "approximate", "zero-concentrated", "probabilistic", "asymptotic", "heuristic"]
 EXPOSURES = {
@@ -40,6 +41,9 @@ PROTECTION: dict[Band, str] = {
 """What each band says about that which one neighbouring change touches."""
 ONE_VALUE = "the value of "
 """How the unit begins where only one value of a row is protected, and the rest of the row is released as it is."""
+
+UNCOVERED = "the guarantee does not cover what they give away"
+"""How an assumption ends that names facts of the schema which were taken from the private rows."""
 
 DETAILS = re.compile(r" \([^()]*\)(?= in one row$)")
 """What stands in brackets at the end of such a unit, such as the edges of public brackets."""
@@ -78,7 +82,7 @@ class Selection(BaseModel):
     """Events of the rungs above: never run, but part of what could have been seen."""
 
 
-class Guarantee(BaseModel):
+class Guarantee(Shown, BaseModel):
     """Kind, parameters and adjacency of a promise; ``statement()`` says it in plain words.
 
     >>> g = Guarantee(kind="pure", epsilon="1", adjacency="add-remove", table="people")
@@ -150,6 +154,11 @@ class Guarantee(BaseModel):
         return self.formal and self.band in ("weak", "none in effect")
 
     @property
+    def takes_facts_from_rows(self) -> bool:
+        """Whether facts of the schema were taken from the private rows, which a formal promise does not cover."""
+        return any(assumption.endswith(UNCOVERED) for assumption in self.assumptions)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What must be said about epsilon and delta; empty where they need no warning."""
         return warnings(self.exact_epsilon, self.exact_delta, self._public_rows) if self.formal else ()
@@ -157,6 +166,15 @@ class Guarantee(BaseModel):
     @property
     def _public_rows(self) -> int | None:
         return self.rows if self.adjacency == "replace" else None
+
+    def _line(self) -> str:
+        return self.headline().removeprefix("Guarantee: ").removesuffix(".")
+
+    def _lines(self) -> list[tuple[str, str]]:
+        strength = [("strength", self.band), ("in words", self.protection())] if self.formal else []
+        recorded = "yes" if self.recorded else "no: no cap protects the table"
+        rests = [("rests on", words) for words in self.assumptions]
+        return [("kind", self.kind), *strength, *rests, ("recorded in a ledger", recorded)]
 
     def statement(self) -> str:
         """Return the promise in plain words."""
@@ -177,11 +195,17 @@ class Guarantee(BaseModel):
             return f"No formal guarantee ({label}). It counts as an exposure and is never added to a privacy total."
         delta = f" and delta = {float(self.exact_delta):.3g}" if self.exact_delta else ""
         name = {"zero-concentrated": "zero-concentrated ", "probabilistic": "probabilistic "}.get(self.kind, "")
-        gap = f" that does not cover how {self.uncharged} was chosen (by looking at the private table, uncharged)"
         return (
-            f"Guarantee{gap if self.uncharged else ''}: {name}differential privacy with epsilon = "
+            f"Guarantee{self._gap()}: {name}differential privacy with epsilon = "
             f"{show(self.exact_epsilon)}{delta}, for {self.change()} of table {self.table!r}."
         )
+
+    def _gap(self) -> str:
+        """Return what the promise leaves out: nobody should read its first sentence alone and not know."""
+        chosen = f"how {self.uncharged} was chosen (by looking at the private table, uncharged)"
+        taken = "the facts of its schema that were taken from the private rows"
+        gaps = [chosen] * bool(self.uncharged) + [taken] * self.takes_facts_from_rows
+        return f" that does not cover {', nor '.join(gaps)}" if gaps else ""
 
     def change(self) -> str:
         """Return what tells two neighbouring tables apart: "adding or removing one row"."""

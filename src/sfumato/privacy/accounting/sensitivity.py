@@ -10,6 +10,9 @@ from __future__ import annotations
 import math
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 Amount = TypeVar("Amount", int, float)
 
 
@@ -36,6 +39,15 @@ def histogram_l2_squared(adjacency: str, rows_per_person: int = 1, tables: int =
     another; tables are coordinates of one vector, so that squares add up.
     """
     return tables * changed_cells(adjacency) * rows_per_person**2
+
+
+def own_counts(rows_per_person: int = 1) -> NDArray[np.int64]:
+    """Return the counts that a value can have which only one of two neighbours holds: 1 to k.
+
+    Proof: only the rows of the person who comes or goes, or the one replaced row, can hold it; all its own values
+    together have k rows at most.
+    """
+    return np.arange(1, rows_per_person + 1)
 
 
 def sum_norm(adjacency: str, longest: Amount, rows_per_person: int = 1) -> Amount:

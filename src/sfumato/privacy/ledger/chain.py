@@ -144,7 +144,7 @@ def known_account(accounts: Mapping[str, Account], name: str) -> Account:
     """Return the account of a table that must have one."""
     if name not in accounts:
         known = ", ".join(repr(each) for each in accounts) or "none"
-        hint = "open it with 'sfumato ledger init' or Ledger.open_table(name, epsilon=...)"
+        hint = "open it with 'sfumato ledger init LEDGER --table NAME' or Ledger.open_table(name, epsilon=...)"
         raise LedgerError(f"table {name!r} has no account in this ledger; known tables: {known}", next_step=hint)
     return accounts[name]
 

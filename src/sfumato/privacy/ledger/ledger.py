@@ -14,7 +14,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sfumato.errors import LedgerTampered
+from sfumato.calling import named_parameters
+from sfumato.errors import LedgerError, LedgerTampered
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import Number, text
 from sfumato.privacy.ledger import chain, guard, marks
@@ -23,11 +24,13 @@ from sfumato.privacy.ledger.models import Account, Entry, Outcome, Verification
 from sfumato.privacy.ledger.rules import Request, admitted, other_terms, tight_total
 from sfumato.privacy.ledger.store import Store, UnreadableLedgerError
 from sfumato.privacy.ledger.verify import upgrade, verify_connection
+from sfumato.shown import Shown
 
 __all__ = ["Account", "Entry", "Ledger", "Outcome", "Verification"]
 
 
-class Ledger:
+@named_parameters
+class Ledger(Shown):
     """Accounts with caps, and every event recorded on them, in SQLite or PostgreSQL.
 
     ``url`` is a path or ``sqlite:///path`` for one SQLite file, or ``postgresql://...``. The object holds no open
@@ -42,8 +45,20 @@ class Ledger:
         """Return the ledger itself, or the one at a path or URL."""
         return ledger if isinstance(ledger, Ledger) else cls(ledger)
 
-    def __repr__(self) -> str:
-        return f"Ledger({str(self._store)!r})"
+    def _line(self) -> str:
+        return repr(str(self._store))
+
+    _headers = ("table", "epsilon spent", "of", "left", "delta spent", "of", "exposures")
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        try:
+            accounts = self.accounts()
+        except LedgerError as error:
+            return [(error.headline,)]
+        return [
+            (a.name, a.spent_epsilon, a.cap_epsilon, a.left_epsilon, a.spent_delta, a.cap_delta, str(a.exposures))
+            for a in accounts
+        ]
 
     def open_table(
         self,

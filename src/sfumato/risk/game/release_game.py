@@ -13,8 +13,7 @@ from sfumato.arrays import Array
 from sfumato.privacy.exact import exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Method, Output
-from sfumato.release.plan import Plan
-from sfumato.release.release import describe_cost
+from sfumato.release.plan import Plan, describe_cost
 from sfumato.risk.attack import dp_ceiling
 from sfumato.risk.game.play import Drawn
 from sfumato.risk.sight import IN_WORDS, Sight

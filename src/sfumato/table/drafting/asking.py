@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from sfumato.table.engine import Engine
@@ -23,8 +24,13 @@ def ask(engine: Engine, table: Any, measures: Sequence[Measure]) -> dict[str, An
         query = table.aggregate(**{f"m{i}": measure for i, (_, measure) in enumerate(part)})
         row = engine.aggregate(query).to_pylist()[0]
         for i, ((name, question), _) in enumerate(part):
-            found.setdefault(name, {})[question] = row[f"m{i}"]
+            found.setdefault(name, {})[question] = _plain(row[f"m{i}"])
     return found
+
+
+def _plain(answer: Any) -> Any:
+    """Return a count as a number: sums of whole numbers come back as decimals."""
+    return int(answer) if isinstance(answer, Decimal) and answer == int(answer) else answer
 
 
 def distinct_values(values: Any) -> Any:

@@ -8,7 +8,7 @@ rows these are, and rules that all rows keep.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.errors import SchemaError, TableError
@@ -17,10 +17,12 @@ from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
 from sfumato.schema.provenance import FACTS, fingerprints
 from sfumato.table.drafting.forms import with_written_forms
+from sfumato.table.drafting.identifiers import called_identifier
 from sfumato.table.drafting.people import person_candidates, questions
 from sfumato.table.drafting.proposals import Drafted, proposed
-from sfumato.table.drafting.readings import look
+from sfumato.table.drafting.readings import Seen, look
 from sfumato.table.drafting.relations import proposed_rules
+from sfumato.table.drafting.written import Hint, hints, together
 from sfumato.table.engine import engine_errors
 from sfumato.table.sources import Source, guess_delimiter, open_source
 
@@ -35,13 +37,14 @@ MOST_COLUMNS = 2000
 def draft_schema(source: Any, name: str | None = None, delimiter: str | None = None, **dialect: Any) -> Schema:
     """Return a draft schema with one column for every column that can be described."""
     opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}))
-    _refuse_wrong_delimiter(opened)
+    refuse_wrong_delimiter(opened)
     with engine_errors(repr(opened.name)):
         seen = look(opened.engine, _names(opened))
-        drafts = [proposed(one) for one in seen]
+        told = _hints(opened, seen)
+        drafts = [proposed(one, told.get(one.name)) for one in seen]
         _refuse_nothing(opened, drafts)
         described = _labelled(opened, with_written_forms(opened, [column for column, _ in drafts if column]))
-        people = person_candidates(seen)
+        people = [one for one in person_candidates(seen) if one.name in {column.name for column in described}]
         asked = questions(opened.engine, people)
         rules = proposed_rules(opened, described)
     return Schema(
@@ -51,7 +54,7 @@ def draft_schema(source: Any, name: str | None = None, delimiter: str | None = N
         is_draft=True,
         source=opened.dialect,
         person_candidates=tuple(one.name for one in people),
-        notes=(*WARNING, *opened.notes, *asked, *(note for _, note in drafts if note)),
+        notes=(*WARNING, *opened.notes, *asked, *(note for _, note in drafts if note), *_one_line(told)),
     )
 
 
@@ -65,7 +68,20 @@ def _names(opened: Source) -> list[str]:
     return names
 
 
-def _refuse_wrong_delimiter(opened: Source) -> None:
+def _hints(opened: Source, seen: Sequence[Seen]) -> dict[str, Hint]:
+    """Return which options would read texts as what they look like; databases have types, and need none."""
+    texts = [one for one in seen if one.reading == "text" and one.distinct > 1 and not one.facts["zeros"]]
+    names = [one.name for one in texts if not called_identifier(one)]
+    return hints(opened, names) if names and opened.engine.streams else {}
+
+
+def _one_line(told: Mapping[str, Hint]) -> list[str]:
+    options = together(told)
+    return [f"look at: to read it so, draft again with {options}"] if options else []
+
+
+def refuse_wrong_delimiter(opened: Source) -> None:
+    """Refuse a text file whose header is one column that another delimiter would split."""
     names = list(opened.engine.table.columns)
     delimiter = guess_delimiter(names[0], ()) if opened.is_text and len(names) == 1 else None
     if delimiter:
@@ -96,7 +112,12 @@ def _with_facts(column: Column, facts: Any) -> Column:
 
 
 def _marked(opened: Source, column: Column) -> Column:
-    """Return a column with the fingerprints of what the rows taught; what the file itself states is no such thing."""
+    """Return a column with the fingerprints of what the rows taught; what the file itself states is no such thing.
+
+    An identifier is never released, so nothing of it needs to be vouched for.
+    """
+    if column.role == "identifier":
+        return column
     stated = opened.facts.get(column.name, {})
     taught = {key: getattr(column, key) for key in FACTS if stated.get(key) != getattr(column, key)}
     return dataclasses.replace(column, drafted=fingerprints(taught))

@@ -7,27 +7,11 @@ rows, or if it has as many digits as account numbers have, the same in every row
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
 from dataclasses import dataclass
 
-from sfumato.table.drafting.readings import MOST_LEVELS, Seen
+from sfumato.table.drafting.names import DIRECT, NAMED, PERSONAL, PLACED, TIMED, has_word, numbers_things, words_of
+from sfumato.table.drafting.readings import ALMOST_ALL, MOST_LEVELS, Seen
 
-NUMBERED = frozenset(
-    "id ids uid guid uuid pid hid sid cid oid nr no nummer number numero num matricule mrn nhs serial lfd key pk".split()
-)
-"""Words in the names of columns that number people or things."""
-COUNTED = frozenset("patient person customer client user member household subject respondent employee student".split())
-THINGS = frozenset("utility record account policy transaction order case visit device vehicle company firm".split())
-DIRECT = frozenset(
-    """ssn iban phone telephone telefon telefono tel mobile mobil handy cell fax mail email vorname nachname surname
-    firstname lastname forename familyname fullname prenom apellido apellidos cognome naam voornaam achternaam passport
-    passnummer svnr sozialversicherungsnummer versicherungsnummer versichertennummer ahv personnummer cpr bsn dni nif
-    cpf curp insurance kennzeichen plate vin imei ip""".split()
-)
-"""Words for what belongs to one person."""
-NAMED = frozenset("name names nom nombre nome address adresse anschrift direccion indirizzo street strasse".split())
-PLACED = frozenset("zip zipcode plz postcode postleitzahl postal postalcode".split())
 PEOPLE_PATTERNS = {
     "mail": "e-mail addresses",
     "iban": "account numbers (IBAN)",
@@ -38,10 +22,9 @@ PEOPLE_PATTERNS = {
 MOST_ROWS_EACH = 20
 """Rows that one person has on average, at most; what repeats more often is a code."""
 LEAST_LEVELS = 10
-ALMOST_ALL = 0.9
 MANY_DIGITS, SEVERAL_DIGITS = 8, 6
-LEAST_ROWS = 20
-"""Rows from which on it means something that no text stands twice."""
+MANY_ROWS = 100
+"""Rows from which on numbers without gaps are no measurements."""
 DENSE_LEVELS = 150
 """Numbers without gaps: ages have fewer values than this."""
 YEARS = (1700, 2200)
@@ -56,22 +39,20 @@ class Identified:
     may_be_person: bool = True
 
 
-def words_of(name: str) -> tuple[str, ...]:
-    """Return the words in the name of a column.
-
-    >>> words_of("PatientID"), words_of("Straße-Nr.")
-    (('patient', 'id'), ('strasse', 'nr'))
-    """
-    plain = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
-    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", plain)
-    return tuple(part.lower() for part in parts)
-
-
 def identified(seen: Seen) -> Identified | None:
     """Return why a column is an identifier, or None where it is none."""
-    if seen.distinct < 2 or seen.reading not in ("text", "number") or (seen.reading == "number" and not seen.is_whole):
+    if not _may_identify(seen):
         return None
-    return _by_pattern(seen) or _by_name(seen) or (_numbers(seen) if seen.is_whole else _texts(seen))
+    return called_identifier(seen) or (_numbers(seen) if seen.is_whole else _texts(seen))
+
+
+def called_identifier(seen: Seen) -> Identified | None:
+    """Return why a column is an identifier where its values or its name say so; uniqueness alone says less."""
+    return _by_pattern(seen) or _by_name(seen) if _may_identify(seen) else None
+
+
+def _may_identify(seen: Seen) -> bool:
+    return seen.distinct > 1 and (seen.reading == "text" or seen.is_whole)
 
 
 def _by_pattern(seen: Seen) -> Identified | None:
@@ -89,37 +70,29 @@ def _repeats_little(seen: Seen) -> bool:
 
 def _by_name(seen: Seen) -> Identified | None:
     words = words_of(seen.name)
-    if not _repeats_little(seen) or "of" in words:
+    if _names_people(seen, words):
+        return Identified("its name says that it names people", may_be_person=False)
+    if not _repeats_little(seen) or "of" in words:  # number of rooms
         return None
     whole = seen.is_whole
     long = not whole or seen.facts["low"] >= 10 ** (SEVERAL_DIGITS - 1)
-    if long and _names(words, DIRECT):
+    if long and has_word(words, DIRECT):
         return Identified("its name says that it belongs to one person")
-    if _numbers_things(words):
+    if numbers_things(words):
         return Identified("its name says that it numbers people or things")
-    if not whole and _names(words, NAMED):
+    if not whole and has_word(words, NAMED):
         return Identified("its name says that it names people or addresses", may_be_person=False)
-    if _names(words, PLACED):
+    if has_word(words, PLACED):
         return Identified("a postcode: cut it to its first digits, or list public regions", may_be_person=False)
     return None
 
 
-def is_place(name: str) -> bool:
-    """Whether a column is called a postcode."""
-    return _names(words_of(name), PLACED)
-
-
-def _names(words: tuple[str, ...], known: frozenset[str]) -> bool:
-    joined = "".join(words)
-    return bool(known & set(words)) or joined in known or (known is NAMED and joined.endswith("name"))
-
-
-def _numbers_things(words: tuple[str, ...]) -> bool:
-    if words[:1] and words[-1] in NUMBERED and words != ("num",) and words[-1] != "num":
-        return True
-    joined = "".join(words)
-    stems = (*COUNTED, *THINGS)
-    return joined.endswith(("nummer", "kundennr")) or any(joined in (f"{s}id", f"{s}nr", f"{s}no", s) for s in stems)
+def _names_people(seen: Seen, words: tuple[str, ...]) -> bool:
+    """Whether a column holds names of people: common ones repeat as often as codes do."""
+    if seen.is_whole or seen.distinct <= LEAST_LEVELS:
+        return False
+    looks = (seen.facts.get("people") or 0) >= ALMOST_ALL * seen.known
+    return has_word(words, PERSONAL) or (looks and has_word(words, NAMED))
 
 
 def _numbers(seen: Seen) -> Identified | None:
@@ -128,13 +101,13 @@ def _numbers(seen: Seen) -> Identified | None:
     if seen.uniqueness == 1 and not seen.missing:
         if span == seen.rows and not (YEARS[0] <= low and high <= YEARS[1]):
             return Identified("every row has its own number, without gaps", may_be_person=False)
-        if seen.rows >= LEAST_ROWS * 5 and span <= 1.2 * seen.rows:
+        if seen.rows >= MANY_ROWS and span <= 1.2 * seen.rows:
             return Identified("every row has its own number, with few gaps", may_be_person=False)
     digits = len(str(high))
     if low > 0 and len(str(low)) == digits and _is_time(seen) is False:
         if digits >= MANY_DIGITS and seen.uniqueness >= ALMOST_ALL:
             return Identified(f"nearly every row has its own number of {digits} digits")
-        if digits >= SEVERAL_DIGITS and seen.uniqueness == 1 and seen.rows >= LEAST_ROWS * 5 and _is_uniform(seen):
+        if digits >= SEVERAL_DIGITS and seen.uniqueness == 1 and seen.rows >= MANY_ROWS and _is_uniform(seen):
             return Identified(f"every row has its own number of {digits} digits, spread evenly")
     dense = seen.distinct >= DENSE_LEVELS and span <= 1.02 * seen.distinct
     if dense and seen.known <= MOST_ROWS_EACH * seen.distinct and low >= 0 and _is_uniform(seen):
@@ -143,7 +116,7 @@ def _numbers(seen: Seen) -> Identified | None:
 
 
 def _is_time(seen: Seen) -> bool:
-    return bool(set(words_of(seen.name)) & {"time", "timestamp", "epoch", "date", "ts", "datum", "zeit"})
+    return bool(TIMED & set(words_of(seen.name)))
 
 
 def _is_uniform(seen: Seen) -> bool:
@@ -155,13 +128,9 @@ def _is_uniform(seen: Seen) -> bool:
 
 
 def _texts(seen: Seen) -> Identified | None:
-    if seen.uniqueness < ALMOST_ALL / 2 or seen.known < LEAST_ROWS:
-        return None
-    many = seen.distinct > MOST_LEVELS
-    if many and (seen.facts.get("people") or 0) >= ALMOST_ALL * seen.known:
+    people = seen.distinct > MOST_LEVELS and (seen.facts.get("people") or 0) >= ALMOST_ALL * seen.known
+    if people and seen.uniqueness >= ALMOST_ALL / 2:
         return Identified("its values look like names of people", may_be_person=False)
-    if seen.facts["zeros"] and seen.uniqueness >= ALMOST_ALL:
-        return Identified("nearly every row has its own digits, some behind a leading zero")
-    if many and seen.uniqueness >= ALMOST_ALL and (seen.facts.get("blanks") or 0) < (1 - ALMOST_ALL) * seen.known:
+    if seen.is_nearly_unique and seen.facts["blanks"] < (1 - ALMOST_ALL) * seen.known:
         return Identified("nearly every row has its own text without blanks")
     return None

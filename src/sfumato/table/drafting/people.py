@@ -1,11 +1,12 @@
-"""Whose row is it? Identifiers that repeat ask for the person, because a guarantee for rows would not protect people."""
+"""Whose row is it? Identifiers that repeat ask for the person: a guarantee for rows would not protect people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sfumato.table.drafting.identifiers import COUNTED, identified, words_of
+from sfumato.table.drafting.identifiers import identified
+from sfumato.table.drafting.names import is_person
 from sfumato.table.drafting.readings import Seen
 from sfumato.table.engine import Engine
 
@@ -16,18 +17,12 @@ MOST_CANDIDATES = 5
 def person_candidates(seen: Iterable[Seen]) -> tuple[Seen, ...]:
     """Return the identifiers that repeat as those of people do, the likeliest first."""
     repeated = [one for one in seen if one.known > one.distinct and _may_be_person(one)]
-    return tuple(sorted(repeated, key=lambda one: (one.missing, not _is_called_person(one.name)))[:MOST_CANDIDATES])
+    return tuple(sorted(repeated, key=lambda one: (one.missing, not is_person(one.name)))[:MOST_CANDIDATES])
 
 
 def _may_be_person(seen: Seen) -> bool:
     found = identified(seen)
     return found is not None and found.may_be_person
-
-
-def _is_called_person(name: str) -> bool:
-    words = words_of(name)
-    joined = "".join(words)
-    return bool(COUNTED & set(words)) or joined in ("pid", "hid") or any(joined.startswith(word) for word in COUNTED)
 
 
 def questions(engine: Engine, candidates: Sequence[Seen]) -> list[str]:
@@ -54,4 +49,6 @@ def _rows_each(engine: Engine, seen: Seen) -> dict[str, Any]:
     table = engine.table
     known = table.filter(table[seen.name].notnull())
     rows = known.group_by(one=known[seen.name]).aggregate(rows=known.count())
-    return engine.aggregate(rows.aggregate(typical=rows.rows.cast("float64").mean(), most=rows.rows.max())).to_pylist()[0]
+    return engine.aggregate(rows.aggregate(typical=rows.rows.cast("float64").mean(), most=rows.rows.max())).to_pylist()[
+        0
+    ]

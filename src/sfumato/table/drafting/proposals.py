@@ -9,25 +9,42 @@ from typing import Any
 
 from sfumato.errors import SchemaError
 from sfumato.schema.column import Column
-from sfumato.table.drafting.identifiers import Identified, identified, is_place
+from sfumato.table.drafting.identifiers import identified
+from sfumato.table.drafting.names import is_place
 from sfumato.table.drafting.readings import FEW_INTEGERS, ISO_LENGTH, MOST_LEVELS, Seen
+from sfumato.table.drafting.written import Hint
 
 MOST_YEARLY_EDGES = 40
 NEARLY_ALL = 0.95
 """Share of missing values from which on a person should look."""
+MOSTLY = 0.8
+"""Share of a column's texts that an option must explain before the texts are called by what they hide."""
+LONG_TEXT = 40
+"""Characters of a text that is more than a name, on average."""
 
 Drafted = tuple[Column | None, str]
 
 
-def proposed(seen: Seen) -> Drafted:
-    """Return a column, or None, and a note: why there is none, or what to look at."""
+def proposed(seen: Seen, hint: Hint | None = None) -> Drafted:
+    """Return a column, or None, and a note: why there is none, or what to look at.
+
+    A hint says which option would read the texts of the column; until it is said, they are texts.
+    """
+    if hint and _hides_numbers(seen, hint):
+        return None, f"left out: {seen.name} ({hint.sentence})"
     found = identified(seen)
     if found:
-        return identifier(seen, found)
+        return _column(
+            seen, f"identifier: {seen.name} ({found.why}; never released)", kind="category", role="identifier"
+        )
     column, note = _by_reading(seen)
-    if column is None or note:
-        return column, note
-    return column, look_at(seen.name, *_odd(seen))
+    return (column, look_at(seen.name, *_odd(seen), *([hint.sentence] if hint else []))) if column else (None, note)
+
+
+def _hides_numbers(seen: Seen, hint: Hint) -> bool:
+    """Whether a hint explains why texts are no numbers or dates; a few levels stay a category all the same."""
+    numbers = seen.known - seen.facts.get("not numbers", seen.known)
+    return seen.distinct > MOST_LEVELS and hint.explained + numbers >= MOSTLY * hint.texts
 
 
 def look_at(name: str, *words: str) -> str:
@@ -37,12 +54,6 @@ def look_at(name: str, *words: str) -> str:
     ('look at: age (98 % missing)', '')
     """
     return f"look at: {name} ({'; '.join(words)})" if words else ""
-
-
-def identifier(seen: Seen, found: Identified) -> Drafted:
-    """Return a column that is kept for its rows and never released."""
-    note = f"identifier: {seen.name} ({found.why}; never released)"
-    return _column(seen, note, kind="category", role="identifier")
 
 
 def _by_reading(seen: Seen) -> Drafted:
@@ -70,7 +81,7 @@ def _column(seen: Seen, note: str = "", **facts: Any) -> Drafted:
 def _texts(seen: Seen) -> Drafted:
     if not seen.distinct:
         return None, f"left out: {seen.name} (no values)"
-    if seen.distinct <= MOST_LEVELS:
+    if seen.distinct <= MOST_LEVELS and not seen.is_nearly_unique:
         return _column(seen, kind="category", values=tuple(sorted(seen.facts["values"])))
     return None, f"left out: {seen.name} ({seen.distinct:,} distinct texts: {_many_texts(seen)})"
 
@@ -78,7 +89,7 @@ def _texts(seen: Seen) -> Drafted:
 def _many_texts(seen: Seen) -> str:
     if seen.facts["zeros"] and not seen.facts.get("not numbers"):
         return "codes with leading zeros; cut them to fewer, or list the public ones"
-    if seen.facts["blanks"] > seen.known / 2 and (seen.uniqueness > 0.5 or seen.facts["length"] > 40):
+    if seen.facts["blanks"] > seen.known / 2 and (seen.uniqueness > 0.5 or seen.facts["length"] > LONG_TEXT):
         return "free text"
     return f"each in {seen.known / seen.distinct:.3g} rows on average; if they are a public list, write it into values"
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from sfumato.schema.column_checks import LARGEST_WHOLE
 from sfumato.table.drafting.asking import Answers, Measure, ask, distinct_values
+from sfumato.table.drafting.names import NAMED, has_word, words_of
 from sfumato.table.drafting.patterns import PERSONAL, matches
 from sfumato.table.engine import Engine
 
@@ -20,8 +21,12 @@ MOST_LEVELS = 60
 """Texts with more distinct values than this are free text, codes or identifiers, not categories."""
 FEW_INTEGERS = 8
 """Whole numbers with at most this many distinct values are proposed as categories."""
+ALMOST_ALL = 0.9
+LEAST_ROWS = 20
+"""Rows from which on it means something that hardly a value stands twice."""
 FIRST_DAY, LAST_DAY = dt.date.min, dt.date.max
 """Engines know days before and after these; a schema does not."""
+SHORTEST_DATE = len("1-1-1")
 ISO_LENGTH = len("2024-12-31")
 FIRST_WRITTEN_DAY, LAST_WRITTEN_DAY = 18_000_101, 21_991_231
 """Between these a whole number may be a date that is written yyyymmdd."""
@@ -69,10 +74,15 @@ class Seen:
         return self.distinct / self.known if self.known else 0.0
 
     @property
+    def is_nearly_unique(self) -> bool:
+        """Whether hardly a value stands twice, in enough rows for that to mean something."""
+        return self.known >= LEAST_ROWS and self.uniqueness >= ALMOST_ALL
+
+    @property
     def is_whole(self) -> bool:
         """Whether all values are whole numbers, and few enough digits long to be told apart."""
         low, high = self.facts.get("low"), self.facts.get("high")
-        if self.reading != "number" or low is None or self.facts.get("fractions"):
+        if self.reading != "number" or low is None or high is None or self.facts.get("fractions"):
             return False
         return low >= -LARGEST_WHOLE and high <= LARGEST_WHOLE
 
@@ -82,7 +92,8 @@ def look(engine: Engine, names: Sequence[str]) -> list[Seen]:
     table = engine.table
     rows = engine.aggregate(table.aggregate(rows=table.count())).to_pylist()[0]["rows"]
     seen = [Seen(name, table[name], rows, engine.streams) for name in names]
-    _note(seen, ask(engine, table, _measures(seen, table, _first)))
+    for question in (_first, _second):
+        _note(seen, ask(engine, table, _measures(seen, table, question)))
     for one in seen:
         one.reading = _reading(one)
     described = [one for one in seen if one.reading != "unknown"]
@@ -121,10 +132,18 @@ def _first(seen: Seen, raw: Any) -> Iterator[Question]:
     if kind.is_string():
         yield "distinct", distinct_values(raw)
         yield "longest", raw.length().max()
-        yield "not flags", (~raw.lower().isin(["true", "false"])).sum()
         yield "zeros", matches(raw, "leading zero").sum()
     if kind.is_string() and seen.is_near:
         yield "not numbers", (raw.notnull() & raw.try_cast("float64").isnull()).sum()
+
+
+def _second(seen: Seen, raw: Any) -> Iterator[Question]:
+    """Yield what only some texts are asked, because it costs more."""
+    if not raw.type().is_string():
+        return
+    if 0 < seen.distinct <= 2:
+        yield "not flags", (~raw.lower().isin(["true", "false"])).sum()
+    if seen.facts.get("not numbers") and seen.facts["longest"] >= SHORTEST_DATE:
         yield "not dates", (raw.notnull() & raw.try_cast("date").isnull()).sum()
 
 
@@ -147,7 +166,7 @@ def _reading(seen: Seen) -> Reading:
 def _text_reading(facts: Answers) -> Reading:
     if not facts["distinct"]:
         return "text"
-    if facts["distinct"] <= 2 and not facts["not flags"]:
+    if facts.get("not flags") == 0:
         return "boolean"
     if facts.get("not numbers") == 0:
         return "text" if facts["zeros"] else "number"
@@ -173,16 +192,20 @@ def _bounds(seen: Seen, value: Any) -> Iterator[Question]:
         yield "beyond", (~inside).sum()
         if value.type().is_timestamp():
             yield "times", (value.hour() + value.minute() + value.second() > 0).sum()
-    if seen.reading == "text" and seen.distinct > MOST_LEVELS:
+    if seen.reading == "text" and (seen.distinct > MOST_LEVELS or seen.is_nearly_unique):
         yield "length", value.length().cast("float64").mean()
         yield "blanks", matches(value, "blank").sum()
+
+
+def _may_tell_people(seen: Seen) -> bool:
+    return seen.uniqueness > LEAST_UNIQUENESS or has_word(words_of(seen.name), NAMED)
 
 
 def _values(seen: Seen, value: Any) -> Iterator[Question]:
     if seen.reading == "text":
         if 0 < seen.distinct <= MOST_LEVELS:
             yield "values", value.collect(distinct=True)
-        if (seen.facts.get("longest") or 0) >= SHORTEST_ADDRESS and seen.uniqueness > LEAST_UNIQUENESS:
+        if (seen.facts.get("longest") or 0) >= SHORTEST_ADDRESS and _may_tell_people(seen):
             yield from ((kind, matches(value, kind).sum()) for kind in PERSONAL)
     if seen.is_whole:
         low, high = seen.facts["low"], seen.facts["high"]

@@ -49,7 +49,7 @@ def sample_of(opened: Source, columns: Sequence[Column]) -> Sample:
     import pandas as pd
 
     table = opened.engine.table
-    values = table.select(**{column.name: typed(table[column.name], column) for column in columns})
+    values = table.select(**{column.name: _inside(typed(table[column.name], column), column) for column in columns})
     found = opened.engine.aggregate(_some_rows(opened.engine, values))
     frames = {column.name: found.column(column.name).to_pandas() for column in columns}
     numbers = {c.name: _numbers(frames[c.name], c) for c in columns if c.is_ordered}
@@ -58,6 +58,14 @@ def sample_of(opened: Source, columns: Sequence[Column]) -> Sample:
     levels = {c.name: [_plain(v) for v in found_levels[c.name][1]] for c in columns if not c.is_ordered}
     missing = {name: np.asarray(frame.isna(), dtype=bool) for name, frame in frames.items()}
     return Sample({c.name: c for c in columns}, numbers, codes, levels, missing, found.num_rows)
+
+
+def _inside(value: Any, column: Column) -> Any:
+    """Return values without the days that engines know and schemas do not."""
+    if column.kind != "date" or column.bounds is None:
+        return value
+    low, high = column.bounds
+    return ((value >= low) & (value <= high)).ifelse(value, None)
 
 
 def _some_rows(engine: Engine, values: Any) -> Any:

@@ -239,7 +239,7 @@ def _number_way(look: _Look, said: Dialect) -> _Way | None:
             explained[way] += look.numbers[i]
     plain = (said.decimal or ".", said.thousands)
     best = max(WAYS, key=lambda way: (explained[way], way == plain, way == (".", None), way == (".", ","), not way[1]))
-    best = best if explained[best] > explained[plain] else plain
+    best = best if explained[best] > max(explained[plain], explained[".", None]) else plain
     if best == plain and (not look.signs or said.decimal or said.thousands):
         return None
     options = Dialect(decimal=best[0] if best[0] == "," or best[1] is None else None, thousands=best[1])

@@ -13,7 +13,7 @@ from sfumato.table.sources.private import no_room, private_file
 
 UTF8 = "utf-8"
 CHUNK = 1 << 20
-LOOKED_AT = 1 << 28
+LOOKED_AT = 1 << 26
 """Bytes that are searched for a letter that is not UTF-8, before the rest is left to the engine."""
 BOMS = (
     (codecs.BOM_UTF8, UTF8),

@@ -35,8 +35,8 @@ IN_R = "in R, write.csv(table, 'table.csv', row.names = FALSE) makes a file that
 IN_PYTHON = "load it in Python and give the frame: sfumato.read(frame, schema); or save it as Parquet"
 FOREIGN: tuple[tuple[bytes, str, str], ...] = (
     (b"X\n\x00\x00", "an R data file (RDS)", IN_R),
-    (b"RDX", "an R workspace (RData)", IN_R),
-    (b"RDA", "an R workspace (RData)", IN_R),
+    (b"RDX2\n", "an R workspace (RData)", IN_R),
+    (b"RDX3\n", "an R workspace (RData)", IN_R),
     (b"%PDF", "a PDF document", "give the table that it was printed from; a printed table cannot be read back"),
     (b"\xff\xd8\xff", "a JPEG picture", "give the table itself, not a picture of it"),
     (b"\x89PNG", "a PNG picture", "give the table itself, not a picture of it"),

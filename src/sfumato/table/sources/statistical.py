@@ -108,7 +108,7 @@ class _Held:
                 facts[name] |= {"values": tuple(sorted(told)), "value_labels": told}
             elif told:
                 listed = ", ".join(f"{value} = {words!r}" for value, words in list(told.items())[:5])
-                notes.append(f"look at: {name} (labelled values that may stand for no value: {listed})")
+                notes.append(f"look at: {name} (labels of some values: {listed}; --missing makes one of them missing)")
         return dict(facts), tuple(notes)
 
     def told(self, name: str, labels: Mapping[Any, Any]) -> dict[Any, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.calling import named_parameters
 from sfumato.methods.cluster_geometry.columns import example_columns, geometry_columns, in_table_order
 from sfumato.methods.cluster_geometry.published.algorithm import (
     LABEL,
@@ -43,6 +44,7 @@ TOLERANCE = 0.001
 """Share of a column's public range within which a released value counts as disclosed."""
 
 
+@named_parameters
 @dataclass(frozen=True)
 class ClusterGeometryAsPublished:
     """A synthetic table of ordered columns by algorithm 1 of the paper, recorded as an exposure.

@@ -34,6 +34,7 @@ from sfumato.rows.rules.dependence import bound_schema, follow, notes_on_maps
 from sfumato.rows.rules.repair import notes_on_rules, repair
 from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
+from sfumato.shown import Shown
 from sfumato.table.frames import to_frame
 
 BATCH_ROWS = 250_000
@@ -86,8 +87,8 @@ class Drawn:
     """What the rules cost, where a reader must know."""
 
 
-@dataclass(frozen=True, eq=False)
-class FittedModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedModel(Shown):
     """A model of noisy marginals with everything that rows drawn from it need, and the guarantee that they carry."""
 
     schema: Schema
@@ -99,6 +100,14 @@ class FittedModel:
     events: tuple[Event, ...] = field(default=(), repr=False)
     stamp: str | None = None
     statistics: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+
+    def _line(self) -> str:
+        stamp = f"{self.stamp.upper()}; " if self.stamp else ""
+        promise = "no guarantee yet" if self.guarantee is None else self.guarantee.headline()
+        return f"{stamp}{self.method} of table {self.schema.name!r}, {len(self.names)} columns; {promise}"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        return [("columns", ", ".join(self.names)), ("rows unless said", f"{self.rows:,}"), ("cost of rows", FREE)]
 
     def promised(self, guarantee: Guarantee, events: Sequence[Event], stamp: str | None) -> Self:
         """Return the model with the guarantee, the events and the stamp of the release that it came from."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.calling import named_parameters
 from sfumato.errors import PlanError
 from sfumato.methods.pseudo_posterior.models import (
     ColumnModel,
@@ -73,6 +74,7 @@ MOST_DRAWS = 1_000_000
 BYTES_PER_VALUE = 64
 
 
+@named_parameters
 @dataclass(frozen=True)
 class PseudoPosteriorAsPublished:
     """Synthetic values of one column, or of several in order, given predictors: as printed, without a guarantee.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+from sfumato.calling import named_parameters
 from sfumato.methods.two_stage.layout import Layout, as_names, example_columns
 from sfumato.methods.two_stage.published.blending import HOWS, LABEL, MATCHINGS
 from sfumato.methods.two_stage.published.inputs import FIRST_STAGES
@@ -30,6 +31,7 @@ BYTES_PER_VALUE = 200
 LEAST_TOLERANCE = Fraction(1, 10**12)
 
 
+@named_parameters
 @dataclass(frozen=True)
 class TwoStageAsPublished:
     """A synthetic table whose targets a regression learnt from the true rows predicts for blended inputs.

@@ -1,0 +1,5 @@
+"""Facts of a schema bought from the private rows: noisy counts that are charged and recorded like any release."""
+
+from sfumato.buying.buy import buy_schema
+
+__all__ = ["buy_schema"]

@@ -1,0 +1,248 @@
+"""Buy the facts of a schema: check the budget, check the rows, record the cost, count, add noise, describe."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import getpass
+import hashlib
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.buying.bounds import ROWS_PER_CELL, number_edges, year_edges
+from sfumato.buying.columns import Cells, date_column, flag_column, number_column, text_column
+from sfumato.buying.count import Counter
+from sfumato.buying.forms import CERTAIN, Form, read_form
+from sfumato.buying.order import Order, order_of
+from sfumato.errors import NoLedgerWarning, PlanError, SchemaError, TableError
+from sfumato.privacy.accounting.event import Event, Part
+from sfumato.privacy.accounting.strength import refuse_weak
+from sfumato.privacy.exact import Number, exact, show
+from sfumato.privacy.ledger import Entry
+from sfumato.privacy.noise import require_seedable
+from sfumato.privacy.randomness import Randomness
+from sfumato.release.outcome import lost_on_failure
+from sfumato.release.parameters import DEFAULT_DELTA, delta_or, delta_problems, epsilon_problems
+from sfumato.release.release import UNRECORDED, LedgerChoice, book_of
+from sfumato.schema import Schema
+from sfumato.schema.column import Column
+from sfumato.schema.dialect import Dialect
+from sfumato.schema.provenance import Confirmation
+from sfumato.table.check import is_plain
+from sfumato.table.drafting.draft import refuse_wrong_delimiter
+from sfumato.table.engine import Engine, engine_errors
+from sfumato.table.sources import Source, open_source
+from sfumato.table.values import nobody
+
+NOTHING = "nothing rose above the noise; buy it with more epsilon, or describe it by hand"
+UNSEEN = "no value of it is common enough to be seen: an identifier or free text, never released"
+
+
+def buy_schema(
+    source: Any,
+    epsilon: Number,
+    delta: Number | None = None,
+    ledger: LedgerChoice = None,
+    name: str | None = None,
+    person: str | None = None,
+    rows_per_person: int = 1,
+    adjacency: str = "add-remove",
+    rows: int | None = None,
+    seed: int | None = None,
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    **dialect: Any,
+) -> Schema:
+    """Return a schema whose bounds, values and kinds were bought from the rows at (epsilon, delta).
+
+    The names of the columns, and the types of a source that has types, are taken for public; nothing else is asked.
+    The cost is recorded in the ledger before anything is counted. ``person`` names the column that tells people apart,
+    with at most ``rows_per_person`` rows each; ``columns`` limits what is bought. The schema is confirmed: a release
+    from it says what its facts cost.
+    """
+    opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}))
+    refuse_wrong_delimiter(opened)
+    budget = _sound(epsilon, delta_or(delta, DEFAULT_DELTA))
+    facts: Any = {"adjacency": adjacency, "rows": rows, "person": person, "rows_per_person": rows_per_person}
+    header, left_out = _header(opened, name or opened.name, columns, facts)
+    if ledger is None:
+        warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=2)
+    order = order_of(header, opened.engine.table.schema(), *budget)
+    return _bought(_Purchase(opened, order, Randomness.of(seed), left_out), ledger)
+
+
+def _sound(epsilon: Any, delta: Any) -> tuple[Any, Any]:
+    if problems := [*epsilon_problems(epsilon), *delta_problems(delta)]:
+        raise PlanError("these facts cannot be bought", problems, "give epsilon=0.2, and a delta such as 1e-9")
+    refuse_weak(exact(epsilon), exact(delta, "delta"), False)
+    return epsilon, delta
+
+
+def _header(
+    opened: Source, name: str, wanted: Sequence[str] | None, facts: dict[str, Any]
+) -> tuple[Schema, tuple[str, ...]]:
+    """Return what is known without looking at rows, and notes on columns that no schema can describe."""
+    kinds = opened.engine.table.schema()
+    names = [each for each in kinds if wanted is None or each in wanted or each == facts["person"]]
+    asked = [*(wanted or ()), *([facts["person"]] if facts["person"] else [])]
+    if unknown := [f"column {each!r} is not in the table" for each in asked if each not in kinds]:
+        step = f"the table has: {', '.join(list(kinds)[:20])}"
+        raise TableError(f"{len(unknown)} of the named columns are not in {opened.name!r}", unknown, step)
+    plain = [each for each in names if is_plain(kinds[each])]
+    odd = tuple(f"left out: {each} (values of type {kinds[each]})" for each in names if each not in plain)
+    if not plain:
+        raise TableError(f"no column of {opened.name!r} can be described", odd, "write the schema by hand")
+    open_columns = tuple(Column(each, "category", role="identifier") for each in plain)
+    return Schema(name, open_columns, source=opened.dialect, **facts), odd
+
+
+@dataclass(frozen=True)
+class _Purchase:
+    """Everything that a purchase is made with."""
+
+    opened: Source
+    order: Order
+    randomness: Randomness
+    left_out: tuple[str, ...]
+
+    @property
+    def header(self) -> Schema:
+        return self.order.header
+
+
+def _bought(purchase: _Purchase, ledger: LedgerChoice) -> Schema:
+    """Check, record, then count: nothing is spent and nothing drawn when anything is wrong."""
+    book, name = book_of(ledger), purchase.header.name
+    events = (purchase.order.event(purchase.randomness.mode),) if purchase.order.values else ()
+    if purchase.randomness.seed is not None:
+        require_seedable(part.scale for event in events for part in event.parts)
+    if book is not None and events:
+        book.check(name, events)
+    require_readable(purchase.opened.engine, purchase.header)
+    entries = book.spend(name, events) if book is not None and events else ()
+    with lost_on_failure(book, entries):
+        made = _described(purchase, events, _words(purchase, entries))
+    if book is not None and entries:
+        book.mark_saved(entries, hashlib.sha256(made.to_toml().encode()).hexdigest())
+    return made
+
+
+def require_readable(engine: Engine, header: Schema) -> None:
+    """Read every row once before anything is spent; refuse rows of nobody, and another number of rows than stated."""
+    table = engine.table
+    measures = {f"missing {i}": table[each].isnull().sum() for i, each in enumerate(header.names)}
+    if header.person is not None:
+        measures["nobody"] = nobody(table[header.person], header[header.person]).sum()
+    with engine_errors(repr(header.name)):
+        found = engine.aggregate(table.aggregate(rows=table.count(), **measures)).to_pylist()[0]
+    problems: list[str] = []
+    if found.get("nobody"):
+        problems.append(f"{header.person}: {found['nobody']:,} rows without a person would share one person's bound")
+    if header.rows is not None and found["rows"] != header.rows:
+        problems.append(f"rows = {header.rows:,} was stated, the table has {found['rows']:,}")
+    if problems:
+        step = "mend the table, or say how many rows there are"
+        raise TableError(f"facts about table {header.name!r} cannot be bought; nothing was spent", problems, step)
+
+
+def _words(purchase: _Purchase, entries: Sequence[Entry]) -> str:
+    """Return what every bought column says about where its facts come from."""
+    order = purchase.order
+    cost = f"epsilon {show(order.epsilon)}, delta {show(order.delta)}"
+    place = f"ledger entry {entries[0].sequence}" if entries else "not recorded"
+    stamp = f"; {purchase.randomness.stamp}" if purchase.randomness.stamp else ""
+    return f"{place}: {cost} (sfumato schema buy, {dt.datetime.now(dt.UTC).date()}{stamp})"
+
+
+def _described(purchase: _Purchase, events: Sequence[Event], words: str) -> Schema:
+    """Count with noise and return the schema."""
+    parts = {part.stage: part for event in events for part in event.parts}
+    made, notes = _Described(purchase, parts, words).columns()
+    if not made:
+        step = "buy with more epsilon: the noise hides tables of a few hundred rows; or write the schema by hand"
+        raise SchemaError(f"nothing about table {purchase.header.name!r} rose above the noise", notes, step)
+    header, stamp = purchase.header, purchase.randomness.stamp
+    return Schema(
+        header.name,
+        tuple(_in_words(column, purchase.opened) for column in made),
+        adjacency=header.adjacency,
+        rows=header.rows,
+        person=header.person,
+        rows_per_person=header.rows_per_person,
+        source=header.source,
+        confirmation=Confirmation(getpass.getuser(), dt.datetime.now(dt.UTC).date()),
+        notes=(*([stamp] if stamp else []), *purchase.left_out, *notes),
+    )
+
+
+def _in_words(column: Column, opened: Source) -> Column:
+    """Return a column with the words that the file itself has for it, which are part of its header."""
+    words = opened.facts.get(column.name, {})
+    return dataclasses.replace(column, **{key: words[key] for key in ("description", "unit") if key in words})
+
+
+def missing_notes(forms: Mapping[str, Form], parts: Mapping[str, Part]) -> list[str]:
+    """Return in words where values are missing; where none was seen a few may be, and the schema keeps their place."""
+    seen = {name: form.missing_rows >= CERTAIN * parts[f"form of {name}"].scale for name, form in forms.items()}
+    some = ", ".join(f"{name} (about {forms[name].missing_rows:,} rows)" for name in forms if seen[name])
+    none = ", ".join(name for name in forms if not seen[name])
+    return [
+        *([f"missing values: {some}"] if some else []),
+        *([f"no missing values above the noise: {none}; write missing = false where you know of none"] if none else []),
+    ]
+
+
+@dataclass(frozen=True)
+class _Described:
+    """The two counts of every column, and what they say."""
+
+    purchase: _Purchase
+    parts: dict[str, Part]
+    words: str
+
+    def columns(self) -> tuple[list[Column], list[str]]:
+        order = self.purchase.order
+        counter = Counter(self.purchase.opened.engine, order.header, self.purchase.randomness)
+        first = counter.forms({name: self.parts[f"form of {name}"] for name in order.forms})
+        forms = {name: read_form(noisy, self.parts[f"form of {name}"].scale) for name, noisy in first.items()}
+        cells = self._cells(counter, forms)
+        texts = {name: counter.texts(name, self._values(name)) for name, f in forms.items() if f.reading == "text"}
+        made = [self._column(name, forms.get(name), cells.get(name), texts.get(name)) for name in order.header.names]
+        notes = [note for _, note in made if note] + missing_notes(forms, self.parts)
+        return [column for column, _ in made if column is not None], notes
+
+    def _values(self, name: str) -> Part:
+        return self.parts[f"values of {name}"]
+
+    def _cells(self, counter: Counter, forms: dict[str, Form]) -> dict[str, Cells]:
+        """Return the second counts of numbers and dates."""
+        numbers = {name: self._edges(name, form) for name, form in forms.items() if form.reading == "number"}
+        typed_dates = [name for name in self.purchase.order.values if name not in forms]
+        edges = {**numbers, **{name: year_edges() for name in typed_dates}}
+        written = {name: self._values(name) for name, form in forms.items() if form.reading == "date"}
+        noisy = counter.values({name: self._values(name) for name in edges}, edges)
+        noisy |= counter.years(written, year_edges())
+        return {name: Cells(noisy[name], edges.get(name, year_edges()), self._values(name).scale) for name in noisy}
+
+    def _edges(self, name: str, form: Form) -> tuple[float, ...]:
+        return number_edges(form.span, form.whole, form.rows / (ROWS_PER_CELL * self._values(name).scale))
+
+    def _column(
+        self, name: str, form: Form | None, cells: Cells | None, texts: Sequence[str] | None
+    ) -> tuple[Column | None, str]:
+        """Return one column of the schema, or none, with a note for people."""
+        if name == self.purchase.header.person:
+            return Column(name, "category", role="identifier"), ""
+        if texts is not None:
+            return text_column(name, texts, self.words), "" if texts else f"look at: {name} ({UNSEEN})"
+        if cells is not None and form is not None and form.reading == "number":
+            return number_column(name, form, cells, self.words), ""
+        if cells is not None and (column := date_column(name, cells, self.words)):
+            return column, ""
+        if form is None and cells is None:
+            return flag_column(name, None), ""
+        if form is not None and form.reading == "flag":
+            return flag_column(name, self.words), ""
+        return None, f"left out: {name} ({NOTHING})"

@@ -1,0 +1,154 @@
+"""``sfumato schema confirm`` and ``sfumato schema show``: who vouches for what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.arguments import AsJson
+from sfumato.cli.console import Voice
+from sfumato.errors import SchemaError
+from sfumato.schema import Schema
+from sfumato.schema.column import Column
+from sfumato.schema.confirming import standing_facts
+from sfumato.schema.signed import signed_text
+
+MOST_VALUES = 8
+SchemaArgument = Annotated[str, typer.Argument(metavar="SCHEMA", help="The schema (TOML).")]
+Sources = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        help="Where facts are published: 'age=questionnaire 2023, q. 7', a rule by its check, or '*=code book' for all "
+        "the rest. Repeat it.",
+    ),
+]
+Accept = Annotated[
+    bool,
+    typer.Option("--accept-unchanged", help="Accept what stands as drafted; every guarantee will say so."),
+]
+By = Annotated[str | None, typer.Option(help="Who vouches; the name of the account unless said.")]
+Person = Annotated[str | None, typer.Option(help="The column that tells people apart.")]
+PerPerson = Annotated[int | None, typer.Option(help="How many rows of one person count at most.")]
+NoPerson = Annotated[bool, typer.Option("--no-person", help="Every row is somebody else.")]
+Target = Annotated[str | None, typer.Option("--out", "-o", help="Write here; in place unless said.")]
+
+
+def confirm(
+    schema: SchemaArgument,
+    source: Sources = None,
+    accept_unchanged: Accept = False,
+    by: By = None,
+    person: Person = None,
+    rows_per_person: PerPerson = None,
+    no_person: NoPerson = False,
+    out: Target = None,
+    json: AsJson = False,
+) -> None:
+    """Confirm a draft: you say where its facts come from, by name and date.
+
+    What still stands exactly as it was drafted needs a source or --accept-unchanged, and a question that the draft asks
+    needs an answer. Until then nothing is written.
+    """
+    voice, target = Voice(json), out or schema
+    if no_person and person is not None:
+        raise SchemaError("--person and --no-person contradict each other", next_step="keep one of them")
+    signed = Schema.load(schema).confirm(
+        _sources(source or ()), accept_unchanged, by, None, False if no_person else person, rows_per_person
+    )
+    _write(signed_text(Path(schema).read_text(encoding="utf-8"), signed), target)
+    _show(voice, signed, f"You vouch for these facts about table {signed.name!r}")
+    if signed.confirmation and signed.confirmation.accepted_unchanged:
+        voice.say("facts that were taken from the rows are accepted; every guarantee will say so", style="yellow")
+    voice.say(f"confirmed: {target}")
+    voice.document({**_told(signed), "path": target})
+
+
+def show(schema: SchemaArgument, json: AsJson = False) -> None:
+    """Show the columns and rules of a schema, and where each fact comes from."""
+    voice, facts = Voice(json), Schema.load(schema)
+    _show(voice, facts, f"Table {facts.name!r}")
+    standing = standing_facts(facts)
+    if standing:
+        voice.say(f"{len(standing)} columns and rules stand as the rows taught them:", style="yellow")
+    for fact in standing:
+        voice.say(f"  {fact}")
+    if facts.person_candidates:
+        voice.say(f"  open: whose rows are these? ({', '.join(facts.person_candidates)})", style="yellow")
+    if not facts.is_confirmed:
+        voice.say(f"a draft; next: sfumato schema confirm {schema}")
+    voice.document({**_told(facts), "standing": standing, "person_candidates": facts.person_candidates})
+
+
+def _sources(given: Sequence[str]) -> dict[str, str]:
+    """Read 'column=words'; a rule's check may itself hold = signs, so the last one before the words counts there."""
+    parted = [_parted(text) for text in given]
+    odd = [text for text, (key, words) in zip(given, parted, strict=True) if not key or not words]
+    doubled = sorted({key for key, _ in parted if sum(key == other for other, _ in parted) > 1})
+    problems = [f"{text!r} is not column=words" for text in odd] + [f"{key!r} has two sources" for key in doubled]
+    if problems:
+        raise SchemaError("a source cannot be read", problems, "write --source 'age=questionnaire 2023, q. 7'")
+    return dict(parted)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Return key and words: the first single = that is no part of ==, <=, >= or !=."""
+    for i, sign in enumerate(text):
+        if sign == "=" and text[i - 1 : i] not in ("=", "<", ">", "!") and text[i + 1 : i + 2] != "=":
+            return text[:i].strip(), text[i + 1 :].strip()
+    return "", ""
+
+
+def _show(voice: Voice, schema: Schema, title: str) -> None:
+    rows = [[c.name, c.kind, _domain(c), c.size, c.role or "", _provenance(c)] for c in schema]
+    voice.table(title, ("column", "kind", "bounds or values", "cells", "role", "where from"), rows)
+    for rule in schema.rules:
+        voice.say(f"rule {rule.words} ({rule.provenance.words})")
+    if schema.person is not None:
+        voice.say(f"one person, told apart by {schema.person}, has at most {schema.rows_per_person} rows that count")
+    if schema.confirmation is not None:
+        voice.say(f"by {schema.confirmation.by} on {schema.confirmation.on}")
+
+
+def _told(schema: Schema) -> dict[str, object]:
+    signed = schema.confirmation
+    return {
+        "table": schema.name,
+        "draft": not schema.is_confirmed,
+        "by": signed.by if signed else None,
+        "on": signed.on if signed else None,
+        "accepted_unchanged": bool(signed and signed.accepted_unchanged),
+        "columns": {c.name: {fact: came.words for fact, came in c.provenance.items()} for c in schema},
+        "rules": {rule.check: rule.provenance.words for rule in schema.rules},
+    }
+
+
+def _provenance(column: Column) -> str:
+    """Return where the facts of a column come from; one word where all agree."""
+    came: dict[str, list[str]] = {}
+    for fact, provenance in column.provenance.items():
+        came.setdefault(provenance.words, []).append(fact)
+    if len(came) == 1:
+        return next(iter(came))
+    return "; ".join(f"{', '.join(facts)}: {words}" for words, facts in came.items())
+
+
+def _domain(column: Column) -> str:
+    if column.is_open:
+        return ""
+    if column.bounds is not None:
+        return f"{column.bounds[0]} to {column.bounds[1]}"
+    listed = [str(value) for value in column.values or ("false", "true")]
+    more = f", ... ({len(listed)} values)" if len(listed) > MOST_VALUES else ""
+    return ", ".join(listed[:MOST_VALUES]) + more
+
+
+def _write(text: str, path: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "that is no path"
+        raise SchemaError(f"cannot write {path!r}: {reason}", next_step="choose another --out") from error

@@ -1,0 +1,154 @@
+"""``sfumato synthesize``: a bundle from a file that nobody has described, and in words what was assumed for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sfumato.cli.arguments import (
+    AsJson,
+    Data,
+    LedgerUrl,
+    NoLedger,
+    OptionalMethod,
+    Rows,
+    Seed,
+    names_of,
+    wanted_ledger,
+)
+from sfumato.cli.console import Voice
+from sfumato.cli.interrupt import standing
+from sfumato.cli.ledger_verbs import DEFAULT_DELTA
+from sfumato.cli.reading import PLAIN, Dialect, reads
+from sfumato.cli.release_verbs import Out, release_document, show_release
+from sfumato.errors import LedgerError, NoLedgerError, PlanError, SfumatoError
+from sfumato.privacy.ledger import Ledger
+from sfumato.release.outcome import lost_on_failure, spent_words
+from sfumato.table.sources import open_source
+
+if TYPE_CHECKING:
+    from sfumato.synthesize import Described
+
+BETTER = (
+    "better: facts with a source cost nothing and leave nothing to assume. 'sfumato schema draft DATA --out s.toml' "
+    "proposes them, 'sfumato schema confirm s.toml' asks for their sources, 'sfumato release' does the rest"
+)
+Epsilon = Annotated[str, typer.Option(help="The most that all of it may cost, bought facts and rows together.")]
+Buy = Annotated[
+    str | None,
+    typer.Option(
+        help="Buy bounds and values for this part of epsilon, such as 0.2, instead of taking them as they are."
+    ),
+]
+OpenLedger = Annotated[
+    str | None,
+    typer.Option("--open-ledger", metavar="CAP", help="Open an account for the table first, with this cap on epsilon."),
+]
+PersonColumn = Annotated[str | None, typer.Option("--person", help="The column that tells people apart.")]
+NoPerson = Annotated[bool, typer.Option("--no-person", help="Every row is somebody else's.")]
+RowsPerPerson = Annotated[int | None, typer.Option(help="How many rows of one person count at most.")]
+Columns = Annotated[
+    list[str] | None, typer.Option("--columns", help="Only these columns, such as age,sex; all unless said.")
+]
+SchemaOut = Annotated[
+    str | None, typer.Option("--schema-out", help="Also write the schema that was made to this file.")
+]
+
+
+@reads
+def synthesize(
+    data: Data,
+    out: Out,
+    epsilon: Epsilon = "1",
+    delta: Annotated[
+        str | None, typer.Option(help="The most that delta may be; 1e-9 for each part unless said.")
+    ] = None,
+    buy: Buy = None,
+    ledger: LedgerUrl = None,
+    no_ledger: NoLedger = False,
+    open_ledger: OpenLedger = None,
+    name: Annotated[str | None, typer.Option(help="Name of the table; the file's name unless said.")] = None,
+    person: PersonColumn = None,
+    no_person: NoPerson = False,
+    rows_per_person: RowsPerPerson = None,
+    columns: Columns = None,
+    method: OptionalMethod = None,
+    rows: Rows = None,
+    seed: Seed = None,
+    schema_out: SchemaOut = None,
+    dialect: Dialect = PLAIN,
+    json: AsJson = False,
+) -> None:
+    """Release a file that nobody has described yet, in one command, and say in words what was assumed.
+
+    The schema is drafted from the rows and accepted as it is, which the guarantee states, or bought with --buy. Nothing
+    is spent before the budget and the table were checked.
+    """
+    from sfumato.report.bundle import prepare_output
+    from sfumato.synthesize import Wish, describe
+
+    voice, book = Voice(json), wanted_ledger(ledger, no_ledger, "give --ledger budget.db --open-ledger 5")
+    wish = Wish(epsilon, delta, buy, _whose(person, no_person), rows_per_person, method, names_of(columns), seed)
+    prepare_output(out, None)
+    _refuse_taken(schema_out)
+    named = name or open_source(data, dialect).name
+    _require_account(voice, book, named, open_ledger)
+    with standing() as stand:
+        with voice.counting("looking at the table"):
+            described = describe(data, wish, book, named, dialect.stated())
+        _say_assumed(voice, described)
+        if schema_out:
+            described.schema.save(schema_out)
+        with voice.counting("releasing") as progress:
+            made = described.released(rows, progress)
+            stand.words = f"{spent_words(made.entries)}; nothing was written" if made.entries else stand.words
+            with lost_on_failure(made.ledger, made.entries, SfumatoError):
+                bundle = made.save(out)
+        stand.words = f"the bundle is complete: {bundle}"
+        show_release(voice, made, bundle)
+        voice.say(BETTER)
+        voice.document({**release_document(made, bundle), "assumed": list(described.assumed), "schema": schema_out})
+
+
+def _whose(person: str | None, nobody: bool) -> str | Literal[False] | None:
+    if person is not None and nobody:
+        raise PlanError("--person and --no-person were both given", next_step="give one of them")
+    return False if nobody else person
+
+
+def _refuse_taken(schema_out: str | None) -> None:
+    if schema_out is not None and Path(schema_out).exists():
+        raise PlanError(f"{schema_out!r} exists", next_step="choose another --schema-out")
+
+
+def _require_account(voice: Voice, book: str | Literal[False], name: str, cap: str | None) -> None:
+    """Find the table's account, or open it where that was asked for; without one nothing is looked at."""
+    if book is False:
+        if cap is not None:
+            raise NoLedgerError("--open-ledger needs a ledger", next_step="give --ledger budget.db as well")
+        return
+    if cap is not None:
+        account = Ledger(book).open_table(name, epsilon=cap, delta=DEFAULT_DELTA)
+        voice.say(
+            f"ledger {book}: table {name!r} has a cap of epsilon {account.cap_epsilon}, delta {account.cap_delta}"
+        )
+        return
+    try:
+        Ledger(book).account(name)
+    except LedgerError as error:
+        init = f"sfumato ledger init {book} --table {name} --epsilon 5 --delta {DEFAULT_DELTA}"
+        next_step = f"open one with '{init}', or add --open-ledger 5 to this command"
+        raise type(error)(error.headline, error.problems, next_step) from error
+
+
+def _say_assumed(voice: Voice, described: Described) -> None:
+    """Tell the custodian what was assumed, and what the draft saw, which is for no other eyes."""
+    voice.say("assumed, because nobody said otherwise:", style="bold")
+    for words in described.assumed:
+        voice.say(f"  {words}", style="yellow")
+    if told := [note for note in described.drafted if note.startswith(("left out", "look at"))]:
+        voice.say("seen in the rows, for your eyes only:", style="bold")
+        for note in told:
+            voice.say(f"  {note}")

@@ -1,0 +1,80 @@
+"""What a guarantee rests on besides its proof: that the facts of the schema are public, and who said so.
+
+A formal guarantee takes the schema for fixed before anybody looked at the rows. Where facts were taken from the rows
+the promise is about what was released given these facts, and says nothing about what they give away themselves
+(docs/proofs.md). So each origin has its sentence, and each sentence is true of the facts that it names.
+"""
+
+from __future__ import annotations
+
+from sfumato.privacy.accounting.guarantee import UNCOVERED
+from sfumato.schema import Schema
+from sfumato.schema.provenance import Confirmation
+from sfumato.schema.vouched import Told, Vouched, counted, in_words, verb
+
+MOST_SOURCES = 4
+NOT_BOUNDED = "nothing bounds what they give away"
+
+
+def schema_assumptions(schema: Schema, formal: bool) -> tuple[str, ...]:
+    """Return what a release on this schema rests on: facts from the rows first; all others for a formal promise."""
+    vouched = Vouched.of(schema)
+    taken = (*_taken(schema, vouched, formal), *_written(vouched, formal))
+    return (*taken, *_bought(vouched), *_public(schema, vouched), *_stated(schema, vouched)) if formal else taken
+
+
+def _taken(schema: Schema, vouched: Vouched, formal: bool) -> list[str]:
+    facts = vouched.domains("rows")
+    if not facts:
+        return []
+    gap = UNCOVERED if formal else NOT_BOUNDED
+    return [f"{in_words(facts)} {verb(facts, 'was', 'were')} taken from the private rows; {_accepted(schema)}; {gap}"]
+
+
+def _accepted(schema: Schema) -> str:
+    signed = schema.confirmation
+    if not schema.is_confirmed:
+        return "the schema is a draft, and nobody accepted that"
+    return f"{signed.by} accepted that on {signed.on}" if signed else "nobody put a name to that"
+
+
+def _written(vouched: Vouched, formal: bool) -> list[str]:
+    facts = vouched.forms("rows")
+    if not facts:
+        return []
+    gap = "the guarantee does not cover that" if formal else "nothing bounds what that gives away"
+    return [f"the written form of values ({in_words(facts, 3)}) was read off the private rows; {gap}"]
+
+
+def _bought(vouched: Vouched) -> list[str]:
+    return [
+        f"{in_words(facts)} {verb(facts, 'was', 'were')} bought ({entry}), which is beside the cost stated here"
+        for entry, facts in vouched.by_words("bought").items()
+    ]
+
+
+def _public(schema: Schema, vouched: Vouched) -> list[str]:
+    sources = {said: facts for said, facts in vouched.by_words("public").items() if said}
+    if not sources:
+        return []
+    named = [f"{said} ({_subjects(facts)})" for said, facts in list(sources.items())[:MOST_SOURCES]]
+    more = [f"{len(sources) - MOST_SOURCES} more sources"] if len(sources) > MOST_SOURCES else []
+    return [
+        f"facts of the schema are public by these sources, as {_who(schema.confirmation)}: {'; '.join(named + more)}"
+    ]
+
+
+def _subjects(facts: tuple[Told, ...]) -> str:
+    return counted(list(dict.fromkeys(told.subject for told in facts)), 4, "of its columns and rules")
+
+
+def _stated(schema: Schema, vouched: Vouched) -> list[str]:
+    facts = vouched.by_words("public").get(None, ())
+    if not facts:
+        return []
+    what = "the facts of the schema" if facts == vouched.domains() else in_words(facts)
+    return [f"{what} {verb(facts, 'is', 'are')} public, as {_who(schema.confirmation)}, without naming a source"]
+
+
+def _who(signed: Confirmation | None) -> str:
+    return f"{signed.by} stated on {signed.on}" if signed else "the custodian states"

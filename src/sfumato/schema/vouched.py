@@ -1,0 +1,91 @@
+"""Who vouched for what: the facts of a schema by where they come from, in a few words and one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sfumato.schema.provenance import DOMAIN_FACTS, Origin, Provenance, listed
+from sfumato.schema.schema import Schema
+
+RULE = "rule"
+MOST_NAMED = 6
+"""Columns of one kind of fact that a sentence names; the others it counts."""
+
+
+class Told(NamedTuple):
+    """One fact: the column (or the check of a rule) that it is about, and where it comes from."""
+
+    subject: str
+    fact: str
+    provenance: Provenance
+
+    @property
+    def is_domain(self) -> bool:
+        """Whether the fact says which values are possible, and not how they are written."""
+        return self.fact in (*DOMAIN_FACTS, RULE)
+
+
+@dataclass(frozen=True)
+class Vouched:
+    """All facts of a schema with their provenance."""
+
+    facts: tuple[Told, ...]
+
+    @classmethod
+    def of(cls, schema: Schema) -> Vouched:
+        """Return the facts of a schema, column by column and then the rules."""
+        columns = [Told(c.name, fact, came) for c in schema for fact, came in c.provenance.items()]
+        return cls((*columns, *(Told(rule.check, RULE, rule.provenance) for rule in schema.rules)))
+
+    def domains(self, origin: Origin | None = None) -> tuple[Told, ...]:
+        """Return bounds, values, edges and rules, of one origin if asked: what shapes the cells of a release."""
+        return tuple(told for told in self.facts if told.is_domain and origin in (None, told.provenance.origin))
+
+    def forms(self, origin: Origin) -> tuple[Told, ...]:
+        """Return facts about the written form of one origin: what may be missing, decimals, steps."""
+        return tuple(told for told in self.facts if not told.is_domain and told.provenance.origin == origin)
+
+    def by_words(self, origin: Origin) -> dict[str | None, tuple[Told, ...]]:
+        """Return facts of one origin by what was said of them: domains by source, all that was bought by its entry."""
+        found: dict[str | None, list[Told]] = {}
+        for told in (*self.domains(origin), *(self.forms(origin) if origin == "bought" else ())):
+            found.setdefault(told.provenance.said, []).append(told)
+        return {said: tuple(facts) for said, facts in found.items()}
+
+
+def in_words(facts: Sequence[Told], most: int = MOST_NAMED) -> str:
+    """Return facts as one phrase, in which only the first columns of each kind are named.
+
+    >>> rows = Provenance("rows")
+    >>> in_words([Told("age", "bounds", rows), Told("sex", "values", rows), Told("income", "bounds", rows)])
+    'the bounds of age and income and the values of sex'
+    """
+    kinds = dict.fromkeys(told.fact for told in facts)
+    parts = [_kind_in_words(kind, [told.subject for told in facts if told.fact == kind], most) for kind in kinds]
+    return listed(parts) if len(parts) < 3 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
+
+
+def verb(facts: Sequence[Told], one: str, many: str) -> str:
+    """Return the verb that goes with facts in words: a single rule or step is, bounds are."""
+    return one if len(facts) == 1 and facts[0].fact in (RULE, "step") else many
+
+
+def _kind_in_words(kind: str, names: Sequence[str], most: int) -> str:
+    if kind == RULE:
+        plural = "s" if len(names) > 1 else ""
+        return f"the rule{plural} {counted([repr(name) for name in names], most, 'rules')}"
+    words = "whether values may be missing" if kind == "missing" else f"the {kind}"
+    return f"{words} {'in' if kind == 'missing' else 'of'} {counted(names, most, 'columns')}"
+
+
+def counted(names: Sequence[str], most: int = MOST_NAMED, what: str = "columns") -> str:
+    """Return a list of names, the last of them as a number where there are many.
+
+    >>> counted(["a", "b", "c", "d"], most=2)
+    'a, b and 2 more columns'
+    """
+    if len(names) <= most + 1:
+        return listed(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more {what}"

@@ -1,0 +1,262 @@
+"""A table that nobody has described yet, released in one call: draft or buy a schema, say what was assumed, release.
+
+The convenience is paid for in words. Facts that a draft takes from the rows are accepted, which the guarantee states;
+bought facts are paid for out of the same epsilon. Whose rows these are is never assumed where the rows let one doubt.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+from sfumato.buying import buy_schema
+from sfumato.calling import named_arguments
+from sfumato.errors import NoLedgerWarning, PlanError, SchemaError, SfumatoError, UnansweredQuestionError
+from sfumato.privacy.exact import Number, exact, show, text
+from sfumato.registry import REGISTRY
+from sfumato.release.default import Choice, choose_method
+from sfumato.release.method import Method, method_class
+from sfumato.release.parameters import DEFAULT_DELTA, epsilon_problems
+from sfumato.release.release import UNRECORDED, LedgerChoice, Release, book_of, release
+from sfumato.schema import Schema
+from sfumato.schema.dialect import Dialect
+from sfumato.table import read
+from sfumato.table.counting import Progress
+from sfumato.table.sources import open_source
+
+Person = str | Literal[False] | None
+"""The column that tells people apart; False where every row is somebody else; None where nobody said."""
+LOOKED = "which columns were left out as identifiers or free text ({names}) was decided by looking at the private rows"
+ALONE = "every row was taken for another person's: nobody said whose rows these are, and no column repeats like one"
+TOGETHER = "the facts of the schema and the rows cost epsilon {epsilon} and delta {delta} together"
+KEPT = "epsilon {spent} is spent on the facts of the schema, and they are not lost: 'schema' of this error holds them"
+
+
+@named_arguments
+def synthesize(
+    data: Any,
+    epsilon: Number = 1,
+    ledger: LedgerChoice = None,
+    delta: Number | None = None,
+    buy: Number | None = None,
+    name: str | None = None,
+    person: Person = None,
+    rows_per_person: int | None = None,
+    rows: int | None = None,
+    method: str | type[Method] | None = None,
+    seed: int | None = None,
+    columns: Sequence[str] | None = None,
+    **dialect: Any,
+) -> Release:
+    """Release a table that has no schema yet. What was assumed stands in ``notes`` and in the guarantee.
+
+    The schema is drafted from the rows and accepted as it is, which the guarantee states; or bought for the part
+    ``buy`` of epsilon, so that nothing is taken from the rows without being paid for. ``person`` names the column that
+    tells people apart, of whom ``rows_per_person`` rows count, or is False where every row is somebody else. ``method``
+    is a name such as "mst"; AIM unless said. ``dialect`` says how a file is written (delimiter, decimal, missing, ...).
+    """
+    if ledger is None:
+        warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)
+    wish = Wish(epsilon, delta, buy, person, rows_per_person, method, columns, seed)
+    described = describe(data, wish, False if ledger is None else ledger, name, dialect)
+    return described.released(rows)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is wanted of a table that nobody has described: checked before anything of it is read."""
+
+    epsilon: Number = 1
+    delta: Number | None = None
+    buy: Number | None = None
+    person: Person = None
+    rows_per_person: int | None = None
+    method: str | type[Method] | None = None
+    columns: Sequence[str] | None = None
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        problems = epsilon_problems(self.epsilon)
+        if self.buy is not None:
+            problems += epsilon_problems(self.buy, "buy")
+        if not problems and self.bought >= exact(self.epsilon):
+            problems = [f"buy={show(self.bought)} leaves nothing of epsilon={show(exact(self.epsilon))} for the rows"]
+        if self.person and self.rows_per_person is None:
+            problems.append(f"rows_per_person is missing: how many rows of one {self.person} may count at most?")
+        if problems:
+            raise PlanError("synthesize cannot begin", problems, "give for example epsilon=1, buy=0.2")
+        self.built(Choice("aim", "", {}) if self.method is None else self.choice(None))  # whatever is wrong, say it now
+
+    @property
+    def bought(self) -> Fraction:
+        """The part of epsilon that buys the facts of the schema."""
+        return Fraction(0) if self.buy is None else exact(self.buy)
+
+    @property
+    def deltas(self) -> tuple[str | None, str | None]:
+        """Delta of the facts and of the rows: half of it each where it is given and facts are bought."""
+        if self.delta is None:
+            return None, None
+        whole = exact(self.delta, "delta")
+        return (text(whole / 2), text(whole / 2)) if self.bought else (None, text(whole))
+
+    @property
+    def total_delta(self) -> Fraction:
+        """Delta of the facts and of the rows together, where facts are bought."""
+        return 2 * exact(DEFAULT_DELTA) if self.delta is None else exact(self.delta, "delta")
+
+    def choice(self, schema: Schema | None) -> Choice:
+        """Return the method that was named, or the one to take where none was."""
+        if self.method is None and schema is not None:
+            return choose_method(schema, {})
+        if isinstance(self.method, type):
+            return Choice(self.method.name, "", {})
+        if not isinstance(self.method, str):
+            next_step = f"give a name: {', '.join(REGISTRY)}; epsilon and delta belong to synthesize"
+            raise PlanError(f"method needs a name, found a {type(self.method).__name__}", next_step=next_step)
+        return Choice(self.method, "", {})
+
+    def built(self, choice: Choice) -> Method:
+        """Return the method with what the facts leave of the budget."""
+        cls: Any = self.method if isinstance(self.method, type) else method_class(choice.method)
+        given = {} if self.deltas[1] is None else {"delta": self.deltas[1]}
+        return cls(epsilon=text(exact(self.epsilon) - self.bought), **given, **choice.settings)
+
+
+@dataclass(frozen=True)
+class Described:
+    """A table with a schema that nobody wrote: what was assumed for it, and what is still to be done."""
+
+    data: Any
+    schema: Schema
+    wish: Wish
+    book: LedgerChoice
+    dialect: Mapping[str, Any]
+    assumed: tuple[str, ...]
+    """What a reader of the release must know, in words that hold no private value."""
+    looked: tuple[str, ...] = ()
+    """Assumptions that the guarantee states, besides those about the facts of the schema."""
+    drafted: tuple[str, ...] = field(default=(), repr=False)
+    """What the draft said about the rows: for the custodian alone."""
+
+    def released(self, rows: int | None = None, progress: Progress | None = None) -> Release:
+        """Release the table; where that fails after facts were bought, the error carries their schema."""
+        try:
+            choice = self.wish.choice(self.schema)
+            table = read(self.data, self.schema, progress=progress, **self.dialect)
+            made = release(table, self.wish.built(choice), rows, self.book, self.wish.seed)
+        except SfumatoError as error:
+            if self.wish.bought:
+                error.schema = self.schema  # pyright: ignore[reportAttributeAccessIssue]
+                error.add_note(
+                    f"epsilon {show(self.wish.bought)} is spent on the facts of the schema, which is not lost"
+                )
+            raise
+        told = (*self.assumed, *([choice.reason] if choice.reason else []))
+        guarantee = made.guarantee
+        said = guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, *self.looked)})
+        return dataclasses.replace(made.promising(said), notes=(*told, *made.notes))
+
+
+def describe(data: Any, wish: Wish, ledger: LedgerChoice, name: str | None, dialect: Mapping[str, Any]) -> Described:
+    """Return the table with a schema: drafted and accepted, or bought. Nothing but that purchase is spent."""
+    if wish.bought:
+        return _with_bought(data, wish, ledger, name, dialect)
+    draft = _draft(data, wish, name, dialect)
+    answered = draft if wish.person is None else dataclasses.replace(draft, person_candidates=())
+    schema = answered.confirm(accept_unchanged=True, person=wish.person, rows_per_person=wish.rows_per_person)
+    gone = _left_out(data, schema, wish, dialect)
+    assumed = (
+        f"the schema of {len(schema.columns)} columns was drafted from the rows and accepted as it is: bounds, values "
+        "and rules were taken from them, and no source vouches for them",
+        *_told(schema, gone),
+    )
+    return Described(data, schema, wish, ledger, dialect, assumed, _doubts(wish, gone), draft.notes)
+
+
+def _with_bought(
+    data: Any, wish: Wish, ledger: LedgerChoice, name: str | None, dialect: Mapping[str, Any]
+) -> Described:
+    """Buy the facts, after the whole budget was checked; a draft is looked at only for what nobody has said."""
+    draft = None if wish.columns is not None and wish.person is not None else _draft(data, wish, name, dialect)
+    named = name or (draft.name if draft else open_source(data, Dialect.of(dialect)).name)
+    book = book_of(ledger)
+    if book is not None:
+        book.check(named, epsilon=wish.epsilon, delta=text(wish.total_delta))
+    wanted = list(draft.releasable) if draft else list(wish.columns or ())
+    schema = buy_schema(
+        data,
+        text(wish.bought),
+        wish.deltas[0],
+        ledger=False if book is None else book,
+        name=named,
+        person=wish.person or None,
+        rows_per_person=wish.rows_per_person or 1,
+        seed=wish.seed,
+        columns=[each for each in wanted if each != wish.person],
+        **dialect,
+    )
+    gone = _left_out(data, draft, wish, dialect) if draft else []
+    unseen = [each for each in wanted if each != wish.person and each not in schema.releasable]
+    left = exact(wish.epsilon) - wish.bought
+    assumed = (
+        f"the facts of the schema were bought for epsilon {show(wish.bought)} of {show(exact(wish.epsilon))}; the rows "
+        f"cost the other {show(left)}",
+        *_told(schema, gone),
+        *([f"left out because nothing of them rose above the noise: {', '.join(unseen)}"] if unseen else []),
+    )
+    total = TOGETHER.format(epsilon=show(exact(wish.epsilon)), delta=f"{float(wish.total_delta):.3g}")
+    looked = (total, *(_doubts(wish, gone) if draft else ()))
+    return Described(data, schema, wish, ledger, dialect, assumed, looked, draft.notes if draft else ())
+
+
+def _draft(data: Any, wish: Wish, name: str | None, dialect: Mapping[str, Any]) -> Schema:
+    """Return a draft of the columns that were asked for; refuse where it asks what only a person can answer."""
+    draft = Schema.draft(data, name=name, **dialect)
+    asked = draft.person_candidates
+    if wish.person is None and asked:
+        raise UnansweredQuestionError(
+            f"whose rows are these? In table {draft.name!r} the values of {' and of '.join(asked)} repeat, as they do "
+            "where people have several rows; nothing was spent",
+            next_step=f"say person={asked[0]!r} and rows_per_person=5 (--person {asked[0]} --rows-per-person 5) to "
+            "protect whole people, or person=False (--no-person) where every row is somebody else's",
+        )
+    return draft if wish.columns is None else _only(draft, wish)
+
+
+def _only(draft: Schema, wish: Wish) -> Schema:
+    """Return a draft of some columns, and of the person column, with the rules between them."""
+    named = [wish.columns] if isinstance(wish.columns, str) else list(wish.columns or ())
+    if unknown := [f"{name!r} is not among them, or could not be described" for name in named if name not in draft]:
+        listed = f"the columns of table {draft.name!r} are {', '.join(draft.names)}"
+        raise SchemaError(listed, unknown, "correct columns, or leave them out")
+    kept = tuple(column for column in draft if column.name in {*named, wish.person})
+    names = {column.name for column in kept}
+    rules = tuple(rule for rule in draft.rules if set(rule.columns) <= names)
+    return dataclasses.replace(draft, columns=kept, rules=rules)
+
+
+def _left_out(data: Any, schema: Schema, wish: Wish, dialect: Mapping[str, Any]) -> list[str]:
+    """Return the columns of the source that no release will carry, and that nobody left out by name."""
+    if wish.columns is not None:
+        return []
+    there = open_source(data, Dialect.of(dialect)).engine.table.columns
+    return [name for name in there if name not in schema.releasable and name != wish.person]
+
+
+def _doubts(wish: Wish, gone: Sequence[str]) -> tuple[str, ...]:
+    alone = () if wish.person is not None else (ALONE,)
+    return (*alone, *((LOOKED.format(names=", ".join(gone)),) if gone else ()))
+
+
+def _told(schema: Schema, gone: Sequence[str]) -> list[str]:
+    whose = (
+        "every row is taken for another person's"
+        if schema.person is None
+        else f"the rows of one person share their {schema.person}; at most {schema.rows_per_person} of them count"
+    )
+    return [whose, *([f"left out as identifiers or free text: {', '.join(gone)}"] if gone else [])]

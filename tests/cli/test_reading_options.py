@@ -1,0 +1,105 @@
+"""The options that say how a file is written: on every verb that reads, and kept by the schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+import xlsxwriter
+
+from sfumato import Schema
+from sfumato.cli.app import VERBS, verb
+from sfumato.cli.reading import OPTIONS
+from sfumato.schema.dialect import Dialect
+
+FEWEST = 16
+"""Verbs that read a table when this was written."""
+EUROPEAN = "cost;when;town\n" + "1.234,50;31.12.2019;K\n7,25;1.2.2020;N/A\n8,5;1.3.2020;L\n" * 5
+
+
+def commands(name: str, command) -> Iterator[tuple[str, object]]:
+    children = getattr(command, "commands", None)
+    if children is None:
+        yield name, command
+    else:
+        for child, inner in children.items():
+            yield from commands(f"{name} {child}", inner)
+
+
+def options_of(command) -> set[str]:
+    return {parameter.name for parameter in command.params}
+
+
+def test_every_verb_that_reads_has_every_option():
+    found = dict(item for name in VERBS for item in commands(name, verb(name)))
+    readers = [name for name, command in found.items() if options_of(command) & set(OPTIONS)]
+    lacking = {name: set(OPTIONS) - options_of(found[name]) for name in readers}
+    assert len(readers) >= FEWEST
+    assert not {name: options for name, options in lacking.items() if options}
+
+
+def test_a_draft_keeps_the_options_and_later_verbs_need_none(sfumato_cli, tmp_path):
+    data, schema = tmp_path / "t.csv", tmp_path / "t.toml"
+    data.write_text(EUROPEAN)
+    said = ("--delimiter", ";", "--decimal", ",", "--thousands", ".", "--date-format", "%d.%m.%Y", "--missing", "N/A")
+    code, _, err = sfumato_cli("schema", "draft", str(data), "--out", str(schema), *said)
+    assert code == 0, err
+    assert Schema.load(schema).source == Dialect(";", ",", ".", "%d.%m.%Y", ("N/A",), format="csv")
+    assert sfumato_cli("schema", "check", str(data), "--schema", str(schema))[0] == 0
+    code, _, err = sfumato_cli(
+        "schema", "check", str(data), "--schema", str(schema), "--decimal", ".", "--thousands", ","
+    )
+    assert code == 2 and "say how the file is written" in err
+
+
+def test_a_tab_can_be_typed(sfumato_cli, tmp_path):
+    data = tmp_path / "t.csv"
+    data.write_text(EUROPEAN.replace(";", "\t"))
+    for tab in ("tab", "\\t", "\t"):
+        code, out, _ = sfumato_cli("schema", "draft", str(data), "--delimiter", tab)
+        assert code == 0 and "[columns.town]" in out
+
+
+def test_wrong_options_are_told_together(sfumato_cli, tmp_path):
+    data = tmp_path / "t.csv"
+    data.write_text(EUROPEAN)
+    code, out, _ = sfumato_cli("schema", "draft", str(data), "--decimal", "x", "--encoding", "klingon", "--json")
+    assert code == 2 and len(json.loads(out)["problems"]) == 2
+
+
+@pytest.fixture
+def workbook(tmp_path):
+    path = tmp_path / "people.xlsx"
+    with xlsxwriter.Workbook(str(path)) as book:
+        book.add_worksheet("notes").write(0, 0, "read me")
+        sheet = book.add_worksheet("people")
+        for row, cells in enumerate([["age", "sex"], *([20 + i, "fm"[i % 2]] for i in range(40))]):
+            for column, cell in enumerate(cells):
+                sheet.write(row, column, cell)
+    return path
+
+
+SCHEMA = """
+[table]
+name = "people"
+[source]
+sheet = "people"
+[columns.age]
+kind = "integer"
+bounds = [0, 110]
+[columns.sex]
+kind = "category"
+values = ["f", "m"]
+"""
+
+
+def test_a_workbook_is_released_with_its_sheet_from_the_schema(sfumato_cli, workbook, tmp_path):
+    schema, bundle = tmp_path / "people.toml", tmp_path / "bundle"
+    schema.write_text(SCHEMA)
+    given = ("--schema", str(schema), "--method", "histogram", "--set", "column=sex", "--epsilon", "1", "--no-ledger")
+    code, _, err = sfumato_cli("release", str(workbook), *given, "--out", str(bundle))
+    assert code == 0, err
+    assert (bundle / "release.json").is_file()
+    code, _, err = sfumato_cli("release", str(workbook), *given, "--out", str(tmp_path / "other"), "--sheet", "notes")
+    assert code == 2 and "lacks 2 of the 2 columns" in err

@@ -1,0 +1,102 @@
+"""A bundle from a file that nobody has described, in one command, and in words what was assumed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+
+import pytest
+
+from sfumato import Ledger, Schema
+
+QUICK = ("--method", "marginals")
+BOOK = ("--ledger", "b.db", "--open-ledger", "2")
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    """A file of people, and the folder that it lies in as the place where the command runs."""
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(3)
+    with open("people.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["age", "sex", "town"])
+        writer.writerows([draw.randrange(18, 90), draw.choice("fm"), draw.choice(["n", "s"])] for _ in range(600))
+    return tmp_path
+
+
+@pytest.fixture
+def visits(people):
+    """The same file, in which every patient has three rows."""
+    with open("people.csv", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    with open("visits.csv", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(
+            [["patient_id", "ssn", *rows[0]]]
+            + [[100_000 + i % 200, 1_000_317_256 + 7919 * (i % 200), *row] for i, row in enumerate(rows[1:])]
+        )
+    return people
+
+
+def test_one_command_from_file_to_bundle(people, sfumato_cli):
+    code, out, _ = sfumato_cli(
+        "synthesize",
+        "people.csv",
+        "--ledger",
+        "b.db",
+        "--open-ledger",
+        "2",
+        "--out",
+        "o",
+        "--schema-out",
+        "s.toml",
+        *QUICK,
+    )
+    assert code == 0 and "assumed, because nobody said otherwise:" in out and "better: facts with a source" in out
+    assert (
+        Schema.load("s.toml").confirmation.accepted_unchanged and Ledger("b.db").account("people").left_epsilon == "1"
+    )
+    document = json.loads((people / "o" / "release.json").read_text())
+    assert "taken from the private rows" in document["statement"]
+    assert sfumato_cli("verify", "o", "--ledger", "b.db")[0] == 0
+
+
+def test_without_an_account_the_exact_command_is_told_and_nothing_is_made(people, sfumato_cli):
+    code, _, err = sfumato_cli("synthesize", "people.csv", "--ledger", "b.db", "--out", "o")
+    assert code == 2 and "sfumato ledger init b.db --table people --epsilon 5" in err and "--open-ledger 5" in err
+    code, _, err = sfumato_cli("synthesize", "people.csv", "--out", "o")
+    assert code == 2 and "--ledger budget.db --open-ledger 5" in err
+    assert sorted(path.name for path in people.iterdir()) == ["people.csv"]
+
+
+def test_patients_are_asked_for_and_none_of_their_numbers_leaves(visits, sfumato_cli):
+    asked = ("synthesize", "visits.csv", *BOOK, "--out", "o", *QUICK)
+    code, _, err = sfumato_cli(*asked)
+    assert code == 2 and "whose rows are these" in err and "--person patient_id --rows-per-person" in err
+    assert Ledger("b.db").account("visits").events == 0
+    code, out, _ = sfumato_cli(*asked, "--person", "patient_id", "--rows-per-person", "3")
+    assert code == 0 and "person (at most 3 rows)" in out
+    assert (visits / "o" / "data.csv").read_text().splitlines()[0].replace('"', "") == "age,sex,town"
+
+
+def test_bought_facts_are_paid_for_and_the_answer_for_machines_says_what_was_assumed(people, sfumato_cli):
+    code, out, _ = sfumato_cli(
+        "synthesize", "people.csv", "--no-ledger", "--epsilon", "3", "--buy", "2", "--out", "o", "--json", *QUICK
+    )
+    answer = json.loads(out)
+    assert code == 0 and "bought for epsilon 2 of 3" in answer["assumed"][0] and answer["guarantee"]["epsilon"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--person", "a", "--no-person"), "--person and --no-person were both given"),
+        (("--open-ledger", "5"), "--open-ledger needs a ledger"),
+        (("--schema-out", "people.csv"), "'people.csv' exists"),
+        (("--buy", "1"), "leaves nothing"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_anything_is_written(people, sfumato_cli, options, told):
+    code, _, err = sfumato_cli("synthesize", "people.csv", "--no-ledger", "--out", "o", *options)
+    assert code == 2 and told in err and not (people / "o").exists()

@@ -1,0 +1,145 @@
+"""A table that nobody has described, in one call: it says what it assumes, and checks everything before it spends."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sfumato
+from sfumato import Ledger, Schema
+from sfumato.errors import BudgetExceeded, NoLedgerWarning, PlanError, SchemaError, TableError, UnansweredQuestionError
+from sfumato.synthesize import Wish
+
+ROWS = 1200
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, ROWS),
+            "sex": rng.choice(["f", "m"], ROWS),
+            "town": rng.choice(["north", "south", "west"], ROWS),
+        }
+    )
+
+
+@pytest.fixture
+def visits(people) -> pd.DataFrame:
+    return people.assign(patient_id=[f"P{i % 400:05d}" for i in range(ROWS)])
+
+
+@pytest.fixture
+def book(tmp_path) -> Ledger:
+    ledger = Ledger(tmp_path / "budget.db")
+    ledger.open_table("people", epsilon=1, delta=1e-6)
+    return ledger
+
+
+def spent(book: Ledger) -> tuple[str, int]:
+    account = book.account("people")
+    return account.spent_epsilon, account.events
+
+
+def test_a_draft_is_accepted_and_the_guarantee_says_so(people, book):
+    made = sfumato.synthesize(people, epsilon=1, ledger=book, name="people", method="marginals")
+    assert spent(book)[0] == "1" and made.guarantee.recorded
+    assert list(made.data.columns) == ["age", "sex", "town"]
+    assert any("drafted from the rows and accepted as it is" in note for note in made.notes)
+    assert any("every row was taken for another person's" in words for words in made.guarantee.assumptions)
+    assert any("taken from the private rows" in words for words in made.guarantee.assumptions)
+    assert made.schema.is_confirmed and made.schema.confirmation.accepted_unchanged
+
+
+def test_bought_facts_and_rows_cost_epsilon_together(people, book):
+    made = sfumato.synthesize(people, epsilon=1, buy=0.4, ledger=book, name="people", method="marginals")
+    account = book.account("people")
+    assert account.spent_epsilon == "1" and book.history("people")[0].event.epsilon == "0.4"
+    assert made.guarantee.epsilon == "0.6"
+    assert any("cost epsilon 1 and delta 2e-09 together" in words for words in made.guarantee.assumptions)
+    assert all(column.bought for column in made.schema) and not made.schema.confirmation.accepted_unchanged
+
+
+def test_nothing_is_bought_where_the_sum_does_not_fit_the_cap(people, book):
+    book.spend("people", epsilon=0.5)
+    with pytest.raises(BudgetExceeded):
+        sfumato.synthesize(people, epsilon=0.8, buy=0.3, ledger=book, name="people")
+    assert spent(book) == ("0.5", 1)
+
+
+def test_bought_facts_are_not_lost_where_the_rows_cannot_be_released(people, book, monkeypatch):
+    def failing(*_, **__):
+        raise TableError("the table is gone")
+
+    monkeypatch.setattr(sys.modules["sfumato.synthesize"], "read", failing)
+    with pytest.raises(TableError) as caught:
+        sfumato.synthesize(people, epsilon=1, buy=0.4, ledger=book, name="people")
+    assert isinstance(caught.value.schema, Schema) and "not lost" in caught.value.__notes__[0]
+
+
+def test_whose_rows_these_are_is_asked_before_anything_is_spent(visits, book):
+    with pytest.raises(UnansweredQuestionError, match="whose rows are these") as caught:
+        sfumato.synthesize(visits, ledger=book, name="people")
+    assert "person='patient_id'" in caught.value.next_step and spent(book) == ("0", 0)
+
+
+@pytest.mark.parametrize("buy", [None, 2])
+def test_people_are_protected_whole_and_their_numbers_stay(visits, buy):
+    answer = {"person": "patient_id", "rows_per_person": 3, "epsilon": 3}
+    made = sfumato.synthesize(visits, ledger=False, name="people", method="marginals", buy=buy, **answer)
+    assert made.guarantee.unit == "person (at most 3 rows)"
+    assert list(made.data.columns) == ["age", "sex", "town"]
+    assert any("share their patient_id; at most 3" in note for note in made.notes)
+
+
+def test_columns_and_person_that_were_named_need_no_look_at_the_rows(visits, monkeypatch):
+    monkeypatch.setattr(Schema, "draft", None)  # a draft would fail
+    named = {"columns": ["sex", "town"], "person": False, "epsilon": 3, "buy": 2}
+    made = sfumato.synthesize(visits, ledger=False, name="people", method="marginals", **named)
+    assert list(made.data.columns) == ["sex", "town"]
+    assert not any("looking at the private rows" in words for words in made.guarantee.assumptions)
+
+
+def test_some_columns_of_a_draft(visits):
+    named = {"columns": ["sex", "town"], "person": False}
+    made = sfumato.synthesize(visits, ledger=False, name="people", method="marginals", **named)
+    assert made.schema.names == ("sex", "town")
+    with pytest.raises(SchemaError, match="'size' is not among them"):
+        sfumato.synthesize(visits, ledger=False, columns=["size"], person=False)
+
+
+def test_no_private_value_stands_in_the_notes(people):
+    odd = people.assign(note=[f"text number {i} of somebody" for i in range(ROWS)])
+    made = sfumato.synthesize(odd, ledger=False, name="people", method="marginals")
+    told = " ".join((*made.notes, *made.guarantee.assumptions))
+    assert "note" in told and "text number" not in told and f"{ROWS:,}" not in told and str(ROWS) not in told
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"epsilon": 0.2, "buy": 0.2}, "leaves nothing"),
+        ({"epsilon": "much"}, "epsilon must lie"),
+        ({"person": "patient_id"}, "rows_per_person is missing"),
+        ({"method": "magic"}, "no method 'magic'"),
+        ({"method": sfumato.AIM(epsilon=1)}, "method needs a name"),
+    ],
+)
+def test_a_wish_is_checked_before_the_table_is_looked_at(wrong, told):
+    with pytest.raises(PlanError, match=told):
+        sfumato.synthesize("there is no such file.csv", ledger=False, **wrong)
+
+
+def test_a_whole_delta_is_shared_by_facts_and_rows():
+    assert Wish(delta="1e-6", buy=0.2).deltas == ("5e-7", "5e-7") or Wish(delta="1e-6", buy=0.2).deltas[0] == "5e-07"
+    assert Wish(delta="1e-6").deltas[0] is None
+
+
+def test_no_ledger_is_said_once(people):
+    with pytest.warns(NoLedgerWarning) as caught:
+        sfumato.synthesize(people, name="people", method="marginals")
+    assert len(caught) == 1 and caught[0].filename == __file__

@@ -1,0 +1,89 @@
+"""Where facts come from: marks of a draft, and what becomes of them when facts change."""
+
+import pytest
+
+from sfumato.errors import SchemaError
+from sfumato.schema import Column, Rule, Schema
+from sfumato.schema.provenance import Provenance, fingerprints
+from sfumato.schema.vouched import Told, Vouched, in_words
+
+MARKS = fingerprints({"bounds": (18, 90), "missing": False, "decimals": 0})
+
+
+def age(**facts) -> Column:
+    return Column("age", "integer", **({"bounds": (18, 90), "decimals": 0, "drafted": MARKS} | facts))
+
+
+@pytest.mark.parametrize(
+    ("facts", "taught"),
+    [
+        ({}, ("bounds", "missing", "decimals")),
+        ({"bounds": (0, 120)}, ("missing", "decimals")),
+        ({"bounds": (18, 91)}, ("missing", "decimals")),
+        ({"missing": True, "decimals": None, "step": 1}, ("bounds",)),
+        ({"source": "questionnaire"}, ()),
+        ({"drafted": (), "from_rows": ("bounds",)}, ("bounds",)),
+        ({"drafted": (), "from_rows": ("values",)}, ()),
+    ],
+)
+def test_what_the_rows_taught_is_what_stands_as_drafted(facts, taught):
+    assert age(**facts).taught == taught
+
+
+def test_the_mark_of_a_fact_does_not_depend_on_how_a_number_is_written():
+    assert age(bounds=[18.0, 90]).unchanged == ("bounds", "missing", "decimals")
+    assert fingerprints({"values": ("1", "2")}) != fingerprints({"values": (1, 2)})
+    assert fingerprints({"values": (1, 0)}) != fingerprints({"values": (0, 1)})
+
+
+def test_each_fact_has_one_origin():
+    bought = age(drafted=(), bought="epsilon 0.1, entry 3")
+    assert bought.provenance == {
+        "bounds": Provenance("bought", "epsilon 0.1, entry 3"),
+        "missing": Provenance("bought", "epsilon 0.1, entry 3"),
+        "decimals": Provenance("public"),
+    }
+    assert {came.origin for came in age().provenance.values()} == {"rows"}
+    assert age(source="law").provenance["bounds"].words == "public: law"
+    assert "no source" in age(drafted=()).provenance["bounds"].words
+    assert Rule("age > 3", drafted=True).provenance.origin == "rows"
+    assert Rule("age > 3", drafted=True, source="law").provenance == Provenance("public", "law")
+
+
+@pytest.mark.parametrize(
+    ("facts", "problem"),
+    [
+        ("from_rows = 5", "from_rows names facts"),
+        ('from_rows = ["age"]', "from_rows names facts"),
+        ("source = 5", "text"),
+    ],
+)
+def test_origins_of_no_meaning_are_refused(facts, problem):
+    with pytest.raises(SchemaError, match=problem):
+        Schema.parse(f'[table]\nname = "t"\n[columns.a]\nkind = "boolean"\n{facts}\n')
+
+
+@pytest.mark.parametrize("facts", ["source = 5", 'drafted = "yes"', "from_rows = []"])
+def test_origins_of_rules_are_checked(facts):
+    text = f'[table]\nname = "t"\n[columns.a]\nkind = "boolean"\n[[rules]]\ncheck = "a"\n{facts}\n'
+    with pytest.raises(SchemaError, match=r"needs a text|need true or false"):
+        Schema.parse(text)
+
+
+def test_facts_in_words_stay_short():
+    rows = Provenance("rows")
+    facts = [Told(f"c{i}", "bounds", rows) for i in range(80)] + [Told("a <= b", "rule", rows)]
+    assert in_words(facts) == "the bounds of c0, c1, c2, c3, c4, c5 and 74 more columns and the rule 'a <= b'"
+    assert all(f"c{i}" in in_words(facts, most=100) for i in range(80))
+
+
+def test_all_facts_of_a_schema_are_told_once():
+    schema = Schema("t", (age(), Column("sex", "category", values=("f", "m"))), rules=(Rule("age > 3"),))
+    vouched = Vouched.of(schema)
+    assert [(told.subject, told.fact) for told in vouched.domains()] == [
+        ("age", "bounds"),
+        ("sex", "values"),
+        ("age > 3", "rule"),
+    ]
+    assert [told.fact for told in vouched.forms("rows")] == ["missing", "decimals"]
+    assert list(vouched.by_words("public")) == [None]

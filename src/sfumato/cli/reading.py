@@ -42,9 +42,9 @@ def reads(verb: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(verb, eval_str=True)
 
     @functools.wraps(verb)
-    def reading(**given: Any) -> Any:
-        said = {key: given.pop(key) for key in OPTIONS}
-        return verb(**given, dialect=spoken(said))
+    def reading(*first: Any, **given: Any) -> Any:
+        said = {key: given.pop(key, None) for key in OPTIONS}
+        return verb(*first, **given, dialect=spoken(said))
 
     parameters: list[inspect.Parameter] = []
     for parameter in signature.parameters.values():

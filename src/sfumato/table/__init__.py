@@ -116,11 +116,11 @@ def read(
     progress: Progress | None = None,
     **dialect: Any,
 ) -> Table:
-    """Read a table: CSV, Parquet, globs, pandas, polars, Arrow, DuckDB relations, Spark frames and Ibis tables.
+    """Read a table: a file (docs/reading-files.md lists the formats), a glob, a frame, a relation or an Ibis table.
 
-    Nothing is loaded; the columns of the schema must be there, others are ignored and never released. ``dialect`` says
-    how a file is written (decimal, thousands, date_format, missing, encoding, sheet) where the schema's ``[source]``
-    does not.
+    Nothing is loaded that need not be; the columns of the schema must be there, others are ignored and never released.
+    ``dialect`` says how a file is written (decimal, thousands, date_format, missing, encoding, sheet), before what the
+    schema's ``[source]`` says.
     """
     if isinstance(source, Schema):
         raise TableError("the schema stands where the table belongs", next_step="write read(data, schema)")

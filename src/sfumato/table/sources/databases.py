@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -35,7 +34,7 @@ def open_duckdb_file(path: str, dialect: Dialect) -> Source:
         chosen = _chosen(path, list(places), dialect.sheet)
         where = ".".join(quoted_name(part) for part in ("file", *places[chosen]))
         relation = texts_as_texts(connection.sql(f"SELECT * FROM {where}"))  # noqa: S608  the names are quoted
-    return _source(DuckDBEngine(relation), chosen, dialect, "duckdb", len(places))
+    return _source(DuckDBEngine(relation), chosen, dialect, len(places))
 
 
 def open_sqlite(path: str, dialect: Dialect) -> Source:
@@ -53,17 +52,17 @@ def open_sqlite(path: str, dialect: Dialect) -> Source:
             parquet = _copied(connection, path, chosen)
         finally:
             connection.close()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError, OverflowError) as error:
         step = "check that the database is complete and that no other program holds it"
         raise TableError(f"cannot read the SQLite file {path!r}: {error}", next_step=step) from error
     with engine_errors(path):
         engine = ParquetEngine(texts_as_texts(connect().read_parquet(parquet)), (parquet,))
-    return _source(engine, chosen, dialect, "sqlite", len(tables))
+    return _source(engine, chosen, dialect, len(tables))
 
 
-def _source(engine: Any, table: str, dialect: Dialect, kind: str, tables: int) -> Source:
+def _source(engine: Any, table: str, dialect: Dialect, tables: int) -> Source:
     found = Dialect(sheet=table if tables > 1 else None)
-    return Source(engine, "pandas", "table", dialect=dataclasses.replace(dialect.over(found), format=kind))
+    return Source(engine, "pandas", "table", dialect=dialect.over(found))
 
 
 def _chosen(path: str, tables: Sequence[str], wanted: str | int | None) -> str:

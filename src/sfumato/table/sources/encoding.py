@@ -29,14 +29,14 @@ UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 BAD, GOOD = re.compile("[\udc80-\udcff]"), re.compile("[^\x00-\x7f\udc80-\udcff]")
 
 
-def encoding_of(path: str, said: str | None = None) -> str:
-    """Return how a text is encoded: by its mark, as it was said, or by its bytes."""
+def encoding_of(path: str, said: str | None = None, files: int = 1) -> str:
+    """Return how a text is encoded: by its mark, as it was said, or by its bytes; of many files, by fewer of each."""
     with unpacking(path) as file:
         head = file.read(4096)
     for mark, name in BOMS:
         if head.startswith(mark):
             return name
-    return codecs.lookup(said).name if said else _wide(path, head) or _looked_at(path)
+    return codecs.lookup(said).name if said else _wide(path, head) or _looked_at(path, LOOKED_AT // files)
 
 
 def _wide(path: str, head: bytes) -> str | None:
@@ -60,7 +60,7 @@ def _chunks(path: str) -> Iterator[bytes]:
             yield chunk
 
 
-def _looked_at(path: str) -> str:
+def _looked_at(path: str, most: int) -> str:
     decoder = codecs.getincrementaldecoder(UTF8)()
     seen = 0
     for chunk in _chunks(path):
@@ -69,7 +69,7 @@ def _looked_at(path: str) -> str:
         except UnicodeDecodeError as error:
             return _single_byte(path, chunk, error, seen)
         seen += len(chunk)
-        if seen >= LOOKED_AT:
+        if seen >= most:
             break
     return UTF8
 

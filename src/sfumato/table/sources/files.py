@@ -35,7 +35,7 @@ def open_path(pattern: str, dialect: Dialect) -> Source:
     kind = kinds.pop()
     opened = _OPENERS[kind]([path for path, _ in found], dialect)
     name = Path(paths[0]).name.split(".")[0] if kind != "parquet" else Path(paths[0]).stem
-    written = opened.dialect if opened.dialect.format else dataclasses.replace(dialect, format=kind)
+    written = dataclasses.replace(opened.dialect, format=kind)
     return dataclasses.replace(opened, name=name or "table", dialect=written)
 
 
@@ -65,30 +65,28 @@ def _files(pattern: str) -> list[str]:
 def _open_parquet(paths: Sequence[str], dialect: Dialect) -> Source:
     from sfumato.table.parquet import ParquetEngine
 
-    del dialect
     with engine_errors(paths[0]):
         relation = texts_as_texts(connect().read_parquet(list(paths)))
-    return Source(ParquetEngine(relation, tuple(paths)), "pandas", "table")
+    return Source(ParquetEngine(relation, tuple(paths)), "pandas", "table", dialect=dialect)
 
 
 def _open_json(paths: Sequence[str], dialect: Dialect, form: str) -> Source:
-    del dialect
     files = ", ".join(quoted(path) for path in paths)
     query = f"SELECT * FROM read_json([{files}], format={quoted(form)}, sample_size=-1)"  # noqa: S608  quoted
     with engine_errors(paths[0]):
         relation = texts_as_texts(connect().sql(query))
         refuse_duplicates(paths[0], relation.columns)
-    return Source(DuckDBEngine(relation), "pandas", "table")
+    return Source(DuckDBEngine(relation), "pandas", "table", dialect=dialect)
 
 
 def _open_arrow(paths: Sequence[str], dialect: Dialect) -> Source:
     import pyarrow as pa
 
-    del dialect
     with engine_errors(paths[0]):
         table: Any = pa.ipc.open_file(pa.memory_map(paths[0])).read_all()
-    refuse_duplicates(paths[0], table.column_names)
-    return Source(memory_engine(table), "pandas", "table")
+        table.validate(full=True)  # damaged offsets would lead anywhere
+        refuse_duplicates(paths[0], table.column_names)
+    return Source(memory_engine(table), "pandas", "table", dialect=dialect)
 
 
 def _open_text(paths: Sequence[str], dialect: Dialect) -> Source:

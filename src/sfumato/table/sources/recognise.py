@@ -10,7 +10,6 @@ import zipfile
 from typing import BinaryIO
 
 from sfumato.errors import TableError
-from sfumato.table.sources.source import FORMATS
 
 HEAD = 1 << 16
 """Bytes that are looked at."""
@@ -35,8 +34,8 @@ IN_R = "in R, write.csv(table, 'table.csv', row.names = FALSE) makes a file that
 IN_PYTHON = "load it in Python and give the frame: sfumato.read(frame, schema); or save it as Parquet"
 FOREIGN: tuple[tuple[bytes, str, str], ...] = (
     (b"X\n\x00\x00", "an R data file (RDS)", IN_R),
-    (b"RDX", "an R workspace (RData)", IN_R),
-    (b"RDA", "an R workspace (RData)", IN_R),
+    (b"RDX2\n", "an R workspace (RData)", IN_R),
+    (b"RDX3\n", "an R workspace (RData)", IN_R),
     (b"%PDF", "a PDF document", "give the table that it was printed from; a printed table cannot be read back"),
     (b"\xff\xd8\xff", "a JPEG picture", "give the table itself, not a picture of it"),
     (b"\x89PNG", "a PNG picture", "give the table itself, not a picture of it"),
@@ -88,7 +87,7 @@ def recognised(path: str, head: bytes, file: BinaryIO | None = None) -> str:
 
 def foreign(path: str, what: str, step: str) -> TableError:
     """Return the error for a file that has a name, but cannot be read."""
-    return TableError(f"{path!r} is {what}", next_step=f"{step}; readable are: {FORMATS}")
+    return TableError(f"{path!r} is {what}", next_step=step)
 
 
 def packing(head: bytes) -> str | None:

@@ -6,7 +6,6 @@ that occurs; where it does not (99 = "no answer" in an age), it is told as a not
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,6 +22,8 @@ from sfumato.table.sources.source import Source, refuse_duplicates
 
 READERS = {"sav": "read_sav", "por": "read_por", "dta": "read_dta", "sas": "read_sas7bdat", "xpt": "read_xport"}
 PROGRAMS = {"sav": "SPSS", "por": "SPSS", "dta": "Stata", "sas": "SAS", "xpt": "SAS"}
+BROKEN = (ValueError, KeyError, TypeError, ArithmeticError, NotImplementedError)
+"""What the reader raises, beside its own errors, on a file that is damaged: half letters, days beyond all years."""
 ROWS_AT_ONCE = 200_000
 MOST_LABELLED = 1_000
 """Distinct values of a labelled column beyond which its labels are no list of its values."""
@@ -40,15 +41,13 @@ def open_statistical(path: str, kind: str, dialect: Dialect) -> Source:
         pieces = held.pieces(pyreadstat)
         first = next(pieces)
         parquet = parked("table", first.schema, _all(first, pieces))
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeError, ValueError, KeyError) as error:
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, *BROKEN) as error:
         step = "open it there and save it again; for strange letters say --encoding; or give it as CSV"
         raise TableError(f"cannot read the {PROGRAMS[kind]} file {path!r}: {error}"[:400], next_step=step) from error
     with engine_errors(path):
         engine = ParquetEngine(texts_as_texts(connect().read_parquet(parquet)), (parquet,))
     facts, notes = held.facts()
-    return Source(
-        engine, "pandas", "table", dialect=dataclasses.replace(dialect, format=kind), facts=facts, notes=notes
-    )
+    return Source(engine, "pandas", "table", dialect=dialect, facts=facts, notes=notes)
 
 
 def _all(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
@@ -108,7 +107,7 @@ class _Held:
                 facts[name] |= {"values": tuple(sorted(told)), "value_labels": told}
             elif told:
                 listed = ", ".join(f"{value} = {words!r}" for value, words in list(told.items())[:5])
-                notes.append(f"look at: {name} (labelled values that may stand for no value: {listed})")
+                notes.append(f"look at: {name} (labels of some values: {listed}; --missing makes one of them missing)")
         return dict(facts), tuple(notes)
 
     def told(self, name: str, labels: Mapping[Any, Any]) -> dict[Any, str]:

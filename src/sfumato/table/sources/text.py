@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ ENDINGS = (".gz", ".zst", ".bz2", ".xz", ".zip")
 def open_text(paths: Sequence[str], dialect: Dialect) -> Source:
     """Return a source over one or several text files with one header."""
     delimiter = dialect.delimiter or _default_delimiter(paths[0])
-    encodings = [encoding_of(path, dialect.encoding) for path in paths]
+    encodings = [encoding_of(path, dialect.encoding, len(paths)) for path in paths]
     plain = [in_utf8(path, encoding) for path, encoding in zip(paths, encodings, strict=True)]
     headers = [_header(path, delimiter) for path in plain]
     if len({tuple(header) for header in headers}) > 1:
@@ -38,9 +37,8 @@ def open_text(paths: Sequence[str], dialect: Dialect) -> Source:
     found = Dialect(
         delimiter=None if delimiter == "," else delimiter, encoding=None if encodings[0] == "utf-8" else encodings[0]
     )
-    written = dataclasses.replace(dialect.over(found), format="csv")
     notes = (note,) if note else ()
-    return Source(DuckDBEngine(relation), "pandas", "table", is_text=True, dialect=written, notes=notes)
+    return Source(DuckDBEngine(relation), "pandas", "table", is_text=True, dialect=dialect.over(found), notes=notes)
 
 
 def _csv_query(paths: Sequence[str], names: Sequence[str], delimiter: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 from collections.abc import Sequence
 from typing import Any
@@ -34,19 +33,14 @@ def open_workbook(path: str, dialect: Dialect) -> Source:
         raise TableError(f"cannot read the workbook {path!r}: {error}"[:400], next_step=step) from error
     several = len(names) > 1
     note = f"look at: the workbook has {len(names)} sheets, and {sheet!r} was read; --sheet names another"
-    found = Dialect(sheet=sheet if several else None, format=None)
+    found = Dialect(sheet=sheet if several else None)
     return Source(
         memory_engine(_table(path, sheet, rows)),
         "pandas",
         "table",
-        dialect=dataclasses.replace(dialect.over(found), format=_ending(path)),
+        dialect=dialect.over(found),
         notes=(note,) if several and dialect.sheet is None else (),
     )
-
-
-def _ending(path: str) -> str:
-    ending = path.rsplit(".", 1)[-1].lower()
-    return ending if ending in ("xls", "ods") else "xlsx"
 
 
 def _chosen(path: str, names: Sequence[str], wanted: str | int | None) -> str:

@@ -20,7 +20,7 @@ from sfumato.table.drafting.wording import named
 from sfumato.table.sources import Source
 from sfumato.table.values import typed
 
-MOST_RULES = 20
+MOST_RULES = 30
 """Rules that a draft proposes: nobody reads more."""
 MOST_ASKED = 200
 """Candidates that are asked of all rows."""
@@ -35,14 +35,13 @@ def proposed_rules(opened: Source, columns: Sequence[Column]) -> tuple[Rule, ...
     if sample.rows < FEWEST_ROWS:
         return ()
     added, ordered, absent = sums(sample), orders(sample), absences(sample)
-    exact = [absence.converse for absence in absent if absence.exact]
-    told = [absence.check for absence in absent]
-    kept = _kept(opened, released, [*told, *map(_sum, added), *map(_order, ordered), *exact])
+    told = [check for absence in absent for check in (absence.check, absence.converse)]
+    kept = _kept(opened, released, [*told, *map(_sum, added), *map(_order, ordered)])
     added = [one for one in added if _sum(one) in kept]
     ordered = reduced([pair for pair in ordered if _order(pair) in kept and not _follows(pair, added, sample)])
     checks = [_dependence(pair) for pair in _verified(opened, released, dependences(sample))]
-    checks += [*map(_sum, added), *(check for check in told if check in kept), *map(_order, ordered)]
-    checks += [check for check in exact if check in kept]
+    checks += [*map(_sum, added), *(check for absence in absent for check in absence.rules(kept))]
+    checks += map(_order, ordered)
     return tuple(Rule(check, drafted=True) for check in checks[:MOST_RULES])
 
 

@@ -58,12 +58,11 @@ def drafted(name: str) -> Drafted:
     if name in PARITIES:
         frame = parity(PARITIES[name], TRAIN_SEED)
         rows = len(frame)
-        return Drafted(
-            name, frame, Schema.draft(frame, name=name).confirm(accept_unchanged=True), 1 / (rows * math.log(rows))
-        )
+        schema = Schema.draft(frame, name=name).confirm(accept_unchanged=True, person=False)
+        return Drafted(name, frame, schema, 1 / (rows * math.log(rows)))
     missing = schemas.TABLES[name].missing if name in schemas.TABLES else ("",)
     frame = pd.read_csv(schemas.data_folder() / FILES[name], keep_default_na=False, na_values=list(missing))
-    schema = Schema.draft(frame, name=name).confirm(accept_unchanged=True)
+    schema = Schema.draft(frame, name=name).confirm(accept_unchanged=True, person=False)
     return Drafted(name, _with_truths(frame, schema), schema)
 
 

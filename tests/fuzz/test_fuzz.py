@@ -121,6 +121,8 @@ def command(rng: random.Random, folder: Path) -> list[str]:
             ["schema", "draft", rng.choice([data, odd]), "--out", str(folder / f"draft-{rng.random()}.toml")],
             ["schema", "check", data, "--schema", schema],
             ["schema", "confirm", rng.choice([schema, odd])],
+            ["schema", "confirm", schema, "--source", odd, "--by", odd, "--person", odd],
+            ["schema", "show", rng.choice([schema, odd])],
             ["plan", "--schema", schema, "--epsilon", epsilon, "--set", f"columns={odd}"],
             ["plan", "--schema", schema, "--epsilon", epsilon, "--method", rng.choice(["mst", "marginals", odd])],
             [

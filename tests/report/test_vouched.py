@@ -130,6 +130,17 @@ def test_an_exposure_names_what_the_rows_taught_and_nothing_else():
     assert "Nobody: the schema is a draft" in who_vouched(DRAFT).sentences[0]
 
 
+def test_an_exposure_of_a_draft_publishes_no_fingerprint(tmp_path):
+    places = pd.DataFrame({"x": [0.5, 1.5, 8.5, 9.5] * 10, "y": [1.25, 2.25, 7.25, 9.0] * 10})
+    draft = dataclasses.replace(Schema.draft(places, name="p"), is_draft=False)  # a line that somebody deleted
+    method = sfumato.ClusterGeometry.as_published(2, epsilon=1, columns=["x", "y"])
+    made = sfumato.release(sfumato.read(places, draft), method, ledger=False)
+    made.save(tmp_path / "b")
+    assert "nobody accepted that; nothing bounds what they give away" in made.guarantee.statement()
+    assert "drafted" not in (tmp_path / "b" / "schema.toml").read_text()
+    assert verify_bundle(tmp_path / "b").problems == ()
+
+
 def test_eighty_columns_make_a_short_sentence_and_a_complete_card():
     wide = Schema("t", tuple(Column(f"c{i:02}", "integer", bounds=(0, 9), from_rows=("bounds",)) for i in range(80)))
     assert len(schema_assumptions(wide, formal=True)[0]) < 300

@@ -73,7 +73,7 @@ def show(schema: SchemaArgument, json: AsJson = False) -> None:
     _show(voice, facts, f"Table {facts.name!r}")
     standing = standing_facts(facts)
     if standing:
-        voice.say(f"{len(standing)} of these facts stand as the rows taught them:", style="yellow")
+        voice.say(f"{len(standing)} columns and rules stand as the rows taught them:", style="yellow")
     for fact in standing:
         voice.say(f"  {fact}")
     if facts.person_candidates:

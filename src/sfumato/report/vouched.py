@@ -6,6 +6,8 @@ claims nothing beyond that.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 from sfumato.schema import Schema
@@ -35,7 +37,7 @@ def who_vouched(schema: Schema) -> Card:
     """Return the card of a schema."""
     vouched = Vouched.of(schema)
     groups = (*_taken(schema, vouched), *_bought(vouched), *_public(vouched), *_stated(vouched))
-    return Card((_signed(schema), UNKNOWN), groups, tuple(_row(told) for told in vouched.facts))
+    return Card((_signed(schema), UNKNOWN), groups, tuple(_rows(vouched.facts)))
 
 
 def _signed(schema: Schema) -> str:
@@ -55,8 +57,9 @@ def _taken(schema: Schema, vouched: Vouched) -> list[Group]:
 
 
 def _bought(vouched: Vouched) -> list[Group]:
-    facts = vouched.domains("bought")
-    lines = tuple(f"{entry}: {in_words(some, ALL)}." for entry, some in vouched.by_words("bought").items())
+    paid = vouched.by_words("bought")
+    lines = tuple(f"{entry}: {in_words(some, ALL)}." for entry, some in paid.items())
+    facts = [told for some in paid.values() for told in some]
     return [Group(f"{_count(facts)} bought", lines)] if facts else []
 
 
@@ -81,6 +84,8 @@ def _sentence(facts: tuple[Told, ...]) -> str:
     return f"{words[0].upper()}{words[1:]}."
 
 
-def _row(told: Told) -> tuple[str, str, str]:
-    fact = {RULE: "must hold in every row", "missing": "whether values may be missing"}.get(told.fact, told.fact)
-    return told.subject, fact, told.provenance.words
+def _rows(facts: tuple[Told, ...]) -> Iterator[tuple[str, str, str]]:
+    """Yield a line for each column or rule and origin, with the facts that share both."""
+    for (subject, came), some in groupby(facts, lambda told: (told.subject, told.provenance.words)):
+        named = ["every row keeps it" if told.fact == RULE else told.fact for told in some]
+        yield subject, ", ".join(named), came

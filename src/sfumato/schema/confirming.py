@@ -85,7 +85,7 @@ def unmarked(schema: Schema) -> Schema:
         return schema
     columns = tuple(dataclasses.replace(c, drafted=(), from_rows=c.taught) for c in schema.columns)
     rules = tuple(dataclasses.replace(r, drafted=False, from_rows=r.taught) for r in schema.rules)
-    return dataclasses.replace(schema, columns=columns, rules=rules)
+    return dataclasses.replace(schema, columns=columns, rules=rules, is_draft=True)  # until a person confirms it
 
 
 def _refuse_odd_sources(schema: Schema, sources: Mapping[str, str]) -> None:

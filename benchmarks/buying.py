@@ -124,14 +124,17 @@ def equal_cells(values: np.ndarray, sigma: float, rng: np.random.Generator) -> t
 def exponential(values: np.ndarray, sigma: float, rng: np.random.Generator) -> tuple[float, float] | None:
     """Two choices among the round numbers, each by how near the rows beyond it are to a number of rows.
 
-    That number is as small as it may be for a choice beyond all rows to be unlikely (1 in 10).
+    That number is as small as it may be for a choice beyond all rows to be unlikely (1 in 10). Numbers nearer to 0 are
+    likelier by a public weight: otherwise all that lie beyond the rows would tie.
     """
     grid = np.array(ROUND_NUMBERS)
+    public = -2 * np.log1p(np.abs(np.arange(len(grid)) - len(grid) // 2))
     strength = math.sqrt(8 * (1 / (2 * sigma**2)) / 2)
     target = 2 / strength * math.log(10 * len(grid))
     chosen: list[float] = []
     for beyond in ((values[:, None] < grid).sum(0), (values[:, None] > grid).sum(0)):
         score = -np.abs(beyond - target) * strength / 2
+        score = score + public
         weights = np.exp(score - score.max())
         chosen.append(float(rng.choice(grid, p=weights / weights.sum())))
     return (chosen[0], chosen[1]) if chosen[0] < chosen[1] else None

@@ -67,6 +67,14 @@ def test_every_kind_of_column_is_found(bought: Schema):
     assert [day.year for day in bought["joined"].bounds] == [2015, 2023]
 
 
+def test_notes_say_where_values_are_missing(bought: Schema):
+    some, none = (note for note in bought.notes if "missing values" in note)
+    assert some.startswith("missing values: income (about ")
+    assert abs(int(some.split("about ")[1].split()[0].replace(",", "")) - ROWS / 5) < 200
+    assert "age" in none
+    assert "income" not in none
+
+
 def test_the_schema_is_confirmed_and_says_what_its_facts_cost(bought: Schema, tmp_path: Path):
     bought.require_confirmed()
     words = {column.bought for column in bought}

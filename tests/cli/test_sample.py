@@ -9,7 +9,10 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
+import sfumato
+from sfumato import Schema
 from sfumato.example import CODEBOOK, write_households
+from sfumato.report.document import released_schema
 
 RELEASE = (
     "release",
@@ -101,13 +104,22 @@ def test_the_stamp_of_a_seeded_fit_stays_with_its_rows(folder, sfumato_cli):
     assert "NOT FOR RELEASE" in Path("r.csv.NOT-FOR-RELEASE.txt").read_text()
 
 
+@pytest.mark.parametrize("name", ["r.csv.gz", "r.xlsx", "r.jsonl"])
+def test_rows_go_to_files_of_many_formats(folder, sfumato_cli, name):
+    assert sfumato_cli("sample", "seeded", "--rows", "30", "--out", name)[0] == 0
+    assert "NOT FOR RELEASE" in Path(f"{name}.NOT-FOR-RELEASE.txt").read_text()
+    facts = released_schema(Schema.load("seeded/schema.toml"), ("sex", "insured", "persons", "children"))
+    read = sfumato.read(name, facts)
+    assert not read.check() and read.source.dialect.format == name.split(".")[1]
+
+
 def test_errors_are_named_and_leave_nothing(folder, sfumato_cli):
     Path("broken.sfumato").write_bytes(Path("bundle/model.sfumato").read_bytes()[:-100])
     Path("taken.csv").write_text("mine")
     calls = {
         "no fitted model at 'nowhere'": ("nowhere", "--out", "x.csv"),
         "not a sound fitted model": ("broken.sfumato", "--out", "x.csv"),
-        "ends in neither .parquet nor .csv": ("bundle", "--out", "x.xlsx"),
+        "ends in none of .parquet, .csv, .csv.gz, .tsv, .xlsx, .sav, .dta, .jsonl": ("bundle", "--out", "x.doc"),
         "there is no folder": ("bundle", "--out", "no/x.csv"),
         "'taken.csv' exists|taken.csv' exists": ("bundle", "--out", "taken.csv"),
         "rows must be a whole number between 1 and 100,000,000, found 0": ("bundle", "--out", "x.csv", "--rows", "0"),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import getpass
 import hashlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sfumato.buying.bounds import ROWS_PER_CELL, number_edges, year_edges
 from sfumato.buying.columns import Cells, date_column, flag_column, number_column, text_column
 from sfumato.buying.count import Counter
-from sfumato.buying.forms import Form, read_form
+from sfumato.buying.forms import CERTAIN, Form, read_form
 from sfumato.buying.order import Order, order_of
 from sfumato.errors import NoLedgerWarning, PlanError, SchemaError, TableError
 from sfumato.privacy.accounting.event import Event, Part
@@ -30,6 +31,7 @@ from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
 from sfumato.schema.provenance import Confirmation
 from sfumato.table.check import is_plain
+from sfumato.table.drafting.draft import refuse_wrong_delimiter
 from sfumato.table.engine import Engine, engine_errors
 from sfumato.table.sources import Source, open_source
 from sfumato.table.values import nobody
@@ -61,6 +63,7 @@ def buy_schema(
     from it says what its facts cost.
     """
     opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}))
+    refuse_wrong_delimiter(opened)
     budget = _sound(epsilon, delta_or(delta, DEFAULT_DELTA))
     facts: Any = {"adjacency": adjacency, "rows": rows, "person": person, "rows_per_person": rows_per_person}
     header, left_out = _header(opened, name or opened.name, columns, facts)
@@ -163,7 +166,7 @@ def _described(purchase: _Purchase, events: Sequence[Event], words: str) -> Sche
     header, stamp = purchase.header, purchase.randomness.stamp
     return Schema(
         header.name,
-        tuple(made),
+        tuple(_in_words(column, purchase.opened) for column in made),
         adjacency=header.adjacency,
         rows=header.rows,
         person=header.person,
@@ -172,6 +175,23 @@ def _described(purchase: _Purchase, events: Sequence[Event], words: str) -> Sche
         confirmation=Confirmation(getpass.getuser(), dt.datetime.now(dt.UTC).date()),
         notes=(*([stamp] if stamp else []), *purchase.left_out, *notes),
     )
+
+
+def _in_words(column: Column, opened: Source) -> Column:
+    """Return a column with the words that the file itself has for it, which are part of its header."""
+    words = opened.facts.get(column.name, {})
+    return dataclasses.replace(column, **{key: words[key] for key in ("description", "unit") if key in words})
+
+
+def missing_notes(forms: Mapping[str, Form], parts: Mapping[str, Part]) -> list[str]:
+    """Return in words where values are missing; where none was seen a few may be, and the schema keeps their place."""
+    seen = {name: form.missing_rows >= CERTAIN * parts[f"form of {name}"].scale for name, form in forms.items()}
+    some = ", ".join(f"{name} (about {forms[name].missing_rows:,} rows)" for name in forms if seen[name])
+    none = ", ".join(name for name in forms if not seen[name])
+    return [
+        *([f"missing values: {some}"] if some else []),
+        *([f"no missing values above the noise: {none}; write missing = false where you know of none"] if none else []),
+    ]
 
 
 @dataclass(frozen=True)
@@ -190,7 +210,8 @@ class _Described:
         cells = self._cells(counter, forms)
         texts = {name: counter.texts(name, self._values(name)) for name, f in forms.items() if f.reading == "text"}
         made = [self._column(name, forms.get(name), cells.get(name), texts.get(name)) for name in order.header.names]
-        return [column for column, _ in made if column is not None], [note for _, note in made if note]
+        notes = [note for _, note in made if note] + missing_notes(forms, self.parts)
+        return [column for column, _ in made if column is not None], notes
 
     def _values(self, name: str) -> Part:
         return self.parts[f"values of {name}"]

@@ -29,7 +29,7 @@ DECADES: tuple[float, ...] = tuple(
 CERTAIN = 3.5
 """Standard deviations of the noise from which on a count is taken for one of rows: of 150 empty cells, one in 30."""
 FIRST = 4.5
-"""The same for a column as a whole: below it nothing is said about it. Noise alone reaches it in one column of 2,000."""
+"""The same for a column as a whole, below which nothing is said about it: noise alone is there in one of 2,000."""
 NEIGHBOUR = 2.5
 """The same for a decade beside one that is certain."""
 MIXED_SHARE = 0.02

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.arguments import AsJson, Data, Delimiter, LedgerUrl, NoLedger, Seed, names_of, wanted_ledger
+from sfumato.cli.arguments import AsJson, Data, LedgerUrl, NoLedger, Seed, names_of, wanted_ledger
 from sfumato.cli.console import Voice
+from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.errors import SchemaError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
@@ -16,6 +17,7 @@ Out = Annotated[str | None, typer.Option("--out", "-o", help="Write here instead
 MOST_SHOWN = 6
 
 
+@reads
 def buy(
     data: Data,
     epsilon: Annotated[str, typer.Option(help="What the facts may cost, such as 0.2; it adds to what releases cost.")],
@@ -30,7 +32,7 @@ def buy(
     rows: Annotated[int | None, typer.Option(help="The public number of rows, under replace.")] = None,
     columns: Annotated[list[str] | None, typer.Option(help="Only these columns, with commas between them.")] = None,
     seed: Seed = None,
-    delimiter: Delimiter = None,
+    dialect: Dialect = PLAIN,
     force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -57,7 +59,7 @@ def buy(
             rows=rows,
             seed=seed,
             columns=names_of(columns),
-            delimiter=delimiter,
+            **dialect.stated(),
         )
     _tell(voice, schema, out)
 

@@ -246,7 +246,7 @@ def _write_table(
     (folder / stem).parent.mkdir(exist_ok=True)
     parquet, csv = f"{stem}.parquet", f"{stem}.csv"
     pq.write_table(table.replace_schema_metadata(dict(metadata)), folder / parquet)
-    if makes == "rows":
+    if makes == "rows" and set(table.column_names) <= set(schema.names):  # a method of one's own may have others
         _write_rows(folder / csv, table, schema)
         _write_copy(folder, stem, table, schema)
     else:

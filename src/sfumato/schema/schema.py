@@ -79,6 +79,8 @@ class Schema(Shown):
         if problems:
             headline = f"the facts about table {self.name!r} do not go together: {len(problems)} of them"
             raise SchemaError(headline, problems, "correct them; docs/schema.md lists every fact")
+        if self.person is not None:  # whose rows these are has been answered
+            object.__setattr__(self, "person_candidates", ())
         object.__setattr__(self, "rules", tuple(rule.settled(self._by_name) for rule in self.rules))
 
     def _shape_problems(self) -> list[str]:

@@ -37,7 +37,7 @@ MOST_COLUMNS = 2000
 def draft_schema(source: Any, name: str | None = None, delimiter: str | None = None, **dialect: Any) -> Schema:
     """Return a draft schema with one column for every column that can be described."""
     opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}))
-    _refuse_wrong_delimiter(opened)
+    refuse_wrong_delimiter(opened)
     with engine_errors(repr(opened.name)):
         seen = look(opened.engine, _names(opened))
         told = _hints(opened, seen)
@@ -80,7 +80,8 @@ def _one_line(told: Mapping[str, Hint]) -> list[str]:
     return [f"look at: to read it so, draft again with {options}"] if options else []
 
 
-def _refuse_wrong_delimiter(opened: Source) -> None:
+def refuse_wrong_delimiter(opened: Source) -> None:
+    """Refuse a text file whose header is one column that another delimiter would split."""
     names = list(opened.engine.table.columns)
     delimiter = guess_delimiter(names[0], ()) if opened.is_text and len(names) == 1 else None
     if delimiter:
@@ -111,7 +112,12 @@ def _with_facts(column: Column, facts: Any) -> Column:
 
 
 def _marked(opened: Source, column: Column) -> Column:
-    """Return a column with the fingerprints of what the rows taught; what the file itself states is no such thing."""
+    """Return a column with the fingerprints of what the rows taught; what the file itself states is no such thing.
+
+    An identifier is never released, so nothing of it needs to be vouched for.
+    """
+    if column.role == "identifier":
+        return column
     stated = opened.facts.get(column.name, {})
     taught = {key: getattr(column, key) for key in FACTS if stated.get(key) != getattr(column, key)}
     return dataclasses.replace(column, drafted=fingerprints(taught))

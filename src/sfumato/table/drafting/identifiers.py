@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sfumato.table.drafting.names import DIRECT, NAMED, PLACED, TIMED, has_word, numbers_things, words_of
+from sfumato.table.drafting.names import DIRECT, NAMED, PERSONAL, PLACED, TIMED, has_word, numbers_things, words_of
 from sfumato.table.drafting.readings import ALMOST_ALL, MOST_LEVELS, Seen
 
 PEOPLE_PATTERNS = {
@@ -70,6 +70,8 @@ def _repeats_little(seen: Seen) -> bool:
 
 def _by_name(seen: Seen) -> Identified | None:
     words = words_of(seen.name)
+    if _names_people(seen, words):
+        return Identified("its name says that it names people", may_be_person=False)
     if not _repeats_little(seen) or "of" in words:  # number of rooms
         return None
     whole = seen.is_whole
@@ -83,6 +85,14 @@ def _by_name(seen: Seen) -> Identified | None:
     if has_word(words, PLACED):
         return Identified("a postcode: cut it to its first digits, or list public regions", may_be_person=False)
     return None
+
+
+def _names_people(seen: Seen, words: tuple[str, ...]) -> bool:
+    """Whether a column holds names of people: common ones repeat as often as codes do."""
+    if seen.is_whole or seen.distinct <= LEAST_LEVELS:
+        return False
+    looks = (seen.facts.get("people") or 0) >= ALMOST_ALL * seen.known
+    return has_word(words, PERSONAL) or (looks and has_word(words, NAMED))
 
 
 def _numbers(seen: Seen) -> Identified | None:

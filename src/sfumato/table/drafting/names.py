@@ -22,6 +22,11 @@ DIRECT = _words(
     "svnr ahv personnummer cpr bsn dni nif cpf curp insurance kennzeichen plate vin imei ip nhs"
 )
 """Words for what belongs to one person."""
+PERSONAL = _words(
+    "vorname nachname surname firstname lastname forename familyname fullname prenom apellido apellidos cognome voornaam "
+    "achternaam"
+)
+"""Words for the names of people, who are many even where a name is common."""
 NAMED = _words("name names nom nombre nome naam address adresse anschrift direccion indirizzo street strasse rue calle")
 PLACED = _words("zip zipcode plz postcode postleitzahl postal postalcode")
 TIMED = _words("time timestamp epoch date ts datum zeit")

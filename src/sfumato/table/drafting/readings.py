@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from sfumato.schema.column_checks import LARGEST_WHOLE
 from sfumato.table.drafting.asking import Answers, Measure, ask, distinct_values
+from sfumato.table.drafting.names import NAMED, has_word, words_of
 from sfumato.table.drafting.patterns import PERSONAL, matches
 from sfumato.table.engine import Engine
 
@@ -196,11 +197,15 @@ def _bounds(seen: Seen, value: Any) -> Iterator[Question]:
         yield "blanks", matches(value, "blank").sum()
 
 
+def _may_tell_people(seen: Seen) -> bool:
+    return seen.uniqueness > LEAST_UNIQUENESS or has_word(words_of(seen.name), NAMED)
+
+
 def _values(seen: Seen, value: Any) -> Iterator[Question]:
     if seen.reading == "text":
         if 0 < seen.distinct <= MOST_LEVELS:
             yield "values", value.collect(distinct=True)
-        if (seen.facts.get("longest") or 0) >= SHORTEST_ADDRESS and seen.uniqueness > LEAST_UNIQUENESS:
+        if (seen.facts.get("longest") or 0) >= SHORTEST_ADDRESS and _may_tell_people(seen):
             yield from ((kind, matches(value, kind).sum()) for kind in PERSONAL)
     if seen.is_whole:
         low, high = seen.facts["low"], seen.facts["high"]

@@ -48,7 +48,8 @@ class DelimitedFile:
 def lines_of(table: pa.Table, schema: Schema) -> list[str]:
     """Return the rows as lines: texts are quoted where they must be, and a missing value is its mark."""
     mark = mark_of(schema) or ('""' if table.num_columns == 1 else "")  # an empty line would be no row at all
-    fields = [_quoted(column, schema) for column in text_columns(table, schema)]
+    texts = zip(table.column_names, text_columns(table, schema), strict=True)
+    fields = [_quoted(column, schema) if _may_need_quotes(schema, name) else column for name, column in texts]
     joined = compute.binary_join_element_wise(
         *fields, delimiter_of(schema), null_handling="replace", null_replacement=mark
     )
@@ -74,6 +75,12 @@ def encoding_of(schema: Schema) -> str:
     except UnicodeEncodeError:
         return UTF8
     return wanted
+
+
+def _may_need_quotes(schema: Schema, name: str) -> bool:
+    """Whether a value may hold what ends a field: a text may, a number only where its own mark does."""
+    is_number = schema[name].kind in ("integer", "number")
+    return not is_number or delimiter_of(schema) in f"{schema.source.decimal or '.'}-+e0123456789"
 
 
 def _quoted(texts: Any, schema: Schema) -> Any:

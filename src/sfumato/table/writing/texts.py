@@ -8,11 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.arrays import Array
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
 
 ISO = "%Y-%m-%d"
+PLAIN_DIGITS, LARGEST_DECIMAL = 6, 1e28
 compute: Any = pc
 """The functions of Arrow are made when it is imported, so no checker knows them."""
 
@@ -42,6 +44,13 @@ def _texts(column: Column, values: pa.ChunkedArray, dialect: Dialect) -> pa.Chun
     return texts if dialect.decimal in (None, ".") else compute.replace_substring(texts, ".", dialect.decimal)
 
 
+def _fixed(numbers: Array, digits: int) -> Any:
+    """Return numbers with so many decimals. Arrow is ten times as fast, but writes the smallest with an exponent."""
+    if digits <= PLAIN_DIGITS and (np.abs(numbers) < LARGEST_DECIMAL).all():
+        return pa.array(numbers).cast(pa.decimal128(38, digits)).cast(pa.string())
+    return pa.array([f"{number:.{digits}f}" for number in numbers.tolist()], pa.string())
+
+
 def _least_digits(column: Column) -> int:
     """Return how many decimals are always written."""
     decimals = column.decimals or 0
@@ -53,7 +62,7 @@ def _decimal_texts(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
     most, least = column.decimals or 0, _least_digits(column)
     numbers = values.fill_null(0.0).to_numpy()
     rounded = np.round(numbers, most) + 0.0  # no minus before a zero
-    texts: Any = pa.array(np.char.mod(f"%.{most}f", rounded), pa.string())
+    texts = _fixed(rounded, most)
     if least < most:
         kept = compute.utf8_slice_codeunits(texts, 0, stop=least - most)
         cut = compute.utf8_rtrim(compute.utf8_slice_codeunits(texts, start=least - most), "0")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
+import ibis
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import sfumato
@@ -144,6 +146,8 @@ WRONG = {
     "account": ({"name": "other"}, LedgerError),
     "people": ({"person": "gap"}, TableError),
     "adjacency": ({"adjacency": "replace", "rows": 5}, LedgerError),
+    "seed": ({"seed": -1}, PlanError),
+    "rows of people": ({"rows_per_person": 10**6, "person": "x"}, PlanError),
     "no rows said": ({"adjacency": "replace"}, SfumatoError),
 }
 
@@ -205,3 +209,26 @@ def test_too_few_rows_are_left_out_and_said_so():
     frame = pd.DataFrame({"x": ["a", "b"] * 30})
     with pytest.raises(SfumatoError, match="rose above the noise"):
         buy_schema(frame, 0.1, ledger=False, seed=1)
+
+
+def test_values_without_a_form_are_left_out_before_anything_is_counted():
+    frame = pd.DataFrame(
+        {"x": np.arange(4000) % 50, "clock": [dt.time(i % 24) for i in range(4000)], "pair": [[1]] * 4000}
+    )
+    schema = buy_schema(frame, 1, ledger=False, seed=3)
+    assert schema.names == ("x",)
+    assert [note.split(" (")[0] for note in schema.notes if "left out" in note] == ["left out: clock", "left out: pair"]
+
+
+def test_a_header_that_another_delimiter_would_split_is_refused(tmp_path: Path):
+    (tmp_path / "t.csv").write_text("a;b\n1;2\n")
+    with pytest.raises(TableError, match="as one column"):
+        buy_schema(tmp_path / "t.csv", 1, ledger=False)
+
+
+def test_an_engine_that_cannot_tell_forms_is_refused_before_anything_is_spent(tmp_path: Path):
+    book = open_book(tmp_path, "table")
+    remote = ibis.polars.connect().create_table("t", pa.table({"x": ["a", "b"]}))
+    with pytest.raises(TableError, match="cannot tell forms"):
+        buy_schema(remote, 0.5, ledger=book)
+    assert book.history() == ()

@@ -2,7 +2,8 @@
 
 The attacker sees every noisy count. A row more moves one cell of each of the counts by one, so the likelihood ratio is
 read off the sum of these cells over their variances. n = 200,000 draws for each of the neighbours; Clopper-Pearson at
-alpha 1e-6 for each of 40 cut points. Texts are audited by whether a value that only one neighbour holds is shown.
+alpha 1e-6 for each of 40 cut points. Texts are audited by whether a value that only one neighbour holds is shown, and
+from the outside: one column of 2,000 values with as many rows each is 2,000 trials of the whole way from rows to texts.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
+from sfumato.buying import count
+from sfumato.buying.count import Counter
 from sfumato.buying.order import Order
 from sfumato.privacy.accounting.event import Part
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Column, Schema
-from statistical.laws import ALPHA
+from sfumato.table.sources import open_source
+from statistical.laws import ALPHA, discrete_gaussian_pmf
 
 N = 200_000
 EPSILON, DELTA = Fraction(3), Fraction(1, 100)
@@ -81,3 +86,39 @@ def test_a_value_of_one_person_is_shown_as_rarely_as_delta_says():
         assert stats.beta.ppf(ALPHA, max(int(shown.sum()), 1), N) <= float(DELTA) / 2
     lax = add_gaussian(np.full(N, 1, np.int64), parts[0].scale, Randomness(9)) >= 1  # the mutant: shown if noisy > 0
     assert stats.beta.ppf(ALPHA, int(lax.sum()), N) > float(DELTA)
+
+
+TRIALS = 2000
+PART = Part(stage="values of x", cells=1, scale=6.0, threshold=12)
+"""Noise of sigma 6: a row more costs epsilon 0.8 at delta .01, by the exact law of the noise (test below)."""
+
+
+def shown(rows: int, part: Part = PART) -> int:
+    """How many of the values are shown that have so many rows each."""
+    values = np.repeat([f"v{i}" for i in range(TRIALS)], rows)
+    header = Schema("t", (Column("x", "category", role="identifier"),))
+    engine = open_source(pd.DataFrame({"x": values})).engine
+    return len(Counter(engine, header, Randomness(rows)).texts("x", part))
+
+
+def proved(more: int, less: int) -> float:
+    """Epsilon at delta .01 that two shares of the trials prove, from below, in either direction."""
+    found = 0.0
+    for high, low in ((more, less), (TRIALS - less, TRIALS - more)):
+        at_least = stats.beta.ppf(ALPHA, max(high, 1), TRIALS - high + 1)
+        at_most = stats.beta.isf(ALPHA, low + 1, TRIALS - low) if low < TRIALS else 1.0
+        found = max(found, float(np.log(max(at_least - 0.01, 1e-12) / at_most)))
+    return found
+
+
+def test_texts_from_the_outside_prove_less_than_their_noise_costs():
+    law = discrete_gaussian_pmf(np.arange(-60, 61), PART.scale)
+    assert np.maximum(law[1:] - np.exp(0.8) * law[:-1], 0).sum() <= 0.01
+    for rows in (PART.threshold - 2, PART.threshold, PART.threshold + 2):
+        assert proved(shown(rows + 1), shown(rows)) < 0.8
+
+
+def test_noise_outside_the_measurement_is_caught(monkeypatch: pytest.MonkeyPatch):
+    """The mutant chooses by true counts, whatever noise is drawn later."""
+    monkeypatch.setattr(count, "add_gaussian", lambda counts, *_: np.asarray(counts))
+    assert proved(shown(PART.threshold), shown(PART.threshold - 1)) > 3

@@ -24,8 +24,8 @@ from sfumato.privacy.ledger import Entry
 from sfumato.privacy.noise import require_seedable
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.outcome import lost_on_failure
-from sfumato.release.parameters import DEFAULT_DELTA, delta_or, delta_problems, epsilon_problems
-from sfumato.release.release import UNRECORDED, LedgerChoice, book_of
+from sfumato.release.parameters import DEFAULT_DELTA, delta_or, delta_problems, epsilon_problems, number_problems
+from sfumato.release.release import UNRECORDED, LedgerChoice, book_of, sound_seed
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
@@ -36,6 +36,8 @@ from sfumato.table.engine import Engine, engine_errors
 from sfumato.table.sources import Source, open_source
 from sfumato.table.values import nobody
 
+MOST_ROWS_PER_PERSON = 10_000
+"""Rows of one person beyond which the noise hides any table."""
 NOTHING = "nothing rose above the noise; buy it with more epsilon, or describe it by hand"
 UNSEEN = "no value of it is common enough to be seen: an identifier or free text, never released"
 
@@ -64,17 +66,18 @@ def buy_schema(
     """
     opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}))
     refuse_wrong_delimiter(opened)
-    budget = _sound(epsilon, delta_or(delta, DEFAULT_DELTA))
+    budget = _sound(epsilon, delta_or(delta, DEFAULT_DELTA), rows_per_person)
     facts: Any = {"adjacency": adjacency, "rows": rows, "person": person, "rows_per_person": rows_per_person}
     header, left_out = _header(opened, name or opened.name, columns, facts)
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=2)
     order = order_of(header, opened.engine.table.schema(), *budget)
-    return _bought(_Purchase(opened, order, Randomness.of(seed), left_out), ledger)
+    return _bought(_Purchase(opened, order, Randomness.of(sound_seed(seed)), left_out), ledger)
 
 
-def _sound(epsilon: Any, delta: Any) -> tuple[Any, Any]:
-    if problems := [*epsilon_problems(epsilon), *delta_problems(delta)]:
+def _sound(epsilon: Any, delta: Any, rows_per_person: Any) -> tuple[Any, Any]:
+    many = number_problems(rows_per_person, "rows_per_person", 1, MOST_ROWS_PER_PERSON, whole=True)
+    if problems := [*epsilon_problems(epsilon), *delta_problems(delta), *many]:
         raise PlanError("these facts cannot be bought", problems, "give epsilon=0.2, and a delta such as 1e-9")
     refuse_weak(exact(epsilon), exact(delta, "delta"), False)
     return epsilon, delta
@@ -90,12 +93,17 @@ def _header(
     if unknown := [f"column {each!r} is not in the table" for each in asked if each not in kinds]:
         step = f"the table has: {', '.join(list(kinds)[:20])}"
         raise TableError(f"{len(unknown)} of the named columns are not in {opened.name!r}", unknown, step)
-    plain = [each for each in names if is_plain(kinds[each])]
+    plain = [each for each in names if _is_counted(kinds[each]) or (each == facts["person"] and is_plain(kinds[each]))]
     odd = tuple(f"left out: {each} (values of type {kinds[each]})" for each in names if each not in plain)
     if not plain:
         raise TableError(f"no column of {opened.name!r} can be described", odd, "write the schema by hand")
     open_columns = tuple(Column(each, "category", role="identifier") for each in plain)
     return Schema(name, open_columns, source=opened.dialect, **facts), odd
+
+
+def _is_counted(kind: Any) -> bool:
+    """Whether values of an engine's type have a form: texts, numbers, dates, true and false."""
+    return kind.is_string() or kind.is_numeric() or kind.is_boolean() or kind.is_date() or kind.is_timestamp()
 
 
 @dataclass(frozen=True)
@@ -111,6 +119,10 @@ class _Purchase:
     def header(self) -> Schema:
         return self.order.header
 
+    @property
+    def counter(self) -> Counter:
+        return Counter(self.opened.engine, self.header, self.randomness)
+
 
 def _bought(purchase: _Purchase, ledger: LedgerChoice) -> Schema:
     """Check, record, then count: nothing is spent and nothing drawn when anything is wrong."""
@@ -121,6 +133,7 @@ def _bought(purchase: _Purchase, ledger: LedgerChoice) -> Schema:
     if book is not None and events:
         book.check(name, events)
     require_readable(purchase.opened.engine, purchase.header)
+    purchase.counter.rehearse(purchase.order.forms)
     entries = book.spend(name, events) if book is not None and events else ()
     with lost_on_failure(book, entries):
         made = _described(purchase, events, _words(purchase, entries))
@@ -203,8 +216,7 @@ class _Described:
     words: str
 
     def columns(self) -> tuple[list[Column], list[str]]:
-        order = self.purchase.order
-        counter = Counter(self.purchase.opened.engine, order.header, self.purchase.randomness)
+        order, counter = self.purchase.order, self.purchase.counter
         first = counter.forms({name: self.parts[f"form of {name}"] for name in order.forms})
         forms = {name: read_form(noisy, self.parts[f"form of {name}"].scale) for name, noisy in first.items()}
         cells = self._cells(counter, forms)

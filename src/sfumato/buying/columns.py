@@ -12,6 +12,7 @@ from sfumato.arrays import Counts
 from sfumato.buying.bounds import common_values, occupied
 from sfumato.buying.forms import Form
 from sfumato.schema.column import Column
+from sfumato.schema.column_checks import is_text
 
 MOST_CODES = 12
 """Whole numbers with gaps are codes where at most so many are common."""
@@ -75,6 +76,7 @@ def date_column(name: str, cells: Cells, bought: str) -> Column | None:
 
 def text_column(name: str, values: Sequence[str], bought: str) -> Column:
     """Return a category of the texts that were found; where none was, an identifier, which is never released."""
+    values = [value for value in values if is_text(value)]
     if not values:
         return Column(name, "category", role="identifier", missing=True, bought=bought)
     return Column(name, "category", values=tuple(values), missing=True, outside="missing", bought=bought)

@@ -6,13 +6,14 @@ True counts leave this module with noise on them, drawn with exactly the scale t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sfumato.arrays import Counts
 from sfumato.buying.forms import decade_column, form_code, form_column, form_counts, number
+from sfumato.errors import TableError
 from sfumato.privacy.accounting.event import Part
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
@@ -37,14 +38,28 @@ class Counter:
 
     def forms(self, parts: Mapping[str, Part]) -> dict[str, Counts]:
         """Return the noisy first count of every column, in one pass over the rows."""
-        table, names = self.engine.table, list(parts)
+        counts = self._form_tables(list(parts))
+        return {name: self._noisy(form_counts(counts[i]), part) for i, (name, part) in enumerate(parts.items())}
+
+    def _form_tables(self, names: Sequence[str]) -> list[Counts]:
+        table = self.engine.table
         made = {f"form {i}": form_code(table[name]) for i, name in enumerate(names)}
         made |= {f"number {i}": number(table[name]) for i, name in enumerate(names)}
         columns = [form_column(f"form {i}") for i in range(len(names))]
         columns += [decade_column(f"number {i}") for i in range(len(names))]
         sets = [(f"form {i}", f"number {i}") for i in range(len(names))]
-        counts = self._marginals(made, columns, sets)
-        return {name: self._noisy(form_counts(counts[i]), parts[name]) for i, name in enumerate(names)}
+        return self._marginals(made, columns, sets)
+
+    def rehearse(self, names: Sequence[str]) -> None:
+        """Try the first count on no rows: what an engine cannot do is refused before anything is spent."""
+        nothing = DerivedEngine(self.engine, self.engine.table.limit(0))
+        try:
+            replace(self, engine=nothing)._form_tables(names)
+        except NotImplementedError as error:
+            step = "export the table to Parquet, and buy from that"
+            raise TableError(
+                f"the engine of table {self.header.name!r} cannot tell forms: {error}", (), step
+            ) from error
 
     def values(self, parts: Mapping[str, Part], edges: Mapping[str, Sequence[float]]) -> dict[str, Counts]:
         """Return the noisy counts of numbers, or of the years of dates, between the edges of each column."""

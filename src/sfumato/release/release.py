@@ -216,7 +216,7 @@ def release(
     before it is handed out. Without a ledger it warns; ``ledger=False`` says that none is wanted.
     ``allow_weak`` is that of :func:`plan`; the guarantee says it.
     """
-    randomness = Randomness.of(_sound_seed(seed))
+    randomness = Randomness.of(sound_seed(seed))
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)  # the caller, above the check of the arguments
     book = book_of(ledger)
@@ -275,7 +275,8 @@ def carried_out(
     )
 
 
-def _sound_seed(seed: int | None) -> int | None:
+def sound_seed(seed: int | None) -> int | None:
+    """Return a seed that a generator can be made from, or refuse it before anything is spent."""
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PlanError(
             f"seed must be a whole number of at least 0, found {seed!r}", next_step="leave it out for a release"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import AccountingError
+from sfumato.privacy.accounting import thresholds
 from sfumato.privacy.accounting.accountant import tight_epsilon
 from sfumato.privacy.accounting.calibration import concentrated_epsilon
 from sfumato.privacy.accounting.concentrated import concentrated_rho, sigma_for
@@ -156,3 +157,11 @@ def test_the_bound_grows_with_rows_and_falls_with_the_threshold():
     chances = [own_value_chance(SIGMA, t, k) for t in (10, 20) for k in (1, 2, 4)]
     assert chances[:3] == sorted(chances[:3])
     assert chances[0] > chances[3]
+
+
+def test_very_wide_noise_is_bounded_by_its_tail(monkeypatch: pytest.MonkeyPatch):
+    exactly = [own_value_chance(SIGMA, threshold, 2) for threshold in (5, 15, 25)]
+    monkeypatch.setattr(thresholds, "LARGEST_SUMMED", 1.0)
+    bounded = [own_value_chance(SIGMA, threshold, 2) for threshold in (5, 15, 25)]
+    assert all(exact <= bound for exact, bound in zip(exactly, bounded, strict=True))
+    assert smallest_threshold(1e7, 1e-10, 5) < 8 * 10**7

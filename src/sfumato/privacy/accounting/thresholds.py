@@ -24,7 +24,8 @@ and Steinke 2016). So (e, d + sum t_i) holds for the whole, where (e, d) is what
 The bound t. A person with k rows brings own values with counts c_1 .. c_m >= 1 that sum to k at most. A value with
 count c is shown with probability f(c) = P(Z >= T - c), so the union bound gives sum f(c_i) = sum c_i (f(c_i) / c_i) <=
 k max over c <= k of f(c) / c. Under replace one row goes and one comes, and each table has one own value at most:
-k = 1, and the theorem takes the larger of s and s', not their sum.
+k = 1, and the theorem takes the larger of s and s', not their sum. f is summed from the law of the noise; for very wide
+noise it is bounded by exp(-t^2 / 2 sigma^2), as the discrete Gaussian is sub-Gaussian (Canonne, Kamath, Steinke 2020).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.privacy.accounting.event import Part
 from sfumato.privacy.accounting.sensitivity import own_counts
@@ -43,9 +45,20 @@ ROUNDING = 1e-9
 """Relative room for summing the law of the noise in machine arithmetic, far above what it can be."""
 
 
-@lru_cache(maxsize=256)
+LARGEST_SUMMED = 2.0**16
+"""Sigma up to which the law of the noise is summed up; above it its sub-Gaussian tail is taken."""
+
+
+@lru_cache(maxsize=64)
 def _law(sigma: float) -> Any:
     return DiscreteGaussian(sigma)
+
+
+def _shown(sigma: float, counts: NDArray[Any], threshold: int) -> NDArray[np.float64]:
+    """Return a bound on the probability that a value of each count is shown; exact but for noise that is very wide."""
+    if sigma <= LARGEST_SUMMED:
+        return np.asarray(_law(sigma).survival(counts, threshold), float)
+    return np.exp(-(np.maximum(threshold - counts, 0) ** 2.0) / (2 * sigma**2))
 
 
 def own_value_chance(sigma: float, threshold: int, rows_per_person: int = 1) -> float:
@@ -55,7 +68,7 @@ def own_value_chance(sigma: float, threshold: int, rows_per_person: int = 1) -> 
     True
     """
     counts = own_counts(rows_per_person)
-    shown = np.asarray(_law(sigma).survival(counts, threshold), float)
+    shown = _shown(sigma, counts, threshold)
     return min(1.0, float(rows_per_person * np.max(shown / counts)) * (1 + ROUNDING))
 
 

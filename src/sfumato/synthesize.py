@@ -201,6 +201,7 @@ def _with_bought(
         columns=[each for each in wanted if each != wish.person],
         **dialect,
     )
+    _refuse_nothing_bought(schema, wish)
     gone = _left_out(data, draft, wish, dialect) if draft else []
     unseen = [each for each in wanted if each != wish.person and each not in schema.releasable]
     left = exact(wish.epsilon) - wish.bought
@@ -213,6 +214,16 @@ def _with_bought(
     total = TOGETHER.format(epsilon=show(exact(wish.epsilon)), delta=f"{float(wish.total_delta):.3g}")
     looked = (total, *(_doubts(wish, gone) if draft else ()))
     return Described(data, schema, wish, ledger, dialect, assumed, looked, draft.notes if draft else ())
+
+
+def _refuse_nothing_bought(schema: Schema, wish: Wish) -> None:
+    if schema.releasable:
+        return
+    raise SchemaError(
+        f"nothing about table {schema.name!r} rose above the noise of epsilon {show(wish.bought)}, which is spent",
+        next_step="the table is small for that: buy with more epsilon, count fewer rows of one person, or describe it "
+        "by hand (sfumato schema draft DATA)",
+    )
 
 
 def _draft(data: Any, wish: Wish, name: str | None, dialect: Mapping[str, Any]) -> Schema:

@@ -153,3 +153,8 @@ def test_columns_that_only_need_an_option_are_not_lost_unasked(tmp_path):
     assert "--decimal ','" in caught.value.next_step
     made = sfumato.synthesize(path, ledger=False, delimiter=";", decimal=",", method="marginals")
     assert list(made.data.columns) == ["sex", "cost"]
+
+
+def test_a_table_too_small_to_buy_is_told_so(people):
+    with pytest.raises(SchemaError, match="rose above the noise"):
+        sfumato.synthesize(people[["sex", "town"]].head(30), ledger=False, name="people", epsilon=0.2, buy=0.1)

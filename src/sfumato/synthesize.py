@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from sfumato.buying import buy_schema
 from sfumato.calling import named_arguments
-from sfumato.errors import NoLedgerWarning, PlanError, SchemaError, SfumatoError, UnansweredQuestionError
+from sfumato.errors import NoLedgerWarning, PlanError, SchemaError, SfumatoError, TableError, UnansweredQuestionError
 from sfumato.privacy.exact import Number, exact, show, text
 from sfumato.registry import REGISTRY
 from sfumato.release.default import Choice, choose_method
@@ -26,11 +26,12 @@ from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
 from sfumato.table import read
 from sfumato.table.counting import Progress
+from sfumato.table.drafting.written import hints, together
 from sfumato.table.sources import open_source
 
 Person = str | Literal[False] | None
 """The column that tells people apart; False where every row is somebody else; None where nobody said."""
-LOOKED = "which columns were left out as identifiers or free text ({names}) was decided by looking at the private rows"
+LOOKED = "that {names} stay out, as identifiers or free text, was decided by looking at the private rows"
 ALONE = "every row was taken for another person's: nobody said whose rows these are, and no column repeats like one"
 TOGETHER = "the facts of the schema and the rows cost epsilon {epsilon} and delta {delta} together"
 KEPT = "epsilon {spent} is spent on the facts of the schema, and they are not lost: 'schema' of this error holds them"
@@ -171,8 +172,8 @@ def describe(data: Any, wish: Wish, ledger: LedgerChoice, name: str | None, dial
     schema = answered.confirm(accept_unchanged=True, person=wish.person, rows_per_person=wish.rows_per_person)
     gone = _left_out(data, schema, wish, dialect)
     assumed = (
-        f"the schema of {len(schema.columns)} columns was drafted from the rows and accepted as it is: bounds, values "
-        "and rules were taken from them, and no source vouches for them",
+        f"the schema of {len(schema.columns)} columns was drafted from the rows, and what it took from them was "
+        "accepted as it is: no source vouches for that",
         *_told(schema, gone),
     )
     return Described(data, schema, wish, ledger, dialect, assumed, _doubts(wish, gone), draft.notes)
@@ -200,6 +201,7 @@ def _with_bought(
         columns=[each for each in wanted if each != wish.person],
         **dialect,
     )
+    _refuse_nothing_bought(schema, wish)
     gone = _left_out(data, draft, wish, dialect) if draft else []
     unseen = [each for each in wanted if each != wish.person and each not in schema.releasable]
     left = exact(wish.epsilon) - wish.bought
@@ -214,6 +216,16 @@ def _with_bought(
     return Described(data, schema, wish, ledger, dialect, assumed, looked, draft.notes if draft else ())
 
 
+def _refuse_nothing_bought(schema: Schema, wish: Wish) -> None:
+    if schema.releasable:
+        return
+    raise SchemaError(
+        f"nothing about table {schema.name!r} rose above the noise of epsilon {show(wish.bought)}, which is spent",
+        next_step="the table is small for that: buy with more epsilon, count fewer rows of one person, or describe it "
+        "by hand (sfumato schema draft DATA)",
+    )
+
+
 def _draft(data: Any, wish: Wish, name: str | None, dialect: Mapping[str, Any]) -> Schema:
     """Return a draft of the columns that were asked for; refuse where it asks what only a person can answer."""
     draft = Schema.draft(data, name=name, **dialect)
@@ -225,7 +237,24 @@ def _draft(data: Any, wish: Wish, name: str | None, dialect: Mapping[str, Any]) 
             next_step=f"say person={asked[0]!r} and rows_per_person=5 (--person {asked[0]} --rows-per-person 5) to "
             "protect whole people, or person=False (--no-person) where every row is somebody else's",
         )
-    return draft if wish.columns is None else _only(draft, wish)
+    if wish.columns is not None:
+        return _only(draft, wish)
+    _refuse_unread(data, draft, dialect)
+    return draft
+
+
+def _refuse_unread(data: Any, draft: Schema, dialect: Mapping[str, Any]) -> None:
+    """Refuse a table of which columns would be lost only because nobody said how they are written."""
+    opened = open_source(data, Dialect.of(dialect))
+    lost = [name for name in opened.engine.table.columns if name not in draft]
+    told = hints(opened, lost) if lost and opened.engine.streams else {}
+    if told:
+        raise TableError(
+            f"of table {draft.name!r}, {len(told)} of the columns would be left out, because nobody said how they are "
+            "written; nothing was spent",
+            [f"{name}: {hint.sentence}" for name, hint in told.items()],
+            f"say how they are written: {together(told)}; or name the columns that are wanted (columns=, --columns)",
+        )
 
 
 def _only(draft: Schema, wish: Wish) -> Schema:

@@ -49,7 +49,7 @@ def test_a_draft_is_accepted_and_the_guarantee_says_so(people, book):
     made = sfumato.synthesize(people, epsilon=1, ledger=book, name="people", method="marginals")
     assert spent(book)[0] == "1" and made.guarantee.recorded
     assert list(made.data.columns) == ["age", "sex", "town"]
-    assert any("drafted from the rows and accepted as it is" in note for note in made.notes)
+    assert any("drafted from the rows, and what it took from them was accepted as it is" in note for note in made.notes)
     assert any("every row was taken for another person's" in words for words in made.guarantee.assumptions)
     assert any("taken from the private rows" in words for words in made.guarantee.assumptions)
     assert made.schema.is_confirmed and made.schema.confirmation.accepted_unchanged
@@ -143,3 +143,18 @@ def test_no_ledger_is_said_once(people):
     with pytest.warns(NoLedgerWarning) as caught:
         sfumato.synthesize(people, name="people", method="marginals")
     assert len(caught) == 1 and caught[0].filename == __file__
+
+
+def test_columns_that_only_need_an_option_are_not_lost_unasked(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("sex;cost\n" + "".join(f"{'fm'[i % 2]};{i},{i % 90 + 10}\n" for i in range(300)))
+    with pytest.raises(TableError, match="would be left out") as caught:
+        sfumato.synthesize(path, ledger=False, delimiter=";")
+    assert "--decimal ','" in caught.value.next_step
+    made = sfumato.synthesize(path, ledger=False, delimiter=";", decimal=",", method="marginals")
+    assert list(made.data.columns) == ["sex", "cost"]
+
+
+def test_a_table_too_small_to_buy_is_told_so(people):
+    with pytest.raises(SchemaError, match="rose above the noise"):
+        sfumato.synthesize(people[["sex", "town"]].head(30), ledger=False, name="people", epsilon=0.2, buy=0.1)

@@ -16,7 +16,6 @@ from sfumato.schema.column import Column
 from sfumato.schema.confirming import standing_facts
 from sfumato.schema.signed import signed_text
 
-MOST_VALUES = 8
 SchemaArgument = Annotated[str, typer.Argument(metavar="SCHEMA", help="The schema (TOML).")]
 Sources = Annotated[
     list[str] | None,
@@ -103,7 +102,7 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 def _show(voice: Voice, schema: Schema, title: str) -> None:
-    rows = [[c.name, c.kind, _domain(c), c.size, c.role or "", _provenance(c)] for c in schema]
+    rows = [[c.name, c.kind, c.domain_words, c.size, c.role or "", _provenance(c)] for c in schema]
     voice.table(title, ("column", "kind", "bounds or values", "cells", "role", "where from"), rows)
     for rule in schema.rules:
         voice.say(f"rule {rule.words} ({rule.provenance.words})")
@@ -134,16 +133,6 @@ def _provenance(column: Column) -> str:
     if len(came) == 1:
         return next(iter(came))
     return "; ".join(f"{', '.join(facts)}: {words}" for words, facts in came.items())
-
-
-def _domain(column: Column) -> str:
-    if column.is_open:
-        return ""
-    if column.bounds is not None:
-        return f"{column.bounds[0]} to {column.bounds[1]}"
-    listed = [str(value) for value in column.values or ("false", "true")]
-    more = f", ... ({len(listed)} values)" if len(listed) > MOST_VALUES else ""
-    return ", ".join(listed[:MOST_VALUES]) + more
 
 
 def _write(text: str, path: str) -> None:

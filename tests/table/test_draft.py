@@ -99,7 +99,7 @@ def test_a_wide_table_is_drafted_with_few_queries(monkeypatch):
     values = ["x", "y"], ["1", "9"], ["2020-01-01", "2021-01-01"], [0.5, 2.0], [1, 7]
     draft = Schema.draft(pd.DataFrame({f"c{i}": values[i % 5] for i in range(150)}))
     assert len(draft.columns) == 150
-    assert len(queries) <= 14  # two batches of seven questions: how texts read, bounds, values, forms, rules
+    assert len(queries) <= 16
 
 
 def test_a_table_that_is_too_wide_is_refused_by_name(tmp_path):

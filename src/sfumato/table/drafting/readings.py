@@ -17,6 +17,8 @@ from sfumato.table.drafting.names import NAMED, has_word, words_of
 from sfumato.table.drafting.patterns import PERSONAL, matches
 from sfumato.table.engine import Engine
 
+COLUMNS_AT_ONCE = 100
+"""Columns that one query asks about: engines plan wider ones slowly."""
 MOST_LEVELS = 60
 """Texts with more distinct values than this are free text, codes or identifiers, not categories."""
 FEW_INTEGERS = 8
@@ -91,6 +93,12 @@ def look(engine: Engine, names: Sequence[str]) -> list[Seen]:
     """Return how all columns read, and what can be asked of each reading."""
     table = engine.table
     rows = engine.aggregate(table.aggregate(rows=table.count())).to_pylist()[0]["rows"]
+    parts = (names[start : start + COLUMNS_AT_ONCE] for start in range(0, len(names), COLUMNS_AT_ONCE))
+    return [seen for part in parts for seen in _look(engine, part, rows)]
+
+
+def _look(engine: Engine, names: Sequence[str], rows: int) -> list[Seen]:
+    table = engine.table.select(list(names))
     seen = [Seen(name, table[name], rows, engine.streams) for name in names]
     for question in (_first, _second):
         _note(seen, ask(engine, table, _measures(seen, table, question)))

@@ -69,10 +69,11 @@ def _not_negative(names: Sequence[str], sample: Sample) -> bool:
 def _kept(opened: Source, columns: Sequence[Column], checks: Sequence[str]) -> set[str]:
     """Return the rules that no row breaks."""
     table, by_name = opened.engine.table, {column.name: column for column in columns}
-    values = table.select(**{column.name: typed(table[column.name], column) for column in columns})
     rules = {
         check: rule for check in checks[:MOST_ASKED] if (rule := Rule(check)) and set(rule.columns) <= set(by_name)
     }
+    said = dict.fromkeys(name for rule in rules.values() for name in rule.columns)
+    values = table.select(**{name: typed(table[name], by_name[name]) for name in said}) if said else table
     broken = ask(
         opened.engine,
         values,
@@ -84,10 +85,13 @@ def _kept(opened: Source, columns: Sequence[Column], checks: Sequence[str]) -> s
 def _verified(opened: Source, columns: Sequence[Column], pairs: Sequence[Pair]) -> Iterator[Pair]:
     """Yield the dependences that all rows keep: one query each, for as many as a draft proposes."""
     rules = {pair: Rule(_dependence(pair)) for pair in pairs}
+    by_name = {column.name: column for column in columns}
     holding = (
         pair
         for pair, rule in rules.items()
         if rule.dependence == pair
-        and not find_contradictions(opened.engine, Schema("draft", tuple(columns), rules=(rule,)))
+        and not find_contradictions(
+            opened.engine, Schema("draft", tuple(by_name[name] for name in pair), rules=(rule,))
+        )
     )
     yield from islice(holding, MOST_RULES)

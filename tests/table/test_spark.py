@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import os
 import shutil
@@ -61,8 +62,11 @@ def test_spark_counts_as_duckdb_does(spark_frame, frame, schema):
 
 
 def test_every_method_releases_from_spark(spark_frame, schema):
+    """Five columns are enough: every method asks for its own tables, and each costs a query."""
+    columns = tuple(schema[name] for name in ("region", "age", "sex", "income", "persons"))
+    few = dataclasses.replace(schema, columns=columns, rules=())
     for info in sfumato.methods().values():
-        made = sfumato.release(sfumato.read(spark_frame, schema), info.cls.example(schema), seed=1)
+        made = sfumato.release(sfumato.read(spark_frame, few), info.cls.example(few), seed=1)
         assert made.events
 
 

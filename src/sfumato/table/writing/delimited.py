@@ -62,7 +62,7 @@ def delimiter_of(schema: Schema) -> str:
 
 
 def mark_of(schema: Schema, name: str) -> str:
-    """Return what stands for a missing value: what the column says, or the first mark that the file uses, or nothing."""
+    """Return what stands for a missing value: what the column says, else the first mark of the file, else nothing."""
     own = schema[name].missing_text
     return own if own is not None else schema.source.missing[0] if schema.source.missing else ""
 

@@ -686,6 +686,26 @@ def test_rows_are_also_written_in_the_format_of_their_source(tmp_path: Path, kin
     assert any("data.csv and data.parquet do not hold the same values" in p for p in verify_bundle(one).problems)
 
 
+def test_rows_with_signs_thousands_marks_and_texts_for_nothing_are_verified(tmp_path: Path):
+    """The file holds them as the original does, is read again by its schema, and one changed digit is found."""
+    columns = (
+        Column("Lohn", "integer", bounds=(800, 4000), suffix=" EUR", grouped=True, missing=True),
+        Column("Anteil", "category", values=(10, 50), suffix=" %", missing=True, missing_text=""),
+    )
+    schema = Schema("pay", columns, source=Dialect(delimiter=";", decimal=",", thousands=".", missing=("N/A",)))
+    original = tmp_path / "pay.csv"
+    original.write_text("Lohn;Anteil\n" + "1.200 EUR;50 %\nN/A;\n3.100 EUR;10 %\n" * 40)
+    release = sfumato.release(sfumato.read(original, schema), Marginals(epsilon=9), rows=60, ledger=False, seed=3)
+    folder = release.save(tmp_path / "pay")
+    lines = (folder / "data.csv").read_text().splitlines()
+    assert all(re.fullmatch(r"([1-4]\.\d{3} EUR|\d{3} EUR|N/A);((10|50) %)?", line) for line in lines[1:])
+    assert verify_bundle(folder).problems == ()
+    assert sfumato.read(folder / "data.csv", schema).check() == ()
+    text = (folder / "data.csv").read_text()
+    (folder / "data.csv").write_text(text.replace("10 %", "50 %", 1))
+    assert any("data.csv and data.parquet do not hold the same values" in p for p in verify_bundle(folder).problems)
+
+
 def test_a_copy_that_cannot_be_written_is_told_before_anything_is_spent(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):

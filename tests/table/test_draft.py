@@ -116,3 +116,13 @@ def test_names_of_people_are_identifiers_even_where_they_repeat():
     frame["Nachname"] = [name.split()[1] + str(i % 5) for i, name in enumerate(frame.doctor_name)]
     roles = {column.name: column.role for column in Schema.draft(frame)}
     assert roles == {"doctor_name": "identifier", "Vorname": None, "product_name": None, "Nachname": "identifier"}
+
+
+def test_dates_of_one_or_two_years_are_cut_by_months_and_of_more_by_years():
+    days = [dt.date(2022, 5, 4), dt.date(2023, 11, 30)] * 30
+    frame = pd.DataFrame({"short": days, "long": [dt.date(2019, 5, 4), *days[1:]], "other": ["a", "b"] * 30})
+    draft = Schema.draft(frame)
+    months = [dt.date(year, month, 1) for year in (2022, 2023) for month in range(1, 13)]
+    assert draft["short"].edges == (*months, dt.date(2023, 12, 31))
+    assert draft["short"].size == 24
+    assert draft["long"].edges == (*(dt.date(year, 1, 1) for year in range(2019, 2024)), dt.date(2023, 12, 31))

@@ -29,7 +29,7 @@ from sfumato import Schema
 from sfumato.errors import MissingExtra, SfumatoError, TableError
 from sfumato.schema.dialect import Dialect
 from sfumato.table.sources import open_source
-from sfumato.table.sources.private import spill_folder
+from sfumato.table.sources.private import connect, spill_folder
 
 FRAME = pd.DataFrame(
     {
@@ -397,3 +397,7 @@ def test_what_is_not_installed_is_named(module: str, kind: str, tmp_path, monkey
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=r"pip install 'sfumato\[formats\]'"):
         open_source(path)
+
+
+def test_the_private_engine_prints_no_progress_bar():
+    assert connect().sql("SELECT current_setting('enable_progress_bar')").fetchone() == (False,)

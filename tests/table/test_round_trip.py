@@ -30,6 +30,7 @@ from hypothesis import strategies as st
 from sfumato.rows.draw import draw_values
 from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
+from sfumato.schema.writer import format_schema
 from sfumato.table.writing.formats import WRITERS
 
 ROWS = 300
@@ -224,3 +225,63 @@ def test_a_file_in_another_dialect_comes_back_in_it(tmp_path: Path):
     assert read["month"].str.fullmatch(r"01\.\d\d\.20\d\d").all()
     assert read["share"].dtype == read["amount"].dtype == float
     assert {text[-1] for text in texts_of(made, schema)["nickels"]} == {"0", "5"}
+
+
+MONEY = {
+    "Betrag": r"-?\d{1,3}(\.\d{3})*,\d\d|N/A",
+    "Anteil": r"\d{1,3} %|",
+    "Preis": r"-?€ \d{1,2},\d\d",
+    "Lohn": r"(\d{3}|[1-4]\.\d{3}) EUR",
+    "Stufe": r"(10|50|90) %|",
+    "Jahr": r"19\d\d",
+    "Ort": r"Köln|Bonn|N/A",
+}
+"""What every text of a file with marks, signs and two ways to say nothing looks like."""
+SAID: dict[str, Any] = {"delimiter": ";", "decimal": ",", "thousands": ".", "missing": ["N/A"]}
+
+
+def money(rows: int = 160) -> dict[str, Sequence[str]]:
+    generator = np.random.default_rng(5)
+
+    def german(number: float, digits: int = 2) -> str:
+        return f"{number:,.{digits}f}".translate(str.maketrans(",.", ".,"))
+
+    ranges = ((-(10**5), 10**7), (1, 9999), (800, 4000))
+    amounts, prices, pay = (generator.integers(low, high, rows) for low, high in ranges)
+    return {
+        "Betrag": ["N/A" if k % 9 == 0 else german(k / 100) for k in amounts],
+        "Anteil": ["" if k % 7 == 0 else f"{k % 101} %" for k in prices],
+        "Preis": [f"€ {german(k / 100)}" for k in prices],
+        "Lohn": [f"{german(k, 0)} EUR" for k in pay],
+        "Stufe": [["10 %", "50 %", "90 %", "", "", "N/A"][k % 6] for k in pay],
+        "Jahr": [str(1900 + k % 100) for k in pay],
+        "Ort": [["Köln", "Bonn", "N/A"][k % 3] for k in pay],
+    }
+
+
+def strangers(path: Path) -> dict[str, str]:
+    """Return one text of each column that looks like none of the original's."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter=";"))
+    return {name: row[name] for row in rows for name, like in MONEY.items() if not re.fullmatch(like, row[name])}
+
+
+def test_marks_of_thousands_signs_and_both_ways_to_say_nothing_come_back(tmp_path: Path):
+    """The mutant is the same schema without these facts: each of the columns then differs."""
+    original = written(tmp_path / "original.csv", money(), delimiter=";")
+    schema = drafted(original, **SAID)
+    facts = {c.name: (c.grouped, c.prefix, c.suffix, c.missing_text) for c in schema}
+    assert facts == {
+        "Betrag": (True, None, None, None),
+        "Anteil": (False, None, " %", ""),
+        "Preis": (False, "€ ", None, None),
+        "Lohn": (True, None, " EUR", None),
+        "Stufe": (False, None, " %", ""),
+        "Jahr": (False, None, None, None),
+        "Ort": (False, None, None, None),
+    }
+    assert Schema.parse(format_schema(schema)).columns == schema.columns
+    assert strangers(synthetic(schema, tmp_path / "made.csv")) == {}
+    plain = [dataclasses.replace(c, grouped=False, prefix=None, suffix=None, missing_text=None) for c in schema]
+    lost = synthetic(dataclasses.replace(schema, columns=tuple(plain)), tmp_path / "plain.csv")
+    assert set(strangers(lost)) == {"Betrag", "Anteil", "Preis", "Lohn", "Stufe"}

@@ -183,3 +183,20 @@ def test_a_copy_is_read_back_and_told_from_another_one(tmp_path: Path, suffix: s
     other = ROWS.set_column(4, "income", pa.array([66000, 0, 6], pa.int64()))
     assert not holds_rows(write(tmp_path / f"two{suffix}", schema, other), ROWS, schema)
     assert not holds_rows(write(tmp_path / f"few{suffix}", schema, ROWS.slice(1)), ROWS, schema)
+
+
+def test_texts_around_numbers_are_written_and_read_again(tmp_path: Path):
+    """Also texts that no program knows, and that hold the delimiter; a minus comes first."""
+    columns = (
+        Column("pay", "number", bounds=(-1e7, 1e7), decimals=2, grouped=True, prefix="ca., $ ", missing=True),
+        Column("size", "integer", bounds=(0, 9000), suffix=" kg", missing=True, missing_text="none"),
+        Column("word", "category", values=("none so far", "N/A"), missing=True, missing_text="none"),
+    )
+    schema = Schema("things", columns, source=Dialect(thousands=",", missing=("-",)))
+    rows = pa.table({"pay": [-1234567.5, None], "size": pa.array([None, 4000], pa.int64()), "word": ["N/A", None]})
+    path = tmp_path / "things.csv"
+    with WRITERS[".csv"](path, rows.schema, schema) as file:
+        file.write_table(rows)
+    assert path.read_text().splitlines()[1:] == ['"-ca., $ 1,234,567.5",none,N/A', "-,4000 kg,none"]
+    assert holds_same(path, rows, schema)
+    assert holds_rows(path, rows, schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -10,6 +11,8 @@ from sfumato.schema.provenance import FACTS
 MOST_DECIMALS = 15
 DATE_STEPS = ("week", "month", "quarter", "year")
 """Steps of dates: each date is the first day of one of these."""
+NO_AROUND = re.compile(r"[-+\d]")
+"""What would be taken for a part of the number."""
 LISTED = ("category", "ordinal")
 WRITTEN = {
     "decimals": ("number", "integer", "category", "ordinal"),
@@ -17,6 +20,9 @@ WRITTEN = {
     "true": ("boolean",),
     "false": ("boolean",),
     "date_format": ("date",),
+    "grouped": ("number", "integer", "category", "ordinal"),
+    "prefix": ("number", "integer", "category", "ordinal"),
+    "suffix": ("number", "integer", "category", "ordinal"),
     "value_labels": ("category", "ordinal"),
 }
 """Facts about the written form, and the kinds of columns that have them."""
@@ -43,11 +49,12 @@ def form_problems(kind: str, facts: Mapping[str, Any]) -> list[str]:
     wrong = [
         f"{key} has no meaning for kind {kind!r}"
         for key, kinds in WRITTEN.items()
-        if facts.get(key) is not None and kind not in kinds
+        if facts.get(key) is not None and facts[key] is not False and kind not in kinds
     ]
     if wrong:
         return wrong
     zeros, decimals, marks = facts.get("trailing_zeros", False), facts.get("decimals"), facts["from_rows"]
+    said = [key for key in ("decimals", "grouped", "prefix", "suffix") if facts.get(key)]
     checks = (
         (
             isinstance(zeros, bool) or (_is_count(zeros) and zeros <= (decimals or 0)),
@@ -61,13 +68,33 @@ def form_problems(kind: str, facts: Mapping[str, Any]) -> list[str]:
             f"step = {facts.get('step')!r} needs more than {decimals} decimals",
         ),
         (
-            kind not in LISTED or not decimals or _are_whole(facts.get("values")),
-            "decimals needs values that are numbers",
+            kind not in LISTED or not said or _are_whole(facts.get("values")),
+            f"{', '.join(said)} needs values that are numbers",
         ),
+        (isinstance(facts.get("grouped", False), bool), f"grouped needs true or false, found {facts.get('grouped')!r}"),
         (all(mark in FACTS for mark in marks), f"from_rows names facts, of {', '.join(FACTS)}"),
         (all(isinstance(mark, str) for mark in facts["drafted"]), "drafted is written by a draft alone"),
     )
-    return [problem for holds, problem in checks if not holds] + _text_problems(facts)
+    return [problem for holds, problem in checks if not holds] + _around_problems(facts) + _text_problems(facts)
+
+
+def _around_problems(facts: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with texts around numbers, and with the text that stands for no value."""
+    from sfumato.schema.column_checks import is_text
+
+    said = {key: facts[key] for key in ("prefix", "suffix") if facts.get(key) is not None}
+    found = [
+        f"{key} needs a text without digits and without + or -, found {text!r}"
+        for key, text in said.items()
+        if not is_text(text) or not text.strip() or NO_AROUND.search(text)
+    ]
+    mark = facts.get("missing_text")
+    if mark is not None and not (mark == "" or is_text(mark)):
+        found.append(f"missing_text needs a text, found {mark!r}")
+    listed = facts.get("values")
+    if mark is not None and isinstance(listed, tuple) and mark in listed:
+        found.append(f"missing_text {mark!r} is one of the values")
+    return found
 
 
 def _text_problems(facts: Mapping[str, Any]) -> list[str]:

@@ -27,6 +27,9 @@ PLAIN_FACTS = (
     "true",
     "false",
     "date_format",
+    "prefix",
+    "suffix",
+    "missing_text",
     "source",
     "bought",
 )
@@ -116,7 +119,7 @@ def _column_facts(column: Column) -> dict[str, Any]:
     for key in PLAIN_FACTS:
         if getattr(column, key) is not None:
             facts[key] = getattr(column, key)
-    for key in ("missing", "trailing_zeros"):
+    for key in ("missing", "trailing_zeros", "grouped"):
         if getattr(column, key):
             facts[key] = getattr(column, key)
     if column.outside != "refuse":

@@ -24,7 +24,15 @@ def hint(texts, **said):
             "--decimal ',' --thousands '.'",
         ),
         (["1,234", "2,345,678", "9"], "20 texts look like numbers with commas between thousands: --thousands ','"),
-        (["67 %", "3%", "4"], "20 texts look like numbers with a percent sign or a currency: --decimal '.'"),
+        (
+            ["67 %", "3%", "4"],
+            "20 texts look like numbers with a percent sign or a currency: --decimal '.' or --decimal ','",
+        ),
+        (
+            ["1.200 EUR", "3.150 EUR", "4 EUR"],
+            "30 texts look like numbers with a percent sign or a currency: "
+            "--decimal '.' or --decimal ',' --thousands '.'",
+        ),
         (["31.12.2024", "1.2.2023", "05.06.2020"], "30 texts look like dates: --date-format %d.%m.%Y"),
         (["13/02/2023", "01/02/2023", "05/06/2023"], "30 texts look like dates: --date-format %d/%m/%Y"),
         (["02/13/2023", "01/02/2023", "05/06/2023"], "30 texts look like dates: --date-format %m/%d/%Y"),
@@ -86,3 +94,12 @@ def test_all_options_stand_in_one_line_with_what_was_said():
 def test_what_was_said_is_not_told_again():
     assert hint(["1,5", "2,5"] * 10, decimal=",") is None
     assert hint(["31.12.2024"] * 10, date_format="%d.%m.%Y") is None
+
+
+def test_whole_numbers_with_a_sign_leave_the_decimal_mark_to_other_columns():
+    """More of them, and before the others: the line to copy has the mark that the others need all the same."""
+    frame = pd.DataFrame({"pay": ["1.200 EUR"] * 30, "share": ["67 %"] * 30, "price": ["1,5", "2,25", None] * 10})
+    found = hints(open_source(frame), list(frame.columns))
+    assert together(found) == "--decimal ','"
+    alone = {name: found[name] for name in ("pay", "share")}
+    assert together(alone) == "--decimal '.'"

@@ -14,6 +14,7 @@ from typing import Any
 
 from sfumato.schema.column import Column
 from sfumato.table.drafting.asking import ask, distinct_values
+from sfumato.table.drafting.marks import with_written_marks
 from sfumato.table.sources import Source
 from sfumato.table.values import TRUE_TEXTS, typed
 
@@ -50,7 +51,7 @@ def with_written_forms(opened: Source, columns: Sequence[Column]) -> tuple[Colum
         for name, answers in ask(opened.engine, table, measures).items():
             plain = {asked: a if isinstance(a, list) else int(a or 0) for asked, a in answers.items()}
             forms[name].told.update(plain)
-    return tuple(form.settled() for form in forms.values())
+    return with_written_marks(opened, [form.settled() for form in forms.values()])
 
 
 @dataclass(frozen=True)

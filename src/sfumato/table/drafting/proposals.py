@@ -15,6 +15,8 @@ from sfumato.table.drafting.readings import FEW_INTEGERS, ISO_LENGTH, MOST_LEVEL
 from sfumato.table.drafting.written import Hint
 
 MOST_YEARLY_EDGES = 40
+FEWEST_YEARS = 3
+"""Calendar years from which on a date is cut by years: one or two of them are cut by months."""
 NEARLY_ALL = 0.95
 """Share of missing values from which on a person should look."""
 MOSTLY = 0.8
@@ -119,8 +121,10 @@ def _dates(seen: Seen) -> Drafted:
         return None, f"left out: {seen.name} (no dates of the years 1 to 9999)"
     low, high = (v.date() if isinstance(v, dt.datetime) else v for v in (facts["low"], facts["high"]))
     first, last = dt.date(low.year, 1, 1), dt.date(high.year, 12, 31)
-    years = [dt.date(year, 1, 1) for year in range(low.year, high.year + 1)]
-    edges = (*years, last) if len(years) <= MOST_YEARLY_EDGES else None
+    years = range(low.year, high.year + 1)
+    months = range(1, 13) if len(years) < FEWEST_YEARS else (1,)
+    cells = [dt.date(year, month, 1) for year in years for month in months]
+    edges = (*cells, last) if len(years) <= MOST_YEARLY_EDGES else None
     return _column(seen, kind="date", bounds=(first, last), edges=edges)
 
 

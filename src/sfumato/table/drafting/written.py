@@ -89,6 +89,8 @@ class Hint:
     options: Dialect
     """What would have to be said, with what was said already."""
     sentence: str
+    is_open: bool = False
+    """Whether the other decimal mark would do as well, so that other columns decide."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,8 @@ class _Way:
     """What a text looks like that only this way explains."""
     words: str
     """The beginning of the sentence, after the number of texts."""
+    rival: Dialect | None = None
+    """What explains the texts as well, with the other decimal mark: 12 % has none, and of 1.200 nobody knows."""
 
 
 def hints(opened: Source, names: Sequence[str]) -> dict[str, Hint]:
@@ -168,7 +172,7 @@ def together(found: Mapping[str, Hint]) -> str:
     Where columns disagree, the one with more texts is heard: a column's own ``date_format`` can be said in the schema.
     """
     line = PLAIN
-    for hint in sorted(found.values(), key=lambda hint: -hint.explained):
+    for hint in sorted(found.values(), key=lambda hint: (hint.is_open, -hint.explained)):
         missing = tuple(dict.fromkeys((*line.missing, *hint.options.missing)))
         line = dataclasses.replace(_compatible(line, hint.options), missing=missing)
     return line.as_options()
@@ -242,11 +246,17 @@ def _number_way(look: _Look, said: Dialect) -> _Way | None:
     best = best if explained[best] > max(explained[plain], explained[".", None]) else plain
     if best == plain and (not look.signs or said.decimal or said.thousands):
         return None
-    options = Dialect(decimal=best[0] if best[0] == "," or best[1] is None else None, thousands=best[1])
+    rivals = [way for way in WAYS if way[0] != best[0] and explained[way] == explained[best]]
+    rival = min(rivals, key=lambda way: way[1] is not None, default=None)
     cores = [core for core, explaining in NUMBERS if any(_covers(best, told) for told in explaining)]
     marked = f"{FRONT}({'|'.join(cores)}){BACK}" if best != plain else SIGN
     pattern = f"{FRONT}({'|'.join([NUMBERS[0][0], *cores])}){BACK}"
-    return _Way(options, pattern, marked, f"look like numbers {_mark_words(best, best != plain, look.signs)}")
+    words = f"look like numbers {_mark_words(best, best != plain, look.signs)}"
+    return _Way(_options(best), pattern, marked, words, _options(rival) if rival else None)
+
+
+def _options(way: Marks) -> Dialect:
+    return Dialect(decimal=way[0] if way[0] == "," or way[1] is None else None, thousands=way[1])
 
 
 def _covers(way: Marks, told: Marks) -> bool:
@@ -302,12 +312,13 @@ def _hint(
     options = dataclasses.replace(way.options if way else PLAIN, missing=marks)
     sentences = [told] if told else []
     if way:
-        advice = f": {way.options.as_options()}" if way.options != PLAIN else ""
+        ways = [one.as_options() for one in (way.options, way.rival) if one]
+        advice = f": {' or '.join(ways)}" if way.options != PLAIN else ""
         sentences.insert(0, f"{_texts(counts['marked'])} {way.words}{advice}")
     explained = (counts["written"] if way else 0) + (counts["missing"] if marks else 0)
     missing = tuple(dict.fromkeys((*said.missing, *marks)))
     added = dataclasses.replace(options.over(said), missing=missing, format=None)
-    return Hint(name, counts["texts"], explained, added, "; ".join(sentences))
+    return Hint(name, counts["texts"], explained, added, "; ".join(sentences), is_open=bool(way and way.rival))
 
 
 def _mark_sentence(look: _Look, times: int, values: Mapping[str, str]) -> tuple[tuple[str, ...], str]:

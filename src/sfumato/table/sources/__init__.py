@@ -36,7 +36,9 @@ def open_source(source: Any, dialect: Dialect = PLAIN, columns: Sequence[Column]
         return opened
     with engine_errors(repr(opened.name)):
         relation = plainly(opened.engine.relation, dialect, columns)
-    return opened if relation is opened.engine.relation else dataclasses.replace(opened, engine=DuckDBEngine(relation))
+    if relation is opened.engine.relation:
+        return opened
+    return dataclasses.replace(opened, engine=DuckDBEngine(relation), raw=opened.engine)
 
 
 def guess_delimiter(only_column: str, wanted: Sequence[str]) -> str | None:

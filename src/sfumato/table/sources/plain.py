@@ -15,7 +15,9 @@ from typing import Any
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
 
-FRONT, BACK = r"^[-+]?\s?[€$£¥]?\s?[-+]?", r"\s?(%|€|\$|£|¥|EUR|USD|CHF|GBP)?$"
+BLANK = "[\\s\u00a0\u202f]?"
+BEFORE, BEHIND = f"(?:[€$£¥]|EUR|USD|CHF|GBP)?{BLANK}", rf"{BLANK}(?:%|€|\$|£|¥|EUR|USD|CHF|GBP)"
+FRONT, BACK = rf"^[-+]?{BLANK}{BEFORE}[-+]?", rf"({BEHIND})?$"
 """What may stand before and behind a number that is written for people."""
 SIGN = r"[%€$£¥]|EUR|USD|CHF|GBP"
 BLANKS = (" ", "\u00a0", "\u202f")
@@ -50,6 +52,8 @@ class _Need:
     missing: tuple[str, ...] = ()
     numbers: Dialect | None = None
     date_format: str | None = None
+    around: tuple[str, str] = ("", "")
+    """What the schema says that stands before and behind each number."""
     doubts: bool = False
     """Whether a text that reads as a number only by mistake is marked as doubtful."""
 
@@ -78,7 +82,10 @@ def number_pattern(decimal: str, thousands: str | None) -> str:
 
 def _says_something(dialect: Dialect, columns: Mapping[str, Column] | None) -> bool:
     said = (dialect.decimal, dialect.thousands, dialect.date_format, dialect.missing or None)
-    own = any(column.date_format for column in (columns or {}).values())
+    own = any(
+        column.date_format or column.prefix or column.suffix or column.missing_text
+        for column in (columns or {}).values()
+    )
     return own or any(fact is not None for fact in said)
 
 
@@ -96,19 +103,22 @@ def _needs_of(texts: Iterable[str], dialect: Dialect, columns: Mapping[str, Colu
     for name in texts:
         column = columns[name]
         is_number = column.kind in ("integer", "number") or column.has_integer_levels
+        around = (column.prefix or "", column.suffix or "")
         needs[name] = _Need(
             _unlisted(dialect.missing, column),
-            _writes_numbers(dialect) if is_number else None,
+            dialect if is_number and (_writes_numbers(dialect) or any(around)) else None,
             column.date_format or dialect.date_format if column.kind == "date" else None,
+            around,
             doubts=True,
         )
     return needs
 
 
 def _unlisted(marks: Iterable[str], column: Column | None) -> tuple[str, ...]:
-    """Return the marks that are no values of a column: where N is a listed value, it is one."""
+    """Return the marks that are no values of a column, its own among them: where N is a listed value, it is one."""
     listed = {str(value) for value in (column.values or ())} if column else set[str]()
-    return tuple(mark for mark in marks if mark not in listed)
+    own = (column.missing_text,) if column and column.missing_text else ()
+    return tuple(dict.fromkeys(mark for mark in (*marks, *own) if mark not in listed))
 
 
 def _needs_seen(relation: Any, texts: Sequence[str], dialect: Dialect) -> dict[str, _Need]:
@@ -150,13 +160,24 @@ def _text(name: str, need: _Need) -> str:
     raw = _raw(name)
     made = raw
     if need.numbers is not None:
-        made = _plain_number(raw, need.numbers, need.doubts)
+        made = _plain_number(_without(raw, *need.around), need.numbers, need.doubts)
     elif need.date_format:
         parsed = f"try_strptime(trim({raw}), {quoted(need.date_format)})"
         made = f"coalesce(strftime({parsed}, '%Y-%m-%d'), {raw})"
     if need.missing:
         return f"CASE WHEN trim({raw}) IN ({_list(need.missing)}) THEN NULL ELSE {made} END"
     return "" if made == raw else made
+
+
+def _without(raw: str, prefix: str, suffix: str) -> str:
+    """Return a text without what stands around each number of its column; blanks do not count."""
+    made = raw
+    if prefix.strip():
+        front = quoted(rf"^\s*([-+]?){BLANK}{re.escape(prefix.strip())}{BLANK}")
+        made = f"regexp_replace({made}, {front}, '\\1')"
+    if suffix.strip():
+        made = f"regexp_replace({made}, {quoted(f'{BLANK}{re.escape(suffix.strip())}{BLANK}$')}, '')"
+    return made
 
 
 def _plain_number(raw: str, dialect: Dialect, doubts: bool) -> str:

@@ -23,6 +23,7 @@ def connect() -> Any:
 
     connection = duckdb.connect(config={"temp_directory": spill_folder()})
     connection.execute("SET streaming_buffer_size = '64MB'")
+    connection.execute("SET enable_progress_bar = false")  # it would be printed among the output of python -c
     return connection
 
 

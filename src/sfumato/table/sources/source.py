@@ -31,6 +31,8 @@ class Source:
     """How the file is written, as it was said or found."""
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     """What a file says of its columns itself, by column: description, value_labels, values, unit."""
+    raw: Engine | None = None
+    """The same rows as they are written, where ``engine`` reads them in plain form."""
     notes: tuple[str, ...] = ()
     """What was found and not said: for whoever drafts a schema."""
 

@@ -41,7 +41,27 @@ def _texts(column: Column, values: pa.ChunkedArray, dialect: Dialect) -> pa.Chun
         texts = compute.utf8_rtrim(texts, ".") if not _least_digits(column) else texts
     else:
         return values
-    return texts if dialect.decimal in (None, ".") else compute.replace_substring(texts, ".", dialect.decimal)
+    texts = texts if dialect.decimal in (None, ".") else compute.replace_substring(texts, ".", dialect.decimal)
+    texts = _grouped(texts, dialect.thousands) if column.grouped and dialect.thousands else texts
+    return _within(column, texts) if column.prefix or column.suffix else texts
+
+
+def _grouped(texts: Any, mark: str) -> Any:
+    """Return numbers with a mark between thousands.
+
+    >>> _grouped(pa.array(["-1234567,5", "999", "1000"]), ".").to_pylist()
+    ['-1.234.567,5', '999', '1.000']
+    """
+    long = r"^(-?\d+)(\d{3})($|\D)"
+    while compute.any(compute.match_substring_regex(texts, long)).as_py():
+        texts = compute.replace_substring_regex(texts, long, rf"\1{mark}\2\3")
+    return texts
+
+
+def _within(column: Column, texts: Any) -> Any:
+    """Return numbers with what stands around them; a minus comes first."""
+    sign = compute.if_else(compute.starts_with(texts, "-"), f"-{column.prefix or ''}", column.prefix or "")
+    return compute.binary_join_element_wise(sign, compute.utf8_ltrim(texts, "-"), column.suffix or "", "")
 
 
 def _fixed(numbers: Array, digits: int) -> Any:

@@ -51,12 +51,15 @@ def test_one_command_from_file_to_bundle(people, sfumato_cli):
         "o",
         "--schema-out",
         "s.toml",
+        "--by",
+        "Ada",
         *QUICK,
     )
     assert code == 0 and "assumed, because nobody said otherwise:" in out and "better: facts with a source" in out
     assert (
         Schema.load("s.toml").confirmation.accepted_unchanged and Ledger("b.db").account("people").left_epsilon == "1"
     )
+    assert Schema.load("s.toml").confirmation.by == "Ada"
     document = json.loads((people / "o" / "release.json").read_text())
     assert "taken from the private rows" in document["statement"]
     assert sfumato_cli("verify", "o", "--ledger", "b.db")[0] == 0

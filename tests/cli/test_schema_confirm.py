@@ -34,6 +34,7 @@ def test_sources_are_printed_and_kept_beside_comments(draft, sfumato_cli):
     call = ("--source", "age=questionnaire 2023, q. 7", "--source", "*=code book", "--by", "Ada", "--out", "c.toml")
     code, out, _ = sfumato_cli("schema", "confirm", "d.toml", *call)
     assert (code, "by Ada on" in out, "public: code book" in out) == (0, True, True)
+    assert out.splitlines()[-1].startswith("next: sfumato ledger init budget.db --schema c.toml")
     assert "# asked since 1990" in Path("c.toml").read_text()
     done = Schema.load("c.toml")
     assert (done["age"].source, done["sex"].source, done.is_confirmed) == (

@@ -38,6 +38,7 @@ VOUCH = (
     "edit what is not public, or name who says so: --source 'age=questionnaire, q. 7' --source '*=code book'\n"
     "  or: --accept-unchanged lets the rest stand as drafted, and every guarantee will say so"
 )
+NEXT = "next: sfumato ledger init budget.db --schema {file} --epsilon 3, then sfumato plan --schema {file} --epsilon 1"
 ANSWER = "--person {column} --rows-per-person 20 protects whole people; --no-person: every row is somebody else's"
 
 
@@ -72,6 +73,7 @@ def confirm(
     if signed.confirmation and signed.confirmation.accepted_unchanged:
         voice.say("facts that were taken from the rows are accepted; every guarantee will say so", style="yellow")
     voice.say(f"confirmed: {target}")
+    voice.say(NEXT.format(file=target))
     voice.document({**_told(signed), "path": target})
 
 

@@ -103,3 +103,14 @@ def test_bought_facts_are_paid_for_and_the_answer_for_machines_says_what_was_ass
 def test_what_does_not_go_together_is_refused_before_anything_is_written(people, sfumato_cli, options, told):
     code, _, err = sfumato_cli("synthesize", "people.csv", "--no-ledger", "--out", "o", *options)
     assert code == 2 and told in err and not (people / "o").exists()
+
+
+def test_what_a_release_must_be_read_with_is_printed_once(people, sfumato_cli):
+    """Coarse cells break the rule in many rows: they are mended, and a note says so."""
+    draw = random.Random(4)
+    with open("stays.csv", "w", newline="", encoding="utf-8") as file:
+        first = [draw.randrange(0, 400) for _ in range(600)]
+        csv.writer(file).writerows([["start", "stop"], *([day, day + draw.randrange(1, 4)] for day in first)])
+    _, out, _ = sfumato_cli("synthesize", "stays.csv", "--no-ledger", "--out", "o", "--method", "mst", "--seed", "3")
+    assert len([line for line in out.splitlines() if "'start <= stop' as drawn and were mended" in line]) == 1
+    assert out.count("was drafted from the rows") == 1

@@ -112,7 +112,7 @@ def synthesize(
             with lost_on_failure(made.ledger, made.entries, SfumatoError):
                 bundle = made.save(out)
         stand.words = f"the bundle is complete: {bundle}"
-        show_release(voice, made, bundle)
+        show_release(voice, made, bundle, described.assumed)
         voice.say(BETTER)
         voice.document({**release_document(made, bundle), "assumed": list(described.assumed), "schema": schema_out})
 

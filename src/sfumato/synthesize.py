@@ -51,6 +51,7 @@ def synthesize(
     method: str | type[Method] | None = None,
     seed: int | None = None,
     columns: Sequence[str] | None = None,
+    by: str | None = None,
     **dialect: Any,
 ) -> Release:
     """Release a table that has no schema yet. What was assumed stands in ``notes`` and in the guarantee.
@@ -58,11 +59,12 @@ def synthesize(
     The schema is drafted from the rows and accepted as it is, which the guarantee states; or bought for the part
     ``buy`` of epsilon, so that nothing is taken from the rows without being paid for. ``person`` names the column that
     tells people apart, of whom ``rows_per_person`` rows count, or is False where every row is somebody else. ``method``
-    is a name such as "mst"; AIM unless said. ``dialect`` says how a file is written (delimiter, decimal, missing, ...).
+    is a name such as "mst"; AIM unless said. ``by`` is who accepts or buys the facts: the account's name unless said.
+    ``dialect`` says how a file is written (delimiter, decimal, missing, ...).
     """
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)
-    wish = Wish(epsilon, delta, buy, person, rows_per_person, method, columns, seed)
+    wish = Wish(epsilon, delta, buy, person, rows_per_person, method, columns, seed, by)
     described = describe(data, wish, False if ledger is None else ledger, name, dialect)
     return described.released(rows)
 
@@ -79,6 +81,7 @@ class Wish:
     method: str | type[Method] | None = None
     columns: Sequence[str] | None = None
     seed: int | None = None
+    by: str | None = None
 
     def __post_init__(self) -> None:
         problems = epsilon_problems(self.epsilon)
@@ -88,6 +91,8 @@ class Wish:
             problems = [f"buy={show(self.bought)} leaves nothing of epsilon={show(exact(self.epsilon))} for the rows"]
         if self.person and self.rows_per_person is None:
             problems.append(f"rows_per_person is missing: how many rows of one {self.person} may count at most?")
+        if self.by is not None and not (isinstance(self.by, str) and self.by.strip()):  # pyright: ignore[reportUnnecessaryIsInstance]
+            problems.append(f"by={self.by!r} is no name: who accepts the facts?")
         if problems:
             raise PlanError("synthesize cannot begin", problems, "give for example epsilon=1, buy=0.2")
         self.built(Choice("aim", "", {}) if self.method is None else self.choice(None))  # whatever is wrong, say it now
@@ -169,7 +174,9 @@ def describe(data: Any, wish: Wish, ledger: LedgerChoice, name: str | None, dial
         return _with_bought(data, wish, ledger, name, dialect)
     draft = _draft(data, wish, name, dialect)
     answered = draft if wish.person is None else dataclasses.replace(draft, person_candidates=())
-    schema = answered.confirm(accept_unchanged=True, person=wish.person, rows_per_person=wish.rows_per_person)
+    schema = answered.confirm(
+        accept_unchanged=True, by=wish.by, person=wish.person, rows_per_person=wish.rows_per_person
+    )
     gone = _left_out(data, schema, wish, dialect)
     assumed = (
         f"the schema of {len(schema.columns)} columns was drafted from the rows, and what it took from them was "
@@ -202,6 +209,7 @@ def _with_bought(
         **dialect,
     )
     _refuse_nothing_bought(schema, wish)
+    schema = _signed(schema, wish.by)
     gone = _left_out(data, draft, wish, dialect) if draft else []
     unseen = [each for each in wanted if each != wish.person and each not in schema.releasable]
     left = exact(wish.epsilon) - wish.bought
@@ -214,6 +222,13 @@ def _with_bought(
     total = TOGETHER.format(epsilon=show(exact(wish.epsilon)), delta=f"{float(wish.total_delta):.3g}")
     looked = (total, *(_doubts(wish, gone) if draft else ()))
     return Described(data, schema, wish, ledger, dialect, assumed, looked, draft.notes if draft else ())
+
+
+def _signed(schema: Schema, by: str | None) -> Schema:
+    """Return a bought schema with the name of who bought it, where one was given."""
+    if by is None or schema.confirmation is None:
+        return schema
+    return dataclasses.replace(schema, confirmation=dataclasses.replace(schema.confirmation, by=by.strip()))
 
 
 def _refuse_nothing_bought(schema: Schema, wish: Wish) -> None:

@@ -51,12 +51,15 @@ def test_one_command_from_file_to_bundle(people, sfumato_cli):
         "o",
         "--schema-out",
         "s.toml",
+        "--by",
+        "Ada",
         *QUICK,
     )
     assert code == 0 and "assumed, because nobody said otherwise:" in out and "better: facts with a source" in out
     assert (
         Schema.load("s.toml").confirmation.accepted_unchanged and Ledger("b.db").account("people").left_epsilon == "1"
     )
+    assert Schema.load("s.toml").confirmation.by == "Ada"
     document = json.loads((people / "o" / "release.json").read_text())
     assert "taken from the private rows" in document["statement"]
     assert sfumato_cli("verify", "o", "--ledger", "b.db")[0] == 0
@@ -100,3 +103,14 @@ def test_bought_facts_are_paid_for_and_the_answer_for_machines_says_what_was_ass
 def test_what_does_not_go_together_is_refused_before_anything_is_written(people, sfumato_cli, options, told):
     code, _, err = sfumato_cli("synthesize", "people.csv", "--no-ledger", "--out", "o", *options)
     assert code == 2 and told in err and not (people / "o").exists()
+
+
+def test_what_a_release_must_be_read_with_is_printed_once(people, sfumato_cli):
+    """Coarse cells break the rule in many rows: they are mended, and a note says so."""
+    draw = random.Random(4)
+    with open("stays.csv", "w", newline="", encoding="utf-8") as file:
+        first = [draw.randrange(0, 400) for _ in range(600)]
+        csv.writer(file).writerows([["start", "stop"], *([day, day + draw.randrange(1, 4)] for day in first)])
+    _, out, _ = sfumato_cli("synthesize", "stays.csv", "--no-ledger", "--out", "o", "--method", "mst", "--seed", "3")
+    assert len([line for line in out.splitlines() if "'start <= stop' as drawn and were mended" in line]) == 1
+    assert out.count("was drafted from the rows") == 1

@@ -55,6 +55,15 @@ def test_a_draft_is_accepted_and_the_guarantee_says_so(people, book):
     assert made.schema.is_confirmed and made.schema.confirmation.accepted_unchanged
 
 
+@pytest.mark.parametrize("buy", [None, 2])
+def test_who_accepts_or_buys_the_facts_is_named(people, buy):
+    given = {"ledger": False, "name": "people", "method": "marginals", "buy": buy}
+    made = sfumato.synthesize(people, epsilon=3, by=" Ada ", **given)
+    assert made.schema.confirmation.by == "Ada"
+    with pytest.raises(PlanError, match="is no name"):
+        sfumato.synthesize(people, epsilon=3, by=" ", **given)
+
+
 def test_bought_facts_and_rows_cost_epsilon_together(people, book):
     made = sfumato.synthesize(people, epsilon=1, buy=0.4, ledger=book, name="people", method="marginals")
     account = book.account("people")

@@ -53,7 +53,7 @@ def test_without_rules_rows_are_drawn_once():
         "rows_repaired_for_rules": {},
         "rows_replaced_for_rules": 0,
     }
-    assert made.notes == ()
+    assert not [note for note in made.notes if "were mended" not in note], "neither copies nor few different rows"
 
 
 def test_rows_are_drawn_again_while_that_helps():
@@ -106,7 +106,7 @@ def test_several_tables_are_added_up():
     one, _ = sampled(make("a + 1 == b"))
     two, _ = sampled(make("a + 1 == b"), rows=100, seed=2)
     assert rule_statistics([one, two])["rows_repaired_for_rules"] == {"a + 1 == b": 500}
-    assert rule_notes([one, two]) == ()
+    assert [note.split(" rows ")[0] for note in rule_notes([one, two])] == ["400 of 400", "100 of 100"]
 
 
 def in_place(schema: Schema, fixed: tuple[str, ...], rows: int = 300) -> tuple[drawing.Sampled, Values]:
@@ -239,7 +239,7 @@ def test_rules_of_every_kind_are_kept_without_copies(checks: list[str]):
     made, _ = sampled(schema)
     assert keeps_rules(schema, made.values).all()
     assert distinct_rows(schema, made.values) >= 390
-    assert made.notes == ()
+    assert not [note for note in made.notes if "were mended" not in note], "neither copies nor few different rows"
     for column in schema:
         data, missing = made.values[column.name]
         assert column.missing or not missing.any()

@@ -12,6 +12,7 @@ from sfumato.schema import Column, Rule, Schema
 from sfumato.schema.confirming import standing_facts, unmarked
 from sfumato.schema.provenance import FACTS, Confirmation, fingerprints
 from sfumato.schema.rounder import as_drafted, rounder
+from sfumato.schema.rules import drafted_mark
 from sfumato.schema.signed import signed_text
 
 DAY = dt.date(2024, 5, 1)
@@ -89,7 +90,7 @@ def test_the_person_is_asked_for_with_everything_else_at_once():
     assert len(caught.value.problems) == 4 and "whose rows are these? Values of pid repeat" in caught.value.problems[0]
     with pytest.raises(UnansweredQuestionError) as caught:
         ASKING.confirm(accept_unchanged=True)
-    assert not isinstance(caught.value, UnchangedDraftError) and "--person pid" in caught.value.next_step
+    assert not isinstance(caught.value, UnchangedDraftError) and "person='pid'" in caught.value.next_step
     with pytest.raises(UnansweredQuestionError, match="how many rows of one pid"):
         ASKING.confirm(accept_unchanged=True, person="pid")
     with pytest.raises(SchemaError, match="not among the columns"):
@@ -197,3 +198,22 @@ def test_suggestions_are_round_and_hold_the_drafted_bounds(kind, bounds, wanted)
 def test_what_is_round_already_is_not_suggested_again():
     column = Column("d", "date", bounds=(dt.date(2024, 1, 1), dt.date(2024, 12, 31)))
     assert as_drafted(column, "bounds").endswith("round already: who says so?")
+
+
+def test_a_rule_that_somebody_rewrote_is_that_persons_word():
+    draft = dataclasses.replace(DRAFT, rules=(Rule("age >= 18", drafted=drafted_mark("age >= 18")),))
+    assert standing_facts(draft)[-1].startswith("rule 'age >= 18' as drafted")
+    text = draft.to_toml()
+    for check, taught in (("age>=18", True), ("age >= 16", False)):  # spaces alone are no rewriting
+        rewritten = Schema.parse(text.replace('"age >= 18"', f'"{check}"'))
+        assert rewritten.rules[0].taught is taught and not rewritten.is_confirmed
+        done = rewritten.confirm(accept_unchanged=True)
+        assert done.rules == (Rule(check, from_rows=taught),)
+
+
+def test_a_refusal_of_a_wide_table_lists_the_first_facts_and_counts_the_rest():
+    columns = tuple(drafted(Column(f"c{i}", "integer", bounds=(0, 7))) for i in range(100))
+    with pytest.raises(UnchangedDraftError) as caught:
+        Schema("wide", columns, is_draft=True).confirm()
+    assert len(caught.value.problems) == 41 and caught.value.problems[-1] == "... and 60 more"
+    assert "100 columns and rules stand" in caught.value.headline

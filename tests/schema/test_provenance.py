@@ -5,6 +5,7 @@ import pytest
 from sfumato.errors import SchemaError
 from sfumato.schema import Column, Rule, Schema
 from sfumato.schema.provenance import Provenance, fingerprints
+from sfumato.schema.rules import drafted_mark
 from sfumato.schema.vouched import Told, Vouched, in_words
 
 MARKS = fingerprints({"bounds": (18, 90), "missing": False, "decimals": 0})
@@ -47,6 +48,7 @@ def test_each_fact_has_one_origin():
     assert age(source="law").provenance["bounds"].words == "public: law"
     assert "no source" in age(drafted=()).provenance["bounds"].words
     assert Rule("age > 3", drafted=True).provenance.origin == "rows"
+    assert Rule("age > 3", drafted=drafted_mark("age > 3")).provenance.origin == "rows"
     assert Rule("age > 3", drafted=True, source="law").provenance == Provenance("public", "law")
 
 
@@ -66,7 +68,9 @@ def test_origins_of_no_meaning_are_refused(facts, problem):
 @pytest.mark.parametrize("facts", ["source = 5", 'drafted = "yes"', "from_rows = []"])
 def test_origins_of_rules_are_checked(facts):
     text = f'[table]\nname = "t"\n[columns.a]\nkind = "boolean"\n[[rules]]\ncheck = "a"\n{facts}\n'
-    with pytest.raises(SchemaError, match=r"needs a text|need true or false"):
+    with pytest.raises(
+        SchemaError, match=r"source needs a text|drafted is written by a draft|from_rows needs true or false"
+    ):
         Schema.parse(text)
 
 

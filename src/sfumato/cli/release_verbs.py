@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -164,14 +164,17 @@ def explained_release(made: Release, reason: str | None) -> Release:
     return dataclasses.replace(made, plan=explained(made.plan, reason), notes=(reason, *made.notes))
 
 
-def show_release(voice: Voice, made: Release, bundle: Path) -> None:
-    """Print what was released, what is promised and where it lies."""
+def show_release(voice: Voice, made: Release, bundle: Path, said: Sequence[str] = ()) -> None:
+    """Print what was released, what is promised, what to beware of and where it lies; not what was ``said`` before."""
     show_plan(voice, made.plan)
     careful = made.stamp or not made.guarantee.formal or made.guarantee.is_weak
     voice.panel("What is promised", made.guarantee.statement(), "yellow" if careful else "green")
     show_statistics(voice, made)
     if made.account is not None:
         voice.say(f"left in the ledger: epsilon {made.account.left_epsilon} of {made.account.cap_epsilon}")
+    for note in made.notes:
+        if note not in (*made.plan.notes, *said):
+            voice.say(f"note: {note}", style="yellow")
     voice.say(f"bundle: {bundle}", style="bold")
     voice.say(f"report: {bundle / 'report.html'}", style="bold")
     show_model(voice, made, bundle)

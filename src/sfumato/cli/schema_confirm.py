@@ -10,10 +10,10 @@ import typer
 
 from sfumato.cli.arguments import AsJson
 from sfumato.cli.console import Voice
-from sfumato.errors import SchemaError
+from sfumato.cli.schema_screen import show_schema
+from sfumato.errors import DraftSchemaError, SchemaError
 from sfumato.schema import Schema
-from sfumato.schema.column import Column
-from sfumato.schema.confirming import standing_facts
+from sfumato.schema.confirming import next_steps, standing_facts
 from sfumato.schema.signed import signed_text
 
 SchemaArgument = Annotated[str, typer.Argument(metavar="SCHEMA", help="The schema (TOML).")]
@@ -34,6 +34,12 @@ Person = Annotated[str | None, typer.Option(help="The column that tells people a
 PerPerson = Annotated[int | None, typer.Option(help="How many rows of one person count at most.")]
 NoPerson = Annotated[bool, typer.Option("--no-person", help="Every row is somebody else.")]
 Target = Annotated[str | None, typer.Option("--out", "-o", help="Write here; in place unless said.")]
+VOUCH = (
+    "edit what is not public, or name who says so: --source 'age=questionnaire, q. 7' --source '*=code book'\n"
+    "  or: --accept-unchanged lets the rest stand as drafted, and every guarantee will say so"
+)
+NEXT = "next: sfumato ledger init budget.db --schema {file} --epsilon 3, then sfumato plan --schema {file} --epsilon 1"
+ANSWER = "--person {column} --rows-per-person 20 protects whole people; --no-person: every row is somebody else's"
 
 
 def confirm(
@@ -55,21 +61,26 @@ def confirm(
     voice, target = Voice(json), out or schema
     if no_person and person is not None:
         raise SchemaError("--person and --no-person contradict each other", next_step="keep one of them")
-    signed = Schema.load(schema).confirm(
-        _sources(source or ()), accept_unchanged, by, None, False if no_person else person, rows_per_person
-    )
+    drafted, answer = Schema.load(schema), False if no_person else person
+    try:
+        signed = drafted.confirm(_sources(source or ()), accept_unchanged, by, None, answer, rows_per_person)
+    except DraftSchemaError as error:
+        steps = next_steps(type(error), drafted, VOUCH, ANSWER)
+        raise type(error)(error.headline, error.problems, steps) from error
     _write(signed_text(Path(schema).read_text(encoding="utf-8"), signed), target)
-    _show(voice, signed, f"You vouch for these facts about table {signed.name!r}")
+    title, every = f"You vouch for these facts about table {signed.name!r}", f"sfumato schema show {target}"
+    show_schema(voice, signed, title, every)
     if signed.confirmation and signed.confirmation.accepted_unchanged:
         voice.say("facts that were taken from the rows are accepted; every guarantee will say so", style="yellow")
     voice.say(f"confirmed: {target}")
+    voice.say(NEXT.format(file=target))
     voice.document({**_told(signed), "path": target})
 
 
 def show(schema: SchemaArgument, json: AsJson = False) -> None:
     """Show the columns and rules of a schema, and where each fact comes from."""
     voice, facts = Voice(json), Schema.load(schema)
-    _show(voice, facts, f"Table {facts.name!r}")
+    show_schema(voice, facts, f"Table {facts.name!r}")
     standing = standing_facts(facts)
     if standing:
         voice.say(f"{len(standing)} columns and rules stand as the rows taught them:", style="yellow")
@@ -101,17 +112,6 @@ def _parted(text: str) -> tuple[str, str]:
     return "", ""
 
 
-def _show(voice: Voice, schema: Schema, title: str) -> None:
-    rows = [[c.name, c.kind, c.domain_words, c.size, c.role or "", _provenance(c)] for c in schema]
-    voice.table(title, ("column", "kind", "bounds or values", "cells", "role", "where from"), rows)
-    for rule in schema.rules:
-        voice.say(f"rule {rule.words} ({rule.provenance.words})")
-    if schema.person is not None:
-        voice.say(f"one person, told apart by {schema.person}, has at most {schema.rows_per_person} rows that count")
-    if schema.confirmation is not None:
-        voice.say(f"by {schema.confirmation.by} on {schema.confirmation.on}")
-
-
 def _told(schema: Schema) -> dict[str, object]:
     signed = schema.confirmation
     return {
@@ -123,16 +123,6 @@ def _told(schema: Schema) -> dict[str, object]:
         "columns": {c.name: {fact: came.words for fact, came in c.provenance.items()} for c in schema},
         "rules": {rule.check: rule.provenance.words for rule in schema.rules},
     }
-
-
-def _provenance(column: Column) -> str:
-    """Return where the facts of a column come from; one word where all agree."""
-    came: dict[str, list[str]] = {}
-    for fact, provenance in column.provenance.items():
-        came.setdefault(provenance.words, []).append(fact)
-    if len(came) == 1:
-        return next(iter(came))
-    return "; ".join(f"{', '.join(facts)}: {words}" for words, facts in came.items())
 
 
 def _write(text: str, path: str) -> None:

@@ -18,6 +18,9 @@ from sfumato.table import read
 
 schema_app = typer.Typer(no_args_is_help=True, help="Draft, buy, check, confirm and show the public schema of a table.")
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Write here instead of standard output.")]
+LOOK = "next: look at each 'question', 'look at' and 'left out' above"
+EDIT = "next: edit {file}: write bounds and values as they are public, not as the rows have them"
+CONFIRM = "next: sfumato schema confirm {file} --source 'COLUMN=WHERE IT IS PUBLIC' (or --accept-unchanged)"
 schema_app.command("buy")(buy)
 
 
@@ -46,6 +49,9 @@ def draft(
         voice.say(f"wrote a draft of {len(schema.columns)} columns to {out}")
         for note in schema.notes:
             voice.say(f"  {note}", style="yellow")
+        asked = any(note.startswith(("question", "look at", "left out")) for note in schema.notes)
+        for step in (*([LOOK] if asked else []), EDIT, CONFIRM):
+            voice.say(step.format(file=out))
     voice.document({"schema": schema.to_toml(), "draft": True, "notes": schema.notes, "path": out})
 
 

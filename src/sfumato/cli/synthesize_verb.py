@@ -52,6 +52,10 @@ RowsPerPerson = Annotated[int | None, typer.Option(help="How many rows of one pe
 Columns = Annotated[
     list[str] | None, typer.Option("--columns", help="Only these columns, such as age,sex; all unless said.")
 ]
+By = Annotated[
+    str | None,
+    typer.Option("--by", metavar="NAME", help="Who accepts or buys the facts; the account's name unless said."),
+]
 SchemaOut = Annotated[
     str | None, typer.Option("--schema-out", help="Also write the schema that was made to this file.")
 ]
@@ -78,6 +82,7 @@ def synthesize(
     rows: Rows = None,
     seed: Seed = None,
     schema_out: SchemaOut = None,
+    by: By = None,
     dialect: Dialect = PLAIN,
     json: AsJson = False,
 ) -> None:
@@ -90,7 +95,7 @@ def synthesize(
     from sfumato.synthesize import Wish, describe
 
     voice, book = Voice(json), wanted_ledger(ledger, no_ledger, "give --ledger budget.db --open-ledger 5")
-    wish = Wish(epsilon, delta, buy, _whose(person, no_person), rows_per_person, method, names_of(columns), seed)
+    wish = Wish(epsilon, delta, buy, _whose(person, no_person), rows_per_person, method, names_of(columns), seed, by)
     prepare_output(out, None)
     _refuse_taken(schema_out)
     named = name or open_source(data, dialect).name
@@ -107,7 +112,7 @@ def synthesize(
             with lost_on_failure(made.ledger, made.entries, SfumatoError):
                 bundle = made.save(out)
         stand.words = f"the bundle is complete: {bundle}"
-        show_release(voice, made, bundle)
+        show_release(voice, made, bundle, described.assumed)
         voice.say(BETTER)
         voice.document({**release_document(made, bundle), "assumed": list(described.assumed), "schema": schema_out})
 

@@ -100,7 +100,7 @@ def sample_values(schema: Schema, draw: DrawValues, rows: int, generator: np.ran
     drawn = rows_at(values, np.arange(min(rows, MOST_JUDGED)))
     left = _drawn_again(bound, lambda count: follow(bound, draw(count))[0], values, bad)
     made = repair(bound, values, generator) if len(left) else Repaired(values, no_repairs(schema, values), 0)
-    notes = notes_on_rules(schema, drawn, made.values, made.replaced)
+    notes = notes_on_rules(schema, drawn, made.values, made)
     repaired = with_followed(made.repaired, told)
     return Sampled(made.values, len(bad), repaired, made.replaced, notes=(*found, *notes), bound=bound)
 

@@ -76,7 +76,7 @@ def redrawn_in_place(
     left = _drawn_again_in_place(bound, lambda places: follow(bound, make(places), fixed)[0], values, bad)
     made = repair(bound, values, generator, fixed) if len(left) else Repaired(values, no_repairs(schema, values), 0)
     kept = np.setdiff1d(np.arange(rows), sorted(made.broken))
-    notes = notes_on_rules(schema, drawn, rows_at(made.values, kept), 0) if len(bad) else ()
+    notes = notes_on_rules(schema, drawn, rows_at(made.values, kept), made) if len(bad) else ()
     notes = (*notes_on_maps(schema, bound), *notes)
     order = generator.permutation(kept)
     repaired = with_followed(made.repaired, told)

@@ -27,14 +27,12 @@ from sfumato.schema.schema import Schema
 REST = "*"
 """The key of a source for all columns and rules that have none of their own."""
 VOUCH = (
-    "put public values in their place, name a source for each (sources={'age': 'questionnaire 2023, q. 7'}, or "
-    "--source 'age=questionnaire 2023, q. 7'; '*' is all the rest), or accept them as they are with "
-    "accept_unchanged=True (--accept-unchanged), which every guarantee will then state"
+    "edit what is not public, or name who says so: sources={'age': 'questionnaire, q. 7', '*': 'code book'}\n"
+    "  or: accept_unchanged=True lets the rest stand as drafted, and every guarantee will say so"
 )
-ANSWER = (
-    "person='{column}', rows_per_person=20 (--person {column} --rows-per-person 20) protects a whole person, "
-    "person=False (--no-person) says that every row is somebody else"
-)
+ANSWER = "person={column!r}, rows_per_person=20 protects whole people; person=False: every row is somebody else's"
+MOST_LISTED = 40
+"""Problems that a refusal lists: nobody reads more, and ``standing_facts`` has all of them."""
 
 
 class Answer(NamedTuple):
@@ -144,13 +142,19 @@ def _refuse_unsettled(schema: Schema, standing: Sequence[str], questions: Sequen
     what = "a column or rule stands" if len(standing) == 1 else f"{len(standing)} columns and rules stand"
     parts = [f"{what} exactly as the rows taught"] if standing else []
     parts += [f"{len(questions)} question{'s are' if len(questions) > 1 else ' is'} open"] if questions else []
-    steps = [VOUCH] if standing else []
-    steps += [ANSWER.format(column=schema.person_candidates[0])] if questions else []
+    problems, over = [*questions, *standing][:MOST_LISTED], len(questions) + len(standing) - MOST_LISTED
     raise error(
         f"table {schema.name!r} cannot be confirmed yet: {', and '.join(parts)}",
-        [*questions, *standing],
-        "; ".join(steps),
+        [*problems, *([f"... and {over} more"] if over > 0 else [])],
+        next_steps(error, schema, VOUCH, ANSWER),
     )
+
+
+def next_steps(error: type[SchemaError], schema: Schema, vouch: str, answer: str) -> str:
+    """Return what to do about a refusal, a line for each step, in the words of whoever was called."""
+    steps = [answer.format(column=schema.person_candidates[0])] if issubclass(error, UnansweredQuestionError) else []
+    steps += [vouch] if issubclass(error, UnchangedDraftError) else []
+    return "\n  and: ".join(steps)
 
 
 def _answered(schema: Schema, answer: Answer) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import datetime as dt
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,7 +35,7 @@ from sfumato.schema.determines import (
     read_map,
     written_map,
 )
-from sfumato.schema.provenance import Provenance
+from sfumato.schema.provenance import FINGERPRINT_DIGITS, Provenance, fingerprint
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -49,10 +50,20 @@ DEEPEST = 50
 """Levels of nesting in a rule: more cannot be turned into a query, and nobody can read them."""
 LONGEST = 200_000
 """Characters of a rule."""
+MARK = re.compile(f"check [0-9a-f]{{{FINGERPRINT_DIGITS}}}")
 HELP = (
     'write for example: start <= end, age < 15 implies missing(income), size in [1, 2], col("a b") > 0, '
     "score determines text"
 )
+
+
+def drafted_mark(check: str) -> str:
+    """Return the mark of a drafted rule. A rule that somebody rewrites loses it: it is that person's word.
+
+    >>> drafted_mark("a <= b") == drafted_mark("a<=b") != drafted_mark("a < b")
+    True
+    """
+    return fingerprint("check", "".join(str(check).split()))
 
 
 @dataclass(frozen=True)
@@ -72,8 +83,8 @@ class Rule:
     """For a dependence: what the second column is for each value of the first. None: the map is not public."""
     source: str | None = None
     """Where the rule is published, in words."""
-    drafted: bool = False
-    """Whether a draft proposed the rule because the rows keep it."""
+    drafted: str | bool = False
+    """The mark of the check that a draft proposed because the rows keep it; True marks whatever the check says."""
     from_rows: bool = False
     """Whether a rule that the rows taught was accepted by name."""
 
@@ -84,7 +95,8 @@ class Rule:
     @property
     def taught(self) -> bool:
         """Whether the rows taught the rule, accepted or not, and nobody named a source for it."""
-        return self.from_rows or (self.drafted and self.source is None)
+        as_drafted = self.drafted is True or self.drafted == drafted_mark(self.check)
+        return self.from_rows or (as_drafted and self.source is None)
 
     @property
     def provenance(self) -> Provenance:
@@ -173,9 +185,11 @@ class Rule:
             raise self._error("it speaks of no column")
 
     def _require_origin(self) -> None:
-        said: tuple[Any, ...] = (self.drafted, self.from_rows)
-        if not all(isinstance(mark, bool) for mark in said):
-            raise self._error("drafted and from_rows need true or false")
+        mark: Any = self.drafted
+        if not (isinstance(mark, bool) or (is_text(mark) and MARK.fullmatch(mark))):
+            raise self._error("drafted is written by a draft alone")
+        if not isinstance(self.from_rows, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise self._error("from_rows needs true or false")
         if not (self.source is None or is_text(self.source)):
             raise self._error("source needs a text")
 

@@ -16,7 +16,7 @@ from sfumato.rows.rules import mend as mending
 from sfumato.rows.rules import repair as repair_module
 from sfumato.rows.rules.clauses import keeps_rules
 from sfumato.rows.rules.refuse import refuse_impossible_rules
-from sfumato.rows.rules.repair import repair
+from sfumato.rows.rules.repair import notes_on_rules, repair
 from sfumato.rows.values import Values, draw_values, rows_table
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
@@ -282,3 +282,16 @@ def test_a_million_rows():
     found = repair(schema, values, np.random.default_rng(12))
     assert time.process_time() - began < 5
     assert keeps_rules(schema, found.values).all()
+
+
+@pytest.mark.parametrize("high", [24, 74])
+def test_a_rule_that_many_rows_broke_is_told_in_words(high: int):
+    """Of 100 rows those with a above ``high`` break it: 75 are many, 25 are a quarter and not more."""
+    schema = make("a <= b", columns=tuple(Column(name, "integer", bounds=(0, 99)) for name in "ab"))
+    values = {"a": (np.arange(100), np.zeros(100, dtype=bool)), "b": (np.full(100, high), np.zeros(100, dtype=bool))}
+    made = repair(schema, values, np.random.default_rng(5))
+    notes = [note for note in notes_on_rules(schema, values, made.values, made) if "do not trust" in note]
+    told = (
+        "75 of 100 rows broke 'a <= b' as drawn and were mended: do not trust what the rows say about a and b together"
+    )
+    assert notes == ([told] if high == 24 else [])

@@ -30,6 +30,8 @@ MOST_FLAGS = 1 << 26
 MOST_LEVEL_CELLS = 1 << 20
 MANY_REPLACED = 0.05
 """Share of rows with values of others from which a release says so in words."""
+MANY_MENDED = 0.25
+"""Share of rows that broke one rule as drawn from which a release says so in words."""
 MOST_JUDGED = 20_000
 """Rows that are compared with each other: all are drawn alike, so the first ones tell."""
 
@@ -70,14 +72,14 @@ def repair(schema: Schema, values: Values, generator: np.random.Generator, fixed
     return Repaired(mended, broke, len(replaced), frozenset(broken))
 
 
-def notes_on_rules(schema: Schema, drawn: Values, kept: Values, replaced: int) -> tuple[str, ...]:
-    """Say where the rules cost a table its variety: few different rows, or many with values of other rows.
+def notes_on_rules(schema: Schema, drawn: Values, kept: Values, made: Repaired) -> tuple[str, ...]:
+    """Say where the rules cost a table its variety or its truth: few different rows, or many that were mended.
 
     ``drawn`` are rows as the model gave them, or the first of them; ``kept`` are those that keep the rules.
 
     >>> schema = Schema("t", (Column("a", "integer", bounds=(0, 99)),), rules=(Rule("a <= 6"),))
     >>> drawn, kept = ({"a": (np.arange(100) % high, np.zeros(100, dtype=bool))} for high in (100, 7))
-    >>> notes_on_rules(schema, drawn, kept, 0)
+    >>> notes_on_rules(schema, drawn, kept, Repaired(kept, {"a <= 6": 20}, 0))
     ('the rules leave few different rows: of 100 rows 100 differed as drawn, and 7 differ now that all keep the rules',)
     """
     if not any(set(rule.columns) <= set(kept) for rule in schema.rules):
@@ -88,9 +90,31 @@ def notes_on_rules(schema: Schema, drawn: Values, kept: Values, replaced: int) -
         f"the rules leave few different rows: of {judged:,} rows {before:,} differed as drawn, and {after:,} differ "
         "now that all keep the rules"
     )
-    many = f"{replaced:,} of {rows:,} rows could not be mended to keep the rules: they took values of other rows"
-    said = {few: 2 * after < before, many: replaced > MANY_REPLACED * rows}
-    return tuple(note for note, holds in said.items() if holds)
+    many = f"{made.replaced:,} of {rows:,} rows could not be mended to keep the rules: they took values of other rows"
+    said = {few: 2 * after < before, many: made.replaced > MANY_REPLACED * rows}
+    return (*(note for note, holds in said.items() if holds), *_mended_often(schema, made))
+
+
+def _mended_often(schema: Schema, made: Repaired) -> tuple[str, ...]:
+    """Name the rules that most rows did not keep by themselves: there the rows show the mending, not the table.
+
+    >>> columns = (Column("a", "integer", bounds=(0, 9)), Column("b", "integer", bounds=(0, 9)))
+    >>> ten = {"a": (np.arange(10), np.zeros(10, dtype=bool))}
+    >>> _mended_often(Schema("t", columns, rules=(Rule("a <= b"),)), Repaired(ten, {"a <= b": 7}, 0))
+    ("7 of 10 rows broke 'a <= b' as drawn and were mended: do not trust what the rows say about a and b together",)
+    """
+    rows = length(made.values)
+    counts = [(rule, made.repaired.get(rule.check, 0)) for rule in schema.rules]
+    return tuple(
+        f"{count:,} of {rows:,} rows broke {rule.check!r} as drawn and were mended: do not trust what the rows say "
+        f"about {_all_of(rule.columns)}"
+        for rule, count in counts
+        if count > MANY_MENDED * rows
+    )
+
+
+def _all_of(columns: Sequence[str]) -> str:
+    return f"{', '.join(columns[:-1])} and {columns[-1]} together" if len(columns) > 1 else columns[0]
 
 
 def _broken(bundle: Bundle, values: Values, broke: dict[str, int]) -> Places:

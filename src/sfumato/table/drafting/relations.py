@@ -10,6 +10,7 @@ from itertools import islice
 
 from sfumato.schema import Rule, Schema
 from sfumato.schema.column import Column
+from sfumato.schema.rules import drafted_mark
 from sfumato.table.check import find_contradictions
 from sfumato.table.drafting.absences import absences
 from sfumato.table.drafting.asking import ask
@@ -42,7 +43,7 @@ def proposed_rules(opened: Source, columns: Sequence[Column]) -> tuple[Rule, ...
     checks = [_dependence(pair) for pair in _verified(opened, released, dependences(sample))]
     checks += [*map(_sum, added), *(check for absence in absent for check in absence.rules(kept))]
     checks += map(_order, ordered)
-    return tuple(Rule(check, drafted=True) for check in checks[:MOST_RULES])
+    return tuple(Rule(check, drafted=drafted_mark(check)) for check in checks[:MOST_RULES])
 
 
 def _order(pair: Pair) -> str:

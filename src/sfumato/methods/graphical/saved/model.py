@@ -139,7 +139,7 @@ class FittedModel(Shown):
         drawn = values_of(self.groupings, codes, generator, rounding, places)
         values, told = follow(self.bound, settled(self.bound, self.groupings, codes, drawn, generator))
         mended = repair(self.bound, values, generator)
-        notes = notes_on_rules(self.schema, values, mended.values, mended.replaced)
+        notes = notes_on_rules(self.schema, values, mended.values, mended)
         repaired = with_followed(mended.repaired, told)
         notes = (*notes_on_maps(self.schema, self.bound), *notes)
         return Drawn(rows_table(self.schema, mended.values), repaired, mended.replaced, notes)

@@ -2,6 +2,7 @@
 
 python benchmarks/buying.py            # share of rows inside bought bounds, width against the true range, values found
 python benchmarks/buying.py --rivals   # bounds by other mechanisms at the same price
+python benchmarks/buying.py --steps    # bounds as they were counted, and further out: what a release makes of them
 
 Printed for each table and epsilon, means over three purchases. Inside: share of readable numbers within the bounds.
 Width: bought width over true range, the median column. Listed: share of rows whose text is among the values found.
@@ -21,7 +22,8 @@ import pandas as pd
 from graphical_schemas import data_folder
 
 from sfumato import Schema, buy_schema
-from sfumato.buying.bounds import ROUND_NUMBERS, occupied
+from sfumato.buying.bounds import ROUND_NUMBERS, UNITS, occupied
+from sfumato.errors import TooLittleSeenError
 from sfumato.privacy.accounting.concentrated import concentrated_rho
 
 TABLES = {
@@ -81,9 +83,7 @@ def purchases(table: str) -> Iterator[str]:
         for seed in range(REPEATS):
             try:
                 measured(frame, buy_schema(path, epsilon, ledger=False, seed=seed), found)
-            except Exception as error:  # nothing rose above the noise: a result, too
-                if "rose above the noise" not in str(error):
-                    raise
+            except TooLittleSeenError:  # a result, too
                 found.described.append(0.0)
         seconds = (time.perf_counter() - start) / REPEATS
         yield f"| {table} | {len(frame):,} x {frame.shape[1]} | {epsilon:g} | {found.line()} | {seconds:.1f} |"
@@ -155,8 +155,8 @@ def rivals() -> Iterator[str]:
             inside, width, none = [], [], 0
             for frame in frames.values():
                 sigma = math.sqrt(frame.shape[1] / (2 * float(concentrated_rho(epsilon, 5e-10)) * 0.8))
-                numbers = [c for c in frame if frame[c].dtype.kind in "if" and frame[c].nunique() > 12]
-                for seed, column in enumerate(numbers * REPEATS):
+                wide = [c for c in frame if frame[c].dtype.kind in "if" and frame[c].nunique() > 12]
+                for seed, column in enumerate(wide * REPEATS):
                     values = frame[column].dropna().to_numpy(float)
                     found = mechanism(values, sigma, np.random.default_rng(seed))
                     none += found is None
@@ -167,11 +167,81 @@ def rivals() -> Iterator[str]:
             yield f"| {epsilon:g} | {name} | {shown} |"
 
 
+CELLS = 32
+"""Equal cells of the histogram that stands for a release."""
+REST = 0.7
+"""Epsilon of the release that follows a purchase, shared by all columns."""
+
+
+def errors(values: np.ndarray, bounds: tuple[float, float], sigma: float) -> tuple[float, float]:
+    """Return the error of mean and standard deviation of a noisy histogram between bounds, in true deviations."""
+    rng, edges = np.random.default_rng(1), np.linspace(*bounds, CELLS + 1)
+    noisy = np.clip(_histogram(np.clip(values, *bounds), edges) + np.rint(rng.normal(0, sigma, CELLS)), 0, None)
+    middles, width = (edges[1:] + edges[:-1]) / 2, edges[1] - edges[0]
+    mean = np.average(middles, weights=noisy)
+    deviation = math.sqrt(np.average((middles - mean) ** 2, weights=noisy) + width**2 / 12)
+    return abs(mean - values.mean()) / values.std(), abs(deviation / values.std() - 1)
+
+
+def further(bounds: tuple[float, float], whole: bool, far: int) -> tuple[float, float]:
+    """Return bounds so many round numbers further out; zero stays, and so do single digits of whole numbers."""
+    low, high = bounds
+    for _ in range(far):
+        low = low if low == 0 or (whole and max(abs(low), high) <= UNITS) else max(e for e in ROUND_NUMBERS if e < low)
+        high = high if high == 0 or (whole and abs(high) <= UNITS) else min(e for e in ROUND_NUMBERS if e > high)
+    return low, high
+
+
+def numbers(file: str, frame: pd.DataFrame, epsilon: float) -> Iterator[tuple[np.ndarray, tuple[float, float], bool]]:
+    """Yield values, bought bounds and whether numbers are whole, of all columns of numbers of three purchases."""
+    for seed in range(REPEATS):
+        try:
+            schema = buy_schema(data_folder() / file, epsilon, ledger=False, seed=seed)
+        except TooLittleSeenError:  # no bounds to compare
+            continue
+        for column in schema:
+            if column.bounds is not None and column.kind != "date":
+                values = pd.to_numeric(frame[column.name], errors="coerce").dropna().to_numpy(float)
+                yield values, column.numeric_bounds, column.kind == "integer"
+
+
+def steps() -> Iterator[str]:
+    """Yield a line for each table and price: inside, and errors of mean and deviation without and with noise."""
+    for table, file in TABLES.items():
+        frame = pd.read_csv(data_folder() / file)
+        sigma = math.sqrt(frame.shape[1] / (2 * float(concentrated_rho(REST, 1e-9))))
+        for epsilon in EPSILONS:
+            bought = list(numbers(file, frame, epsilon))
+            for far in (0, 1) if bought else ():
+                lines: list[tuple[float, ...]] = []
+                for values, bounds, whole in bought:
+                    low, high = further(bounds, whole, far)
+                    inside = float(np.mean((values >= low) & (values <= high)))
+                    lines.append((inside, *errors(values, (low, high), 0), *errors(values, (low, high), sigma)))
+                middle = " | ".join(f"{value:.3f}" for value in np.median(lines, axis=0)[1:])
+                yield f"| {table} | {epsilon:g} | {far} | {np.mean([line[0] for line in lines]):.3f} | {middle} |"
+
+
 def main() -> None:
     """Print the tables."""
     if "--rivals" in sys.argv:
         print("| epsilon | bounds by | inside | width | none found |\n|---|---|---|---|---|")
         for line in rivals():
+            print(line, flush=True)
+        return
+    if "--steps" in sys.argv:
+        heads = (
+            "table",
+            "epsilon",
+            "steps",
+            "inside",
+            "mean, exact",
+            "deviation, exact",
+            "mean, noisy",
+            "deviation, noisy",
+        )
+        print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+        for line in steps():
             print(line, flush=True)
         return
     heads = ("table", "rows x columns", "epsilon", "described", "inside", "worst", "width", "listed", "values", "s")

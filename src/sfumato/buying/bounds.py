@@ -79,7 +79,7 @@ def occupied(noisy: Counts, sigma: float) -> tuple[int, int] | None:
     """
     sums = np.concatenate([[0], np.cumsum(noisy)])
     lengths = [1 << i for i in range(LONGEST_RUN.bit_length()) if 1 << i <= len(noisy)]
-    limit = _limit(len(noisy) * len(lengths), sigma)
+    limit = rows_of_a_cell(len(noisy) * len(lengths), sigma)
     runs = [(int(i), w) for w in lengths for i in np.flatnonzero(sums[w:] - sums[:-w] >= limit * math.sqrt(w))]
     if not runs:
         return None
@@ -88,12 +88,13 @@ def occupied(noisy: Counts, sigma: float) -> tuple[int, int] | None:
     return min(end - shortest, start), max(start + length, end)
 
 
-def _limit(tests: int, sigma: float) -> float:
+def rows_of_a_cell(tests: int, sigma: float) -> float:
+    """Return the noisy count that so many empty cells together reach with probability FALSE_ALARM at most."""
     return float(-special.ndtri(FALSE_ALARM / tests)) * sigma
 
 
 def common_values(noisy: Counts, edges: Sequence[float], sigma: float) -> tuple[int, ...]:
     """Return the whole numbers of unit cells that hold rows for certain, each by itself and with a margin of two."""
-    limit = 2 * _limit(len(noisy), sigma)
+    limit = 2 * rows_of_a_cell(len(noisy), sigma)
     cells = zip(edges[:-1], edges[1:], noisy, strict=True)
     return tuple(int(low) for low, high, rows in cells if high - low == 1 and rows >= limit)

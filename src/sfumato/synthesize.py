@@ -42,7 +42,6 @@ Person = str | Literal[False] | None
 LOOKED = "that {names} stay out, as identifiers or free text, was decided by looking at the private rows"
 ALONE = "every row was taken for another person's: nobody said whose rows these are, and no column repeats like one"
 TOGETHER = "the facts of the schema and the rows cost epsilon {epsilon} and delta {delta} together"
-KEPT = "epsilon {spent} is spent on the facts of the schema, and they are not lost: 'schema' of this error holds them"
 
 
 @named_arguments
@@ -68,7 +67,7 @@ def synthesize(
     ``buy`` of epsilon, so that nothing is taken from the rows without being paid for. ``person`` names the column that
     tells people apart, of whom ``rows_per_person`` rows count, or is False where every row is somebody else. ``method``
     is a name such as "mst"; AIM unless said. ``about_rows`` is a public guess of how many rows there are, by which a
-    purchase that would show nothing is refused. ``dialect`` says how a file is written (delimiter, decimal, missing, ...).
+    purchase that would show nothing is refused. ``dialect`` says how a file is written (delimiter, decimal, ...).
     """
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)
@@ -239,7 +238,7 @@ def _with_bought(
     assumed = (
         f"the facts of the schema were bought for epsilon {show(wish.bought)} of {show(exact(wish.epsilon))}; the rows "
         f"cost the other {show(left)}",
-        sight.words,
+        *([sight.words] if say is None else []),
         *_told(schema, gone),
         *([f"left out because nothing of them rose above the noise: {', '.join(unseen)}"] if unseen else []),
     )
@@ -259,8 +258,8 @@ def _refuse_little(schema: Schema, wish: Wish, wanted: Sequence[str], seen: Sequ
             f"seen: {', '.join(seen) or 'none'}",
             f"not seen: {', '.join(each for each in wanted if each not in seen)}",
         ],
-        "buy for more epsilon, fewer columns or fewer rows of one person; state public facts in a schema (sfumato schema "
-        "draft DATA); or release what was seen: the schema is kept in 'schema' of this error",
+        "buy for more epsilon, fewer columns or fewer rows of one person; state public facts in a schema (sfumato "
+        "schema draft DATA); or release what was seen: the schema is kept in 'schema' of this error",
     )
     error.schema = schema
     raise error

@@ -193,7 +193,7 @@ def _described(purchase: _Purchase, events: Sequence[Event], words: str) -> Sche
     parts = {part.stage: part for event in events for part in event.parts}
     made, notes = _Described(purchase, parts, words).columns()
     if not any(column.name != purchase.header.person for column in made):
-        _refuse_nothing(purchase.order, notes)
+        _refuse_nothing(purchase.order)
     header, stamp = purchase.header, purchase.randomness.stamp
     return Schema(
         header.name,
@@ -208,12 +208,12 @@ def _described(purchase: _Purchase, events: Sequence[Event], words: str) -> Sche
     )
 
 
-def _refuse_nothing(order: Order, notes: Sequence[str]) -> NoReturn:
+def _refuse_nothing(order: Order) -> NoReturn:
     """Say that all of it was noise, and how many rows it would have taken."""
     raise TooLittleSeenError(
         f"nothing about table {order.header.name!r} rose above the noise of epsilon {show(order.epsilon)}, which is "
         "spent",
-        [Foresight.of(order).words, *notes],
+        [Foresight.of(order).words],
         "buy for more epsilon, fewer columns or fewer rows of one person, after a look with 'sfumato schema buy "
         "--plan'; or state public facts in a schema (sfumato schema draft DATA)",
     )

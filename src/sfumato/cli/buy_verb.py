@@ -50,7 +50,8 @@ def buy(
     """Buy kinds, bounds and values from the rows: noisy counts, so that nobody has to know the table.
 
     Only the names of the columns, and the types of a file that has types, are taken for public. The cost is recorded
-    before anything is counted. What it takes to be seen is said first, and alone with --plan. The schema can be released from at once, and its releases say what its facts cost.
+    before anything is counted. What it takes to be seen is said first, and alone with --plan. The schema can be
+    released from at once, and its releases say what its facts cost.
     """
     from sfumato.buying import buy_schema, foresee
     from sfumato.cli.schema_verbs import refuse_overwrite

@@ -10,20 +10,23 @@ Width: bought width over true range, the median column. Listed: share of rows wh
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from graphical_schemas import data_folder
 
-from sfumato import Schema, buy_schema
-from sfumato.buying.bounds import ROUND_NUMBERS, UNITS, occupied
-from sfumato.errors import TooLittleSeenError
+from sfumato import MST, Schema, buy_schema, read, release
+from sfumato.buying import bounds
+from sfumato.buying.bounds import ROUND_NUMBERS, occupied
+from sfumato.errors import PlanError, TooLittleSeenError
 from sfumato.privacy.accounting.concentrated import concentrated_rho
 
 TABLES = {
@@ -167,59 +170,37 @@ def rivals() -> Iterator[str]:
             yield f"| {epsilon:g} | {name} | {shown} |"
 
 
-CELLS = 32
-"""Equal cells of the histogram that stands for a release."""
 REST = 0.7
-"""Epsilon of the release that follows a purchase, shared by all columns."""
+"""Epsilon of the release that follows a purchase."""
+RULES = {"as counted": math.inf, "further out": 0.0, "by the rule": bounds.HIDDEN_SHARE}
+"""Share of rows that noise may hide before bounds go one round number further out."""
 
 
-def errors(values: np.ndarray, bounds: tuple[float, float], sigma: float) -> tuple[float, float]:
-    """Return the error of mean and standard deviation of a noisy histogram between bounds, in true deviations."""
-    rng, edges = np.random.default_rng(1), np.linspace(*bounds, CELLS + 1)
-    noisy = np.clip(_histogram(np.clip(values, *bounds), edges) + np.rint(rng.normal(0, sigma, CELLS)), 0, None)
-    middles, width = (edges[1:] + edges[:-1]) / 2, edges[1] - edges[0]
-    mean = np.average(middles, weights=noisy)
-    deviation = math.sqrt(np.average((middles - mean) ** 2, weights=noisy) + width**2 / 12)
-    return abs(mean - values.mean()) / values.std(), abs(deviation / values.std() - 1)
-
-
-def further(bounds: tuple[float, float], whole: bool, far: int) -> tuple[float, float]:
-    """Return bounds so many round numbers further out; zero stays, and so do single digits of whole numbers."""
-    low, high = bounds
-    for _ in range(far):
-        low = low if low == 0 or (whole and max(abs(low), high) <= UNITS) else max(e for e in ROUND_NUMBERS if e < low)
-        high = high if high == 0 or (whole and abs(high) <= UNITS) else min(e for e in ROUND_NUMBERS if e > high)
-    return low, high
-
-
-def numbers(file: str, frame: pd.DataFrame, epsilon: float) -> Iterator[tuple[np.ndarray, tuple[float, float], bool]]:
-    """Yield values, bought bounds and whether numbers are whole, of all columns of numbers of three purchases."""
-    for seed in range(REPEATS):
-        try:
-            schema = buy_schema(data_folder() / file, epsilon, ledger=False, seed=seed)
-        except TooLittleSeenError:  # no bounds to compare
-            continue
-        for column in schema:
-            if column.bounds is not None and column.kind != "date":
-                values = pd.to_numeric(frame[column.name], errors="coerce").dropna().to_numpy(float)
-                yield values, column.numeric_bounds, column.kind == "integer"
+def errors(frame: pd.DataFrame, schema: Schema, path: Path, seed: int) -> Iterator[tuple[float, float, float]]:
+    """Yield, for each column of numbers: inside, and the errors of mean and deviation of rows by MST."""
+    made = release(read(path, schema), MST(epsilon=REST), ledger=False, seed=seed)
+    for column in (each for each in schema if each.bounds is not None and each.kind != "date"):
+        true = pd.to_numeric(frame[column.name], errors="coerce").dropna().to_numpy(float)
+        drawn = pd.to_numeric(made.data[column.name], errors="coerce").dropna().to_numpy(float)
+        inside = np.mean((true >= column.bounds[0]) & (true <= column.bounds[1]))
+        yield float(inside), abs(drawn.mean() - true.mean()) / true.std(), abs(drawn.std() / true.std() - 1)
 
 
 def steps() -> Iterator[str]:
-    """Yield a line for each table and price: inside, and errors of mean and deviation without and with noise."""
+    """Yield a line for each table, price and rule."""
     for table, file in TABLES.items():
-        frame = pd.read_csv(data_folder() / file)
-        sigma = math.sqrt(frame.shape[1] / (2 * float(concentrated_rho(REST, 1e-9))))
-        for epsilon in EPSILONS:
-            bought = list(numbers(file, frame, epsilon))
-            for far in (0, 1) if bought else ():
-                lines: list[tuple[float, ...]] = []
-                for values, bounds, whole in bought:
-                    low, high = further(bounds, whole, far)
-                    inside = float(np.mean((values >= low) & (values <= high)))
-                    lines.append((inside, *errors(values, (low, high), 0), *errors(values, (low, high), sigma)))
-                middle = " | ".join(f"{value:.3f}" for value in np.median(lines, axis=0)[1:])
-                yield f"| {table} | {epsilon:g} | {far} | {np.mean([line[0] for line in lines]):.3f} | {middle} |"
+        path = data_folder() / file
+        frame = pd.read_csv(path)
+        for epsilon, (rule, share) in itertools.product(EPSILONS, RULES.items()):
+            bounds.HIDDEN_SHARE, lines = share, []
+            for seed in range(REPEATS):
+                try:
+                    lines += errors(frame, buy_schema(path, epsilon, ledger=False, seed=seed), path, seed)
+                except (TooLittleSeenError, PlanError):  # nothing to release
+                    continue
+            if lines:
+                means = " | ".join(f"{value:.3f}" for value in np.mean(lines, axis=0))
+                yield f"| {table} | {epsilon:g} | {rule} | {means} |"
 
 
 def main() -> None:
@@ -230,17 +211,7 @@ def main() -> None:
             print(line, flush=True)
         return
     if "--steps" in sys.argv:
-        heads = (
-            "table",
-            "epsilon",
-            "steps",
-            "inside",
-            "mean, exact",
-            "deviation, exact",
-            "mean, noisy",
-            "deviation, noisy",
-        )
-        print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+        print("| table | epsilon | bounds | inside | error of mean | of deviation |\n|---|---|---|---|---|---|")
         for line in steps():
             print(line, flush=True)
         return

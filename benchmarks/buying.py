@@ -2,6 +2,7 @@
 
 python benchmarks/buying.py            # share of rows inside bought bounds, width against the true range, values found
 python benchmarks/buying.py --rivals   # bounds by other mechanisms at the same price
+python benchmarks/buying.py --steps    # bounds as they were counted, and further out: what a release makes of them
 
 Printed for each table and epsilon, means over three purchases. Inside: share of readable numbers within the bounds.
 Width: bought width over true range, the median column. Listed: share of rows whose text is among the values found.
@@ -9,19 +10,23 @@ Width: bought width over true range, the median column. Listed: share of rows wh
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from graphical_schemas import data_folder
 
-from sfumato import Schema, buy_schema
+from sfumato import MST, Schema, buy_schema, read, release
+from sfumato.buying import bounds
 from sfumato.buying.bounds import ROUND_NUMBERS, occupied
+from sfumato.errors import PlanError, TooLittleSeenError
 from sfumato.privacy.accounting.concentrated import concentrated_rho
 
 TABLES = {
@@ -81,9 +86,7 @@ def purchases(table: str) -> Iterator[str]:
         for seed in range(REPEATS):
             try:
                 measured(frame, buy_schema(path, epsilon, ledger=False, seed=seed), found)
-            except Exception as error:  # nothing rose above the noise: a result, too
-                if "rose above the noise" not in str(error):
-                    raise
+            except TooLittleSeenError:  # a result, too
                 found.described.append(0.0)
         seconds = (time.perf_counter() - start) / REPEATS
         yield f"| {table} | {len(frame):,} x {frame.shape[1]} | {epsilon:g} | {found.line()} | {seconds:.1f} |"
@@ -155,8 +158,8 @@ def rivals() -> Iterator[str]:
             inside, width, none = [], [], 0
             for frame in frames.values():
                 sigma = math.sqrt(frame.shape[1] / (2 * float(concentrated_rho(epsilon, 5e-10)) * 0.8))
-                numbers = [c for c in frame if frame[c].dtype.kind in "if" and frame[c].nunique() > 12]
-                for seed, column in enumerate(numbers * REPEATS):
+                wide = [c for c in frame if frame[c].dtype.kind in "if" and frame[c].nunique() > 12]
+                for seed, column in enumerate(wide * REPEATS):
                     values = frame[column].dropna().to_numpy(float)
                     found = mechanism(values, sigma, np.random.default_rng(seed))
                     none += found is None
@@ -167,11 +170,49 @@ def rivals() -> Iterator[str]:
             yield f"| {epsilon:g} | {name} | {shown} |"
 
 
+REST = 0.7
+"""Epsilon of the release that follows a purchase."""
+RULES = {"as counted": math.inf, "further out": 0.0, "by the rule": bounds.HIDDEN_SHARE}
+"""Share of rows that noise may hide before bounds go one round number further out."""
+
+
+def errors(frame: pd.DataFrame, schema: Schema, path: Path, seed: int) -> Iterator[tuple[float, float, float]]:
+    """Yield, for each column of numbers: inside, and the errors of mean and deviation of rows by MST."""
+    made = release(read(path, schema), MST(epsilon=REST), ledger=False, seed=seed)
+    for column in (each for each in schema if each.bounds is not None and each.kind != "date"):
+        true = pd.to_numeric(frame[column.name], errors="coerce").dropna().to_numpy(float)
+        drawn = pd.to_numeric(made.data[column.name], errors="coerce").dropna().to_numpy(float)
+        inside = np.mean((true >= column.bounds[0]) & (true <= column.bounds[1]))
+        yield float(inside), abs(drawn.mean() - true.mean()) / true.std(), abs(drawn.std() / true.std() - 1)
+
+
+def steps() -> Iterator[str]:
+    """Yield a line for each table, price and rule."""
+    for table, file in TABLES.items():
+        path = data_folder() / file
+        frame = pd.read_csv(path)
+        for epsilon, (rule, share) in itertools.product(EPSILONS, RULES.items()):
+            bounds.HIDDEN_SHARE, lines = share, []
+            for seed in range(REPEATS):
+                try:
+                    lines += errors(frame, buy_schema(path, epsilon, ledger=False, seed=seed), path, seed)
+                except (TooLittleSeenError, PlanError):  # nothing to release
+                    continue
+            if lines:
+                means = " | ".join(f"{value:.3f}" for value in np.mean(lines, axis=0))
+                yield f"| {table} | {epsilon:g} | {rule} | {means} |"
+
+
 def main() -> None:
     """Print the tables."""
     if "--rivals" in sys.argv:
         print("| epsilon | bounds by | inside | width | none found |\n|---|---|---|---|---|")
         for line in rivals():
+            print(line, flush=True)
+        return
+    if "--steps" in sys.argv:
+        print("| table | epsilon | bounds | inside | error of mean | of deviation |\n|---|---|---|---|---|---|")
+        for line in steps():
             print(line, flush=True)
         return
     heads = ("table", "rows x columns", "epsilon", "described", "inside", "worst", "width", "listed", "values", "s")

@@ -7,6 +7,7 @@ things are wrong they are all listed at once. The CLI prints the message without
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class SfumatoError(Exception):
@@ -49,6 +50,15 @@ class DraftSchemaError(SchemaError):
     """A method with a formal guarantee met a schema whose facts were proposed from private data."""
 
 
+class TooLittleSeenError(SchemaError):
+    """Facts were bought, and so few of the columns rose above the noise that rows of them would be of no use.
+
+    ``schema`` holds what was seen, which is paid for; it is None where nothing was.
+    """
+
+    schema: Any = None
+
+
 class UnchangedDraftError(DraftSchemaError):
     """Facts of a draft still stand exactly as the rows taught them, and nobody vouched for them or accepted them."""
 
@@ -75,6 +85,10 @@ class PlanError(SfumatoError):
 
 class WeakGuaranteeError(PlanError):
     """Epsilon or delta is so large that the promise would protect nobody, and nobody allowed that by name."""
+
+
+class TooSmallToBuyError(PlanError):
+    """A table is foreseeably too small for a purchase: nothing of it would rise above the noise."""
 
 
 class AccountingError(SfumatoError):

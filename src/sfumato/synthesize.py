@@ -8,14 +8,22 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-from sfumato.buying import buy_schema
+from sfumato.buying import buy_schema, foreseen
 from sfumato.calling import named_arguments
-from sfumato.errors import NoLedgerWarning, PlanError, SchemaError, SfumatoError, TableError, UnansweredQuestionError
+from sfumato.errors import (
+    NoLedgerWarning,
+    PlanError,
+    SchemaError,
+    SfumatoError,
+    TableError,
+    TooLittleSeenError,
+    UnansweredQuestionError,
+)
 from sfumato.privacy.exact import Number, exact, show, text
 from sfumato.registry import REGISTRY
 from sfumato.release.default import Choice, choose_method
@@ -34,7 +42,6 @@ Person = str | Literal[False] | None
 LOOKED = "that {names} stay out, as identifiers or free text, was decided by looking at the private rows"
 ALONE = "every row was taken for another person's: nobody said whose rows these are, and no column repeats like one"
 TOGETHER = "the facts of the schema and the rows cost epsilon {epsilon} and delta {delta} together"
-KEPT = "epsilon {spent} is spent on the facts of the schema, and they are not lost: 'schema' of this error holds them"
 
 
 @named_arguments
@@ -52,6 +59,7 @@ def synthesize(
     seed: int | None = None,
     columns: Sequence[str] | None = None,
     by: str | None = None,
+    about_rows: int | None = None,
     **dialect: Any,
 ) -> Release:
     """Release a table that has no schema yet. What was assumed stands in ``notes`` and in the guarantee.
@@ -60,11 +68,12 @@ def synthesize(
     ``buy`` of epsilon, so that nothing is taken from the rows without being paid for. ``person`` names the column that
     tells people apart, of whom ``rows_per_person`` rows count, or is False where every row is somebody else. ``method``
     is a name such as "mst"; AIM unless said. ``by`` is who accepts or buys the facts: the account's name unless said.
+    ``about_rows`` is a public guess of how many rows there are, by which a purchase that would show nothing is refused.
     ``dialect`` says how a file is written (delimiter, decimal, missing, ...).
     """
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)
-    wish = Wish(epsilon, delta, buy, person, rows_per_person, method, columns, seed, by)
+    wish = Wish(epsilon, delta, buy, person, rows_per_person, method, columns, seed, by, about_rows)
     described = describe(data, wish, False if ledger is None else ledger, name, dialect)
     return described.released(rows)
 
@@ -82,6 +91,7 @@ class Wish:
     columns: Sequence[str] | None = None
     seed: int | None = None
     by: str | None = None
+    about_rows: int | None = None
 
     def __post_init__(self) -> None:
         problems = epsilon_problems(self.epsilon)
@@ -168,10 +178,20 @@ class Described:
         return dataclasses.replace(made.promising(said), notes=(*told, *made.notes))
 
 
-def describe(data: Any, wish: Wish, ledger: LedgerChoice, name: str | None, dialect: Mapping[str, Any]) -> Described:
-    """Return the table with a schema: drafted and accepted, or bought. Nothing but that purchase is spent."""
+def describe(
+    data: Any,
+    wish: Wish,
+    ledger: LedgerChoice,
+    name: str | None,
+    dialect: Mapping[str, Any],
+    say: Callable[[str], None] | None = None,
+) -> Described:
+    """Return the table with a schema: drafted and accepted, or bought. Nothing but that purchase is spent.
+
+    ``say`` is told before the purchase how many rows it takes to be seen.
+    """
     if wish.bought:
-        return _with_bought(data, wish, ledger, name, dialect)
+        return _with_bought(data, wish, ledger, name, dialect, say)
     draft = _draft(data, wish, name, dialect)
     answered = draft if wish.person is None else dataclasses.replace(draft, person_candidates=())
     schema = answered.confirm(
@@ -187,7 +207,12 @@ def describe(data: Any, wish: Wish, ledger: LedgerChoice, name: str | None, dial
 
 
 def _with_bought(
-    data: Any, wish: Wish, ledger: LedgerChoice, name: str | None, dialect: Mapping[str, Any]
+    data: Any,
+    wish: Wish,
+    ledger: LedgerChoice,
+    name: str | None,
+    dialect: Mapping[str, Any],
+    say: Callable[[str], None] | None,
 ) -> Described:
     """Buy the facts, after the whole budget was checked; a draft is looked at only for what nobody has said."""
     draft = None if wish.columns is not None and wish.person is not None else _draft(data, wish, name, dialect)
@@ -195,7 +220,11 @@ def _with_bought(
     book = book_of(ledger)
     if book is not None:
         book.check(named, epsilon=wish.epsilon, delta=text(wish.total_delta))
-    wanted = list(draft.releasable) if draft else list(wish.columns or ())
+    wanted = [each for each in (draft.releasable if draft else wish.columns or ()) if each != wish.person]
+    sight = foreseen(max(len(wanted), 1), text(wish.bought), wish.deltas[0], wish.rows_per_person or 1)
+    sight.require(wish.about_rows)
+    if say is not None:
+        say(sight.words)
     schema = buy_schema(
         data,
         text(wish.bought),
@@ -205,17 +234,19 @@ def _with_bought(
         person=wish.person or None,
         rows_per_person=wish.rows_per_person or 1,
         seed=wish.seed,
-        columns=[each for each in wanted if each != wish.person],
+        columns=wanted,
         **dialect,
     )
-    _refuse_nothing_bought(schema, wish)
     schema = _signed(schema, wish.by)
+    seen = [each for each in wanted if each in schema.releasable]
+    _refuse_little(schema, wish, wanted, seen)
     gone = _left_out(data, draft, wish, dialect) if draft else []
-    unseen = [each for each in wanted if each != wish.person and each not in schema.releasable]
+    unseen = [each for each in wanted if each not in seen]
     left = exact(wish.epsilon) - wish.bought
     assumed = (
         f"the facts of the schema were bought for epsilon {show(wish.bought)} of {show(exact(wish.epsilon))}; the rows "
         f"cost the other {show(left)}",
+        *([sight.words] if say is None else []),
         *_told(schema, gone),
         *([f"left out because nothing of them rose above the noise: {', '.join(unseen)}"] if unseen else []),
     )
@@ -231,14 +262,22 @@ def _signed(schema: Schema, by: str | None) -> Schema:
     return dataclasses.replace(schema, confirmation=dataclasses.replace(schema.confirmation, by=by.strip()))
 
 
-def _refuse_nothing_bought(schema: Schema, wish: Wish) -> None:
-    if schema.releasable:
+def _refuse_little(schema: Schema, wish: Wish, wanted: Sequence[str], seen: Sequence[str]) -> None:
+    """Stop before rows are paid for where most columns were not seen: a purchase can fail, and rows of it are waste."""
+    if 2 * len(seen) >= len(wanted) and len(seen) >= min(2, len(wanted)):
         return
-    raise SchemaError(
-        f"nothing about table {schema.name!r} rose above the noise of epsilon {show(wish.bought)}, which is spent",
-        next_step="the table is small for that: buy with more epsilon, count fewer rows of one person, or describe it "
-        "by hand (sfumato schema draft DATA)",
+    error = TooLittleSeenError(
+        f"only {len(seen)} of the {len(wanted)} columns of table {schema.name!r} rose above the noise; epsilon "
+        f"{show(wish.bought)} is spent on that, and the other {show(exact(wish.epsilon) - wish.bought)} is not",
+        [
+            f"seen: {', '.join(seen) or 'none'}",
+            f"not seen: {', '.join(each for each in wanted if each not in seen)}",
+        ],
+        "buy for more epsilon, fewer columns or fewer rows of one person; state public facts in a schema (sfumato "
+        "schema draft DATA); or release what was seen: the schema is kept in 'schema' of this error",
     )
+    error.schema = schema
+    raise error
 
 
 def _draft(data: Any, wish: Wish, name: str | None, dialect: Mapping[str, Any]) -> Schema:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -79,3 +81,12 @@ def test_where_the_second_count_shows_nothing_the_decades_of_the_first_stand():
     empty = Cells(np.zeros(len(edges) - 1, np.int64), edges, 3.0)
     column = number_column("x", Form("number", decimals=2, span=(10.0, 100.0)), empty, "b")
     assert (column.kind, column.bounds, column.decimals) == ("number", (10.0, 100.0), 2)
+
+
+def test_bounds_go_further_out_only_where_noise_hides_many_rows():
+    """Ten times the rows at the same noise, and the same cells tell the bounds as they were counted."""
+    edges, form = number_edges((1000.0, 10000.0), whole=True, most_cells=9), Form("number", whole=True, rows=2_000)
+    noisy = np.array([0 if low < 1000 or low >= 10000 else 200 for low in edges[:-1]])
+    few = number_column("x", form, Cells(noisy, edges, 10.0), "paid")
+    many = number_column("x", replace(form, rows=20_000), Cells(10 * noisy, edges, 10.0), "paid")
+    assert (few.bounds, many.bounds) == ((500, 20000), (1000, 10000))

@@ -94,6 +94,10 @@ def test_a_release_from_bought_facts_refuses_no_row(path: Path, bought: Schema):
     assert table.violations == ()
     made = sfumato.release(table, sfumato.Marginals(epsilon=1, columns=["age", "region", "code"]), ledger=False, seed=1)
     assert made.data["age"].dropna().between(*bought["age"].bounds).all()
+    (told,) = (note for note in made.notes if "set to the nearest bound (outside = clamp)" in note)
+    assert told in bought.notes
+    assert "bounds of age, income and joined are set" in told
+    assert not any(sign.isdigit() for sign in told)
     strict = bought.replace_columns({"age": {"bought": None}})
     assert any("cannot be read" in violation.problem for violation in sfumato.read(path, strict).violations)
 

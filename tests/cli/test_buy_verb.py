@@ -49,6 +49,19 @@ def test_json_holds_the_schema(file: str, sfumato_cli):
     assert "not for release" in found["notes"][0]
 
 
+def test_a_plan_says_what_can_be_seen_and_spends_nothing(file: str, sfumato_cli):
+    code, out, _ = buy(sfumato_cli, file, "--plan", "--out", "s.toml")
+    assert code == 0
+    assert "foreseen for 2 columns at epsilon 0.5: a value must stand in about" in out
+    assert "nothing was spent" in out
+    assert not Path("s.toml").exists()
+    least = json.loads(buy(sfumato_cli, file, "--plan", "--json")[1])["least_rows"]
+    assert buy(sfumato_cli, file, "--plan", "--about-rows", str(least))[0] == 0
+    code, _, err = buy(sfumato_cli, file, "--no-ledger", "--about-rows", str(least - 1))
+    assert code == 2
+    assert "TooSmallToBuyError" in err
+
+
 @pytest.mark.parametrize(
     "more, words",
     [

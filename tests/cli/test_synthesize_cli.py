@@ -91,6 +91,20 @@ def test_bought_facts_are_paid_for_and_the_answer_for_machines_says_what_was_ass
     assert code == 0 and "bought for epsilon 2 of 3" in answer["assumed"][0] and answer["guarantee"]["epsilon"] == "1"
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_was_seen_is_kept_where_it_is_too_little_for_rows(people, sfumato_cli, kept):
+    with open("odd.csv", "w", encoding="utf-8") as file:
+        file.write("sex,a,b\n" + "".join(f"{'fm'[i % 2]},one {i},two {i}\n" for i in range(600)))
+    named = ("--columns", "sex,a,b", "--no-person", "--epsilon", "3", "--buy", "2", "--out", "o")
+    code, out, err = sfumato_cli(
+        "synthesize", "odd.csv", *BOOK[:3], "9", *named, *(["--schema-out", "s"] if kept else [])
+    )
+    assert code == 2 and "only 1 of the 3 columns" in err and "foreseen for 3 columns" in out
+    text = (people / "s").read_text() if kept else err.split("keep this text\n")[1]
+    assert Schema.parse(text)["sex"].values == ("f", "m")
+    assert Ledger("b.db").account("odd").spent_epsilon == "2" and not (people / "o").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

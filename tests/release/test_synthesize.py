@@ -10,7 +10,16 @@ import pytest
 
 import sfumato
 from sfumato import Ledger, Schema
-from sfumato.errors import BudgetExceeded, NoLedgerWarning, PlanError, SchemaError, TableError, UnansweredQuestionError
+from sfumato.errors import (
+    BudgetExceeded,
+    NoLedgerWarning,
+    PlanError,
+    SchemaError,
+    TableError,
+    TooLittleSeenError,
+    TooSmallToBuyError,
+    UnansweredQuestionError,
+)
 from sfumato.synthesize import Wish
 
 ROWS = 1200
@@ -88,6 +97,34 @@ def test_bought_facts_are_not_lost_where_the_rows_cannot_be_released(people, boo
     with pytest.raises(TableError) as caught:
         sfumato.synthesize(people, epsilon=1, buy=0.4, ledger=book, name="people")
     assert isinstance(caught.value.schema, Schema) and "not lost" in caught.value.__notes__[0]
+
+
+def test_rows_are_not_paid_for_where_most_columns_were_not_seen(people, book):
+    odd = people[["sex"]].assign(**{f"code {i}": [f"{i} {row}" for row in range(ROWS)] for i in range(3)})
+    named = {"columns": list(odd), "person": False, "buy": 0.9}
+    with pytest.raises(TooLittleSeenError, match="only 1 of the 4 columns") as caught:
+        sfumato.synthesize(odd, ledger=book, name="people", **named)
+    assert spent(book) == ("0.9", 1)
+    assert "epsilon 0.9 is spent on that, and the other 0.1 is not" in caught.value.headline
+    assert caught.value.problems == ("seen: sex", "not seen: code 0, code 1, code 2")
+    assert caught.value.schema.releasable == ("sex",)
+
+
+def test_half_of_the_columns_is_enough_but_not_one_of_two(people):
+    odd = people.assign(code=[f"text {row}" for row in range(ROWS)], other=[f"other {row}" for row in range(ROWS)])
+    named = {"person": False, "ledger": False, "epsilon": 3, "buy": 2, "method": "marginals"}
+    made = sfumato.synthesize(odd, columns=["sex", "town", "code", "other"], **named)
+    assert list(made.data.columns) == ["sex", "town"]
+    assert any(note.startswith("foreseen for 4 columns at epsilon 2:") for note in made.notes)
+    with pytest.raises(TooLittleSeenError, match="only 1 of the 2"):
+        sfumato.synthesize(odd, columns=["sex", "code"], **named)
+
+
+def test_a_purchase_that_is_foreseeably_too_small_is_refused(visits, book):
+    answer = {"person": "patient_id", "rows_per_person": 10, "about_rows": ROWS}
+    with pytest.raises(TooSmallToBuyError, match="about 1,200 rows is too small"):
+        sfumato.synthesize(visits, ledger=book, name="people", buy=0.3, **answer)
+    assert spent(book) == ("0", 0)
 
 
 def test_whose_rows_these_are_is_asked_before_anything_is_spent(visits, book):

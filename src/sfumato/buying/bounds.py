@@ -30,6 +30,8 @@ ROWS_PER_CELL = 10
 LONGEST_RUN = 16
 FALSE_ALARM = 0.02
 """Probability that empty cells alone widen the bounds of one column."""
+HIDDEN_SHARE = 1 / 200
+"""Share of the rows that noise may hide at one end before the bounds go one round number further out."""
 FIRST_YEAR, LAST_YEAR = 1900, 2100
 
 
@@ -79,7 +81,7 @@ def occupied(noisy: Counts, sigma: float) -> tuple[int, int] | None:
     """
     sums = np.concatenate([[0], np.cumsum(noisy)])
     lengths = [1 << i for i in range(LONGEST_RUN.bit_length()) if 1 << i <= len(noisy)]
-    limit = _limit(len(noisy) * len(lengths), sigma)
+    limit = rows_of_a_cell(len(noisy) * len(lengths), sigma)
     runs = [(int(i), w) for w in lengths for i in np.flatnonzero(sums[w:] - sums[:-w] >= limit * math.sqrt(w))]
     if not runs:
         return None
@@ -88,12 +90,32 @@ def occupied(noisy: Counts, sigma: float) -> tuple[int, int] | None:
     return min(end - shortest, start), max(start + length, end)
 
 
-def _limit(tests: int, sigma: float) -> float:
+def rows_of_a_cell(tests: int, sigma: float) -> float:
+    """Return the noisy count that so many empty cells together reach with probability FALSE_ALARM at most."""
     return float(-special.ndtri(FALSE_ALARM / tests)) * sigma
+
+
+def further_out(low: float, high: float, whole: bool) -> tuple[float, float]:
+    """Return bounds one round number further out: for tails that noise hides, at no cost, as no row is asked again.
+
+    Zero stays, which numbers seldom cross, and so do ends among the first whole numbers, which have cells of their own.
+
+    >>> further_out(5000.0, 50000.0, whole=True), further_out(0.0, 0.7, whole=False), further_out(0.0, 1.0, whole=True)
+    ((2000.0, 100000.0), (0.0, 1.0), (0.0, 1.0))
+    """
+    near = whole and abs(high) <= UNITS
+    below = max((each for each in ROUND_NUMBERS if each < low), default=low)
+    above = min((each for each in ROUND_NUMBERS if each > high), default=high)
+    return low if low == 0 or (near and abs(low) <= UNITS) else below, high if high == 0 or near else above
+
+
+def hidden_share(cells: int, sigma: float, rows: int) -> float:
+    """Return the share of the rows that noise can hide at one end of a second count, from noisy counts alone."""
+    return rows_of_a_cell(cells * LONGEST_RUN.bit_length(), sigma) / max(rows, 1)
 
 
 def common_values(noisy: Counts, edges: Sequence[float], sigma: float) -> tuple[int, ...]:
     """Return the whole numbers of unit cells that hold rows for certain, each by itself and with a margin of two."""
-    limit = 2 * _limit(len(noisy), sigma)
+    limit = 2 * rows_of_a_cell(len(noisy), sigma)
     cells = zip(edges[:-1], edges[1:], noisy, strict=True)
     return tuple(int(low) for low, high, rows in cells if high - low == 1 and rows >= limit)

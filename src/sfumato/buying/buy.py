@@ -9,23 +9,23 @@ import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from sfumato.buying.bounds import ROWS_PER_CELL, number_edges, year_edges
 from sfumato.buying.columns import Cells, date_column, flag_column, number_column, text_column
 from sfumato.buying.count import Counter
+from sfumato.buying.foresight import Foresight
 from sfumato.buying.forms import CERTAIN, Form, read_form
-from sfumato.buying.order import Order, order_of
-from sfumato.errors import NoLedgerWarning, PlanError, SchemaError, TableError
+from sfumato.buying.order import Order, order_of, sound_budget
+from sfumato.errors import NoLedgerWarning, TableError, TooLittleSeenError
 from sfumato.privacy.accounting.event import Event, Part
-from sfumato.privacy.accounting.strength import refuse_weak
-from sfumato.privacy.exact import Number, exact, show
+from sfumato.privacy.exact import Number, show
 from sfumato.privacy.ledger import Entry
 from sfumato.privacy.noise import require_seedable
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.outcome import lost_on_failure
-from sfumato.release.parameters import DEFAULT_DELTA, delta_or, delta_problems, epsilon_problems, number_problems
 from sfumato.release.release import UNRECORDED, LedgerChoice, book_of, sound_seed
+from sfumato.release.vouched import clamped
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
@@ -36,8 +36,6 @@ from sfumato.table.engine import Engine, engine_errors
 from sfumato.table.sources import Source, open_source
 from sfumato.table.values import nobody
 
-MOST_ROWS_PER_PERSON = 10_000
-"""Rows of one person beyond which the noise hides any table."""
 NOTHING = "nothing rose above the noise; buy it with more epsilon, or describe it by hand"
 UNSEEN = "no value of it is common enough to be seen: an identifier or free text, never released"
 
@@ -54,6 +52,7 @@ def buy_schema(
     rows: int | None = None,
     seed: int | None = None,
     columns: Sequence[str] | None = None,
+    about_rows: int | None = None,
     delimiter: str | None = None,
     **dialect: Any,
 ) -> Schema:
@@ -62,25 +61,45 @@ def buy_schema(
     The names of the columns, and the types of a source that has types, are taken for public; nothing else is asked.
     The cost is recorded in the ledger before anything is counted. ``person`` names the column that tells people apart,
     with at most ``rows_per_person`` rows each; ``columns`` limits what is bought. The schema is confirmed: a release
-    from it says what its facts cost.
+    from it says what its facts cost. ``about_rows`` is a public guess of how many rows there are: where so few would
+    foreseeably show nothing, the purchase is refused.
     """
-    opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}))
-    refuse_wrong_delimiter(opened)
-    budget = _sound(epsilon, delta_or(delta, DEFAULT_DELTA), rows_per_person)
-    facts: Any = {"adjacency": adjacency, "rows": rows, "person": person, "rows_per_person": rows_per_person}
-    header, left_out = _header(opened, name or opened.name, columns, facts)
+    facts = {"adjacency": adjacency, "rows": rows, "person": person, "rows_per_person": rows_per_person}
+    said = {"delimiter": delimiter, **dialect}
+    opened, order, left_out = _ordered(source, epsilon, delta, name, columns, facts, said)
+    Foresight.of(order).require(about_rows)
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=2)
-    order = order_of(header, opened.engine.table.schema(), *budget)
     return _bought(_Purchase(opened, order, Randomness.of(sound_seed(seed)), left_out), ledger)
 
 
-def _sound(epsilon: Any, delta: Any, rows_per_person: Any) -> tuple[Any, Any]:
-    many = number_problems(rows_per_person, "rows_per_person", 1, MOST_ROWS_PER_PERSON, whole=True)
-    if problems := [*epsilon_problems(epsilon), *delta_problems(delta), *many]:
-        raise PlanError("these facts cannot be bought", problems, "give epsilon=0.2, and a delta such as 1e-9")
-    refuse_weak(exact(epsilon), exact(delta, "delta"), False)
-    return epsilon, delta
+def foresee(
+    source: Any,
+    epsilon: Number,
+    delta: Number | None = None,
+    name: str | None = None,
+    columns: Sequence[str] | None = None,
+    about_rows: int | None = None,
+    dialect: Mapping[str, Any] | None = None,
+    **facts: Any,
+) -> Foresight:
+    """Return what a purchase of this table could see, from its header; nothing is spent, and no row is counted."""
+    facts = {"adjacency": "add-remove", "rows": None, "person": None, "rows_per_person": 1, **facts}
+    _, order, _ = _ordered(source, epsilon, delta, name, columns, facts, dialect or {})
+    found = Foresight.of(order)
+    found.require(about_rows)
+    return found
+
+
+def _ordered(
+    source: Any, epsilon: Any, delta: Any, name: Any, columns: Any, facts: dict[str, Any], said: Mapping[str, Any]
+) -> tuple[Source, Order, tuple[str, ...]]:
+    """Return the source, what of it would be bought, and what no schema can describe: by its header alone."""
+    opened = open_source(source, Dialect.of(said))
+    refuse_wrong_delimiter(opened)
+    budget = sound_budget(epsilon, delta, facts["rows_per_person"])
+    header, left_out = _header(opened, name or opened.name, columns, facts)
+    return opened, order_of(header, opened.engine.table.schema(), *budget), left_out
 
 
 def _header(
@@ -173,9 +192,8 @@ def _described(purchase: _Purchase, events: Sequence[Event], words: str) -> Sche
     """Count with noise and return the schema."""
     parts = {part.stage: part for event in events for part in event.parts}
     made, notes = _Described(purchase, parts, words).columns()
-    if not made:
-        step = "buy with more epsilon: the noise hides tables of a few hundred rows; or write the schema by hand"
-        raise SchemaError(f"nothing about table {purchase.header.name!r} rose above the noise", notes, step)
+    if not any(column.name != purchase.header.person for column in made):
+        _refuse_nothing(purchase.order)
     header, stamp = purchase.header, purchase.randomness.stamp
     return Schema(
         header.name,
@@ -187,6 +205,17 @@ def _described(purchase: _Purchase, events: Sequence[Event], words: str) -> Sche
         source=header.source,
         confirmation=Confirmation(getpass.getuser(), dt.datetime.now(dt.UTC).date()),
         notes=(*([stamp] if stamp else []), *purchase.left_out, *notes),
+    )
+
+
+def _refuse_nothing(order: Order) -> NoReturn:
+    """Say that all of it was noise, and how many rows it would have taken."""
+    raise TooLittleSeenError(
+        f"nothing about table {order.header.name!r} rose above the noise of epsilon {show(order.epsilon)}, which is "
+        "spent",
+        [Foresight.of(order).words],
+        "buy for more epsilon, fewer columns or fewer rows of one person, after a look with 'sfumato schema buy "
+        "--plan'; or state public facts in a schema (sfumato schema draft DATA)",
     )
 
 
@@ -222,8 +251,9 @@ class _Described:
         cells = self._cells(counter, forms)
         texts = {name: counter.texts(name, self._values(name)) for name, f in forms.items() if f.reading == "text"}
         made = [self._column(name, forms.get(name), cells.get(name), texts.get(name)) for name in order.header.names]
+        columns = [column for column, _ in made if column is not None]
         notes = [note for _, note in made if note] + missing_notes(forms, self.parts)
-        return [column for column, _ in made if column is not None], notes
+        return columns, [*notes, *clamped(columns)]
 
     def _values(self, name: str) -> Part:
         return self.parts[f"values of {name}"]

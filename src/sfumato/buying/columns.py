@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.arrays import Counts
-from sfumato.buying.bounds import common_values, occupied
+from sfumato.buying import bounds
+from sfumato.buying.bounds import common_values, further_out, hidden_share, occupied
 from sfumato.buying.forms import Form
 from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_text
@@ -39,10 +40,12 @@ def number_column(name: str, form: Form, cells: Cells, bought: str) -> Column:
     low, high = (cells.edges[found[0]], cells.edges[found[1]]) if found else form.span
     if form.whole and found and (codes := _codes(cells, found)):
         return Column(name, "category", values=codes, outside="missing", **said)
+    if found and hidden_share(len(cells.noisy), cells.sigma, form.rows) > bounds.HIDDEN_SHARE:
+        low, high = further_out(low, high, form.whole)
     said |= {"outside": "clamp", "decimals": form.decimals, "trailing_zeros": form.trailing_zeros}
     if not form.whole:
         return Column(name, "number", bounds=(low, high), **said)
-    unit = found is not None and cells.edges[found[1]] - cells.edges[found[1] - 1] == 1
+    unit = found is not None and high == cells.edges[found[1]] == cells.edges[found[1] - 1] + 1
     first, last = int(low), int(high) - int(unit)
     return Column(name, "integer", bounds=(first, max(last, first + 1)), **said)
 

@@ -16,11 +16,14 @@ from typing import Any
 
 from sfumato.buying.bounds import FIRST_YEAR, LAST_YEAR
 from sfumato.buying.forms import FORM_CELLS
+from sfumato.errors import PlanError
 from sfumato.privacy.accounting.concentrated import concentrated_rho, sigma_for
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.sensitivity import changed_cells, histogram_l2_squared
+from sfumato.privacy.accounting.strength import refuse_weak
 from sfumato.privacy.accounting.thresholds import smallest_threshold
 from sfumato.privacy.exact import exact, round_down, text
+from sfumato.release.parameters import DEFAULT_DELTA, delta_or, delta_problems, epsilon_problems, number_problems
 from sfumato.release.plan import event_facts
 from sfumato.schema import Schema
 
@@ -30,6 +33,8 @@ VALUE_CELLS = LAST_YEAR - FIRST_YEAR + 1
 """Cells of a second count of numbers or dates, at most; texts have as many as there are."""
 FORM_SHARE = Fraction(1, 5)
 """Share of the first counts: a form has thousands of rows or none, so little tells them apart."""
+MOST_ROWS_PER_PERSON = 10_000
+"""Rows of one person beyond which the noise hides any table."""
 THRESHOLD_SHARE = Fraction(1, 2)
 """Share of delta that pays for texts which only one neighbour holds."""
 
@@ -86,10 +91,20 @@ class Order:
         ]
 
 
-def order_of(header: Schema, kinds: Any, epsilon: Any, delta: Any) -> Order:
+def sound_budget(epsilon: Any, delta: Any, rows_per_person: Any) -> tuple[Fraction, Fraction]:
+    """Return epsilon and delta as they are charged; refuse what cannot be a price, all problems at once."""
+    delta = delta_or(delta, DEFAULT_DELTA)
+    many = number_problems(rows_per_person, "rows_per_person", 1, MOST_ROWS_PER_PERSON, whole=True)
+    if problems := [*epsilon_problems(epsilon), *delta_problems(delta), *many]:
+        raise PlanError("these facts cannot be bought", problems, "give epsilon=0.2, and a delta such as 1e-9")
+    refuse_weak(exact(epsilon), exact(delta, "delta"), False)
+    return exact(epsilon), exact(delta, "delta")
+
+
+def order_of(header: Schema, kinds: Any, epsilon: Fraction, delta: Fraction) -> Order:
     """Return the order for the columns of a header with these engine types."""
     names = [name for name in header.names if name != header.person]
     asked = [name for name in names if not kinds[name].is_boolean()]
     untyped = [name for name in asked if not (kinds[name].is_date() or kinds[name].is_timestamp())]
     texts = frozenset(name for name in asked if kinds[name].is_string())
-    return Order(header, tuple(untyped), tuple(asked), texts, exact(epsilon), exact(delta, "delta"))
+    return Order(header, tuple(untyped), tuple(asked), texts, epsilon, delta)

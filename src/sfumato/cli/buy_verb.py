@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,14 @@ from sfumato.errors import SchemaError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
+if TYPE_CHECKING:
+    from sfumato.buying.foresight import Foresight
+
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Write here instead of standard output.")]
+AboutRows = Annotated[
+    int | None,
+    typer.Option(help="About how many rows the table has, a public guess: refuses a purchase that would show nothing."),
+]
 MOST_SHOWN = 6
 
 
@@ -32,6 +39,10 @@ def buy(
     rows: Annotated[int | None, typer.Option(help="The public number of rows, under replace.")] = None,
     columns: Annotated[list[str] | None, typer.Option(help="Only these columns, with commas between them.")] = None,
     seed: Seed = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only say how many rows it takes to be seen; nothing is spent.")
+    ] = False,
+    about_rows: AboutRows = None,
     dialect: Dialect = PLAIN,
     force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False,
     json: AsJson = False,
@@ -39,29 +50,32 @@ def buy(
     """Buy kinds, bounds and values from the rows: noisy counts, so that nobody has to know the table.
 
     Only the names of the columns, and the types of a file that has types, are taken for public. The cost is recorded
-    before anything is counted. The schema can be released from at once, and its releases say what its facts cost.
+    before anything is counted. What it takes to be seen is said first, and alone with --plan. The schema can be
+    released from at once, and its releases say what its facts cost.
     """
-    from sfumato.buying import buy_schema
+    from sfumato.buying import buy_schema, foresee
     from sfumato.cli.schema_verbs import refuse_overwrite
 
-    voice, book = Voice(json), wanted_ledger(ledger, no_ledger)
+    voice = Voice(json)
+    book = False if plan else wanted_ledger(ledger, no_ledger)
     refuse_overwrite(out, force)
+    facts: Any = {"adjacency": adjacency, "rows": rows, "person": person, "rows_per_person": rows_per_person}
+    facts |= {"name": name, "columns": names_of(columns), "about_rows": about_rows}
+    seen = foresee(data, epsilon, delta, dialect=dialect.stated(), **facts)
+    if out is not None or plan:  # without --out the schema alone is printed
+        voice.say(seen.words, style="yellow")
+    if plan:
+        _tell_plan(voice, seen)
+        return
     with voice.counting("buying"):
-        schema = buy_schema(
-            data,
-            epsilon,
-            delta,
-            ledger=book,
-            name=name,
-            person=person,
-            rows_per_person=rows_per_person,
-            adjacency=adjacency,
-            rows=rows,
-            seed=seed,
-            columns=names_of(columns),
-            **dialect.stated(),
-        )
+        schema = buy_schema(data, epsilon, delta, ledger=book, seed=seed, **facts, **dialect.stated())
     _tell(voice, schema, out)
+
+
+def _tell_plan(voice: Voice, seen: Foresight) -> None:
+    voice.say(f"a table of fewer than about {seen.least_rows:,} rows would show nothing; nothing was spent")
+    told = {"columns": seen.columns, "value_rows": seen.values, "form_rows": seen.forms, "least_rows": seen.least_rows}
+    voice.document({**told, "foreseen": seen.words})
 
 
 def _tell(voice: Voice, schema: Schema, out: str | None) -> None:

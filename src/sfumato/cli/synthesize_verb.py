@@ -18,18 +18,19 @@ from sfumato.cli.arguments import (
     names_of,
     wanted_ledger,
 )
+from sfumato.cli.buy_verb import AboutRows
 from sfumato.cli.console import Voice
 from sfumato.cli.interrupt import standing
 from sfumato.cli.ledger_verbs import DEFAULT_DELTA
 from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.cli.release_verbs import Out, release_document, show_release
-from sfumato.errors import LedgerError, NoLedgerError, PlanError, SfumatoError
+from sfumato.errors import LedgerError, NoLedgerError, PlanError, SfumatoError, TooLittleSeenError
 from sfumato.privacy.ledger import Ledger
 from sfumato.release.outcome import lost_on_failure, spent_words
 from sfumato.table.sources import open_source
 
 if TYPE_CHECKING:
-    from sfumato.synthesize import Described
+    from sfumato.synthesize import Described, Wish
 
 BETTER = (
     "better: facts with a source cost nothing and leave nothing to assume. 'sfumato schema draft DATA --out s.toml' "
@@ -78,6 +79,7 @@ def synthesize(
     no_person: NoPerson = False,
     rows_per_person: RowsPerPerson = None,
     columns: Columns = None,
+    about_rows: AboutRows = None,
     method: OptionalMethod = None,
     rows: Rows = None,
     seed: Seed = None,
@@ -92,17 +94,18 @@ def synthesize(
     is spent before the budget and the table were checked.
     """
     from sfumato.report.bundle import prepare_output
-    from sfumato.synthesize import Wish, describe
+    from sfumato.synthesize import Wish
 
     voice, book = Voice(json), wanted_ledger(ledger, no_ledger, "give --ledger budget.db --open-ledger 5")
-    wish = Wish(epsilon, delta, buy, _whose(person, no_person), rows_per_person, method, names_of(columns), seed, by)
+    whose = _whose(person, no_person)
+    wish = Wish(epsilon, delta, buy, whose, rows_per_person, method, names_of(columns), seed, by, about_rows)
     prepare_output(out, None)
     _refuse_taken(schema_out)
     named = name or open_source(data, dialect).name
     _require_account(voice, book, named, open_ledger)
     with standing() as stand:
         with voice.counting("looking at the table"):
-            described = describe(data, wish, book, named, dialect.stated())
+            described = _described(data, wish, book, named, dialect, voice, schema_out)
         _say_assumed(voice, described)
         if schema_out:
             described.schema.save(schema_out)
@@ -115,6 +118,26 @@ def synthesize(
         show_release(voice, made, bundle, described.assumed)
         voice.say(BETTER)
         voice.document({**release_document(made, bundle), "assumed": list(described.assumed), "schema": schema_out})
+
+
+def _described(
+    data: str, wish: Wish, book: str | Literal[False], name: str, dialect: Dialect, voice: Voice, schema_out: str | None
+) -> Described:
+    """Return the table with a schema; where a purchase showed too little to go on, what it showed is kept."""
+    from sfumato.synthesize import describe
+
+    try:
+        return describe(data, wish, book, name, dialect.stated(), voice.say)
+    except TooLittleSeenError as error:
+        if error.schema is None:
+            raise
+        more = "buy for more epsilon, fewer columns or fewer rows of one person; or state public facts in that schema"
+        if schema_out:
+            error.schema.save(schema_out)
+            step = f"what was seen is kept in {schema_out}: release it with 'sfumato release --schema'; {more}"
+        else:
+            step = f"{more}. What was seen is paid for: keep this text\n{error.schema.to_toml()}"
+        raise TooLittleSeenError(error.headline, error.problems, step) from error
 
 
 def _whose(person: str | None, nobody: bool) -> str | Literal[False] | None:

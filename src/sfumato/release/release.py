@@ -24,7 +24,7 @@ from sfumato.registry import OFFERED, found
 from sfumato.release.method import ChecksTable, Method, Model, home_of
 from sfumato.release.outcome import lost_on_failure
 from sfumato.release.plan import Plan
-from sfumato.release.vouched import NOT_BOUNDED, schema_assumptions
+from sfumato.release.vouched import NOT_BOUNDED, clamped, schema_assumptions
 from sfumato.schema import Schema
 from sfumato.schema.confirming import unmarked
 from sfumato.shown import Shown
@@ -151,6 +151,7 @@ def _notes(schema: Schema, method: Method, made: Plan, rows: int | None, allow_w
         *((ignored,) if rows is not None and method.makes != "rows" else ()),
         *_formula_note(schema),
         *(said for said in promise.assumptions if said.endswith((UNCOVERED, NOT_BOUNDED))),
+        *clamped(schema),
         *([note] if method.makes == "rows" and (note := note_on_copy(schema)) else []),
         *promise.warnings,
     )

@@ -7,12 +7,19 @@ the promise is about what was released given these facts, and says nothing about
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sfumato.privacy.accounting.guarantee import UNCOVERED
 from sfumato.schema import Schema
+from sfumato.schema.column import Column
 from sfumato.schema.provenance import Confirmation
 from sfumato.schema.vouched import Told, Vouched, counted, in_words, verb
 
 MOST_SOURCES = 4
+CLAMPED = (
+    "are set to the nearest bound (outside = clamp): noise hides the few rows of a long tail, so means and spreads can "
+    "come out too small; state public bounds where you know them"
+)
 NOT_BOUNDED = "nothing bounds what they give away"
 
 
@@ -51,6 +58,12 @@ def _bought(vouched: Vouched) -> list[str]:
         f"{in_words(facts)} {verb(facts, 'was', 'were')} bought ({entry}), which is beside the cost stated here"
         for entry, facts in vouched.by_words("bought").items()
     ]
+
+
+def clamped(columns: Iterable[Column]) -> list[str]:
+    """Return what must be known of bounds that were read off noisy counts: they cut off tails, and say so here."""
+    names = [each.name for each in columns if each.bought and each.bounds and each.outside == "clamp"]
+    return [f"values beyond the bought bounds of {counted(names)} {CLAMPED}"] if names else []
 
 
 def _public(schema: Schema, vouched: Vouched) -> list[str]:

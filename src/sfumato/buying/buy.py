@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import getpass
 import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,7 @@ from sfumato.release.release import UNRECORDED, LedgerChoice, book_of, sound_see
 from sfumato.release.vouched import clamped
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
+from sfumato.schema.confirming import signer
 from sfumato.schema.dialect import Dialect
 from sfumato.schema.provenance import Confirmation
 from sfumato.table.check import is_plain
@@ -203,7 +203,7 @@ def _described(purchase: _Purchase, events: Sequence[Event], words: str) -> Sche
         person=header.person,
         rows_per_person=header.rows_per_person,
         source=header.source,
-        confirmation=Confirmation(getpass.getuser(), dt.datetime.now(dt.UTC).date()),
+        confirmation=Confirmation(signer(None), dt.datetime.now(dt.UTC).date()),
         notes=(*([stamp] if stamp else []), *purchase.left_out, *notes),
     )
 

@@ -55,7 +55,7 @@ def confirmed(
         settled,
         is_draft=False,
         notes=(),
-        confirmation=Confirmation(_signer(by), on or dt.datetime.now(dt.UTC).date(), bool(standing)),
+        confirmation=Confirmation(signer(by), on or dt.datetime.now(dt.UTC).date(), bool(standing)),
         **_answered(schema, answer),
     )
 
@@ -164,7 +164,7 @@ def _answered(schema: Schema, answer: Answer) -> dict[str, Any]:
     return {"person": answer.person or None, "person_candidates": (), **rows}
 
 
-def _signer(by: str | None) -> str:
+def signer(by: str | None) -> str:
     """Return who confirms: the name that was given, or that of the account."""
     try:
         name = getpass.getuser() if by is None else by

@@ -25,6 +25,7 @@ from sfumato.errors import (
     UnansweredQuestionError,
 )
 from sfumato.privacy.exact import Number, exact, show, text
+from sfumato.privacy.ledger import Ledger
 from sfumato.registry import REGISTRY
 from sfumato.release.default import Choice, choose_method
 from sfumato.release.method import Method, method_class
@@ -225,19 +226,7 @@ def _with_bought(
     sight.require(wish.about_rows)
     if say is not None:
         say(sight.words)
-    schema = buy_schema(
-        data,
-        text(wish.bought),
-        wish.deltas[0],
-        ledger=False if book is None else book,
-        name=named,
-        person=wish.person or None,
-        rows_per_person=wish.rows_per_person or 1,
-        seed=wish.seed,
-        columns=wanted,
-        **dialect,
-    )
-    schema = _signed(schema, wish.by)
+    schema = _buy(data, wish, book, named, wanted, dialect)
     seen = [each for each in wanted if each in schema.releasable]
     _refuse_little(schema, wish, wanted, seen)
     gone = _left_out(data, draft, wish, dialect) if draft else []
@@ -253,6 +242,25 @@ def _with_bought(
     total = TOGETHER.format(epsilon=show(exact(wish.epsilon)), delta=f"{float(wish.total_delta):.3g}")
     looked = (total, *(_doubts(wish, gone) if draft else ()))
     return Described(data, schema, wish, ledger, dialect, assumed, looked, draft.notes if draft else ())
+
+
+def _buy(
+    data: Any, wish: Wish, book: Ledger | None, name: str, wanted: Sequence[str], dialect: Mapping[str, Any]
+) -> Schema:
+    """Return the schema that the part of epsilon for facts buys."""
+    bought = buy_schema(
+        data,
+        text(wish.bought),
+        wish.deltas[0],
+        ledger=False if book is None else book,
+        name=name,
+        person=wish.person or None,
+        rows_per_person=wish.rows_per_person or 1,
+        seed=wish.seed,
+        columns=wanted,
+        **dialect,
+    )
+    return _signed(bought, wish.by)
 
 
 def _signed(schema: Schema, by: str | None) -> Schema:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -28,11 +25,10 @@ from sfumato.release.stamp import METADATA
 from sfumato.release.vouched import schema_assumptions
 from sfumato.report import regenerate
 from sfumato.report.bundle import DOCUMENT, MODEL, REPORT, SCHEMA, SCRIPT, WARNING, Contents, file_record
-from sfumato.report.document import FactsRecord, ReleaseDocument, ReleasedTable, released_schema
+from sfumato.report.document import FactsRecord, ReleaseDocument, ReleasedTable
+from sfumato.report.verify_data import holds_text, value_problems
 from sfumato.schema import Schema
-from sfumato.table.frames import cell_table
 from sfumato.table.writing.copies import holds_rows
-from sfumato.table.writing.delimited import holds_same
 from sfumato.table.writing.formats import copy_suffix
 
 REQUIRED = (SCHEMA, REPORT, SCRIPT)
@@ -232,11 +228,10 @@ class _Inspection:
         table = pq.ParquetFile(self.folder / listed.parquet).read()
         if table.num_rows != listed.rows:
             yield f"{listed.parquet} has {table.num_rows:,} lines, {DOCUMENT} says {listed.rows:,}"
-        if not _holds(self.folder / listed.csv, schema, listed, table):
+        if not holds_text(self.folder / listed.csv, schema, listed, table):
             yield f"{listed.csv} and {listed.parquet} do not hold the same values"
         yield from self.copy(schema, listed, table)
-        look = {"rows": _row_problems, "counts": _cell_problems, "values": _value_problems}[listed.kind]
-        yield from look(schema, listed, table)
+        yield from value_problems(schema, listed, table)
 
     def copy(self, schema: Schema, listed: ReleasedTable, table: pa.Table) -> Iterator[str]:
         """Look at the rows in the format of their source, where the bundle has them."""
@@ -273,60 +268,6 @@ def _model_problems(path: Path, document: ReleaseDocument, schema: Schema) -> It
         yield f"{MODEL} and {DOCUMENT} do not state the same guarantee and events"
     if model.stamp != document.randomness.stamp:
         yield f"{MODEL}: its stamp is not the one in {DOCUMENT}"
-
-
-def _holds(path: Path, schema: Schema, listed: ReleasedTable, table: pa.Table) -> bool:
-    """Whether a text file holds a table: rows in the dialect of the schema, all else (and older bundles) plainly."""
-    if listed.kind != "rows" or not set(table.column_names) <= set(schema.names):
-        return bool(_read_csv(path, table.schema).equals(table))
-    for holds in (holds_same, lambda *_: _read_csv(path, table.schema).equals(table)):
-        with suppress(
-            ValueError, UnicodeError, pa.ArrowException
-        ):  # it cannot be read so, and hence holds something else
-            if holds(path, table, schema):
-                return True
-    return False
-
-
-def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
-    types = {field.name: field.type for field in schema}
-    convert = pa_csv.ConvertOptions(
-        column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
-    )
-    parse = pa_csv.ParseOptions(newlines_in_values=True)
-    return pa_csv.read_csv(path, parse_options=parse, convert_options=convert)
-
-
-def _cell_problems(schema: Schema, listed: ReleasedTable, table: pa.Table) -> Iterator[str]:
-    expected = cell_table([schema[name] for name in listed.columns], np.zeros(schema.shape(listed.columns), np.int64))
-    if table.schema.remove_metadata() != expected.schema.remove_metadata():
-        yield f"{listed.parquet} has columns {', '.join(table.column_names)}, not {', '.join(expected.column_names)}"
-        return
-    labels = expected.column_names[:-1]
-    if table.num_rows != expected.num_rows or not table.select(labels).equals(expected.select(labels)):
-        yield f"{listed.parquet} does not hold exactly the {expected.num_rows:,} cells of {' x '.join(listed.columns)}"
-    if table.column(table.num_columns - 1).null_count:
-        yield f"{listed.parquet} has cells without a count"
-
-
-def _row_problems(schema: Schema, listed: ReleasedTable, table: pa.Table) -> Iterator[str]:
-    from sfumato.table import read
-
-    names = tuple(table.column_names)
-    if names != listed.columns or not set(names) <= set(schema.releasable):
-        yield f"{listed.parquet} has columns that may not be released, or not those that {DOCUMENT} lists"
-        return
-    violations = read(table, released_schema(schema, names)).check()
-    yield from (f"{listed.parquet}: {violation}" for violation in violations)
-
-
-def _value_problems(schema: Schema, listed: ReleasedTable, table: pa.Table) -> Iterator[str]:
-    if tuple(table.column_names) != listed.columns:
-        yield f"{listed.parquet} has columns {', '.join(table.column_names)}, not those that {DOCUMENT} lists"
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        numbers = column.to_numpy() if pa.types.is_floating(column.type) else np.zeros(0)
-        if column.null_count or not np.isfinite(numbers).all():
-            yield f"{listed.parquet} has values of {name} that are missing or not finite"
 
 
 def _origin_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:

@@ -50,8 +50,12 @@ def usability(table: Drafted, made: pd.DataFrame) -> dict[str, float]:
 
 
 def numeric_columns(table: Drafted) -> list[str]:
-    """Return the columns that the schema orders and the table holds as numbers."""
-    ordered = [column.name for column in table.schema if column.is_ordered]
+    """Return the columns that the schema orders and the table holds as numbers, and those of two whole numbers.
+
+    A draft calls 0 and 1 a category; a share is a mean all the same, and goals and earlier numbers count it as one.
+    """
+    two = [column.name for column in table.schema if column.has_integer_levels and column.present_size == 2]
+    ordered = [column.name for column in table.schema if column.is_ordered or column.name in two]
     return [name for name in ordered if pd.api.types.is_numeric_dtype(table.frame[name])]
 
 

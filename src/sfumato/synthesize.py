@@ -248,7 +248,7 @@ def _buy(
     data: Any, wish: Wish, book: Ledger | None, name: str, wanted: Sequence[str], dialect: Mapping[str, Any]
 ) -> Schema:
     """Return the schema that the part of epsilon for facts buys."""
-    bought = buy_schema(
+    return buy_schema(
         data,
         text(wish.bought),
         wish.deltas[0],
@@ -258,16 +258,9 @@ def _buy(
         rows_per_person=wish.rows_per_person or 1,
         seed=wish.seed,
         columns=wanted,
+        by=wish.by,
         **dialect,
     )
-    return _signed(bought, wish.by)
-
-
-def _signed(schema: Schema, by: str | None) -> Schema:
-    """Return a bought schema with the name of who bought it, where one was given."""
-    if by is None or schema.confirmation is None:
-        return schema
-    return dataclasses.replace(schema, confirmation=dataclasses.replace(schema.confirmation, by=by.strip()))
 
 
 def _refuse_little(schema: Schema, wish: Wish, wanted: Sequence[str], seen: Sequence[str]) -> None:

@@ -14,8 +14,18 @@ import pytest
 import sfumato
 from sfumato import Ledger, Schema, buy_schema
 from sfumato.buying import count
-from sfumato.errors import BudgetExceeded, LedgerError, NoLedgerWarning, PlanError, SfumatoError, TableError
+from sfumato.errors import (
+    BudgetExceeded,
+    LedgerError,
+    NoLedgerWarning,
+    PlanError,
+    SchemaError,
+    SfumatoError,
+    TableError,
+    UnmarkedBundleWarning,
+)
 from sfumato.privacy.accounting.event_cost import cost_problem
+from sfumato.schema import confirming
 
 ROWS = 3000
 
@@ -187,6 +197,20 @@ def test_the_cost_is_on_record_before_noise_is_drawn(tmp_path: Path, monkeypatch
     assert "epsilon 0.5" in caught.value.__notes__[0]
 
 
+def test_who_buys_is_known_before_anything_is_spent(tmp_path, monkeypatch):
+    """The mutant that asks for the name of the account after the spend leaves an entry."""
+
+    def nobody() -> str:
+        raise OSError("no account")
+
+    monkeypatch.setattr(confirming.getpass, "getuser", nobody)
+    book, frame = open_book(tmp_path, "table"), pd.DataFrame({"x": np.arange(5000) % 7})
+    with pytest.raises(SchemaError, match="nobody is named"):
+        buy_schema(frame, 0.8, ledger=book)
+    assert book.history() == ()
+    assert buy_schema(frame, 0.8, ledger=book, by="A. Custodian").confirmation.by == "A. Custodian"
+
+
 def test_without_a_ledger_it_warns():
     with pytest.warns(NoLedgerWarning):
         buy_schema(pd.DataFrame({"x": np.arange(5000) % 7}), 2, seed=1)
@@ -236,3 +260,17 @@ def test_an_engine_that_cannot_tell_forms_is_refused_before_anything_is_spent(tm
     with pytest.raises(TableError, match="cannot tell forms"):
         buy_schema(remote, 0.5, ledger=book)
     assert book.history() == ()
+
+
+def test_facts_that_were_paid_for_are_handed_out_though_the_ledger_cannot_be_told(tmp_path, monkeypatch):
+    """The mutant that lets the mark fail the purchase hands out nothing for the spend."""
+
+    def fail(*_arguments):
+        raise LedgerError("the ledger is locked")
+
+    book = open_book(tmp_path, "table")
+    monkeypatch.setattr(Ledger, "mark_saved", fail)
+    with pytest.warns(UnmarkedBundleWarning, match="the ledger is locked"):
+        made = buy_schema(pd.DataFrame({"x": np.arange(5000) % 7}), 0.8, ledger=book)
+    assert made.releasable == ("x",)
+    assert len(book.history()) == 1

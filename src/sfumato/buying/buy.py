@@ -16,10 +16,10 @@ from sfumato.buying.count import Counter
 from sfumato.buying.foresight import Foresight
 from sfumato.buying.forms import CERTAIN, Form, read_form
 from sfumato.buying.order import Order, order_of, sound_budget
-from sfumato.errors import NoLedgerWarning, TableError, TooLittleSeenError
+from sfumato.errors import NoLedgerWarning, SfumatoError, TableError, TooLittleSeenError, UnmarkedBundleWarning
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.exact import Number, show
-from sfumato.privacy.ledger import Entry
+from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.privacy.noise import require_seedable
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.outcome import lost_on_failure
@@ -54,13 +54,15 @@ def buy_schema(
     columns: Sequence[str] | None = None,
     about_rows: int | None = None,
     delimiter: str | None = None,
+    by: str | None = None,
     **dialect: Any,
 ) -> Schema:
     """Return a schema whose bounds, values and kinds were bought from the rows at (epsilon, delta).
 
     The names of the columns, and the types of a source that has types, are taken for public; nothing else is asked.
     The cost is recorded in the ledger before anything is counted. ``person`` names the column that tells people apart,
-    with at most ``rows_per_person`` rows each; ``columns`` limits what is bought. The schema is confirmed: a release
+    with at most ``rows_per_person`` rows each; ``columns`` limits what is bought; ``by`` is who buys, the account's
+    name unless said. The schema is confirmed: a release
     from it says what its facts cost. ``about_rows`` is a public guess of how many rows there are: where so few would
     foreseeably show nothing, the purchase is refused.
     """
@@ -70,7 +72,7 @@ def buy_schema(
     Foresight.of(order).require(about_rows)
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=2)
-    return _bought(_Purchase(opened, order, Randomness.of(sound_seed(seed)), left_out), ledger)
+    return _bought(_Purchase(opened, order, Randomness.of(sound_seed(seed)), left_out, signer(by)), ledger)
 
 
 def foresee(
@@ -133,6 +135,8 @@ class _Purchase:
     order: Order
     randomness: Randomness
     left_out: tuple[str, ...]
+    by: str
+    """Who buys: known before anything is spent."""
 
     @property
     def header(self) -> Schema:
@@ -157,8 +161,18 @@ def _bought(purchase: _Purchase, ledger: LedgerChoice) -> Schema:
     with lost_on_failure(book, entries):
         made = _described(purchase, events, _words(purchase, entries))
     if book is not None and entries:
-        book.mark_saved(entries, hashlib.sha256(made.to_toml().encode()).hexdigest())
+        _mark(book, entries, made)
     return made
+
+
+def _mark(book: Ledger, entries: Sequence[Entry], made: Schema) -> None:
+    """Tell the ledger what the spend came to. The facts are paid for whatever happens: a failure is a warning."""
+    try:
+        book.mark_saved(entries, hashlib.sha256(made.to_toml().encode()).hexdigest())
+    except SfumatoError as error:
+        warnings.warn(
+            UnmarkedBundleWarning(f"the facts are bought, but the ledger was not told: {error.headline}"), stacklevel=4
+        )
 
 
 def require_readable(engine: Engine, header: Schema) -> None:
@@ -203,7 +217,7 @@ def _described(purchase: _Purchase, events: Sequence[Event], words: str) -> Sche
         person=header.person,
         rows_per_person=header.rows_per_person,
         source=header.source,
-        confirmation=Confirmation(signer(None), dt.datetime.now(dt.UTC).date()),
+        confirmation=Confirmation(purchase.by, dt.datetime.now(dt.UTC).date()),
         notes=(*([stamp] if stamp else []), *purchase.left_out, *notes),
     )
 

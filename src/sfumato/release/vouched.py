@@ -50,7 +50,7 @@ def _written(vouched: Vouched, formal: bool) -> list[str]:
     if not facts:
         return []
     gap = "the guarantee does not cover that" if formal else "nothing bounds what that gives away"
-    return [f"the written form of values ({in_words(facts, 3)}) was read off the private rows; {gap}"]
+    return [f"the written form of values (such as {in_words(facts, 3)}) was read off the private rows; {gap}"]
 
 
 def _bought(vouched: Vouched) -> list[str]:

@@ -13,34 +13,35 @@ from pathlib import Path
 import numpy as np
 import picture_attacks
 import picture_clusters
+import picture_comparison
 import picture_deniability
 import picture_entropy
 import picture_graphical
 import picture_mean_curve
+import picture_meaning
 import picture_noise
 import picture_pseudo_posterior
+import picture_report
 import picture_two_stage
-import vl_convert
+from drawn import alone
 
 from sfumato.errors import TableError
 from sfumato.example import codebook, households
-from sfumato.papers.charts import Axes, Line, lines
+from sfumato.papers.charts import Axes, curves
 from sfumato.papers.homogeneity_attack.data import PaperTables, load
 from sfumato.papers.homogeneity_attack.errata import errata
 from sfumato.papers.homogeneity_attack.results import Erratum
-from sfumato.report.charts import PAPER, Spec, static_spec
+from sfumato.report.charts.lines import Line, Lines
 from sfumato.risk.homogeneity import Cells, Geometric, Laplace, epsilon_for, local, plurality, published, weighted_mean
 from sfumato.risk.homogeneity.checks import View
 from sfumato.table import read
 
 DOCS = Path(__file__).resolve().parent
-IMAGES = DOCS / "images"
 PAGE = DOCS / "choosing-epsilon-by-risk.md"
 HEADER = "| | printed | exact | reason |"
 TARGET = 0.35
 GRID = np.logspace(-2, 1.5, 71)
 COARSE = np.logspace(-2, 1.5, 22)
-WIDTH = 620
 
 
 def main() -> int:
@@ -53,23 +54,26 @@ def main() -> int:
     for page in (
         picture_attacks,
         picture_clusters,
+        picture_comparison,
         picture_deniability,
         picture_entropy,
         picture_graphical,
         picture_mean_curve,
+        picture_meaning,
         picture_noise,
         picture_pseudo_posterior,
+        picture_report,
         picture_two_stage,
     ):
         page.main()
     people, ratings = _counts(tables)
     pictures = {
-        "risk-views.svg": views(people),
-        "risk-printed-exact.svg": printed_and_exact(ratings),
-        "risk-two-intervals.svg": two_intervals(),
+        "risk-views.svg": ("Risk against epsilon: three views, the guessing attacker, target, floor", views(people)),
+        "risk-printed-exact.svg": ("Equation 12 as printed against the exact risk", printed_and_exact(ratings)),
+        "risk-two-intervals.svg": ("Risk that rises over the target and falls again", two_intervals()),
     }
-    for name, spec in pictures.items():
-        (IMAGES / name).write_text(vl_convert.vegalite_to_svg(static_spec(spec, WIDTH)), encoding="utf-8")
+    for name, (words, drawing) in pictures.items():
+        alone(name, words, drawing)
     if tables is not None:
         PAGE.write_text(with_errata(PAGE.read_text(encoding="utf-8"), errata(tables)), encoding="utf-8")
     print(f"wrote {', '.join(pictures)}{'' if tables is None else f' and the table of {PAGE.name}'}")
@@ -84,7 +88,7 @@ def _counts(tables: PaperTables | None) -> tuple[np.ndarray, np.ndarray]:
     return Cells.of(table, sensitive="insured").counts, Cells.of(table, sensitive="tenure").counts
 
 
-def views(counts: np.ndarray) -> Spec:
+def views(counts: np.ndarray) -> Lines:
     """Return the views of one table under geometric noise, with the target."""
 
     def curve(view: View) -> list[float]:
@@ -98,10 +102,10 @@ def views(counts: np.ndarray) -> Spec:
         Line("plurality guess", COARSE.tolist(), guesses),
     ]
     rules = ((f"target {TARGET:g}", TARGET), ("floor of the record view", 2.0 ** -counts.shape[1]))
-    return lines(drawn, palette=PAPER, rules=rules)
+    return curves(drawn, rules=rules)
 
 
-def printed_and_exact(counts: np.ndarray) -> Spec:
+def printed_and_exact(counts: np.ndarray) -> Lines:
     """Return equation (12) as printed beside both exact views, Laplace noise."""
     laws = [Laplace(e) for e in GRID]
     printed = [float(published(12, law, counts=counts)) for law in laws]
@@ -111,27 +115,29 @@ def printed_and_exact(counts: np.ndarray) -> Spec:
         for name, view in chosen
     ]
     rules = (("share of homogeneous cells", float(((counts > 0).sum(axis=1) == 1).mean())),)
-    return lines([Line("(12) as printed", GRID.tolist(), printed), *exact], Axes(top=0.8), PAPER, rules=rules)
+    return curves([Line("(12) as printed", GRID.tolist(), printed), *exact], Axes(top=0.8), rules=rules)
 
 
-def two_intervals() -> Spec:
+def two_intervals() -> Lines:
     """Return a table whose risk falls, after it has risen: two intervals keep the target."""
     counts = np.array([[30, 1]] * 9 + [[5, 0]])
     grid = np.logspace(-3, 1, 161)
     risk = [weighted_mean(local(counts, Laplace(e), "record"), counts, "cell") for e in grid]
     choice = epsilon_for(TARGET, counts, "laplace")
     assert len(choice.intervals) == 2
+    (_, low_end), (high_start, _) = choice.intervals
     inside = [
         Line(
             "meets the target",
             [e for e in grid if low <= e <= high],
             [r for e, r in zip(grid, risk, strict=True) if low <= e <= high],
-            note=f"{low:.4g} to {high:.4g}",
+            note=f"(up to {low_end:.4g}, and from {high_start:.4g} on)",
+            look=0,
         )
         for low, high in choice.intervals
     ]
     above = Line("record view", grid.tolist(), risk)
-    return lines([above, *inside], Axes(top=0.6), PAPER, rules=((f"target {TARGET:g}", TARGET),))
+    return curves([above, *inside], Axes(top=0.6), rules=((f"target {TARGET:g}", TARGET),))
 
 
 def errata_rows(found: Sequence[Erratum]) -> list[str]:

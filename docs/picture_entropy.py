@@ -3,129 +3,68 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Any
 
-import altair as alt
 import numpy as np
-import vl_convert
+from drawn import Panel, alone, write
 
 from sfumato.entropy import advise, published_bound, published_renyi_bound, sensitivity
-from sfumato.report.charts import PAPER, Spec, config, finished, static_spec
+from sfumato.report.charts.lines import Axis, Line, Lines, Rule
 
-IMAGES = Path(__file__).resolve().parent / "images"
-WIDTH, PANEL = 620, 172
+SENSITIVITY, WAYS = "entropy-sensitivity.svg", "entropy-ways.svg"
 SIZES = sorted({int(n) for n in np.geomspace(20, 2000, 25)})
-TICKS = [20, 100, 500, 2000]
+TICKS = (20, 100, 500, 2000)
 BINS = 30
 ORDERS = (0.5, 1.0, 2.0)
-PRINTED, EXACT = "as printed", "exact"
 ROWS, EPSILON = 10_000, 1.0
 CELLS = sorted({int(m) for m in np.geomspace(2, 200, 26)})
-DIRECT = "direct, every table"
 
 
 def main() -> int:
     """Write both pictures."""
-    pictures = {"entropy-sensitivity.svg": sensitivities(), "entropy-ways.svg": static_spec(ways(), WIDTH)}
-    for name, spec in pictures.items():
-        IMAGES.joinpath(name).write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
-    print(f"wrote {', '.join(pictures)}")
+    words = "Printed and exact sensitivity against the number of records for three orders, and their ratio"
+    write(SENSITIVITY, words, [_both(order) for order in ORDERS], [_ratio(order) for order in ORDERS])
+    words = "Error of both ways against the number of cells: direct is flat, noisy counts depend on the shape"
+    alone(WAYS, words, ways())
+    print(f"wrote {SENSITIVITY}, {WAYS}")
     return 0
-
-
-def sensitivities() -> Spec:
-    """Return printed and exact sensitivities against n for three orders, and below them their ratio."""
-    panels = [_both(order) & _ratio(order) for order in ORDERS]
-    chart = alt.hconcat(*panels, spacing=14)
-    return {**chart.to_dict(), "config": config(PAPER), "background": "white"}
 
 
 def _printed(n: int, order: float) -> float:
     return published_bound(n) if order == 1 else published_renyi_bound(n, order)
 
 
-def _both(order: float) -> Any:
-    rows = [
-        {"n": n, "s": name, "y": value}
-        for n in SIZES
-        for name, value in ((PRINTED, _printed(n, order)), (EXACT, float(sensitivity(n, BINS, order))))
+def _both(order: float) -> Panel:
+    """Return printed and exact sensitivities against n."""
+    drawn = [
+        Line("as printed", SIZES, [_printed(n, order) for n in SIZES], yardstick=True),
+        Line("exact", SIZES, [float(sensitivity(n, BINS, order)) for n in SIZES]),
     ]
-    names = [PRINTED, EXACT]
-    key = alt.Legend(title=None, orient="top", symbolType="stroke")
-    colour = alt.Scale(domain=names, range=[PAPER.muted, PAPER.series[0]])
-    dash = alt.Scale(domain=names, range=[[5, 4], [1, 0]])
-    across = alt.X("n:Q", title=None, scale=_sizes(), axis=alt.Axis(grid=False, values=TICKS, labels=False))
-    upright = alt.Axis(values=[0.001, 0.01, 0.1], format="~g")
-    title = "bits" if order == ORDERS[0] else None
-    head = f"order {order:g}{' (Shannon)' if order == 1 else ''}"
-    return (
-        alt.Chart(alt.InlineData(values=rows), title=head)
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=across,
-            y=alt.Y("y:Q", title=title, scale=alt.Scale(type="log", domain=[0.001, 1], nice=False), axis=upright),
-            color=alt.Color("s:N", sort=names, scale=colour, legend=key),
-            strokeDash=alt.StrokeDash("s:N", sort=names, scale=dash, legend=key),
-        )
-        .properties(width=PANEL, height=190)
-    )
+    y = Axis("bits", 0.001, 1, logarithmic=True, places=(0.001, 0.01, 0.1, 1))
+    return Panel(Lines(drawn, _sizes(), y), f"order {order:g}{' (Shannon)' if order == 1 else ''}", 250)
 
 
-def _ratio(order: float) -> Any:
-    rows = [{"n": n, "r": _printed(n, order) / sensitivity(n, BINS, order)} for n in SIZES]
-    title = "printed / exact" if order == ORDERS[0] else None
-    line = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(strokeWidth=2, color=PAPER.ink)
-        .encode(
-            x=alt.X("n:Q", title="records", scale=_sizes(), axis=alt.Axis(grid=False, values=TICKS, format="~g")),
-            y=alt.Y("r:Q", title=title, scale=alt.Scale(domain=[0, 2.4]), axis=alt.Axis(values=[0, 1, 2])),
-        )
-    )
-    one = alt.Chart(alt.InlineData(values=[{"one": 1, "w": "below: no bound"}]))
-    rule = one.mark_rule(color=PAPER.truth, strokeDash=[2, 3]).encode(y="one:Q")
-    look: dict[str, Any] = {"align": "right", "dx": -4, "fontSize": 10}
-    word = one.mark_text(color=PAPER.truth, baseline="top", dy=3, **look).encode(
-        y="one:Q", x=alt.value(PANEL), text="w:N"
-    )
-    return alt.layer(line, rule, *([word] if order == 1 else [])).properties(width=PANEL, height=80)
+def _ratio(order: float) -> Panel:
+    """Return the printed sensitivity over the exact one: below 1 it is no bound."""
+    ratio = [_printed(n, order) / float(sensitivity(n, BINS, order)) for n in SIZES]
+    rules = [Rule("1: below it, what is printed is no bound", 1.0, goal=True)]
+    y = Axis("printed / exact", 0.0, 2.4, places=(0, 1, 2))
+    return Panel(Lines([Line("printed / exact", SIZES, ratio, look=3)], _sizes(), y, rules), height=150)
 
 
-def _sizes() -> Any:
-    return alt.Scale(type="log", domain=[SIZES[0], SIZES[-1]], nice=False)
+def _sizes() -> Axis:
+    return Axis("records", SIZES[0], SIZES[-1], logarithmic=True, places=TICKS)
 
 
-def ways() -> Spec:
+def ways() -> Lines:
     """Return the predicted error of both ways to an entropy against the number of cells, by shape of the counts."""
-    rows: list[dict[str, Any]] = []
-    for cells in CELLS:
-        advice = advise(ROWS, cells, EPSILON)
-        rows.append({"m": cells, "s": DIRECT, "y": advice.direct})
-        rows += [{"m": cells, "s": f"noisy counts, {name}", "y": error} for name, error in advice.counts.items()]
-    names = list(dict.fromkeys(row["s"] for row in rows))
-    key = alt.Legend(title=None, orient="top", symbolType="stroke", columns=4, labelLimit=230)
-    colour = alt.Scale(domain=names, range=[PAPER.ink, *PAPER.series[: len(names) - 1]])
-    drawn = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=alt.X(
-                "m:Q",
-                title="cells",
-                scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(grid=False, values=[2, 5, 10, 20, 50, 100, 200]),
-            ),
-            y=alt.Y(
-                "y:Q",
-                title="mean absolute error, bits",
-                scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(values=[1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1], format="~g"),
-            ),
-            color=alt.Color("s:N", sort=names, scale=colour, legend=key),
-        )
-    )
-    return finished(drawn, 260)
+    found = [advise(ROWS, cells, EPSILON) for cells in CELLS]
+    drawn = [Line("direct, every table", CELLS, [advice.direct for advice in found], yardstick=True)]
+    drawn += [
+        Line(f"noisy counts, {name}", CELLS, [advice.counts[name] for advice in found]) for name in found[0].counts
+    ]
+    x = Axis("cells", logarithmic=True, places=(2, 5, 10, 20, 50, 100, 200))
+    places = [10.0**power for power in range(-6, 1)]
+    return Lines(drawn, x, Axis("mean absolute error, bits", logarithmic=True, places=places))
 
 
 if __name__ == "__main__":

@@ -5,76 +5,65 @@ from __future__ import annotations
 import sys
 from bisect import bisect_left
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
-import altair as alt
-import vl_convert
+from drawn import WIDTH, Panel, write
+from markupsafe import Markup, escape
 
 from sfumato.privacy.noise.inversion.tables import LaplaceSize, exp_minus, thresholds
-from sfumato.report.charts import PAPER, Spec, config
+from sfumato.report.charts.drawing import picture
+from sfumato.report.charts.scale import Scale
+from sfumato.report.charts.slots import box_key
 
-IMAGES = Path(__file__).resolve().parent / "images"
 NAME = "noise-inversion.svg"
-WIDTH, HEIGHT, BITS = 620, 46, 4
+WORDS = "Words of four bits for scale 1, each with the draw that it decides; those that hold a value of F are read on"
+HEIGHT, FOOT, BITS = 46, 44, 4
 SCALE = Fraction(1)
 READ_ON = "read on"
+LOOKS = {"|X| = 0": "tone-1 half", "|X| = 1": "tone-2 light", "|X| = 2": "tone-3 half", READ_ON: "yardstick hollow"}
 
 
 def main() -> int:
     """Write the picture."""
-    IMAGES.joinpath(NAME).write_text(vl_convert.vegalite_to_svg(inversion()), encoding="utf-8")
+    write(NAME, WORDS, [Panel(inversion())], legend=[(box_key(look), name) for name, look in LOOKS.items()])
     print(f"wrote {NAME}")
     return 0
 
 
-def inversion() -> Spec:
+def inversion() -> Markup:
     """Return the words of four bits with the draw that each decides, and F(k) as rules between them."""
-    names = [f"|X| = {k}" for k in range(3)] + [READ_ON]
-    colour = alt.Scale(domain=names, range=[*PAPER.series[:3], PAPER.grid])
-    key = alt.Legend(title=None, orient="top", symbolType="square")
-    across = alt.Scale(domain=[0, 1 << BITS], nice=False)
-    base = alt.Chart(alt.InlineData(values=_words()))
-    boxes = base.mark_rect(stroke="white", strokeWidth=2).encode(
-        x=alt.X("left:Q", title="first four bits of u, as a number", scale=across, axis=_axis()),
-        x2="right:Q",
-        color=alt.Color("s:N", sort=names, scale=colour, legend=key),
+    across = Scale(0, 1 << BITS, 1, WIDTH - 1)
+    title = f'<text class="word" x="{WIDTH / 2:g}" y="{HEIGHT + FOOT - 4}">first four bits of u, as a number</text>'
+    drawn = [*(_box(word, name, across) for word, name in enumerate(_words())), *_rules(across), title]
+    return picture(WIDTH, HEIGHT + FOOT, drawn, WORDS)
+
+
+def _box(word: int, name: str, across: Scale) -> str:
+    start, end = across.at(word), across.at(word + 1)
+    return (
+        f'<rect class="{LOOKS[name]}" x="{start + 1:.1f}" y="4" width="{end - start - 2:.1f}" height="{HEIGHT - 8}"/>'
+        f'<text class="word cell" x="{(start + end) / 2:.1f}" y="{HEIGHT / 2 + 4:g}">{word}</text>'
     )
-    numbers = base.mark_text(color=PAPER.ink, fontSize=11).encode(x="middle:Q", text="word:N", color=_ink())
-    rules = alt.Chart(alt.InlineData(values=_edges()))
-    lines = rules.mark_rule(color=PAPER.truth, strokeWidth=2).encode(x="x:Q")
-    words = rules.mark_text(color=PAPER.truth, fontSize=11, dy=HEIGHT / 2 + 9).encode(x="x:Q", text="name:N")
-    chart = alt.layer(boxes, numbers, lines, words).properties(width=WIDTH, height=HEIGHT)
-    return {**chart.to_dict(), "config": config(PAPER), "background": "white"}
 
 
-def _axis() -> Any:
-    return alt.Axis(grid=False, labels=False, ticks=False, domain=False, titlePadding=18)
-
-
-def _ink() -> Any:
-    return alt.condition(f"datum.s == '{READ_ON}'", alt.value(PAPER.ink), alt.value("white"))
-
-
-def _words() -> list[dict[str, Any]]:
-    table = thresholds(LaplaceSize(SCALE), BITS)
-    found = [bisect_left(table, word) for word in range(1 << BITS)]
+def _rules(across: Scale) -> list[str]:
     return [
-        {
-            "word": word,
-            "left": word,
-            "right": word + 1,
-            "middle": word + 0.5,
-            "s": READ_ON if table[outcome] == word else f"|X| = {outcome}",
-        }
-        for word, outcome in enumerate(found)
+        f'<path class="rule goal" d="M{across.at(at):.1f} 0V{HEIGHT}"/>'
+        f'<text class="word name" x="{across.at(at):.1f}" y="{HEIGHT + 15}">{escape(name)}</text>'
+        for name, at in _edges()
     ]
 
 
-def _edges() -> list[dict[str, Any]]:
+def _words() -> list[str]:
+    """Return what each word decides."""
+    table = thresholds(LaplaceSize(SCALE), BITS)
+    found = [bisect_left(table, word) for word in range(1 << BITS)]
+    return [READ_ON if table[outcome] == word else f"|X| = {outcome}" for word, outcome in enumerate(found)]
+
+
+def _edges() -> list[tuple[str, float]]:
     """Return 16 F(k) for k = 0, 1, 2; later ones crowd at the end."""
     r = exp_minus(1 / SCALE, 64)[0] / 2**64
-    return [{"name": f"F({k})", "x": (1 << BITS) * (1 - 2 * r ** (k + 1) / (1 + r))} for k in range(3)]
+    return [(f"F({k})", (1 << BITS) * (1 - 2 * r ** (k + 1) / (1 + r))) for k in range(3)]
 
 
 if __name__ == "__main__":

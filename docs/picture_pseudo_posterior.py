@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 import sys
-from pathlib import Path
 
 import numpy as np
-import vl_convert
+from drawn import alone
 
 from sfumato.methods.pseudo_posterior.private.clipped import ClippedPosterior, RegressionDraw
 from sfumato.methods.pseudo_posterior.private.public_box import Box
 from sfumato.methods.pseudo_posterior.private.statistics import NoisyStatistics
-from sfumato.papers.charts import Axes, Line, lines
-from sfumato.papers.range_restriction.charts import spec, violin_chart
+from sfumato.papers.range_restriction.charts import drawing, violin_chart
 from sfumato.papers.range_restriction.data import Sample, Sources, simulated
 from sfumato.papers.range_restriction.simulation import (
     FIRST_SEED,
@@ -27,11 +25,11 @@ from sfumato.papers.range_restriction.simulation import (
     Work,
 )
 from sfumato.privacy.randomness import Randomness
-from sfumato.report.charts import PAPER, Spec, static_spec
+from sfumato.report.charts.lines import Axis, Line, Lines, Rule
+from sfumato.report.charts.violins import Violins
 from sfumato.utility.ecdf import ecdf_max
 
-IMAGES = Path(__file__).resolve().parent / "images"
-WIDTH = 620
+STANDARDS, AGAINST = "pseudo-epsilon.svg", "pseudo-ecdf.svg"
 BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 TABLES, DRAWS = 10, 5
 BOX = Box(((0.0, 6.0), (-1.0, 3.0)), (0.5, 2.0), centres=(2.0,), bounds=((-3.0, 7.0),))
@@ -42,27 +40,28 @@ TARGET, PREDICTOR = (math.exp(-3), math.exp(9)), (-2.0, 6.0)
 def main() -> int:
     """Write both pictures."""
     samples = Work(Sources.find()).samples
-    pictures = {"pseudo-epsilon.svg": by_standard(samples), "pseudo-ecdf.svg": against_w(samples)}
-    for name, drawn in pictures.items():
-        IMAGES.joinpath(name).write_text(vl_convert.vegalite_to_svg(static_spec(drawn, WIDTH)), encoding="utf-8")
-    print(f"wrote {', '.join(pictures)}")
+    alone(STANDARDS, "Violins of the claimed epsilon by standard over 30 samples", by_standard(samples))
+    words = "ECDF error against epsilon for clipped and statistics, beside the weighted and the unweighted synthesizer"
+    alone(AGAINST, words, against_w(samples))
+    print(f"wrote {STANDARDS}, {AGAINST}")
     return 0
 
 
-def by_standard(samples: Repeats) -> Spec:
+def by_standard(samples: Repeats) -> Violins:
     """Return violins of the claimed epsilon over 30 samples, one for each standard that has weights."""
     names = [name for name in SIX if name != UNWEIGHTED]
-    return spec(violin_chart("", "claimed epsilon", samples.get("epsilon", names)), PAPER)
+    return drawing(violin_chart("", "claimed epsilon", samples.get("epsilon", names)))
 
 
-def against_w(samples: Repeats) -> Spec:
+def against_w(samples: Repeats) -> Lines:
     """Return the ECDF maximum of both private standards against their budget, beside the weighted one."""
     drawn = [Line(name, BUDGETS, [_error(name, budget) for budget in BUDGETS]) for name in ("clipped", "statistics")]
     rules = (
-        ("weighted: claims 8, guarantees nothing", samples.mean("ECDF max", WEIGHTED)),
-        ("unweighted", samples.mean("ECDF max", UNWEIGHTED)),
+        Rule("weighted: claims 8, guarantees nothing", samples.mean("ECDF max", WEIGHTED)),
+        Rule("unweighted", samples.mean("ECDF max", UNWEIGHTED)),
     )
-    return lines(drawn, Axes("epsilon, guaranteed", "ECDF maximum difference", top=None), PAPER, False, rules)
+    x = Axis("epsilon, guaranteed", logarithmic=True, places=BUDGETS)
+    return Lines(drawn, x, Axis("ECDF maximum difference", low=0.0), rules)
 
 
 def _error(method: str, budget: float) -> float:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-import altair as alt
 import numpy as np
-import vl_convert
+from drawn import Panel, alone, write
 
 from sfumato.methods.two_stage import make_inputs, match
-from sfumato.papers.charts import Axes, Line, lines
-from sfumato.report.charts import PAPER, Spec, config, static_spec
+from sfumato.papers.charts import Axes, curves
+from sfumato.report.charts.clouds import Cloud, Clouds, shared_axis
+from sfumato.report.charts.lines import Axis, Line, Lines
 from sfumato.risk.location import Array, blended, interval_disclosure, published_bound, row_linkage
 
-IMAGES = Path(__file__).resolve().parent / "images"
-WIDTH, PANEL = 620, 135
+TABLES, LID, EPSILON = "two-stage-rows.svg", "two-stage-lid.svg", "two-stage-epsilon.svg"
+PANEL = 210
 SHOWN, ROWS, TOLERANCE = 400, 1000, 0.001
 ALPHAS = tuple(round(0.05 * step, 2) for step in range(20))
 EPSILONS = (0.5, 1.0, 3.0, 10.0)
@@ -40,14 +39,11 @@ WAYS = {"AdaSSP": "AdaSSP, the better of two", "private": "private two-stage", "
 
 def main() -> int:
     """Write the three pictures."""
-    pictures = {
-        "two-stage-rows.svg": four_tables(),
-        "two-stage-lid.svg": static_spec(disclosure(), WIDTH),
-        "two-stage-epsilon.svg": errors(),
-    }
-    for name, drawn in pictures.items():
-        IMAGES.joinpath(name).write_text(vl_convert.vegalite_to_svg(drawn), encoding="utf-8")
-    print(f"wrote {', '.join(pictures)}")
+    words = "The original rows, a blend of matched rows, a blend of random pairs, and the published covariance step"
+    write(TABLES, words, *_two_by_two(four_tables()))
+    alone(LID, "Measured LID and linked rows against the printed bound, by alpha", disclosure())
+    write(EPSILON, "Relative error against epsilon on four tables", *_two_by_two(errors()))
+    print(f"wrote {TABLES}, {LID}, {EPSILON}")
     return 0
 
 
@@ -57,7 +53,7 @@ def simulated(rows: int, generator: np.random.Generator) -> Array:
     return np.column_stack([two, (two**2).sum(axis=1) + generator.normal(0.0, 0.1, rows)])
 
 
-def four_tables() -> Spec:
+def four_tables() -> list[Panel]:
     """Return original rows, matched and random blends, and what the published covariance step makes."""
     generator = np.random.default_rng(3)
     x = simulated(SHOWN, generator)
@@ -65,23 +61,15 @@ def four_tables() -> Spec:
     near, loose = (blended(x, s[match(x, s, how, generator)], 0.5) for how in ("rounds", "random"))
     printed = make_inputs("lhs", x, SHOWN, generator, step="covariance")
     tables = {"original": x, "blend of matched rows": near, "blend of random pairs": loose, "covariance step": printed}
-    rows = [
-        {"t": title, "x": round(float(row[0]), 3), "y": round(float(row[2]), 3)}
-        for title, table in tables.items()
-        for row in table
+    every = np.concatenate(list(tables.values()))
+    x1, x3 = (shared_axis(name, every[:, at].tolist()) for name, at in (("x1", 0), ("x3", 2)))
+    return [
+        Panel(Clouds([Cloud("rows", rows[:, 0].tolist(), rows[:, 2].tolist())], x1, x3), title, PANEL)
+        for title, rows in tables.items()
     ]
-    cloud = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_circle(size=9, opacity=0.5, color=PAPER.accent)
-        .encode(
-            x=alt.X("x:Q", title="x1", axis=alt.Axis(grid=False, tickCount=3)),
-            y=alt.Y("y:Q", title="x3", axis=alt.Axis(grid=False, tickCount=4)),
-        )
-    )
-    return _side_by_side(cloud, list(tables))
 
 
-def disclosure() -> Spec:
+def disclosure() -> Lines:
     """Return measured LID beside the published bound, and linkage, by alpha; uniform rows, matched in rounds."""
     drawn = [Line("printed bound, 3 columns", ALPHAS, [published_bound(a, 3, TOLERANCE) for a in ALPHAS])]
     one, three = (_measured(columns) for columns in (1, 3))
@@ -90,7 +78,7 @@ def disclosure() -> Spec:
         Line("measured LID, 1 column", ALPHAS, one[0]),
         Line("rows linked, 3 columns", ALPHAS, three[1]),
     ]
-    return lines(drawn, Axes("alpha, the weight of the true row", "share of rows", logarithmic=False), PAPER)
+    return curves(drawn, Axes("alpha, the weight of the true row", "share of rows", logarithmic=False))
 
 
 def _measured(columns: int) -> tuple[list[float], list[float]]:
@@ -102,40 +90,24 @@ def _measured(columns: int) -> tuple[list[float], list[float]]:
     return [interval_disclosure(x, rows, TOLERANCE).share for rows in made], [row_linkage(x, r)[1] for r in made]
 
 
-def errors() -> Spec:
+def errors() -> list[Panel]:
     """Return relative errors by epsilon, one panel for each table."""
-    rows: list[dict[str, Any]] = []
-    for title, ways in ERRORS.items():
-        for way, values in ways.items():
-            drawn = values if len(values) > 1 else values * len(EPSILONS)
-            rows += [{"t": title, "s": WAYS[way], "x": x, "y": y} for x, y in zip(EPSILONS, drawn, strict=True)]
-    names = list(WAYS.values())
-    key = alt.Legend(title=None, orient="top", symbolType="stroke", labelLimit=230)
-    colour = alt.Scale(domain=names, range=[PAPER.series[1], PAPER.series[0], PAPER.muted])
-    dashes = alt.Scale(domain=names, range=[[1, 0], [1, 0], [5, 4]])
-    curves = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=alt.X(
-                "x:Q",
-                title="epsilon",
-                scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(grid=False, format="~g", values=list(EPSILONS)),
-            ),
-            y=alt.Y("y:Q", title="relative error", scale=alt.Scale(domain=[0, 1.25])),
-            color=alt.Color("s:N", sort=names, scale=colour, legend=key),
-            strokeDash=alt.StrokeDash("s:N", sort=names, scale=dashes, legend=key),
-        )
-    )
-    return _side_by_side(curves, list(ERRORS))
+    x, y = Axis("epsilon", logarithmic=True, places=EPSILONS), Axis("relative error", 0.0, 1.25)
+    return [Panel(Lines(_ways(found), x, y), title, PANEL) for title, found in ERRORS.items()]
 
 
-def _side_by_side(chart: Any, titles: list[str]) -> Spec:
-    header = alt.Header(title=None, labelFontSize=11, labelColor=PAPER.ink)
-    sized = chart.properties(width=PANEL, height=PANEL + 15)
-    facets = sized.facet(column=alt.Column("t:N", sort=titles, header=header))
-    return {**facets.to_dict(), "config": config(PAPER), "background": "white"}
+def _ways(found: Mapping[str, Sequence[float]]) -> list[Line]:
+    """Return a line for each way; one that knows no epsilon is a yardstick."""
+    drawn: list[Line] = []
+    for look, way in enumerate(("private", "AdaSSP", "KRR")):
+        values, level = found[way], len(found[way]) == 1
+        heights = [*values] * len(EPSILONS) if level else values
+        drawn.append(Line(WAYS[way], EPSILONS, heights, yardstick=level, look=look))
+    return drawn
+
+
+def _two_by_two(panels: Sequence[Panel]) -> tuple[Sequence[Panel], Sequence[Panel]]:
+    return panels[:2], panels[2:]
 
 
 if __name__ == "__main__":

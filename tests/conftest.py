@@ -21,6 +21,7 @@ from sfumato.example import codebook, households
 from slow_list import is_slow, listed
 
 HERE = Path(__file__).parent
+os.environ.setdefault("SFUMATO_RERUNS", "0")  # what the command line does for a report takes seconds
 # A first example may import scikit-learn or compile a loop, and the machine may be busy: time says nothing here.
 settings.register_profile("sfumato", deadline=None)
 settings.load_profile("sfumato")

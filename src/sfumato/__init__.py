@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sfumato import errors as errors
     from sfumato.buying import buy_schema as buy_schema
     from sfumato.calibration import calibrate as calibrate
+    from sfumato.comparison.compare import compare as compare
     from sfumato.methods.cluster_geometry import ClusterGeometry as ClusterGeometry
     from sfumato.methods.counts import Contingency as Contingency
     from sfumato.methods.counts import Histogram as Histogram
@@ -35,21 +36,26 @@ if TYPE_CHECKING:
     from sfumato.privacy.accounting.event import Event as Event
     from sfumato.privacy.accounting.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
+    from sfumato.quality.quality import quality as quality
     from sfumato.release.method import methods as methods
     from sfumato.release.plan import Plan as Plan
     from sfumato.release.release import Release as Release
     from sfumato.release.release import plan as plan
     from sfumato.release.release import release as release
+    from sfumato.risk.released.attacks import attack_release as attack_release
     from sfumato.schema import Column as Column
     from sfumato.schema import Schema as Schema
     from sfumato.synthesize import synthesize as synthesize
     from sfumato.table import Table as Table
     from sfumato.table import read as read
+    from sfumato.uncertainty.uncertainty import uncertainty as uncertainty
 
 _HOMES = {
     **{home.split(":")[1]: home.split(":")[0] for home in REGISTRY.values()},
+    "attack_release": "sfumato.risk.released.attacks",
     "buy_schema": "sfumato.buying.buy",
     "calibrate": "sfumato.calibration",
+    "compare": "sfumato.comparison.compare",
     "Column": "sfumato.schema.column",
     "Event": "sfumato.privacy.accounting.event",
     "FittedModel": "sfumato.methods.graphical.saved.model",
@@ -61,9 +67,11 @@ _HOMES = {
     "Table": "sfumato.table",
     "methods": "sfumato.release.method",
     "plan": "sfumato.release.release",
+    "quality": "sfumato.quality.quality",
     "read": "sfumato.table",
     "release": "sfumato.release.release",
     "synthesize": "sfumato.synthesize",
+    "uncertainty": "sfumato.uncertainty.uncertainty",
 }
 _MODULES = ("errors", "entropy", "risk")
 

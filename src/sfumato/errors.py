@@ -91,6 +91,10 @@ class TooSmallToBuyError(PlanError):
     """A table is foreseeably too small for a purchase: nothing of it would rise above the noise."""
 
 
+class OverwhelmedError(PlanError):
+    """The noise is comparable to the rows: what would come out is noise; ``--anyway`` takes it all the same."""
+
+
 class AccountingError(SfumatoError):
     """Events cannot be composed: an unknown event, or formal and informal kinds mixed."""
 
@@ -120,7 +124,19 @@ class UnmarkedBundleWarning(UserWarning):
 
 
 class UnwrittenCopyWarning(UserWarning):
-    """A bundle is complete, but its rows could not also be written in the format that the table came in."""
+    """A bundle is complete, but a copy could not be written: its rows in the table's format, or the custodian's."""
+
+
+class UndrawnPageWarning(UserWarning):
+    """A bundle is complete but for one of its pages, which could not be drawn."""
+
+
+class NoExpectedErrorsWarning(UserWarning):
+    """The method could not be run again on the released rows; the bundle is complete without expected errors."""
+
+
+class SlowCountingWarning(UserWarning):
+    """The workers of an engine lack this package: it counts by grouping, with the same result, more slowly."""
 
 
 class BundleError(SfumatoError):

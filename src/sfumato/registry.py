@@ -39,6 +39,12 @@ AS_PUBLISHED = "-as-published"
 OFFERED: dict[str, str] = {
     "Schema.draft": "sfumato.table.drafting.draft:draft_schema",
     "Release.save": "sfumato.report.bundle:save_bundle",
+    "Release.uncertainty": "sfumato.uncertainty.uncertainty:uncertainty",
+    "Plan.forecast": "sfumato.forecast.forecast:forecast_of",
+    "Comparison.save": "sfumato.report.comparison_page:save_comparison",
+    "ReleaseAttacks.save": "sfumato.report.attacked.page:save_attacks",
+    "Canaries.save": "sfumato.report.canary_file:save_canaries",
+    "bundle": "sfumato.report.opened:opened_bundle",
 }
 """Conveniences of a value type whose work is done in a layer above it."""
 

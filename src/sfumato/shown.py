@@ -13,6 +13,7 @@ KEPT = ("model_dump", "model_dump_json")
 """Names that come from a library below and are of use."""
 MOST_LINES = 40
 """Lines of a table in a notebook."""
+LARGEST_PLAIN = 1e15
 LEFT = ' style="text-align:left"'
 
 
@@ -38,6 +39,15 @@ class Shown:
 
     def __dir__(self) -> list[str]:
         return useful_names(self)
+
+
+def in_digits(value: float, digits: int) -> str:
+    """Return a number with so many digits that matter, and never as a power of ten that people must undo.
+
+    >>> in_digits(0.0123456, 3), in_digits(107153.2, 5), in_digits(15812.0, 3), in_digits(18073.4, 5)
+    ('0.0123', '107,153', '15,812', '18,073')
+    """
+    return f"{value:,.0f}" if 10 ** min(digits, 4) <= abs(value) < LARGEST_PLAIN else f"{value:.{digits}g}"
 
 
 def html_table(title: str, headers: Sequence[str], lines: Sequence[Sequence[Any]]) -> str:

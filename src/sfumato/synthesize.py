@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -28,13 +29,14 @@ from sfumato.privacy.exact import Number, exact, show, text
 from sfumato.privacy.ledger import Ledger
 from sfumato.registry import REGISTRY
 from sfumato.release.default import Choice, choose_method
+from sfumato.release.foreseen import refuse_overwhelmed
 from sfumato.release.method import Method, method_class
 from sfumato.release.parameters import DEFAULT_DELTA, epsilon_problems
-from sfumato.release.release import UNRECORDED, LedgerChoice, Release, book_of, release
+from sfumato.release.plan import Plan
+from sfumato.release.release import UNRECORDED, LedgerChoice, Release, book_of, plan, release
 from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
-from sfumato.table import read
-from sfumato.table.counting import Progress
+from sfumato.table import Table, read
 from sfumato.table.drafting.written import hints, together
 from sfumato.table.sources import open_source
 
@@ -61,6 +63,7 @@ def synthesize(
     columns: Sequence[str] | None = None,
     by: str | None = None,
     about_rows: int | None = None,
+    anyway: bool = False,
     **dialect: Any,
 ) -> Release:
     """Release a table that has no schema yet. What was assumed stands in ``notes`` and in the guarantee.
@@ -70,11 +73,12 @@ def synthesize(
     tells people apart, of whom ``rows_per_person`` rows count, or is False where every row is somebody else. ``method``
     is a name such as "mst"; AIM unless said. ``by`` is who accepts or buys the facts: the account's name unless said.
     ``about_rows`` is a public guess of how many rows there are, by which a purchase that would show nothing is refused.
+    Where noise would drown the rows, by that guess or by the table itself, it stops, unless ``anyway`` says otherwise.
     ``dialect`` says how a file is written (delimiter, decimal, missing, ...).
     """
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)
-    wish = Wish(epsilon, delta, buy, person, rows_per_person, method, columns, seed, by, about_rows)
+    wish = Wish(epsilon, delta, buy, person, rows_per_person, method, columns, seed, by, about_rows, anyway)
     described = describe(data, wish, False if ledger is None else ledger, name, dialect)
     return described.released(rows)
 
@@ -93,6 +97,7 @@ class Wish:
     seed: int | None = None
     by: str | None = None
     about_rows: int | None = None
+    anyway: bool = False
 
     def __post_init__(self) -> None:
         problems = epsilon_problems(self.epsilon)
@@ -160,12 +165,26 @@ class Described:
     drafted: tuple[str, ...] = field(default=(), repr=False)
     """What the draft said about the rows: for the custodian alone."""
 
-    def released(self, rows: int | None = None, progress: Progress | None = None) -> Release:
-        """Release the table; where that fails after facts were bought, the error carries their schema."""
-        try:
+    def ready(self, rows: int | None = None) -> Ready:
+        """Return the release with all that can be checked before it: its budget, and whether noise would drown it."""
+        with self._paid():
             choice = self.wish.choice(self.schema)
-            table = read(self.data, self.schema, progress=progress, **self.dialect)
-            made = release(table, self.wish.built(choice), rows, self.book, self.wish.seed)
+            table = read(self.data, self.schema, **self.dialect)
+            method = self.wish.built(choice)
+            planned = plan(table, method, rows, self.book, self.wish.seed, about_rows=self.wish.about_rows)
+            if not self.wish.anyway:
+                refuse_overwhelmed(planned, table)
+        return Ready(self, table, method, planned, rows, choice.reason)
+
+    def released(self, rows: int | None = None) -> Release:
+        """Release the table; where that fails after facts were bought, the error carries their schema."""
+        return self.ready(rows).released()
+
+    @contextmanager
+    def _paid(self) -> Generator[None]:
+        """Let an error say that facts were bought, and carry their schema."""
+        try:
+            yield
         except SfumatoError as error:
             if self.wish.bought:
                 error.schema = self.schema  # pyright: ignore[reportAttributeAccessIssue]
@@ -173,10 +192,33 @@ class Described:
                     f"epsilon {show(self.wish.bought)} is spent on the facts of the schema, which is not lost"
                 )
             raise
-        told = (*self.assumed, *([choice.reason] if choice.reason else []))
+
+    def carried_out(self, ready: Ready) -> Release:
+        """Release, and say in the notes and in the guarantee what was assumed."""
+        about = self.wish.about_rows
+        with self._paid():
+            made = release(ready.table, ready.method, ready.rows, self.book, self.wish.seed, about_rows=about)
+        told = (*self.assumed, *([ready.reason] if ready.reason else []))
         guarantee = made.guarantee
         said = guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, *self.looked)})
         return dataclasses.replace(made.promising(said), notes=(*told, *made.notes))
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A described table that was checked, with its method and its plan: nothing but bought facts is spent so far."""
+
+    described: Described
+    table: Table
+    method: Method
+    plan: Plan
+    rows: int | None
+    reason: str
+    """Why this method was taken, where nobody named one."""
+
+    def released(self) -> Release:
+        """Spend, and release."""
+        return self.described.carried_out(self)
 
 
 def describe(

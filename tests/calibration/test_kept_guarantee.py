@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
+from report.reading import words_of
 from sfumato.calibration import Target, calibrate
 from sfumato.calibration.private import GRAIN, Score
 from sfumato.errors import PlanError, WeakGuaranteeError
@@ -145,8 +146,8 @@ def test_headline_odds_events_and_ledger_carry_the_ladder(table, book, monkeypat
     folder = made.save(tmp_path / "kept")
     metadata = pq.read_schema(folder / "data.parquet").metadata
     assert metadata[b"sfumato.guarantee"].decode() == said.headline()
-    report = (folder / "report.html").read_text()
-    assert "This release cost epsilon 0.75." in report and "ε = 4.25" in report
+    report = words_of((folder / "report.html").read_text())
+    assert "This release cost epsilon 0.75." in report and "In numbers: epsilon = 4.25 (" in report
     assert "the charged selection that chose it is not run again" in (folder / "reproduce.py").read_text()
     result = verify_bundle(folder, book)
     assert result.ok, result.problems

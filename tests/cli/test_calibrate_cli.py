@@ -22,6 +22,7 @@ role = "sensitive"
 """
 ROWS = "young,none\n" * 300 + "young,flu\n" * 40 + "old,flu\n" * 200 + "old,none\n" * 60 + "old,cold\n" * 3
 CALL = ("calibrate", "t.csv", "--schema", "s.toml", "--method", "histogram", "--set", "column=illness")
+PAGE = "calibration.html"
 GRID = ("--grid", "0.05,0.3,3", "--seed", "1")
 
 
@@ -41,7 +42,11 @@ def test_it_prints_the_curve_and_writes_the_page(folder, sfumato_cli):
     assert re.search(r"epsilon = 0\.3 is the smallest value that meets tvd_1 <= 0\.02, of 3 values", out)
     assert "this choice was not charged" in out and "custodian's copy, do not publish" in out
     page = (folder / "found" / "calibration.html").read_text()
-    assert "Custodian&#39;s copy" in page and "chart-trade-off" in page and "<b>clinic" not in page.split("<body>")[1]
+    assert (
+        "Custodian&#39;s copy" in page
+        and "chosen: epsilon = 0.3" in page
+        and "<b>clinic" not in page.split("<body>")[1]
+    )
     found = json.loads((folder / "found" / "calibration.json").read_text())
     assert found["chosen"] == 0.3 and len(found["points"]) == 3
 
@@ -114,3 +119,35 @@ def test_an_earlier_page_is_kept_unless_forced(folder, sfumato_cli):
     code, _, err = sfumato_cli(*arguments)
     assert code == 2 and "--force" in err
     assert sfumato_cli(*arguments, "--force")[0] == 0
+
+
+def test_a_ceiling_on_risk_needs_no_data_no_ledger_and_no_schema(folder, sfumato_cli):
+    code, out, err = sfumato_cli("calibrate", "--target", "advantage <= 0.05", "--grid", "0.5,1", "--json")
+    body = json.loads(out)
+    found = body["calibration"]
+    assert (code, err) == (0, "") and found["method"] == "aim" and found["chosen"] == 0.5
+    assert found["cost"] == "public" and not found["private_data_used"] and found["proved"]["by_pair"] == 0.1
+    assert Path(body["page"]).parent.name == "aim-calibration" and not list(folder.glob("*.db"))
+
+
+def test_a_ceiling_reads_the_schema_and_never_the_data(folder, sfumato_cli):
+    histogram = ("--schema", "s.toml", "--method", "histogram", "--set", "column=illness")
+    code, out, err = sfumato_cli("calibrate", "gone.csv", *histogram, "--target", "hits <= 0.05 at 0.01", "--out", "f")
+    assert (code, err) == (0, "") and "epsilon = 1.6 is the largest" in out and "gone.csv was not read" in out
+    assert "finds at most 5 of 100 who are" in out and "What others took, near the choice" in out
+    assert "may be shown to anybody" in out and "OpenDP Deployments Registry" in (folder / "f" / PAGE).read_text()
+
+
+def test_a_ceiling_takes_the_method_that_a_release_would_take(folder, sfumato_cli):
+    one = ("--schema", "s.toml", "--set", "column=illness", "--target", "success <= 0.2 at 0.1", "--out", "f")
+    code, out, _ = sfumato_cli("calibrate", *one)
+    assert code == 0 and "histogram was taken" in out and "epsilon = 0.69 is the largest" in out
+
+
+def test_what_is_measured_says_that_it_needs_data(folder, sfumato_cli):
+    code, _, err = sfumato_cli("calibrate", "--target", "tvd_1 <= 0.05")
+    assert code == 2 and "DATA is missing" in err and "--schema is missing" in err and "advantage <= 0.2" in err
+    code, _, err = sfumato_cli("calibrate", "--target", "hits <= 0.05", "--schema", "s.toml")
+    assert code == 2 and "behind 'at'" in err and "hits <= 0.2 at 0.01" in err
+    code, _, err = sfumato_cli("calibrate", "--target", "advantage <= 0.2", "--cost", "private", "--no-ledger")
+    assert code == 2 and "costs nothing" in err

@@ -10,7 +10,7 @@ import pytest
 
 import sfumato
 from sfumato.cli.clusters_verb import CONFIDENTIAL, clusters
-from sfumato.errors import PlanError, RiskError, TableError
+from sfumato.errors import BundleError, PlanError, TableError
 from sfumato.schema import Column, Schema
 
 SCHEMA = Schema(
@@ -61,7 +61,7 @@ def test_a_bundle_and_a_file_are_compared_with_the_table(places, capsys):
         ("bundle", {"columns": "a,k"}, PlanError, "k is not a number or date"),
         ("bundle", {"columns": "a,m"}, PlanError, "m is not in the release"),
         ("table.csv", {"columns": "m"}, PlanError, "m may be missing"),
-        ("counts", {}, RiskError, "holds counts, not rows"),
+        ("counts", {}, BundleError, "holds counts, not rows"),
         ("nothing.csv", {}, TableError, "no file at"),
         ("bundle", {"clusters": 150}, TableError, "200 rows for 150 clusters"),
     ],

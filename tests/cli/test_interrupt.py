@@ -18,7 +18,19 @@ from sfumato.report.verify import verify_bundle
 
 CHILD = Path(__file__).with_name("interrupted_child.py")
 SCHEMA = '[table]\nname = "t"\n[columns.sex]\nkind = "category"\nvalues = ["f", "m"]\n'
-RELEASE = ("release", "t.csv", "-s", "s.toml", "-m", "contingency", "--set", "columns=sex", "--epsilon", "1")
+RELEASE = (
+    "release",
+    "t.csv",
+    "-s",
+    "s.toml",
+    "-m",
+    "contingency",
+    "--set",
+    "columns=sex",
+    "--epsilon",
+    "1",
+    "--anyway",
+)
 CODES = {"SIGINT": 130, "SIGTERM": 143}
 
 

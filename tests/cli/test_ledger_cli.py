@@ -123,3 +123,23 @@ def test_an_export_is_for_its_owner_alone(ledger, sfumato_cli):
     assert sfumato_cli("ledger", "export", "L", "--out", "e.json")[0] == 0
     assert Path("e.json").stat().st_mode & 0o777 == 0o600
     assert json.loads(Path("e.json").read_text())["head"] == ledger.head()
+
+
+def test_fixed_totals_are_told(sfumato_cli, tmp_path):
+    place = str(tmp_path / "ledger.db")
+    caps = ("--table", "t", "--epsilon", "1.01", "--delta", "1e-9", "--composition", "filter")
+    _, said, _ = sfumato_cli("ledger", "init", place, *caps)
+    assert "filter 1/10 composition: mu^2 0 of 0.0291 and rho 0 of 0.001616 used" in " ".join(said.split())
+    Ledger(place).spend("t", epsilon="0.01")
+    _, shown, _ = sfumato_cli("ledger", "show", place)
+    told = "rho 5e-05 of 0.001616 used; holds for releases chosen one after the other"
+    assert told in " ".join(shown.split())
+
+
+def test_a_plan_tells_the_risk(sfumato_cli, schema, tmp_path):
+    schema.save(tmp_path / "s.toml")
+    line = ("plan", "--schema", str(tmp_path / "s.toml"), "--method", "aim", "--epsilon", "1", "--delta", "1e-9")
+    code, said, error = sfumato_cli(*line)
+    assert code == 0, error
+    assert "an attacker's advantage (hits minus false alarms) is at most 0.074" in " ".join(said.split())
+    assert json.loads(sfumato_cli(*line, "--json")[1])["advantage"] <= 0.074

@@ -44,7 +44,7 @@ def test_one_part_goes_into_its_own_folder(sfumato_cli, option, number, part):
     assert [each.name for each in _saved(folder).parts] == [part]
     assert f"recomputing {part} of reaedp" in out and f"open {folder}/page.html" in out
     page = (Path(folder) / "page.html").read_text(encoding="utf-8")
-    assert page.count('<section id="section-') == 1
+    assert page.count('<h2 id="section-') == 1
 
 
 def test_json_names_the_part(sfumato_cli):

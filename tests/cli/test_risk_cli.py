@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pandas as pd
@@ -75,17 +73,18 @@ def test_it_prints_the_answer_and_writes_page_and_json(folder, sfumato_cli):
 def test_the_page_is_one_file_that_loads_nothing(folder, sfumato_cli):
     sfumato_cli(*RISK, "--out", "r.html")
     page = Path("r.html").read_text()
-    assert len(page.encode()) < 1_500_000
+    assert len(page.encode()) < 200_000
     assert "<script>alert" not in page
     assert "default-src 'none'" in page
-    without_library = re.sub(r'<script type="module">const.*?</script>', "", page, flags=re.DOTALL)
-    assert not re.search(r"https?://|@import|url\(|\ssrc=", without_library)
-    charts = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL).group(1))["charts"]
-    assert (
-        set(charts)
-        == {"chart-risk", "chart-guess", "chart-alone", "chart-utility"}
-        == set(re.findall(r'id="(chart-\w+)"', page))
+    assert not re.search(r"https?://|@import|url\(|\ssrc=", page)
+    drawn = re.findall(r'<svg class="broad"[^>]* aria-label="(.*?)">', page)
+    titles = (
+        "risk against epsilon",
+        "right against epsilon",
+        "chance against epsilon",
+        "distance (TVD) against epsilon",
     )
+    assert all(words.startswith(title) for words, title in zip(drawn, titles, strict=True))
 
 
 def test_json_is_the_only_thing_on_standard_output(folder, sfumato_cli):
@@ -213,21 +212,6 @@ def test_adult_from_the_command_line(folder, sfumato_cli, shared_data):
     assert found["companions"]["homogeneous_cells"] == pytest.approx(4044 / 5009)
 
 
-@pytest.mark.browser
-def test_a_browser_draws_every_chart(folder, sfumato_cli):
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no Chromium here: install it to see the page drawn")
-    sfumato_cli(*RISK, "--target", "0.35")
-    quiet = "headless no-sandbox disable-gpu no-first-run disable-background-networking disable-component-update"
-    options = [*quiet.split(), "disable-sync", "enable-logging=stderr", "virtual-time-budget=8000", "dump-dom"]
-    profile = f"user-data-dir={folder / 'profile'}"
-    command = [chromium, *(f"--{option}" for option in (*options, profile)), (folder / "clinic-risk.html").as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert len(re.findall(r'<svg[^>]*class="marks"', done.stdout)) == 4
-    assert "CONSOLE" not in done.stderr, done.stderr
-
-
 def test_gaussian_noise_draws_the_same_page(folder, sfumato_cli):
     noise = ("--mechanism", "discrete-gaussian", "--delta", "1e-6")
     code, out, _ = sfumato_cli(*RISK, *noise, "--target", "0.2", "--json")
@@ -245,7 +229,7 @@ def test_several_sensitive_columns_by_list_or_repeated(folder, sfumato_cli):
     code, out, _ = sfumato_cli(*RISK, "--identifiers", "age", "--sensitive", "illness,sex", "--target", "0.3")
     assert code == 0 and "age by illness and sex: risk against epsilon" in out and "at least one" in out
     page = Path("clinic-risk.html").read_text()
-    assert "<script>alert(1)" not in page and "chart-several" in page and "Do not publish" in page
+    assert "<script>alert(1)" not in page and ">all together</li>" in page and "Do not publish" in page
     first = json.loads(Path("clinic-risk.json").read_text())
     code, out, _ = sfumato_cli(
         *RISK, "--identifiers", "age", "--sensitive", "illness", "--sensitive", "sex", "--force", "--target", "0.3"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -27,6 +28,7 @@ RELEASE = (
     "columns=sex,insured,persons,children",
     "--rows",
     "50",
+    "--anyway",
 )
 
 
@@ -85,6 +87,17 @@ def test_a_seed_repeats_rows_and_stamps_nothing(folder, sfumato_cli):
     a, b, c = (pq.read_table(f"{name}.parquet") for name in "abc")
     assert a.equals(b) and not a.equals(c) and a.num_rows == c.num_rows
     assert b"sfumato.stamp" not in a.schema.metadata
+
+
+def test_what_the_rules_cost_is_told(folder, sfumato_cli, monkeypatch):
+    from sfumato.methods.graphical.saved.model import FittedModel
+
+    draw = FittedModel.draw
+    told = lambda *arguments: dataclasses.replace(draw(*arguments), notes=("do not trust children and persons",))  # noqa: E731
+    monkeypatch.setattr(FittedModel, "draw", told)
+    assert "note: do not trust children and persons" in sfumato_cli("sample", "bundle", "--out", "a.csv")[1]
+    told = json.loads(sfumato_cli("sample", "bundle", "--out", "b.csv", "--json")[1])
+    assert told["notes"] == ["do not trust children and persons"]
 
 
 def test_json_says_it_all(folder, sfumato_cli):

@@ -10,7 +10,7 @@ import pytest
 
 from sfumato import Ledger, Schema
 
-QUICK = ("--method", "marginals")
+QUICK = ("--method", "marginals", "--anyway")
 BOOK = ("--ledger", "b.db", "--open-ledger", "2")
 
 
@@ -125,6 +125,30 @@ def test_what_a_release_must_be_read_with_is_printed_once(people, sfumato_cli):
     with open("stays.csv", "w", newline="", encoding="utf-8") as file:
         first = [draw.randrange(0, 400) for _ in range(600)]
         csv.writer(file).writerows([["start", "stop"], *([day, day + draw.randrange(1, 4)] for day in first)])
-    _, out, _ = sfumato_cli("synthesize", "stays.csv", "--no-ledger", "--out", "o", "--method", "mst", "--seed", "3")
+    _, out, _ = sfumato_cli(
+        "synthesize", "stays.csv", "--no-ledger", "--out", "o", "--method", "mst", "--seed", "3", "--anyway"
+    )
     assert len([line for line in out.splitlines() if "'start <= stop' as drawn and were mended" in line]) == 1
     assert out.count("was drafted from the rows") == 1
+
+
+def test_the_report_of_one_command_says_how_sure_its_numbers_are(people, sfumato_cli):
+    code, out, _ = sfumato_cli("synthesize", "people.csv", *BOOK, *QUICK, "--out", "bundle", "--reruns", "4")
+    assert code == 0 and "from 4 reruns" in out
+    said = json.loads((people / "bundle" / "release.json").read_text(encoding="utf-8"))["expected_errors"]
+    assert said["reruns"] == 4 and "mean age" in [each["name"] for each in said["numbers"]]
+
+
+@pytest.mark.parametrize("asked", ["many", "2"])
+def test_reruns_that_cannot_be_are_refused_before_the_spend(people, sfumato_cli, monkeypatch, asked):
+    monkeypatch.setenv("SFUMATO_RERUNS", asked)
+    code, _, err = sfumato_cli("synthesize", "people.csv", *BOOK, *QUICK, "--out", "bundle")
+    assert code == 2 and "reruns" in err
+    assert not (people / "bundle").exists() and not (people / "b.db").exists()
+
+
+def test_bought_facts_are_not_lost_where_noise_would_drown_the_rows(people, sfumato_cli):
+    code, _, err = sfumato_cli("synthesize", "people.csv", *BOOK, "--buy", "0.95", "--out", "bundle")
+    assert code == 2 and "OverwhelmedError" in err and "No release was made or charged" in err
+    assert "epsilon 0.95 is spent on the facts" in err and "[columns.age]" in err
+    assert Ledger("b.db").account("people").spent_epsilon == "0.95"

@@ -27,7 +27,7 @@ def test_plan_and_release_refuse_and_allow(folder, sfumato_cli):
         assert code == 2 and "epsilon 1000 is above 20" in err and "--allow-weak" in err
     assert not (folder / "b").exists()
     code, out, _ = sfumato_cli(
-        "release", "h.csv", *AGE, "--epsilon", "1000", "--allow-weak", "--no-ledger", "--out", "b", "--json"
+        "release", "h.csv", *AGE, "--epsilon", "1000", "--allow-weak", "--no-ledger", "--out", "b", "--json", "--anyway"
     )
     body = json.loads(out)
     assert code == 0 and body["guarantee"]["allowed_weak"]

@@ -136,6 +136,7 @@ def command(rng: random.Random, folder: Path) -> list[str]:
                 "histogram",
                 "--set",
                 f"column={odd or 'x'}",
+                *rng.choice([[], ["--anyway"], ["--about-rows", odd]]),
                 "--ledger",
                 str(folder / "ledger.db"),
                 "--out",

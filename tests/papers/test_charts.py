@@ -1,54 +1,46 @@
-"""Charts of reproductions draw what was computed: a point at each value, straight lines between, words beside rules."""
+"""Curves of a reproduction: what was printed is a yardstick, faint lines stand behind their namesakes."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+import re
 
-import sfumato
-from sfumato.papers.charts import Axes, Line, lines
-from sfumato.report.charts import MOST_DOTS
+from sfumato.papers.charts import Axes, curves
+from sfumato.papers.reproduction_page import PageFigure, Panel
+from sfumato.report.charts.lines import Line
+from sfumato.report.charts.plane import NARROW
 
-AXES = Axes("alpha", "gain", top=1.0, logarithmic=False)
-
-
-def chart(count: int, rules=()) -> dict:
-    places = [i / count for i in range(count)]
-    return lines([Line("a", places, places)], AXES, first_is_muted=False, rules=rules)
+X = (0.1, 1.0, 10.0)
+PRINTED = Line("printed", X, (0.1, 0.2, 0.9))
+OURS = Line("exact", X, (0.1, 0.3, 0.5))
+BEHIND = Line("exact", X, (0.2, 0.4, 0.6), faint=True)
 
 
-def drawn(count: int, rules=()) -> list[dict]:
-    return chart(count, rules)["layer"]
+def test_the_first_name_is_a_yardstick_where_it_was_printed():
+    drawn = curves([PRINTED, OURS])
+    assert [line.yardstick for line in drawn.shown] == [True, False]
+    assert not any(line.yardstick for line in curves([PRINTED, OURS], printed_first=False).shown)
 
 
-def marks(layers: list[dict]) -> list[str]:
-    return [layer["mark"]["type"] for layer in layers]
+def test_faint_lines_stand_behind_and_share_the_look_and_the_entry_of_their_namesake():
+    drawn = curves([PRINTED, OURS, BEHIND])
+    assert [line.faint for line in drawn.shown] == [True, False, False]
+    assert [words for _, words in drawn.entries()] == ["printed", "exact"]
+    paths = re.findall(r'class="stroke (tone-\d)( faint)?"', drawn.picture("w", NARROW, 200))
+    assert paths == [("tone-1", " faint"), ("tone-1", "")]
 
 
-def test_few_values_have_a_point_each_and_straight_lines_between():
-    layers = drawn(5)
-    assert marks(layers) == ["line", "point"]
-    assert all("interpolate" not in layer["mark"] for layer in layers)
+def test_the_axis_holds_losses_and_begins_at_zero_otherwise():
+    axes = Axes("alpha", "gain", top=None, logarithmic=False)
+    assert curves([OURS], axes).y.low == 0
+    loss = curves([Line("a", X, (-0.5, 0.1, 0.2))], axes)
+    assert loss.y.low is not None and loss.y.low < -0.5
 
 
-def test_a_long_line_has_no_points():
-    assert drawn(5)[1]["transform"] == [{"filter": "datum.few"}]
-    few, many = (json.dumps(chart(count)) for count in (MOST_DOTS, MOST_DOTS + 1))
-    assert '"few": true' in few and '"few": true' not in many
-
-
-def test_the_word_of_a_rule_stands_clear_of_the_axis():
-    layers = drawn(5, (("no gain", 0.0), ("all", 1.0)))
-    low, high = (layer["mark"] for layer in layers if layer["mark"]["type"] == "text")
-    assert (low["baseline"], high["baseline"]) == ("bottom", "top") and low["dy"] < 0 < high["dy"]
-
-
-def test_no_chart_of_the_package_draws_a_curve_through_values():
-    """The picture of a model's dependences is the one exception: its arcs stand for pairs, not for numbers."""
-    root = Path(sfumato.__file__).parent
-    curved = {
-        path.name
-        for path in root.rglob("*.py")
-        if any(f'interpolate="{way}"' in path.read_text(encoding="utf-8") for way in ("monotone", "basis", "cardinal"))
-    }
-    assert curved == set(), json.dumps(sorted(curved))
+def test_a_chart_says_its_numbers_and_one_alone_has_the_page():
+    panel = Panel("t", "Risk against epsilon.", curves([PRINTED, OURS], rules=(("target", 0.4),)))
+    (alone,), several = (PageFigure("f", (panel,) * count).charts() for count in (1, 2))
+    assert 'class="broad"' in alone[1] and all('class="broad"' not in drawn for _, drawn in several)
+    words = (
+        "Risk against epsilon. printed from 0.1 at 0.1 to 0.9 at 10; exact from 0.1 at 0.1 to 0.5 at 10; target 0.4."
+    )
+    assert f'aria-label="{words}"' in alone[1]

@@ -193,14 +193,12 @@ def test_results_go_through_json(results: Reproduction):
 
 def test_the_page_loads_nothing(results: Reproduction):
     page = render(page_of(Reproduction.model_validate_json(results.model_dump_json())))
-    # The chart library carries addresses in comments and names; elements that load are what matters.
-    shell = re.sub(r"<script type=\"module\">.*?</script>", "", page, flags=re.DOTALL)
-    assert "http:" not in shell
-    assert "https:" not in shell
-    assert not re.search(r"<(?:script|img|link|iframe)[^>]*\s(?:src|href)=\"(?!data:)", shell)
-    assert "default-src 'none'" in shell
+    assert "http:" not in page
+    assert "https:" not in page
+    assert not re.search(r"<(?:script|img|image|link|iframe)[^>]*\s(?:src|href)=\"(?!data:)", page)
+    assert "default-src 'none'" in page
     for section in ("Cells", "Risk against epsilon", "Poisson cell sizes", "Utility", "Choosing epsilon", "Errata"):
-        assert f"<h2>{section}</h2>" in shell
+        assert f">{section}</h2>" in page
 
 
 def test_the_summary_names_what_was_checked(results: Reproduction):
@@ -244,7 +242,7 @@ def test_table_1_shows_where_the_printed_relations_fail(results: Reproduction):
 def test_one_part_is_the_same_as_in_the_whole(part, results: Reproduction, shared_data: Path):
     alone = reproduce(shared_data, only=part)
     page = render(page_of(Reproduction.model_validate_json(alone.model_dump_json())))
-    assert alone.only == part and page.count('<section id="section-') == 1
+    assert alone.only == part and page.count('<h2 id="section-') == 1
     assert alone.errata == () and set(alone.comparisons) <= set(results.comparisons)
     assert alone.utilities in ((), results.utilities) and alone.relations in ((), results.relations)
     assert summary(alone).rows and set(summary(alone).rows) <= set(summary(results).rows)

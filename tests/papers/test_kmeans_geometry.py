@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from papers.drawn import charts_of
 from sfumato.cli.app import run
 from sfumato.errors import PlanError
 from sfumato.papers import paper
@@ -159,7 +160,7 @@ def test_the_page_loads_nothing_and_has_every_section(results: Reproduction):
     shell = re.sub(r"<script type=\"module\">.*?</script>", "", page, flags=re.DOTALL)
     assert "http:" not in shell and "https:" not in shell
     for title in ("Errata", *(part.title for part in results.parts)):
-        assert f"<h2>{title}</h2>" in shell
+        assert f">{title}</h2>" in shell
     assert "no differential privacy" in shell
 
 
@@ -186,6 +187,6 @@ def test_the_paper_is_registered():
     assert paper("kmeans-geometry").__name__ == "sfumato.papers.kmeans_geometry"
 
 
-@pytest.mark.browser
-def test_a_browser_draws_every_chart(results: Reproduction, require_drawn):
-    require_drawn(page_of(results), sum(len(part.charts) for part in results.parts))
+def test_every_chart_is_drawn(results: Reproduction):
+    drawn = charts_of(render(page_of(results)))
+    assert len(drawn) == sum(len(part.charts) for part in results.parts) > 0 and all(map(len, drawn))

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from papers.drawn import charts_of
 from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
-from sfumato.papers.charts import Violin, violins
 from sfumato.papers.range_restriction import Reproduction, compute, page_of, parts, reproduce, summary
-from sfumato.papers.range_restriction.charts import listed, outline, say
+from sfumato.papers.range_restriction.charts import drawing, listed, outline, say, violin_chart
 from sfumato.papers.range_restriction.cost_of_one_record import (
     CAPPED,
     added,
@@ -30,7 +30,6 @@ from sfumato.papers.range_restriction.fatigue import epsilons, models, percentil
 from sfumato.papers.range_restriction.repeated_samples import ORDER, in_order
 from sfumato.papers.range_restriction.simulation import REPEATS, SIX, TAILS, Repeats, Work, fits, one_sample
 from sfumato.papers.reproduction_page import render
-from sfumato.report.charts import PAPER
 
 pytestmark = pytest.mark.xdist_group(
     "reproduction of range_restriction"
@@ -271,7 +270,7 @@ def test_the_page_loads_nothing_and_has_every_section(results: Reproduction):
     shell = re.sub(r"<script type=\"module\">.*?</script>", "", page, flags=re.DOTALL)
     assert "http:" not in shell and "https:" not in shell
     for title in ("Errata", *(part.title for part in results.parts)):
-        assert f"<h2>{title}</h2>" in shell
+        assert f">{title}</h2>" in shell
     assert "not differential privacy" in shell
 
 
@@ -318,16 +317,10 @@ def test_outlines_have_their_widest_place_at_one():
     assert outline("spike", np.array([1.0] * 50 + [2.0])).middle == 1
 
 
-def test_violins_know_their_colours_and_names():
-    spec = violins(
-        [Violin("a", (1.0, 2.0), (0.5, 1.0), 1.5), Violin("(0.4)\nb", (1.0, 2.0), (1.0, 0.2), 1.2, 2)],
-        "y",
-        PAPER,
-        rules=(("data", 1.1),),
-    )
-    rows = spec["datasets"][spec["layer"][0]["data"]["name"]]
-    assert {row["c"] for row in rows} == {PAPER.muted, PAPER.series[2]} and {row["k"] for row in rows} == {0, 1}
-    assert "(0.4)|b" in spec["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]
+def test_a_range_keeps_its_colour_and_what_has_none_is_muted():
+    sample = np.array([1.0, 2.0, 2.5, 4.0])
+    found = drawing(violin_chart("t", "y", {"Unweighted": sample, "(0.4, 1.8) avg": sample, "Weighted": sample}))
+    assert [item.tone for item in found.items] == [0, 1, 2]
 
 
 def test_words():
@@ -343,6 +336,6 @@ def test_the_paper_is_registered():
     assert paper("range-restriction").__name__ == "sfumato.papers.range_restriction"
 
 
-@pytest.mark.browser
-def test_a_browser_draws_every_chart(results: Reproduction, require_drawn):
-    require_drawn(page_of(results), sum(len(part.charts) for part in results.parts))
+def test_every_chart_is_drawn(results: Reproduction):
+    drawn = charts_of(render(page_of(results)))
+    assert len(drawn) == sum(len(part.charts) for part in results.parts) > 0 and all(map(len, drawn))

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from papers.drawn import charts_of
 from sfumato.entropy import published_renyi_bound, sensitivity, shannon
 from sfumato.errors import PlanError, TableError
 from sfumato.methods.plausible_deniability import pass_rate as exact_rate
@@ -417,7 +418,7 @@ def test_the_page_loads_nothing_and_has_every_section(results: Reproduction):
     assert "http:" not in shell and "https:" not in shell
     assert not re.search(r"<(?:script|img|link|iframe)[^>]*\s(?:src|href)=\"(?!data:)", shell)
     for title in ("Errata", *(part.title for part in results.parts)):
-        assert f"<h2>{title}</h2>" in shell
+        assert f">{title}</h2>" in shell
     assert "no guarantee" in shell and "The Amazon and Google reviews are not here" in shell
 
 
@@ -486,6 +487,6 @@ def test_the_paper_is_registered():
     assert paper("reaedp").__name__ == "sfumato.papers.reaedp"
 
 
-@pytest.mark.browser
-def test_a_browser_draws_every_chart(results: Reproduction, require_drawn):
-    require_drawn(page_of(results), sum(len(part.charts) for part in results.parts))
+def test_every_chart_is_drawn(results: Reproduction):
+    drawn = charts_of(render(page_of(results)))
+    assert len(drawn) == sum(len(part.charts) for part in results.parts) > 0 and all(map(len, drawn))

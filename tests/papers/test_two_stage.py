@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from papers.drawn import charts_of
+from report.reading import words_of
 from sfumato.cli.app import run
 from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
@@ -227,9 +229,9 @@ def test_results_go_through_json_and_the_page_loads_nothing(results: Reproductio
     again = Reproduction.model_validate_json(results.model_dump_json())
     assert again == results
     shell = re.sub(r"<script type=\"module\">.*?</script>", "", render(page_of(again)), flags=re.DOTALL)
-    assert "http:" not in shell and "https:" not in shell and "no differential privacy" in shell
+    assert "http:" not in shell and "https:" not in shell and "no differential privacy" in words_of(shell)
     for title in ("Errata", *(part.title for part in results.parts)):
-        assert f"<h2>{title}</h2>" in shell
+        assert f">{title}</h2>" in shell
     assert "GAN and diffusion" in shell
 
 
@@ -266,6 +268,6 @@ def test_the_summary_has_every_comparison(results: Reproduction):
     assert len(summary(results).rows) == sum(len(part.comparisons) for part in results.parts)
 
 
-@pytest.mark.browser
-def test_a_browser_draws_every_chart(results: Reproduction, require_drawn):
-    require_drawn(page_of(results), sum(len(part.charts) for part in results.parts))
+def test_every_chart_is_drawn(results: Reproduction):
+    drawn = charts_of(render(page_of(results)))
+    assert len(drawn) == sum(len(part.charts) for part in results.parts) > 0 and all(map(len, drawn))

@@ -197,7 +197,7 @@ def test_columns_that_only_need_an_option_are_not_lost_unasked(tmp_path):
     with pytest.raises(TableError, match="would be left out") as caught:
         sfumato.synthesize(path, ledger=False, delimiter=";")
     assert "--decimal ','" in caught.value.next_step
-    made = sfumato.synthesize(path, ledger=False, delimiter=";", decimal=",", method="marginals")
+    made = sfumato.synthesize(path, ledger=False, delimiter=";", decimal=",", method="marginals", anyway=True)
     assert list(made.data.columns) == ["sex", "cost"]
 
 

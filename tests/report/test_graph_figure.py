@@ -6,20 +6,25 @@ import math
 import re
 from itertools import combinations
 
+import numpy as np
 import pytest
-import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
 from sfumato import AIM, MST
-from sfumato.report import charts
-from sfumato.report.charts.figures import row_figures
-from sfumato.report.charts.graph import LEVEL_LABELS, Graph, arranged, drawing, graph_figure, graph_of
+from sfumato.report.charts.graph import LEVEL_LABELS, Graph, arranged, graph_picture
 from sfumato.report.document import ReleaseDocument, ReleasedTable
-from sfumato.report.facts import statistics
+from sfumato.report.released.measured import MOST_DRAWN, graph_of, measured_together
+from sfumato.report.released.noise import Noise
+from sfumato.report.released.points import edges_of
+from sfumato.report.words.statistics import statistics
 
 LINE_HEIGHT = 12
+NAME = re.compile(
+    r'<text class="word (start|end)"[^>]* transform="translate\(([-\d.]+) ([-\d.]+)\)'
+    r'(?: rotate\(([-\d.]+)\))?">([^<]+)<'
+)
 
 
 def ring(size: int) -> Graph:
@@ -34,53 +39,49 @@ def hash_of(name: str) -> int:
     return int(name[1:]) * 7919 % 101
 
 
-def marks(spec, kind: str) -> list[list[dict]]:
-    """Return the rows of every layer of one kind of mark."""
-    layers = [layer for layer in spec["layer"] if layer["mark"]["type"] == kind]
-    return [spec["datasets"][layer["data"]["name"]] for layer in layers]
+def paths(graph: Graph, kind: str) -> list[str]:
+    """Return the elements of one kind in the picture of a graph."""
+    return re.findall(f'<path class="{kind}"[^>]*>(?:<title>[^<]*</title>)?', str(graph_picture(graph, "words")))
 
 
 @pytest.mark.parametrize("size", [5, 13, 17, 40])
 def test_every_column_is_named_once_and_no_names_overlap(size: int):
     graph = ring(size)
-    spec = drawing(graph, charts.PAPER)
-    svg = vl_convert.vegalite_to_svg(charts.static_spec(spec, spec["width"]))
-    shown = re.findall(r"<text[^>]*>([^<]+)</text>", svg)
-    assert sorted(shown) == sorted(graph.columns)
-    for side in marks(spec, "text"):
-        turned = {row["a"] for row in side}
-        assert (turned == {0.0}) == (size <= LEVEL_LABELS)
-        assert all(-91 <= (angle + 180) % 360 - 180 <= 91 for angle in turned), "no name stands on its head"
-        for one, other in combinations(side, 2):
-            apart = (
-                abs(one["y"] - other["y"])
-                if size <= LEVEL_LABELS
-                else math.dist(*((r["x"], r["y"]) for r in (one, other)))
-            )
+    svg = str(graph_picture(graph, "a ring"))
+    width, height = (float(each) for each in re.search(r'viewBox="0 0 (\d+) (\d+)"', svg).groups())
+    shown = [(side, float(x), float(y), float(turn or 0), name) for side, x, y, turn, name in NAME.findall(svg)]
+    assert sorted(name for *_, name in shown) == sorted(graph.columns)
+    assert ({turn for *_, turn, _ in shown} == {0.0}) == (size <= LEVEL_LABELS)
+    assert all(-91 <= (turn + 180) % 360 - 180 <= 91 for *_, turn, _ in shown), "no name stands on its head"
+    assert all(0 <= x <= width and 0 <= y <= height for _, x, y, *_ in shown)
+    for one, other in combinations(shown, 2):
+        if one[0] == other[0]:
+            apart = abs(one[2] - other[2]) if size <= LEVEL_LABELS else math.dist(one[1:3], other[1:3])
             assert apart >= LINE_HEIGHT
-        assert all(0 <= row["x"] <= spec["width"] for row in side)
 
 
 def test_all_pairs_of_forty_columns_stay_a_small_chart():
     names = tuple(f"c{i}" for i in range(40))
-    spec = drawing(Graph(names, dict.fromkeys(combinations(names, 2), 3.0)))
-    assert len(str(spec)) < 200_000
-    assert spec["layer"][0]["mark"]["opacity"] < 0.3
+    graph = Graph(names, dict.fromkeys(combinations(names, 2), 3.0))
+    few = Graph(names[:4], dict.fromkeys(combinations(names[:4], 2), 3.0))
+    assert len(str(graph_picture(graph, "all pairs"))) < 200_000
+    thick = [max(float(width) for width in re.findall(r'stroke-width="([\d.]+)"', line)) for line in paths(few, "tie")]
+    assert float(re.findall(r'stroke-width="([\d.]+)"', paths(graph, "tie")[0])[0]) < 0.4 * thick[0]
+    assert measured_together(graph).picture is None, f"more than {MOST_DRAWN} columns are told in words"
 
 
 def test_lines_join_what_was_measured_together_and_less_noise_is_thicker():
     graph = Graph(("a", "b", "c", "d"), {("a", "b"): 4.0, ("a", "b", "c"): 3.0, ("c", "d"): 6.0})
     assert graph.lines == pytest.approx({("a", "b"): 2.4, ("a", "c"): 3.0, ("b", "c"): 3.0, ("c", "d"): 6.0})
-    faces, lines = marks(drawing(graph), "line")
-    widths = {row["n"]: row["w"] for row in lines}
+    found = re.findall(r'stroke-width="([\d.]+)"[^>]*><title>([^:]+):', "".join(paths(graph, "tie")))
+    widths = {name: float(width) for width, name in found}
     assert widths["a x b"] > widths["a x c"] == widths["b x c"] > widths["c x d"]
-    assert {row["t"] for row in faces} == {0}
+    assert len(paths(graph, "face")) == 1
 
 
-def test_rules_are_dashed_and_there_only_where_a_rule_is():
-    drawn = [drawing(Graph(("a", "b", "c"), {("a", "b"): 1.0}, ruled)) for ruled in ((), (("b", "c"),))]
-    dashes = [[layer["mark"].get("strokeDash") for layer in spec["layer"]] for spec in drawn]
-    assert [sum(dash is not None for dash in each) for each in dashes] == [0, 1]
+def test_rules_are_drawn_and_there_only_where_a_rule_is():
+    drawn = [paths(Graph(("a", "b", "c"), {("a", "b"): 1.0}, ruled), "rule") for ruled in ((), (("b", "c"),))]
+    assert [len(each) for each in drawn] == [0, 1] and "b, c" in drawn[1][0]
 
 
 @given(st.integers(2, 12), st.randoms(use_true_random=False))
@@ -120,10 +121,9 @@ def test_the_graph_of_a_release_is_the_one_that_was_measured(made):
     measured = [tuple(names) for names in made.statistics["measured_tables"] if len(names) > 1]
     assert list(graph.tables) == measured
     assert set(graph.ruled) == {("interviewed", "moved_in"), ("children", "persons"), ("hours", "status")}
-    figure = graph_figure(document, made.schema)[0]
-    assert len(figure.rows) == len(measured)
-    assert figure.whole
-    assert any("Dashed" in note for note in figure.notes)
+    found = measured_together(graph)
+    assert found is not None and len(found.tables.rows) == len(measured)
+    assert found.picture is not None and any("Dashed" in words for words in found.key)
 
 
 def test_noise_of_repeated_tables_is_averaged(made):
@@ -139,9 +139,8 @@ def test_mst_is_a_tree_and_other_methods_have_no_graph(frame, schema):
     tree = graph_of(document_of(sfumato.release(table, MST(epsilon=2, columns=names), rows=50)), schema)
     assert tree is not None
     assert len(tree.lines) == 3
-    assert (
-        graph_figure(ReleaseDocument.from_release(sfumato.release(table, sfumato.Histogram("age", 1.0))), schema) == []
-    )
+    plain = ReleaseDocument.from_release(sfumato.release(table, sfumato.Histogram("age", 1.0)))
+    assert graph_of(plain, schema) is None and measured_together(None) is None
 
 
 def test_statistics_are_told_in_words(made):
@@ -154,29 +153,30 @@ def test_statistics_are_told_in_words(made):
     assert not [fact for fact in facts.values() if fact.value.startswith(("[", "{")) or "noise of tables" in fact.name]
 
 
-def test_a_column_in_layers_has_words_instead_of_bands(made):
-    schema, document = made.schema, document_of(made)
-    data = made.tables[("synthetic",)]
-    counts = sfumato.read(data, schema).marginals([("region",), ("income",)])
-    notes = {figure.title: figure.notes[0] for figure in row_figures(document, schema, counts)}
-    widths = {name: float(re.findall(r"± ([\d.,]+)", note)[0].replace(",", "")) for name, note in notes.items()}
-    block, flat = (next(stage for stage in document.stages if stage.name == n) for n in ("income: blocks", "region"))
-    assert widths["income"] == pytest.approx(widths["region"] * block.scale / flat.scale, rel=0.02)
-    assert "The lines show" in notes["region"] and "The lines show" not in notes["income"]
-    assert "neighbouring bars together" in notes["income"]
+def test_a_column_in_layers_has_the_noise_of_its_blocks_and_cells(made):
+    """A bar as wide as a block has a block's noise; the narrower of blocks and cells counts."""
+    document, column = document_of(made), made.schema["income"]
+    noise = Noise(document, round(made.statistics["noisy_total"]))
+    block = next(stage for stage in document.stages if stage.name == "income: blocks")
+    low, high = edges_of(column)[[0, -1]]
+    blocks = np.linspace(low, high, block.cells - int(column.missing) + 1)
+    found = noise.of_bars(column, blocks)
+    assert found is not None and (found <= 1.96 * block.scale * 1.01).all() and (found > 0).all()
+    half = noise.of_bars(column, np.linspace(low, high, 2 * (len(blocks) - 1) + 1))
+    assert (half < found.repeat(2)).all()
 
 
-def test_bands_grow_where_several_measured_cells_make_one_drawn_cell(made):
+def test_noise_grows_where_several_measured_cells_make_one_bar(made):
     """The document of a method that counts a column on a finer grid than the schema's."""
-    document = document_of(made)
-    stages = [
-        stage if stage.name != "region" else stage.model_copy(update={"cells": 4 * stage.cells})
-        for stage in document.stages
-    ]
-    finer = document.model_copy(update={"stages": tuple(stages)})
-    counts = sfumato.read(made.tables[("synthetic",)], made.schema).marginals([("region",)])
+    document, column = document_of(made), made.schema["age"]
+    edges = edges_of(column)
+    flat = next(stage for stage in document.stages if stage.name.startswith("age"))
+    plain = flat.model_copy(update={"name": "age", "cells": len(edges) - 1 + int(column.missing)})
+    parts = tuple(part.model_copy(update={"stage": "age"}) for part in document.events[0].parts[:1])
+    event = document.events[0].model_copy(update={"parts": parts})
+    finer = plain.model_copy(update={"cells": 4 * (len(edges) - 1) + int(column.missing)})
     bands = [
-        float(re.findall(r"± ([\d.,]+)", row_figures(d, made.schema, counts)[0].notes[0])[0].replace(",", ""))
-        for d in (document, finer)
+        Noise(document.model_copy(update={"stages": (stage,), "events": (event,)}), 600).of_bars(column, edges)
+        for stage in (plain, finer)
     ]
-    assert bands[1] == pytest.approx(2 * bands[0], rel=0.02)
+    assert bands[1] == pytest.approx(2 * bands[0])

@@ -2,20 +2,20 @@
 
 import dataclasses
 import datetime as dt
-import html
 import json
 
 import pandas as pd
 import pytest
 
 import sfumato
+from report.reading import words_of
 from sfumato.errors import DraftSchemaError
 from sfumato.privacy.accounting.guarantee import UNCOVERED
 from sfumato.release.release import promised
 from sfumato.release.vouched import schema_assumptions
 from sfumato.report.document import ReleaseDocument
 from sfumato.report.verify import verify_bundle
-from sfumato.report.vouched import who_vouched
+from sfumato.report.words.vouched import who_vouched
 from sfumato.schema import Column, Rule, Schema
 
 ROWS = pd.DataFrame({"age": [*range(18, 91)] * 3, "income": [7, 8, 9] * 73, "sex": ["f", "m", "f"] * 73})
@@ -32,7 +32,7 @@ def released(schema: Schema) -> sfumato.Release:
 def saved(schema: Schema, folder) -> tuple[str, str]:
     """Return the text of the report, and release.json."""
     released(schema).save(folder)
-    return html.unescape((folder / "report.html").read_text()), (folder / "release.json").read_text()
+    return words_of((folder / "report.html").read_text()), (folder / "release.json").read_text()
 
 
 def test_an_untouched_draft_is_released_only_with_the_assumption(tmp_path):

@@ -1,5 +1,7 @@
 """Where facts come from: marks of a draft, and what becomes of them when facts change."""
 
+import dataclasses
+
 import pytest
 
 from sfumato.errors import SchemaError
@@ -91,3 +93,21 @@ def test_all_facts_of_a_schema_are_told_once():
     ]
     assert [told.fact for told in vouched.forms("rows")] == ["missing", "decimals"]
     assert list(vouched.by_words("public")) == [None]
+
+
+def test_how_a_draft_saw_values_written_is_marked_and_told(tmp_path):
+    path = tmp_path / "costs.csv"
+    path.write_text(
+        "paid;cost;share\n" + "".join(f"{'yes' if i % 3 else 'no'};{i + 1}.500,10;{i % 40} %\n" for i in range(400))
+    )
+    draft = Schema.draft(path, delimiter=";", decimal=",", thousands=".")
+    cost, share = draft["cost"], draft["share"]
+    assert {"grouped", "trailing_zeros"} <= set(cost.taught)
+    assert "suffix" in share.taught
+    assert "prefix" not in share.taught, "what is not written is no fact"
+    assert cost.provenance["grouped"] == Provenance("rows")
+    changed = dataclasses.replace(share, suffix=" per cent")
+    assert "suffix" not in changed.taught, "what somebody changed is that person's word"
+    done = draft.confirm(accept_unchanged=True, by="Ada", person=False)
+    assert "grouped" in done["cost"].from_rows
+    assert "the marks between thousands of cost" in in_words(Vouched.of(done).forms("rows"))

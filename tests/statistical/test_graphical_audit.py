@@ -20,14 +20,13 @@ import pandas as pd
 import pytest
 
 import sfumato
+from methods.graphical.mutants import half_noise, true_one_way, with_true_groups, with_true_total
 from methods.graphical.watching import CANARY, Counted, CountedValues, privacy_loss, run_on, watch
 from sfumato import AIM, MST, Schema
 from sfumato.methods.graphical import run as graphical_run
-from sfumato.methods.graphical.cells import groups, one_way
+from sfumato.methods.graphical.cells import one_way
 from sfumato.methods.graphical.choosing import budget, pick
 from sfumato.methods.graphical.choosing.budget import Budget
-from sfumato.privacy.accounting.concentrated import gaussian_cost
-from sfumato.privacy.noise import add_gaussian
 from sfumato.risk.attack import Interval
 from sfumato.rows.smooth import layers
 from sfumato.rows.values import bins_of
@@ -148,12 +147,6 @@ def test_no_attack_finds_more_than_the_claimed_epsilon(method):
     assert losses.mean() < room - 0.8 * allowed
 
 
-def half_noise(self: Budget, counts: np.ndarray, sigma: float, randomness: Any) -> np.ndarray:
-    """Mutant: pays for sigma, draws half of it."""
-    self.noise.spend(gaussian_cost(sigma, self.squared_sensitivity))
-    return add_gaussian(counts * self.units, sigma * self.units / 2, randomness) / self.units
-
-
 @each_method
 def test_mutant_half_the_noise_is_caught(method, monkeypatch):
     monkeypatch.setattr(Budget, "noisy", half_noise)
@@ -237,26 +230,6 @@ def test_mutant_half_the_noise_on_layers_is_caught(monkeypatch):
         check_of_layers()
 
 
-true_one_way, true_groups = graphical_run.measure_one_way, groups.group_column
-
-
-def with_true_total(table: Any, *rest: Any) -> Any:
-    """Mutant: the number of rows is the true one."""
-    return dataclasses.replace(true_one_way(table, *rest), total=float(number_of_rows(table)))
-
-
-def with_true_groups(table: Any, *rest: Any) -> Any:
-    """Mutant: categories are learned from the table, levels without a row are pooled."""
-    counts = table.marginals([(name,) for name in table.schema.names])
-
-    def learned(column: Any, noisy: Any, sigma: float, total: float, *more: Any) -> Any:
-        return true_groups(column, counts[(column.name,)], 0.5, total, *more)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(one_way, "group_column", learned)
-        return true_one_way(table, *rest)
-
-
 def with_true_cut(table: Any, *rest: Any) -> Any:
     """Mutant: cells are cut again where the true rows are."""
     true_layers = one_way.measure_layers
@@ -276,10 +249,6 @@ def _exactly(first: Any, column: Any, counts: Any, known: Any) -> Any:
     """The estimate with the true counts of the equal cells in place of noisy ones."""
     places = layers.parts_of(layers.finest_cells(column), first.column)
     return dataclasses.replace(known(first), counts=1e6 * np.bincount(places, counts, first.column.size))
-
-
-def number_of_rows(table: Any) -> int:
-    return int(table.marginals([(table.schema.names[0],)])[(table.schema.names[0],)].sum())
 
 
 MUTANTS = [(with_true_total, "the number of rows"), (with_true_groups, "how levels are grouped")]

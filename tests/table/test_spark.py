@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
-import os
 import shutil
 
 import numpy as np
@@ -22,34 +21,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 SETS = [("age", "sex"), ("income",), ("status", "hours", "insured"), ("moved_in", "education"), ("sex", "age")]
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    from pyspark.sql import SparkSession
-
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    folder = tmp_path_factory.mktemp("spark")
-    builder = SparkSession.builder.master("local[1]").appName("sfumato-tests")
-    for key, value in {
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.driver.memory": "1g",
-        "spark.sql.warehouse.dir": str(folder),
-        "spark.driver.host": "127.0.0.1",
-    }.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
-
-
-@pytest.fixture(scope="module")
-def spark_frame(spark, frame, tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "t.parquet"
-    frame.to_parquet(path, index=False)
-    return spark.read.parquet(str(path))
 
 
 def test_spark_counts_as_duckdb_does(spark_frame, frame, schema):

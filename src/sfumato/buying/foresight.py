@@ -15,7 +15,7 @@ from sfumato.buying.forms import FIRST
 from sfumato.buying.order import VALUE_CELLS, Order, sound_budget
 from sfumato.errors import PlanError, TooSmallToBuyError
 from sfumato.privacy.exact import Number, show
-from sfumato.release.parameters import number_problems
+from sfumato.release.parameters import number_problems, sound_about
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
@@ -63,9 +63,7 @@ class Foresight:
         """Refuse a table that is foreseeably too small, by a public guess of how many rows it has."""
         if about_rows is None:
             return
-        if problems := number_problems(about_rows, "about_rows", 0, 10**15, whole=True):
-            raise PlanError("about_rows cannot be read", problems, "give about how many rows the table has, or nothing")
-        if about_rows < self.least_rows:
+        if sound_about(about_rows) < self.least_rows:
             raise TooSmallToBuyError(
                 f"a table of about {about_rows:,} rows is too small for this purchase; nothing was spent",
                 [self.words],

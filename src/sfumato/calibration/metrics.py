@@ -36,6 +36,7 @@ ROWS: tuple[Makes, ...] = ("rows",)
 EVERYTHING: tuple[Makes, ...] = ("counts", "rows", "values")
 WHOLE_OPTIONS = {"clusters": (1, 1), "rings": (3, 1), "trials": (200, 1), "person": (0, 0)}
 """Options that are whole numbers: an example, and the least."""
+BASES = tuple(10**power for power in range(2, 10))
 COLUMN_OPTIONS = ("columns", "identifiers", "sensitive")
 
 
@@ -130,10 +131,33 @@ class Metric:
     """Function that refuses a trial by public facts alone, before anything is run or spent."""
     warning: str = ""
     """What everybody who chooses by it must read."""
+    plain: str = ""
+    """What a value means for a person who uses the data, with {value} or {hundred}, which is 100 times as much."""
+    proved: bool = False
+    """A ceiling that follows from the proved curve of the plan's events: no table is looked at, nothing is run."""
+    at: str = ""
+    """What the number behind "at" in its target is; a metric without one takes no such number."""
 
     def measure(self, trial: Trial) -> float:
         """Return the metric of one trial."""
         return float(self._find(self.function)(trial, **self.arguments))
+
+    def in_plain_words(self, value: float, at: float | None = None) -> str:
+        """Say what a value means for a person, in frequencies; ``at`` is the number behind "at" in its target.
+
+        >>> metric("membership_rate").in_plain_words(0.55)
+        'asked whether a person is in the table, an attacker is right 55 of 100 times; a coin, 50.'
+        >>> metric("success").in_plain_words(0.17, at=0.1)
+        'of 100 attempts that would succeed by chance in 10, at most 17 succeed with the release.'
+        """
+        base = base_of(at or 1.0)
+        return self.plain.format(
+            value=f"{value:.3g}",
+            hundred=f"{100 * value:.3g}",
+            base=f"{base:,}",
+            found=f"{base * value:.4g}",
+            chance=f"{base * (at or 0):.3g}",
+        )
 
     def records(self, trial: Trial) -> Any:
         """Return the metric times n and n: what private selection adds noise to."""
@@ -170,6 +194,7 @@ class Metric:
 
 def _distance(order: int) -> Metric:
     words = {1: "single columns", 2: "pairs of columns", 3: "triples of columns"}[order]
+    typical = {1: "column", 2: "cross table of two columns", 3: "cross table of three columns"}[order]
     return Metric(
         f"tvd_{order}",
         f"total-variation distance of the released shares, mean over {words}",
@@ -179,6 +204,8 @@ def _distance(order: int) -> Metric:
         options=("columns",),
         in_records="distance_in_records",
         possible="require_tables",
+        plain=f"in an average {typical}, {{hundred}} of 100 rows would have to move for it to be right, and any share "
+        "read from it is wrong by at most {hundred} percentage points.",
     )
 
 
@@ -196,6 +223,8 @@ _METRICS = (
         options=("columns",),
         in_records="ecdf_in_records",
         possible="require_tables",
+        plain="the share of rows below any limit, such as all who earn less than so much, is wrong by up to {hundred} "
+        "percentage points in the worst column.",
     ),
     Metric(
         "entropy_error",
@@ -203,6 +232,7 @@ _METRICS = (
         "utility",
         "entropy_error",
         options=("columns",),
+        plain="how evenly an average column is spread over its values is wrong by {value} bits; a fair coin has 1 bit.",
     ),
     Metric(
         "transfer_ari",
@@ -212,6 +242,8 @@ _METRICS = (
         makes=ROWS,
         options=("clusters*", "columns"),
         possible="require_numbers",
+        plain="groups found in the release agree with those of the true rows to {value}, where 0 is chance and 1 the "
+        "same groups.",
     ),
     Metric(
         "cluster_tvd",
@@ -222,6 +254,8 @@ _METRICS = (
         options=("clusters*", "columns", "rings"),
         in_records="clusters_in_records",
         possible="require_numbers",
+        plain="{hundred} of 100 rows belong to another group than the release says, or lie at another distance from "
+        "its middle.",
     ),
     Metric(
         "aligned_ari",
@@ -231,6 +265,7 @@ _METRICS = (
         makes=ROWS,
         possible="require_aligned",
         warning=ALIGNED_WARNING,
+        plain="the paper's index is {value}; noise alone can reach it, so it says little about use.",
     ),
     Metric(
         "homogeneity_record",
@@ -240,6 +275,7 @@ _METRICS = (
         {"view": "record"},
         options=CELLS,
         exact=CLOSED,
+        plain="in an average cell, a neighbour reads off a person's sensitive value rightly in {hundred} of 100 tries.",
     ),
     Metric(
         "homogeneity_conservative",
@@ -249,6 +285,8 @@ _METRICS = (
         {"view": "conservative"},
         options=CELLS,
         exact=CLOSED,
+        plain="in an average cell, a neighbour reads off a sensitive value that somebody there has in {hundred} of 100 "
+        "tries.",
     ),
     Metric(
         "membership_auc",
@@ -258,6 +296,8 @@ _METRICS = (
         {"what": "auc"},
         EVERYTHING,
         options=("trials", "person"),
+        plain="shown a release with a person and one without, an attacker tells which is which in {hundred} of 100 "
+        "tries; guessing does in 50.",
     ),
     Metric(
         "membership_rate",
@@ -267,6 +307,7 @@ _METRICS = (
         {"what": "rate"},
         EVERYTHING,
         options=("trials", "person"),
+        plain="asked whether a person is in the table, an attacker is right {hundred} of 100 times; a coin, 50.",
     ),
     Metric(
         "inference_gain",
@@ -275,6 +316,8 @@ _METRICS = (
         "inference",
         {"what": "gain"},
         options=(*CELLS, "trials"),
+        plain="of 100 people in the table, {hundred} more have their sensitive value guessed rightly than of 100 "
+        "others: so much is given away about members.",
     ),
     Metric(
         "inference_rate",
@@ -283,6 +326,8 @@ _METRICS = (
         "inference",
         {"what": "rate"},
         options=(*CELLS, "trials"),
+        plain="the sensitive value of {hundred} of 100 people in the table is guessed rightly, also by what is true of "
+        "everybody.",
     ),
     Metric(
         "lid",
@@ -290,9 +335,51 @@ _METRICS = (
         "risk",
         "stated_disclosure",
         makes=ROWS,
+        plain="{hundred} of 100 rows have a released number that nearly is their own.",
+    ),
+    Metric(
+        "advantage",
+        "hits less false alarms of the best attacker who asks whether somebody is in the table: a proved ceiling",
+        "risk",
+        "",
+        makes=EVERYTHING,
+        proved=True,
+        plain="of 100 people in the table an attacker names at most {hundred} more than of 100 who are not in it; "
+        "without a release he names as many of both.",
+    ),
+    Metric(
+        "hits",
+        "people in the table who are found, at a share of false alarms: a proved ceiling",
+        "risk",
+        "",
+        makes=EVERYTHING,
+        proved=True,
+        at="false alarms",
+        plain="an attacker who wrongly names {chance} of {base} people who are not in the table finds at most {found} "
+        "of {base} who are.",
+    ),
+    Metric(
+        "success",
+        "attempts at singling out, linkage, inference or reconstruction that succeed, where a share of them would by "
+        "chance: a proved ceiling",
+        "risk",
+        "",
+        makes=EVERYTHING,
+        proved=True,
+        at="success by chance",
+        plain="of {base} attempts that would succeed by chance in {chance}, at most {found} succeed with the release.",
     ),
 )
 METRICS: dict[str, Metric] = {each.name: each for each in _METRICS}
+
+
+def base_of(share: float) -> int:
+    """Return of how many a share is told: 100, or as many as make it one at least, up to a billion.
+
+    >>> base_of(0.1), base_of(0.001), base_of(0.0)
+    (100, 1000, 100)
+    """
+    return next((base for base in BASES if base * share >= 1), 100)
 
 
 def metric(name: str) -> Metric:

@@ -60,6 +60,7 @@ from sfumato.privacy.exact import Number, exact, positive, text
 from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.privacy.noise import add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
+from sfumato.progress import tell, unheard
 from sfumato.release.method import ChecksTable, Method
 from sfumato.release.outcome import lost_on_failure
 from sfumato.release.plan import Plan, event_facts
@@ -256,7 +257,9 @@ def _steps(ladder: _Ladder, rungs: Sequence[Rung], score: Score, paid: list[Entr
     for rung in rungs:
         if ladder.book is not None and not ladder.at_once:
             paid += ladder.book.spend(subject.table.schema.name, rung.events)
-        made = _candidate(ladder, rung, len(points))
+        tell("releasing candidates", len(points) / len(rungs))
+        with unheard():
+            made = _candidate(ladder, rung, len(points))
         trial = Trial(subject.table, rung.method, 0, subject.rows, subject.options, made=made.tables)
         noisy = score.draw(trial, randomness)
         points.append(score.point(rung.value, noisy, _released_size(made), subject.level))

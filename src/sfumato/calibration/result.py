@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.calibration.target import Comparison
+from sfumato.calibration.words import advice, proved_answer
 from sfumato.errors import PlanError
 from sfumato.privacy.accounting.strength import warnings
 from sfumato.privacy.exact import exact
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from sfumato.privacy.accounting.guarantee import Guarantee
     from sfumato.release.release import Release
 
-Cost = Literal["pilot", "declared", "private"]
+Cost = Literal["pilot", "declared", "private", "public"]
 Prefer = Literal["smallest", "largest"]
 Search = Literal["grid", "bisection", "ladder"]
 CONFIDENTIAL = "computed from the private table without noise: for the custodian, not for publication"
@@ -56,6 +57,23 @@ class Charge(_Part):
     recorded: bool
 
 
+class Proved(_Part):
+    """What belongs to a proved ceiling on risk: where it was taken, and what the stated pair alone would have given."""
+
+    at: float | None
+    """Share of false alarms, or of attempts that would succeed by chance."""
+    delta: str
+    """Delta of the method at the choice."""
+    unit: str
+    """What one neighbouring change adds, removes or replaces."""
+    by_pair: float | None
+    """The largest value that the stated epsilon and delta alone would have allowed."""
+    pair: tuple[Point, ...]
+    """The ceiling of the stated pair, at the values of the points."""
+    any_table: bool
+    """No schema was given: the curve is the same for every table."""
+
+
 class Calibration(_Part):
     """The curve of a metric against a parameter, and which values meet a target."""
 
@@ -83,6 +101,8 @@ class Calibration(_Part):
     assumption: str
     """Words that belong into the guarantee of a release with the chosen value."""
     charge: Charge | None = None
+    proved: Proved | None = None
+    """For ceilings that follow from the proved curve, under cost="public"."""
     randomness: Literal["secure", "seeded"] = "secure"
     options: dict[str, Any] = Field(default_factory=dict[str, Any])
     notes: tuple[str, ...] = ()
@@ -127,7 +147,7 @@ class Calibration(_Part):
 
     def statement(self) -> str:
         """Return the answer in plain words: the choice, the shape of the curve, what was charged."""
-        lines = [self.answer(), *self.cautions(), *self.notes, f"{sentence(self.assumption)}"]
+        lines = [self.answer(), *advice(self), *self.cautions(), *self.notes, f"{sentence(self.assumption)}"]
         if self.cost == "declared":
             lines.append(f"Every number here is {CONFIDENTIAL}.")
         if self.randomness == "seeded" and self.charge is not None:
@@ -136,6 +156,8 @@ class Calibration(_Part):
 
     def answer(self) -> str:
         """Return the choice in one or two sentences."""
+        if self.proved is not None:
+            return proved_answer(self, self.proved)
         tried = f"{len(self.points)} values of {self.parameter} from {self.points[0].value:g} to "
         tried += f"{self.points[-1].value:g}"
         if self.chosen is None:
@@ -162,7 +184,7 @@ class Calibration(_Part):
         if self.feasible and not self._is_connected():
             side = "larger" if self.prefer == "smallest" else "smaller"
             found.append(f"Some {side} values miss the target again: prefer the choice only if you know why.")
-        if self.feasible and self.search != "ladder" and self._is_at_the_edge():
+        if self.feasible and self.search != "ladder" and self.proved is None and self._is_at_the_edge():
             side = "below" if self.prefer == "smallest" else "above"
             found.append(f"The choice is the {self.prefer} value that was tried: values {side} it may do as well.")
         if self.chosen is not None and self.parameter == "epsilon" and self.charge is None:

@@ -18,9 +18,10 @@ from sfumato.privacy.exact import Number, exact, show
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Method
 from sfumato.release.release import LedgerChoice
+from sfumato.schema import Schema
 from sfumato.table import Table
 
-COSTS = ("pilot", "declared", "private")
+COSTS = ("pilot", "declared", "private", "public")
 RANGE = (0.01, 30.0)
 REPEATS = 10
 LEVEL = 0.95
@@ -46,6 +47,7 @@ def calibrate(
     beta: float = BETA,
     options: Mapping[str, Any] | None = None,
     allow_weak: bool = False,
+    schema: Schema | None = None,
 ) -> Calibration:
     """Find the values of a parameter at which a method meets a target, and say what the search itself costs.
 
@@ -60,6 +62,10 @@ def calibrate(
     "private": the selection is charged, by the ladder of :mod:`sfumato.calibration.private`; candidates are released
     and recorded one by one, and the one that is kept comes with the result. It states the cost of the whole ladder,
     which is refused above epsilon 20 or delta 0.1 unless ``allow_weak`` says that it is wanted.
+
+    Ceilings on risk, ``"advantage <= 0.2"``, ``"hits <= 0.05 at 0.01"`` and ``"success <= 0.2 at 0.1"``, follow from
+    the proved curve (:mod:`sfumato.calibration.by_risk`): they take a ``schema`` or a table, of which only the schema
+    is read, or for AIM and MST neither. Nothing is run, spent or recorded ("public").
     """
     asked = _Asked(
         method=method,
@@ -77,7 +83,10 @@ def calibrate(
         seed=seed,
         options=dict(options or {}),
         terms=Terms(ledger, score_epsilon, beta, allow_weak),
+        schema=schema,
     )
+    if asked.target.metric.proved:
+        return _proved(asked)
     asked.require_sound()
     return _charged(asked) if asked.how == "private" else _simulated(asked)
 
@@ -101,10 +110,13 @@ class _Asked:
     seed: int | None
     options: dict[str, Any]
     terms: Terms
+    schema: Schema | None = None
 
     @property
     def how(self) -> Cost:
         """What the search may see: a pilot where one is given, and the private table, declared, otherwise."""
+        if self.target.metric.proved:
+            return self.cost or "public"
         return self.cost or ("pilot" if self.pilot is not None else "declared")
 
     @cached_property
@@ -149,6 +161,10 @@ class _Asked:
         problems: list[str] = []
         if (self.table is None) == (self.pilot is None):
             problems.append("give one table: pilot= for a public one, or table= for the private one")
+        if self.schema is not None:
+            problems.append("schema= is for ceilings on risk (advantage, hits, success); a table has its own")
+        if self.how == "public":
+            problems.append(f"{self.target.metric.name} is measured on a table, not known from public facts")
         if self.how not in COSTS:
             problems.append(f"unknown cost {self.how!r}; use one of: {', '.join(COSTS)}")
         if self.pilot is not None and self.how != "pilot":
@@ -175,6 +191,22 @@ class _Asked:
             problems.append(f"seed must be a whole number of at least 0, found {self.seed!r}")
         return problems
 
+    def require_public(self) -> None:
+        """Refuse what makes no sense for a ceiling that is proved: anything that is about a run."""
+        problems = [problem for problem in self._search_problems() if not problem.startswith("repeats")]
+        given = [each for each in (self.schema, self.table, self.pilot) if each is not None]
+        if len(given) > 1:
+            problems.append("give one of schema=, table= and pilot=: only the schema is read")
+        if self.how != "public":
+            problems.append(f"a proved ceiling costs nothing and looks at no table: leave out cost={self.how!r}")
+        if self.terms.ledger:
+            problems.append("nothing is spent, so that a ledger has nothing to record")
+        if self.wanted == "smallest":
+            problems.append("prefer='smallest' would be no answer: every smaller value keeps the ceiling as well")
+        problems += [f"{self.target.metric.name} takes no option {name!r}" for name in self.options]
+        if problems:
+            raise PlanError("this calibration cannot be run", problems, "see 'sfumato calibrate --help'")
+
 
 def _value_problems(grid: Sequence[float] | None, bisection: bool | tuple[float, float]) -> list[str]:
     try:
@@ -188,6 +220,22 @@ def _value_problems(grid: Sequence[float] | None, bisection: bool | tuple[float,
     if given and (len(given) != 2 or not given[0] < given[-1]):
         problems.append("the range of bisection needs two values, the smaller first")
     return problems
+
+
+def _proved(asked: _Asked) -> Calibration:
+    from sfumato.calibration.by_risk import by_risk
+
+    asked.require_public()
+    table = asked.pilot if asked.pilot is not None else asked.table
+    return by_risk(
+        asked.method,
+        asked.target,
+        asked.schema if table is None else table.schema,
+        parameter=asked.parameter,
+        grid=None if asked.grid is None else asked.values,
+        within=None if isinstance(asked.bisection, bool) else asked.bisection,
+        rows=asked.rows,
+    )
 
 
 def _simulated(asked: _Asked) -> Calibration:
@@ -221,12 +269,7 @@ def _result(asked: _Asked, points: tuple[Point, ...], assumption: str, notes: tu
         method=asked.method.name,
         table=asked.subject.table.schema.name,
         parameter=asked.parameter,
-        metric=target.metric.name,
-        kind=target.metric.kind,
-        meaning=target.metric.meaning,
-        target=str(target),
-        comparison=target.comparison,
-        bound=target.bound,
+        **target.facts(),
         prefer=asked.prefer,
         search="grid" if asked.bisection is False else "bisection",
         points=points,

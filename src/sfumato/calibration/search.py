@@ -16,6 +16,7 @@ from sfumato.calibration.metrics import Trial
 from sfumato.calibration.result import Point
 from sfumato.calibration.target import Target
 from sfumato.errors import PlanError
+from sfumato.progress import tell, unheard
 from sfumato.release.method import Method, parameters_of
 from sfumato.table import Table
 
@@ -77,7 +78,7 @@ class Curve:
         method, metric = self.subject.at(value), self.subject.target.metric
         first = self._trial(method, value, 0)
         if metric.is_exact(first):
-            found = metric.measure(first)
+            found = self._measured(first, 0)
             return Point(
                 value=value,
                 mean=found,
@@ -89,7 +90,13 @@ class Curve:
                 meets=self.subject.target.is_met(found),
             )
         trials = [first, *(self._trial(method, value, index) for index in range(1, self.repeats))]
-        return self._summary(value, [metric.measure(trial) for trial in trials])
+        return self._summary(value, [self._measured(trial, index) for index, trial in enumerate(trials)])
+
+    def _measured(self, trial: Trial, index: int) -> float:
+        """Run and measure once; the trial among many says nothing of its own stages."""
+        tell("trying values", (len(self.points) + index / self.repeats) / self.most)
+        with unheard():
+            return self.subject.target.metric.measure(trial)
 
     def _trial(self, method: Method, value: float, index: int) -> Trial:
         place = int(np.float64(value).view(np.uint64))  # the same value has the same seeds in every search

@@ -31,7 +31,7 @@ class Verb(NamedTuple):
 VERBS: dict[str, Verb] = {
     "plan": Verb(
         "sfumato.cli.release_verbs:plan",
-        "Show what a release would cost and need, without touching the data or spending anything.",
+        "Show what a release would be good for, cost and need, without touching the data or spending anything.",
     ),
     "release": Verb(
         "sfumato.cli.release_verbs:release",
@@ -45,6 +45,22 @@ VERBS: dict[str, Verb] = {
         "sfumato.cli.release_verbs:verify",
         "Check a bundle: hashes, schema, events, guarantee, script, page, and its record in a ledger when one is "
         "given.",
+    ),
+    "compare": Verb(
+        "sfumato.cli.compare_verb:compare",
+        "Compare a release with the confidential table: how good it is, beside a second real sample. For your eyes.",
+    ),
+    "attack": Verb(
+        "sfumato.cli.attack_verb:attack",
+        "Attack a release: membership, singling out, linkage, inference, beside people not in it. For your eyes.",
+    ),
+    "uncertainty": Verb(
+        "sfumato.cli.uncertainty_verb:uncertainty",
+        "Say how sure a number of a release is, such as a mean by group. Needs the bundle alone and costs nothing.",
+    ),
+    "quality": Verb(
+        "sfumato.cli.quality_verb:quality",
+        "Measure a release against the table with noise, charged, so that its readers may be told how good it is.",
     ),
     "methods": Verb(
         "sfumato.cli.release_verbs:list_methods",
@@ -80,6 +96,10 @@ VERBS: dict[str, Verb] = {
     "ledger": Verb(
         "sfumato.cli.ledger_verbs:ledger_app",
         "Keep the privacy budget: one account per table, every event recorded.",
+    ),
+    "audit": Verb(
+        "sfumato.cli.audit_verb:audit",
+        "Audit a method: run it on hard neighbouring tables, and hold what it gives away against its claim.",
     ),
     "risk": Verb("sfumato.cli.risk_verbs:risk_app", "Measure what a release would give away, before it is made."),
     "utility": Verb("sfumato.cli.utility_verbs:utility_app", "Measure what a release can still be used for."),

@@ -10,16 +10,25 @@ from typing import Annotated, Any, Literal, cast
 import typer
 
 from sfumato.errors import NoLedgerError, PlanError
-from sfumato.privacy.exact import exact, show
 from sfumato.registry import AS_PUBLISHED, PUBLISHED
 from sfumato.release.default import choose_method
 from sfumato.release.method import Method, method_class
-from sfumato.release.plan import UNSUMMED
 from sfumato.release.release import WRONG_SETTINGS
 from sfumato.schema import Schema
 
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A file (CSV, Parquet, Excel, SPSS, Stata, SAS, ...), or a quoted glob.")
+]
+OptionalData = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="DATA",
+        help="A file (CSV, Parquet, ...), or a quoted glob; not needed where the answer follows from public facts.",
+    ),
+]
+OptionalSchema = Annotated[
+    str | None,
+    typer.Option("--schema", "-s", help="The table's public schema (TOML); may be left out where it decides nothing."),
 ]
 SchemaPath = Annotated[str, typer.Option("--schema", "-s", help="The table's public schema (TOML).")]
 WRITTEN = "How the file is written"
@@ -62,6 +71,17 @@ NoLedger = Annotated[
     bool, typer.Option("--no-ledger", help="Release without recording the cost: no cap protects the table.")
 ]
 Rows = Annotated[int | None, typer.Option(help="Rows of a synthetic table; the noisy total unless said.")]
+AboutRows = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="About how many rows the private table has, public or guessed: for the forecast alone, it enters nothing.",
+    ),
+]
+Anyway = Annotated[
+    bool, typer.Option("--anyway", help="Release even where the forecast says that noise will drown the rows.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Also print how the model came about, as the report has it.")]
 Seed = Annotated[int | None, typer.Option(help="Repeatable run for tests: everything is stamped 'not for release'.")]
 AllowWeak = Annotated[
     bool,
@@ -227,29 +247,6 @@ def _as_sets(value: list[Any] | dict[str, Any]) -> list[Any]:
     if all(isinstance(item, str) for item in value):
         return [value]
     return [[item] if isinstance(item, str) else item for item in value]
-
-
-def stages_as_rows(stages: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return plan stages as rows for the terminal."""
-    return [
-        [
-            str(s["name"]),
-            f"{s['cells']:,}",
-            str(s["noise"]),
-            f"{s['scale']:.4g}",
-            _percent(s["share"]),
-            _epsilon(s["epsilon"]),
-        ]
-        for s in stages
-    ]
-
-
-def _percent(share: str) -> str:
-    return f"{100 * float(exact(share)):.3g} %"
-
-
-def _epsilon(epsilon: str) -> str:
-    return epsilon if epsilon in UNSUMMED else show(exact(epsilon))
 
 
 def names_of(texts: Sequence[str] | None) -> list[str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
@@ -13,17 +14,17 @@ from sfumato.cli.arguments import (
     AllowWeak,
     AsJson,
     AsPublished,
-    Data,
     Delta,
     Epsilon,
     LedgerUrl,
-    MethodName,
     NoLedger,
+    OptionalData,
+    OptionalSchema,
     Rows,
-    SchemaPath,
     Seed,
     Settings,
     build_method,
+    choose_or_build,
     read_numbers,
     read_settings,
     registered_name,
@@ -37,19 +38,37 @@ from sfumato.schema import Schema
 from sfumato.table import read
 
 if TYPE_CHECKING:
-    from sfumato.calibration import Calibration
+    from sfumato.calibration import Calibration, Target
 
 PAGE, RESULTS, RELEASE = "calibration.html", "calibration.json", "release"
 PLACEHOLDER = "1"
 """Stands for the value that is looked for where the method wants one."""
+NEAR = 3
+"""Products of others that the screen shows on either side of the choice."""
 
 
 @reads
 def calibrate(
-    data: Data,
-    schema: SchemaPath,
-    target: Annotated[str, typer.Option("--target", "-t", help="What to meet, such as 'tvd_2 <= 0.05'.")],
-    method: MethodName = "contingency",
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            "-t",
+            help="What to meet: of a table, such as 'tvd_2 <= 0.05'; or a proved ceiling on risk, which needs no data: "
+            "'advantage <= 0.2', 'hits <= 0.05 at 0.01', 'success <= 0.2 at 0.1'.",
+        ),
+    ],
+    data: OptionalData = None,
+    schema: OptionalSchema = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            "-m",
+            help="How to release; 'sfumato methods' lists them. Unless said: contingency; for a ceiling on risk aim, "
+            "as for a release.",
+        ),
+    ] = None,
     as_published: AsPublished = False,
     settings: Settings = None,
     grid: Annotated[str | None, typer.Option(help="Values to try, such as 0.1,0.3,1,3.")] = None,
@@ -57,12 +76,13 @@ def calibrate(
     search_range: Annotated[str | None, typer.Option("--range", help="Where to search, low:high.")] = None,
     repeats: Annotated[int, typer.Option(help="Simulated releases at each value.")] = 10,
     cost: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="pilot: DATA is public or simulated. declared: DATA is private, and the guarantee must say so. "
-            "private: the choice is charged, and candidates are really released."
+            help="pilot: DATA is public or simulated. declared, unless said: DATA is private, and the guarantee must "
+            "say so. private: the choice is charged, and candidates are really released. A ceiling on risk costs "
+            "nothing."
         ),
-    ] = "declared",
+    ] = None,
     options: Annotated[
         list[str] | None, typer.Option("--with", help="An option of the metric, such as clusters=4.")
     ] = None,
@@ -84,25 +104,27 @@ def calibrate(
     """Find the epsilon at which a method is good enough, or gives away little enough.
 
     Prints the curve of the metric with intervals and every value that meets the target, and writes the trade-off page.
-    Nothing is released or spent, unless --cost private says so.
+    Nothing is released or spent, unless --cost private says so. A ceiling on risk (advantage, hits, success) follows
+    from the proved curve: it needs no DATA, a schema only where the method's plan does, and no ledger.
     """
     from sfumato.calibration import Target, calibrate
 
-    voice, facts = Voice(json), Schema.load(schema)
-    book = wanted_ledger(ledger, no_ledger) if cost == "private" else ledger
-    name = registered_name(method, as_published) or method
-    wanted = _method(name, settings or [], epsilon, delta, parameter)
-    asked = Target.parse(target)
-    places = _places(out, facts.name, force, cost)
-    with voice.counting(f"calibrating {name}") as progress:
-        table = read(data, facts, progress=progress, **dialect.stated())
+    voice, asked = Voice(json), Target.parse(target)
+    proved = asked.metric.proved
+    facts = _facts(schema, data, asked)
+    book = wanted_ledger(ledger, no_ledger) if cost == "private" and not proved else ledger
+    name, said = registered_name(method, as_published), (settings or [], epsilon, delta)
+    wanted, why = _wanted(name, proved, facts, said, parameter)
+    places = _places(out, wanted.name if facts is None else facts.name, force, "" if proved else cost or "")
+    with voice.counting(f"calibrating {wanted.name}"):
+        table = None if proved or data is None or facts is None else read(data, facts, **dialect.stated())
         found = calibrate(
             wanted,
             asked,
             grid=None if grid is None else read_numbers(grid, "--grid", "0.1,0.3,1,3"),
             bisection=_range(bisection, search_range),
             repeats=repeats,
-            cost=cast("Any", cost),
+            cost=cast("Any", cost if proved else cost or "declared"),
             parameter=parameter,
             prefer=cast("Any", prefer),
             rows=rows,
@@ -113,17 +135,52 @@ def calibrate(
             pilot=table if cost == "pilot" else None,
             table=None if cost == "pilot" else table,
             allow_weak=allow_weak,
+            schema=facts if proved else None,
         )
     bundle = _write(places, found)
-    show(voice, found, places, bundle)
+    told = [why] if why else []
+    told += [f"{data} was not read: {asked.metric.name} follows from public facts"] if proved and data else []
+    show(voice, found, places, bundle, told)
     body = {"page": str(places.page), "json": str(places.json), "bundle": bundle and str(bundle)}
     voice.document({**body, "statement": found.statement(), "calibration": found.model_dump(mode="json")})
+
+
+def _facts(schema: str | None, data: str | None, asked: Target) -> Schema | None:
+    """Return the schema, where there is one; what is measured on a table needs both."""
+    if not asked.metric.proved:
+        missing = ["DATA is missing: the file to measure on"] if data is None else []
+        missing += ["--schema is missing: the table's public schema (TOML)"] if schema is None else []
+        if missing:
+            raise PlanError(
+                f"{asked.metric.name} is measured on a table",
+                missing,
+                f"write sfumato calibrate DATA --schema S.toml --target '{asked}'; without data, ask for a ceiling on "
+                "risk: 'advantage <= 0.2', 'hits <= 0.05 at 0.01' or 'success <= 0.2 at 0.1'",
+            )
+    return None if schema is None else Schema.load(schema)
 
 
 class _Places(NamedTuple):
     page: Path
     json: Path
     bundle: Path
+
+
+def _wanted(
+    name: str | None,
+    proved: bool,
+    schema: Schema | None,
+    said: tuple[list[str], str | None, str | None],
+    parameter: str,
+) -> tuple[Method, str | None]:
+    """Return the method with a placeholder for what is looked for, and why it was taken where none was named.
+
+    For a ceiling on risk it is then the one that a release would take, by the schema where there is one.
+    """
+    settings, epsilon, delta = said
+    if name is None and proved and schema is not None:
+        return choose_or_build(None, schema, settings, epsilon or PLACEHOLDER, delta)
+    return _method(name or ("aim" if proved else "contingency"), settings, epsilon, delta, parameter), None
 
 
 def _method(name: str, settings: list[str], epsilon: str | None, delta: str | None, parameter: str) -> Method:
@@ -173,16 +230,31 @@ def _write(places: _Places, found: Calibration) -> Path | None:
     return None if found.release is None else found.release.save(places.bundle)
 
 
-def show(voice: Voice, found: Calibration, places: _Places, bundle: Path | None) -> None:
-    """Print the curve, the answer and where the page lies."""
+def show(voice: Voice, found: Calibration, places: _Places, bundle: Path | None, told: Sequence[str] = ()) -> None:
+    """Print the curve, the answer, what others took, and where the page lies."""
+    from sfumato.calibration.words import in_plain_words
     from sfumato.report.calibration_page import standing, values_grid
 
     grid = values_grid(found)
     voice.table(f"{found.metric} of {found.method} against {found.parameter}", grid.header, grid.rows)
-    for line in found.statement().splitlines():
+    for line in (*told, *in_plain_words(found), *found.statement().splitlines()):
         voice.say(line, style="yellow" if line in found.cautions() else None)
+    if found.proved is not None:
+        _show_others(voice, found)
     voice.say(f"page: {places.page} ({standing(found)})", style="bold")
     voice.say(f"json: {places.json}", style="bold")
     if found.release is not None:
         voice.panel("What the kept release promises", found.release.guarantee.statement(), "yellow")
         voice.say(f"release: {bundle}", style="bold")
+
+
+def _show_others(voice: Voice, found: Calibration) -> None:
+    """Print what others took, near the choice."""
+    from sfumato.report.calibration_page import others
+
+    near = others(found, each_side=NEAR)
+    if near is None:
+        return
+    voice.table("What others took, near the choice", near.grid.header, near.grid.rows)
+    for line in near.words:
+        voice.say(line)

@@ -62,15 +62,16 @@ def clusters(
     table, made = read(data, facts, **dialect.stated()), released_rows(release)
     names = _numbers(facts, columns, open_source(made, dialect).engine.table.columns)
     box = list(zip(*(facts[name].numeric_bounds for name in names), strict=True))
-    found = compare_clusters(
-        _confidential(table, names),
-        seen_rows(made, facts, names).points,
-        clusters,
-        (box[0], box[1]),
-        baseline_epsilon=baselines,
-        same_order=same_order,
-        seed=seed,
-    )
+    with voice.counting("clustering"):
+        found = compare_clusters(
+            _confidential(table, names),
+            seen_rows(made, facts, names).points,
+            clusters,
+            (box[0], box[1]),
+            baseline_epsilon=baselines,
+            same_order=same_order,
+            seed=seed,
+        )
     _show(voice, found, names)
 
 

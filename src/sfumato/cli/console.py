@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sys
+import textwrap
 import unicodedata
 import warnings
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
@@ -17,9 +18,10 @@ from sfumato.errors import SfumatoError
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, TaskID
 
 EXIT_ERROR = 2
+LABEL = 11
+"""Columns of a label before what it labels."""
 UNSAFE = re.compile(r"[^\n -~]")
 """Everything but plain ASCII is looked at; most of it is fine."""
 JOINERS = "\u200c\u200d"
@@ -59,24 +61,6 @@ def machine_readable(body: Any) -> str:
     return UNSAFE.sub(lambda found: found[0] if _shown(found[0]) == found[0] else json.dumps(found[0])[1:-1], text)
 
 
-@dataclass(frozen=True)
-class Ticker:
-    """Progress of one piece of work: told in words what is being done. Numbers of private rows are never shown."""
-
-    progress: Progress
-    task: TaskID
-    public: bool = False
-    """Whether the rows that are counted are synthetic, so that their number may be shown."""
-
-    def __call__(self, rows: int) -> None:
-        """Note that rows were counted; how many there are in a private table is nobody's business."""
-        self.say(f"{rows:,} rows" if self.public else "counting")
-
-    def say(self, text: str) -> None:
-        """Show what is being done."""
-        self.progress.update(self.task, done=in_a_cell(text))
-
-
 @dataclass
 class Voice:
     """Where output goes. With JSON, standard output holds one JSON document and nothing else."""
@@ -101,6 +85,13 @@ class Voice:
         """Print a line for people; silent with JSON."""
         if not self.json:
             self.out.print(_escaped(printable(text)), style=style)
+
+    def say_of(self, label: str, text: str, style: str | None = None) -> None:
+        """Print a line behind a label; on a terminal what does not fit goes on below the text, not below the label."""
+        line = f"{label:<{LABEL}}{text}"
+        if self.out.is_terminal:
+            line = textwrap.fill(line, max(self.out.width, 2 * LABEL), subsequent_indent=" " * LABEL)
+        self.say(line, style)
 
     def table(self, title: str, headers: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """Print a table for people; silent with JSON."""
@@ -150,15 +141,14 @@ class Voice:
         self.complain(text)
         return code
 
-    @contextmanager
-    def counting(self, what: str, public: bool = False) -> Generator[Ticker]:
-        """Show progress on standard error while rows are counted and models fitted; only on a terminal."""
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    def counting(self, what: str, seconds: float | None = None) -> AbstractContextManager[None]:
+        """Show on standard error how far the work is and about how much time is left; only on a terminal.
 
-        bar, done = BarColumn(bar_width=20, pulse_style="cyan"), TextColumn("{task.fields[done]}")
-        columns = (SpinnerColumn(), TextColumn(in_a_cell(what)), bar, TimeElapsedColumn(), done)
-        with Progress(*columns, console=self.err, transient=True, disable=not self.err.is_terminal) as progress:
-            yield Ticker(progress, progress.add_task(in_a_cell(what), total=None, done=""), public)
+        ``seconds`` is what a plan allows for it. The library tells its stages itself (:mod:`sfumato.progress`).
+        """
+        from sfumato.cli.bar import bar
+
+        return bar(self.err, what, seconds, in_a_cell)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -65,14 +65,12 @@ def grid_of(text: str | None, rule: str | None) -> tuple[float, ...]:
         ) from error
 
 
-def read_table(
-    source: str, pilot: str | None, schema: Schema, asked: Columns, dialect: Dialect, progress: Any
-) -> Table:
+def read_table(source: str, pilot: str | None, schema: Schema, asked: Columns, dialect: Dialect) -> Table:
     """Return the table that is counted: DATA, or the pilot, of which the columns of the cells alone are needed."""
     from sfumato.table import read
 
     wanted = _pilot_schema(schema, asked) if pilot else schema
-    table = read(pilot or source, wanted, progress=progress, **dialect.stated())
+    table = read(pilot or source, wanted, **dialect.stated())
     table.require_valid()
     return table
 

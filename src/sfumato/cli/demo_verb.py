@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli.arguments import AsJson, Seed
 from sfumato.cli.console import Voice
-from sfumato.cli.release_verbs import release_document, show_model, show_plan, show_statistics
+from sfumato.cli.release_screen import release_document, show_model, show_plan, show_statistics
 from sfumato.errors import BundleError
 from sfumato.example import ROWS, codebook, write_households
 from sfumato.privacy.ledger import Ledger
@@ -39,7 +39,7 @@ def demo(
     ledger = Ledger(folder / "ledger.db")
     ledger.open_table(schema.name, epsilon=CAP, delta=DELTA, adjacency=schema.adjacency)
     voice.say(f"3. opened a ledger for table 'households' with a cap of epsilon {CAP} and delta {DELTA}")
-    bundles = _release_all(voice, data, schema, ledger, folder, seed)
+    bundles = _release_all(voice, data, schema, ledger, folder, seed, rows)
     voice.say("")
     voice.say(
         f"ledger: {folder / 'ledger.db'} ({'holds' if ledger.verify() else 'DAMAGED'}); spent "
@@ -91,15 +91,15 @@ def _releases() -> dict[str, Method]:
 
 
 def _release_all(
-    voice: Voice, data: Path, schema: Schema, ledger: Ledger, folder: Path, seed: int | None
+    voice: Voice, data: Path, schema: Schema, ledger: Ledger, folder: Path, seed: int | None, rows: int
 ) -> dict[str, object]:
     bundles: dict[str, object] = {}
     for step, (name, method) in enumerate(_releases().items(), start=4):
         voice.say("")
         voice.say(f"{step}. {method.summary}", style="bold cyan")
-        with voice.counting(f"releasing {name}") as progress:
-            table = read(data, schema, progress=progress)
-            planned = plan_release(table, method, None, ledger, seed)
+        planned = plan_release(schema, method, None, ledger, seed, about_rows=rows)
+        with voice.counting(f"releasing {name}", planned.seconds):
+            table = read(data, schema)
             made = run_release(table, method, None, ledger, seed)
             bundle = made.save(folder / name, folder / f"{name}.private.html", table)
         show_plan(voice, planned)

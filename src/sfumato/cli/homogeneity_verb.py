@@ -83,8 +83,8 @@ def homogeneity(
     places = PageFiles.at(out, facts.name, "-risk.html", force)
     columns = Columns(names_of(identifiers), names_of(sensitive))
     named = _sensitive(columns, facts, view)
-    with voice.counting("counting cells") as progress:
-        cells = _cells(read_table(data, pilot, facts, columns, dialect, progress), columns.identifiers, named)
+    with voice.counting("counting cells"):
+        cells = _cells(read_table(data, pilot, facts, columns, dialect), columns.identifiers, named)
     asked.update(mechanism=mechanism, pilot=Path(pilot).name if pilot else None)
     found = _curves(replace(cells, schema=facts), grid, asked)
     shown = _shown(found, not facts.is_confirmed)

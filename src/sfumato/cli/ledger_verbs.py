@@ -54,7 +54,8 @@ def init(
     composition: Annotated[
         str,
         typer.Option(
-            help="basic: exact sums, always valid. tight: privacy loss distributions, for parameters fixed beforehand."
+            help="basic: exact sums, always valid. tight: composed losses, for parameters fixed beforehand. filter, or "
+            "'filter SHARE': totals of mu^2 and rho fixed now, for AIM and MST chosen one after the other."
         ),
     ] = "basic",
     json: AsJson = False,
@@ -70,7 +71,7 @@ def init(
     opened.open_table(name, epsilon=epsilon, delta=delta or DEFAULT_DELTA, adjacency=hidden, composition=composition)
     account = opened.account(name)
     caps = f"cap epsilon {account.cap_epsilon}, delta {account.cap_delta}"
-    voice.say(f"table {name!r}: {caps}, {hidden}, {composition} composition")
+    voice.say(f"table {name!r}: {caps}, {hidden}, {_composition_words(account)}")
     if delta is None:
         voice.say(
             f"the cap on delta is the default, {DEFAULT_DELTA}: the default method needs one; --delta 0 allows none"
@@ -91,7 +92,7 @@ def show(ledger: Url = None, ledger_option: UrlOption = None, table: TableName =
     voice.table("Accounts", headers, [_account_cells(account) for account in accounts])
     for account in accounts:
         unit = f"unit: {account.unit}" if account.unit else "the first formal event decides the unit"
-        voice.say(f"{account.name}: {account.adjacency}, {unit}, {account.composition} composition")
+        voice.say(f"{account.name}: {account.adjacency}, {unit}, {_composition_words(account)}")
     voice.table(
         "Events",
         ("no", "recorded", "table", "method", "noise", "epsilon", "delta"),
@@ -106,6 +107,12 @@ def show(ledger: Url = None, ledger_option: UrlOption = None, table: TableName =
         }
     )
     book.require_sound()
+
+
+def _composition_words(account: Account) -> str:
+    if account.totals is None:
+        return f"{account.composition} composition"
+    return f"{account.composition} composition: {account.totals}; holds for releases chosen one after the other"
 
 
 def _account_cells(account: Account) -> list[str]:

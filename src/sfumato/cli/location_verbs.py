@@ -54,7 +54,8 @@ def location(
         )
     named = [part.strip() for part in columns.split(",") if part.strip()] if columns is not None else None
     table, made = read(data, facts, **dialect.stated()), released_rows(release)
-    found = location_risk(table, made, facts, named, tolerance, control, same_order, seed)
+    with voice.counting("looking for the nearest rows"):
+        found = location_risk(table, made, facts, named, tolerance, control, same_order, seed)
     rows = [
         [name, f"{100 * n.any_value:.1f} %", f"{100 * n.every_value:.1f} %", f"{n.distance:.3g}"]
         for name, n in (("the release", found.released), ("other people", found.others))

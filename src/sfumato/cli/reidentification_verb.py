@@ -70,8 +70,8 @@ def reidentification(
     noise = Mechanism(mechanism, delta, rule, stated_sensitivity(facts, mechanism))
     choice = None if target is None else _choice(target, facts, sensitive, noise)
     columns = Columns(names_of(identifiers), [sensitive] if sensitive else [])
-    with voice.counting("counting cells") as progress:
-        table = read_table(data, pilot, facts, columns, dialect, progress)
+    with voice.counting("counting cells"):
+        table = read_table(data, pilot, facts, columns, dialect)
         found = _risks(table, columns, grid, noise)
     if not facts.is_confirmed:
         voice.say(f"warning: {DRAFT}", style="yellow")

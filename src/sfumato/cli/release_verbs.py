@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.cli.arguments import (
+    AboutRows,
     AllowWeak,
+    Anyway,
     AsJson,
     AsPublished,
     Data,
@@ -25,20 +27,22 @@ from sfumato.cli.arguments import (
     SchemaPath,
     Seed,
     Settings,
+    Verbose,
     choose_or_build,
-    stages_as_rows,
     wanted_ledger,
 )
 from sfumato.cli.console import EXIT_ERROR, Voice
 from sfumato.cli.interrupt import standing
 from sfumato.cli.reading import PLAIN, Dialect, reads
+from sfumato.cli.release_screen import foretell, plan_document, release_document, show_plan, show_release
+from sfumato.cli.reruns import Reruns, reruns_for, sound_wish
 from sfumato.errors import SfumatoError
-from sfumato.privacy.accounting.guarantee import one_of
 from sfumato.registry import AS_PUBLISHED
+from sfumato.release.foreseen import refuse_overwhelmed
 from sfumato.release.method import MethodInfo, method_class, published_methods
 from sfumato.release.method import methods as all_methods
 from sfumato.release.outcome import lost_on_failure, spent_words
-from sfumato.release.plan import Plan, describe_cost
+from sfumato.release.plan import Plan
 from sfumato.release.release import Release
 from sfumato.release.release import plan as plan_release
 from sfumato.release.release import release as run_release
@@ -48,7 +52,6 @@ from sfumato.table import read
 if TYPE_CHECKING:
     from sfumato.report.verify import BundleCheck
 
-MOST_STAGES, LAST_STAGES = 12, 3
 METHOD_HEADERS = ("method", "what it releases", "guarantee", "parameters")
 EXIT_NOT_FOR_RELEASE, EXIT_IN_PART = 3, 4
 Out = Annotated[str, typer.Option("--out", "-o", help="Folder for the bundle; it must not exist or be empty.")]
@@ -71,46 +74,24 @@ def plan(
     epsilon: Epsilon = None,
     delta: Delta = None,
     rows: Rows = None,
+    about_rows: AboutRows = None,
     ledger: LedgerUrl = None,
     allow_weak: AllowWeak = False,
     json: AsJson = False,
 ) -> None:
-    """Show what a release would cost and need, without touching the data or spending anything."""
+    """Show what a release would be good for, cost and need, without touching the data or spending anything."""
     voice = Voice(json)
     facts = Schema.load(schema)
     wanted, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
-    made = explained(plan_release(facts, wanted, rows, ledger, allow_weak=allow_weak), reason)
+    planned = plan_release(facts, wanted, rows, ledger, allow_weak=allow_weak, about_rows=about_rows)
+    made = explained(planned, reason)
     show_plan(voice, made)
-    voice.document(made.model_dump(mode="json"))
+    voice.document(plan_document(made))
 
 
 def explained(made: Plan, reason: str | None) -> Plan:
     """Return the plan with the sentence that says why its method was taken, where nobody named one."""
     return made if reason is None else made.model_copy(update={"notes": (reason, *made.notes)})
-
-
-def show_plan(voice: Voice, made: Plan) -> None:
-    """Print a plan for people: cost by stage, adjacency, cells, memory."""
-    headers = ("table", "cells", "noise", "scale", "share", "epsilon")
-    rows = stages_as_rows([stage.model_dump() for stage in made.stages])
-    voice.table(f"Plan: {made.method} of table {made.table!r}", headers, shortened(rows))
-    voice.say(f"cost:      {describe_cost(made)} ({one_of(made.unit)})")
-    voice.say(f"cells:     {made.cells:,} in {len(made.stages)} table{'s' if len(made.stages) > 1 else ''}")
-    voice.say(f"memory:    about {max(made.memory_bytes / 1e6, 0.1):,.1f} MB")
-    if made.seconds is not None:
-        voice.say(f"time:      about {max(made.seconds, 1):,.0f} s")
-    if made.left_before is not None:
-        voice.say(f"budget:    {made.left_before} left before, {made.left_after} after")
-    for note in made.notes:
-        voice.say(f"note:      {note}", style="yellow")
-
-
-def shortened(rows: list[list[str]]) -> list[list[str]]:
-    """Return the first and the last stages of a long plan: what differs from the rest often stands at the end."""
-    hidden = len(rows) - MOST_STAGES
-    if hidden <= 1:
-        return rows
-    return [*rows[: MOST_STAGES - LAST_STAGES], [f"... {hidden} more", *[""] * 5], *rows[-LAST_STAGES:]]
 
 
 @reads
@@ -126,16 +107,21 @@ def release(
     ledger: LedgerUrl = None,
     no_ledger: NoLedger = False,
     rows: Rows = None,
+    about_rows: AboutRows = None,
+    anyway: Anyway = False,
     seed: Seed = None,
     dialect: Dialect = PLAIN,
     private_report: PrivateReport = None,
     allow_weak: AllowWeak = False,
+    verbose: Verbose = False,
+    reruns: Reruns = None,
     json: AsJson = False,
 ) -> None:
     """Release a table and write the bundle: data, schema, release.json, report.html and the script that repeats it.
 
     The budget is checked and recorded before any noise is drawn. When anything is wrong, nothing is written and nothing
-    is spent. A ledger is needed, or --no-ledger.
+    is spent; so it is where the noise would drown the rows, unless --anyway says otherwise. A ledger is needed, or
+    --no-ledger.
     """
     from sfumato.report.bundle import prepare_output
 
@@ -143,16 +129,23 @@ def release(
     facts = Schema.load(schema)
     wanted, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
     prepare_output(out, private_report)
+    wish = sound_wish(reruns)
     with standing() as stand:
-        with voice.counting(f"releasing {wanted.name}") as progress:
-            table = read(data, facts, progress=progress, **dialect.stated())
-            made = explained_release(run_release(table, wanted, rows, book, seed, allow_weak), reason)
+        table = read(data, facts, **dialect.stated())
+        planned = plan_release(table, wanted, rows, book, seed, allow_weak, about_rows)
+        if not anyway:
+            with voice.counting("checking the table"):
+                refuse_overwhelmed(planned, table)
+        again = reruns_for(wanted, planned, wish)
+        foretell(voice, planned)
+        with voice.counting(f"releasing {wanted.name}", planned.seconds):
+            made = explained_release(run_release(table, wanted, rows, book, seed, allow_weak, about_rows), reason)
             stand.words = f"{spent_words(made.entries)}; nothing was written" if made.entries else stand.words
             with lost_on_failure(made.ledger, made.entries, SfumatoError):  # this process ends, and the release with it
-                bundle = made.save(out, private_report, table if private_report else None)
+                bundle = made.save(out, private_report, table if private_report else None, again)
         stand.words = f"the bundle is complete: {bundle}"
-        show_release(voice, made, bundle)
-        if private_report:
+        show_release(voice, made, bundle, data, verbose=verbose, again=again)
+        if private_report and Path(private_report).exists():
             voice.say(f"custodian's copy (confidential): {private_report}", style="yellow")
         voice.document(release_document(made, bundle))
 
@@ -162,62 +155,6 @@ def explained_release(made: Release, reason: str | None) -> Release:
     if reason is None:
         return made
     return dataclasses.replace(made, plan=explained(made.plan, reason), notes=(reason, *made.notes))
-
-
-def show_release(voice: Voice, made: Release, bundle: Path, said: Sequence[str] = ()) -> None:
-    """Print what was released, what is promised, what to beware of and where it lies; not what was ``said`` before."""
-    show_plan(voice, made.plan)
-    careful = made.stamp or not made.guarantee.formal or made.guarantee.is_weak
-    voice.panel("What is promised", made.guarantee.statement(), "yellow" if careful else "green")
-    show_statistics(voice, made)
-    if made.account is not None:
-        voice.say(f"left in the ledger: epsilon {made.account.left_epsilon} of {made.account.cap_epsilon}")
-    for note in made.notes:
-        if note not in (*made.plan.notes, *said):
-            voice.say(f"note: {note}", style="yellow")
-    voice.say(f"bundle: {bundle}", style="bold")
-    voice.say(f"report: {bundle / 'report.html'}", style="bold")
-    show_model(voice, made, bundle)
-
-
-def show_model(voice: Voice, made: Release, bundle: Path) -> None:
-    """Say how to draw more rows, where the release holds a fitted model."""
-    if made.model is not None:
-        voice.say(f"more rows for free: sfumato sample {bundle} --rows 100000 --out more.parquet")
-
-
-def show_statistics(voice: Voice, made: Release) -> None:
-    """Print what was computed from the released data for free, and what only the custodian may see."""
-    _say_numbers(voice, made.statistics)
-    if made.confidential:
-        voice.say("for your eyes only, in no public file:", style="bold")
-        _say_numbers(voice, made.confidential)
-
-
-def _say_numbers(voice: Voice, numbers: Mapping[str, Any]) -> None:
-    from sfumato.report.facts import SHOWN_ELSEWHERE, in_words
-
-    for name, value in numbers.items():
-        if name in SHOWN_ELSEWHERE:
-            continue
-        shown = f"{value:.5g}" if isinstance(value, float) else in_words(name, value)
-        voice.say(f"{name.replace('_', ' ')}: {shown}")
-
-
-def release_document(made: Release, bundle: Path) -> dict[str, Any]:
-    """Return the JSON answer of a release."""
-    return {
-        "bundle": str(bundle),
-        "method": made.method.name,
-        "notes": list(made.notes),
-        "report": str(bundle / "report.html"),
-        "guarantee": made.guarantee.model_dump(mode="json"),
-        "statement": made.guarantee.statement(),
-        "events": [event.model_dump(mode="json") for event in made.events],
-        "statistics": dict(made.statistics),
-        "stamp": made.stamp,
-        "account": made.account.model_dump(mode="json") if made.account else None,
-    }
 
 
 def verify(
@@ -233,7 +170,8 @@ def verify(
     from sfumato.report.verify import verify_bundle
 
     voice = Voice(json)
-    result = verify_bundle(bundle, ledger)
+    with voice.counting("verifying"):
+        result = verify_bundle(bundle, ledger)
     code = verified_code(result)
     voice.document({**result.model_dump(mode="json"), "verdict": result.verdict, "exit_code": code})
     for problem in result.problems:

@@ -3,51 +3,70 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
-from sfumato.errors import RiskError
+import typer
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+from sfumato.errors import BundleError, SchemaError, TableError
+from sfumato.report.opened import opened_bundle
+from sfumato.schema import Schema
 
-    from sfumato.report.document import ReleaseDocument
+MadeRows = Annotated[
+    str, typer.Argument(metavar="BUNDLE", help="Folder of a release, or a file of anybody's synthetic rows.")
+]
+OwnSchema = Annotated[
+    str | None, typer.Option("--schema", "-s", help="The table's schema; that of the bundle unless said.")
+]
+PrivatePage = Annotated[str | None, typer.Option("--out", "-o", help="Write a page, readable by its owner alone.")]
 
 
 def released(place: str) -> Any:
     """Return what a bundle released, the first of its copies, or the path of a file of rows."""
     if not Path(place).is_dir():
         return place
-    document, tables = _bundle(place)
-    return tables[0][1] if document.method.makes == "rows" else dict(tables)
+    opened = opened_bundle(place)
+    return opened.rows if opened.document.method.makes == "rows" else dict(opened.tables)
 
 
 def released_copies(place: str) -> list[Any]:
     """Return every copy of released rows; refuse a bundle of counts."""
     if not Path(place).is_dir():
         return [place]
-    document, tables = _bundle(place)
-    if document.method.makes != "rows":
-        raise RiskError(f"{place!r} holds no rows", next_step="give a release of synthetic rows")
-    return [table for _, table in tables]
-
-
-def _bundle(place: str) -> tuple[ReleaseDocument, list[tuple[tuple[str, ...], pa.Table]]]:
-    """Return the document of a bundle, and its tables with their columns."""
-    import pyarrow.parquet as pq
-
-    from sfumato.report.bundle import DOCUMENT
-    from sfumato.report.document import ReleaseDocument
-
-    folder = Path(place)
-    if not (folder / DOCUMENT).is_file():
-        raise RiskError(f"{place!r} is not a bundle: it has no {DOCUMENT}", next_step="give the folder of a release")
-    document = ReleaseDocument.from_json((folder / DOCUMENT).read_text(encoding="utf-8"))
-    return document, [(each.columns, pq.read_table(folder / each.parquet)) for each in document.tables]
+    opened = opened_bundle(place)
+    return [opened.rows, *(table for _, table in opened.tables[1:])]
 
 
 def released_rows(place: str) -> Any:
     """Return released rows; refuse a bundle of counts."""
     found = released(place)
     if isinstance(found, dict):
-        raise RiskError(f"{place!r} holds counts, not rows", next_step="give a release of synthetic rows")
+        raise BundleError(f"{place!r} holds counts, not rows", next_step="give a release of synthetic rows")
     return found
+
+
+def facts_of(bundle: str, schema: str | None) -> Schema:
+    """Return the schema that was named, or that of the bundle."""
+    if schema is not None:
+        return Schema.load(schema)
+    if Path(bundle).is_dir():
+        return opened_bundle(bundle).schema
+    raise SchemaError(
+        f"{bundle!r} is no bundle, so nobody says what its columns are", next_step="give --schema SCHEMA, or a bundle"
+    )
+
+
+def require_free(out: str | None, what: str) -> None:
+    """Refuse a private page that cannot be written before minutes are spent on it."""
+    if out is None:
+        return
+    place = Path(out)
+    problems = [
+        *([] if place.suffix.lower() in (".html", ".htm") else ["it does not end in .html"]),
+        *(["it exists"] if place.exists() else []),
+        *([] if place.absolute().parent.is_dir() else [f"there is no folder {str(place.parent)!r}"]),
+    ]
+    if problems:
+        raise TableError(f"the page cannot be written to {out!r}", problems, "choose another --out")
+    from sfumato.report.private_page import free_place
+
+    free_place(out, what)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -32,6 +31,7 @@ from sfumato.cli.reidentification_verb import reidentification
 from sfumato.cli.released import released
 from sfumato.cli.sweep_verb import sweep
 from sfumato.errors import RiskError
+from sfumato.progress import steps
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -161,10 +161,12 @@ def inference(
     if release is None:
         made, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
         table = _table(voice, data, facts, dialect)
-        result = attack.against(table, made, rows=rows, trials=trials, seed=seed)
+        with voice.counting(f"attacking {made.name}"):
+            result = attack.against(table, made, rows=rows, trials=trials, seed=seed)
     else:
         table = _table(voice, data, facts, dialect)
-        result = attack.run(released(release), table, control, schema=facts, trials=trials, seed=seed)
+        with voice.counting("attacking the release"):
+            result = attack.run(released(release), table, control, schema=facts, trials=trials, seed=seed)
     _report(voice, table, [result], reason)
 
 
@@ -214,9 +216,8 @@ def _played(voice: Voice, played: Game, attacks: Sequence[Any], trials: int | No
     runs = sum(attack.releases(count) for attack in attacks)
     if played.plan.seconds is not None:
         voice.say(_patience(played.title, runs, played.plan.seconds))
-    with voice.counting(f"attacking {played.title}") as ticker:
-        done = itertools.count(1)
-        watched = replace(played, told=lambda: ticker.say(f"run {next(done):,} of about {runs:,}"))
+    with voice.counting(f"attacking {played.title}"), steps(f"about {runs:,} runs", runs) as done:
+        watched = replace(played, told=done)
         return [attack.run(watched, trials=count, seed=seed) for attack in attacks]
 
 

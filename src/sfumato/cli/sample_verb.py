@@ -52,9 +52,9 @@ def sample(
     voice, kind = Voice(json), format_of(out)
     refuse_place(Path(out).absolute(), force)
     fitted = FittedModel.load(model)
-    with voice.counting("drawing", public=True) as progress:
+    with voice.counting("drawing rows"):
         batches = fitted.draws(rows, seed=seed, rounding=not independent)
-        written = write_rows(fitted, out, kind, batches, force, progress)
+        written = write_rows(fitted, out, kind, batches, force)
     _show(voice, fitted, written, out)
 
 
@@ -69,6 +69,8 @@ def _show(voice: Voice, fitted: FittedModel, written: Written, out: str) -> None
     for rule, count in written.repaired.items():
         voice.say(f"rows mended to keep {rule!r}: {count:,}")
     voice.say(f"rows replaced to keep the rules: {written.replaced:,}")
+    for note in written.notes:
+        voice.say(f"note: {note}", style="yellow")
     voice.say(f"{written.rows:,} rows of {len(fitted.names)} columns: {out}", style="bold")
     voice.document(
         {
@@ -78,6 +80,7 @@ def _show(voice: Voice, fitted: FittedModel, written: Written, out: str) -> None
             "method": fitted.method,
             "repaired": dict(written.repaired),
             "replaced": written.replaced,
+            "notes": list(written.notes),
             "spent_epsilon": "0",
             "why": FREE,
             "guarantee": guarantee.model_dump(mode="json"),

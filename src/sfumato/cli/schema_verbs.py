@@ -41,7 +41,8 @@ def draft(
     """
     voice = Voice(json)
     refuse_overwrite(out, force)
-    schema = Schema.draft(data, name=name, **dialect.stated())
+    with voice.counting("looking at the table"):
+        schema = Schema.draft(data, name=name, **dialect.stated())
     if out is None:
         voice.say(schema.to_toml())
     else:
@@ -74,8 +75,8 @@ def check(data: Data, schema: SchemaPath, dialect: Dialect = PLAIN, json: AsJson
     """
     voice = Voice(json)
     facts = Schema.load(schema)
-    with voice.counting("checking") as progress:
-        table = read(data, facts, progress=progress, **dialect.stated())
+    with voice.counting("checking"):
+        table = read(data, facts, **dialect.stated())
         table.require_valid()
         contradicted = [str(violation) for violation in table.contradictions]
     voice.say(f"table {facts.name!r} fits its schema: {len(facts.columns)} columns, {len(facts.rules)} rules")

@@ -75,7 +75,7 @@ def sweep(
         raise RiskError("--epsilons names no epsilon", next_step=f"write --epsilons {EPSILONS}")
     made, reason = choose_or_build(method, facts, settings or [], str(values[0]), delta, as_published)
     places = PageFiles.at(out, facts.name, "-attacks.html", force)
-    with voice.counting(f"attacking {made.name}") as ticker:
+    with voice.counting(f"attacking {made.name}"):
         found = attack_all(
             read(data, facts, **dialect.stated()),
             made,
@@ -89,7 +89,6 @@ def sweep(
             sees=sight(sees),
             trials=trials,
             seed=seed,
-            told=ticker.say,
         )
     document = {"notice": found.notice, "method_chosen": reason, **found.model_dump(mode="json")}
     places.write(sweep_page(found, not facts.is_confirmed), document)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from sfumato.cli.arguments import (
+    AboutRows,
+    Anyway,
     AsJson,
     Data,
     LedgerUrl,
@@ -15,15 +19,17 @@ from sfumato.cli.arguments import (
     OptionalMethod,
     Rows,
     Seed,
+    Verbose,
     names_of,
     wanted_ledger,
 )
-from sfumato.cli.buy_verb import AboutRows
 from sfumato.cli.console import Voice
 from sfumato.cli.interrupt import standing
 from sfumato.cli.ledger_verbs import DEFAULT_DELTA
 from sfumato.cli.reading import PLAIN, Dialect, reads
-from sfumato.cli.release_verbs import Out, release_document, show_release
+from sfumato.cli.release_screen import foretell, release_document, show_release
+from sfumato.cli.release_verbs import Out
+from sfumato.cli.reruns import Reruns, reruns_for, sound_wish
 from sfumato.errors import LedgerError, NoLedgerError, PlanError, SfumatoError, TooLittleSeenError
 from sfumato.privacy.ledger import Ledger
 from sfumato.release.outcome import lost_on_failure, spent_words
@@ -80,12 +86,15 @@ def synthesize(
     rows_per_person: RowsPerPerson = None,
     columns: Columns = None,
     about_rows: AboutRows = None,
+    anyway: Anyway = False,
     method: OptionalMethod = None,
     rows: Rows = None,
     seed: Seed = None,
     schema_out: SchemaOut = None,
     by: By = None,
     dialect: Dialect = PLAIN,
+    verbose: Verbose = False,
+    reruns: Reruns = None,
     json: AsJson = False,
 ) -> None:
     """Release a file that nobody has described yet, in one command, and say in words what was assumed.
@@ -98,7 +107,8 @@ def synthesize(
 
     voice, book = Voice(json), wanted_ledger(ledger, no_ledger, "give --ledger budget.db --open-ledger 5")
     whose = _whose(person, no_person)
-    wish = Wish(epsilon, delta, buy, whose, rows_per_person, method, names_of(columns), seed, by, about_rows)
+    wish = Wish(epsilon, delta, buy, whose, rows_per_person, method, names_of(columns), seed, by, about_rows, anyway)
+    again_wish = sound_wish(reruns)
     prepare_output(out, None)
     _refuse_taken(schema_out)
     named = name or open_source(data, dialect).name
@@ -109,13 +119,17 @@ def synthesize(
         _say_assumed(voice, described)
         if schema_out:
             described.schema.save(schema_out)
-        with voice.counting("releasing") as progress:
-            made = described.released(rows, progress)
+        with voice.counting("checking the table"), _bought_kept(described, schema_out):
+            ready = described.ready(rows)
+        again = reruns_for(ready.method, ready.plan, again_wish)
+        foretell(voice, ready.plan)
+        with voice.counting("releasing", ready.plan.seconds), _bought_kept(described, schema_out):
+            made = ready.released()
             stand.words = f"{spent_words(made.entries)}; nothing was written" if made.entries else stand.words
             with lost_on_failure(made.ledger, made.entries, SfumatoError):
-                bundle = made.save(out)
+                bundle = made.save(out, reruns=again)
         stand.words = f"the bundle is complete: {bundle}"
-        show_release(voice, made, bundle, described.assumed)
+        show_release(voice, made, bundle, data, described.assumed, verbose, again)
         voice.say(BETTER)
         voice.document({**release_document(made, bundle), "assumed": list(described.assumed), "schema": schema_out})
 
@@ -144,6 +158,18 @@ def _whose(person: str | None, nobody: bool) -> str | Literal[False] | None:
     if person is not None and nobody:
         raise PlanError("--person and --no-person were both given", next_step="give one of them")
     return False if nobody else person
+
+
+@contextmanager
+def _bought_kept(described: Described, schema_out: str | None) -> Generator[None]:
+    """Let an error say where the facts are that were paid for: this process ends, and a schema in memory with it."""
+    try:
+        yield
+    except SfumatoError as error:
+        if described.wish.bought:
+            text = f"keep this text:\n{described.schema.to_toml()}"
+            error.add_note(f"the bought schema is in {schema_out}" if schema_out else text)
+        raise
 
 
 def _refuse_taken(schema_out: str | None) -> None:

@@ -66,9 +66,10 @@ def prediction(
     if brand is not None and price is None:
         raise RiskError("--brand goes with --price", next_step="name the column of prices, or leave --brand out")
     table, made = read(data, facts, **dialect.stated()), released_rows(release)
-    priced = None if price is None else serves_pricing(table, made, facts, wanted, price, brand)
     named = _names(models) or []
-    found = serves_prediction(table, made, facts, wanted, _names(inputs), test, public, named, seed)
+    with voice.counting("training models"):
+        priced = None if price is None else serves_pricing(table, made, facts, wanted, price, brand)
+        found = serves_prediction(table, made, facts, wanted, _names(inputs), test, public, named, seed)
     _show(voice, found)
     if priced is not None:
         _show_prices(voice, priced)
@@ -93,12 +94,14 @@ def compare_values(
     """Compare the numbers of a release with the true ones, column by column: ECDF, mean, median and quantiles.
 
     Several copies are averaged, with an interval over copies. 0 is the best difference, 1 the best ratio.
+    `sfumato compare` judges the whole release, beside a second real sample.
     """
     from sfumato.table import read
     from sfumato.utility.columns import compare_columns
 
     voice, facts = Voice(json), Schema.load(schema)
-    found = compare_columns(read(data, facts, **dialect.stated()), released_copies(release), facts, _names(columns))
+    with voice.counting("comparing columns"):
+        found = compare_columns(read(data, facts, **dialect.stated()), released_copies(release), facts, _names(columns))
     first = next(iter(found.values()))
     headers = ("column", "ECDF, largest", "ECDF, mean square", *(f"{each.name}, ratio" for each in first.ratios))
     rows = [[name, *map(str, (c.ecdf_max, c.ecdf_msq)), *(_ratio(r) for r in c.ratios)] for name, c in found.items()]

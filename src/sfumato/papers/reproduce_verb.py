@@ -48,7 +48,8 @@ def reproduce(
     _refuse_overwrite(folder, force)
     patience = "minutes or more" if repeats is not None or deep else "a minute or two"
     voice.say(f"recomputing {part or 'all'} of {paper}; this takes {patience}")
-    results = module.reproduce(**more)
+    with voice.counting("recomputing"):
+        results = module.reproduce(**more)
     paths = _write(folder, {PAGE: render(module.page_of(results)), RESULTS: results.model_dump_json(indent=1) + "\n"})
     found = module.summary(results)
     voice.table(found.title, found.header, found.rows)

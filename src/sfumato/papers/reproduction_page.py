@@ -10,11 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup
+
 from sfumato.papers.data import DATA_VARIABLE
 from sfumato.papers.results import Erratum, PartOf, ReproductionOf
 from sfumato.report import render as render_template
-from sfumato.report.charts import Panel
+from sfumato.report.charts import Drawing, charted
 from sfumato.version import __version__
+
+SMALL, LARGE = 240, 300
+"""Heights of charts side by side, and of one that has the width of the page."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +35,30 @@ class PageTable:
 
 
 @dataclass(frozen=True)
+class Panel:
+    """One chart, with a title where a figure has several, and a sentence on what it shows."""
+
+    title: str
+    label: str
+    drawing: Drawing
+
+    def drawn(self, narrow: bool) -> Markup:
+        """Return the chart; its main numbers stand in its words for those who cannot see it."""
+        label = f"{self.label.rstrip('.')}. {self.drawing.spoken()}"
+        return charted(self.drawing, label, SMALL if narrow else LARGE, narrow)
+
+
+@dataclass(frozen=True)
 class PageFigure:
     """Charts under one title, with notes."""
 
     title: str
     panels: tuple[Panel, ...]
     notes: tuple[str, ...] = ()
+
+    def charts(self) -> list[tuple[str, Markup]]:
+        """Return the charts with their titles: several stand side by side, one has the page."""
+        return [(panel.title, panel.drawn(len(self.panels) > 1)) for panel in self.panels]
 
 
 @dataclass(frozen=True)
@@ -46,6 +69,8 @@ class PageSection:
     text: tuple[str, ...] = ()
     tables: tuple[PageTable, ...] = ()
     figures: tuple[PageFigure, ...] = ()
+    short: str = ""
+    """Its words in the navigation, where they are not the title."""
 
 
 @dataclass(frozen=True)
@@ -98,15 +123,16 @@ def _section(part: PartOf[Any], folder: str, draw: Draw) -> PageSection:
     if part.comparisons:
         rows = tuple((c.what, c.printed, c.ours, c.why) for c in part.comparisons)
         tables.insert(0, comparison_table("", rows))
-    return PageSection(part.title, (*_missing(part, folder), *part.text), tuple(tables), _figures(part, draw))
+    text = (*_missing(part, folder), *part.text)
+    return PageSection(part.title, text, tuple(tables), _figures(part, draw), part.short)
 
 
 def _figures(part: PartOf[Any], draw: Draw) -> tuple[PageFigure, ...]:
     """Return the charts, a full row in each figure."""
-    title, a_row = part.label, part.charts_a_row
+    a_row = part.charts_a_row
     rows = [part.charts[start : start + a_row] for start in range(0, len(part.charts), a_row)]
     return tuple(
-        PageFigure(f"{title}, continued" if i else title, tuple(map(draw, row)), () if i else part.notes)
+        PageFigure(f"{part.label}, continued" if i else "", tuple(map(draw, row)), () if i else part.notes)
         for i, row in enumerate(rows)
     )
 
@@ -121,10 +147,4 @@ def _missing(part: PartOf[Any], folder: str) -> tuple[str, ...]:
 
 def render(page: ReproductionPage) -> str:
     """Return the page as HTML that loads nothing from anywhere."""
-    specs = {
-        f"chart-{s}-{f}-{p}": panel.spec
-        for s, section in enumerate(page.sections, 1)
-        for f, figure in enumerate(section.figures, 1)
-        for p, panel in enumerate(figure.panels, 1)
-    }
-    return render_template("reproduction.html.j2", specs, version=__version__, banners=(), page=page)
+    return render_template("reproduction.html.j2", version=__version__, banners=(), page=page)

@@ -58,6 +58,11 @@ class PartOf(Frozen, Generic[ChartT]):
         return "Beyond the paper" if self.name.startswith("beyond") else self.name[0].upper() + self.name[1:]
 
     @property
+    def short(self) -> str:
+        """The name as a list of sections has it: what a part is about, where many have the same name."""
+        return self.subjects[self.name].capitalize() if self.name.startswith("beyond") else self.label
+
+    @property
     def title(self) -> str:
         """The name and what it is about."""
         return f"{self.label}: {self.subjects[self.name]}"

@@ -24,6 +24,8 @@ LARGEST_EPSILON = 10**6
 """Above it the odds that epsilon bounds have no number any more."""
 SMALLEST_DELTA, LARGEST_DELTA = "1e-100", "0.999999"
 LARGEST_WHOLE = 2**63
+MOST_ROWS = 10**15
+"""Rows that a private table is believed to have, at most."""
 DEFAULT_DELTA = "1e-9"
 """The delta of Gaussian noise on counts where none is given: below one in the number of people of most countries."""
 BUDGETS = ("epsilon",)
@@ -61,6 +63,13 @@ def number_problems(value: Any, what: str, least: Number, most: Number, whole: b
         pass
     wanted = f"be a whole number from {_plain(least)} to" if whole else f"lie between {_plain(least)} and"
     return [f"{what} must {wanted} {_plain(most)}, found {in_short(value)}"]
+
+
+def sound_about(rows: Any) -> int:
+    """Return a public or guessed number of rows of a private table, or refuse what is none."""
+    if problems := number_problems(rows, "about_rows", 0, MOST_ROWS, whole=True):
+        raise PlanError("about_rows cannot be read", problems, "give about how many rows the table has, or nothing")
+    return int(exact(rows))
 
 
 def epsilon_problems(value: Any, what: str = "epsilon") -> list[str]:

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Self, TypedDict, Unpack
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypedDict, Unpack
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,9 +15,15 @@ from sfumato.errors import PlanError
 from sfumato.privacy.accounting.accountant import basic
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import exact, show, text
+from sfumato.registry import OFFERED
+from sfumato.registry import found as registered
+from sfumato.release.forecast import Forecast
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.shown import Shown
+
+if TYPE_CHECKING:
+    from sfumato.privacy.accounting.curve import Curve
 
 MEMORY_VARIABLE = "SFUMATO_MEMORY"
 MEMORY_SHARE = 0.5
@@ -88,6 +95,56 @@ class Plan(Shown, BaseModel):
     """What the guarantee rests on besides the proof, in words that its statement repeats."""
     left_before: str | None = None
     left_after: str | None = None
+    _foreseen: ClassVar[Any] = None
+    """Schema, method and number of rows, from which the forecast is computed when it is asked for."""
+
+    def foreseen_by(self, schema: Schema, method: Any, rows: int | None) -> Self:
+        """Return the plan with what its forecast needs: no file holds it, since all of it follows from public facts."""
+        made = self.model_copy()
+        vars(made).pop("forecast", None)  # that of another number of rows
+        object.__setattr__(
+            made, "_foreseen", (schema, method, rows)
+        )  # beside the fields: two plans are equal without it
+        return made
+
+    @cached_property
+    def forecast(self) -> Forecast | None:
+        """What the release will be good for; None where no forecast is known of the method."""
+        return None if self._foreseen is None else self.forecast_for(self._foreseen[2])
+
+    @property
+    def expects_rows(self) -> bool:
+        """Whether a number of rows is public or was said, so that the forecast can tell errors."""
+        return self._foreseen is not None and self._foreseen[2] is not None
+
+    def forecast_for(self, rows: int | None) -> Forecast | None:
+        """Return what the release would be good for with another number of rows."""
+        if self._foreseen is None:
+            return None
+        schema, method, _ = self._foreseen
+        return registered(OFFERED["Plan.forecast"])(self, schema, method, rows)
+
+    @property
+    def curve(self) -> Curve:
+        """The privacy curve of all that the release would run; AccountingError for an exposure."""
+        from sfumato.privacy.accounting.curve import curve_of
+
+        return curve_of(self.events)
+
+    @property
+    def advantage(self) -> float | None:
+        """The most by which an attacker's hits can exceed the false alarms; None for an exposure."""
+        return self.curve.advantage if self._is_formal else None
+
+    @property
+    def _is_formal(self) -> bool:
+        return bool(self.events) and all(event.is_formal for event in self.events)
+
+    def risk(self) -> str:
+        """Return in words what the curve bounds; empty for an exposure."""
+        from sfumato.privacy.accounting.frequencies import advantage
+
+        return advantage(self.curve) if self._is_formal else ""
 
     def _line(self) -> str:
         tables = f"{self.cells:,} cells in {len(self.stages)} table{'s' if len(self.stages) > 1 else ''}"
@@ -98,6 +155,7 @@ class Plan(Shown, BaseModel):
         left = "" if self.left_before is None else f"epsilon {self.left_before} before, {self.left_after} after"
         facts = [
             ("protects", self.unit),
+            ("risk", self.risk()),
             ("memory", memory),
             ("time", "" if time is None else f"about {max(time, 1):,.0f} s"),
             ("left in the ledger", left),

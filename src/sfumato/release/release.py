@@ -20,9 +20,12 @@ from sfumato.privacy.exact import exact, text
 from sfumato.privacy.ledger import Account, Entry, Ledger
 from sfumato.privacy.noise import require_seedable
 from sfumato.privacy.randomness import Randomness
+from sfumato.progress import tell
 from sfumato.registry import OFFERED, found
+from sfumato.release.foreseen import noted
 from sfumato.release.method import ChecksTable, Method, Model, home_of
 from sfumato.release.outcome import lost_on_failure
+from sfumato.release.parameters import sound_about
 from sfumato.release.plan import Plan
 from sfumato.release.vouched import NOT_BOUNDED, clamped, schema_assumptions
 from sfumato.schema import Schema
@@ -93,6 +96,7 @@ class Release(Shown):
     def promising(self, guarantee: Guarantee, events: Sequence[Event] | None = None) -> Release:
         """Return the release with another guarantee (and events), which its model carries as well."""
         said = self.events if events is None else tuple(events)
+        guarantee = guarantee.resting_on(said)
         model = None if self.model is None else self.model.promised(guarantee, said, self.stamp)
         return replace(self, guarantee=guarantee, events=said, model=model)
 
@@ -107,12 +111,26 @@ class Release(Shown):
         """ "not for release" on every artefact of a seeded run."""
         return self.randomness.stamp
 
-    def save(self, directory: str | Path, private_report: str | Path | None = None, table: Table | None = None) -> Path:
+    def uncertainty(self, statistic: Any, reruns: int = 20, level: float = 0.95, population: bool = False) -> Any:
+        """Return expected errors and intervals of a statistic, from reruns of the method on the released rows: free.
+
+        ``statistic`` is words such as "mean income by region", a function of a frame, or a list of them.
+        """
+        return found(OFFERED["Release.uncertainty"])(self, statistic, reruns, level, population)
+
+    def save(
+        self,
+        directory: str | Path,
+        private_report: str | Path | None = None,
+        table: Table | None = None,
+        reruns: int = 0,
+    ) -> Path:
         """Write the bundle (data, schema, release.json, report, script) and return its folder.
 
         ``private_report`` with ``table`` also writes the custodian's copy, which shows true values: keep it apart.
+        With ``reruns`` (8, say) the report shows how sure its main numbers are: free, but it takes time.
         """
-        return found(OFFERED["Release.save"])(self, directory, private_report=private_report, table=table)
+        return found(OFFERED["Release.save"])(self, directory, private_report, table, reruns)
 
 
 @named_arguments
@@ -123,19 +141,22 @@ def plan(
     ledger: LedgerChoice = None,
     seed: int | None = None,
     allow_weak: bool = False,
+    about_rows: int | None = None,
 ) -> Plan:
     """Return what a release would cost and need, from the schema alone; with a ledger, also what would be left.
 
+    ``about_rows`` is a public or guessed number of rows of the private table, for ``plan.forecast``.
     Above epsilon 20 or delta 0.1 it is refused, unless ``allow_weak`` says by name that it is wanted.
     """
     schema = subject if isinstance(subject, Schema) else _table(subject).schema
     _refuse_non_method(method)
-    made = _planned(method, schema, rows, seed)
+    made = _planned(method, schema, rows, sound_seed(seed))
     if any(event.is_formal for event in made.events):
         schema.require_confirmed()
         if seed is not None:
             require_seedable(part.scale for event in made.events for part in event.parts)
     made = made.model_copy(update={"notes": (*made.notes, *_notes(schema, method, made, rows, allow_weak))})
+    made = made.foreseen_by(schema, method, schema.rows if about_rows is None else sound_about(about_rows))
     book = book_of(ledger)
     if book is None:
         return made
@@ -196,7 +217,7 @@ def book_of(ledger: LedgerChoice) -> Ledger | None:
 def _balance(book: Ledger, account: Account, made: Plan) -> dict[str, str]:
     formal = [event for event in made.events if event.is_formal]
     after = exact(account.left_epsilon) - basic(formal)[0]
-    if account.composition == "tight":
+    if account.composition != "basic":
         after = exact(account.cap_epsilon) - (book.tight(account.name, more=formal) or 0)
     return {"left_before": account.left_epsilon, "left_after": text(after)}
 
@@ -209,20 +230,23 @@ def release(
     ledger: LedgerChoice = None,
     seed: int | None = None,
     allow_weak: bool = False,
+    about_rows: int | None = None,
 ) -> Release:
     """Release a table by a method. Nothing is spent and nothing is drawn when anything is wrong.
 
     Order: plan (schema only), ledger check (pure), table check, record in one transaction, then count and draw noise.
     A crash after recording loses budget, never privacy. An exposure is recorded once there is something to expose,
     before it is handed out. Without a ledger it warns; ``ledger=False`` says that none is wanted.
-    ``allow_weak`` is that of :func:`plan`; the guarantee says it.
+    ``allow_weak`` is that of :func:`plan`; the guarantee says it. So is ``about_rows``: it enters no mechanism, and
+    where it makes public that the noise is comparable to the rows, a note says so.
     """
     randomness = Randomness.of(sound_seed(seed))
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)  # the caller, above the check of the arguments
     book = book_of(ledger)
-    made = plan(_table(table), method, rows, book, seed, allow_weak)
+    made = noted(plan(_table(table), method, rows, book, seed, allow_weak, about_rows))
     guarantee = promised(table.schema, made, book is not None, allow_weak)
+    tell("checking the table")
     table.require_valid()
     if isinstance(method, ChecksTable):
         method.require_table(table, made)
@@ -252,6 +276,7 @@ def carried_out(
     entries: Sequence[Entry] = (),
 ) -> Release:
     """Run a method whose plan was checked and whose cost is recorded: the one place where the data are touched."""
+    tell(f"running {method.name}")
     output = method.run(table, made, randomness, rows)
     account = book.account(table.schema.name) if book is not None else None
     model = output.model.promised(guarantee, made.events, randomness.stamp) if output.model is not None else None

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import altair as alt
+from markupsafe import Markup
 
-from sfumato.report.card import Banner
-from sfumato.report.charts.look import PAGE, Palette, Spec, finished
+from sfumato.report.charts.lines import Line, Rule, ends_in_words, lines
+from sfumato.report.charts.plane import Axis
 from sfumato.report.page import render
 from sfumato.report.risk_page import Grid
+from sfumato.report.words.banners import Banner
 from sfumato.risk.blend import RISKS, BlendCurves
 from sfumato.version import __version__
 
 TEMPLATE = "blend.html.j2"
-HEIGHT = 280
+HEIGHT = 300
 
 
 def blend_page(found: BlendCurves) -> str:
     """Return the page as HTML."""
-    charts = {"chart-risk": _chart(found, _risks(found), "risk", None), "chart-use": _use(found)}
     return render(
         TEMPLATE,
-        charts,
+        risk_chart=_chart(found, _risks(found), Axis("risk", 0.0)),
+        use_chart=_use(found),
         version=__version__,
         found=found,
         banners=(banner(),),
@@ -59,10 +60,10 @@ def _risks(found: BlendCurves) -> dict[str, list[float]]:
     return {RISKS[key]: [p.risks[key] for p in found.points] for key in RISKS if key in found.points[0].risks}
 
 
-def _use(found: BlendCurves) -> Spec:
-    lines = {model: [found.loss(point, model) for point in found.points] for model in found.true_rows}
+def _use(found: BlendCurves) -> Markup:
+    items = {model: [found.loss(point, model) for point in found.points] for model in found.true_rows}
     title = "accuracy over that on true rows" if found.classes else "error over that on true rows"
-    return _chart(found, lines, title, 1.0)
+    return _chart(found, items, Axis(title), (Rule("as good as true rows", 1.0),))
 
 
 def _use_words(found: BlendCurves) -> str:
@@ -73,32 +74,9 @@ def _use_words(found: BlendCurves) -> str:
     )
 
 
-def _chart(
-    found: BlendCurves,
-    lines: Mapping[str, Sequence[float]],
-    title: str,
-    level: float | None,
-    palette: Palette = PAGE,
-) -> Spec:
-    """Return points with straight lines between them, one colour each, and a level line where there is one."""
+def _chart(found: BlendCurves, named: Mapping[str, Sequence[float]], y: Axis, rules: Sequence[Rule] = ()) -> Markup:
+    """Return points with straight lines between them against the weight of the true rows."""
     alphas = [point.alpha for point in found.points]
-    rows = [{"s": n, "x": x, "y": round(y, 6)} for n, ys in lines.items() for x, y in zip(alphas, ys, strict=True)]
-    names = list(lines)
-    scale = alt.Scale(domain=names, range=list(palette.series[: len(names)]))
-    hints = [alt.Tooltip(f, title=t) for f, t in (("s:N", "line"), ("x:Q", "alpha"), ("y:Q", title))]
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X(
-            "x:Q",
-            title="alpha: weight of the true row",
-            scale=alt.Scale(domain=[0, 1]),
-            axis=alt.Axis(grid=False, tickCount=6),
-        ),
-        y=alt.Y("y:Q", title=title, scale=alt.Scale(zero=level is None)),
-        color=alt.Color("s:N", sort=names, scale=scale, legend=alt.Legend(title=None, orient="top", columns=2)),
-        tooltip=hints,
-    )
-    layers = [base.mark_line(strokeWidth=2), base.mark_point(filled=True, size=45, opacity=1)]
-    if level is not None:
-        rule = alt.Chart(alt.InlineData(values=[{"v": level}])).mark_rule(strokeDash=[2, 3], color=palette.muted)
-        layers.append(rule.encode(y="v:Q"))
-    return finished(alt.layer(*layers), HEIGHT)
+    items = [Line(name, alphas, heights) for name, heights in named.items()]
+    x = Axis("alpha: weight of the true row", 0.0, 1.0)
+    return lines(items, x, y, ends_in_words(items, x, y), rules=rules, height=HEIGHT)

@@ -16,12 +16,22 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from sfumato.errors import BundleError, SfumatoError, TableError, UnmarkedBundleWarning, UnwrittenCopyWarning
+from sfumato.errors import (
+    BundleError,
+    SfumatoError,
+    TableError,
+    UndrawnPageWarning,
+    UnmarkedBundleWarning,
+    UnwrittenCopyWarning,
+)
 from sfumato.privacy.ledger import Entry, Ledger
+from sfumato.progress import tell, unheard
 from sfumato.release.method import Makes
 from sfumato.release.outcome import lost_on_failure
 from sfumato.release.stamp import parquet_metadata, warning
-from sfumato.report.document import FileRecord, ReleaseDocument, ReleasedTable
+from sfumato.report.custodian import write_copy
+from sfumato.report.document import ExpectedErrors, FileRecord, ReleaseDocument, ReleasedTable
+from sfumato.report.expected import expected_errors
 from sfumato.report.script import reproduction_script
 from sfumato.rows.atomic import settle, workshop
 from sfumato.schema import Schema
@@ -46,18 +56,18 @@ AGAIN = "nothing more is spent by saving again: call release.save() with another
 
 def prepare_output(directory: str | Path, private_report: str | Path | None = None) -> None:
     """Refuse an output folder that cannot take a bundle; leaves nothing behind. Call it before anything is spent."""
-    target = _place(directory, "the folder of a bundle")
+    target = place_of(directory, "the folder of a bundle")
     with _named_failure(target, NEW_FOLDER):
         _refuse_occupied(target)
-        _refuse_read_only(target if target.exists() else target.parent)
+        refuse_read_only(target if target.exists() else target.parent)
         _refuse_unmovable(target)
         if private_report is not None:
-            _refuse_private_place(_place(private_report, "the custodian's copy"), target)
+            _refuse_private_place(place_of(private_report, "the custodian's copy"), target)
         with workshop(target, keep_parents=False) as folder:
             (folder / "probe").write_bytes(b"sfumato")
 
 
-def _place(path: Any, what: str) -> Path:
+def place_of(path: Any, what: str) -> Path:
     """Return an absolute path; refuse what is no path, or one that no system can hold."""
     if not isinstance(path, str | os.PathLike) or not (text := os.fspath(path)):
         raise BundleError(f"{what} must be a path, found {path!r}", next_step=NEW_FOLDER)
@@ -74,38 +84,47 @@ def _can_be_written(text: str) -> bool:
 
 
 def save_bundle(
-    release: Release, directory: str | Path, private_report: str | Path | None = None, table: Table | None = None
+    release: Release,
+    directory: str | Path,
+    private_report: str | Path | None = None,
+    table: Table | None = None,
+    reruns: int = 0,
 ) -> Path:
     """Write a release as a bundle and return its folder; the ledger is told what became of the spend.
+
+    With ``reruns`` the report shows expected errors of its main numbers.
 
     ``private_report`` writes the custodian's copy, which sets true values beside the released ones, to a path outside
     the bundle; it needs the private ``table``.
     """
-    target = _place(directory, "the folder of a bundle")
+    target = place_of(directory, "the folder of a bundle")
     if private_report is not None and table is None:
         raise BundleError(
             "the custodian's copy shows true values and needs the private table",
             next_step="call release.save(directory, private_report=path, table=table)",
         )
     prepare_output(target, private_report)
-    private = None if private_report is None else _place(private_report, "the custodian's copy")
+    private = None if private_report is None else place_of(private_report, "the custodian's copy")
+    expected, stopped = expected_errors(release, reruns)
     with lost_on_failure(release.ledger, release.entries):
-        sealed = _write_in_place(release, target, private, table)
+        document, sealed = _write_in_place(release, target, expected)
     if release.ledger is not None and release.entries:
         mark_saved(release.ledger, release.entries, target, sealed)
+    if private is not None and table is not None:
+        write_copy(release, document, table, private)
+    if stopped is not None:
+        stopped.add_note(f"the bundle {str(target)!r} is complete, but without expected errors")
+        raise stopped
     return target
 
 
-def _write_in_place(release: Release, target: Path, private: Path | None, table: Table | None) -> str:
-    """Write everything, move it to its place, and return the SHA-256 of its document."""
+def _write_in_place(release: Release, target: Path, expected: ExpectedErrors | None) -> tuple[ReleaseDocument, str]:
+    """Write everything, move it to its place, and return its document and the SHA-256 of that."""
     with _named_failure(target, AGAIN), workshop(target, keep_parents=True) as folder:
-        document = write_bundle(release, folder)
+        document = write_bundle(release, folder, expected)
         sealed = file_record(folder / DOCUMENT).sha256
-        if private is None or table is None:
-            folder.rename(target)
-        else:
-            _publish_with_private(release, document, folder, target, private, table)
-    return sealed
+        folder.rename(target)
+    return document, sealed
 
 
 def mark_saved(ledger: Ledger, entries: Sequence[Entry], folder: Path, sha256: str) -> None:
@@ -120,10 +139,9 @@ def mark_saved(ledger: Ledger, entries: Sequence[Entry], folder: Path, sha256: s
         raise
 
 
-def write_bundle(release: Release, folder: Path) -> ReleaseDocument:
+def write_bundle(release: Release, folder: Path, expected: ExpectedErrors | None = None) -> ReleaseDocument:
     """Write all files of a bundle into an empty folder and return its document."""
-    from sfumato.report.release_page import public_page
-
+    tell("writing the data")
     metadata = parquet_metadata(release.guarantee, release.stamp)
     tables = [_write_table(folder, release.schema, *item, metadata) for item in _placed(release)]
     (folder / SCHEMA).write_text(release.schema.to_toml(), encoding="utf-8")
@@ -131,16 +149,33 @@ def write_bundle(release: Release, folder: Path) -> ReleaseDocument:
         (folder / WARNING).write_text(warning(release.stamp), encoding="utf-8")
     if release.model is not None:
         release.model.save(folder / MODEL)
-    document = ReleaseDocument.from_release(release, tables=tables)
+    document = ReleaseDocument.from_release(release, tables=tables, expected_errors=expected)
     (folder / SCRIPT).write_text(reproduction_script(document), encoding="utf-8")
     made = {listed.parquet: table for listed, table in zip(tables, release.tables.values(), strict=True)}
     shown = shown_tables(tables, lambda listed: made[listed.parquet])
-    page = public_page(document.with_files(file_records(folder)), release.schema, shown)
-    (folder / REPORT).write_text(page, encoding="utf-8")
+    _draw_pages(folder, document.with_files(file_records(folder)), release.schema, shown)
     document = document.with_files(file_records(folder))
     (folder / DOCUMENT).write_text(document.to_json(), encoding="utf-8")
     settle(folder)  # the budget is spent, so the release must survive a crash
     return document
+
+
+def _draw_pages(
+    folder: Path, document: ReleaseDocument, schema: Schema, shown: Mapping[tuple[str, ...], pa.Table]
+) -> None:
+    """Write the pages. The data are paid for: one that cannot be drawn is a warning, and the bundle goes without."""
+    from sfumato.report.pages import Pages
+
+    tell("drawing the report")
+    for name, draw in Pages(document, schema, shown).drawings.items():
+        try:
+            with unheard():  # the rows that are counted for the charts are released ones
+                text = draw()
+        except Exception as error:  # noqa: BLE001  whatever it is, the release must come to its bundle
+            told = error.headline if isinstance(error, SfumatoError) else type(error).__name__
+            warnings.warn(UndrawnPageWarning(f"{name} was not drawn: {told}"), stacklevel=5)
+        else:
+            (folder / name).write_text(text, encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -271,23 +306,6 @@ def _write_rows(path: Path, table: pa.Table, schema: Schema) -> None:
         file.write_table(table)
 
 
-def _publish_with_private(
-    release: Release, document: ReleaseDocument, folder: Path, target: Path, private: Path, table: Table
-) -> None:
-    from sfumato.report.release_page import private_page
-
-    page = private_page(document, release.schema, release.tables, table, release.method, release.confidential)
-    private.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(private, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(page)
-        folder.rename(target)
-    except BaseException:
-        private.unlink(missing_ok=True)
-        raise
-
-
 @contextmanager
 def _named_failure(target: Path, next_step: str) -> Generator[None]:
     try:
@@ -313,7 +331,7 @@ def _refuse_occupied(target: Path) -> None:
         )
 
 
-def _refuse_read_only(folder: Path) -> None:
+def refuse_read_only(folder: Path) -> None:
     """Look at the mode as well: the superuser may write where the mode says that nobody should."""
     standing = next(p for p in (folder, *folder.parents) if p.exists())
     if not standing.is_dir():
@@ -334,7 +352,7 @@ def _refuse_unmovable(target: Path) -> None:
             f"{str(target)!r} is a link, a mount point or the current folder: the bundle cannot take its place",
             next_step=f"give a folder inside it, for example --out {target.name or 'bundle'}/release-1",
         )
-    _refuse_read_only(target.parent)
+    refuse_read_only(target.parent)
 
 
 def _refuse_private_place(private: Path, target: Path) -> None:
@@ -347,4 +365,4 @@ def _refuse_private_place(private: Path, target: Path) -> None:
         raise BundleError(f"{str(private)!r} exists already", next_step="give --private-report a new path")
     if target.resolve().is_relative_to(private.resolve()):
         raise BundleError(f"{str(private)!r} is a folder above the bundle", next_step="give --private-report a file")
-    _refuse_read_only(private.parent)
+    refuse_read_only(private.parent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import math
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -10,8 +11,6 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     field_validator,
@@ -19,8 +18,8 @@ from pydantic import (
 )
 
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.privacy.ledger.models import Account, Entry
+from sfumato.privacy.accounting.guarantee import BesideEvents, Guarantee
+from sfumato.privacy.ledger.recorded import RandomnessRecord, Record, RecordedCost
 from sfumato.privacy.sealed import SealedJson, plain
 from sfumato.release.method import Makes, parameters_of
 from sfumato.release.plan import Stage
@@ -29,12 +28,16 @@ from sfumato.version import __version__
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
+    from sfumato.uncertainty.result import Uncertainty
 
 FORMAT = 1
+PAGES = ("report.html", "README.html", "README.md", "datacard.json")
+"""What is drawn from the document, and so cannot be part of what it shows a fingerprint of."""
+UNSAID = ("facts", "expected_errors")
+"""What a document does not write where it knows nothing of it."""
 LAYOUT = SealedJson(indent=2, empty="")
 UNRECORDED = "The cost of this release was not recorded: no ledger was given, so no cap protects the table."
 DISTRIBUTIONS = (
-    "altair",
     "cryptography",
     "dp-accounting",
     "duckdb",
@@ -43,14 +46,7 @@ DISTRIBUTIONS = (
     "numpy",
     "opendp",
     "pyarrow",
-    "vl-convert-python",
 )
-
-
-class Record(BaseModel):
-    """A frozen part of the document; an unknown field is refused, so that nothing hides in it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class FileRecord(Record):
@@ -97,43 +93,6 @@ class MethodRecord(Record):
     rows: int | None = None
 
 
-class RandomnessRecord(Record):
-    """Where the noise came from; a seeded run carries its stamp."""
-
-    mode: Literal["secure", "seeded"]
-    seed: int | None = None
-    stamp: str | None = None
-
-
-class RecordedEntry(Record):
-    """Place and hash of one event in the ledger."""
-
-    sequence: int
-    hash: str
-
-
-class RecordedCost(Record):
-    """Where the ledger holds the cost of this release, and how the account stood after it."""
-
-    entries: tuple[RecordedEntry, ...]
-    head: str
-    composition: str
-    cap_epsilon: str
-    cap_delta: str
-    spent_epsilon: str
-    spent_delta: str
-    left_epsilon: str
-    left_delta: str
-    exposures: int = 0
-
-    @classmethod
-    def of(cls, entries: tuple[Entry, ...], account: Account) -> RecordedCost:
-        """Return the public side of ledger entries and of the account's balance."""
-        balance = account.model_dump(include=set(cls.model_fields) - {"entries", "head"})
-        places = tuple(RecordedEntry(sequence=entry.sequence, hash=entry.hash) for entry in entries)
-        return cls(entries=places, head=entries[-1].hash, **balance)
-
-
 class FactsRecord(Record):
     """Who vouched for the facts of the schema, when, and where each of them comes from."""
 
@@ -154,7 +113,34 @@ class FactsRecord(Record):
         )
 
 
-class ReleaseDocument(Record):
+class MainNumber(Record):
+    """One number of the released rows, and how far it may lie from that of the confidential table."""
+
+    name: str
+    kind: str
+    value: float
+    error: float
+    low: float
+    high: float
+
+
+class ExpectedErrors(Record):
+    """Main numbers with expected errors, from so many runs of the method on the released rows: free and public."""
+
+    reruns: int
+    level: float
+    numbers: tuple[MainNumber, ...]
+
+    @classmethod
+    def of(cls, found: Uncertainty) -> ExpectedErrors:
+        """Return what is known; a number that the rows cannot tell is left out."""
+        known = [each for each in found.estimates if math.isfinite(each.value) and math.isfinite(each.error)]
+        fields = tuple(MainNumber.model_fields)
+        numbers = tuple(MainNumber(**{field: getattr(each, field) for field in fields}) for each in known)
+        return cls(reruns=found.reruns, level=found.level, numbers=numbers)
+
+
+class ReleaseDocument(BesideEvents, Record):
     """The content of release.json. It holds nothing that depends on the private rows except through the release."""
 
     format: Literal[1] = FORMAT
@@ -171,6 +157,8 @@ class ReleaseDocument(Record):
     stages: tuple[Stage, ...]
     statistics: dict[str, Any] = Field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    expected_errors: ExpectedErrors | None = None
+    """How sure the main numbers are, where the release was saved with reruns."""
     randomness: RandomnessRecord
     recorded: RecordedCost | None = None
     recorded_note: str = ""
@@ -189,11 +177,15 @@ class ReleaseDocument(Record):
     def _without_silence(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what an older bundle did not say, so that its seal holds."""
         body: dict[str, Any] = handler(self)
-        return {key: value for key, value in body.items() if key != "facts" or value is not None}
+        return {key: value for key, value in body.items() if key not in UNSAID or value is not None}
 
     @classmethod
     def from_release(
-        cls, release: Release, files: Mapping[str, FileRecord] | None = None, tables: Iterable[ReleasedTable] = ()
+        cls,
+        release: Release,
+        files: Mapping[str, FileRecord] | None = None,
+        tables: Iterable[ReleasedTable] = (),
+        expected_errors: ExpectedErrors | None = None,
     ) -> ReleaseDocument:
         """Return the sealed document of a release."""
         recorded = RecordedCost.of(release.entries, release.account) if release.entries and release.account else None
@@ -210,7 +202,8 @@ class ReleaseDocument(Record):
             stages=release.plan.stages,
             statistics=plain(dict(release.statistics)),
             notes=release.notes,
-            randomness=_randomness(release),
+            expected_errors=expected_errors,
+            randomness=RandomnessRecord.of(release.randomness),
             recorded=recorded,
             recorded_note="" if recorded else UNRECORDED,
             tables=tuple(tables),
@@ -225,6 +218,17 @@ class ReleaseDocument(Record):
     def sealed(self) -> ReleaseDocument:
         """Return the document with the seal that its content has."""
         return self.model_copy(update={"seal": LAYOUT.seal(self.model_dump(mode="json"))})
+
+    @property
+    def files_without_pages(self) -> dict[str, FileRecord]:
+        """The files that were there when the pages were drawn: what these may tell of."""
+        return {path: record for path, record in self.files.items() if path not in PAGES}
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of this document without its pages: stands on every page and sheet, and verify prints it."""
+        bare = self.model_copy(update={"files": self.files_without_pages}).model_dump(mode="json")
+        return LAYOUT.seal(bare)
 
     def to_json(self) -> str:
         """Return canonical JSON: sorted keys, two spaces, UTF-8, one newline at the end."""
@@ -265,8 +269,3 @@ def _method(release: Release) -> MethodRecord:
         parameters=plain(parameters_of(release.method)),
         rows=release.plan.rows,
     )
-
-
-def _randomness(release: Release) -> RandomnessRecord:
-    source = release.randomness
-    return RandomnessRecord(mode=source.mode, seed=source.seed, stamp=source.stamp)

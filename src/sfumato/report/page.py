@@ -1,39 +1,29 @@
-"""What every page shares: one template for head, colours, banners and charts, and the chart library inside the file.
+"""What every page shares: one frame with header, sections, glossary and footer, one stylesheet, one script.
 
-A page loads nothing: its scripts, styles and numbers are in it. Its content policy names the two scripts by their
-hashes and allows no evaluated code, so text from a schema could not run even if it slipped through the escaping.
+A page loads nothing: its script, styles and pictures are in it. Its content policy names the script by its hash and
+allows no evaluated code, so text from a schema could not run even if it slipped through the escaping.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
-from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
 
 import jinja2
 
-from sfumato.report.charts.look import Spec, config
+from sfumato.report.frame import framed
 
-FOLDER, DRIVER = "templates", "charts.js"
+FOLDER, STYLE, INTERACT = "templates", "style.css", "interact.js"
 
 
-def render(template: str, specs: Mapping[str, Spec], **context: Any) -> str:
-    """Return a page: ``template`` extends page.html.j2, and each chart stands where an element has its name as id."""
-    scripts = {"vega": vega_script(), "driver": _read(DRIVER)} if specs else {"vega": "", "driver": ""}
-    return (
-        _environment()
-        .get_template(template)
-        .render(
-            specs=embedded({"config": config(), "charts": dict(specs)}),
-            allowed_scripts=" ".join(_source(script) for script in scripts.values() if script) or "'none'",
-            **scripts,
-            **context,
-        )
-    )
+def render(template: str, **context: Any) -> str:
+    """Return a page: ``template`` extends page.html.j2; its navigation and its glossary follow from what it says."""
+    script = _read(INTERACT)
+    drawn = _environment().get_template(template)
+    return framed(drawn.render(style=_read(STYLE), interact=script, allowed_scripts=_source(script), **context))
 
 
 def _source(script: str) -> str:
@@ -53,18 +43,6 @@ def _environment() -> jinja2.Environment:
     )
 
 
+@cache
 def _read(name: str) -> str:
     return resources.files("sfumato.report").joinpath(FOLDER, name).read_text(encoding="utf-8")
-
-
-@cache
-def vega_script() -> str:
-    """Return the chart library as one script that needs no network."""
-    import vl_convert
-
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
-
-
-def embedded(value: Any) -> str:
-    """Return JSON that can stand inside a script element: no text in it can end the element."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")

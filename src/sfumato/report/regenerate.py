@@ -9,14 +9,15 @@ import pyarrow.parquet as pq
 
 from sfumato.release.method import home_of, method_class
 from sfumato.report.bundle import DOCUMENT, REPORT, SCRIPT, shown_tables
-from sfumato.report.document import ReleaseDocument, versions
-from sfumato.report.release_page import public_page
+from sfumato.report.document import PAGES, ReleaseDocument, versions
+from sfumato.report.pages import Pages
 from sfumato.report.script import reproduction_script
 from sfumato.schema import Schema
 from sfumato.version import __version__
 
-DRAWN_BY = ("altair", "jinja2", "vl-convert-python")
-"""Other versions of these draw the same page with other bytes."""
+DRAWN_BY = ("jinja2",)
+"""Other versions of these draw the same pages with other bytes."""
+DRAWN = (REPORT, "README.html")
 
 
 def is_this_version(document: ReleaseDocument) -> bool:
@@ -29,16 +30,23 @@ def unchecked(document: ReleaseDocument) -> list[str]:
     made = document.versions.get("sfumato", "an unknown version")
     if not is_this_version(document):
         return [
-            f"method, plan, {SCRIPT} and {REPORT} were not compared: sfumato {made} made this bundle, and this is "
+            f"method, plan, {SCRIPT} and pages were not compared: sfumato {made} made this bundle, and this is "
             f"{__version__}; do not run {SCRIPT} before that version has verified it"
         ]
+    other = _other_versions(document)
+    lacking = [name for name in PAGES if name not in document.files]
+    absent = [f"{', '.join(lacking)} could not be drawn when the bundle was saved"] if lacking else []
+    return ([f"{' and '.join(DRAWN)} were not compared: drawn with {', '.join(other)}"] if other else []) + absent
+
+
+def _other_versions(document: ReleaseDocument) -> list[str]:
+    """Return what draws pages here and had another version there."""
     here = versions()
-    other = [
+    return [
         f"{name} {document.versions.get(name, '(not said)')} (here {here[name]})"
         for name in DRAWN_BY
         if document.versions.get(name) != here[name]
     ]
-    return [f"{REPORT} was not compared: it was drawn with {', '.join(other)}"] if other else []
 
 
 def method_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -66,10 +74,16 @@ def script_problems(folder: Path, document: ReleaseDocument) -> Iterator[str]:
         yield f"{SCRIPT} is not the script that {DOCUMENT} makes: do not run it"
 
 
-def page_problems(folder: Path, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
-    """Draw report.html anew from the document, the schema and the released tables, and compare."""
-    if unchecked(document):
+def page_problems(folder: Path, document: ReleaseDocument, schema: Schema, name: str) -> Iterator[str]:
+    """Draw one page anew from the document, the schema and the released tables, and compare."""
+    if not _is_comparable(document, name):
         return
     tables = shown_tables(document.tables, lambda listed: pq.ParquetFile(folder / listed.parquet).read())
-    if (folder / REPORT).read_bytes() != public_page(document, schema, tables).encode():
-        yield f"{REPORT} is not the page that {DOCUMENT} and the released tables make"
+    drawn = Pages(document, schema, tables).drawings[name]()
+    if (folder / name).read_bytes() != drawn.encode():
+        yield f"{name} is not the page that {DOCUMENT} and the released tables make"
+
+
+def _is_comparable(document: ReleaseDocument, name: str) -> bool:
+    """Whether the same bytes are to be expected of a page that is drawn here."""
+    return is_this_version(document) and (name not in DRAWN or not _other_versions(document))

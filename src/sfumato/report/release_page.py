@@ -10,28 +10,27 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.release.method import Method, ReleasesValues
-from sfumato.report import card
-from sfumato.report.charts.figures import Figure, chart_sets, count_figures, row_figures
-from sfumato.report.charts.graph import graph_figure
-from sfumato.report.charts.values import value_figures
-from sfumato.report.charts.views import ColumnSet, Counts, say
-from sfumato.report.document import ReleaseDocument, released_schema
-from sfumato.report.facts import Fact, facts_of, statistics
+from sfumato.report.document import ReleaseDocument
 from sfumato.report.page import render
-from sfumato.report.vouched import who_vouched
+from sfumato.report.paper import sheet
+from sfumato.report.released.data import Tables, data_shown, drawn_sets
+from sfumato.report.released.fine import fine_print
+from sfumato.report.released.first import first_screen
+from sfumato.report.words.banners import banners
+from sfumato.report.words.numbers import say
+from sfumato.report.words.statistics import Fact, facts_of
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from sfumato.quality.document import QualityDocument
     from sfumato.table import Table
 
-Tables = Mapping[ColumnSet, "pa.Table"]
 
-
-def public_page(document: ReleaseDocument, schema: Schema, tables: Tables) -> str:
-    """Return the page that goes into the bundle."""
-    return _render(document, schema, _figures(document, schema, tables, None), None)
+def public_page(
+    document: ReleaseDocument, schema: Schema, tables: Tables, statements: Sequence[QualityDocument] = ()
+) -> str:
+    """Return the page that goes into the bundle; with ``statements``, the one that also shows bought numbers."""
+    return _render(document, schema, data_shown(document, schema, tables), None, statements=statements)
 
 
 def private_page(
@@ -46,60 +45,31 @@ def private_page(
     own = facts_of(confidential or {})
     if isinstance(method, ReleasesValues):
         some = (schema.releasable[0],)
-        figures = value_figures(tables, method.true_values(table))
-        return _render(document, schema, figures, int(table.marginals([some])[some].sum()), own)
-    sets = _drawn_sets(document, schema, tables)
+        shown = data_shown(document, schema, tables, method.true_values(table))
+        return _render(document, schema, shown, int(table.marginals([some])[some].sum()), own)
+    sets = drawn_sets(document, schema, tables)
     truth = table.marginals(sets)
-    return _render(document, schema, _figures(document, schema, tables, truth), int(truth[sets[0]].sum()), own)
-
-
-def _drawn_sets(document: ReleaseDocument, schema: Schema, tables: Tables) -> list[ColumnSet]:
-    if document.method.makes == "counts":
-        return list(tables)
-    return chart_sets(document, schema, next(iter(tables.values())).column_names)
-
-
-def _figures(
-    document: ReleaseDocument, schema: Schema, tables: Tables, truth: Mapping[ColumnSet, Counts] | None
-) -> list[Figure]:
-    if document.method.makes == "values":
-        return value_figures(tables)
-    if document.method.makes == "counts":
-        return count_figures(document, schema, tables, truth)
-    from sfumato.table import read
-
-    rows = next(iter(tables.values()))
-    counts = read(rows, released_schema(schema, rows.column_names)).marginals(_drawn_sets(document, schema, tables))
-    return [*graph_figure(document, schema), *row_figures(document, schema, counts, truth)]
+    return _render(document, schema, data_shown(document, schema, tables, truth), int(truth[sets[0]].sum()), own)
 
 
 def _render(
     document: ReleaseDocument,
     schema: Schema,
-    figures: Sequence[Figure],
+    shown: Mapping[str, Any],
     true_rows: int | None,
     confidential: Sequence[Fact] = (),
+    statements: Sequence[QualityDocument] = (),
 ) -> str:
-    specs = {f"chart-{i}-{j}": panel.spec for i, f in enumerate(figures, 1) for j, panel in enumerate(f.panels, 1)}
     return render(
         "report.html.j2",
-        specs,
         version=document.versions["sfumato"],
         document=document,
         private=true_rows is not None,
-        banners=card.banners(document, true_rows),
-        epsilon=card.epsilon(document),
-        released=card.released(document),
-        promise=document.statement.splitlines(),
-        cost=card.cost(document),
-        identified=card.identified(document, schema),
-        stages=card.stages(document),
-        stage_note=card.stage_note(document),
-        figures=figures,
-        not_drawn=card.not_drawn(document),
-        statistics=statistics(document),
+        banners=banners(document, true_rows),
+        sheet=sheet(document),
         confidential=confidential,
-        vouched=who_vouched(schema),
-        columns=card.columns(document, schema),
         say=say,
+        **first_screen(document, schema, statements),
+        **shown,
+        **fine_print(document, schema),
     )

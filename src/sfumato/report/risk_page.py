@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from sfumato.report.card import Banner
 from sfumato.report.charts.risk import alone_chart, guess_chart, risk_chart, utility_chart
-from sfumato.report.charts.views import say
 from sfumato.report.page import render
+from sfumato.report.words.banners import Banner
+from sfumato.report.words.numbers import say
 from sfumato.risk.homogeneity.answers import alone, attacker, forward, inverse, percent, rounded_down, steering
 from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint, few_of
 from sfumato.risk.homogeneity.several_curves import SeveralCurves
@@ -46,12 +46,12 @@ class Grid(NamedTuple):
 
 def risk_page(curves: RiskCurves, draft: bool = False) -> str:
     """Return the page as HTML; ``draft`` says that the schema was not yet confirmed as public."""
-    specs = {"chart-risk": risk_chart(curves), "chart-guess": guess_chart(curves), "chart-alone": alone_chart(curves)}
-    if curves.utility is not None:
-        specs["chart-utility"] = utility_chart(curves)
     return render(
         TEMPLATE,
-        specs,
+        risk_chart=risk_chart(curves),
+        guess_chart=guess_chart(curves),
+        alone_chart=alone_chart(curves),
+        utility_chart=utility_chart(curves),
         version=__version__,
         curves=curves,
         banners=banners(curves, draft),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sfumato.report.charts.risk import several_chart
-from sfumato.report.charts.views import say
 from sfumato.report.page import render
 from sfumato.report.risk_page import Grid, banners, shading
+from sfumato.report.words.numbers import say
 from sfumato.risk.homogeneity.answers import noise_words, percent, steering
 from sfumato.risk.homogeneity.several_answers import attacker, forward, inverse
 from sfumato.risk.homogeneity.several_curves import SeveralCurves
@@ -23,7 +23,7 @@ def several_page(curves: SeveralCurves, draft: bool = False) -> str:
     """Return the page as HTML; ``draft`` says that the schema was not yet confirmed as public."""
     return render(
         TEMPLATE,
-        {"chart-several": several_chart(curves)},
+        chart=several_chart(curves),
         version=__version__,
         curves=curves,
         banners=banners(curves, draft),

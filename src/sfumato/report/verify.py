@@ -20,18 +20,28 @@ from sfumato.privacy.accounting.strength import is_beyond
 from sfumato.privacy.exact import exact, show
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.randomness import STAMP, Randomness
-from sfumato.release.method import home_of, method_class
+from sfumato.progress import tell
+from sfumato.quality.saved import NAME, statements
+from sfumato.release.method import home_of
 from sfumato.release.stamp import METADATA
 from sfumato.release.vouched import schema_assumptions
 from sfumato.report import regenerate
-from sfumato.report.bundle import DOCUMENT, MODEL, REPORT, SCHEMA, SCRIPT, WARNING, Contents, file_record
-from sfumato.report.document import FactsRecord, ReleaseDocument, ReleasedTable
+from sfumato.report.bundle import DOCUMENT, MODEL, SCHEMA, SCRIPT, WARNING, Contents, file_record
+from sfumato.report.document import PAGES, FactsRecord, ReleaseDocument, ReleasedTable
+from sfumato.report.expected import number_problems
+from sfumato.report.foretold import planned_again
 from sfumato.report.verify_data import holds_text, value_problems
+from sfumato.report.verify_quality import (
+    stated_words,
+    statement_of,
+    statement_problems,
+    statement_record_problems,
+)
 from sfumato.schema import Schema
 from sfumato.table.writing.copies import holds_rows
 from sfumato.table.writing.formats import copy_suffix
 
-REQUIRED = (SCHEMA, REPORT, SCRIPT)
+REQUIRED = (SCHEMA, SCRIPT)
 EXHAUSTED = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 EXHAUSTED_WORDS = ("no space left", "disk full", "disk is full", "out of memory", "too many open files")
 """Signs that this machine, not the bundle, is at its end."""
@@ -88,7 +98,7 @@ def verify_bundle(directory: str | Path, ledger: Ledger | str | Path | None = No
         ok=not problems,
         checks=tuple(inspection.checks),
         problems=problems,
-        stamp=None if document is None else document.randomness.stamp,
+        stamp=None if document is None else document.randomness.stamp or inspection.stamp,
         unchecked=() if document is None else tuple(regenerate.unchecked(document)),
         notes=tuple(inspection.notes),
     )
@@ -113,6 +123,8 @@ class _Inspection:
     checks: list[str] = field(default_factory=list[str])
     problems: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
+    stamp: str | None = None
+    """That of a seeded statement beside the release."""
 
     def document(self) -> ReleaseDocument | None:
         self.checks.append(f"{DOCUMENT} can be read and carries its own seal")
@@ -148,13 +160,21 @@ class _Inspection:
             if MODEL in document.files:
                 title = f"{MODEL} is sound and carries the same guarantee"
                 self.check(title, lambda: _model_problems(self.folder / MODEL, document, schema))
-            title = f"{REPORT} is the page that {DOCUMENT} and the released tables make"
-            self.check(title, lambda: regenerate.page_problems(self.folder, document, schema))
+            if document.expected_errors is not None:
+                title = f"the main numbers of {DOCUMENT} are those of the released rows"
+                self.check(title, lambda: number_problems(self.folder, document, schema))
+            for name in (page for page in PAGES if page in document.files):
+                title = f"{name} is the page that {DOCUMENT} and the released tables make"
+                self.check(title, lambda name=name: regenerate.page_problems(self.folder, document, schema, name))
+            for path in statements(self.folder):
+                title = f"{path.name} is about this release, and its guarantee and measures hold"
+                self.check(title, lambda path=path: self.statement(path, document, schema, ledger))
         if ledger is not None:
             self.check("the ledger holds the recorded events", lambda: _ledger_problems(document, ledger))
             self.check(f"the ledger's mark is of this {DOCUMENT}", lambda: self.marks(document, ledger))
 
     def check(self, title: str, look: Callable[[], Any]) -> None:
+        tell(title)
         self.checks.append(title)
         try:
             self.problems += look()
@@ -165,11 +185,20 @@ class _Inspection:
             _refuse_exhausted(title, error)
             self.problems.append(f"cannot check that {title}: {error}")
 
+    def statement(self, path: Path, document: ReleaseDocument, schema: Schema, ledger: Ledger | None) -> Iterator[str]:
+        """Look at a quality statement: an addendum that the release's own document does not list."""
+        yield from statement_problems(path, document, schema)
+        if ledger is not None:
+            yield from statement_record_problems(path, ledger)
+        self.stamp = self.stamp or statement_of(path).randomness.stamp
+        self.notes.append(stated_words(path))
+
     def files(self, document: ReleaseDocument) -> Iterator[str]:
         contents = Contents.of(self.folder)
         named = {path for table in document.tables for path in (table.parquet, table.csv)}
         listed = set(document.files)
-        yield from (f"{path} is not listed in {DOCUMENT}" for path in sorted(contents.files - listed - {DOCUMENT}))
+        own = listed | {DOCUMENT} | {path for path in contents.files if NAME.fullmatch(path)}
+        yield from (f"{path} is not listed in {DOCUMENT}" for path in sorted(contents.files - own))
         needless = contents.needless_folders(listed)
         yield from (f"the folder {path} holds nothing that {DOCUMENT} lists" for path in needless)
         yield from (f"{DOCUMENT} does not list {path}" for path in sorted(({*REQUIRED} | named) - listed))
@@ -329,9 +358,7 @@ def _plan_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
     """Plan again from public facts alone: cells, sensitivities, scales and shares must come out the same."""
     if not regenerate.is_this_version(document) or home_of(document.method.name) is None:
         return  # another version may plan otherwise; the events were checked by themselves
-    method: Any = method_class(document.method.name)
-    made = method(**document.method.parameters)
-    plan = made.plan(schema, document.method.rows, document.randomness.mode)
+    made, plan = planned_again(document, schema)
     events = plan.events if document.guarantee.selection is None else _ladder_events(document, schema, made)
     if events != _all_events(document) or plan.stages != document.stages:
         yield "the method and its parameters do not lead to the events and stages that the bundle states"

@@ -21,6 +21,7 @@ from sfumato.risk.attack import LEVEL, AttackResult, Interval, ThreatModel, requ
 from sfumato.risk.game.play import NEVER_RELEASED, stream
 from sfumato.risk.sight import IN_WORDS, Sight
 from sfumato.rows.coded import Codes, Points, Seen, Sees, require_sees
+from sfumato.rows.given import raw_rows
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table import Table, read
@@ -144,7 +145,7 @@ class AttributeInference:
         if makes == "rows":
             tables = next(iter(tables.values()))
         if isinstance(tables, Mapping):
-            return _from_counts(tables, sight.schema, self.known, self.sensitive), IN_WORDS["counts"]
+            return from_counts(tables, sight.schema, self.known, self.sensitive), IN_WORDS["counts"]
         return _from_rows(tables, sight, self.sensitive, self.learner), IN_WORDS[self.sees]
 
     def _result(self, guesser: Guesser, inside: Seen, outside: Seen | None, level: float) -> AttackResult:
@@ -188,14 +189,14 @@ def _sample(people: Seen, most: int, generator: np.random.Generator) -> Seen:
     return people if len(people) <= most else people[generator.choice(len(people), most, replace=False)]
 
 
-def _half_schema(schema: Schema, rows: int) -> Schema:
+def half_schema(schema: Schema, rows: int) -> Schema:
+    """Return the schema of a part of the rows: a public row count is that of the part."""
     return schema if schema.rows is None else replace(schema, rows=rows)
 
 
 def _halves(table: Table, generator: np.random.Generator) -> tuple[Table, Table]:
     """Split the people by lot; under a public row count the half that is released has its own."""
-    raw = table.source.engine.table
-    private = table.source.engine.aggregate(raw.select(*table.schema.names))
+    private = raw_rows(table)
     if private.num_rows < FEWEST_PEOPLE:
         raise RiskError(
             f"{private.num_rows} rows are too few to hold half of them back",
@@ -203,7 +204,7 @@ def _halves(table: Table, generator: np.random.Generator) -> tuple[Table, Table]
         )
     released = _lot(private, table.schema.person, generator)
     parts = [private.filter(pa.array(released)), private.filter(pa.array(~released))]
-    tables = [read(part, _half_schema(table.schema, part.num_rows)) for part in parts]
+    tables = [read(part, half_schema(table.schema, part.num_rows)) for part in parts]
     return tables[0], tables[1]
 
 
@@ -216,9 +217,7 @@ def _lot(private: pa.Table, person: str | None, generator: np.random.Generator) 
     return order[who] < len(order) // 2
 
 
-def _from_counts(
-    tables: Mapping[tuple[str, ...], Any], schema: Schema, known: Sequence[str], sensitive: str
-) -> Guesser:
+def from_counts(tables: Mapping[tuple[str, ...], Any], schema: Schema, known: Sequence[str], sensitive: str) -> Guesser:
     """Guess the most common released value given as many of the known columns as one released table has."""
     useful = [names for names in tables if sensitive in names and set(names) & set(known)]
     if not useful:
@@ -228,7 +227,7 @@ def _from_counts(
             "attack a release that does, or name other known columns",
         )
     chosen = max(useful, key=lambda names: len(set(names) & set(known)))
-    counts = np.maximum(_array(tables[chosen], schema, chosen), 0)
+    counts = np.maximum(counts_of(tables[chosen], schema, chosen), 0)
     shared = [name for name in known if name in chosen]
     unknown = tuple(i for i, name in enumerate(chosen) if name not in (*shared, sensitive))
     order = [name for name in chosen if name in (*shared, sensitive)]
@@ -239,7 +238,7 @@ def _from_counts(
     return lambda people: best[tuple(people.codes[:, place] for place in places)]
 
 
-def _array(table: Any, schema: Schema, names: Sequence[str]) -> NDArray[np.float64]:
+def counts_of(table: Any, schema: Schema, names: Sequence[str]) -> NDArray[np.float64]:
     """Return the last column of a released count table in the shape of its cells."""
     engine = open_source(table).engine
     released = engine.aggregate(engine.table)

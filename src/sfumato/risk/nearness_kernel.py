@@ -88,3 +88,48 @@ def nearest_other(points: Any, numbers: Any, weights: Any) -> NDArray[np.float64
             if i != j:
                 found[i] = min(found[i], apart(points, i, points, j, weights, found[i]))
     return found
+
+
+@compiled
+def nearest(people: Any, rows: Any, weights: Any) -> Any:
+    """Return for each person the number of the nearest row, the first among equals, and its distance."""
+    places, found = np.zeros(len(people), np.int64), np.full(len(people), np.inf)
+    for i in range(len(people)):
+        for j in range(len(rows)):
+            distance = apart(people, i, rows, j, weights, found[i])
+            if distance < found[i] * (1 - SAME):
+                places[i], found[i] = j, distance
+            if found[i] == 0.0:
+                break
+    return places, found
+
+
+@compiled
+def densities(people: Any, rows: Any, weights: Any, width: float) -> Any:
+    """Return for each person the mean over the rows of exp(-(distance / width)^2)."""
+    found = np.zeros(len(people))
+    far = 6.0 * width
+    for i in range(len(people)):
+        for j in range(len(rows)):
+            distance = apart(people, i, rows, j, weights, far)
+            if distance <= far:
+                found[i] += np.exp(-((distance / width) ** 2))
+    return found / len(rows)
+
+
+@compiled
+def shares_of_nearest(rows: Any, people: Any, weights: Any) -> Any:
+    """Return for each person how many of the rows lie nearest to them; a row that lies between several is shared."""
+    found, gaps = np.zeros(len(people)), np.empty(len(people))
+    for j in range(len(rows)):
+        least = np.inf
+        for i in range(len(people)):
+            gaps[i] = apart(rows, j, people, i, weights, least * (1 + SAME))
+            least = min(least, gaps[i])
+        level = 0
+        for i in range(len(people)):
+            level += gaps[i] <= least * (1 + SAME)
+        for i in range(len(people)):
+            if gaps[i] <= least * (1 + SAME):
+                found[i] += 1.0 / level
+    return found

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sfumato.errors import PlanError, RiskError
 from sfumato.privacy.exact import Number, exact
+from sfumato.progress import steps
 from sfumato.release.method import Method, parameters_of
 from sfumato.risk.attack import LEVEL, AttackResult, Part
 from sfumato.risk.game import Game, ReleaseGame, game
@@ -34,7 +35,6 @@ NOTICE = (
 )
 MOST_RESULTS = 6
 """Intervals at one epsilon: three attacks on membership, one on linkage, and inference for members and for others."""
-Told = Callable[[str], None]
 
 
 class SweepPoint(Part):
@@ -95,7 +95,6 @@ def sweep(
     trials: int | None = None,
     seed: int | None = None,
     level: float = LEVEL,
-    told: Told | None = None,
 ) -> Sweep:
     """Attack what a method would release at each of several epsilons: membership, linkage and attribute inference.
 
@@ -103,7 +102,7 @@ def sweep(
     to know what the attacker knows and wants: ``known`` and ``sensitive``, or else the schema's quasi-identifiers and
     its one sensitive column; where neither says it, that attack is left out and the result says so. The intervals hold
     for all points together with probability ``level``, so that many points do not refute a guarantee by chance. Nothing
-    is released or recorded. ``told`` is called with a few words about how far it is.
+    is released or recorded.
     """
     values = _sound(epsilons)
     each = _each(level, len(values))
@@ -112,9 +111,8 @@ def sweep(
     linkage, left_out = FreshReference(references), dict.fromkeys(why)
     points: list[SweepPoint] = []
     for value, made in zip(values, methods, strict=True):
-        say = _teller(told, f"epsilon {value:g}")
         played = game(table, made, target, rows=rows, sees=sees)
-        results = _games(played, linkage, trials, seed, each, say)
+        results = _games(played, linkage, trials, seed, each, f"epsilon {value:g}")
         if attack is not None:
             results += _guesses(attack, table, made, rows, seed, each, left_out)
         points.append(SweepPoint(epsilon=value, results=tuple(results)))
@@ -173,20 +171,16 @@ def _inference(
     return AttributeInference(*columns, learner, sees), []
 
 
-def _teller(told: Told | None, where: str) -> Told:
-    return (lambda words: told(f"{where}: {words}")) if told is not None else (lambda _: None)
-
-
 def _games(
-    played: Game, linkage: FreshReference, trials: int | None, seed: int | None, level: float, say: Told
+    played: Game, linkage: FreshReference, trials: int | None, seed: int | None, level: float, where: str
 ) -> list[AttackResult]:
     attacks: list[Any] = [*attacks_on(played), linkage]
     count = usual_trials(played, attacks) if trials is None else trials
-    if isinstance(played, ReleaseGame):
-        runs = sum(attack.releases(count) for attack in attacks)
-        done = iter(range(1, 10**9))
-        played = dataclasses.replace(played, told=lambda: say(f"run {next(done):,} of about {runs:,}"))
-    return [attack.run(played, trials=count, seed=seed, level=level) for attack in attacks]
+    runs = sum(attack.releases(count) for attack in attacks) if isinstance(played, ReleaseGame) else len(attacks)
+    with steps(f"{where}, about {runs:,} runs", runs) as done:
+        if isinstance(played, ReleaseGame):
+            played = dataclasses.replace(played, told=done)
+        return [attack.run(played, trials=count, seed=seed, level=level) for attack in attacks]
 
 
 def _guesses(

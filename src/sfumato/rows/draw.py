@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from sfumato.progress import tell
 from sfumato.rows.rules.clauses import keeps_rules
 from sfumato.rows.rules.dependence import bound_by_rows, follow, notes_on_maps
 from sfumato.rows.rules.repair import MOST_JUDGED, Repaired, notes_on_rules, repair
-from sfumato.rows.values import Codes, Places, Values, draw_values, overwrite, rows_at
+from sfumato.rows.values import Codes, Places, Values, draw_values, overwrite, rows_at, rows_table
 from sfumato.schema import Schema
 
 DrawCodes = Callable[[int], Codes]
@@ -29,6 +31,8 @@ fresh coins, never from the private rows, so the time that they take tells nothi
 LEAST_HELP = 0.05
 """Share of the rows drawn again that must turn out good: below it more rounds would cost more than they bring."""
 PUBLIC_ROWS = 2000
+BATCH_ROWS = 1 << 18
+"""Rows that are drawn together: 100 MB for ten columns."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +88,35 @@ def sample_rows(schema: Schema, draw_codes: DrawCodes, rows: int, generator: np.
     return sample_values(schema, draw, rows, generator)
 
 
-def sample_values(schema: Schema, draw: DrawValues, rows: int, generator: np.random.Generator) -> Sampled:
+def sample_table(
+    schema: Schema, draw: DrawValues, rows: int, generator: np.random.Generator, batch_rows: int = BATCH_ROWS
+) -> tuple[pa.Table, list[Sampled]]:
+    """Draw rows that keep every rule batch by batch: the table, and what each batch took, without its values.
+
+    Beside the table itself only one batch is in memory. Where a dependence has no map, that of the first batch holds
+    for all of them.
+    """
+    tables, told = list[pa.Table](), list[Sampled]()
+    for start in range(0, max(rows, 1), batch_rows):
+        tell("drawing rows", start / max(rows, 1))
+        bound = told[0].bound if told else None
+        sampled = sample_values(schema, draw, min(batch_rows, rows - start), generator, bound)
+        tables.append(rows_table(schema, sampled.values))
+        told.append(replace(sampled, values={}))
+    return pa.concat_tables(tables), told
+
+
+def sample_values(
+    schema: Schema, draw: DrawValues, rows: int, generator: np.random.Generator, bound: Schema | None = None
+) -> Sampled:
     """Draw rows that keep every rule: bad rows are drawn again, and mended where that does not help.
 
     A row that cannot be mended takes the bound columns of one that keeps the rules: a synthetic one or, where there is
-    none, one from public facts; the plan has made sure beforehand that such rows exist.
+    none, one from public facts; the plan has made sure beforehand that such rows exist. ``bound`` is the schema with a
+    map for every dependence, where earlier rows have found it.
     """
     first = draw(rows)
-    bound = bound_by_rows(schema, first)
+    bound = bound or bound_by_rows(schema, first)
     values, told = follow(bound, first)
     bad = np.flatnonzero(~keeps_rules(bound, values))
     found = notes_on_maps(schema, bound)

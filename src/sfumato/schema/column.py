@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.calling import named_parameters
-from sfumato.schema.provenance import FACTS, SOLD_FACTS, Provenance, unchanged
+from sfumato.schema.provenance import FACTS, SOLD_FACTS, Provenance, is_stated, unchanged
 
 Kind = Literal["category", "ordinal", "boolean", "integer", "number", "date"]
 Role = Literal["identifier", "quasi-identifier", "sensitive", "target"]
@@ -111,12 +111,12 @@ class Column:
     def taught(self) -> tuple[str, ...]:
         """Facts that the rows taught, accepted or not, and for which nobody named a source."""
         marked = (*self.from_rows, *(() if self.source else self.unchanged))
-        return tuple(fact for fact in FACTS if fact in marked and getattr(self, fact) is not None)
+        return tuple(fact for fact in FACTS if fact in marked and is_stated(fact, getattr(self, fact)))
 
     @property
     def provenance(self) -> dict[str, Provenance]:
         """Where each fact about the column's values comes from."""
-        stated = [key for key in FACTS if getattr(self, key) is not None]
+        stated = [key for key in FACTS if is_stated(key, getattr(self, key))]
         return {key: self._origin(key) for key in stated}
 
     def _origin(self, fact: str) -> Provenance:

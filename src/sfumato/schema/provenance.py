@@ -16,7 +16,9 @@ from typing import Any, Literal
 
 DOMAIN_FACTS = ("bounds", "values", "edges")
 """What a person must vouch for, or accept as taken from the rows."""
-FORM_FACTS = ("missing", "decimals", "step")
+WRITTEN_FACTS = ("trailing_zeros", "grouped", "prefix", "suffix", "true", "false", "date_format", "missing_text")
+"""How a file writes its values: nothing but its look follows from them."""
+FORM_FACTS = ("missing", "decimals", "step", *WRITTEN_FACTS)
 """What is recorded as taken from the rows where nobody says otherwise, without stopping anybody."""
 FACTS = (*DOMAIN_FACTS, *FORM_FACTS)
 SOLD_FACTS = (*DOMAIN_FACTS, "missing")
@@ -78,7 +80,7 @@ def _plain(value: Any) -> Any:
 
 def fingerprints(facts: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the marks of all facts that a draft took from the rows."""
-    return tuple(fingerprint(key, facts[key]) for key in FACTS if facts.get(key) is not None)
+    return tuple(fingerprint(key, facts[key]) for key in FACTS if is_stated(key, facts.get(key)))
 
 
 def unchanged(facts: Mapping[str, Any], marks: Sequence[str]) -> tuple[str, ...]:
@@ -88,7 +90,16 @@ def unchanged(facts: Mapping[str, Any], marks: Sequence[str]) -> tuple[str, ...]
     >>> unchanged({"bounds": (0, 120), "missing": True}, marks)
     ('missing',)
     """
-    return tuple(key for key in FACTS if facts.get(key) is not None and fingerprint(key, facts[key]) in marks)
+    return tuple(key for key in FACTS if is_stated(key, facts.get(key)) and fingerprint(key, facts[key]) in marks)
+
+
+def is_stated(fact: str, value: Any) -> bool:
+    """Whether a column says something: that no value is missing is a fact, that thousands have no marks is none.
+
+    >>> is_stated("missing", False), is_stated("grouped", False), is_stated("bounds", (0, 9))
+    (True, False, True)
+    """
+    return value is not None and (value is not False or fact not in WRITTEN_FACTS)
 
 
 def listed(facts: Iterable[str]) -> str:

@@ -16,9 +16,12 @@ from sfumato.schema.column_checks import is_text
 from sfumato.schema.dialect import PLAIN, Dialect
 from sfumato.schema.provenance import Confirmation
 from sfumato.schema.rules import Rule
-from sfumato.schema.schema import name_problems, person_problems, rule_problems, table_problems
+from sfumato.schema.schema import PUBLIC_WORDS, name_problems, person_problems, rule_problems, table_problems
 
-TABLE_KEYS = ("name", "adjacency", "rows", "draft", "person", "rows_per_person", "person_candidates")
+TABLE_KEYS = (
+    *("name", *PUBLIC_WORDS),
+    *("adjacency", "rows", "draft", "person", "rows_per_person", "person_candidates"),
+)
 COLUMN_KEYS = tuple(item.name for item in dataclasses.fields(Column) if item.name != "name")
 ASKED = "?"
 """What stands in the place of the person column while nobody has said whose rows these are."""
@@ -90,6 +93,7 @@ class _Reader:
             "person_candidates": self.candidates(table),
             "rows_per_person": table.get("rows_per_person", 1),
             "is_draft": table.get("draft", False),
+            **{key: table.get(key) for key in PUBLIC_WORDS},
         }
 
     def is_asked(self, table: Mapping[str, Any]) -> bool:

@@ -26,6 +26,8 @@ from sfumato.shown import Shown
 
 Adjacency = Literal["add-remove", "replace"]
 ADJACENCIES = ("add-remove", "replace")
+PUBLIC_WORDS = ("description", "contact", "licence")
+"""What may be said about a table for those who get a release of it."""
 MOST_NAMED = 50
 """Columns that a message lists."""
 MOST_MARKED = 8
@@ -67,6 +69,12 @@ class Schema(Shown):
     person_candidates: tuple[str, ...] = ()
     """Columns that repeat as those of people do, while nobody has said whose rows these are."""
     notes: tuple[str, ...] = field(default=(), compare=False)
+    description: str | None = None
+    """What the table is, for the readers of a release."""
+    contact: str | None = None
+    """Whom these readers may ask: it is published with every release."""
+    licence: str | None = None
+    """Under which terms they may use it."""
 
     def __post_init__(self) -> None:
         problems = self._shape_problems()
@@ -304,7 +312,13 @@ def table_problems(facts: Mapping[str, Any]) -> list[str]:
             "[table] rows_per_person needs person = the column that tells people apart",
         ),
         *_adjacency_problems(facts["adjacency"], rows, facts["person"]),
+        *(problem for key in PUBLIC_WORDS for problem in _words_problems(key, facts[key])),
     ]
+
+
+def _words_problems(key: str, words: Any) -> list[str]:
+    """Return what is wrong with a sentence for readers: none is as good as an empty one, and means more."""
+    return _unless(words is None or (is_text(words) and words.strip() != ""), f"[table] {key}: needs a text")
 
 
 def _adjacency_problems(adjacency: Any, rows: Any, person: Any) -> list[str]:

@@ -10,6 +10,18 @@ from sfumato.schema.provenance import DOMAIN_FACTS, Origin, Provenance, listed
 from sfumato.schema.schema import Schema
 
 RULE = "rule"
+IN_WORDS = {
+    "missing": "whether values may be missing in",
+    "trailing_zeros": "the zeros at the end of",
+    "grouped": "the marks between thousands of",
+    "prefix": "what stands before",
+    "suffix": "what stands behind",
+    "true": "the word for true of",
+    "false": "the word for false of",
+    "date_format": "the form of dates of",
+    "missing_text": "what stands for no value in",
+}
+"""Facts whose name says too little."""
 MOST_NAMED = 6
 """Columns of one kind of fact that a sentence names; the others it counts."""
 
@@ -44,7 +56,7 @@ class Vouched:
         return tuple(told for told in self.facts if told.is_domain and origin in (None, told.provenance.origin))
 
     def forms(self, origin: Origin) -> tuple[Told, ...]:
-        """Return facts about the written form of one origin: what may be missing, decimals, steps."""
+        """Return facts about the written form of one origin: what may be missing, decimals, steps, marks, words."""
         return tuple(told for told in self.facts if not told.is_domain and told.provenance.origin == origin)
 
     def by_words(self, origin: Origin) -> dict[str | None, tuple[Told, ...]]:
@@ -76,8 +88,7 @@ def _kind_in_words(kind: str, names: Sequence[str], most: int) -> str:
     if kind == RULE:
         plural = "s" if len(names) > 1 else ""
         return f"the rule{plural} {counted([repr(name) for name in names], most, 'rules')}"
-    words = "whether values may be missing" if kind == "missing" else f"the {kind}"
-    return f"{words} {'in' if kind == 'missing' else 'of'} {counted(names, most, 'columns')}"
+    return f"{IN_WORDS.get(kind, f'the {kind} of')} {counted(names, most, 'columns')}"
 
 
 def counted(names: Sequence[str], most: int = MOST_NAMED, what: str = "columns") -> str:

@@ -14,6 +14,7 @@ from sfumato.schema.determines import MISSING, written_key
 from sfumato.schema.provenance import Confirmation
 from sfumato.schema.reader import ASKED
 from sfumato.schema.rules import Rule
+from sfumato.schema.schema import PUBLIC_WORDS
 
 DRAFT_COMMENTS = ("# DRAFT:", "# income, a rare diagnosis", "# left out:", "# look at:", "# identifier:", "# question:")
 """How the comments begin that a draft carries."""
@@ -94,7 +95,8 @@ def _printable(note: str) -> Iterator[str]:
 
 
 def _table_facts(schema: Schema) -> dict[str, Any]:
-    facts: dict[str, Any] = {"name": schema.name, "adjacency": schema.adjacency}
+    said = {key: words for key in PUBLIC_WORDS if (words := getattr(schema, key)) is not None}
+    facts: dict[str, Any] = {"name": schema.name, **said, "adjacency": schema.adjacency}
     if schema.rows is not None:
         facts["rows"] = schema.rows
     if schema.person is not None:

@@ -16,7 +16,8 @@ from sfumato.table.counting import all_inside
 from sfumato.table.engine import Engine
 from sfumato.table.parquet import ParquetEngine
 from sfumato.table.sources import guess_delimiter
-from sfumato.table.values import has_many_levels, nobody, outside, typed, unreadable
+from sfumato.table.spark import SparkEngine
+from sfumato.table.values import has_many_levels, kept_rows, nobody, outside, typed, unreadable
 
 EXAMPLES = 3
 ROWS = "rows"
@@ -76,7 +77,7 @@ def find_violations(engine: Engine, schema: Schema) -> tuple[Violation, ...]:
     Parquet files are first run through the encoders, several times faster than SQL; only when a value does not fit
     are the columns looked at one by one.
     """
-    quick = isinstance(engine, ParquetEngine) and schema.person is None and all_inside(engine, schema)
+    quick = isinstance(engine, ParquetEngine | SparkEngine) and schema.person is None and all_inside(engine, schema)
     columns = [c for c in schema if c.is_open or not quick]
     counts = _count(engine, schema, columns)
     strays = {c.name: _strays(engine, c) for c in columns if has_many_levels(c)}
@@ -113,6 +114,12 @@ def _count(engine: Engine, schema: Schema, columns: Sequence[Column]) -> Counter
         measures[f"rule_{index}"] = rule.breaks(values, by_name).sum()
     row = engine.aggregate(raw.aggregate(**measures)).to_pylist()[0]
     return Counter({key: int(value or 0) for key, value in row.items()})
+
+
+def row_count(engine: Engine, schema: Schema) -> int:
+    """Return how many rows a release would count, no more of one person than the schema allows."""
+    kept = kept_rows(engine.table, schema)
+    return int(engine.aggregate(kept.aggregate(**{ROWS: kept.count()})).to_pylist()[0][ROWS])
 
 
 def find_contradictions(engine: Engine, schema: Schema) -> tuple[Violation, ...]:

@@ -4,156 +4,128 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.errors import TableError
+from sfumato.errors import SlowCountingWarning, TableError
+from sfumato.progress import tell
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.cover import ColumnSet, cover, marginal
-from sfumato.table.engine import BATCH_ROWS, Engine, engine_errors
+from sfumato.table.engine import Engine, UnfitWorkersError, engine_errors
+from sfumato.table.on_workers import Counted, Job
 from sfumato.table.parquet import ParquetEngine, Unit
+from sfumato.table.spark import SparkEngine
+from sfumato.table.tally import Counts, Layout, Tally, encoders_of
 from sfumato.table.values import code_expression, countable, has_many_levels, kept_rows
 
-if TYPE_CHECKING:
-    from sfumato.table.encode import ColumnEncoder
-
-Counts = dict[ColumnSet, NDArray[np.int64]]
-Progress = Callable[[int], None]
-"""Called with the number of rows read so far."""
 LOCAL_LIMIT = 16_384
 """Cells of a covering table in this process: small enough for the processor's cache."""
+LARGEST_SEARCH = 900_000
+"""Sets times columns beyond which sets are counted one by one in this process: to search for tables that cover all
+pairs of more than 120 columns takes minutes."""
 REMOTE_LIMIT = 1_000_000
 """Cells of a covering table on another engine: each costs a pass there, so they may be larger."""
 MOST_REMOTE_BINS = 10_000
 """Bins of one column on another engine: each is a branch of the query that is sent there."""
 CELL = "cell"
+GROUPED = "every covering table takes a GROUP BY of its own, with the same counts, more slowly"
 CHANGED = "run the release again; if it persists, the schema and the table disagree: sfumato schema check"
 
 
-def count_marginals(
-    engine: Engine, schema: Schema, wanted: Sequence[ColumnSet], progress: Progress | None = None
-) -> Counts:
+def count_marginals(engine: Engine, schema: Schema, wanted: Sequence[ColumnSet]) -> Counts:
     """Return the counts of every wanted column set."""
-    names = [name for name in schema.names if any(name in columns for columns in wanted)]
-    sizes = {name: schema[name].size for name in names}
-    chosen = cover(sizes, [c for c in wanted if c], LOCAL_LIMIT if engine.streams else REMOTE_LIMIT)
-    count = _count_streaming if engine.streams else _count_remotely
-    tables = count(engine, schema, names, chosen, progress) if names else {}
+    tell("counting")
+    needed = {name for columns in wanted for name in columns}
+    names = [name for name in schema.names if name in needed]
+    sets = [columns for columns in dict.fromkeys(wanted) if columns]
+    tables = _counter(engine)(engine, schema, names, sets) if names else {}
     return {columns: _find(tables, columns) for columns in wanted}
 
 
 def _find(tables: Counts, wanted: ColumnSet) -> NDArray[np.int64]:
+    if wanted in tables:
+        return tables[wanted]
     for names, table in tables.items():
         if set(wanted) <= set(names):
             return marginal(table, names, wanted)
     raise TableError(f"no counts for {', '.join(wanted)}", next_step="name at least one column of the schema")
 
 
-@dataclass
-class _Layout:
-    """Where each covering table lies in one flat array of counts."""
-
-    shapes: list[tuple[int, ...]]
-    columns: NDArray[np.int64]
-    pointers: NDArray[np.int64]
-    strides: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, sizes: Sequence[int], sets: Sequence[Sequence[int]]) -> _Layout:
-        shapes = [tuple(sizes[i] for i in members) for members in sets]
-        strides = [int(np.prod(shape[k + 1 :], dtype=np.int64)) for shape in shapes for k in range(len(shape))]
-        cells = [int(np.prod(shape, dtype=np.int64)) for shape in shapes]
-        return cls(
-            shapes,
-            np.array([i for members in sets for i in members], np.int64),
-            np.cumsum([0, *(len(members) for members in sets)]),
-            np.array(strides, np.int64),
-            np.cumsum([0, *cells]),
-        )
+def _counter(engine: Engine) -> Callable[[Engine, Schema, Sequence[str], Sequence[ColumnSet]], Counts]:
+    """Return how an engine counts: its rows stream to us, our loops go to its rows, or it groups them itself."""
+    if engine.streams:
+        return _count_streaming
+    return _count_in_workers if engine.workers else _count_remotely
 
 
-@dataclass
-class _Worker:
-    """Encodes and counts batches into tables of its own."""
-
-    encoders: Sequence[ColumnEncoder]
-    code_type: Any
-    layout: _Layout
-    outside: NDArray[np.int64] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.codes = np.zeros((len(self.encoders), BATCH_ROWS), self.code_type)
-        self.counts = np.zeros(int(self.layout.offsets[-1]), np.int64)
-        self.outside = np.zeros(len(self.encoders), np.int64)
-
-    def feed(self, batch: pa.RecordBatch) -> int:
-        for start in range(0, batch.num_rows, BATCH_ROWS):
-            self._feed_part(batch.slice(start, BATCH_ROWS))
-        return batch.num_rows
-
-    def _feed_part(self, batch: pa.RecordBatch) -> None:
-        rows = batch.num_rows
-        for position, encoder in enumerate(self.encoders):
-            codes = self.codes[position, :rows]
-            outside = encoder(batch.column(position), codes)
-            if outside:
-                # Counted and refused at the end; until then the cell number must stay inside the table.
-                self.outside[position] += outside
-                codes[codes == encoder.bad] = 0
-        self._count(rows)
-
-    def _count(self, rows: int) -> None:
-        from sfumato.table import kernel
-
-        plan = self.layout
-        if int(np.diff(plan.offsets).max(initial=0)) < 2**31:
-            kernel.count_sets(self.codes, rows, plan.columns, plan.pointers, plan.strides, plan.offsets, self.counts)
-            return
-        for s in range(len(plan.shapes)):
-            part = slice(int(plan.pointers[s]), int(plan.pointers[s + 1]))
-            cells = self.counts[plan.offsets[s] : plan.offsets[s + 1]]
-            kernel.count_large_set(self.codes, rows, plan.columns[part], plan.strides[part], cells)
+def _covering(schema: Schema, names: Sequence[str], wanted: Sequence[ColumnSet], limit: int) -> list[ColumnSet]:
+    """Return the tables to count; where searching for few that hold all would take longer, the wanted ones."""
+    if limit == LOCAL_LIMIT and len(wanted) * len(names) > LARGEST_SEARCH:
+        return list(wanted)
+    return cover({name: schema[name].size for name in names}, wanted, limit)
 
 
-def _count_streaming(
-    engine: Engine, schema: Schema, names: Sequence[str], sets: Sequence[ColumnSet], progress: Progress | None
-) -> Counts:
-    position = {name: i for i, name in enumerate(names)}
-    layout = _Layout.of(schema.shape(names), [[position[name] for name in members] for members in sets])
-    workers = _run_side_by_side(schema, names, layout, _units(engine, schema, names), progress)
+def _count_streaming(engine: Engine, schema: Schema, names: Sequence[str], wanted: Sequence[ColumnSet]) -> Counts:
+    sets = _covering(schema, names, wanted, LOCAL_LIMIT)
+    layout = Layout.by_name([schema[name] for name in names], sets)
+    workers = _run_side_by_side(schema, names, layout, _units(engine, schema, names))
     _refuse_outside(names, sum(worker.outside for worker in workers))
     counts = workers[0].counts
     for worker in workers[1:]:
         counts += worker.counts
-    bounds = layout.offsets
-    return {members: counts[bounds[s] : bounds[s + 1]].reshape(layout.shapes[s]) for s, members in enumerate(sets)}
+    return layout.tables(counts, sets)
+
+
+def _count_in_workers(engine: Engine, schema: Schema, names: Sequence[str], wanted: Sequence[ColumnSet]) -> Counts:
+    """Count all tables in one pass, in the workers of the engine; by GROUP BY, with a warning, where they cannot."""
+    sets = _covering(schema, names, wanted, LOCAL_LIMIT)
+    found = _ask_workers(engine, schema, names, sets)
+    if found is None:
+        return _count_remotely(engine, schema, names, wanted)
+    _refuse_outside(names, found.outside)
+    return Layout.by_name([schema[name] for name in names], sets).tables(found.counts, sets)
+
+
+def _ask_workers(
+    engine: Engine, schema: Schema, names: Sequence[str], sets: Sequence[ColumnSet], rows: int | None = None
+) -> Counted | None:
+    """Return what the workers counted, of all rows or of so many; None, after a warning, where they cannot."""
+    if engine.workers is None:
+        return None
+    job = Job(tuple(schema[name] for name in names), tuple(sets))
+    if isinstance(engine, SparkEngine) and schema.person is None and rows is None:
+        found = engine.count_files(job)
+        if found is not None:
+            return found
+    chosen = _countable_rows(engine, schema, names)
+    try:
+        return engine.workers.count(chosen if rows is None else chosen.limit(rows), job)
+    except UnfitWorkersError as error:
+        warnings.warn(SlowCountingWarning(f"{error}: {GROUPED}; {error.next_step}"), stacklevel=2)
+        return None
 
 
 def all_inside(engine: Engine, schema: Schema) -> bool:
-    """Whether every value of every column lies in its public domain: one streamed pass, nothing counted."""
-    layout = _Layout.of(schema.shape(schema.names), [])
+    """Whether every value of every column lies in its public domain: one quick pass, nothing counted.
+
+    False also where no pass would be quicker than to ask the engine.
+    """
     closed = [column.name for column in schema if not column.is_open]
-    workers = _run_side_by_side(schema, closed, layout, _units(engine, schema, closed), None)
+    if isinstance(engine, SparkEngine):
+        found = engine.count_files(Job(tuple(schema[name] for name in closed), ()))
+        return found is not None and not found.outside.any()
+    layout = Layout.of(schema.shape(schema.names), [])
+    workers = _run_side_by_side(schema, closed, layout, _units(engine, schema, closed))
     return not any(worker.outside.any() for worker in workers)
 
 
-def _encoders(schema: Schema, names: Sequence[str]) -> tuple[list[ColumnEncoder], Any]:
-    """Return one encoder per column, which all workers share, and the type of their codes."""
-    from sfumato.table.encode import ColumnEncoder, code_type
-
-    columns = [schema[name] for name in names]
-    dtype, bad = code_type(columns)
-    return [ColumnEncoder(column, bad) for column in columns], dtype
-
-
-def _worker_count(layout: _Layout) -> int:
+def _worker_count(layout: Layout) -> int:
     """Each worker holds all tables; when they are large, one worker saves the memory."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on every system
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
@@ -179,29 +151,21 @@ def _batch_units(batches: Iterator[pa.RecordBatch]) -> Iterator[Unit]:
         yield lambda batch=batch: iter([batch])
 
 
-def _run_side_by_side(
-    schema: Schema, names: Sequence[str], layout: _Layout, units: Iterator[Unit], progress: Progress | None
-) -> list[_Worker]:
+def _run_side_by_side(schema: Schema, names: Sequence[str], layout: Layout, units: Iterator[Unit]) -> list[Tally]:
     """Let workers take units until none is left; each keeps its own tables, so that only the queue is shared."""
-    encoders, code_type = _encoders(schema, names)
-    workers = [_Worker(encoders, code_type, layout) for _ in range(_worker_count(layout))]
-    lock, failures, done = threading.Lock(), list[BaseException](), [0]
+    encoders, code_type = encoders_of([schema[name] for name in names])
+    workers = [Tally(encoders, code_type, layout) for _ in range(_worker_count(layout))]
+    lock, failures = threading.Lock(), list[BaseException]()
 
     def take() -> Unit | None:
         with lock:
             return None if failures else next(units, None)
 
-    def report(rows: int) -> None:
-        with lock:
-            done[0] += rows
-            if progress is not None:
-                progress(done[0])
-
-    def work(worker: _Worker) -> None:
+    def work(worker: Tally) -> None:
         try:
             while (unit := take()) is not None:
                 for batch in unit():
-                    report(worker.feed(batch))
+                    worker.feed(batch)
         except BaseException as error:  # noqa: BLE001  handed to the caller's thread, which raises it
             failures.append(error)
 
@@ -222,14 +186,12 @@ def _refuse_outside(names: Sequence[str], outside: Any) -> None:
         raise TableError("the table does not fit its schema (it may have changed while it was read)", bad, CHANGED)
 
 
-def _count_remotely(
-    engine: Engine, schema: Schema, names: Sequence[str], sets: Sequence[ColumnSet], progress: Progress | None
-) -> Counts:
+def _count_remotely(engine: Engine, schema: Schema, names: Sequence[str], wanted: Sequence[ColumnSet]) -> Counts:
+    sets = _covering(schema, names, wanted, REMOTE_LIMIT)
     counts: Counts = {}
-    for members in sets:
+    for done, members in enumerate(sets):
+        tell("counting where the rows are", done / len(sets))
         counts[members] = _dense(*count_occupied(engine, schema, members), schema.shape(members))
-        if progress is not None:
-            progress(int(counts[members].sum()))
     return counts
 
 
@@ -239,6 +201,8 @@ def count_occupied(engine: Engine, schema: Schema, names: ColumnSet) -> tuple[ND
     GROUP BY is pushed down; the codes are computed first, because nested group keys are not portable. Columns with very
     many levels are grouped by their values, and coded here: a query with a branch for each would be too long.
     """
+    if not engine.streams:
+        _refuse_many_bins(schema, names)
     coded = _coded_rows(engine, schema, names)
     answer = engine.aggregate(coded.group_by(list(names)).aggregate(**{CELL: coded.count()}))
     codes = np.array([_codes_of(answer.column(name), schema[name]) for name in names], np.int64)
@@ -280,13 +244,19 @@ def rehearse_counting(engine: Engine, schema: Schema) -> None:
         return
     with engine_errors("the table"):
         rows = engine.aggregate(_countable_rows(engine, schema, names).limit(0))
-        for encoder, kind in zip(_encoders(schema, names)[0], rows.schema.types, strict=True):
+        for encoder, kind in zip(encoders_of([schema[n] for n in names])[0], rows.schema.types, strict=True):
             encoder(pa.array([], kind), np.zeros(0, np.int32))
     if not engine.streams:
-        _refuse_many_bins(schema, names)
-        with engine_errors("the table"):
-            coded = _coded_rows(engine, schema, names).limit(0)
-            engine.aggregate(coded.group_by(names).aggregate(**{CELL: coded.count()}))
+        _ask_workers(engine, schema, names, [(name,) for name in names], rows=0)
+        _rehearse_grouping(engine, schema, names)
+
+
+def _rehearse_grouping(engine: Engine, schema: Schema, names: Sequence[str]) -> None:
+    """Group no rows by columns: some methods want occupied cells, which the engine groups even where workers count."""
+    _refuse_many_bins(schema, names)
+    with engine_errors("the table"):
+        coded = _coded_rows(engine, schema, names).limit(0)
+        engine.aggregate(coded.group_by(list(names)).aggregate(**{CELL: coded.count()}))
 
 
 def _refuse_many_bins(schema: Schema, names: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.table.engine import Engine
+from sfumato.table.engine import Engine, Workers
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,11 @@ class DerivedEngine:
     def streams(self) -> bool:
         """Rows stream as they do from the engine below."""
         return self.base.streams
+
+    @property
+    def workers(self) -> Workers | None:
+        """The workers of the engine below."""
+        return self.base.workers
 
     def aggregate(self, expression: Any) -> Any:
         """Return a small result as an Arrow table."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.schema.column import Column
-from sfumato.table import kernel
+from sfumato.table.loops import FEW_BINS, loops
 
 SMALL_OUTSIDE = 255
 """Code of values outside the domain when codes fit into one byte."""
@@ -53,30 +53,33 @@ class ColumnEncoder:
         self.missing = column.present_size if column.missing else outside
         self.outside = self.missing if column.forgives else outside
         self.position = {level: code for code, level in enumerate(column.levels)} if not column.is_ordered else {}
+        self._seen, self._loops = 0, loops(0)
         self._lookup = self._whole_lookup()
         self._guess = self._bin_guess()
 
     def __call__(self, array: pa.Array, codes: NDArray[Any]) -> int:
         """Fill ``codes`` and return the number of values outside the domain."""
+        self._seen += len(array)
+        self._loops = loops(self._seen)
         if is_text(array.type):
             self._encode_text(array, codes)
         else:
             numbers = array.cast(pa.int8()) if pa.types.is_boolean(array.type) else array
             self._encode_numbers(_values(numbers), codes)
             self._mark_missing(numbers, codes)
-        return int(kernel.tally(codes, self.bad))
+        return int(self._loops.tally(codes, self.bad))
 
     def _encode_text(self, array: pa.Array, codes: NDArray[Any]) -> None:
         encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         found = [self.position.get(value, self.outside) for value in encoded.dictionary.to_pylist()]
         indices = encoded.indices
-        kernel.encode_lookup(_values(indices), 0, np.array([*found, self.bad], codes.dtype), self.bad, codes)
+        self._loops.encode_lookup(_values(indices), 0, np.array([*found, self.bad], codes.dtype), self.bad, codes)
         self._mark_missing(indices, codes)
 
     def _encode_numbers(self, values: NDArray[Any], codes: NDArray[Any]) -> None:
         if self._lookup is not None and values.dtype.kind in "iu":
             low, table = self._lookup
-            kernel.encode_lookup(values, low, table.astype(codes.dtype), self.outside, codes)
+            self._loops.encode_lookup(values, low, table.astype(codes.dtype), self.outside, codes)
         elif self.column.is_ordered:
             self._encode_bins(values.astype(np.float64, copy=False), codes)
         else:
@@ -85,13 +88,13 @@ class ColumnEncoder:
     def _encode_bins(self, values: NDArray[np.float64], codes: NDArray[Any]) -> None:
         column = self.column
         high = float(column.numeric_bounds[1])
-        if column.present_size <= kernel.FEW_BINS:
-            kernel.encode_few_bins(values, column.starts, high, self.outside, codes)
+        if column.present_size <= FEW_BINS:
+            self._loops.encode_few_bins(values, column.starts, high, self.outside, codes)
         else:
             guess, scale = self._guess
-            kernel.encode_many_bins(values, column.starts, high, guess, scale, self.outside, codes)
+            self._loops.encode_many_bins(values, column.starts, high, guess, scale, self.outside, codes)
         if column.is_discrete:
-            kernel.mark_fractions(values, self.outside, codes)
+            self._loops.mark_fractions(values, self.outside, codes)
         if np.isnan(values).any():
             codes[np.isnan(values)] = self.missing
 
@@ -105,7 +108,7 @@ class ColumnEncoder:
     def _mark_missing(self, array: pa.Array, codes: NDArray[Any]) -> None:
         validity = array.buffers()[0]
         if array.null_count and validity is not None:
-            kernel.mark_missing(np.frombuffer(validity, np.uint8), array.offset, self.missing, codes)
+            self._loops.mark_missing(np.frombuffer(validity, np.uint8), array.offset, self.missing, codes)
 
     def _whole_lookup(self) -> tuple[int, NDArray[np.int64]] | None:
         """Return a table from whole numbers to codes, where the range is short enough for one."""
@@ -130,7 +133,7 @@ class ColumnEncoder:
 
     def _bin_guess(self) -> tuple[NDArray[np.int64], float]:
         column = self.column
-        if not column.is_ordered or column.present_size <= kernel.FEW_BINS:
+        if not column.is_ordered or column.present_size <= FEW_BINS:
             return np.zeros(1, np.int64), 0.0
         low, high = column.numeric_bounds
         cells = GRID_PER_BIN * column.present_size

@@ -7,15 +7,34 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.errors import TableError
+
+if TYPE_CHECKING:
+    from sfumato.table.on_workers import Counted, Job
 
 BATCH_ROWS = 1 << 17
 RELATION = "relation"
 ENGINES = "DuckDB, PostgreSQL, Spark, Polars and the warehouses of Ibis"
 OWN = ("builtins", "sfumato")
 """Where exceptions come from that are about this program, not about the user's table."""
+
+
+class UnfitWorkersError(Exception):
+    """The workers of an engine lack this package, or have another version of it; ``next_step`` says what helps."""
+
+    def __init__(self, reason: str, next_step: str) -> None:
+        super().__init__(reason)
+        self.next_step = next_step
+
+
+class Workers(Protocol):
+    """Processes beside the rows that can count for us."""
+
+    def count(self, expression: Any, job: Job) -> Counted:
+        """Return the summed counts of a job over the rows of an expression, or raise :class:`UnfitWorkersError`."""
+        ...
 
 
 class Engine(Protocol):
@@ -29,6 +48,11 @@ class Engine(Protocol):
     @property
     def streams(self) -> bool:
         """Whether rows can be streamed cheaply to this process; remote engines push the counting down."""
+        ...
+
+    @property
+    def workers(self) -> Workers | None:
+        """Who can run our loops beside the rows; None where the engine itself must group them."""
         ...
 
     def aggregate(self, expression: Any) -> Any:
@@ -50,6 +74,11 @@ class IbisEngine:
     def streams(self) -> bool:
         """DuckDB runs in this process, so streaming beats SQL grouping; others keep their rows."""
         return self.table.get_backend().name == "duckdb"
+
+    @property
+    def workers(self) -> Workers | None:
+        """None: the engine groups its rows itself."""
+        return None
 
     def aggregate(self, expression: Any) -> Any:
         """Return a small result as an Arrow table."""
@@ -81,6 +110,11 @@ class DuckDBEngine:
     def streams(self) -> bool:
         """DuckDB runs in this process."""
         return True
+
+    @property
+    def workers(self) -> Workers | None:
+        """None: the rows come to us."""
+        return None
 
     def _run(self, expression: Any) -> Any:
         import ibis

@@ -10,7 +10,6 @@ from sfumato.compiled import compiled
 
 BLOCK = 8192
 """Rows whose fused cell numbers stay in the first-level cache."""
-FEW_BINS = 12
 
 
 @compiled

@@ -49,18 +49,19 @@ class ParquetEngine(DuckDBEngine):
             for g in range(meta.num_row_groups)
         ]
         if len(groups) >= FEW_GROUPS:
-            return (partial(_read, path, meta, [group], names, text) for path, meta, group in groups)
+            return (partial(read_groups, path, meta, [group], names, text) for path, meta, group in groups)
         files = zip(self.paths, self._metadata, strict=True)
-        return (partial(iter, [batch]) for path, meta in files for batch in _read(path, meta, None, names, text))
+        return (partial(iter, [batch]) for path, meta in files for batch in read_groups(path, meta, None, names, text))
 
 
-def _read(
+def read_groups(
     path: str,
     metadata: Any,
     groups: list[int] | None,
     names: list[str],
     text: list[str],
 ) -> Iterator[pa.RecordBatch]:
+    """Read columns of some row groups in batches, in the order of the names; all groups, by threads, where None."""
     with engine_errors(path):
         file = pq.ParquetFile(path, read_dictionary=text, metadata=metadata, pre_buffer=False)
         batches = file.iter_batches(BATCH_ROWS, row_groups=groups, columns=names, use_threads=groups is None)

@@ -75,7 +75,6 @@ def stream_numbers(table: Table, names: Sequence[str]) -> Iterator[NDArray[np.fl
     kept = kept_rows(engine.table, schema)
     expression = kept.select(**{name: countable(kept[name], schema[name]).cast("float64") for name in names})
     bounds = np.array([schema[name].numeric_bounds for name in names], dtype=float)
-    done = 0
     for batch in engine.batches(expression):
         matrix = np.empty((batch.num_rows, len(names)))
         for position in range(len(names)):
@@ -83,9 +82,6 @@ def stream_numbers(table: Table, names: Sequence[str]) -> Iterator[NDArray[np.fl
         outside = (~((matrix >= bounds[:, 0]) & (matrix <= bounds[:, 1]))).sum(axis=0)
         _refuse({name: int(count) for name, count in zip(names, outside, strict=True)}, "missing or outside")
         yield matrix
-        done += batch.num_rows
-        if table.progress is not None:
-            table.progress(done)
 
 
 def refuse_outside(columns: Sequence[Column], values: Values) -> None:

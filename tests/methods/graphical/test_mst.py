@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 from itertools import pairwise
 
@@ -14,12 +15,14 @@ from hypothesis import strategies as st
 import sfumato
 from methods.graphical.watching import QUICK, watch
 from sfumato import MST, Schema
+from sfumato.methods.graphical.choosing import pair_scores, spanning_tree
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.choosing.looks import Look, Resolutions
 from sfumato.methods.graphical.choosing.rounds import Problem
 from sfumato.methods.graphical.choosing.spanning_tree import run_spanning_tree
 from sfumato.methods.graphical.saved.model import FittedModel
-from sfumato.methods.graphical.tree.model import NoisyTable
+from sfumato.methods.graphical.tree.fit import fit
+from sfumato.methods.graphical.tree.model import NoisyTable, Support
 from sfumato.privacy.randomness import Randomness
 
 
@@ -124,3 +127,44 @@ def test_chosen_columns_come_in_the_order_of_the_schema(columns):
     made = sfumato.release(sfumato.read(FRAME, SCHEMA), MST(1, columns=columns), rows=10, seed=1)
     assert list(made.data.columns) == sorted(columns)
     assert len(made.data) == 10
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_many_columns_choose_the_same_tree_as_few_do(seed, monkeypatch):
+    """Scores that are computed once, block by block, are those of every choice: the same law, draw by draw."""
+    posed = problem(chain(), (3,) * CHAIN)
+    asked: list[int] = []
+
+    def count(looks):
+        asked.append(len(looks))
+        return {look: posed.counts[look] for look in looks}
+
+    wide = dataclasses.replace(posed, counts={}, count=count)
+    trees = []
+    for few, each in ((2000, posed), (0, wide)):
+        monkeypatch.setattr(spanning_tree, "FEW_PAIRS", few)
+        monkeypatch.setattr(pair_scores, "BLOCK_PAIRS", 4)
+        budget = Budget(1, "1e-9", Fraction(1, 3), 1)
+        found = run_spanning_tree(each, first_tables(posed), budget, QUICK, Randomness.of(seed))
+        trees.append(
+            [(done.look, table.counts.tolist()) for done, table in zip(found.rounds, found.tables[CHAIN:], strict=True)]
+        )
+    assert trees[0] == trees[1]
+    assert asked == [4, 4, 4, 3, CHAIN - 1], "no block is larger than it may be, and the tree is counted at the end"
+
+
+def test_pairs_that_a_rule_ties_are_scored_by_the_model_and_not_as_a_product():
+    posed = problem(chain(), (3,) * CHAIN)
+    allowed = np.eye(3, dtype=bool)
+    model = fit(posed.sizes, first_tables(posed), posed.total, [Support((0, 1), allowed)])
+    told = pair_scores.Independent(model)
+    for pair in (Look((0, 1)), Look((0, 2)), Look((3, 5))):
+        np.testing.assert_allclose(told.table(pair, posed.resolutions), model.marginal(pair.clique), atol=1e-6)
+
+
+def test_a_thousand_columns_are_planned_within_two_gigabytes():
+    facts = "".join(f"[columns.c{i}]\nkind = 'category'\nvalues = ['a', 'b']\n" for i in range(1000))
+    plan = MST(1).planned(Schema.parse(f"[table]\nname = 'wide'\n{facts}"))
+    plan.refuse()
+    assert len(plan.weights) == 500_500 and plan.in_blocks
+    assert plan.memory(20_000) < 2e9

@@ -244,7 +244,7 @@ def test_rounds_never_offer_a_table_beyond_the_proof():
     counts = {Look((0,)): np.zeros(4, np.int64), Look((0, 1)): np.zeros(big, np.int64)}
     problem = rounds.Problem(Resolutions((4, 4)), 10.0, counts, dict.fromkeys(counts, 1), 1)
     model = fit((4, 4), [], 10.0)
-    assert rounds._fitting(problem, model, rounds.Settings(megabytes=1e6), 1.0) == [Look((0,))]
+    assert rounds._fitting(problem, model, rounds.Settings(megabytes=1e6), 1.0, problem.weights) == [Look((0,))]
 
 
 def test_columns_may_have_more_groups_than_the_schema_has_bins():

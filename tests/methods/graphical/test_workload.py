@@ -8,16 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato import AIM, Schema
 from sfumato.errors import PlanError
+from sfumato.methods.graphical.choosing import rounds
 from sfumato.methods.graphical.choosing import workload as workloads
+from sfumato.methods.graphical.choosing.looks import Look, Resolutions
 from sfumato.methods.graphical.choosing.workload import (
     WHOLE,
     candidates,
     largest_set,
     sound_workload,
     tables_to_offer,
+    thinned,
     wanted_sets,
 )
+from sfumato.privacy.randomness import Randomness
 
 NAMES = ("age", "sex", "ward", "dose")
 
@@ -135,5 +140,38 @@ def test_candidates_are_the_subsets_with_the_weights_of_aim(wanted):
 
 def test_too_many_candidates_are_refused(monkeypatch):
     monkeypatch.setattr(workloads, "MOST_CANDIDATES", 5)
-    with pytest.raises(PlanError, match=r"6 tables, at most 5 .*\nNext step: use fewer columns; aim also"):
+    with pytest.raises(PlanError, match=r"6 tables, at most 5 .*\nNext step: use fewer columns, workload='2-way'"):
         candidates({(0, 1): 1.0, (1, 2): 1.0, (3,): 1.0})
+
+
+def test_of_very_many_pairs_some_are_offered_whatever_the_rows_say():
+    names = [f"c{i}" for i in range(40)]
+    every = tables_to_offer("2-way", names)
+    some = thinned(every, kept=[(0, 39)], most=100)
+    assert some == thinned(every, kept=[(0, 39)], most=100)
+    assert sum(len(clique) == 2 for clique in some) == 100 and (0, 39) in some
+    assert sum(len(clique) == 1 for clique in some) == len(names), "single columns stay"
+    assert all(some[clique] == every[clique] for clique in some)
+    assert thinned(every) == every
+
+
+def test_aim_plans_many_columns_and_says_what_it_leaves_out():
+    """Pairs with the target and what the workload names stay; of 250 columns not every pair is looked at."""
+    facts = "".join(f"[columns.c{i}]\nkind = 'category'\nvalues = ['a', 'b']\n" for i in range(250))
+    schema = Schema.parse(f"[table]\nname = 'wide'\n{facts}")
+    for workload in ("auto", "2-way"):
+        planned = AIM(1, workload=workload, target="c7").planned(schema)
+        pairs = {clique for clique in planned.weights if len(clique) == 2}
+        assert len(pairs) == workloads.MOST_CANDIDATES
+        assert {(min(7, i), max(7, i)) for i in range(250) if i != 7} <= pairs
+        assert any("31,125 pairs 20,000 are offered" in note for note in planned.release_plan(100, "secure").notes)
+
+
+def test_a_round_looks_at_some_of_very_many_tables(monkeypatch):
+    monkeypatch.setattr(rounds, "ALL_LOOKS", 10)
+    monkeypatch.setattr(rounds, "SOME_LOOKS", 5)
+    looks = [Look(pair) for pair in combinations(range(6), 2)]
+    posed = rounds.Problem(Resolutions((2,) * 6), 10.0, {}, dict.fromkeys(looks, 1), 1)
+    drawn = [tuple(rounds._looked_at(posed, Randomness.of(seed))) for seed in range(30)]
+    assert all(len(set(each)) == 5 for each in drawn) and len(set(drawn)) > 20
+    assert set().union(*drawn) == set(looks)

@@ -35,7 +35,6 @@ class Counted:
 
     schema: Schema
     codes: np.ndarray
-    progress: None = None
 
     def marginals(self, sets: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], np.ndarray]:
         return {names: self._count(names) for names in sets}

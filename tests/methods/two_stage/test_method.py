@@ -13,7 +13,7 @@ from sfumato import Ledger, Schema, TwoStage
 from sfumato.errors import PlanError, RiskError, SfumatoError
 from sfumato.methods.two_stage import TwoStageAsPublished
 from sfumato.privacy.exact import exact
-from sfumato.report.facts import facts_of
+from sfumato.report.words.statistics import facts_of
 from sfumato.schema import Column
 from sfumato.schema.rules import Rule
 

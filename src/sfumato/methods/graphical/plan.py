@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from heapq import nlargest
+from math import comb, prod
 from typing import Any
 
 from sfumato.errors import PlanError
@@ -14,7 +15,7 @@ from sfumato.methods.graphical.cells.one_way import Binning, counted_schema, squ
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.choosing.looks import LARGE_SET_GROUPS
 from sfumato.methods.graphical.choosing.rounds import BYTES_PER_CELL, LARGEST_TABLE
-from sfumato.methods.graphical.choosing.workload import tables_to_offer
+from sfumato.methods.graphical.choosing.workload import tables_to_offer, thinned
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.accounting.concentrated import choice_strength
 from sfumato.privacy.accounting.event import Event, Part
@@ -44,6 +45,12 @@ MOST_FIRST = 16
 """Pairs of rules that are measured before any is chosen: with the rounds they stay within what the proof allows."""
 BASE_BYTES = 120_000_000
 """The interpreter with its libraries."""
+MOST_HELD = 20_000
+"""Tables whose counts are held at once, for a tree: of more only scores are kept, and no coarser looks are offered."""
+SCORE_SECONDS = 0.0003
+"""Seconds of the whole run for each pair that is scored in a block: measured with 1,000 columns."""
+BLOCK_BYTES, BYTES_PER_PAIR = 400_000_000, 600
+"""Memory of one block of pairs with its workers, and of what is kept of each pair: columns, weight, score."""
 
 
 @dataclass(frozen=True)
@@ -71,25 +78,43 @@ class GraphicalPlan:
     rounds: int = 100
     """How often the model is fitted again before the next table is chosen, at most."""
 
+    @property
+    def in_blocks(self) -> bool:
+        """Whether pairs are counted block by block: one tree is chosen among more than can be held at once."""
+        return self.rounds == 1 and len(self.weights) > MOST_HELD
+
     def budget(self) -> Budget:
         """Return a fresh budget: what noise and choices may cost."""
         return Budget(self.epsilon, self.delta, self.choice_share, squared_sensitivity(self.schema))
 
     @cached_property
     def weights(self) -> dict[Clique, int]:
-        """The tables that may be measured, with their weights; "auto" leaves out larger sets of too many cells."""
+        """The tables that may be measured, with their weights; "auto" leaves out larger sets of too many cells.
+
+        Rounds look at every table again and again, so that of very many pairs some are offered: those of rules and of
+        targets, and others that public chance draws.
+        """
         offered = tables_to_offer(self.workload, self.names, self.targets)
-        if self.workload != "auto":
-            return offered
-        return {c: weight for c, weight in offered.items() if len(c) <= 2 or self.cells(c) <= MOST_LARGER_CELLS}
+        if self.workload == "auto":
+            offered = {c: w for c, w in offered.items() if len(c) <= 2 or self.cells(c) <= MOST_LARGER_CELLS}
+        return offered if self.rounds <= 1 else thinned(offered, [*self._pairs_without_map, *self._pairs_of_targets])
+
+    @cached_property
+    def _pairs_without_map(self) -> list[Clique]:
+        named = [rule.dependence for rule in self.schema.rules if rule.lacks_map]
+        inside = [pair for pair in named if pair is not None and set(pair) <= set(self.names)]
+        return list(dict.fromkeys(tuple(sorted(self.names.index(name) for name in pair)) for pair in inside))
+
+    @property
+    def _pairs_of_targets(self) -> list[Clique]:
+        targets = {self.names.index(name) for name in self.targets}
+        others = range(len(self.names))
+        return [(min(t, other), max(t, other)) for t in sorted(targets) for other in others if other != t]
 
     @cached_property
     def pairs_of_rules(self) -> tuple[Clique, ...]:
         """Pairs of which one column is a function of the other by a rule without a map: unseen, the map is a guess."""
-        named = [rule.dependence for rule in self.schema.rules if rule.lacks_map]
-        inside = [pair for pair in named if pair is not None and set(pair) <= set(self.names)]
-        pairs = dict.fromkeys(tuple(sorted(self.names.index(name) for name in pair)) for pair in inside)
-        small = [pair for pair in pairs if pair in self.weights and self.cells(pair) <= LARGEST_TABLE]
+        small = [pair for pair in self._pairs_without_map if pair in self.weights and self.cells(pair) <= LARGEST_TABLE]
         return tuple(small[:MOST_FIRST])
 
     @cached_property
@@ -115,8 +140,11 @@ class GraphicalPlan:
 
     def _most_groups(self, place: int, columns: int) -> int:
         """Return how many groups a column has at most in a table of so many columns."""
-        size, column = self.largest_sizes[place], self.schema[self.names[place]]
-        if columns <= 2 or not column.is_ordered or self.binning.most_groups is None:
+        size = self.largest_sizes[place]
+        if columns <= 2:
+            return size
+        column = self.schema[self.names[place]]
+        if not column.is_ordered or self.binning.most_groups is None:
             return size
         return min(size, LARGE_SET_GROUPS + int(column.missing))
 
@@ -128,7 +156,7 @@ class GraphicalPlan:
         refuse_memory(
             memory,
             f"counting {len(self.weights):,} tables and drawing {count or 0:,} rows",
-            "use fewer columns or workload='2-way'",
+            "use fewer columns or fewer rows" if self.workload == "2-way" else "use fewer columns or workload='2-way'",
         )
         stages = self._stages()
         events = (self._event(stages, randomness),)
@@ -138,7 +166,11 @@ class GraphicalPlan:
 
     def memory(self, rows: int) -> int:
         """Return the bytes that the run needs at most."""
-        tables = sum(self.cells(clique) for clique in self.weights) * BYTES_PER_COUNT
+        tables = (
+            BLOCK_BYTES + len(self.weights) * BYTES_PER_PAIR
+            if self.in_blocks
+            else sum(self.cells(clique) for clique in self.weights) * BYTES_PER_COUNT
+        )
         model = int(self.megabytes * 1e6) * 6
         return BASE_BYTES + tables + model + rows * len(self.names) * BYTES_PER_VALUE
 
@@ -146,7 +178,8 @@ class GraphicalPlan:
         """Return a rough guess of the run's time: fits of the growing model, and a look at every table each round."""
         each_round = FIT_SECONDS * self.megabytes + LOOK_SECONDS * len(self.weights)
         rounds = max(USUAL_ROUNDS * self.rounds, 1.0)
-        return round(2.0 + PAIR_SECONDS * len(self.weights) + rounds * each_round, 1)
+        per_table = SCORE_SECONDS if self.in_blocks else PAIR_SECONDS
+        return round(2.0 + per_table * len(self.weights) + rounds * each_round, 1)
 
     def refuse(self) -> None:
         """Refuse what cannot be released, all problems at once, before anything is spent."""
@@ -170,7 +203,7 @@ class GraphicalPlan:
 
     def _size_problems(self) -> list[str]:
         """A model must hold at least the one-way tables and the smallest pair."""
-        least = sum(self.largest_sizes) + min(self.cells(pair) for pair in combinations(range(len(self.names)), 2))
+        least = sum(self.largest_sizes) + prod(sorted(self.largest_sizes)[:2])
         needed = least * BYTES_PER_CELL / 1e6
         if needed <= self.megabytes:
             return []
@@ -181,9 +214,9 @@ class GraphicalPlan:
 
     def _coordinate_problems(self) -> list[str]:
         """The proof counts every measured cell; rounds offer only tables that keep within it, other ways must fit."""
-        later = sorted((self.cells(clique) for clique in self.weights if len(clique) > 1), reverse=True)
+        cells = (self.cells(clique) for clique in self.weights if len(clique) > 1)
         first = sum(cells for name in self.names for _, cells, _ in self.binning.tables(self.schema[name]))
-        needed = first + sum(later[: self.later_tables])
+        needed = first + sum(nlargest(self.later_tables, cells))
         if self.rounds > 1 or needed <= MOST_COORDINATES:
             return []
         return [
@@ -255,7 +288,18 @@ class GraphicalPlan:
             return (f"all {len(self.weights):,} tables of up to 2 columns are measured once",)
         ways = max(len(clique) for clique in self.weights)
         sets = f"tables of up to {ways} columns" if ways > 1 else "tables of one column"
-        return (f"{sets} are chosen, then measured; the model may take {self.megabytes:g} MB",)
+        said = f"{sets} are chosen, then measured; the model may take {self.megabytes:g} MB"
+        return (said, *self._thinning())
+
+    def _thinning(self) -> tuple[str, ...]:
+        """Say that not every pair is offered."""
+        pairs, every = sum(len(clique) == 2 for clique in self.weights), comb(len(self.names), 2)
+        if isinstance(self.workload, str) and pairs < every:
+            return (
+                f"of {every:,} pairs {pairs:,} are offered, drawn without a look at the rows: name others by workload, "
+                "or use mst, which weighs all of them",
+            )
+        return ()
 
 
 def chosen_names(schema: Schema, columns: Sequence[str] | str | None) -> tuple[str, ...]:

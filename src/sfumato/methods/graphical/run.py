@@ -8,6 +8,7 @@ follows is computed from their noisy answers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sfumato.methods.graphical.cells.group_counts import look_counts
@@ -15,12 +16,13 @@ from sfumato.methods.graphical.cells.one_way import OneWayTables, measure_one_wa
 from sfumato.methods.graphical.cells.zeros import supports_of
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.choosing.looks import Look, Resolutions, offered_looks, weight_of
-from sfumato.methods.graphical.choosing.rounds import Engine, Fitted, Problem, Round, Settings, Watch
+from sfumato.methods.graphical.choosing.rounds import Engine, Fitted, Problem, Round, Settings
 from sfumato.methods.graphical.plan import GraphicalPlan
 from sfumato.methods.graphical.saved.model import FittedModel
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.randomness import Randomness
+from sfumato.progress import tell
 from sfumato.release.method import Output
 from sfumato.release.plan import LARGEST_SAMPLE, Plan
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 NOISE_PER_CELL, LEAST_ROUNDS = 4.0, 10
 """A table of more than two columns is offered where its rows amount to this many standard deviations of noise in each
 cell, if the budget were spread over this many rounds."""
+ROUNDS, CRUMB = "choosing and measuring tables", 0.005
+"""Noise is rounded to a lattice, so that the rounds may leave a crumb of the budget."""
 SUPPORT_SHARE = 0.1
 """Share of the model's memory that one rule's table of forbidden cells may take."""
 
@@ -52,8 +56,9 @@ def release_rows(
         table, planned.names, planned.binning, for_one_way, planned.later_tables, budget, randomness
     )
     problem = _problem(planned, table, one_way, budget)
+    tell(ROUNDS, 0.0)
     with threadpool_limits(1):  # the matrices are small: a second thread costs more than it brings
-        fitted = engine(problem, one_way.tables, budget, settings, randomness, _watch(planned, table))
+        fitted = engine(problem, one_way.tables, budget, settings, randomness, _told)
     model = FittedModel(
         schema=table.schema,
         names=planned.names,
@@ -62,6 +67,7 @@ def release_rows(
         method=planned.method,
         statistics=_statistics(planned, one_way, fitted),
     )
+    tell("drawing rows")
     count = plan.rows if plan.rows is not None else min(max(round(one_way.total), 1), LARGEST_SAMPLE)
     drawn = model.draw(count, randomness.generator, rounding)
     statistics = {
@@ -77,11 +83,14 @@ def _problem(planned: GraphicalPlan, table: Table, one_way: OneWayTables, budget
     supports, _ = supports_of(table.schema, one_way.groupings, int(SUPPORT_SHARE * planned.megabytes * 1e6 / 8))
     resolutions = Resolutions(one_way.sizes, one_way.coarser)
     worth = one_way.total / (NOISE_PER_CELL * budget.sigma(budget.noise.left / LEAST_ROUNDS))
-    looks = offered_looks(list(planned.weights), resolutions, worth)
+    wide = planned.in_blocks
+    looks = [Look(c) for c in planned.weights] if wide else offered_looks(list(planned.weights), resolutions, worth)
+    count = partial(look_counts, table, one_way.groupings, resolutions)
     return Problem(
         resolutions=resolutions,
         total=one_way.total,
-        counts=look_counts(table, one_way.groupings, resolutions, looks),
+        counts={} if wide else count(looks),
+        count=count if wide else None,
         weights={look: weight_of(look, planned.weights[look.clique]) for look in looks},
         sensitivity=histogram_l1(table.schema.adjacency, table.schema.rows_per_person),
         supports=tuple(supports),
@@ -89,18 +98,12 @@ def _problem(planned: GraphicalPlan, table: Table, one_way: OneWayTables, budget
     )
 
 
-def _watch(planned: GraphicalPlan, table: Table) -> Watch | None:
-    """Return what tells a patient user about each round, where the table's progress can show words."""
-    say: Any = getattr(table.progress, "say", None)
-    if say is None:
-        return None
-
-    def told(done: Round) -> None:
-        names = " x ".join(planned.names[place] for place in done.look.clique)
-        left = round(100 * done.left)  # noise is rounded to a lattice, so a crumb of the budget may stay
-        say(f"round {done.number}: {names}; {f'{left} % of the budget left' if left else 'now fitting the model'}")
-
-    return told
+def _told(done: Round) -> None:
+    """Tell a patient user how far the rounds are: by the budget, of which a crumb may stay unspent."""
+    if done.left > CRUMB:
+        tell(ROUNDS, 1 - done.left)
+    else:
+        tell("fitting the model")
 
 
 def _statistics(planned: GraphicalPlan, one_way: OneWayTables, fitted: Fitted[Any]) -> dict[str, Any]:

@@ -17,18 +17,18 @@ from sfumato.release.measurement import Measurement, Noise, PlannedNoise
 from sfumato.release.method import Makes, Output
 from sfumato.release.parameters import sound_parameters
 from sfumato.release.plan import LARGEST_SAMPLE, Plan, refuse_memory, sound_rows
-from sfumato.rows.draw import Sampled, sample_values
+from sfumato.rows.draw import BATCH_ROWS, Sampled, rule_notes, rule_statistics, sample_table
 from sfumato.rows.rules.refuse import refuse_impossible_rules
 from sfumato.rows.tree import TreeModel, fit_tree, tables_of_tree
-from sfumato.rows.values import Values, rows_table
+from sfumato.rows.values import Values
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.table import Table
 
 Pair = tuple[str, str]
-BYTES_PER_VALUE = 32
-"""Memory of one synthetic value while rows are drawn: code, value, mask and the released column."""
+BYTES_PER_VALUE, BYTES_PER_DRAWN = 16, 48
+"""Memory of one synthetic value in the released table, and while its batch is drawn: code, value, mask, copies."""
 
 
 @named_parameters
@@ -98,7 +98,9 @@ class Marginals:
         plan = self.measurement(schema).plan(schema, randomness)
         refuse_impossible_rules(schema, self.chosen_columns(schema))
         count = rows if rows is not None else schema.rows
-        memory = plan.memory_bytes + (count or 0) * len(self.chosen_columns(schema)) * BYTES_PER_VALUE
+        values, drawn = count or 0, min(count or 0, BATCH_ROWS)
+        per_row = len(self.chosen_columns(schema))
+        memory = plan.memory_bytes + (values * BYTES_PER_VALUE + drawn * BYTES_PER_DRAWN) * per_row
         refuse_memory(memory, f"{count or 0:,} synthetic rows", "ask for fewer rows")
         return plan.model_copy(update={"rows": count, "memory_bytes": memory})
 
@@ -114,9 +116,10 @@ class Marginals:
             codes = model.draw(rows, generator)
             return {name: singles.draw(schema[name], found, generator) for name, found in codes.items()}
 
-        sampled = sample_values(schema, draw, count, generator)
-        made = {("synthetic",): rows_table(schema, sampled.values)}
-        return Output(made, True, _statistics(model, sampled, singles.total), sampled.notes)
+        rows_drawn, sampled = sample_table(schema, draw, count, generator)
+        return Output(
+            {("synthetic",): rows_drawn}, True, _statistics(model, sampled, singles.total), rule_notes(sampled)
+        )
 
     def _noisy_pairs(self, table: Table, noise: PlannedNoise) -> tuple[dict[Pair, Counts], dict[Pair, float]]:
         """Return the noisy tables of the pairs, and the variance of the noise on each."""
@@ -131,9 +134,9 @@ class Marginals:
         return cls(epsilon=2.0)
 
 
-def _statistics(model: TreeModel, sampled: Sampled, total: float) -> dict[str, Any]:
+def _statistics(model: TreeModel, sampled: Sequence[Sampled], total: float) -> dict[str, Any]:
     return {
         "noisy_total": total,
         "tree": [[edge.parent, edge.child] for edge in model.edges],
-        **sampled.statistics,
+        **rule_statistics(sampled),
     }

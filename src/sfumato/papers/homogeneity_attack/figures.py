@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sfumato.papers.charts import Box, Line, boxes, lines, side_by_side
+from sfumato.papers.charts import curves
 from sfumato.papers.homogeneity_attack.results import Curve, Experiment, Measure, Mechanism, Name, Reproduction, Utility
-from sfumato.papers.reproduction_page import PageFigure
-from sfumato.report.charts import PAGE, Palette, Panel, Spec
+from sfumato.papers.reproduction_page import PageFigure, Panel
+from sfumato.report.charts import Bars, Box, Boxes, Heights, Line, Lines
 
 MAIN_DELTA = 1e-5
 NOISES: dict[Mechanism, str] = {
@@ -20,17 +20,18 @@ NOISES: dict[Mechanism, str] = {
 def size_figure(results: Reproduction) -> PageFigure:
     """Return figure 3: how many cells have which size."""
     panels = tuple(Panel(e.title, f"Histogram of cell sizes of {e.title}.", size_chart(e)) for e in results.experiments)
-    note = "For Adult the grey bars are the 5,974 cells that the paper counted; the blue ones are the identifier cells."
+    note = "For Adult the outlines are the 5,974 cells that the paper counted; filled are the identifier cells."
     return PageFigure("Figure 3: sizes of non-empty cells", panels, (note,))
 
 
-def size_chart(experiment: Experiment, palette: Palette = PAGE) -> Spec:
+def size_chart(experiment: Experiment) -> Bars:
     """Return the histogram of one table's cell sizes."""
     labels = [each.label for each in experiment.sizes]
-    series = [("identifier cells", [float(each.cells) for each in experiment.sizes])]
+    series = [Heights("identifier cells", [float(each.cells) for each in experiment.sizes])]
     if experiment.name == "adult":
-        series.insert(0, ("as counted in the paper", [float(each.printed_cells) for each in experiment.sizes]))
-    return side_by_side(labels, series, "records in the cell", "cells", palette)
+        printed = [float(each.printed_cells) for each in experiment.sizes]
+        series.insert(0, Heights("as counted in the paper", printed))
+    return Bars(labels, series, "records in the cell", "cells", yardstick=True)
 
 
 def risk_figures(results: Reproduction) -> tuple[PageFigure, ...]:
@@ -55,7 +56,7 @@ def _risk_figure(results: Reproduction, experiment: Experiment) -> PageFigure:
     return PageFigure(f"Figure 4: {experiment.title}", panels, (note,))
 
 
-def risk_chart(results: Reproduction, name: Name, kind: tuple[Mechanism, ...], palette: Palette = PAGE) -> Spec:
+def risk_chart(results: Reproduction, name: Name, kind: tuple[Mechanism, ...]) -> Lines:
     """Return printed and exact risk against epsilon; printed first, exact from the last mechanism."""
     wanted: tuple[tuple[Measure, Mechanism, str], ...] = (
         ("printed", kind[0], "printed"),
@@ -68,12 +69,11 @@ def risk_chart(results: Reproduction, name: Name, kind: tuple[Mechanism, ...], p
         for curve in results.curves
         if (curve.experiment, curve.mechanism, curve.measure) == (name, mechanism, measure)
     ]
-    return lines(found, palette=palette)
+    return curves(found)
 
 
 def _line(curve: Curve, name: str) -> Line:
-    note = "" if curve.delta is None else f"delta {curve.delta:g}"
-    return Line(name, curve.epsilon, curve.risk, faint=curve.delta not in (None, MAIN_DELTA), note=note)
+    return Line(name, curve.epsilon, curve.risk, faint=curve.delta not in (None, MAIN_DELTA))
 
 
 def poisson_figure(results: Reproduction) -> PageFigure:
@@ -92,7 +92,7 @@ def poisson_figure(results: Reproduction) -> PageFigure:
         Panel(
             title,
             f"Risk under Poisson sizes against epsilon, {title}.",
-            lines(
+            curves(
                 [
                     _line(c, label)
                     for measure, label in labels
@@ -109,14 +109,14 @@ def poisson_figure(results: Reproduction) -> PageFigure:
 def guessing_figure(results: Reproduction) -> PageFigure:
     """Return appendix D: hard and soft guessing on Adult beside the homogeneity attack."""
     adult: Name = "adult"
-    by_cell = lines(
+    by_cell = curves(
         [
             Line("homogeneity, conservative", *_both(results.curve(adult, "laplace", "conservative"), 32)),
             Line("soft", *_both(results.curve(adult, "laplace", "soft"), 32)),
             Line("hard", *_both(results.curve(adult, "laplace", "hard"), 32)),
         ]
     )
-    by_record = lines(
+    by_record = curves(
         [
             Line("homogeneity, record", *_both(results.curve(adult, "laplace", "record by record"), 32)),
             Line("soft", *_both(results.curve(adult, "laplace", "soft by record"), 32)),
@@ -159,11 +159,11 @@ def distance_figures(results: Reproduction) -> tuple[PageFigure, ...]:
     )
 
 
-def distance_chart(results: Reproduction, domain: str, order: int, palette: Palette = PAGE) -> Spec:
+def distance_chart(results: Reproduction, domain: str, order: int) -> Boxes:
     """Return the boxes of one order of marginals."""
     chosen = [u for u in results.utilities if (u.domain, u.order) == (domain, order) and _is_shown(u)]
     items = [Box(f"{u.epsilon:g}", NOISES[u.mechanism], u.quantiles) for u in chosen]
-    return boxes(items, "epsilon", "total variation distance", 0.5, palette)
+    return Boxes(items, "epsilon", "total variation distance", top=0.5)
 
 
 def _is_shown(box: Utility) -> bool:

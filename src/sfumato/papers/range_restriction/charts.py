@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.papers.charts import Violin, violins
 from sfumato.papers.range_restriction.results import Chart, Shape, Values
-from sfumato.report.charts import PAGE, Palette, Panel, Spec
+from sfumato.papers.reproduction_page import Panel
+from sfumato.report.charts import Violin, Violins
 
 POINTS = 41
 HEADER = ("synthesizer", "mean", "sd", "smallest", "median", "largest")
@@ -66,18 +66,18 @@ def violin_chart(
     return Chart(title=title, label=label, y=y, shapes=shapes, rules=rules, logarithmic=logarithmic)
 
 
-def panel(chart: Chart, palette: Palette = PAGE) -> Panel:
+def panel(chart: Chart) -> Panel:
     """Return a chart with its title and the words for those who cannot see it."""
-    return Panel(chart.title, chart.label, spec(chart, palette))
+    return Panel(chart.title, chart.label, drawing(chart))
 
 
-def spec(chart: Chart, palette: Palette = PAGE) -> Spec:
-    """Return the specification of a chart; ranges and standards stand on two lines."""
+def drawing(chart: Chart) -> Violins:
+    """Return what is drawn of a chart: one violin for each synthesizer."""
     drawn = [
-        Violin(shape.name.replace(") ", ")\n"), shape.at, shape.width, shape.middle, shape.tone)
+        Violin(shape.name, shape.at, shape.width, shape.middle, 0 if shape.tone is None else shape.tone + 1)
         for shape in chart.shapes
     ]
-    return violins(drawn, chart.y, palette, chart.rules, chart.logarithmic)
+    return Violins(drawn, chart.y, chart.rules, chart.logarithmic)
 
 
 def spread_table(

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from sfumato.papers.charts import Axes, Line, lines, side_by_side
-from sfumato.papers.reproduction_page import PageTable, ReproductionPage, errata_section, sections_of, summary_of
+from sfumato.papers.charts import Axes, curves
+from sfumato.papers.reproduction_page import (
+    PageTable,
+    Panel,
+    ReproductionPage,
+    errata_section,
+    sections_of,
+    summary_of,
+)
 from sfumato.papers.two_stage.results import Chart, Reproduction
-from sfumato.report.charts import PAGE, Palette, Panel, Spec
+from sfumato.report.charts import Bars, Drawing, Heights, Line
 
 LEAD = (
     "The paper makes inputs by Latin hypercube sampling, blends each with an original row, and predicts their outputs "
@@ -41,16 +48,16 @@ def summary(results: Reproduction) -> PageTable:
     return summary_of(results)
 
 
-def panel(chart: Chart, palette: Palette = PAGE) -> Panel:
+def panel(chart: Chart) -> Panel:
     """Return a chart with its title and the words for those who cannot see it."""
-    return Panel(chart.title, chart.label, spec(chart, palette))
+    return Panel(chart.title, chart.label, drawing(chart))
 
 
-def spec(chart: Chart, palette: Palette = PAGE) -> Spec:
-    """Return the specification of a chart. Losses lie below 0, so that the axis of lines begins where they do."""
+def drawing(chart: Chart) -> Drawing:
+    """Return what is drawn of a chart."""
     if chart.kind == "bars":
-        return side_by_side(chart.labels, [(each.name, each.y) for each in chart.series], chart.x, chart.y, palette)
+        heights = [Heights(each.name, each.y) for each in chart.series]
+        return Bars(chart.labels, heights, chart.x, chart.y, yardstick=True)
     drawn = [Line(each.name, each.x, each.y) for each in chart.series]
-    low = min((min(each.y) for each in chart.series), default=0.0)
-    axes = Axes(chart.x, chart.y, top=None, bottom=low if low < 0 else None, logarithmic=False)
-    return lines(drawn, axes, palette, False, chart.rules)
+    axes = Axes(chart.x, chart.y, top=None, logarithmic=False)
+    return curves(drawn, axes, printed_first=False, rules=chart.rules)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import reduce
 from typing import Any
 
 from sfumato.errors import AccountingError
-from sfumato.privacy.accounting import event_kinds
+from sfumato.privacy.accounting import event_kinds as event_kinds  # makes the kinds known
 from sfumato.privacy.accounting.event import Event, kind_of
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.exact import Number, exact, round_down, text
@@ -32,8 +29,8 @@ def basic(events: Sequence[Event]) -> tuple[Fraction, Fraction]:
 def compose(events: Sequence[Event], delta: Number = 0) -> Guarantee:
     """Return the guarantee of all events together.
 
-    With ``delta`` 0 and pure events this is the exact sum. Otherwise the privacy loss distributions are convolved
-    (dp-accounting) and read off at ``delta``; the smaller of that and of the exact sums is returned.
+    With ``delta`` 0 and pure events this is the exact sum. Otherwise the curve of all events together is read off at
+    ``delta``; the smaller of that and of the exact sums is returned.
     """
     _require_one_table(events)
     _require_one_kind(events)
@@ -53,36 +50,17 @@ def compose(events: Sequence[Event], delta: Number = 0) -> Guarantee:
 
 
 def tight_epsilon(events: Sequence[Event], delta: Number) -> Fraction | None:
-    """Return epsilon at ``delta`` by convolving privacy loss distributions (dp-accounting, pessimistic).
+    """Return epsilon at ``delta`` of all events together, read off their curve, which is rounded against us.
 
-    None means that no finite epsilon holds at that delta.
+    Gaussian noise and choices (AIM, MST) count by the sums of their mu^2 and rho, discrete Laplace noise by its own
+    atoms, whatever has no closed form by dp-accounting. None means that no finite epsilon holds at that delta.
     """
-    losses_of = [_self_composed(event, times) for event, times in _alike(events).items()]
-    if not losses_of:
+    from sfumato.privacy.accounting.curve import curve_of
+
+    if not events:
         return Fraction(0)
-    joint = reduce(lambda a, b: a.compose(b), losses_of)
-    epsilon = float(joint.get_epsilon_for_delta(round_down(exact(delta, "delta"))))
-    return exact(epsilon) if math.isfinite(epsilon) else None
-
-
-def _alike(events: Sequence[Event]) -> Counter[Event]:
-    """Count events with the same mechanism: only what decides the loss is kept, so that they merge."""
-    bare = (e.model_copy(update={"method": "", "note": "", "table": "", "parts": _anonymous(e)}) for e in events)
-    return Counter(bare)
-
-
-def _anonymous(event: Event) -> tuple[Any, ...]:
-    return tuple(part.model_copy(update={"stage": "", "cells": 0}) for part in event.parts)
-
-
-def _self_composed(event: Event, times: int) -> Any:
-    loss = kind_of(event.kind).loss
-    if loss is None:
-        raise AccountingError(
-            f"event {event.kind!r} has no privacy loss distribution: it is an exposure",
-            next_step="compose formal events only",
-        )
-    return event_kinds.repeated(loss(event), times)
+    epsilon = curve_of(events).epsilon(round_down(exact(delta, "delta")))
+    return None if epsilon is None else exact(epsilon)
 
 
 def _require_one_kind(events: Sequence[Event]) -> None:
@@ -152,4 +130,4 @@ def guarantee_of(
     kind: Any = "approximate" if delta else (kinds.pop() if len(kinds) == 1 else "pure")
     kind = "pure" if kind == "approximate" and not delta else kind
     facts = {"epsilon": text(epsilon), "delta": text(delta), "assumptions": assumptions}
-    return Guarantee(kind=kind, **facts, **_shared_facts(events))
+    return Guarantee(kind=kind, **facts, **_shared_facts(events)).resting_on(events)

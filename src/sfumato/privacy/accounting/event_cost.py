@@ -93,7 +93,8 @@ def _floats(event: Event) -> tuple[float, float]:
     return round_down(epsilon), round_down(delta)
 
 
-def _mu(parts: Sequence[Part]) -> float:
+def noise_mu(parts: Sequence[Part]) -> float:
+    """Return mu of Gaussian noise on all these parts: the root of the sum of squared sensitivity over variance."""
     steps = (math.sqrt(part.changed_cells) * part.sensitivity / part.scale for part in parts)
     return min(math.hypot(*steps), LARGEST_MU)
 
@@ -102,14 +103,14 @@ def _gaussian(event: Event) -> bool:
     from sfumato.privacy.accounting.calibration import gaussian_delta
 
     epsilon, delta = _floats(event)
-    return gaussian_delta(epsilon, _mu(event.parts)) <= delta * (1 + 1e-9)
+    return gaussian_delta(epsilon, noise_mu(event.parts)) <= delta * (1 + 1e-9)
 
 
 def _discrete_gaussian(event: Event) -> bool:
     from sfumato.privacy.accounting.calibration import concentrated_epsilon, is_certified
 
     epsilon, delta = _floats(event)
-    if concentrated_epsilon(_mu(event.parts) ** 2 / 2, delta) <= epsilon or _lattice(event):
+    if concentrated_epsilon(noise_mu(event.parts) ** 2 / 2, delta) <= epsilon or _lattice(event):
         return True
     return max(part.scale for part in event.parts) <= LARGEST_SUMMED and is_certified(event.parts, epsilon, delta)
 
@@ -136,9 +137,19 @@ def _gaussian_and_choices(event: Event) -> bool:
     from sfumato.privacy.accounting.gaussian_choices import covers
 
     epsilon, delta = _floats(event)
-    chosen = event.parts[-1:] if event.parts[-1].stage == CHOICES else ()
-    noisy = event.parts[: len(event.parts) - len(chosen)]
-    return covers(epsilon, delta, _mu(noisy), math.fsum(1 / (8 * part.scale**2) for part in chosen))
+    noisy, chosen = split_choices(event.parts)
+    return covers(epsilon, delta, noise_mu(noisy), choices_rho(chosen))
+
+
+def split_choices(parts: Sequence[Part]) -> tuple[Sequence[Part], Sequence[Part]]:
+    """Return the parts that got Gaussian noise, and the last part where that stands for choices."""
+    chosen = parts[-1:] if parts[-1].stage == CHOICES else ()
+    return parts[: len(parts) - len(chosen)], chosen
+
+
+def choices_rho(chosen: Sequence[Part]) -> float:
+    """Return the rho of choices by exponential weights."""
+    return math.fsum(1 / (8 * part.scale**2) for part in chosen)
 
 
 _CHECKS: dict[str, Callable[[Event], bool]] = {

@@ -51,7 +51,8 @@ def discrete_gaussian_parts(parts: Sequence[Part], interval: float = DISCRETISAT
     return reduce(lambda a, b: a.compose(b), losses)
 
 
-def _stated(event: Event) -> Any:
+def stated(event: Event) -> Any:
+    """Return the loss of the worst mechanism with the cost that the event states."""
     epsilon, delta = event.cost
     return pure_or_approximate(round_up(epsilon), round_up(delta))
 
@@ -59,7 +60,7 @@ def _stated(event: Event) -> Any:
 def _laplace_parts(event: Event) -> Any:
     """Each table is as bad as the worst mechanism of its own epsilon: scale and L1 sensitivity say which."""
     if not event.parts:
-        return _stated(event)
+        return stated(event)
     groups = Counter(round_up(part.sensitivity / Fraction(part.scale)) for part in event.parts)
     losses = [repeated(pure_or_approximate(epsilon, 0.0), times) for epsilon, times in groups.items()]
     return reduce(lambda a, b: a.compose(b), losses)
@@ -72,7 +73,7 @@ def repeated(loss: Any, times: int) -> Any:
 
 def _gaussian_parts(event: Event) -> Any:
     unit_shifts = all(part.sensitivity == 1 for part in event.parts)
-    return discrete_gaussian_parts(event.parts) if unit_shifts and event.parts else _stated(event)
+    return discrete_gaussian_parts(event.parts) if unit_shifts and event.parts else stated(event)
 
 
 def _thresholded(event: Event) -> Any:
@@ -81,7 +82,7 @@ def _thresholded(event: Event) -> Any:
 
     unit_shifts = all(part.sensitivity == 1 for part in event.parts)
     if not unit_shifts or not event.parts:
-        return _stated(event)
+        return stated(event)
     counts = discrete_gaussian_parts(event.parts)
     chance = threshold_delta(event.parts)
     return counts.compose(pure_or_approximate(0.0, chance)) if chance else counts
@@ -92,7 +93,7 @@ def _continuous(name: str, event: Event) -> Any:
     from dp_accounting.pld import privacy_loss_distribution
 
     if not event.parts:
-        return _stated(event)
+        return stated(event)
     mechanism = getattr(privacy_loss_distribution, name)
     losses: list[Any] = []
     for part in event.parts:
@@ -109,13 +110,13 @@ for _kind in (
     EventKind(
         name="gaussian", formal=True, guarantee="approximate", loss=partial(_continuous, "from_gaussian_mechanism")
     ),
-    EventKind(name="lattice-gaussian", formal=True, guarantee="approximate", loss=_stated),
-    EventKind(name="plausible-deniability", formal=True, guarantee="approximate", loss=_stated),
-    EventKind(name="clipped-posterior", formal=True, guarantee="pure", loss=_stated),
-    EventKind(name="gaussian-and-choices", formal=True, guarantee="approximate", loss=_stated),
-    EventKind(name="declared", formal=True, guarantee="approximate", loss=_stated),
-    EventKind(name="zero-concentrated", formal=True, guarantee="zero-concentrated", loss=_stated),
-    EventKind(name="probabilistic", formal=True, guarantee="probabilistic", loss=_stated),
+    EventKind(name="lattice-gaussian", formal=True, guarantee="approximate", loss=stated),
+    EventKind(name="plausible-deniability", formal=True, guarantee="approximate", loss=stated),
+    EventKind(name="clipped-posterior", formal=True, guarantee="pure", loss=stated),
+    EventKind(name="gaussian-and-choices", formal=True, guarantee="approximate", loss=stated),
+    EventKind(name="declared", formal=True, guarantee="approximate", loss=stated),
+    EventKind(name="zero-concentrated", formal=True, guarantee="zero-concentrated", loss=stated),
+    EventKind(name="probabilistic", formal=True, guarantee="probabilistic", loss=stated),
     EventKind(name="asymptotic", formal=False, guarantee="asymptotic"),
     EventKind(name="heuristic", formal=False, guarantee="heuristic"),
 ):

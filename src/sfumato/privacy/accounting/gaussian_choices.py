@@ -62,10 +62,16 @@ ROUNDING = 1e-9
 
 
 def choices_delta(levels: NDArray[np.float64], rho: float) -> NDArray[np.float64]:
-    """Return h of the theorem at each level t."""
+    """Return h of the theorem at each level t.
+
+    The logarithm of the bound is constant(a) - (a - 1) t for each order a, and constant is convex in a, its slope being
+    (2a - 1) rho + log(1 - 1/a). So the best order is the one between whose slopes to its neighbours t lies; any other
+    would be valid too.
+    """
     orders, size = ORDERS + 1, np.abs(levels)
     constant = ORDERS * (orders * rho + np.log1p(-1 / orders)) - np.log(orders)
-    above = np.exp(np.minimum((constant - np.outer(size, ORDERS)).min(axis=1), 0.0))
+    best = np.searchsorted(np.diff(constant) / np.diff(ORDERS), size)
+    above = np.exp(np.minimum(constant[best] - ORDERS[best] * size, 0.0))
     return np.where(levels >= 0, above, np.minimum(1.0, -np.expm1(-size) + np.exp(-size) * above))
 
 
@@ -81,17 +87,18 @@ def run_delta(epsilon: float, mu: float, rho: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def run_rho(epsilon: Number, delta: Number, choices: Fraction) -> Fraction:
+def run_rho(epsilon: Number, delta: Number, choices: Fraction, runs: int = 1) -> Fraction:
     """Return the largest total rho, of which the share ``choices`` goes to choices and the rest to Gaussian noise.
 
     The total is that of zCDP, D^2 / 2 s^2 and e^2 / 8, so that both parts can be planned in one currency. Where plain
-    zCDP allows more (many choices, little noise), that is returned: either accounting is valid.
+    zCDP allows more (many choices, little noise), that is returned: either accounting is valid. ``runs`` is how many
+    runs, each on a lattice of its own, may spend it together.
 
     >>> [round(float(run_rho(e, 1e-9, Fraction(1, 10)) / concentrated_rho(e, 1e-9)), 3) for e in (0.3, 1, 3)]
     [1.065, 1.06, 1.054]
     """
     plain = concentrated_rho(epsilon, delta)
-    target, chance = _after_slack(round_down(positive(epsilon)), round_down(exact(delta, "delta")))
+    target, chance = _after_slack(round_down(positive(epsilon)), round_down(exact(delta, "delta")), runs)
     if target <= 0:
         return plain
     low, high = 0.0, 2.0 * float(plain)
@@ -110,12 +117,17 @@ def covers(epsilon: float, delta: float, mu: float, rho: float) -> bool:
     return target > 0 and run_delta(target, mu, rho) <= chance
 
 
-def _after_slack(epsilon: float, delta: float) -> tuple[float, float]:
-    """Return what the lattice leaves of epsilon and delta, for as many coordinates as a run may have."""
-    reach = far_reach(epsilon, delta)
-    slack = epsilon_slack(SMALLEST_SIGMA, MOST_COORDINATES, reach)
-    factor = math.exp(MOST_COORDINATES / (8 * SMALLEST_SIGMA**2))
+def _after_slack(epsilon: float, delta: float, runs: int = 1) -> tuple[float, float]:
+    """Return what the lattices leave of epsilon and delta, for as many coordinates as each run may have."""
+    slack, growth = lattice_slack(epsilon, delta, runs)
+    factor = math.exp(growth)
     return max(epsilon - slack, 0.0), delta * (1 - DELTA_SHARE) / factor
+
+
+def lattice_slack(epsilon: float, delta: float, runs: int) -> tuple[float, float]:
+    """Return the slack in epsilon of so many runs, and the logarithm of the factor by which their delta grows."""
+    slack = epsilon_slack(SMALLEST_SIGMA, MOST_COORDINATES, far_reach(epsilon, delta / runs))
+    return runs * slack, runs * MOST_COORDINATES / (8 * SMALLEST_SIGMA**2)
 
 
 def lattice_units(smallest_sigma: float) -> int:

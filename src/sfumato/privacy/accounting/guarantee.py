@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -22,8 +23,11 @@ from sfumato.privacy.accounting.strength import (
     percent,
     warnings,
 )
-from sfumato.privacy.exact import exact, show
+from sfumato.privacy.exact import exact, round_up, show
 from sfumato.shown import Shown
+
+if TYPE_CHECKING:
+    from sfumato.privacy.accounting.curve import Curve
 
 GuaranteeKind = Literal["pure", "approximate", "zero-concentrated", "probabilistic", "asymptotic", "heuristic"]
 EXPOSURES = {
@@ -108,6 +112,8 @@ class Guarantee(Shown, BaseModel):
     """A parameter that was chosen by looking at the private table, uncharged: the promise does not cover that."""
     selection: Selection | None = None
     """The charged selection that kept this release; epsilon and delta are those of the whole of it."""
+    _events: ClassVar[tuple[Event, ...]] = ()
+    """What was run, from which the curve is computed; no file holds it here, since events stand beside the promise."""
 
     @model_validator(mode="after")
     def _sound_parameters(self) -> Self:
@@ -127,6 +133,40 @@ class Guarantee(Shown, BaseModel):
                 next_step="give an epsilon of at least 0 and a delta between 0 and 1",
             )
         return self
+
+    def resting_on(self, events: Sequence[Event]) -> Self:
+        """Return the guarantee with the events that it was computed from; two guarantees are equal without them."""
+        made = self.model_copy()
+        object.__setattr__(made, "_events", tuple(events))
+        return made
+
+    @property
+    def curve(self) -> Curve:
+        """The whole trade-off between an attacker's hits and false alarms, for a formal promise.
+
+        It is computed from the events where they are known and add up to what is stated at least; otherwise it is the
+        worst that the stated epsilon and delta allow. An exposure has none: AccountingError.
+        """
+        from sfumato.privacy.accounting.curve import Curve, curve_of
+
+        if not self.formal:
+            raise AccountingError(
+                f"a release of the {self.kind} kind has no privacy curve: nothing bounds what an attacker learns",
+                next_step="measure its risks by attacks, or use a method with a formal guarantee",
+            )
+        pair = round_up(self.exact_epsilon), min(1.0, round_up(self.exact_delta))
+        events = self._covering_events()
+        return curve_of(events).holding(*pair) if events else Curve.of_pair(*pair)
+
+    def _covering_events(self) -> tuple[Event, ...]:
+        """Return all events that the promise covers, or none where they state less than it does."""
+        unclimbed = () if self.selection is None else self.selection.unclimbed
+        events = (*self._events, *unclimbed) if self._events else ()
+        if not all(event.is_formal for event in events):
+            return ()
+        epsilon = sum((event.cost[0] for event in events), Fraction(0))
+        delta = sum((event.cost[1] for event in events), Fraction(0))
+        return events if epsilon >= self.exact_epsilon and delta >= self.exact_delta else ()
 
     @property
     def formal(self) -> bool:
@@ -232,6 +272,22 @@ class Guarantee(Shown, BaseModel):
             f"right afterwards with a probability of at most {found}" if delta else f"at most {found} sure afterwards"
         )
 
+    def frequencies(self) -> str:
+        """Return how often attacks can succeed, and beside it what only epsilon bounds: always both."""
+        from sfumato.privacy.accounting.frequencies import advantage, successes
+
+        curve, other = self.curve, "with another in its place" if self._is_swap() else "without it"
+        chance = f", up to a probability of {float(self.exact_delta):.3g}" if self.exact_delta else ""
+        return (
+            f"{successes(curve)}, where an attempt singles out, links, infers or reconstructs something of "
+            f"{one_of(self._noun())}, and by chance means from a release made {other}; {advantage(curve)}. These are "
+            f"averages over attempts: what one unlucky outcome shows is bounded by epsilon alone, by a factor of at "
+            f"most {factor(self.exact_epsilon)}{chance}."
+        )
+
+    def _is_swap(self) -> bool:
+        return self.adjacency == "replace" or self.unit.startswith(ONE_VALUE)
+
     def _noun(self) -> str:
         """Return the unit without what stands in brackets behind it."""
         return self.unit.partition(" (")[0]
@@ -257,6 +313,7 @@ class Guarantee(Shown, BaseModel):
             f"can show by {bound}{self._slack()}. Someone who gave even odds on {self.bet()} before seeing it can be "
             f"{self.odds()}, whatever else they know and however they compute."
         ]
+        lines += [f"In frequencies{self._scope()}: {self.frequencies()}"]
         lines += [self.protection(), *self._adjacency_lines(), *self._selection_lines()]
         lines += [f"Warning: {warning}." for warning in self.warnings]
         if self.allowed_weak:
@@ -313,3 +370,15 @@ class Guarantee(Shown, BaseModel):
 
     def _exposure_lines(self) -> list[str]:
         return ["Its parameters are not a bound on what can be learned. Read the measured risks before publishing."]
+
+
+class BesideEvents(BaseModel):
+    """A document that holds a guarantee and the events that it rests on: read back, the guarantee knows them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="after")
+    def _rests_on_events(self) -> Self:
+        said = vars(self)
+        said["guarantee"] = said["guarantee"].resting_on(said["events"])
+        return self

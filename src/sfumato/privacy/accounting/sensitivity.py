@@ -41,6 +41,25 @@ def histogram_l2_squared(adjacency: str, rows_per_person: int = 1, tables: int =
     return tables * changed_cells(adjacency) * rows_per_person**2
 
 
+def turned_pair_l1(most: int) -> int:
+    """Return the L1 sensitivity of (x + y, x - y), each rounded down, where x and y move by at most ``most`` steps.
+
+    Proof: |x + y| + |x - y| = 2 max(|x|, |y|) <= 2 ``most``, half of what x and y cost apart for the same noise in
+    each. Floors move by at most ceil(|.|), and ceil(p) + ceil(q) <= p + q + 1 where p + q is at most a whole number.
+    """
+    return 2 * most + 1
+
+
+def misplaced_records(rows_per_person: int = 1) -> int:
+    """Return by how much the number of records in the wrong place moves, for fixed released shares q.
+
+    Proof (:mod:`sfumato.utility.marginals`): u = (1/2) |n q - c|_1; a record that comes or goes moves n q - c by
+    q - e_i, a replaced one by e_i - e_j, each of half length at most 1; k records by k. A mean over tables moves no
+    more.
+    """
+    return rows_per_person
+
+
 def own_counts(rows_per_person: int = 1) -> NDArray[np.int64]:
     """Return the counts that a value can have which only one of two neighbours holds: 1 to k.
 

@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -21,10 +21,13 @@ from sfumato.privacy.exact import Number, text
 from sfumato.privacy.ledger import chain, guard, marks
 from sfumato.privacy.ledger.chain import UNREADABLE, ChainRow, Record
 from sfumato.privacy.ledger.models import Account, Entry, Outcome, Verification
-from sfumato.privacy.ledger.rules import Request, admitted, other_terms, tight_total
+from sfumato.privacy.ledger.rules import Request, admitted, other_terms, tight_total, used_totals
 from sfumato.privacy.ledger.store import Store, UnreadableLedgerError
 from sfumato.privacy.ledger.verify import upgrade, verify_connection
 from sfumato.shown import Shown
+
+if TYPE_CHECKING:
+    from sfumato.privacy.accounting.curve import Curve
 
 __all__ = ["Account", "Entry", "Ledger", "Outcome", "Verification"]
 
@@ -73,7 +76,10 @@ class Ledger(Shown):
 
         ``composition="basic"`` adds up epsilon and delta exactly and holds even when each release is chosen after
         seeing the earlier ones. ``"tight"`` admits more by composing privacy losses at the cap's delta, and rests
-        on the assumption that the parameters of all releases were fixed before the first of them was seen.
+        on the assumption that the parameters of all releases were fixed before the first of them was seen. ``"filter"``
+        fixes totals of mu^2 (Gaussian noise) and rho (choices) that are (epsilon, delta)-DP together, and admits
+        what fits: nearly what "tight" admits of AIM and MST, and valid for releases that are chosen one after the
+        other. ``"filter 1/3"`` says which share is for choices (a tenth unless said: AIM; MST wants a third).
         """
         wanted = Account.opened(name, epsilon, delta, adjacency, composition)
         if not self._store.exists():
@@ -186,6 +192,18 @@ class Ledger(Shown):
             past = _formal_events(connection, account)
         return tight_total([*past, *more], account.cap_delta if delta is None else delta)
 
+    def curve(self, name: str, more: Sequence[Event] = ()) -> Curve:
+        """Return the privacy curve of all formal releases of one table together, ``more`` events included.
+
+        It rests on ``accountant.ASSUMPTION_FIXED``, or on totals that were fixed when the account was opened: then
+        the caps bound it whatever was chosen, and the curve is that of what was used.
+        """
+        from sfumato.privacy.accounting.curve import curve_of
+
+        with self._reading(name) as (connection, accounts):
+            past = _formal_events(connection, accounts[name])
+        return curve_of([*past, *more])
+
     def require_sound(self) -> None:
         """Raise LedgerTampered where the next write would: cheap, and less than ``verify``."""
         with self._store.read() as connection:
@@ -240,8 +258,10 @@ def _composed(connection: sa.Connection, account: Account) -> Account:
     """Fill in the total that counts where it is not the exact sum."""
     if account.composition == "basic":
         return account
-    total = tight_total(_formal_events(connection, account), account.cap_delta)
-    return account.model_copy(update={"tight_epsilon": None if total is None else text(total)})
+    events = _formal_events(connection, account)
+    total = tight_total(events, account.cap_delta)
+    known = {"tight_epsilon": None if total is None else text(total), "totals": used_totals(account, events)}
+    return account.model_copy(update=known)
 
 
 def _formal_events(connection: sa.Connection, account: Account) -> list[Event]:

@@ -4,25 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, computed_field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from sfumato.errors import LedgerError, PlanError
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import Number, exact, positive, text
 
+if TYPE_CHECKING:
+    from sfumato.privacy.accounting.fixed_totals import FixedTotals
+
 Adjacency = Literal["add-remove", "replace"]
-Composition = Literal["basic", "tight"]
+Composition = Annotated[str, Field(pattern=r"^(basic|tight|filter [0-9]+(/[0-9]+|\.[0-9]+)?)$")]
+"""How costs are put together: exact sums, composed losses, or fixed totals with the share of them for choices."""
+FILTER, DEFAULT_CHOICES = "filter", Fraction(1, 10)
 TERMS = ("cap_epsilon", "cap_delta", "adjacency", "composition")
 TOTALS = ("unit", "spent_epsilon", "spent_delta", "events", "exposures")
+
+
+class Used(BaseModel):
+    """What the releases of an account with fixed totals use of them, and what these are."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mu_squared: float
+    cap_mu_squared: float
+    rho: float
+    cap_rho: float
+
+    def __str__(self) -> str:
+        return (
+            f"mu^2 {self.mu_squared:.4g} of {self.cap_mu_squared:.4g} and rho {self.rho:.4g} of {self.cap_rho:.4g} used"
+        )
 
 
 class Account(BaseModel):
     """Caps of one table and what was spent so far; all amounts are exact fractions kept as text.
 
     ``spent_epsilon`` and ``spent_delta`` are the exact sums (basic composition). Under tight composition they may
-    pass the caps: ``tight_epsilon`` is then the total that counts, and ``left_epsilon`` is what it leaves.
+    pass the caps: ``tight_epsilon`` is then the total that counts, and ``left_epsilon`` is what it leaves. So it is
+    under fixed totals, but there ``totals`` decides what is admitted.
 
     >>> account = Account.opened("people", epsilon=5)
     >>> account.cap_epsilon, account.left_epsilon
@@ -45,7 +67,9 @@ class Account(BaseModel):
     exposures: int = 0
     """Number of releases without a formal guarantee: recorded, never added to a total."""
     tight_epsilon: str | None = None
-    """Under tight composition, epsilon of all formal events together at the cap's delta."""
+    """Under tight composition and fixed totals, epsilon of all formal events together at the cap's delta."""
+    totals: Used | None = Field(default=None, exclude_if=lambda used: used is None)
+    """Under fixed totals, what is used of them; not written for other accounts."""
 
     @classmethod
     def opened(
@@ -54,12 +78,21 @@ class Account(BaseModel):
         """Return a new account after checking its terms."""
         _refuse_odd_name(name)
         _refuse_unknown("adjacency", adjacency, ("add-remove", "replace"))
-        _refuse_unknown("composition", composition, ("basic", "tight"))
+        composed = _composition(composition)
         cap = probability(delta)
-        if composition == "tight" and not cap:
-            raise PlanError("tight composition needs a cap on delta above 0", next_step="give delta such as 1e-6")
-        terms: dict[str, Any] = {"adjacency": adjacency, "composition": composition}
+        if composed != "basic" and not cap:
+            kind = composed.partition(" ")[0]
+            raise PlanError(f"{kind} composition needs a cap on delta above 0", next_step="give delta such as 1e-6")
+        terms: dict[str, Any] = {"adjacency": adjacency, "composition": composed}
         return cls(name=name, cap_epsilon=text(positive(epsilon)), cap_delta=text(cap), **terms)
+
+    @property
+    def fixed(self) -> FixedTotals | None:
+        """The totals of mu^2 and rho that were fixed at the opening, where the account has such."""
+        from sfumato.privacy.accounting.fixed_totals import FixedTotals
+
+        kind, _, share = self.composition.partition(" ")
+        return FixedTotals.of(*self.caps, Fraction(share)) if kind == FILTER else None
 
     @property
     def caps(self) -> tuple[Fraction, Fraction]:
@@ -176,6 +209,22 @@ def probability(delta: Number) -> Fraction:
     if not 0 <= value < 1:
         raise PlanError(f"delta must be at least 0 and below 1, found {delta}", next_step="give delta such as 1e-6")
     return value
+
+
+def _composition(wanted: str) -> str:
+    """Return how costs are put together, with the share for choices where totals are fixed: "filter 1/10"."""
+    kind, _, share = wanted.partition(" ")
+    _refuse_unknown("composition", kind, ("basic", "tight", FILTER))
+    if kind != FILTER:
+        _refuse_unknown("composition", wanted, ("basic", "tight", FILTER))
+        return kind
+    part = exact(share or DEFAULT_CHOICES, "the share for choices")
+    if not 0 <= part < 1:
+        raise PlanError(f"the share for choices must be at least 0 and below 1, found {share}", next_step=_SHARE)
+    return f"{FILTER} {part}"
+
+
+_SHARE = "give composition='filter 1/10', or 'filter 1/3' where MST is used"
 
 
 def _refuse_unknown(what: str, value: str, known: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ from sfumato.privacy.accounting import accountant
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.event_cost import cost_problem
 from sfumato.privacy.exact import LONGEST_TEXT, Number, exact, positive, show, text
-from sfumato.privacy.ledger.models import TERMS, Account, probability
+from sfumato.privacy.ledger.models import TERMS, Account, Used, probability
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,9 @@ def admitted(account: Account, events: Sequence[Event], past: Callable[[], Seque
     after = account.plus(events)
     _refuse_endless(after)
     formal = [event for event in events if event.is_formal]
+    if formal and account.fixed is not None:
+        _refuse_over_totals(account, [*past(), *formal])
+        return after
     if not formal or after.within_caps:
         return after
     if account.composition == "basic":
@@ -94,6 +97,31 @@ def admitted(account: Account, events: Sequence[Event], past: Callable[[], Seque
     if total is None or total > account.caps[0]:
         raise _over_budget(account, after, _tight_line(account, total))
     return after
+
+
+def _refuse_over_totals(account: Account, events: Sequence[Event]) -> None:
+    """Refuse what would exceed totals that were fixed at the opening; the exact sums say nothing here."""
+    problems = over_totals(account, events)
+    if problems:
+        hint = "ask for less, or work with what was already released: that costs nothing"
+        raise BudgetExceeded(f"the totals of table {account.name!r} do not allow this release", problems, hint)
+
+
+def over_totals(account: Account, events: Sequence[Event]) -> list[str]:
+    """Return which fixed totals of the account these formal events exceed together."""
+    from sfumato.privacy.accounting.fixed_totals import Totals
+
+    return [] if account.fixed is None else account.fixed.over(Totals.used(events))
+
+
+def used_totals(account: Account, events: Sequence[Event]) -> Used | None:
+    """Return what formal events use of the account's fixed totals, where it has such."""
+    from sfumato.privacy.accounting.fixed_totals import Totals
+
+    if account.fixed is None:
+        return None
+    used, fixed = Totals.used(events), account.fixed
+    return Used(mu_squared=used.mu_squared, cap_mu_squared=fixed.mu_squared, rho=used.rho, cap_rho=fixed.rho)
 
 
 def tight_total(events: Sequence[Event], delta: Number) -> Fraction | None:

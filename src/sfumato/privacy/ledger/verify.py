@@ -24,7 +24,7 @@ from sfumato.privacy.ledger.chain import (
 )
 from sfumato.privacy.ledger.marks import MARKS, read_mark
 from sfumato.privacy.ledger.models import Account, Verification
-from sfumato.privacy.ledger.rules import misfits
+from sfumato.privacy.ledger.rules import misfits, over_totals
 from sfumato.privacy.ledger.store import ACCOUNTS, CHAIN, FORMAT, GENESIS, foreign_objects
 
 ONLY_SOUND = "restore the ledger from a copy: only a ledger that holds can be upgraded; nothing was changed"
@@ -44,6 +44,7 @@ class Replay:
         self.entries = 0
         self._old = old
         self._events: dict[int, tuple[str, str]] = {}
+        self._formal: dict[str, list[Event]] = {}
         self._standings = Standings({})
         self._last = Head(0, GENESIS)
         self._last_time = ""
@@ -114,8 +115,18 @@ class Replay:
         self._look_at_cost(row, account, event)
         after = account.plus([event])
         self._set(after)
+        self._look_at_totals(row, after, event)
         if after.composition == "basic" and account.within_caps and not after.within_caps:
             self.problems.append(f"row {row.sequence} spends more than the cap of {row.table_name!a} allowed")
+
+    def _look_at_totals(self, row: ChainRow, account: Account, event: Event) -> None:
+        """Totals that were fixed at the opening must have held at every row."""
+        if account.fixed is None or not event.is_formal:
+            return
+        events = self._formal.setdefault(account.name, [])
+        events.append(event)
+        found = over_totals(account, events)
+        self.problems += [f"row {row.sequence} exceeds the totals of {row.table_name!a}: {each}" for each in found]
 
     def _look_at_cost(self, row: ChainRow, account: Account, event: Event) -> None:
         self.problems += [f"row {row.sequence}: {problem}" for problem in misfits(account, [event])]

@@ -30,6 +30,7 @@ from sfumato.errors import PlanError
 from sfumato.privacy.exact import Number, positive, round_up
 from sfumato.privacy.noise import opendp
 from sfumato.privacy.noise.opendp import privacy_map
+from sfumato.privacy.noise.tape import listener
 from sfumato.privacy.noise.whole_counts import LARGEST_INVERTED_SCALE, as_counts
 from sfumato.privacy.randomness import Randomness
 
@@ -121,7 +122,9 @@ def _recorded(scale: Number, what: str) -> Fraction:
 
 def _add(counts: ArrayLike, scale: Fraction, law: str, randomness: Randomness | None) -> Counts:
     sampler = sampler_in_use() if scale <= LARGEST_INVERTED_SCALE else opendp_sampler("the scale is above 2^50")
-    return (sampler.laplace if law == "laplace" else sampler.gaussian)(counts, scale, randomness)
+    draw = partial(sampler.laplace if law == "laplace" else sampler.gaussian, counts, scale)
+    heard = listener()
+    return draw(randomness) if heard is None else heard.noise(counts, scale, law, draw)
 
 
 def require_seedable(scales: Iterable[float]) -> None:

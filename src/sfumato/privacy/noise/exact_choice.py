@@ -15,11 +15,13 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.privacy.noise.tape import Deficits, listener
 from sfumato.privacy.randomness import Uniform
 
 WORD = 53
@@ -98,17 +100,28 @@ def pick_level(totals: Sequence[int], uniform: Uniform) -> tuple[int, int]:
     return level, (at - (totals[level - 1] if level else 0)) >> (LAST_LEVEL - level)
 
 
-def choose(deficits: Sequence[int], rate: Fraction, uniform: Uniform) -> int:
+def choose(deficits: Deficits, rate: Fraction, uniform: Uniform) -> int:
     """Return a place with probability proportional to exp(-rate * deficit), exactly, for whole deficits of 0 or more.
 
     >>> choose([0, 10**6], Fraction(1), np.random.default_rng(1))
     0
     """
+    heard = listener()
+    return (
+        _chosen(deficits, rate, uniform)
+        if heard is None
+        else heard.choice(deficits, rate, partial(_chosen, deficits, rate))
+    )
+
+
+def _chosen(deficits: Deficits, rate: Fraction, uniform: Uniform) -> int:
+    """Return the place by levels and rejection."""
     level = levels(np.array(deficits, dtype=float), rate, 1.0)
-    members = [np.flatnonzero(level == at) for at in range(int(level.max()) + 1)]
-    totals = weights([len(places) for places in members])
+    counts: list[int] = np.bincount(level).tolist()
+    firsts, by_level = [0, *accumulate(counts)], np.argsort(level.astype(np.uint8), kind="stable")
+    totals = weights(counts)
     while True:
         at, place = pick_level(totals, uniform)
-        found = int(members[at][place])
-        if happens(rate * deficits[found], at, uniform):
+        found = int(by_level[firsts[at] + place])
+        if happens(rate * int(deficits[found]), at, uniform):
             return found

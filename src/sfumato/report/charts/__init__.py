@@ -1,4 +1,4 @@
-"""Charts: how they look, what is drawn of counts, values, models, risk and calibration."""
+"""Charts: every picture of every page, as SVG that is drawn here and needs no script."""
 
 from __future__ import annotations
 
@@ -7,37 +7,39 @@ from typing import TYPE_CHECKING
 from sfumato.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sfumato.report.charts.figures import Figure as Figure
-    from sfumato.report.charts.figures import Panel as Panel
-    from sfumato.report.charts.look import MOST_DOTS as MOST_DOTS
-    from sfumato.report.charts.look import PAGE as PAGE
-    from sfumato.report.charts.look import PAPER as PAPER
-    from sfumato.report.charts.look import Axis as Axis
-    from sfumato.report.charts.look import Palette as Palette
-    from sfumato.report.charts.look import Spec as Spec
-    from sfumato.report.charts.look import axis_of as axis_of
-    from sfumato.report.charts.look import bars as bars
-    from sfumato.report.charts.look import config as config
-    from sfumato.report.charts.look import finished as finished
-    from sfumato.report.charts.look import heat as heat
-    from sfumato.report.charts.look import static_spec as static_spec
+    from sfumato.report.charts.bars import Bars as Bars
+    from sfumato.report.charts.bars import Heights as Heights
+    from sfumato.report.charts.boxes import Box as Box
+    from sfumato.report.charts.boxes import Boxes as Boxes
+    from sfumato.report.charts.clouds import Cloud as Cloud
+    from sfumato.report.charts.clouds import Clouds as Clouds
+    from sfumato.report.charts.image import GreyImage as GreyImage
+    from sfumato.report.charts.lines import Line as Line
+    from sfumato.report.charts.lines import Lines as Lines
+    from sfumato.report.charts.lines import Rule as Rule
+    from sfumato.report.charts.plane import Axis as Axis
+    from sfumato.report.charts.shown import Drawing as Drawing
+    from sfumato.report.charts.shown import charted as charted
+    from sfumato.report.charts.violins import Violin as Violin
+    from sfumato.report.charts.violins import Violins as Violins
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "Axis": "sfumato.report.charts.look",
-        "Figure": "sfumato.report.charts.figures",
-        "MOST_DOTS": "sfumato.report.charts.look",
-        "PAGE": "sfumato.report.charts.look",
-        "PAPER": "sfumato.report.charts.look",
-        "Palette": "sfumato.report.charts.look",
-        "Panel": "sfumato.report.charts.figures",
-        "Spec": "sfumato.report.charts.look",
-        "axis_of": "sfumato.report.charts.look",
-        "bars": "sfumato.report.charts.look",
-        "config": "sfumato.report.charts.look",
-        "finished": "sfumato.report.charts.look",
-        "heat": "sfumato.report.charts.look",
-        "static_spec": "sfumato.report.charts.look",
+        "Axis": "sfumato.report.charts.plane",
+        "Bars": "sfumato.report.charts.bars",
+        "Box": "sfumato.report.charts.boxes",
+        "Boxes": "sfumato.report.charts.boxes",
+        "Cloud": "sfumato.report.charts.clouds",
+        "Clouds": "sfumato.report.charts.clouds",
+        "Drawing": "sfumato.report.charts.shown",
+        "GreyImage": "sfumato.report.charts.image",
+        "Heights": "sfumato.report.charts.bars",
+        "Line": "sfumato.report.charts.lines",
+        "Lines": "sfumato.report.charts.lines",
+        "Rule": "sfumato.report.charts.lines",
+        "Violin": "sfumato.report.charts.violins",
+        "Violins": "sfumato.report.charts.violins",
+        "charted": "sfumato.report.charts.shown",
     },
 )

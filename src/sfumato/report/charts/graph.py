@@ -1,7 +1,6 @@
-"""The picture of a fitted graph: columns on a circle, and lines between those that were measured together.
+"""The picture of a graph: columns on a circle, and lines between those that were measured together.
 
-Drawn from the released statistics and the public rules alone. Columns are placed so that tied ones stand near each
-other, in an order that depends on nothing else.
+Columns are placed so that tied ones stand near each other, in an order that depends on nothing else.
 """
 
 from __future__ import annotations
@@ -10,28 +9,32 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import NamedTuple
 
-import altair as alt
+from markupsafe import Markup, escape
 
-from sfumato.report.charts.figures import MOST_VALUES, Figure, Panel
-from sfumato.report.charts.look import PAGE, Palette, Spec, fixed
-from sfumato.report.charts.views import ColumnSet
-from sfumato.report.document import ReleaseDocument
-from sfumato.schema import Schema
+from sfumato.report.charts.drawing import picture, shortened, wide
 
-LETTER, LONGEST_LABEL = 6.8, 135
-SMALLEST, LARGEST = 130.0, 250.0
+LETTER, LONGEST = 7.2, 16
+SMALLEST, LARGEST = 92.0, 170.0
 """Radius of the circle; it grows with the number of columns."""
 LEVEL_LABELS = 16
 """Names of more columns than this are turned outwards, so that they do not run into each other."""
 THIN, THICK = 0.8, 5.0
 MANY_LINES = 60
-"""From this many lines on they get thinner and fainter; straight, too, from three times as many."""
-BEND, RULE_BEND, PIECES = 0.2, 0.34, 6
+"""From this many lines on they get thinner and fainter."""
+BEND, RULE_BEND = 0.2, 0.34
 MOST_PASSES = 8
 Pair = tuple[str, str]
-Rows = list[dict[str, Any]]
+ColumnSet = tuple[str, ...]
+
+
+class Tie(NamedTuple):
+    """A line between two columns: how thick it is, and what it says when the pointer rests on it."""
+
+    width: float
+    words: str
+    dashed: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,60 +54,19 @@ class Graph:
                 precision[pair] = precision.get(pair, 0.0) + noise**-2
         return {pair: total**-0.5 for pair, total in precision.items()}
 
+    @property
+    def beside(self) -> dict[str, list[str]]:
+        """The columns that each was measured with."""
+        found: dict[str, list[str]] = {name: [] for name in self.columns}
+        for one, other in self.lines:
+            found[one].append(other)
+            found[other].append(one)
+        return found
 
-def graph_figure(document: ReleaseDocument, schema: Schema) -> list[Figure]:
-    """Return the figure of the fitted graph, for releases that have one."""
-    graph = graph_of(document, schema)
-    if graph is None:
-        return []
-    rows = tuple((" x ".join(names), f"{noise:.4g}") for names, noise in sorted(graph.tables.items(), key=_sharpest))
-    label = (
-        f"Graph of {len(graph.columns)} columns with {len(graph.lines)} lines between those that were measured "
-        "together; the table below lists the measured tables."
-    )
-    return [
-        Figure(
-            "What the model ties together",
-            _notes(graph),
-            (Panel("", label, drawing(graph)),),
-            ("table", "noise of a count (standard deviation)"),
-            rows[:MOST_VALUES],
-            max(len(rows) - MOST_VALUES, 0),
-            whole=True,
-        )
-    ]
-
-
-def _sharpest(item: tuple[ColumnSet, float]) -> tuple[int, float]:
-    return (-len(item[0]), item[1])
-
-
-def graph_of(document: ReleaseDocument, schema: Schema) -> Graph | None:
-    """Return the graph of a release that measured tables in rounds, or None."""
-    measured, noise = (document.statistics.get(key) for key in ("measured_tables", "noise_of_tables"))
-    if not measured or not noise:
-        return None
-    columns = document.tables[0].columns
-    tables = {tuple(names): float(sigma) for names, sigma in zip(measured, noise, strict=True) if len(names) > 1}
-    ruled = [
-        pair
-        for rule in schema.rules
-        if set(rule.columns) <= set(columns)
-        for pair in combinations(sorted(set(rule.columns)), 2)
-    ]
-    return Graph(columns, tables, tuple(dict.fromkeys(ruled)))
-
-
-def _notes(graph: Graph) -> tuple[str, ...]:
-    notes = [
-        "A line joins columns that were measured together: the thicker, the less noise. Columns without a line "
-        "between them depend on each other only through others, or not at all."
-    ]
-    if any(len(names) > 2 for names in graph.tables):
-        notes.append("A shaded face is a table of three columns or more.")
-    if graph.ruled:
-        notes.append("Dashed lines are rules of the schema, which every row keeps.")
-    return tuple(notes)
+    def tied(self) -> Graph:
+        """Return the graph without the columns that nothing ties."""
+        kept = {name for pair in (*self.lines, *self.ruled) for name in pair}
+        return Graph(tuple(name for name in self.columns if name in kept), self.tables, self.ruled)
 
 
 def arranged(columns: Sequence[str], lines: Iterable[Pair]) -> list[str]:
@@ -137,30 +99,21 @@ def _way(name: str, place: Mapping[str, int], beside: Mapping[str, Sequence[str]
     return sum(min(steps, len(place) - steps) for steps in apart)
 
 
-def drawing(graph: Graph, palette: Palette = PAGE) -> Spec:
-    """Return the chart of a graph."""
-    circle = _Circle.of(graph)
-    layers = [_faces(graph, circle, palette), _ties(graph, circle, palette), _rules(graph, circle, palette)]
-    drawn = (layer for layer in layers if layer is not None)
-    return fixed(alt.layer(*drawn, *_columns(circle, palette)), round(2 * circle.middle), round(2 * circle.half_height))
-
-
 @dataclass(frozen=True)
 class _Circle:
     """Columns in their order on a circle."""
 
     order: tuple[str, ...]
     radius: float
-    middle: float
-    pieces: int
-    """Pieces of which a line is made; 1 is straight."""
+    across: float
+    """From the middle to the side of the picture."""
 
     @classmethod
-    def of(cls, graph: Graph) -> _Circle:
-        order = tuple(arranged(graph.columns, [*graph.lines, *graph.ruled]))
-        room = min(LETTER * max(map(len, order)), LONGEST_LABEL) + 18
+    def of(cls, columns: Sequence[str], lines: Iterable[Pair]) -> _Circle:
+        order = tuple(arranged(columns, lines))
+        room = LETTER * min(max(map(wide, order)), LONGEST) + 18
         radius = min(SMALLEST + 3 * len(order), LARGEST)
-        return cls(order, radius, radius + room, PIECES if len(graph.lines) <= 3 * MANY_LINES else 1)
+        return cls(order, radius, radius + room)
 
     @property
     def level(self) -> bool:
@@ -168,114 +121,93 @@ class _Circle:
         return len(self.order) <= LEVEL_LABELS
 
     @property
-    def half_height(self) -> float:
-        return self.radius + 26 if self.level else self.middle
-
-    @property
-    def smooth(self) -> Literal["linear", "cardinal"]:
-        return "linear" if self.pieces == 1 else "cardinal"
+    def down(self) -> float:
+        """From the middle to the top of the picture."""
+        return self.radius + 26 if self.level else self.across
 
     def angle(self, name: str) -> float:
-        return math.pi / 2 - 2 * math.pi * (self.order.index(name) + 0.5) / len(self.order)
+        return 2 * math.pi * (self.order.index(name) + 0.5) / len(self.order) - math.pi / 2
 
     def spot(self, name: str, further: float = 0.0) -> tuple[float, float]:
         """Return where a column stands, or a place that much further out."""
         angle, radius = self.angle(name), self.radius + further
-        return round(self.middle + radius * math.cos(angle), 1), round(self.middle + radius * math.sin(angle), 1)
+        return self.across + radius * math.cos(angle), self.down + radius * math.sin(angle)
 
-    def line(self, a: str, b: str, bend: float = BEND) -> Rows:
-        """Return the points of a line, bent towards the middle so that lines between neighbours come apart."""
+    def line(self, a: str, b: str, bend: float = BEND) -> str:
+        """Return a line from one column to another, bent towards the middle so that neighbours' lines come apart."""
         (ax, ay), (bx, by) = self.spot(a), self.spot(b)
-        mx, my = (self.middle + (1 - bend) * ((m / 2) - self.middle) for m in (ax + bx, ay + by))
-        if self.pieces == 1:
-            mx, my = (ax + bx) / 2, (ay + by) / 2
-        shares = [i / self.pieces for i in range(self.pieces + 1)]
-        return [
-            {
-                "x": round((1 - t) ** 2 * ax + 2 * t * (1 - t) * mx + t**2 * bx, 1),
-                "y": round((1 - t) ** 2 * ay + 2 * t * (1 - t) * my + t**2 * by, 1),
-            }
-            for t in shares
-        ]
-
-    def at(self) -> dict[str, Any]:
-        """Return the channels of a place."""
-        across, up = (
-            alt.Scale(domain=[self.middle - half, self.middle + half], nice=False, zero=False)
-            for half in (self.middle, self.half_height)
-        )
-        return {"x": alt.X("x:Q", axis=None, scale=across), "y": alt.Y("y:Q", axis=None, scale=up)}
+        mx = self.across + (1 - bend) * ((ax + bx) / 2 - self.across)
+        my = self.down + (1 - bend) * ((ay + by) / 2 - self.down)
+        return f"M{ax:.1f} {ay:.1f}Q{mx:.1f} {my:.1f} {bx:.1f} {by:.1f}"
 
 
-def _chart(rows: Rows) -> Any:
-    return alt.Chart(alt.InlineData(values=rows))
-
-
-def _numbered(points: Rows, **facts: Any) -> Rows:
-    return [{**point, "o": i, **facts} for i, point in enumerate(points)]
-
-
-def _ties(graph: Graph, circle: _Circle, palette: Palette) -> Any:
-    lines = graph.lines
-    if not lines:
-        return None
-    step, rows = (THICK - THIN) * min(lines.values()), Rows()
-    for (a, b), noise in lines.items():
-        width = round(THIN + step / noise, 2)
-        rows += _numbered(circle.line(a, b), n=f"{a} x {b}", s=float(f"{noise:.4g}"), w=width)
-    faint = min(1.0, math.sqrt(MANY_LINES / len(lines)))
-    thick = alt.StrokeWidth("w:Q", scale=alt.Scale(domain=[0, THICK], range=[0, THICK * faint]), legend=None)
-    hints = [alt.Tooltip("n:N", title="columns"), alt.Tooltip("s:Q", title="noise of a count")]
-    look = _chart(rows).mark_line(
-        color=palette.accent, opacity=0.75 * faint, strokeCap="round", interpolate=circle.smooth
+def graph_picture(graph: Graph, words: str) -> Markup:
+    """Return the picture of a graph: lines the thicker, the less noise; faces for tables of three columns or more."""
+    circle = _Circle.of(graph.columns, [*graph.lines, *graph.ruled])
+    return _picture(
+        circle, [*_faces(graph, circle), *_ties(_noisy(graph.lines), circle), *_rules(graph, circle)], words
     )
-    return look.encode(**circle.at(), detail="n:N", order="o:Q", strokeWidth=thick, tooltip=hints)
 
 
-def _faces(graph: Graph, circle: _Circle, palette: Palette) -> Any:
-    rows = Rows()
-    for number, names in enumerate(names for names in graph.tables if len(names) > 2):
+def tied_picture(columns: Sequence[str], ties: Mapping[Pair, Tie], words: str) -> Markup:
+    """Return the picture of columns and of lines between them that have their own thickness and words."""
+    circle = _Circle.of(columns, ties)
+    return _picture(circle, _ties(ties, circle), words)
+
+
+def _picture(circle: _Circle, lines: Sequence[str], words: str) -> Markup:
+    drawn = [*lines, *_columns(circle)]
+    return picture(math.ceil(2 * circle.across), math.ceil(2 * circle.down), drawn, words, "graph")
+
+
+def _noisy(lines: Mapping[Pair, float]) -> dict[Pair, Tie]:
+    """Return lines the thicker, the less noise."""
+    if not lines:
+        return {}
+    faint = min(1.0, math.sqrt(MANY_LINES / len(lines)))
+    step = (THICK - THIN) * min(lines.values())
+    return {pair: Tie(faint * (THIN + step / noise), f"noise of a count {noise:.3g}") for pair, noise in lines.items()}
+
+
+def _ties(ties: Mapping[Pair, Tie], circle: _Circle) -> list[str]:
+    return [
+        f'<path class="tie{" dashed" if tie.dashed else ""}" stroke-width="{tie.width:.2f}" d="{circle.line(*pair)}">'
+        f"<title>{escape(' x '.join(pair))}: {escape(tie.words)}</title></path>"
+        for pair, tie in ties.items()
+    ]
+
+
+def _faces(graph: Graph, circle: _Circle) -> list[str]:
+    found: list[str] = []
+    for names in (names for names in graph.tables if len(names) > 2):
         corners = sorted(names, key=circle.order.index)
         sides = zip(corners, [*corners[1:], corners[0]], strict=True)
-        rows += _numbered([point for a, b in sides for point in circle.line(a, b)], t=number)
-    if not rows:
-        return None
-    look = _chart(rows).mark_line(fill=palette.accent, fillOpacity=0.1, strokeWidth=0, interpolate=circle.smooth)
-    return look.encode(**circle.at(), detail="t:N", order="o:Q")
+        joined = "".join(path if i == 0 else path[path.index("Q") :] for i, path in enumerate(_paths(circle, sides)))
+        found.append(f'<path class="face" d="{joined}Z"/>')
+    return found
 
 
-def _rules(graph: Graph, circle: _Circle, palette: Palette) -> Any:
-    if not graph.ruled:
-        return None
-    rows = [row for a, b in graph.ruled for row in _numbered(circle.line(a, b, RULE_BEND), n=f"{a}, {b}")]
-    look = _chart(rows).mark_line(
-        color=palette.series[1], strokeDash=[5, 5], strokeWidth=1.8, interpolate=circle.smooth
-    )
-    hints = [alt.Tooltip("n:N", title="tied by a rule")]
-    return look.encode(**circle.at(), detail="n:N", order="o:Q", tooltip=hints)
+def _paths(circle: _Circle, sides: Iterable[Pair]) -> list[str]:
+    return [circle.line(a, b) for a, b in sides]
 
 
-def _columns(circle: _Circle, palette: Palette) -> list[Any]:
-    """Return dots and names; no name stands upside down."""
-    dots = [dict(zip("xy", circle.spot(name), strict=True), n=name) for name in circle.order]
-    layers = [
-        _chart(dots)
-        .mark_point(filled=True, size=70, color=palette.accent, opacity=1)
-        .encode(**circle.at(), tooltip=[alt.Tooltip("n:N", title="column")])
+def _rules(graph: Graph, circle: _Circle) -> list[str]:
+    return [
+        f'<path class="rule" d="{circle.line(*pair, RULE_BEND)}">'
+        f"<title>tied by a rule: {escape(', '.join(pair))}</title></path>"
+        for pair in graph.ruled
     ]
-    for right in (True, False):
-        names = [name for name in circle.order if (math.cos(circle.angle(name)) > -1e-9) == right]
-        rows = [
-            dict(zip("xy", circle.spot(name, 12), strict=True), n=name, a=_turn(circle, name, right)) for name in names
-        ]
-        look = _chart(rows).mark_text(
-            align="left" if right else "right", baseline="middle", fontSize=12, color=palette.ink, limit=LONGEST_LABEL
-        )
-        layers.append(look.encode(**circle.at(), text="n:N", angle=alt.Angle("a:Q", scale=None)))
-    return layers
 
 
-def _turn(circle: _Circle, name: str, right: bool) -> float:
-    if circle.level:
-        return 0.0
-    return round((0 if right else 180) - math.degrees(circle.angle(name)), 1)
+def _columns(circle: _Circle) -> list[str]:
+    """Return dots and names; no name stands upside down."""
+    found: list[str] = []
+    for name in circle.order:
+        (x, y), (further, lower) = circle.spot(name), circle.spot(name, 11)
+        right = math.cos(circle.angle(name)) > -1e-9
+        turn = 0.0 if circle.level else math.degrees(circle.angle(name)) + (0 if right else 180)
+        place = f"translate({further:.1f} {lower:.1f})" + ("" if not turn else f" rotate({turn:.1f})")
+        kind = "start" if right else "end"
+        found.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>')
+        found.append(f'<text class="word {kind}" dy="4" transform="{place}">{shortened(name, LONGEST)}</text>')
+    return found

@@ -5,22 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.arrays import Array
-from sfumato.report.charts.views import View
 from sfumato.rows.smooth.density import fit_curve
 
-LEAST_CELLS = 8
-"""Fewer cells are read one by one; a curve through them would say nothing more."""
+LEAST_CELLS, MOST_CELLS = 8, 110
+"""Fewer cells are read one by one, and a curve would say nothing more; a curve costs the third power of its cells."""
 DIGITS = 3
 """Significant digits of a drawn curve: the page is compared byte by byte on other machines, which round otherwise."""
-SHAPE_NOTE = (
-    "Smooth shape (thin green curve): what the noisy counts say together; computed from the released numbers alone."
-)
 
 
-def smooth_shape(view: View) -> Array | None:
-    """Return the smooth curve at the present cells of a one-way view; none without an order, a known noise or cells."""
-    if view.widths is None or view.variance <= 0 or len(view.widths) < LEAST_CELLS:
+def smooth_shape(counts: Array, widths: Array, variance: float) -> Array | None:
+    """Return the smooth curve at the cells of a column with an order; none without a known noise or with few cells."""
+    if variance <= 0 or not LEAST_CELLS <= len(counts) <= MOST_CELLS:
         return None
-    present = len(view.widths)
-    found = fit_curve(view.counts[:present].astype(float), view.variance * np.eye(present), view.widths)
+    found = fit_curve(counts.astype(float), variance * np.eye(len(counts)), widths)
     return np.array([float(f"{count:.{DIGITS}g}") for count in found.counts])

@@ -21,6 +21,7 @@ from sfumato.risk.game.play import Playable
 from sfumato.risk.game.release_game import ReleaseGame
 from sfumato.risk.sight import Sight
 from sfumato.rows.coded import Remembered, Seen, Sees, require_sees
+from sfumato.rows.given import raw_rows
 from sfumato.schema import Schema
 from sfumato.table import Table, read
 
@@ -63,7 +64,7 @@ def game(
     require_sees(sees)
     plan = method.plan(table.schema, rows, "seeded")
     table.require_valid()
-    private = _rows_of(table)
+    private = raw_rows(table)
     if private.num_rows < 2:
         raise RiskError(f"{private.num_rows} rows are too few for a game", next_step="give a table with two rows")
     within = Remembered.of(read(private, table.schema))
@@ -73,18 +74,14 @@ def game(
     who = _target(target, people, sight)
     other = _other(replaced_by, who, people, sight) if table.schema.adjacency == "replace" else None
     without = Remembered.of(read(_changed(private, who, other), table.schema))
-    if _is_counted(method):
+    if is_counted(method):
         return replace(_count_pair(method, plan, within, without), row=who)
     known = people[[who] if other is None else [who, other]]
     return ReleaseGame(method, plan, within, without, sight, known, rows, who)
 
 
-def _rows_of(table: Table) -> pa.Table:
-    raw = table.source.engine.table
-    return table.source.engine.aggregate(raw.select(*table.schema.names))
-
-
-def _is_counted(method: Method) -> bool:
+def is_counted(method: Method) -> bool:
+    """Whether a release of this method is nothing but counts with recorded noise."""
     return type(method) in COUNTED and not getattr(method, "synthetic", False)
 
 

@@ -19,6 +19,15 @@ from sfumato.risk.optimal import Law, log_density, optimal_accuracy
 from sfumato.risk.sight import IN_WORDS
 
 
+def log_ratio(law: Law, values: Array, within: Counts, without: Counts, clamped: bool) -> Array:
+    """Return the log of how much likelier each released count is with the target than without, cell by cell."""
+    ratio = log_density(law, values - within) - log_density(law, values - without)
+    if not clamped:
+        return ratio
+    floor = np.log(np.maximum(law.cdf(-within), 1e-300)) - np.log(np.maximum(law.cdf(-without), 1e-300))
+    return np.where(values <= 0, floor, ratio)
+
+
 @dataclass(frozen=True, eq=False)
 class CountTable:
     """The counts of one table without and with the target, and the noise that is added to each count."""
@@ -52,12 +61,7 @@ class CountTable:
         """Return the log of how much likelier each release is with the target than without."""
         cells = self.moved
         values, within, without = released[:, cells], self.within[cells], self.without[cells]
-        ratio = log_density(self.law, values - within) - log_density(self.law, values - without)
-        if clamped:
-            floor = np.log(np.maximum(self.law.cdf(-within), 1e-300))
-            floor -= np.log(np.maximum(self.law.cdf(-without), 1e-300))
-            ratio = np.where(values <= 0, floor, ratio)
-        return ratio.sum(axis=1)
+        return log_ratio(self.law, values, within, without, clamped).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)

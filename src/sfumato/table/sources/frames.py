@@ -9,6 +9,7 @@ from sfumato.errors import MissingExtra, TableError
 from sfumato.table.engine import DuckDBEngine, Engine, IbisEngine, engine_errors
 from sfumato.table.sources.private import connect
 from sfumato.table.sources.source import FORMATS, Source, refuse_duplicates
+from sfumato.table.spark import SparkEngine
 
 
 def open_frame(source: Any) -> Source:
@@ -106,7 +107,12 @@ def texts_as_texts(relation: Any) -> Any:
 def _open_ibis(table: Any) -> Source:
     if not hasattr(table, "schema"):
         raise TableError(f"cannot read a {type(table).__name__}", next_step="give an Ibis table expression")
-    return Source(IbisEngine(table), "ibis", "table")
+    return Source(_ibis_engine(table), "ibis", "table")
+
+
+def _ibis_engine(table: Any) -> Engine:
+    with engine_errors("the table"):
+        return SparkEngine(table) if table.get_backend().name == "pyspark" else IbisEngine(table)
 
 
 def _open_spark(frame: Any) -> Source:
@@ -117,4 +123,4 @@ def _open_spark(frame: Any) -> Source:
         raise MissingExtra("Spark tables need pyspark", next_step="pip install 'sfumato[spark]'") from error
     name = f"sfumato_source_{id(frame)}"
     frame.createOrReplaceTempView(name)
-    return Source(IbisEngine(ibis.pyspark.connect(frame.sparkSession).table(name)), "spark", "table")
+    return Source(SparkEngine(ibis.pyspark.connect(frame.sparkSession).table(name)), "spark", "table")

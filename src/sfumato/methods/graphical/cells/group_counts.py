@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.errors import TableError
 from sfumato.methods.graphical.cells.groups import Grouping, coarse, ungrouped
 from sfumato.methods.graphical.cells.nested import Groups
-from sfumato.methods.graphical.choosing.looks import Look, Resolutions
+from sfumato.methods.graphical.choosing.looks import Look, Resolutions, packed
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.rows.smooth.fine import cut_column
 from sfumato.schema import Schema
@@ -104,20 +104,9 @@ def _left_to_do(grouping: Grouping) -> Grouping:
 
 
 def _passes(cliques: Sequence[Clique], sizes: Sequence[int]) -> Iterator[list[Clique]]:
-    """Yield cliques whose tables fit together; those that do not fit even alone are left out."""
-    part: list[Clique] = []
-    cells = 0
-    for clique in dict.fromkeys(cliques):
-        needed = prod(sizes[i] for i in clique)
-        if needed > PASS_CELLS:
-            continue
-        if cells + needed > PASS_CELLS:
-            yield part
-            part, cells = [], 0
-        part.append(clique)
-        cells += needed
-    if part:
-        yield part
+    """Return cliques whose tables fit together; those that do not fit even alone are left out."""
+    needed = {clique: prod(sizes[i] for i in clique) for clique in cliques}
+    return packed([clique for clique in needed if needed[clique] <= PASS_CELLS], needed.__getitem__, PASS_CELLS)
 
 
 def _count_occupied(table: Table, groupings: Sequence[Grouping], cliques: Sequence[Clique]) -> GroupCounts:

@@ -25,6 +25,7 @@ from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.tree.model import NoisyTable
 from sfumato.privacy.accounting.sensitivity import histogram_l2_squared
 from sfumato.privacy.randomness import Randomness
+from sfumato.progress import tell
 from sfumato.rows.smooth.density import fit_curve, shares_within
 from sfumato.rows.smooth.fine import fine_column, widths_of
 from sfumato.rows.smooth.layers import (
@@ -125,6 +126,7 @@ def measure_one_way(
     """Pay for, count and noise the one-way tables; then group their cells, for ``later`` tables to come."""
     counted = counted_schema(table.schema, names, binning)
     counts = dataclasses.replace(table, schema=counted).marginals([(name,) for name in names])
+    tell("measuring single columns")
 
     def noisy(true: Counts, share: Fraction) -> tuple[Array, float]:
         sigma = budget.sigma(rho * share / len(names))

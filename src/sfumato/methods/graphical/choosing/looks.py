@@ -8,9 +8,10 @@ What resolutions there are follows from noisy one-way tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from sfumato.methods.graphical.tree.coarse import Coarse, Pool, coarse_shape
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.methods.graphical.tree.model import GraphicalModel
 
+Item = TypeVar("Item")
 LARGE_SET_GROUPS = 4
 """Groups of a column, at most, in a set of more than two columns."""
 LEAST_PART, COARSER_WEIGHT = 0.4, 0.85
@@ -100,6 +102,26 @@ def _between(inner: Groups | None, outer: Groups | None) -> Groups | None:
     found = np.zeros(int(inner.max()) + 1, np.int32)
     found[inner] = outer
     return found
+
+
+def packed(
+    items: Iterable[Item], cells: Callable[[Item], int], most_cells: int, most_items: float = math.inf
+) -> Iterator[list[Item]]:
+    """Yield items in their order, as many at once as have no more cells together; at least one.
+
+    >>> list(packed([3, 4, 5, 9], cells=int, most_cells=8))
+    [[3, 4], [5], [9]]
+    """
+    part, held = list[Item](), 0
+    for item in items:
+        needed = cells(item)
+        if part and (held + needed > most_cells or len(part) >= most_items):
+            yield part
+            part, held = [], 0
+        part.append(item)
+        held += needed
+    if part:
+        yield part
 
 
 def offered_looks(cliques: Sequence[Clique], resolutions: Resolutions, most_cells: float) -> list[Look]:

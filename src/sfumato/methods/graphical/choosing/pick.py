@@ -55,5 +55,17 @@ def pick_table(
         for c in allowed
     ]
     best = max(scores)
-    rate = strength / (2 * UNITS * sensitivity * max(weights[c] for c in allowed))
-    return allowed[choose([best - score for score in scores], rate, randomness.uniform)]
+    most = max(weights[c] for c in allowed)
+    return allowed[
+        choose([best - score for score in scores], choice_rate(strength, sensitivity, most), randomness.uniform)
+    ]
+
+
+def choice_rate(strength: Fraction, sensitivity: int, most_weight: int) -> Fraction:
+    """Return the rate of a choice: what one unit of a score weighs, so that one person moves no weight too far."""
+    return strength / (2 * UNITS * sensitivity * most_weight)
+
+
+def pick_scored(scores: NDArray[np.int64], strength: Fraction, sensitivity: int, randomness: Randomness) -> int:
+    """Return a place among scores computed before, all of weight 1: the law and the cost of :func:`pick_table`."""
+    return choose(scores.max() - scores, choice_rate(strength, sensitivity, 1), randomness.uniform)

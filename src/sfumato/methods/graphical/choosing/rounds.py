@@ -47,6 +47,8 @@ FIRST_SHARES = 3
 """Tables that are measured before any is chosen get this many shares of a first round."""
 FEW_LARGER = 500
 """Up to so many looks at more than two columns are offered in every round; more of them only now and then, for time."""
+ALL_LOOKS, SOME_LOOKS = 12_000, 2_000
+"""Looks up to which a round weighs all of them (all pairs of 100 columns at two resolutions); of more, this many."""
 LARGEST_TABLE = MOST_COORDINATES // 128
 """Cells of one table in the rounds: with at most 100 of them the run stays within what its proof allows."""
 
@@ -64,6 +66,12 @@ class Problem:
     supports: tuple[Support, ...] = ()
     first: tuple[Look, ...] = ()
     """Tables that are measured before any is chosen: what a rule needs to be kept well."""
+    count: Callable[[Sequence[Look]], Mapping[Look, NDArray[np.int64]]] | None = field(default=None, repr=False)
+    """Counts tables when they are asked for, where all of them together would fill the memory."""
+
+    def counted(self, looks: Sequence[Look]) -> Mapping[Look, NDArray[np.int64]]:
+        """Return the true counts of some tables: those that are held, or counted now."""
+        return self.counts if self.count is None else self.count(looks)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -184,7 +192,10 @@ def _measure_one(
     """Choose a table and measure it; both are paid for before either is drawn."""
     sigma = budget.sigma(share)
     used = 1 - budget.left_share + float(share / budget.noise.total)
-    offered = _fitting(problem, model, settings, used, with_larger=larger)
+    some = _looked_at(problem, randomness)
+    offered = _fitting(problem, model, settings, used, some, larger) or _fitting(
+        problem, model, settings, used, problem.weights, larger
+    )
     strength = budget.strength(min(for_choice, budget.choices.left))
     look = pick_table(
         problem.counts,
@@ -199,15 +210,32 @@ def _measure_one(
     return look, problem.noisy(look, sigma, budget, randomness)
 
 
+def _looked_at(problem: Problem, randomness: Randomness) -> Collection[Look]:
+    """Return the tables that a round looks at: all, or of very many some that chance alone draws anew each time.
+
+    Chance knows nothing of the rows, so a choice among these costs what any choice does. That a greedy choice loses
+    little by it: Mirzasoleiman and others 2015, "Lazier than lazy greedy".
+    """
+    if len(problem.weights) <= ALL_LOOKS:
+        return problem.weights
+    looks = list(problem.weights)
+    return [looks[place] for place in np.sort(randomness.generator.choice(len(looks), SOME_LOOKS, replace=False))]
+
+
 def _fitting(
-    problem: Problem, model: GraphicalModel, settings: Settings, used: float, with_larger: bool = True
+    problem: Problem,
+    model: GraphicalModel,
+    settings: Settings,
+    used: float,
+    looks: Collection[Look],
+    with_larger: bool = True,
 ) -> list[Look]:
     """Return the tables with which the model stays within its share of the memory, or needs no more than now."""
     held = list(model.cliques)
     now = model_cells(problem.sizes, held)
     limit = max(now, used * settings.megabytes * 1e6 / BYTES_PER_CELL)
     inside = [set(clique) for clique in held]
-    small = [look for look in problem.weights if problem.counts[look].size <= LARGEST_TABLE]
+    small = [look for look in looks if problem.counts[look].size <= LARGEST_TABLE]
     sets = {look.clique for look in small if with_larger or len(look.clique) <= 2}
     fit_in = {
         c for c in sets if any(set(c) <= part for part in inside) or model_cells(problem.sizes, [*held, c]) <= limit

@@ -4,20 +4,32 @@ McKenna, Miklau and Sheldon 2021. Each of the d - 1 edges is chosen by exponenti
 parts of the tree so far; the score is the L1 distance between a pair's true counts and those of the model fitted to the
 one-way tables. Then every chosen pair is measured with discrete Gaussian noise. Costs are paid before each draw; the
 proof is that of :mod:`sfumato.methods.graphical.choosing.rounds`.
+
+A thousand columns have half a million pairs. Where there are more than FEW_PAIRS, which the schema says, scores are
+computed once and the tables are let go (:mod:`.pair_scores`); the same choices are then made among the same scores, in
+the same order, at the same cost, and the chosen pairs are counted again to be measured.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from fractions import Fraction
+from math import comb
+
+import numpy as np
 
 from sfumato.methods.graphical.choosing.budget import Budget
 from sfumato.methods.graphical.choosing.looks import Look, model_tables
-from sfumato.methods.graphical.choosing.pick import pick_table
+from sfumato.methods.graphical.choosing.pair_scores import pair_scores
+from sfumato.methods.graphical.choosing.pick import pick_scored, pick_table
 from sfumato.methods.graphical.choosing.rounds import Fitted, Problem, Round, Settings, Watch
 from sfumato.methods.graphical.tree.fit import fit
 from sfumato.methods.graphical.tree.model import GraphicalModel, NoisyTable
 from sfumato.privacy.randomness import Randomness
+
+FEW_PAIRS = 2000
+"""Pairs whose tables are all held at once: those of 63 columns."""
 
 
 def run_spanning_tree(
@@ -32,7 +44,9 @@ def run_spanning_tree(
     start = fit(problem.sizes, one_way, problem.total, problem.supports, None, settings.last_steps, settings.tolerance)
     pairs = len(problem.sizes) - 1
     sigma = budget.sigma(budget.noise.left / pairs)
-    edges = _spanning_tree(problem, start, sigma, budget.choices.left / pairs, budget, randomness)
+    choose = _spanning_tree if comb(len(problem.sizes), 2) <= FEW_PAIRS else _wide_tree
+    edges = choose(problem, start, sigma, budget.choices.left / pairs, budget, randomness)
+    problem = dataclasses.replace(problem, counts=problem.counted(edges))
     tables, log = list(one_way), list[Round]()
     for edge in edges:
         tables.append(problem.noisy(edge, sigma, budget, randomness))
@@ -58,6 +72,25 @@ def _spanning_tree(
         strength = budget.strength(share)
         edge = pick_table(problem.counts, model, equal, offered, strength, sigma, problem.sensitivity, randomness)
         part = _joined(part, edge)
+        edges.append(edge)
+    return edges
+
+
+def _wide_tree(
+    problem: Problem, start: GraphicalModel, sigma: float, share: Fraction, budget: Budget, randomness: Randomness
+) -> list[Look]:
+    """Choose the edges of :func:`_spanning_tree` among scores that are computed once."""
+    pairs = [look for look in problem.weights if len(look.clique) == 2]
+    scores = pair_scores(problem, start, pairs, sigma)
+    ends, part = np.array([pair.clique for pair in pairs]), np.arange(len(problem.sizes))
+    edges = _first_edges(problem)
+    for edge in edges:
+        part = np.array(_joined(part.tolist(), edge))
+    while len(edges) < len(part) - 1:
+        offered = np.flatnonzero(part[ends[:, 0]] != part[ends[:, 1]])
+        strength = budget.strength(share)
+        edge = pairs[offered[pick_scored(scores[offered], strength, problem.sensitivity, randomness)]]
+        part = np.array(_joined(part.tolist(), edge))
         edges.append(edge)
     return edges
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain, combinations, islice
 from math import comb
 from typing import Any, cast
+
+import numpy as np
 
 from sfumato.errors import PlanError
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.exact import exact, in_short, positive
 
 MOST_CANDIDATES = 20_000
+"""Tables that a workload of sets may ask for, and pairs that AIM offers."""
+MOST_PAIRS = 2_001_000
+"""Tables of one and two columns that are weighed where every pair is asked for: those of 2,000 columns."""
 MOST_LARGER = 1500
 """Sets of three and four columns that are looked at unless a workload asks for them: each look takes time."""
 WHOLE = 1000
@@ -85,7 +90,27 @@ def tables_to_offer(workload: Any, names: Sequence[str], targets: Sequence[str] 
         larger = dict.fromkeys(_larger_sets(len(names), [names.index(name) for name in targets]), WHOLE // 2)
         singles = dict.fromkeys(combinations(range(len(names)), 1), WHOLE // 2)
         return singles | dict.fromkeys(combinations(range(len(names)), 2), WHOLE) | larger
-    return candidates(wanted_sets(sound, names))
+    return candidates(wanted_sets(sound, names), MOST_PAIRS if sound == "2-way" else None)
+
+
+def thinned(
+    offered: Mapping[Clique, int], kept: Collection[Clique] = (), most: int = MOST_CANDIDATES
+) -> dict[Clique, int]:
+    """Return at most so many of the pairs that are offered, drawn without a look at the rows, and all that is no pair.
+
+    The pairs of ``kept`` stay. Which others do is drawn from a fixed seed: it is as public as the number of columns.
+
+    >>> len(thinned(dict.fromkeys(combinations(range(20), 2), 1), kept=[(0, 1)], most=7))
+    7
+    """
+    pairs = [clique for clique in offered if len(clique) == 2]
+    if len(pairs) <= most:
+        return dict(offered)
+    order = np.random.default_rng(len(pairs)).permutation(len(pairs))
+    first = dict.fromkeys(clique for clique in kept if clique in offered)
+    drawn = dict.fromkeys(chain(first, (pairs[place] for place in order)))
+    stay = set(islice(drawn, most))
+    return {clique: weight for clique, weight in offered.items() if len(clique) != 2 or clique in stay}
 
 
 def _larger_sets(columns: int, targets: Sequence[int]) -> list[Clique]:
@@ -120,7 +145,7 @@ def largest_set(workload: Any) -> int:
     return max(len(names) for names, _ in workload)
 
 
-def candidates(wanted: Mapping[Clique, float]) -> dict[Clique, int]:
+def candidates(wanted: Mapping[Clique, float], most: int | None = None) -> dict[Clique, int]:
     """Return the tables that may be measured, with whole weights: every subset of what is wanted.
 
     A table's weight is the sum over the wanted sets of their weight times the number of columns shared, as in AIM.
@@ -129,10 +154,11 @@ def candidates(wanted: Mapping[Clique, float]) -> dict[Clique, int]:
     touching = _by_column(wanted)
     raw = {clique: sum(touching[column] for column in clique) for clique in sorted(subsets)}
     largest = max(raw.values())
-    if len(raw) > MOST_CANDIDATES:
+    most = MOST_CANDIDATES if most is None else most
+    if len(raw) > most:
         raise PlanError(
-            f"the workload asks for {len(raw):,} tables, at most {MOST_CANDIDATES:,} can be weighed",
-            next_step="use fewer columns; aim also takes workload='2-way' or sets of your own",
+            f"the workload asks for {len(raw):,} tables, at most {most:,} can be weighed",
+            next_step="use fewer columns, workload='2-way', or fewer sets of your own",
         )
     return {clique: max(1, round(WHOLE * weight / largest)) for clique, weight in raw.items()}
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from sfumato.errors import ModelError, SfumatoError
 from sfumato.methods.graphical.cells.groups import Grouping
@@ -35,7 +35,7 @@ from sfumato.methods.graphical.saved.model import FittedModel, GroupModel
 from sfumato.methods.graphical.tree.model import GraphicalModel
 from sfumato.privacy.accounting.accountant import totals  # knows every kind of event
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.accounting.guarantee import Guarantee
+from sfumato.privacy.accounting.guarantee import BesideEvents, Guarantee
 from sfumato.privacy.sealed import SealedJson, plain
 from sfumato.rows.atomic import whole_file
 from sfumato.rows.smooth.fine import cut_column
@@ -60,10 +60,8 @@ DAMAGE = (ArithmeticError, AttributeError, EOFError, LookupError, OSError, Runti
 Arrays = Mapping[str, NDArray[Any]]
 
 
-class ModelDocument(BaseModel):
+class ModelDocument(BesideEvents):
     """The content of model.json."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal[1] = FORMAT
     version: str

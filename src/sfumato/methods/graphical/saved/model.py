@@ -28,6 +28,7 @@ from sfumato.methods.graphical.cells.settled import settled
 from sfumato.methods.graphical.tree.junction import Clique
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
+from sfumato.progress import tell
 from sfumato.release.plan import refuse_memory
 from sfumato.rows.draw import with_followed
 from sfumato.rows.rules.dependence import bound_schema, follow, notes_on_maps
@@ -176,8 +177,11 @@ class FittedModel(Shown):
         """Yield the same batches with the number of repairs in each."""
         wanted, most = self._sound(rows), _whole(batch_rows, "batch_rows")
         generator = _generator(seed)
-        sizes = (min(most, wanted - start) for start in range(0, wanted, most))
-        return (self.draw(size, generator, rounding) for size in sizes)
+        return (self._drawn(start, wanted, most, generator, rounding) for start in range(0, wanted, most))
+
+    def _drawn(self, start: int, wanted: int, most: int, generator: np.random.Generator, rounding: bool) -> Drawn:
+        tell("drawing rows", start / wanted)
+        return self.draw(min(most, wanted - start), generator, rounding)
 
     def write_parquet(
         self,

@@ -17,7 +17,6 @@ from sfumato.release.stamp import parquet_metadata, warning
 from sfumato.rows.atomic import whole_file
 from sfumato.table.writing.formats import WRITERS, require_installed, suffix_of
 
-Progress = Callable[[int], None]
 PARQUET = ".parquet"
 """The one format that carries the guarantee and the stamp itself."""
 
@@ -30,6 +29,8 @@ class Written:
     rows: int
     repaired: Mapping[str, int]
     replaced: int
+    notes: tuple[str, ...] = ()
+    """What the rules cost the first batch, where a reader must know."""
 
 
 def format_of(path: str | Path) -> str:
@@ -54,12 +55,11 @@ def write_rows(
     kind: str,
     batches: Iterator[Drawn],
     overwrite: bool = False,
-    progress: Progress | None = None,
 ) -> Written:
     """Write batches to one file, in the forms that the schema states; when anything fails, no rows are left behind."""
     target, metadata = Path(path).absolute(), parquet_metadata(model.require_guarantee(), model.stamp)
     with whole_file(target, overwrite) as fresh:
-        counts = _write(fresh, _opener(kind, model), batches, metadata, progress)
+        counts = _write(fresh, _opener(kind, model), batches, metadata)
         if model.stamp and kind != PARQUET:
             with whole_file(warning_place(target), overwrite=True) as note:
                 note.write_text(warning(model.stamp), encoding="utf-8")
@@ -75,16 +75,14 @@ def _write(
     opened: Callable[[Path, pa.Schema], Any],
     batches: Iterator[Drawn],
     metadata: dict[str, str],
-    progress: Progress | None,
-) -> tuple[int, dict[str, int], int]:
-    rows, replaced, repaired = 0, 0, Counter[str]()
+) -> tuple[int, dict[str, int], int, tuple[str, ...]]:
+    rows, replaced, repaired, notes = 0, 0, Counter[str](), ()
     with ExitStack() as stack:
         writer: Any = None
         for drawn in batches:
             writer = writer or stack.enter_context(opened(fresh, drawn.table.schema.with_metadata(metadata)))
             writer.write_table(drawn.table.replace_schema_metadata(metadata))
+            notes = notes if rows else drawn.notes
             rows, replaced = rows + drawn.table.num_rows, replaced + drawn.replaced
             repaired.update(drawn.repaired)
-            if progress is not None:
-                progress(rows)
-    return rows, dict(repaired), replaced
+    return rows, dict(repaired), replaced, notes

@@ -35,6 +35,7 @@ class Queries:
         self._cliques = schedule.tree.cliques
         self._messages: dict[tuple[int, int, Clique], Labelled] = {}
         self._beyond: dict[tuple[int, int], frozenset[int]] = {}
+        self._ways: dict[int, NDArray[np.int32]] = {}
 
     def marginal(self, clique: Clique) -> Table:
         """Return the probabilities of the clique's cells; axes ascending."""
@@ -51,11 +52,9 @@ class Queries:
         """Return P(wanted, separator), where the wanted columns lie in this clique or beyond it."""
         branches: list[Labelled] = []
         needed = {column for column in wanted if column in self._cliques[node]}.union(separator)
-        for neighbour in self._neighbours[node]:
+        for neighbour, told in self._told(node, wanted):
             if neighbour != towards:
-                told = tuple(column for column in wanted if column in self._side(neighbour, node))
-                if told:
-                    branches.append(self._message(neighbour, node, told))
+                branches.append(self._message(neighbour, node, told))
         told_through = {column for _, columns in branches for column in columns}
         inside = needed.union(told_through).intersection(self._cliques[node])
         result = self._within(node, tuple(sorted(inside)))
@@ -98,6 +97,18 @@ class Queries:
     def _separator(self, node: int, neighbour: int) -> Clique:
         tree = self._schedule.tree
         return tree.separators[node if tree.parents[node] == neighbour else neighbour]
+
+    def _told(self, node: int, wanted: Clique) -> list[tuple[int, Clique]]:
+        """Return the neighbours through which wanted columns are seen, each with those columns."""
+        if node not in self._ways:
+            ways = self._ways[node] = np.full(len(self._schedule.sizes), -1, np.int32)
+            for neighbour in self._neighbours[node]:
+                ways[list(self._side(neighbour, node))] = neighbour
+        found: dict[int, Clique] = {}
+        for column in wanted:
+            way = int(self._ways[node][column])
+            found[way] = (*found.get(way, ()), column)
+        return sorted((way, told) for way, told in found.items() if way >= 0)
 
     def _side(self, node: int, towards: int) -> frozenset[int]:
         """Return the columns that are seen through this node alone: beyond the edge and not in its separator."""

@@ -1,0 +1,230 @@
+"""What the privacy loss of a run is made of: Gaussian noise, choices, randomised responses, and laws on a grid.
+
+Theorem. Let a run ask its questions in any order, each after seeing all earlier answers, with parameters fixed
+beforehand. Let its privacy loss be made of
+
+- Gaussian answers of total mu^2 and choices (or any other steps) of total rho in zCDP, both totals fixed beforehand;
+- other steps, each dominated by a symmetric pair (P_i, Q_i): for every change by one neighbour and every history its
+  hockey-stick divergences are, at every level, at most those of the pair.
+
+Then for every epsilon the run is (epsilon, delta)-DP with
+
+    delta = E[ g(epsilon - L) ],   L = sum of the losses log P_i / Q_i under the P_i, independent,
+
+where g(t) is the delta at t of :mod:`sfumato.privacy.accounting.gaussian_choices` for (mu, rho); where neither noise
+nor choices were used, g(t) = max(0, 1 - e^t).
+
+Proof. A dominated pair of laws is made from the dominating pair by a random map that does not know which of the two it
+gets (Blackwell 1953; Zhu, Dong and Wang 2022 for its use here). So, as in step (2) of the theorem on choices, whoever
+knows both neighbours, but not which of them was used (b), makes every such answer from one draw of P_i or Q_i and
+randomness that is independent of b; the map may depend on the history. Given all these draws, what is left is a run of
+Gaussian answers and choices by a questioner who is then fixed. The hockey-stick divergence of the whole at e^epsilon is
+the mean over the draws of that of the rest at e^(epsilon - L), which g bounds. QED
+
+Which pair dominates what: a step that is (e, d)-DP, whatever it is: loss unbounded with probability d, and otherwise
+randomised response of e, +e with odds e^e against -e (Kairouz, Oh and Viswanath 2015). Discrete Laplace noise: no more
+(:mod:`sfumato.privacy.accounting.event_kinds`). Discrete Gaussian noise on whole counts: its own law where one row
+moves single cells by one, and otherwise it counts as rho = D^2 / 2 s^2. Noise on a fine lattice is compared with the
+continuous one; the slack of :mod:`sfumato.privacy.accounting.lattice_gaussian` is added up over the events, and the
+comparison holds beside other steps because those have the same conditional law in both worlds. Public: all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sfumato.errors import AccountingError
+from sfumato.privacy.accounting.event import Event, Part, kind_of
+from sfumato.privacy.accounting.event_cost import LARGEST_SUMMED, choices_rho, noise_mu, split_choices
+from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES, SMALLEST_SIGMA
+from sfumato.privacy.accounting.lattice_gaussian import epsilon_slack
+from sfumato.privacy.exact import round_up
+
+ROOM = 1e-13
+"""Relative room for machine arithmetic in a sum of squares, thousands of times what it can be."""
+FAR = 300.0
+"""Exponent of the far tail of lattice noise: beyond it there is a probability of exp(-300)."""
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Noise on a lattice: its narrowest sigma in units, and how many coordinates got noise."""
+
+    sigma: float
+    coordinates: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """The parts of a run's privacy loss; runs add up.
+
+    >>> (Run(mu_squared=1.0) + Run(mu_squared=3.0, rho=0.1)).mu
+    2.0
+    """
+
+    mu_squared: float = 0.0
+    """Gaussian noise: the sum of squared sensitivity over variance."""
+    rho: float = 0.0
+    """Choices, and whatever else is accounted in zCDP."""
+    pairs: tuple[tuple[float, float, int], ...] = ()
+    """Steps of which only (epsilon, delta) counts, and how often."""
+    others: tuple[tuple[Event, int], ...] = ()
+    """Events whose own law is computed on a grid, and how often."""
+    lattices: tuple[Lattice, ...] = ()
+
+    @property
+    def mu(self) -> float:
+        """Mu of all Gaussian noise together."""
+        return math.sqrt(self.mu_squared)
+
+    def __add__(self, other: Run) -> Run:
+        return Run(
+            mu_squared=self.mu_squared + other.mu_squared,
+            rho=self.rho + other.rho,
+            pairs=_merged_pairs([*self.pairs, *other.pairs]),
+            others=_merged_events([*self.others, *other.others]),
+            lattices=(*self.lattices, *other.lattices),
+        )
+
+    def after_slack(self, epsilon: float) -> tuple[float, float, float]:
+        """Return the level that the lattices leave of epsilon, the factor of the rest's delta, and the far tail."""
+        if not self.lattices:
+            return epsilon, 1.0, 0.0
+        reach = math.sqrt(2 * (max(epsilon, 0.0) + FAR))
+        slack = math.fsum(epsilon_slack(each.sigma, each.coordinates, reach) for each in self.lattices)
+        growth = math.fsum(each.coordinates / (8 * each.sigma**2) for each in self.lattices)
+        return epsilon - slack, math.exp(min(growth, FAR)), len(self.lattices) * math.exp(-FAR)
+
+
+def _merged_pairs(pairs: Iterable[tuple[float, float, int]]) -> tuple[tuple[float, float, int], ...]:
+    counted: Counter[tuple[float, float]] = Counter()
+    for epsilon, delta, times in pairs:
+        counted[epsilon, delta] += times
+    return tuple(sorted((*pair, times) for pair, times in counted.items()))
+
+
+def _merged_events(events: Iterable[tuple[Event, int]]) -> tuple[tuple[Event, int], ...]:
+    counted: Counter[Event] = Counter()
+    for event, times in events:
+        counted[event] += times
+    return tuple(sorted(counted.items(), key=lambda item: item[0].to_json()))
+
+
+def run_of(events: Sequence[Event]) -> Run:
+    """Return the parts of all events together; an exposure among them is refused."""
+    exposed = sorted({event.kind for event in events if not event.is_formal})
+    if exposed:
+        raise AccountingError(
+            f"no curve bounds a release without a formal guarantee: {', '.join(exposed)}",
+            next_step="ask for the curve of formal releases only; measure the risk of the others",
+        )
+    alike = Counter(_bare(event) for event in events)
+    return sum((_times(_PARTS.get(event.kind, _own_law)(event), times) for event, times in alike.items()), Run())
+
+
+def _bare(event: Event) -> Event:
+    """Keep only what decides the loss, so that equal mechanisms merge."""
+    parts = tuple(part.model_copy(update={"stage": _stage(part)}) for part in event.parts)
+    return event.model_copy(update={"method": "", "note": "", "table": "", "parts": parts})
+
+
+def _stage(part: Part) -> str:
+    from sfumato.privacy.accounting.event_cost import CHOICES
+
+    return CHOICES if part.stage == CHOICES else ""
+
+
+def _times(run: Run, times: int) -> Run:
+    return Run(
+        mu_squared=times * run.mu_squared,
+        rho=times * run.rho,
+        pairs=tuple((epsilon, delta, times * each) for epsilon, delta, each in run.pairs),
+        others=tuple((event, times * each) for event, each in run.others),
+        lattices=times * run.lattices,
+    )
+
+
+def stated(event: Event) -> Run:
+    """Return the worst run with the cost that the event states."""
+    epsilon, delta = event.cost
+    return Run(pairs=((round_up(epsilon), round_up(delta), 1),))
+
+
+def _own_law(event: Event) -> Run:
+    """A kind that was registered elsewhere brings its law."""
+    return Run(others=((event, 1),)) if kind_of(event.kind).loss is not None else stated(event)
+
+
+def _discrete_laplace(event: Event) -> Run:
+    strengths = Counter(round_up(part.sensitivity / Fraction(part.scale)) for part in event.parts)
+    return (
+        Run(pairs=tuple(sorted((epsilon, 0.0, n) for epsilon, n in strengths.items()))) if strengths else stated(event)
+    )
+
+
+def _laplace(event: Event) -> Run:
+    return Run(others=((event, 1),)) if event.parts else stated(event)
+
+
+def _gaussian(event: Event) -> Run:
+    return Run(mu_squared=_squared(event.parts)) if event.parts else stated(event)
+
+
+def _squared(parts: Sequence[Part]) -> float:
+    return noise_mu(parts) ** 2 * (1 + ROOM)
+
+
+def _lattice_gaussian(event: Event) -> Run:
+    if not event.parts:
+        return stated(event)
+    lattice = Lattice(min(part.scale for part in event.parts), sum(part.cells for part in event.parts))
+    return Run(mu_squared=_squared(event.parts), lattices=(lattice,)) if lattice.sigma >= 1 else stated(event)
+
+
+def _discrete_gaussian(event: Event) -> Run:
+    if not event.parts:
+        return stated(event)
+    if min(part.scale for part in event.parts) > LARGEST_SUMMED:
+        return _lattice_gaussian(event)
+    widest = max(part.scale for part in event.parts)
+    if widest <= LARGEST_SUMMED and all(part.sensitivity == 1 for part in event.parts):
+        return Run(others=((event, 1),))
+    return Run(rho=_squared(event.parts) / 2)
+
+
+def _thresholded(event: Event) -> Run:
+    """Gaussian counts, and a chance for values that only one neighbour holds: that much of the loss is unbounded."""
+    from sfumato.privacy.accounting.thresholds import threshold_delta
+
+    counts = _discrete_gaussian(event)
+    if counts.others or not event.parts:
+        return counts  # its own law knows the chance
+    return counts + Run(pairs=((0.0, threshold_delta(event.parts), 1),))
+
+
+def _gaussian_and_choices(event: Event) -> Run:
+    if not event.parts:
+        return stated(event)
+    noisy, chosen = split_choices(event.parts)
+    lattice = Lattice(SMALLEST_SIGMA, MOST_COORDINATES)
+    return Run(mu_squared=_squared(noisy), rho=choices_rho(chosen) * (1 + ROOM), lattices=(lattice,))
+
+
+_PARTS: dict[str, Callable[[Event], Run]] = {
+    "discrete-laplace": _discrete_laplace,
+    "laplace": _laplace,
+    "discrete-gaussian": _discrete_gaussian,
+    "thresholded-gaussian": _thresholded,
+    "gaussian": _gaussian,
+    "lattice-gaussian": _lattice_gaussian,
+    "gaussian-and-choices": _gaussian_and_choices,
+    "clipped-posterior": stated,
+    "plausible-deniability": stated,
+    "declared": stated,
+    "zero-concentrated": stated,
+    "probabilistic": stated,
+}

@@ -1,0 +1,73 @@
+"""Statements in the folder of a bundle: an addendum beside the release's own files, which stay as they are."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import warnings
+from pathlib import Path
+
+from sfumato.errors import BundleError, SfumatoError, UnmarkedBundleWarning
+from sfumato.quality.document import AboutRelease, QualityDocument
+from sfumato.quality.public import Public
+from sfumato.quality.result import Quality
+from sfumato.registry import OFFERED, found
+from sfumato.release.outcome import lost_on_failure
+from sfumato.rows.atomic import whole_file
+
+RELEASE = "release.json"
+NAME = re.compile(r"quality(-[1-9][0-9]*)?\.json")
+"""How files are called that hold statements: quality.json, then quality-2.json and so on."""
+AGAIN = "a second look is charged like the first and does not replace it; say so with --again (again=True)"
+
+
+def statements(folder: str | Path) -> tuple[Path, ...]:
+    """Return the statements in a bundle, the first one first."""
+    place = Path(folder)
+    return tuple(sorted((p for p in place.iterdir() if NAME.fullmatch(p.name)), key=lambda p: (len(p.name), p.name)))
+
+
+def prepare_statement(folder: str | Path, again: bool = False) -> Path:
+    """Return where the next statement goes; refuse a place that cannot take one. Call it before anything is spent."""
+    place = Path(folder)
+    if not (place / RELEASE).is_file():
+        step = "give the folder that 'sfumato release --out DIR' wrote"
+        raise BundleError(f"{str(folder)!r} is not a bundle: it has no {RELEASE}", next_step=step)
+    # the superuser may write where the mode says that nobody should
+    if place.stat().st_mode & 0o222 == 0 or not os.access(place, os.W_OK | os.X_OK):
+        step = "change its permissions; nothing was spent"
+        raise BundleError(f"the bundle {str(folder)!r} is read-only and takes no statement", next_step=step)
+    known = statements(place)
+    if known and not again:
+        raise BundleError(f"the bundle {str(folder)!r} has a quality statement, {known[-1].name}", next_step=AGAIN)
+    taken = {path.name for path in known}
+    names = ("quality.json", *(f"quality-{i}.json" for i in range(2, len(known) + 3)))
+    return place / next(name for name in names if name not in taken)
+
+
+def save_statement(made: Quality, folder: str | Path, again: bool = False) -> Path:
+    """Write a statement into its bundle; the ledger is told what became of the spend."""
+    target = prepare_statement(folder, again)
+    document = QualityDocument.of(made, _about(made, Path(folder)))
+    text = document.to_json()
+    with lost_on_failure(made.ledger, made.entries), whole_file(target) as fresh:
+        fresh.write_text(text, encoding="utf-8")
+    if made.ledger is not None and made.entries:
+        try:
+            made.ledger.mark_saved(made.entries, hashlib.sha256(text.encode()).hexdigest())
+        except SfumatoError as error:
+            told = f"{target} is complete, but the ledger could not be told: {error.headline}"
+            warnings.warn(UnmarkedBundleWarning(told), stacklevel=3)
+    return target
+
+
+def _about(made: Quality, folder: Path) -> AboutRelease:
+    """Return which release lies in a folder; refuse another than the one that was measured."""
+    opened = found(OFFERED["bundle"])(folder)
+    known = Public.of(opened.rows, opened.schema).fingerprint
+    if (made.release or opened.document.seal) != opened.document.seal or made.rows_sha256 != known:
+        step = "save the statement into the bundle of the release that was measured"
+        raise BundleError(f"{str(folder)!r} holds another release than the one that was measured", next_step=step)
+    digest = hashlib.sha256((folder / RELEASE).read_bytes()).hexdigest()
+    return AboutRelease(seal=opened.document.seal, sha256=digest, rows_sha256=known)

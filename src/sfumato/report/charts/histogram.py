@@ -1,0 +1,227 @@
+"""A distribution of numbers or dates over a real axis: released as bars, true as an outline, noise as a strip.
+
+Bars that stay inside the strip may be noise alone. The ends of a range where nothing stands out are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from sfumato.arrays import Array
+from sfumato.report.charts.drawing import LETTER, picture
+from sfumato.report.charts.ticks import ranges, ticks
+from sfumato.report.column_card import share
+from sfumato.report.words.numbers import say
+
+WIDTH, HEIGHT, SIDE, TOP, FLOOR = 340, 150, 8, 18, 122
+MOST_BARS, MOST_EQUAL = 48, 110
+"""Bars of a picture: of cells that are cut anew, and of cells that are equally wide already."""
+BEYOND = 0.001
+"""Ends of a distribution are left out of the picture where no side has more than this share of its rows."""
+SPIKE = 3.0
+"""A bar so many times as high as the next one is cut, and its height is written beside it."""
+LEAST_NEXT = 0.004
+GAP = 0.7
+ABOVE = 10.0
+"""Where words stand above all bars."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Amounts in cells of a real axis: shares or counts, of one side or of two."""
+
+    edges: Array
+    made: Array
+    true: Array | None = None
+    noise: Array | None = None
+    """How far 95 % of the noise reaches in each cell."""
+    shape: Array | None = None
+    """What the noisy amounts say together: a smooth curve."""
+    counts: bool = False
+    """Whether amounts are counts, not shares."""
+
+    @property
+    def total(self) -> float:
+        """What the amounts add up to, on the side where they are more."""
+        sides = [self.made.clip(0)] + ([] if self.true is None else [self.true])
+        return max(float(side.sum()) for side in sides) or 1.0
+
+    def occupied(self) -> Cells:
+        """Return the cells without the ends that hold next to nothing; of noisy counts, nothing but noise."""
+        low, high = self._empty_end(slice(None)), len(self.made) - self._empty_end(slice(None, None, -1))
+        if high <= low:
+            return self
+        cut = {
+            name: None if side is None else side[low:high]
+            for name, side in (("true", self.true), ("noise", self.noise), ("shape", self.shape))
+        }
+        return replace(self, edges=self.edges[low : high + 1], made=self.made[low:high], **cut)
+
+    def _empty_end(self, way: slice) -> int:
+        """Return how many cells at one end are empty: their sum is small, and none of them stands out from noise."""
+        made = self.made[way]
+        noise = np.zeros(len(made)) if self.noise is None else self.noise[way]
+        least = BEYOND * self.total
+        full = np.cumsum(made) > least + np.sqrt(np.cumsum(noise**2))
+        if self.true is not None:
+            full |= np.cumsum(self.true[way]) > least
+        return int(np.argmax(full)) if full.any() else 0
+
+    def even(self) -> Cells:
+        """Return cells of equal width, so that heights compare: what a cell holds is spread evenly over it."""
+        widths = np.diff(self.edges)
+        if len(widths) <= MOST_EQUAL and widths.min() > 0.999 * widths.max():
+            return self
+        grid = np.linspace(self.edges[0], self.edges[-1], min(MOST_BARS, 3 * len(widths)) + 1)
+        return replace(
+            self,
+            edges=grid,
+            made=spread(self.edges, self.made, grid),
+            true=None if self.true is None else spread(self.edges, self.true, grid),
+            shape=None if self.shape is None else spread(self.edges, self.shape, grid),
+            noise=None if self.noise is None else spread_noise(self.edges, self.noise, grid),
+        )
+
+    def said(self, amount: float) -> str:
+        """Return an amount in words."""
+        return say(round(amount)) if self.counts else share(amount)
+
+
+def spread(edges: Array, amounts: Array, grid: Array) -> Array:
+    """Return the amounts in another grid; a cell without width falls whole into one place."""
+    points = np.flatnonzero(np.diff(edges) <= 0)
+    flat = np.where(np.diff(edges) > 0, amounts, 0.0)
+    steps = np.concatenate([[0.0], np.cumsum(flat)])
+    keep = np.append(np.diff(edges) > 0, True)
+    found = np.diff(np.interp(grid, edges[keep], steps[keep]))
+    for point in points:
+        found[min(int(np.searchsorted(grid, edges[point], "right")) - 1, len(found) - 1)] += amounts[point]
+    return found
+
+
+def spread_noise(edges: Array, noise: Array, grid: Array) -> Array:
+    """Return the noise in another grid: that of several cells adds up by squares, a part of a cell has a part of it.
+
+    >>> spread_noise(np.arange(5.0), np.full(4, 3.0), np.array([0.0, 4.0])).tolist()
+    [6.0]
+    """
+    cells = np.diff(np.interp(grid, edges, np.arange(len(edges))))
+    square = spread(edges, noise**2, grid)
+    return np.where(cells >= 1, np.sqrt(square), np.sqrt(square * cells))
+
+
+def histogram(cells: Cells, kind: str, words: str) -> Markup:
+    """Return the picture of a distribution; ``kind`` is that of the schema's column."""
+    drawn = (cells.occupied() if cells.counts or cells.noise is None else cells).even()
+    top, spike = _ceiling(drawn)
+    low, width = float(drawn.edges[0]), float(drawn.edges[-1] - drawn.edges[0]) or 1.0
+    across = [SIDE + (WIDTH - 2 * SIDE) * (float(edge) - low) / width for edge in drawn.edges]
+    marks = ticks(low, low + width, kind)
+    parts = [
+        *_levels(drawn, top),
+        *_bars(drawn, across, top, kind),
+        f'<path class="line" d="M{SIDE} {FLOOR}H{WIDTH - SIDE}"/>',
+        *_strip(drawn, across, top),
+        *_curve(drawn, across, top),
+        *([] if drawn.true is None else [f'<path class="true" d="{_steps(across, drawn.true, top)}"/>']),
+        *(_tick(word, SIDE + (WIDTH - 2 * SIDE) * (place - low) / width) for place, word in marks),
+    ]
+    if spike is not None:
+        parts.append(_spike_words(drawn, spike, (across[spike] + across[spike + 1]) / 2))
+    return picture(WIDTH, HEIGHT, parts, words)
+
+
+def _ceiling(cells: Cells) -> tuple[float, int | None]:
+    """Return the amount at the top of the picture, and the one bar that is cut there, if any."""
+    heights = cells.made.clip(0) if cells.true is None else np.maximum(cells.true, cells.made)
+    order = np.argsort(-heights, kind="stable")
+    largest = float(heights[order[0]]) or 1.0
+    following = float(heights[order[1]]) if len(order) > 1 else 0.0
+    if following >= LEAST_NEXT * cells.total and largest > SPIKE * following:
+        return 1.4 * following, int(order[0])
+    noise = 0.0 if cells.noise is None else 1.05 * float(cells.noise.max())
+    return max(largest, noise), None
+
+
+def _height(amount: float, top: float) -> float:
+    return FLOOR - (FLOOR - TOP) * min(1.0, max(0.0, amount / top))
+
+
+def _levels(cells: Cells, top: float) -> list[str]:
+    """Return a line at one round height, with its amount at the end where bars are lower: how high the bars are."""
+    places = [place for place, _ in ticks(0.0, top if cells.counts else 100 * top) if place > 0]
+    if not places:
+        return []
+    place = places[-1]
+    height = _height(place if cells.counts else place / 100, top)
+    words = say(place) if cells.counts else f"{place:g} %"
+    near = max(1, math.ceil(len(words) * LETTER * len(cells.made) / (WIDTH - 2 * SIDE)))
+    heights = cells.made if cells.true is None else np.maximum(cells.made, cells.true)
+    ends = float(heights[:near].max()), float(heights[-near:].max())
+    side, x = ("start", SIDE) if ends[0] <= ends[1] else ("end", WIDTH - SIDE)
+    y = height - 4
+    if _height(min(ends), top) < y:  # bars stand behind the words at both ends: they go above all bars
+        words, y = f"line: {words}", ABOVE
+    return [
+        f'<path class="grid" d="M{SIDE} {height:.1f}H{WIDTH - SIDE}"/>',
+        f'<text class="word {side}" x="{x}" y="{y:.1f}">{words}</text>',
+    ]
+
+
+def _bars(cells: Cells, across: Sequence[float], top: float, kind: str) -> list[str]:
+    """Return a bar for each cell, with its amount for the pointer."""
+    wide = GAP if len(cells.made) <= MOST_BARS // 2 else GAP / 2
+    found: list[str] = []
+    for i, (words, amount) in enumerate(zip(ranges(cells.edges.tolist(), kind), cells.made.tolist(), strict=True)):
+        height = FLOOR - _height(amount, top)
+        if height < 0.05:
+            continue
+        left, right = across[i] + wide / 2, across[i + 1] - wide / 2
+        other = "" if cells.true is None else f", true {cells.said(float(cells.true[i]))}"
+        title = f"<title>{escape(words)}: {cells.said(amount)}{other}</title>"
+        found.append(f'<path class="bar" d="M{left:.1f} {FLOOR}v-{height:.1f}H{right:.1f}V{FLOOR}Z">{title}</path>')
+    return found
+
+
+def _strip(cells: Cells, across: Sequence[float], top: float) -> list[str]:
+    if cells.noise is None or not cells.noise.any():
+        return []
+    return [f'<path class="noise" d="{_steps(across, cells.noise, top)}Z"/>']
+
+
+def _curve(cells: Cells, across: Sequence[float], top: float) -> list[str]:
+    if cells.shape is None:
+        return []
+    middles = [(one + other) / 2 for one, other in pairwise(across)]
+    points = [f"{x:.1f} {_height(float(y), top):.1f}" for x, y in zip(middles, cells.shape, strict=True)]
+    return [f'<path class="shape" d="M{"L".join(points)}"/>']
+
+
+def _steps(across: Sequence[float], amounts: Array, top: float) -> str:
+    """Return the outline of a histogram from floor to floor; equal neighbours share a line."""
+    parts, before = [f"M{across[0]:.1f} {FLOOR}"], ""
+    for i, amount in enumerate(amounts.tolist()):
+        height = f"V{_height(amount, top):.1f}"
+        if height != before:
+            parts.append(f"H{across[i]:.1f}{height}" if i else height)
+        before = height
+    return f"{''.join(parts)}H{across[-1]:.1f}V{FLOOR}"
+
+
+def _spike_words(cells: Cells, spike: int, place: float) -> str:
+    made = cells.said(float(cells.made[spike]))
+    words = f"cut: {made}" if cells.true is None else f"cut: true {cells.said(float(cells.true[spike]))}, here {made}"
+    half = LETTER * len(words) / 2
+    return f'<text class="word" x="{min(max(place, half), WIDTH - half):.1f}" y="{ABOVE:g}">{escape(words)}</text>'
+
+
+def _tick(word: str, place: float) -> str:
+    half = LETTER * len(word) / 2 + 1
+    text = f'<text class="word" x="{min(max(place, half), WIDTH - half):.1f}" y="{FLOOR + 18}">{escape(word)}</text>'
+    return f'<path class="line" d="M{place:.1f} {FLOOR}v4"/>{text}'

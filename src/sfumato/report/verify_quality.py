@@ -1,0 +1,119 @@
+"""Does a quality statement beside a release hold: its seal, the release that it is about, its cost and its numbers?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from sfumato.privacy.accounting.accountant import basic
+from sfumato.privacy.accounting.event_cost import cost_problem
+from sfumato.privacy.accounting.strength import is_beyond
+from sfumato.privacy.exact import show
+from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.randomness import Randomness
+from sfumato.quality.document import QualityDocument
+from sfumato.quality.measured import Questions
+from sfumato.quality.measures import measures_of
+from sfumato.quality.public import Public
+from sfumato.quality.quality import GIVEN, note_on
+from sfumato.quality.result import statement_words
+from sfumato.release.vouched import schema_assumptions
+from sfumato.report.bundle import DOCUMENT, file_record
+from sfumato.report.document import ReleaseDocument
+from sfumato.schema import Schema
+from sfumato.version import __version__
+
+CLOSE = 1e-5
+"""How far a recomputed share may lie from the stated one: machines add up in different orders."""
+
+
+def statement_of(path: Path) -> QualityDocument:
+    """Read a statement; raises where it cannot be read."""
+    return QualityDocument.from_json(path.read_bytes().decode())
+
+
+def statement_problems(path: Path, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
+    """Yield what does not hold of a statement, from public files alone."""
+    said, text = statement_of(path), path.read_bytes().decode()
+    if text != said.to_json() or said != said.sealed():
+        yield f"{path.name} was changed after it was written: its seal does not hold"
+    here = (document.seal, file_record(path.with_name(DOCUMENT)).sha256)
+    if (said.about.seal, said.about.sha256) != here:
+        yield f"{path.name} is about another release than the {DOCUMENT} beside it"
+    if document.method.makes != "rows":
+        yield f"{path.name} states the quality of rows, and the release has none"
+        return
+    yield from _promise_problems(path.name, said, schema)
+    yield from _plan_problems(path, said, document, schema)
+
+
+def _promise_problems(name: str, said: QualityDocument, schema: Schema) -> Iterator[str]:
+    guarantee = said.guarantee
+    if basic(said.events) != (guarantee.exact_epsilon, guarantee.exact_delta) or not guarantee.formal:
+        yield f"{name}: its events compose to epsilon {show(basic(said.events)[0])}, its guarantee says another"
+    for problem in filter(None, map(cost_problem, said.events)):
+        yield f"{name}: {problem}"
+    if is_beyond(guarantee.exact_epsilon, guarantee.exact_delta):
+        yield f"{name}: its guarantee would protect nobody"
+    facts = (said.table, schema.name, schema.adjacency, schema.rows)
+    if (guarantee.table, guarantee.table, guarantee.adjacency, guarantee.rows) != facts:
+        yield f"{name} and the schema disagree on name, adjacency or public row count"
+    if said.statement != guarantee.statement() or guarantee.recorded != (said.recorded is not None):
+        yield f"{name}: its statement in plain words is not the one that its guarantee makes"
+    if set(guarantee.assumptions) != {GIVEN, *schema_assumptions(schema, formal=True)}:
+        yield f"{name} does not say what its guarantee rests on"
+    stamp, seeded = Randomness.of(said.randomness.seed).stamp, said.randomness.mode == "seeded"
+    if said.randomness.stamp != stamp or seeded != (stamp is not None) or (guarantee.randomness == "seeded") != seeded:
+        yield f"{name}: the stamp, the mode of randomness and the guarantee disagree"
+
+
+def _plan_problems(path: Path, said: QualityDocument, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
+    """Ask again from public facts: the same events must come out, and the same shares from the noisy numbers."""
+    if said.version != __version__:
+        return  # another version may ask otherwise; the events were checked by themselves
+    rows = pq.ParquetFile(path.with_name(document.tables[0].parquet)).read()
+    public = Public.of(rows, schema, said.target, said.correlations)
+    if public.fingerprint != said.about.rows_sha256:
+        yield f"{path.name} is about other rows than those of the release"
+    questions = Questions(schema, public.target, said.guarantee.exact_epsilon, said.correlations)
+    if said.events != (questions.event(said.randomness.mode, note_on(document.created_at)),):
+        yield f"{path.name}: what it says that it asked is not what such a statement asks"
+        return
+    again, stated = measures_of(questions, public, said.noisy, said.level), said.measures
+    if [each.name for each in again] != [each.name for each in stated]:
+        yield f"{path.name} does not state what it measured"
+    for one, other in zip(again, stated, strict=False):
+        pairs = ((one.value, other.value), (one.low, other.low), (one.high, other.high))
+        pairs += ((one.yardstick or 0.0, other.yardstick or 0.0),)
+        if one.words != other.words or not all(math.isclose(a, b, abs_tol=CLOSE) for a, b in pairs):
+            yield f"{path.name}: {other.name} does not follow from its noisy numbers"
+    if said.words != statement_words(stated, said.level, said.randomness.stamp):
+        yield f"{path.name}: its words are not those of its measures"
+
+
+def statement_record_problems(path: Path, ledger: Ledger) -> Iterator[str]:
+    """Yield what the ledger says otherwise than a statement."""
+    said = statement_of(path)
+    if said.recorded is None:
+        yield f"{path.name} says that its cost was not recorded, so the ledger cannot hold it"
+        return
+    held = {entry.sequence: entry for entry in ledger.history(said.table)}
+    outcomes, here = ledger.outcomes(said.table), file_record(path).sha256
+    if len(said.recorded.entries) != len(said.events):
+        yield f"{path.name} names {len(said.recorded.entries)} entries of the ledger for {len(said.events)} events"
+    for recorded, event in zip(said.recorded.entries, said.events, strict=False):
+        entry, outcome = held.get(recorded.sequence), outcomes.get(recorded.sequence)
+        if entry is None or entry.hash != recorded.hash or entry.event != event:
+            yield f"entry {recorded.sequence} of the ledger is not the one that {path.name} names"
+        elif outcome is not None and here not in outcome.bundles:
+            yield f"the ledger does not know this {path.name} for entry {recorded.sequence}: {outcome}"
+
+
+def stated_words(path: Path) -> str:
+    """Return in a line what a statement says."""
+    said = statement_of(path)
+    shares = "; ".join(f"{one.name} {one.value:.3g} ({one.low:.3g} to {one.high:.3g})" for one in said.measures)
+    return f"{path.name} states, at epsilon {show(said.guarantee.exact_epsilon)}: {shares}"

@@ -1,0 +1,1 @@
+"""The words of the pages: sentences that depend on numbers, and a glossary that every page links."""

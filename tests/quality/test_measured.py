@@ -1,0 +1,167 @@
+"""Sensitivity by brute force: whatever one person does, every part moves by no more than its noise was made for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quality.small import arrow, facts, frame, related_facts, related_frame, subject, table
+from sfumato.quality.answers import Answers, target_of
+from sfumato.quality.measured import MISPLACED, Questions, count, turned
+from sfumato.quality.public import Public, counted, released_values
+from sfumato.quality.quality import prepared
+
+TARGETS = ("sex", "city", "size")
+
+
+def made(schema, target: str | None, released: pd.DataFrame):
+    return prepared(subject(released, schema), 1, target)
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    """What is public of one release, for every target: rows in which one city is rare, and so nearly empty cells."""
+    schema = facts()
+    return {target: made(schema, target, frame(60, seed=3)) for target in TARGETS}
+
+
+def values_of(rows) -> dict[str, np.ndarray]:
+    """Return rows (size or None, sex, city) as they come from a table."""
+    sizes, sexes, cities = (list(part) for part in zip(*rows, strict=True)) if rows else ([], [], [])
+    return {
+        "size": np.array([np.nan if size is None else size for size in sizes], float),
+        "sex": np.array(sexes, np.int64),
+        "city": np.array(cities, np.int64),
+    }
+
+
+def numbers(one, rows) -> dict[str, np.ndarray]:
+    """Return what would be measured of such rows, without noise."""
+    values = values_of(rows)
+    pair = turned(one.public, counted(one.public.cuts, one.public.sets, values))
+    return {MISPLACED: np.array(pair), "answers": one.answers.sums(values)}
+
+
+row = st.tuples(st.one_of(st.none(), st.integers(0, 40).map(lambda i: i / 4)), st.integers(0, 1), st.integers(0, 3))
+
+
+@settings(max_examples=40)
+@given(rows=st.lists(row, max_size=12), own=st.lists(row, min_size=1, max_size=3), target=st.sampled_from(TARGETS))
+def test_a_person_moves_every_part_by_no_more_than_its_sensitivity(learnt, rows, own, target):
+    """Add-remove with up to 3 rows of one person, and replace of one row, on the same numbers."""
+    one = learnt[target]
+    before, after = numbers(one, rows), numbers(one, rows + own)
+    people = facts(per_person=len(own)) if len(own) > 1 else facts()
+    for name, part in zip(before, Questions(people, one.public.target, Fraction(1)).parts, strict=True):
+        assert np.abs(after[name] - before[name]).sum() <= part.sensitivity
+    swapped = numbers(one, [*rows, own[-1]]), numbers(one, [*rows, own[0]])
+    whole = facts("replace", len(rows) + 1)
+    for name, part in zip(before, Questions(whole, one.public.target, Fraction(1)).parts, strict=True):
+        assert np.abs(swapped[1][name] - swapped[0][name]).sum() <= part.sensitivity
+
+
+def test_the_bounds_are_nearly_reached_so_that_smaller_ones_are_caught(learnt):
+    """One record in cells that hardly any released row has moves u1 and u2 by nearly 1; answers move by all of it."""
+    one = learnt["sex"]
+    rows = [(None, 1, 3)] * 50
+    more = numbers(one, [*rows, rows[0]])
+    moved = {name: np.abs(more[name] - part).sum() for name, part in numbers(one, rows).items()}
+    misplaced, answers = Questions(facts(), one.public.target, Fraction(1)).parts
+    assert 0.8 * misplaced.sensitivity < moved[MISPLACED] <= misplaced.sensitivity
+    assert moved["answers"] == answers.sensitivity == 1
+    assert moved[MISPLACED] > misplaced.sensitivity / 2, "a mutant that forgets the factor 2 of the turned pair"
+    right, wrong = numbers(one, [*rows, (9.0, 1, 0)]), numbers(one, [*rows, (9.0, 0, 0)])
+    replaced = np.abs(right["answers"] - wrong["answers"]).sum()
+    assert replaced == 2 == Questions(facts("replace", 51), one.public.target, Fraction(1)).parts[1].sensitivity
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+def test_products_of_scores_move_by_no_more_than_their_sensitivity(adjacency: str):
+    """Every pair of rows on a grid of values, with and without missing ones; the bound is reached in the corners."""
+    schema = related_facts(adjacency)
+    public = Public.of(arrow(related_frame(100), schema), schema, correlations=("x", "y", "z"))
+    part = Questions(schema, None, Fraction(1), ("x", "y", "z")).parts[-1]
+    grid = [np.array(each) for each in ([0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.5, 0.1, 0.9], [np.nan, 0.0, 1.0])]
+    sums = [public.relations.sums({n: row[i : i + 1] for i, n in enumerate("xyz")}) for row in grid]
+    if adjacency == "add-remove":
+        moved = [np.abs(each).sum() for each in sums]
+        assert max(moved) == part.sensitivity == 3 * 64**2
+    else:
+        opposite = public.relations.sums({"x": np.array([0.0]), "y": np.array([1.0]), "z": np.array([0.0])})
+        moved = [np.abs(a - b).sum() for a in (*sums, opposite) for b in sums]
+        assert part.sensitivity / 2 < max(moved) <= part.sensitivity == 6 * 64**2
+    values = {name: np.linspace(0, 1, 50) for name in "xyz"}
+    alone = sum(public.relations.sums({n: v[i : i + 1] for n, v in values.items()}) for i in range(50))
+    assert (alone == public.relations.sums(values)).all()
+
+
+def test_every_row_lays_one_weight(learnt):
+    rows = [(size, sex, city) for size in (None, 0.0, 3.3, 10.0) for sex in (0, 1) for city in range(4)]
+    for one in learnt.values():
+        weights = one.answers.weights(values_of(rows))
+        assert (weights >= 0).all() and (weights.sum(axis=1) == one.answers.grain).all()
+        assert weights.shape[1] == (5 if one.public.target.name == "size" else 4)
+    gone = learnt["size"].answers.weights(values_of([(None, 0, 0)]))
+    assert gone.tolist() == [[0, 0, 0, 0, 1024]], "a row without its target is in neither mean"
+
+
+def test_a_row_weighs_the_same_in_any_company(learnt):
+    """The proof needs it: no prediction may depend on the rows that it is computed together with."""
+    values = values_of([(i / 4 if i % 7 else None, i % 2, i % 4) for i in range(40)])
+    for one in learnt.values():
+        together = one.answers.weights(values)
+        alone = [one.answers.weights({n: v[i : i + 1] for n, v in values.items()})[0] for i in range(40)]
+        assert (together == np.array(alone)).all()
+
+
+def test_the_table_itself_is_counted_as_the_numbers_say():
+    """From the outside, through the engine: people with several rows count with at most k of them."""
+    schema = facts(per_person=2)
+    one = made(schema, "sex", frame(80, seed=1))
+    private = frame(40, seed=2).assign(who=[0] * 5 + list(range(1, 36)))
+    counts = count(table(private, schema), one.public, one.answers, one.questions.parts)
+    assert sum(counts.numbers[1]) == 37, "2 of the 5 rows of one person, and 35 others"
+    without = count(table(private[private.who > 0], schema), one.public, one.answers, one.questions.parts)
+    moved = [np.abs(np.subtract(a, b)).sum() for a, b in zip(counts.numbers, without.numbers, strict=True)]
+    assert all(0 < move <= part.sensitivity for move, part in zip(moved, one.questions.parts, strict=True))
+    assert moved[1] == 2
+
+
+def test_cells_follow_from_released_rows_alone():
+    schema = facts()
+    public = Public.of(arrow(frame(200), schema), schema)
+    cut = public.cuts["size"]
+    assert cut.size == 17 and public.cuts["sex"].size == 2 and public.cuts["city"].size == 4
+    counts = public.counts["size",]
+    assert counts[:16].max() - counts[:16].min() <= 2, "cells of equal mass"
+    assert counts[-1] == frame(200)["size"].isna().sum()
+    assert cut.codes(np.array([0.0, 10.0, np.nan])).tolist() == [0, 15, 16]
+
+
+def test_the_shares_of_epsilon_sum_to_it():
+    for schema, target in ((facts(), None), (facts(), "sex"), (facts("replace", 5), None), (facts(), "size")):
+        asked = Questions(schema, schema[target] if target else None, Fraction(1, 20))
+        spent = sum(Fraction(part.sensitivity) / Fraction(part.scale) for part in asked.parts)
+        assert Fraction(499, 10_000) < spent <= asked.epsilon == sum(asked.shares.values()) / 20
+
+
+def test_the_target_is_chosen_by_public_facts():
+    schema = facts()
+    assert target_of(schema, ("size", "sex", "city"), None)[0] == "city"
+    assert target_of(schema, ("size",), None) == (None, "one column alone leaves nothing to predict it from")
+    stated = facts().parse(facts().to_toml().replace("[columns.sex]\n", '[columns.sex]\nrole = "target"\n'))
+    assert target_of(stated, ("size", "sex", "city"), None) == ("sex", "the schema calls it a target")
+
+
+def test_released_rows_that_teach_nothing_leave_the_guess():
+    schema = facts()
+    few = frame(5)
+    learnt = Answers.learnt(schema, schema.names, "sex", released_values(arrow(few, schema), schema, schema.names))
+    assert learnt.model is None
+    weights = learnt.weights(values_of([(1.0, 0, 0), (2.0, 1, 1)]))
+    assert weights[:, 1:3].sum() == 0, "model and guess agree everywhere"

@@ -164,6 +164,19 @@ def test_a_flipped_byte_is_found_in_every_file(copied):
     assert verify_bundle(folder)
 
 
+@pytest.mark.parametrize("forged", [1e308, -1e308, float("inf"), float("nan"), 5e-324])
+def test_forged_numbers_are_told_whatever_they_overflow(forged, table, tmp_path):
+    folder = sfumato.release(table, METHODS["marginals"], rows=40).save(tmp_path / "b")
+    rows = pq.read_table(folder / "data.parquet")
+    place = rows.column_names.index("income")
+    incomes = pa.array(([forged, -forged] * rows.num_rows)[: rows.num_rows], rows.schema.field(place).type)
+    pq.write_table(rows.set_column(place, rows.schema.field(place), incomes), folder / "data.parquet")
+    reseal(folder)
+    check = verify_bundle(folder)
+    assert not check
+    assert any("data.parquet" in problem for problem in check.problems)
+
+
 def test_every_byte_of_the_document_counts(table, tmp_path):
     folder = sfumato.release(table, METHODS["histogram"]).save(tmp_path / "b")
     content = (folder / "release.json").read_bytes()

@@ -34,8 +34,8 @@ values = ["f", "m"]
 missing = true
 """
 MOST_MEGABYTES = {"csv": 100, "parquet": 80}
-"""Of memory of its own: measured 74 and 56. Mapped pages of libraries come on top, from 60 to 140 MB of them by what the
-kernel holds in large pages, shared with other processes and not ours to bound: 152 to 214 MB in all for CSV."""
+"""Of memory of its own: measured 74 and 56. Mapped pages of libraries come on top, from 60 to 140 MB of them by what
+the kernel holds in large pages, shared with other processes and not ours to bound: 152 to 214 MB in all for CSV."""
 UNNEEDED = [
     "numba",
     "llvmlite",

@@ -1,6 +1,7 @@
 """Do the intervals of ``release.uncertainty`` hold the numbers of the confidential table as often as they say?
 
 python benchmarks/uncertainty.py --out coverage.json                          # the reported tables, 20 x 20
+python benchmarks/uncertainty.py --out coverage.json --processes 16           # the same on a larger machine
 python benchmarks/uncertainty.py --out other.json --tables pums_ca_1000       # a table for the constants
 python benchmarks/uncertainty.py --out coverage.json --print                  # the table of what is there
 
@@ -17,6 +18,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Iterator
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +38,6 @@ from sfumato.uncertainty.words import question_of
 
 DATA = Path(os.environ.get("SFUMATO_DATA", "../shared/data"))
 TABLES = ("insurance", "german_credit", "cps_85_wages", "hmeq")
-SMALL = {"hmeq": (6, 8)}
-"""Releases and reruns of the slow table."""
 EPSILONS = (0.3, 1.0, 3.0)
 MOST_GROUPED, MOST_PAIRS, MOST_REGRESSIONS, MOST_LEVELS = 16, 15, 4, 12
 KINDS = ("share", "mean", "median", "sd", "group mean", "correlation", "coefficient")
@@ -119,15 +119,21 @@ def measured(table: sfumato.Table, epsilon: float, seed: int, reruns: int) -> li
 def main() -> None:
     """Measure what the file does not hold yet, round by round, and print the table."""
     asked = _arguments()
-    made_again.WORTH_A_PROCESS = float("inf")  # one process: others may measure beside it
     kept: dict[str, Any] = json.loads(asked.out.read_text()) if asked.out.exists() else {}
     if not asked.print:
-        for key, (name, epsilon, seed, reruns) in _jobs(asked):
-            if len(kept[key][0]["reruns"] if key in kept else ()) < reruns:
-                kept[key] = measured(_table(name), epsilon, seed, reruns)
+        jobs = [job for job in _jobs(asked) if len(kept[job[0]][0]["reruns"] if job[0] in kept else ()) < asked.reruns]
+        with get_context("spawn").Pool(asked.processes) as pool:
+            for key, lines in pool.imap_unordered(_measured, jobs):
+                kept[key] = lines
                 asked.out.write_text(json.dumps(kept))
                 print(key, flush=True)
     print(report(kept))
+
+
+def _measured(job: tuple[str, str, float, int, int]) -> tuple[str, list[dict[str, Any]]]:
+    made_again.WORTH_A_PROCESS = float("inf")  # one process a job: others measure beside it
+    key, name, epsilon, seed, reruns = job
+    return key, measured(_table(name), epsilon, seed, reruns)
 
 
 def _table(name: str) -> sfumato.Table:
@@ -137,12 +143,10 @@ def _table(name: str) -> sfumato.Table:
     return sfumato.read(found, Schema.draft(found).confirm(accept_unchanged=True, by="benchmark"))
 
 
-def _jobs(asked: argparse.Namespace) -> Iterator[tuple[str, tuple[str, float, int, int]]]:
+def _jobs(asked: argparse.Namespace) -> Iterator[tuple[str, str, float, int, int]]:
     for seed in range(1, asked.releases + 1):
         for name, epsilon in itertools.product(asked.tables, asked.epsilons):
-            releases, reruns = SMALL.get(name, (asked.releases, asked.reruns))
-            if seed <= releases:
-                yield f"{name} {epsilon:g} {seed}", (name, epsilon, seed, min(reruns, asked.reruns))
+            yield f"{name} {epsilon:g} {seed}", name, epsilon, seed, asked.reruns
 
 
 def report(kept: dict[str, list[dict[str, Any]]], level: float = 0.95) -> str:
@@ -176,6 +180,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
     parser.add_argument("--releases", type=int, default=20)
     parser.add_argument("--reruns", type=int, default=20)
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--print", action="store_true", help="measure nothing")
     return parser.parse_args()
 

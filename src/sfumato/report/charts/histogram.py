@@ -6,9 +6,10 @@ Bars that stay inside the strip may be noise alone. The ends of a range where no
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -30,6 +31,19 @@ LEAST_NEXT = 0.004
 GAP = 0.7
 ABOVE = 10.0
 """Where words stand above all bars."""
+LINE = 12.0
+"""Words so far below others do not touch them."""
+
+
+class Span(NamedTuple):
+    """From where to where words reach across the picture."""
+
+    low: float
+    high: float
+
+    def meets(self, other: Span) -> bool:
+        """Whether both touch, with a letter between them."""
+        return self.low < other.high + LETTER and other.low < self.high + LETTER
 
 
 @dataclass(frozen=True)
@@ -123,8 +137,9 @@ def histogram(cells: Cells, kind: str, words: str) -> Markup:
     low, width = float(drawn.edges[0]), float(drawn.edges[-1] - drawn.edges[0]) or 1.0
     across = [SIDE + (WIDTH - 2 * SIDE) * (float(edge) - low) / width for edge in drawn.edges]
     marks = ticks(low, low + width, kind)
+    above = None if spike is None else _spike_words(drawn, spike, (across[spike] + across[spike + 1]) / 2)
     parts = [
-        *_levels(drawn, top),
+        *_levels(drawn, top, None if above is None else above[1]),
         *_bars(drawn, across, top, kind),
         f'<path class="line" d="M{SIDE} {FLOOR}H{WIDTH - SIDE}"/>',
         *_strip(drawn, across, top),
@@ -132,8 +147,8 @@ def histogram(cells: Cells, kind: str, words: str) -> Markup:
         *([] if drawn.true is None else [f'<path class="true" d="{_steps(across, drawn.true, top)}"/>']),
         *(_tick(word, SIDE + (WIDTH - 2 * SIDE) * (place - low) / width) for place, word in marks),
     ]
-    if spike is not None:
-        parts.append(_spike_words(drawn, spike, (across[spike] + across[spike + 1]) / 2))
+    if above is not None:
+        parts.append(above[0])
     return picture(WIDTH, HEIGHT, parts, words)
 
 
@@ -153,25 +168,42 @@ def _height(amount: float, top: float) -> float:
     return FLOOR - (FLOOR - TOP) * min(1.0, max(0.0, amount / top))
 
 
-def _levels(cells: Cells, top: float) -> list[str]:
-    """Return a line at one round height, with its amount at the end where bars are lower: how high the bars are."""
+def _levels(cells: Cells, top: float, taken: Span | None) -> list[str]:
+    """Return a line at one round height, with its amount at the end where bars are lower: how high the bars are.
+
+    ``taken`` is where words stand above all bars already: words that would cover them go to the other end, or the
+    line goes down to the next round height.
+    """
     places = [place for place, _ in ticks(0.0, top if cells.counts else 100 * top) if place > 0]
-    if not places:
-        return []
-    place = places[-1]
-    height = _height(place if cells.counts else place / 100, top)
+    for place in reversed(places):
+        height = _height(place if cells.counts else place / 100, top)
+        for words, side, y in _level_words(cells, top, place, height):
+            if taken is None or y >= ABOVE + LINE or not _span(words, side).meets(taken):
+                x = SIDE if side == "start" else WIDTH - SIDE
+                return [
+                    f'<path class="grid" d="M{SIDE} {height:.1f}H{WIDTH - SIDE}"/>',
+                    f'<text class="word {side}" x="{x}" y="{y:.1f}">{words}</text>',
+                ]
+    return []
+
+
+def _level_words(cells: Cells, top: float, place: float, height: float) -> Iterator[tuple[str, str, float]]:
+    """Give the words of a height with the end and the place where they may stand, the better end first."""
     words = say(place) if cells.counts else f"{place:g} %"
     near = max(1, math.ceil(len(words) * LETTER * len(cells.made) / (WIDTH - 2 * SIDE)))
     heights = cells.made if cells.true is None else np.maximum(cells.made, cells.true)
-    ends = float(heights[:near].max()), float(heights[-near:].max())
-    side, x = ("start", SIDE) if ends[0] <= ends[1] else ("end", WIDTH - SIDE)
-    y = height - 4
-    if _height(min(ends), top) < y:  # bars stand behind the words at both ends: they go above all bars
-        words, y = f"line: {words}", ABOVE
-    return [
-        f'<path class="grid" d="M{SIDE} {height:.1f}H{WIDTH - SIDE}"/>',
-        f'<text class="word {side}" x="{x}" y="{y:.1f}">{words}</text>',
-    ]
+    ends = (float(heights[:near].max()), "start"), (float(heights[-near:].max()), "end")
+    for highest, side in sorted(ends, key=lambda end: end[0]):
+        y = height - 4
+        if _height(highest, top) < y:  # bars stand behind the words: they go above all bars
+            yield f"line: {words}", side, ABOVE
+        else:
+            yield words, side, y
+
+
+def _span(words: str, side: str) -> Span:
+    wide = LETTER * len(words)
+    return Span(SIDE, SIDE + wide) if side == "start" else Span(WIDTH - SIDE - wide, WIDTH - SIDE)
 
 
 def _bars(cells: Cells, across: Sequence[float], top: float, kind: str) -> list[str]:
@@ -214,11 +246,15 @@ def _steps(across: Sequence[float], amounts: Array, top: float) -> str:
     return f"{''.join(parts)}H{across[-1]:.1f}V{FLOOR}"
 
 
-def _spike_words(cells: Cells, spike: int, place: float) -> str:
+def _spike_words(cells: Cells, spike: int, place: float) -> tuple[str, Span]:
+    """Return how high the bar is that is cut, and from where to where these words reach."""
     made = cells.said(float(cells.made[spike]))
     words = f"cut: {made}" if cells.true is None else f"cut: true {cells.said(float(cells.true[spike]))}, here {made}"
     half = LETTER * len(words) / 2
-    return f'<text class="word" x="{min(max(place, half), WIDTH - half):.1f}" y="{ABOVE:g}">{escape(words)}</text>'
+    middle = min(max(place, half), WIDTH - half)
+    return f'<text class="word" x="{middle:.1f}" y="{ABOVE:g}">{escape(words)}</text>', Span(
+        middle - half, middle + half
+    )
 
 
 def _tick(word: str, place: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sfumato.privacy.accounting.guarantee import Guarantee, one_of
-from sfumato.report.assessment.blanks import NECESSITY, PROCESSING, lines
+from sfumato.report.assessment.blanks import NECESSITY, PROCESSING, TO_FILL, lines
 from sfumato.report.users.asking import citation
 from sfumato.report.users.parts import Block, Grid, Points, Prose, Section
 from sfumato.report.users.subject import Subject

@@ -33,12 +33,12 @@ def about_the_form(subject: Subject, verified: str) -> Section:
     """Say what the form is, of which release, and that the release was checked."""
     about = Prose((FORM, NO_ADVICE))
     facts = Points((f"The release: {citation(subject)}", f"sfumato verify: {verified}."))
-    return Section("about", "About this form", (about, facts))
+    return Section("about", "This form", (about, facts))
 
 
 def processing(subject: Subject) -> Section:
     """Describe what was done with the rows: Article 35(7)(a)."""
-    return Section("processing", "Description of the processing: Article 35(7)(a)", tuple(_processing(subject)))
+    return Section("processing", "Description: Art. 35(7)(a)", tuple(_processing(subject)))
 
 
 def _processing(subject: Subject) -> Iterator[Block]:
@@ -89,7 +89,7 @@ def _unit(guarantee: Guarantee) -> str:
 
 def necessity(subject: Subject) -> Section:
     """Leave necessity to people, beside what the release is good for: Article 35(7)(b)."""
-    return Section("necessity", "Necessity and proportionality: Article 35(7)(b)", tuple(_necessity(subject)))
+    return Section("necessity", "Necessity: Art. 35(7)(b)", tuple(_necessity(subject)))
 
 
 def _necessity(subject: Subject) -> Iterator[Block]:

@@ -20,6 +20,7 @@ from sfumato.report.users.markdown import markdown
 from sfumato.report.users.parts import Guide
 from sfumato.report.users.subject import Subject
 from sfumato.report.verify import verify_bundle
+from sfumato.report.words.spoken import three_sentences
 from sfumato.shown import Shown
 
 WHAT = "an impact assessment"
@@ -39,6 +40,11 @@ class Assessment(Shown):
         """Names of what people fill in."""
         groups = (blanks.PROCESSING, blanks.NECESSITY, blanks.RISKS, blanks.MEASURES, blanks.SIGNATURES)
         return tuple(blank.name for group in groups for blank in group)
+
+    @property
+    def three_sentences(self) -> tuple[str, str, str]:
+        """The release in three sentences for the people concerned and for the public."""
+        return three_sentences(self.subject.document)
 
     def to_markdown(self) -> str:
         """Return the form as Markdown, to be filled in with any editor."""

@@ -44,12 +44,12 @@ def facts(subject: Subject) -> Section:
     blocks: list[Block] = [Prose(card.sentences)]
     blocks += [Points(tuple(f"{group.heading}. {' '.join(group.lines)}" for group in card.groups))]
     blocks += [Grid(("column or rule", "facts", "where they come from"), card.rows)] if card.rows else []
-    return Section("facts", "Facts, and who vouched for them", tuple(blocks))
+    return Section("facts", "Facts", tuple(blocks))
 
 
 def measures(subject: Subject, book: Book | None) -> Section:
     """Say what was done, as far as the release and the ledger know it."""
-    return Section("measures", "Measures taken: Article 35(7)(d)", tuple(_measures(subject, book)))
+    return Section("measures", "Measures: Art. 35(7)(d)", tuple(_measures(subject, book)))
 
 
 def _measures(subject: Subject, book: Book | None) -> Iterator[Block]:
@@ -93,4 +93,4 @@ def _line(pair: tuple[Entry, Outcome | None]) -> tuple[str, ...]:
 
 def sign_off() -> Section:
     """Leave room for advice, decision and signatures."""
-    return Section("sign", "Advice, decision, signatures", (Prose((SIGNING,)), Points(lines(SIGNATURES))))
+    return Section("sign", "Signatures", (Prose((SIGNING,)), Points(lines(SIGNATURES))))

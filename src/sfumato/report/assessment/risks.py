@@ -40,7 +40,7 @@ BASELINES, FALSE_ALARMS = (0.01, 0.1, 0.5), (0.01, 0.05)
 
 def guarantee_told(subject: Subject) -> Section:
     """Say what is promised, word for word, and the numbers of the curve."""
-    return Section("guarantee", "What is promised", tuple(_guarantee(subject)))
+    return Section("guarantee", "Promise", tuple(_guarantee(subject)))
 
 
 def _guarantee(subject: Subject) -> Iterator[Block]:
@@ -59,20 +59,20 @@ def numbers_told(subject: Subject, together: Curve | None) -> Section:
     """Show the curve of the release, and of all releases where a ledger was given."""
     guarantee = subject.document.guarantee
     if not guarantee.formal:
-        return Section("numbers", "The promise in numbers", (Prose((NO_CURVE,)),))
+        return Section("numbers", "Numbers", (Prose((NO_CURVE,)),))
     pair = Curve.of_pair(round_up(guarantee.exact_epsilon), min(1.0, round_up(guarantee.exact_delta)))
     curves = (guarantee.curve, pair, *(() if together is None else (together,)))
     header = ("question", "proved", "by the stated pair alone", *(() if together is None else ("all releases",)))
     grid = Grid(header, tuple(_numbers(curves)), tuple(range(1, len(header))))
     seeded = guarantee.randomness == "seeded"
     notes = (*(AS_IF,) * seeded, AVERAGES, *(() if together is None else (TOGETHER,)))
-    return Section("numbers", "The promise in numbers", (Prose((CURVE,)), grid, Prose(notes)))
+    return Section("numbers", "Numbers", (Prose((CURVE,)), grid, Prose(notes)))
 
 
 def _numbers(curves: tuple[Curve, ...]) -> Iterator[tuple[str, ...]]:
     yield "attacker's advantage (hits less false alarms), at most", *(_up(c.advantage, 1000) for c in curves)
     for rate in FALSE_ALARMS:
-        asked = f"of 1,000 people in the table, found while {1000 * rate:g} of 1,000 others are named wrongly, at most"
+        asked = f"hits in 1,000, of an attacker with {1000 * rate:g} false alarms in 1,000, at most"
         yield asked, *(_up(1000 * c.hits(rate), 1) for c in curves)
     for chance in BASELINES:
         asked = f"of 100 attempts of which {100 * chance:g} would succeed by chance, successes, at most"
@@ -90,7 +90,7 @@ def _up(value: float, digits: int) -> str:
 
 def risks(subject: Subject) -> Section:
     """List what the promise leaves open, each with room for a judgement."""
-    return Section("risks", "Residual risks: Article 35(7)(c)", tuple(_risks(subject)))
+    return Section("risks", "Risks: Art. 35(7)(c)", tuple(_risks(subject)))
 
 
 def _risks(subject: Subject) -> Iterator[Block]:

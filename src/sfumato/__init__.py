@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release as Release
     from sfumato.release.release import plan as plan
     from sfumato.release.release import release as release
+    from sfumato.report.assessment.form import dpia as dpia
     from sfumato.risk.released.attacks import attack_release as attack_release
     from sfumato.schema import Column as Column
     from sfumato.schema import Schema as Schema
@@ -65,6 +66,7 @@ _HOMES = {
     "Release": "sfumato.release.release",
     "Schema": "sfumato.schema.schema",
     "Table": "sfumato.table",
+    "dpia": "sfumato.report.assessment.form",
     "methods": "sfumato.release.method",
     "plan": "sfumato.release.release",
     "quality": "sfumato.quality.quality",

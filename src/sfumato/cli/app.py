@@ -46,6 +46,10 @@ VERBS: dict[str, Verb] = {
         "Check a bundle: hashes, schema, events, guarantee, script, page, and its record in a ledger when one is "
         "given.",
     ),
+    "dpia": Verb(
+        "sfumato.cli.dpia_verb:dpia",
+        "Fill in an impact assessment (DPIA) from a release; what only people know stays a named blank.",
+    ),
     "compare": Verb(
         "sfumato.cli.compare_verb:compare",
         "Compare a release with the confidential table: how good it is, beside a second real sample. For your eyes.",

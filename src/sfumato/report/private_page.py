@@ -9,15 +9,16 @@ from sfumato.report.bundle import DOCUMENT, place_of, refuse_read_only
 from sfumato.report.private_file import write_private
 
 OTHER_PLACE = "give a new file outside every bundle, for example private.html"
+CONFIDENTIAL = "holds confidential values"
 
 
-def free_place(path: str | Path, what: str) -> Path:
+def free_place(path: str | Path, what: str, why: str = CONFIDENTIAL) -> Path:
     """Return where the page goes; refuse a place that is taken, that is none, or that lies in a bundle."""
     place = place_of(path, what)
     bundle = next((folder for folder in place.resolve().parents if (folder / DOCUMENT).exists()), None)
     if bundle is not None:
         raise BundleError(
-            f"{str(place)!r} lies inside the bundle {str(bundle)!r}: {what} holds confidential values",
+            f"{str(place)!r} lies inside the bundle {str(bundle)!r}: {what} {why}",
             next_step=OTHER_PLACE,
         )
     if place.is_dir():

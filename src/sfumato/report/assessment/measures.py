@@ -1,0 +1,96 @@
+"""What was done about the risks, who stands behind the facts, and the lines to sign: Article 35(7)(d)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sfumato.privacy.exact import exact, show
+from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.ledger.models import Account, Entry, Outcome
+from sfumato.report.assessment.blanks import MEASURES, SIGNATURES, TO_FILL, lines
+from sfumato.report.attacked.nist import INTEGERS
+from sfumato.report.users.parts import Block, Grid, Points, Prose, Section
+from sfumato.report.users.subject import Subject
+from sfumato.report.words.cost import amount, cost
+from sfumato.report.words.vouched import who_vouched
+
+IDENTIFIERS = "Columns that name people, by the schema's role, are never released: {names}."
+SEALED = "Every file of the bundle has its SHA-256 sum in release.json; 'sfumato verify' found no difference."
+NO_LEDGER_SEEN = (
+    "No ledger was given to this form: what stands here is what the release wrote down when it was made. Later "
+    "releases of the same table are not in it."
+)
+NO_BUNDLE = "no bundle known"
+SIGNING = "Advice, decision and signatures (Articles 35(2), 35(9) and 36 of the Regulation)."
+
+
+class Book(NamedTuple):
+    """What a ledger says of one table."""
+
+    account: Account
+    entries: tuple[Entry, ...]
+    outcomes: dict[int, Outcome]
+
+    @classmethod
+    def of(cls, ledger: Ledger, table: str) -> Book:
+        """Read the account of a table."""
+        return cls(ledger.account(table), ledger.history(table), ledger.outcomes(table))
+
+
+def facts(subject: Subject) -> Section:
+    """Say who vouched for the facts of the schema."""
+    card = who_vouched(subject.schema)
+    blocks: list[Block] = [Prose(card.sentences)]
+    blocks += [Points(tuple(f"{group.heading}. {' '.join(group.lines)}" for group in card.groups))]
+    blocks += [Grid(("column or rule", "facts", "where they come from"), card.rows)] if card.rows else []
+    return Section("facts", "Facts", tuple(blocks))
+
+
+def measures(subject: Subject, book: Book | None) -> Section:
+    """Say what was done, as far as the release and the ledger know it."""
+    return Section("measures", "Measures: Art. 35(7)(d)", tuple(_measures(subject, book)))
+
+
+def _measures(subject: Subject, book: Book | None) -> Iterator[Block]:
+    document, schema = subject.document, subject.schema
+    identifiers = ", ".join(schema.with_role("identifier"))
+    taken = [INTEGERS] * document.method.formal + [SEALED]
+    taken += [IDENTIFIERS.format(names=identifiers)] * bool(identifiers)
+    yield Points((*taken, *cost(document).sentences))
+    if book is None:
+        yield Prose((NO_LEDGER_SEEN,))
+    else:
+        yield from _ledger(book)
+    yield Prose((TO_FILL,))
+    yield Points(lines(MEASURES))
+
+
+def _ledger(book: Book) -> Iterator[Block]:
+    account = book.account
+    spent = amount(account.tight_epsilon or account.spent_epsilon, account.spent_delta)
+    yield Prose(
+        (
+            f"The ledger when this form was filled in: table {account.name!r}, cap epsilon "
+            f"{amount(account.cap_epsilon, account.cap_delta)}, {account.composition} composition; spent {spent}; left "
+            f"epsilon {show(exact(account.left_epsilon))}. Exposures, never added to the sum: {account.exposures}.",
+        )
+    )
+    yield Grid(("entry", "recorded", "method", "cost", "what came of it"), tuple(map(_line, _paired(book))), (0,))
+
+
+def _paired(book: Book) -> Iterator[tuple[Entry, Outcome | None]]:
+    return ((entry, book.outcomes.get(entry.sequence)) for entry in book.entries)
+
+
+def _line(pair: tuple[Entry, Outcome | None]) -> tuple[str, ...]:
+    """Return one entry without its note: notes are the custodian's own."""
+    entry, outcome = pair
+    event = entry.event
+    price = f"epsilon {amount(event.epsilon, event.delta)}" if event.epsilon else "none: an exposure"
+    return str(entry.sequence), entry.recorded_at[:10], event.method, price, str(outcome or NO_BUNDLE)
+
+
+def sign_off() -> Section:
+    """Leave room for advice, decision and signatures."""
+    return Section("sign", "Signatures", (Prose((SIGNING,)), Points(lines(SIGNATURES))))

@@ -64,7 +64,7 @@ class SparkEngine(IbisEngine):
 
     def count(self, expression: Any, job: Job) -> Counted:
         """Return the counts of a job over the rows of an expression, or raise :class:`UnfitWorkersError`."""
-        self._require_fit()
+        require_fit(self.session)
         with _unfit_workers(), engine_errors("the table"), _large_batches(self.session):
             backend = self.table.get_backend()
             parts = _mapped(backend.raw_sql(backend.compile(expression)), job.task(), COUNTED)
@@ -91,10 +91,16 @@ class SparkEngine(IbisEngine):
                 raise
             return None
 
-    def _require_fit(self) -> None:
-        reason = unfitness(self.session)
-        if reason:
-            raise UnfitWorkersError(reason, NEXT)
+
+def ask_workers(session: Any, number: int, task: Task, answers: str) -> Any:
+    """Return what a task answers at each of so many places, as an Arrow table: for work without a private table.
+
+    Each place is one task. Raises :class:`UnfitWorkersError` where the workers lack this package, and Spark's own
+    errors where a task fails for good.
+    """
+    require_fit(session)
+    with _unfit_workers():
+        return _mapped(session.range(0, number, 1, number), task, answers).toArrow()
 
 
 def _summed(parts: Any, job: Job) -> Counted:
@@ -105,6 +111,12 @@ def _summed(parts: Any, job: Job) -> Counted:
         parts = parts.groupBy("cell").agg(functions.sum("times").alias("times"))
     answer = parts.toArrow()
     return job.sum(*(answer.column(name).to_numpy().astype(np.int64) for name in ("cell", "times")))
+
+
+def require_fit(session: Any) -> None:
+    """Raise :class:`UnfitWorkersError` where the workers of a session cannot run this package."""
+    if reason := unfitness(session):
+        raise UnfitWorkersError(reason, NEXT)
 
 
 def unfitness(session: Any) -> str:

@@ -10,8 +10,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,16 +27,20 @@ FAILED = "failed: "
 def drawn_by_processes(number: int, folder: Path, parts: Parts) -> Iterator[PartRecord]:
     """Share the parts out to so many processes and hand on what they tell; the first that fails ends all."""
     shares = [range(first, parts.number, number) for first in range(min(number, parts.number))]
-    crew = [_started(folder, parts, list(share)) for share in shares]
-    with ThreadPoolExecutor(len(crew)) as readers:
+    with _crew(folder, parts, shares) as crew, ThreadPoolExecutor(len(crew)) as readers:
         try:
             for done in as_completed([readers.submit(_collected, process) for process in crew]):
                 yield from done.result()
         finally:  # before the readers are waited for
             for process in crew:
                 process.kill()
-    for process in crew:
-        process.__exit__(None, None, None)  # closes its pipe and waits for its end
+
+
+@contextmanager
+def _crew(folder: Path, parts: Parts, shares: Sequence[range]) -> Generator[list[subprocess.Popen[str]]]:
+    """Start a process for each share; at the end close their pipes and wait for them."""
+    with ExitStack() as ended:
+        yield [ended.enter_context(_started(folder, parts, list(share))) for share in shares]
 
 
 def _started(folder: Path, parts: Parts, places: list[int]) -> subprocess.Popen[str]:
@@ -44,8 +49,9 @@ def _started(folder: Path, parts: Parts, places: list[int]) -> subprocess.Popen[
     call = [sys.executable, "-c", WORKER]
     process = subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)  # noqa: S603
     assert process.stdin is not None  # it is a pipe
-    process.stdin.write(task)
-    process.stdin.close()
+    with suppress(BrokenPipeError):  # it has died, and its reader will say so
+        process.stdin.write(task)
+        process.stdin.close()
     return process
 
 

@@ -27,6 +27,7 @@ from sfumato.release.method import ChecksTable, Method, Model, home_of
 from sfumato.release.outcome import lost_on_failure
 from sfumato.release.parameters import sound_about
 from sfumato.release.plan import Plan
+from sfumato.release.reading import reading_of
 from sfumato.release.vouched import NOT_BOUNDED, clamped, schema_assumptions
 from sfumato.schema import Schema
 from sfumato.schema.confirming import unmarked
@@ -157,6 +158,7 @@ def plan(
             require_seedable(part.scale for event in made.events for part in event.parts)
     made = made.model_copy(update={"notes": (*made.notes, *_notes(schema, method, made, rows, allow_weak))})
     made = made.foreseen_by(schema, method, schema.rows if about_rows is None else sound_about(about_rows))
+    made = made.read_by(reading_of(method, schema, None if subject is schema else _table(subject), rows))
     book = book_of(ledger)
     if book is None:
         return made

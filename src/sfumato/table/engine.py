@@ -10,8 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.errors import TableError
+from sfumato.table.passes import Answer, Ask, grouped, here, title_of
 
 if TYPE_CHECKING:
+    from sfumato.schema import Schema
     from sfumato.table.on_workers import Counted, Job
 
 BATCH_ROWS = 1 << 17
@@ -55,6 +57,15 @@ class Engine(Protocol):
         """Who can run our loops beside the rows; None where the engine itself must group them."""
         ...
 
+    @property
+    def title(self) -> str:
+        """How people call this engine."""
+        ...
+
+    def answer(self, ask: Ask, schema: Schema) -> Answer:
+        """Return where this engine answers a question of a method, in how many passes, and what leaves it."""
+        ...
+
     def aggregate(self, expression: Any) -> Any:
         """Return a small result as an Arrow table."""
         ...
@@ -79,6 +90,15 @@ class IbisEngine:
     def workers(self) -> Workers | None:
         """None: the engine groups its rows itself."""
         return None
+
+    @property
+    def title(self) -> str:
+        """The name of the backend."""
+        return title_of(str(self.table.get_backend().name))
+
+    def answer(self, ask: Ask, schema: Schema) -> Answer:
+        """DuckDB answers as it does for files; others group their rows themselves."""
+        return here(ask) if self.streams else grouped(ask, schema, self.title)
 
     def aggregate(self, expression: Any) -> Any:
         """Return a small result as an Arrow table."""
@@ -115,6 +135,15 @@ class DuckDBEngine:
     def workers(self) -> Workers | None:
         """None: the rows come to us."""
         return None
+
+    @property
+    def title(self) -> str:
+        """DuckDB, which reads files and frames where they lie."""
+        return "DuckDB"
+
+    def answer(self, ask: Ask, schema: Schema) -> Answer:
+        """Everything happens in this process."""
+        return here(ask)
 
     def _run(self, expression: Any) -> Any:
         import ibis

@@ -20,8 +20,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from sfumato.errors import TableError
+from sfumato.schema import Schema
 from sfumato.table.engine import BATCH_ROWS, IbisEngine, UnfitWorkersError, engine_errors
 from sfumato.table.on_workers import COUNTED, FACTS, UNFIT, UNREACHED, Counted, Job, Task, facts
+from sfumato.table.passes import Answer, Ask, grouped
 from sfumato.table.spark_files import SparkFiles, plain_files
 from sfumato.version import __version__
 
@@ -38,6 +40,7 @@ NEXT = (
     f"install sfumato {__version__} for the Python of the workers and name that Python in PYSPARK_PYTHON or in "
     "spark.pyspark.python before the session starts (docs/on-a-cluster.md)"
 )
+IN_WORKERS = "in Spark's workers, by compiled loops; by GROUP BY, one for each table, where they lack this package"
 _fit: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 """What stands against counting in the workers of a session; an empty text where nothing does."""
 
@@ -55,6 +58,14 @@ class SparkEngine(IbisEngine):
     def workers(self) -> SparkEngine:
         """This engine's workers can be asked to count; :meth:`count` says when they cannot."""
         return self
+
+    def answer(self, ask: Ask, schema: Schema) -> Answer:
+        """Workers count in one pass what is asked at once, where they have this package; nothing is tried here."""
+        if ask.kind == "tables":
+            return Answer(IN_WORKERS, ask.times, ask.at_most, "counts")
+        if ask.kind == "check" and schema.person is None:
+            return Answer("in Spark's workers and by Spark's SQL", ask.times + 1, True, "counts")
+        return grouped(ask, schema, self.title)
 
     @cached_property
     def files(self) -> SparkFiles | None:

@@ -278,9 +278,10 @@ def carried_out(
     entries: Sequence[Entry] = (),
 ) -> Release:
     """Run a method whose plan was checked and whose cost is recorded: the one place where the data are touched."""
+    # Before the run, which may take hours: a ledger that is lost meanwhile must not take with it what was paid for.
+    account = book.account(table.schema.name) if book is not None else None
     tell(f"running {method.name}")
     output = method.run(table, made, randomness, rows)
-    account = book.account(table.schema.name) if book is not None else None
     model = output.model.promised(guarantee, made.events, randomness.stamp) if output.model is not None else None
     tables = {names: to_frame(data, "arrow", randomness.stamp) for names, data in output.tables.items()}
     return Release(

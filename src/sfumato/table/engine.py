@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BATCH_ROWS = 1 << 17
 RELATION = "relation"
 ENGINES = "DuckDB, PostgreSQL, Spark, Polars and the warehouses of Ibis"
+FULL_DISK, TRACE = "no space left on device", "Traceback (most recent call last):"
 OWN = ("builtins", "sfumato")
 """Where exceptions come from that are about this program, not about the user's table."""
 
@@ -192,6 +193,10 @@ def _plain(error: Exception) -> str:
     """Keep the engine's facts (line, column, reason) and drop its advice about its own settings."""
     message = re.sub(r"Possible (fixes|solutions?):.*", "", str(error), flags=re.DOTALL)
     lines = [line.strip() for line in message.splitlines() if line.strip()]
+    if FULL_DISK in message.lower():
+        return FULL_DISK  # an engine of many machines says it among pages of its own
+    if TRACE in lines:  # of a worker's Python: its last line says what happened
+        lines = [*lines[: lines.index(TRACE)], lines[-1]]
     return "; ".join(lines[:4])[:600] or type(error).__name__
 
 
@@ -199,6 +204,10 @@ def _advice(error: Exception) -> str:
     if type(error).__module__.startswith("ibis"):
         return f"the engine lacks an operation that counting needs; use {ENGINES}, or export the table to Parquet"
     lowered = str(error).lower()
+    if FULL_DISK in lowered:
+        return (
+            "make room where the engine keeps its files (for Spark spark.local.dir, on every worker), then run it again"
+        )
     if "utf-8" in lowered or "unicode" in lowered:
         return "say how the file is encoded, such as --encoding cp1252, or save it as UTF-8"
     if "columns" in lowered and "csv" in lowered:

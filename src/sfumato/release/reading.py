@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -55,12 +55,13 @@ class Reading(BaseModel):
     passes: int
     at_most: bool
     """Whether that is the most there can be."""
-    leaves: Literal["nothing", "counts", "distinct rows", "rows"]
+    leaves: Leaves
 
     @classmethod
     def of(cls, engine: str, steps: Sequence[Step]) -> Reading:
         """Add the steps up."""
-        most = max((step.leaves for step in steps), key=ORDER.index)
+        leaving = {step.leaves for step in steps}
+        most: Leaves = next(each for each in reversed(ORDER) if each in leaving)
         passes, at_most = sum(step.passes for step in steps), any(step.at_most for step in steps)
         return cls(engine=engine, steps=tuple(steps), passes=passes, at_most=at_most, leaves=most)
 

@@ -145,3 +145,22 @@ def test_errors_are_named_and_leave_nothing(folder, sfumato_cli):
     assert files() == {"broken.sfumato", "taken.csv"} and Path("taken.csv").read_text() == "mine"
     assert sfumato_cli("sample", "bundle", "--rows", "3", "--out", "taken.csv", "--force")[0] == 0
     assert pa_csv.read_csv("taken.csv").num_rows == 3
+
+
+def test_a_folder_of_parts_is_written_by_one_option(folder, sfumato_cli):
+    code, out, err = sfumato_cli(
+        "sample", "bundle", "--rows", "250", "--out", "rows", "--part-rows", "100", "--seed", "1"
+    )
+    assert (code, err) == (0, "") and "250 rows of 4 columns: rows" in out and "Nothing more is spent" in out
+    assert sorted(path.name for path in Path("rows").glob("*")) == [
+        "_SUCCESS",
+        "_manifest.json",
+        *(f"part-0000{place}.parquet" for place in range(3)),
+    ]
+    code, out, err = sfumato_cli("sample", "bundle", "--rows", "200000000", "--out", "more.parquet")
+    assert code == 2 and "rows must be a whole number between 1 and 100,000,000" in err
+    code, _, err = sfumato_cli("sample", "bundle", "--rows", "250", "--out", "rows", "--folder")
+    assert code == 2 and "is not overwritten unless asked" in err
+    code, out, _ = sfumato_cli("sample", "bundle", "--rows", "90", "--out", "rows", "--folder", "--force", "--json")
+    assert code == 0 and json.loads(out)["rows"] == 90
+    assert files() == {"rows"}

@@ -41,16 +41,9 @@ def _waiting(make, folder):
     return task
 
 
-def main() -> None:
+def session(master: str):
     from pyspark.sql import SparkSession
 
-    import sfumato
-    from sfumato.errors import SlowCountingWarning
-
-    warnings.simplefilter("ignore")
-    warnings.simplefilter("error", SlowCountingWarning)
-    master, data, schema, folder, sets = sys.argv[1:]
-    wanted = [tuple(names) for names in json.loads(sets)]
     builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
     for key, value in {
         "driver.host": "127.0.0.1",
@@ -59,7 +52,18 @@ def main() -> None:
         "ui.showConsoleProgress": "false",
     }.items():
         builder = builder.config(f"spark.{key}", value)
-    spark = builder.getOrCreate()
+    return builder.getOrCreate()
+
+
+def main() -> None:
+    import sfumato
+    from sfumato.errors import SlowCountingWarning
+
+    warnings.simplefilter("ignore")
+    warnings.simplefilter("error", SlowCountingWarning)
+    master, data, schema, folder, sets = sys.argv[1:]
+    wanted = [tuple(names) for names in json.loads(sets)]
+    spark = session(master)
     table = sfumato.read(spark.read.parquet(data), schema)
     slow_tasks(folder)
     counts = table.marginals(wanted)

@@ -24,9 +24,9 @@ pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pip install 'sfumato[spark]'"),
     pytest.mark.skipif(os.name != "posix", reason="processes are ended by their group"),
 ]
-DRIVER = Path(__file__).with_name("counting_on_a_cluster.py")
+COUNTING, RELEASING = (Path(__file__).with_name(f"{what}_on_a_cluster.py") for what in ("counting", "releasing"))
 SETS = [("region", "sex"), ("age", "insured"), ("income",)]
-PATIENCE = 120
+PATIENCE = 600
 """Seconds until a process that should have done something is given up; a busy machine is slow."""
 
 
@@ -52,9 +52,23 @@ class Cluster:
         }
         port = self.master.rsplit(":", 1)[1]
         self._start("master.Master", "--port", port, says="elected leader")
-        self.workers = [self._start("worker.Worker", "--cores", "1", "--memory", "1g", self.master) for _ in range(2)]
-        for place in (1, 2):
+        self.workers = [self._worker() for _ in range(2)]
+        self._wait_for_workers()
+
+    def _worker(self) -> subprocess.Popen:
+        return self._start("worker.Worker", "--cores", "1", "--memory", "1g", self.master)
+
+    def _wait_for_workers(self) -> None:
+        for place in range(1, len(self.started)):
             wait_for(lambda place=place: "Successfully registered" in self._log(place))
+
+    def kill_a_worker(self) -> None:
+        end(self.workers.pop(0))
+
+    def two_workers(self) -> None:
+        """Start what was killed anew."""
+        self.workers += [self._worker() for _ in range(2 - len(self.workers))]
+        self._wait_for_workers()
 
     def _start(self, what: str, *arguments: str, says: str = "") -> subprocess.Popen:
         place = len(self.started)
@@ -74,9 +88,9 @@ class Cluster:
     def _log(self, place: int) -> str:
         return (self.folder / f"log-{place}").read_text(errors="replace")
 
-    def count(self, data: Path, schema: Path, marks: Path) -> subprocess.Popen:
+    def drive(self, driver: Path, data: Path, schema: Path, marks: Path, *more: str | Path) -> subprocess.Popen:
         marks.mkdir()
-        command = [sys.executable, DRIVER, self.master, data, schema, marks, json.dumps(SETS)]
+        command = [sys.executable, driver, self.master, data, schema, marks, *more]
         with (self.folder / f"{marks.name}.log").open("w") as log:
             return subprocess.Popen(
                 command, env=self.environment, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
@@ -101,27 +115,57 @@ def wait_for(done) -> None:
         time.sleep(0.05)
 
 
-@pytest.fixture
-def cluster(tmp_path):
-    made = Cluster(tmp_path)
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
     yield made
     made.stop()
 
 
-def test_a_worker_that_is_killed_while_it_counts_changes_nothing(cluster, frame, schema, tmp_path):
-    data = tmp_path / "data"
-    data.mkdir()
+@pytest.fixture(scope="module")
+def data(frame, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
     for part in range(4):
-        frame[part::4].to_parquet(data / f"{part}.parquet", index=False)
-    (tmp_path / "schema.toml").write_text(schema.to_toml())
-    driver = cluster.count(data, tmp_path / "schema.toml", tmp_path / "marks")
+        frame[part::4].to_parquet(folder / f"{part}.parquet", index=False)
+    return folder
+
+
+def kill_in_the_middle(cluster: Cluster, driver: subprocess.Popen, marks: Path) -> str:
+    """Kill a worker when tasks have done their work and not yet told of it; return what the driver prints."""
     try:
-        wait_for(lambda: len(list((tmp_path / "marks").iterdir())) >= 2 or driver.poll() is not None)
-        end(cluster.workers[0])
+        wait_for(lambda: len(list(marks.iterdir())) >= 2 or driver.poll() is not None)
+        cluster.kill_a_worker()
         answer, _ = driver.communicate(timeout=PATIENCE)
     finally:
         end(driver)
-    assert driver.returncode == 0, (tmp_path / "marks.log").read_text()[-2000:]
-    assert list((tmp_path / "marks").glob("again-*")), "no task was run again"
+        driver.__exit__(None, None, None)  # closes its pipe
+    assert driver.returncode == 0, (cluster.folder / f"{marks.name}.log").read_text()[-2000:]
+    assert list(marks.glob("again-*")), "no task was run again"
+    return answer
+
+
+def test_a_worker_that_is_killed_while_it_counts_changes_nothing(cluster, data, frame, schema, tmp_path):
+    (tmp_path / "schema.toml").write_text(schema.to_toml())
+    marks = tmp_path / "counting"
+    driver = cluster.drive(COUNTING, data, tmp_path / "schema.toml", marks, json.dumps(SETS))
+    answer = kill_in_the_middle(cluster, driver, marks)
     expected = sfumato.read(frame, schema).marginals(SETS)
     assert json.loads(answer.splitlines()[-1]) == [expected[names].ravel().tolist() for names in SETS]
+
+
+@pytest.mark.postgres
+def test_a_release_with_a_ledger_beside_the_cluster_whose_rows_a_killed_worker_drew(
+    cluster, data, schema, tmp_path, postgres_url
+):
+    (tmp_path / "schema.toml").write_text(schema.to_toml())
+    ledger = sfumato.Ledger(postgres_url)
+    ledger.open_table(schema.name, epsilon=3, delta="1e-6")
+    cluster.two_workers()
+    marks, model, rows = tmp_path / "releasing", tmp_path / "model.sfumato", tmp_path / "rows"
+    driver = cluster.drive(RELEASING, data, tmp_path / "schema.toml", marks, postgres_url, model, rows)
+    kill_in_the_middle(cluster, driver, marks)
+    assert len(ledger.history(schema.name)) == 1 and ledger.account(schema.name).left_epsilon == "1"
+    ours = sfumato.FittedModel.load(model).write_parts(tmp_path / "ours", 2000, seed=1, part_rows=500)
+    names = sorted(path.name for path in ours.iterdir())
+    assert names == sorted(path.name for path in rows.iterdir()) and len(names) == 6
+    assert all((rows / name).read_bytes() == (ours / name).read_bytes() for name in names)

@@ -11,6 +11,7 @@ import pytest
 
 import sfumato
 from sfumato.errors import TableError
+from sfumato.table.on_workers import Job
 
 pytestmark = [
     pytest.mark.spark,
@@ -32,13 +33,57 @@ def test_spark_counts_as_duckdb_does(spark_frame, frame, schema):
         assert np.array_equal(theirs[names], ours[names]), names
 
 
-def test_every_method_releases_from_spark(spark_frame, schema):
+def five_columns(schema) -> sfumato.Schema:
     """Five columns are enough: every method asks for its own tables, and each costs a query."""
     columns = tuple(schema[name] for name in ("region", "age", "sex", "income", "persons"))
-    few = dataclasses.replace(schema, columns=columns, rules=())
-    for info in sfumato.methods().values():
-        made = sfumato.release(sfumato.read(spark_frame, few), info.cls.example(few), seed=1)
-        assert made.events
+    return dataclasses.replace(schema, columns=columns, rules=())
+
+
+def test_every_method_releases_from_spark_what_it_releases_from_a_file(spark_frame, frame, schema):
+    """To the last digit with the same seed: integer counts and sums do not depend on the order of rows."""
+    few = five_columns(schema)
+    for name, info in sfumato.methods().items():
+        table = sfumato.read(spark_frame, few)
+        theirs = sfumato.release(table, info.cls.example(few), seed=1, ledger=False)
+        ours = sfumato.release(sfumato.read(frame, few), info.cls.example(few), seed=1, ledger=False)
+        assert theirs.tables.keys() == ours.tables.keys() and theirs.plan.reading.engine == "Spark"
+        for key, made in ours.tables.items():
+            assert theirs.tables[key].equals(made), name
+        assert theirs.events == ours.events
+
+
+def test_a_disk_that_is_full_on_a_worker_is_named_and_what_was_spent_is_recorded(
+    spark_frame, frame, schema, monkeypatch, tmp_path
+):
+    task, few = Job.task, five_columns(schema)
+
+    def failing(self):
+        count = task(self)
+
+        def full(batches):
+            import errno
+            import os
+
+            for batch in batches:
+                if batch.num_rows:  # a rehearsal on no rows goes well
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            yield from count(iter(()))
+
+        return full
+
+    monkeypatch.setattr(Job, "task", failing)
+    ledger = sfumato.Ledger(tmp_path / "ledger.db")
+    ledger.open_table(few.name, epsilon=5)
+    table = sfumato.read(spark_frame.filter("age >= 0"), few)
+    method = sfumato.Contingency(["sex", "region"], epsilon=1.0)
+    with pytest.raises(TableError, match="no space left on device") as caught:
+        sfumato.release(table, method, ledger=ledger)
+    assert "spark.local.dir" in str(caught.value) and "epsilon 1 is spent" in caught.value.__notes__[0]
+    (entry,) = ledger.history()
+    assert ledger.outcomes()[entry.sequence].kind == "lost"
+    monkeypatch.undo()
+    expected = sfumato.read(frame, few).marginals([("sex", "region")])["sex", "region"]
+    assert np.array_equal(table.marginals([("sex", "region")])["sex", "region"], expected)
 
 
 def test_spark_violations_are_named(spark, schema, frame):

@@ -32,6 +32,9 @@ def show_plan(voice: Voice, made: Plan) -> None:
         voice.say_of("budget:", f"{made.left_before} left before, {made.left_after} after")
     time = "" if made.seconds is None else f"about {max(made.seconds, 1):,.0f} s, "
     voice.say_of("needs:", f"{time}about {max(made.memory_bytes / 1e6, 0.1):,.1f} MB of memory")
+    if made.reading is not None:
+        voice.say_of("runs on:", made.reading.where())
+        voice.say_of("reads:", made.reading.how_often())
     for note in made.notes:
         voice.say_of("note:", note, style="yellow")
     tables = f"{len(made.stages)} table{'s' if len(made.stages) > 1 else ''}"
@@ -43,7 +46,8 @@ def show_plan(voice: Voice, made: Plan) -> None:
 def plan_document(made: Plan) -> dict[str, Any]:
     """Return the JSON answer of a plan."""
     forecast = made.forecast
-    said = {**made.model_dump(mode="json"), "advantage": made.advantage}
+    reading = None if made.reading is None else made.reading.model_dump(mode="json")
+    said = {**made.model_dump(mode="json"), "advantage": made.advantage, "reading": reading}
     return {**said, "forecast": None if forecast is None else asdict(forecast)}
 
 

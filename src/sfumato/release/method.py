@@ -59,6 +59,21 @@ class Model(Protocol):
         """Write such rows to one Parquet file that carries the guarantee."""
         ...
 
+    def write_parts(
+        self,
+        folder: str | Path,
+        rows: int | None = None,
+        seed: int | None = None,
+        rounding: bool = True,
+        part_rows: int | None = None,
+        batch_rows: int = ...,
+        overwrite: bool = False,
+        spark: Any = None,
+        processes: int = 1,
+    ) -> Path:
+        """Write such rows to a folder of Parquet files, drawn here, by processes or by a cluster."""
+        ...
+
     def save(self, path: str | Path, overwrite: bool = False) -> Path:
         """Write the model to one file."""
         ...

@@ -18,6 +18,7 @@ from sfumato.privacy.exact import exact, show, text
 from sfumato.registry import OFFERED
 from sfumato.registry import found as registered
 from sfumato.release.forecast import Forecast
+from sfumato.release.reading import Reading
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.shown import Shown
@@ -98,6 +99,20 @@ class Plan(Shown, BaseModel):
     _foreseen: ClassVar[Any] = None
     """Schema, method and number of rows, from which the forecast is computed when it is asked for."""
 
+    _reading: ClassVar[Reading | None] = None
+    """How the rows are read: beside the fields, since it belongs to an engine and not to the method."""
+
+    @property
+    def reading(self) -> Reading | None:
+        """What will run where, in how many passes over the rows, and what leaves the engine; None where unsaid."""
+        return self._reading
+
+    def read_by(self, reading: Reading | None) -> Self:
+        """Return the plan with what it says about the engine of the table at hand."""
+        made = self.model_copy()
+        object.__setattr__(made, "_reading", reading)
+        return made
+
     def foreseen_by(self, schema: Schema, method: Any, rows: int | None) -> Self:
         """Return the plan with what its forecast needs: no file holds it, since all of it follows from public facts."""
         made = self.model_copy()
@@ -159,6 +174,7 @@ class Plan(Shown, BaseModel):
             ("memory", memory),
             ("time", "" if time is None else f"about {max(time, 1):,.0f} s"),
             ("left in the ledger", left),
+            *((("runs on", told.where()), ("reads", told.how_often())) if (told := self._reading) else ()),
             *(("note", words) for words in self.notes),
             *(("rests on", words) for words in self.assumptions),
         ]

@@ -27,6 +27,7 @@ from sfumato.release.method import ChecksTable, Method, Model, home_of
 from sfumato.release.outcome import lost_on_failure
 from sfumato.release.parameters import sound_about
 from sfumato.release.plan import Plan
+from sfumato.release.reading import reading_of
 from sfumato.release.vouched import NOT_BOUNDED, clamped, schema_assumptions
 from sfumato.schema import Schema
 from sfumato.schema.confirming import unmarked
@@ -157,6 +158,7 @@ def plan(
             require_seedable(part.scale for event in made.events for part in event.parts)
     made = made.model_copy(update={"notes": (*made.notes, *_notes(schema, method, made, rows, allow_weak))})
     made = made.foreseen_by(schema, method, schema.rows if about_rows is None else sound_about(about_rows))
+    made = made.read_by(reading_of(method, schema, None if subject is schema else _table(subject), rows))
     book = book_of(ledger)
     if book is None:
         return made
@@ -276,9 +278,10 @@ def carried_out(
     entries: Sequence[Entry] = (),
 ) -> Release:
     """Run a method whose plan was checked and whose cost is recorded: the one place where the data are touched."""
+    # Before the run, which may take hours: a ledger that is lost meanwhile must not take with it what was paid for.
+    account = book.account(table.schema.name) if book is not None else None
     tell(f"running {method.name}")
     output = method.run(table, made, randomness, rows)
-    account = book.account(table.schema.name) if book is not None else None
     model = output.model.promised(guarantee, made.events, randomness.stamp) if output.model is not None else None
     tables = {names: to_frame(data, "arrow", randomness.stamp) for names, data in output.tables.items()}
     return Release(

@@ -20,17 +20,13 @@ from sfumato.table.cover import ColumnSet, cover, marginal
 from sfumato.table.engine import Engine, UnfitWorkersError, engine_errors
 from sfumato.table.on_workers import Counted, Job
 from sfumato.table.parquet import ParquetEngine, Unit
+from sfumato.table.passes import GROUPED_CELLS, LARGEST_SEARCH
 from sfumato.table.spark import SparkEngine
 from sfumato.table.tally import Counts, Layout, Tally, encoders_of
 from sfumato.table.values import code_expression, countable, has_many_levels, kept_rows
 
 LOCAL_LIMIT = 16_384
 """Cells of a covering table in this process: small enough for the processor's cache."""
-LARGEST_SEARCH = 900_000
-"""Sets times columns beyond which sets are counted one by one in this process: to search for tables that cover all
-pairs of more than 120 columns takes minutes."""
-REMOTE_LIMIT = 1_000_000
-"""Cells of a covering table on another engine: each costs a pass there, so they may be larger."""
 MOST_REMOTE_BINS = 10_000
 """Bins of one column on another engine: each is a branch of the query that is sent there."""
 CELL = "cell"
@@ -187,7 +183,7 @@ def _refuse_outside(names: Sequence[str], outside: Any) -> None:
 
 
 def _count_remotely(engine: Engine, schema: Schema, names: Sequence[str], wanted: Sequence[ColumnSet]) -> Counts:
-    sets = _covering(schema, names, wanted, REMOTE_LIMIT)
+    sets = _covering(schema, names, wanted, GROUPED_CELLS)
     counts: Counts = {}
     for done, members in enumerate(sets):
         tell("counting where the rows are", done / len(sets))

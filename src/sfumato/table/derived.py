@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.schema import Schema
 from sfumato.table.engine import Engine, Workers
+from sfumato.table.passes import Answer, Ask
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,15 @@ class DerivedEngine:
     def workers(self) -> Workers | None:
         """The workers of the engine below."""
         return self.base.workers
+
+    @property
+    def title(self) -> str:
+        """The name of the engine below."""
+        return self.base.title
+
+    def answer(self, ask: Ask, schema: Schema) -> Answer:
+        """Answer as the engine below does."""
+        return self.base.answer(ask, schema)
 
     def aggregate(self, expression: Any) -> Any:
         """Return a small result as an Arrow table."""

@@ -10,13 +10,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.errors import TableError
+from sfumato.table.passes import Answer, Ask, grouped, here, title_of
 
 if TYPE_CHECKING:
+    from sfumato.schema import Schema
     from sfumato.table.on_workers import Counted, Job
 
 BATCH_ROWS = 1 << 17
 RELATION = "relation"
 ENGINES = "DuckDB, PostgreSQL, Spark, Polars and the warehouses of Ibis"
+FULL_DISK, TRACE = "no space left on device", "Traceback (most recent call last):"
 OWN = ("builtins", "sfumato")
 """Where exceptions come from that are about this program, not about the user's table."""
 
@@ -55,6 +58,15 @@ class Engine(Protocol):
         """Who can run our loops beside the rows; None where the engine itself must group them."""
         ...
 
+    @property
+    def title(self) -> str:
+        """How people call this engine."""
+        ...
+
+    def answer(self, ask: Ask, schema: Schema) -> Answer:
+        """Return where this engine answers a question of a method, in how many passes, and what leaves it."""
+        ...
+
     def aggregate(self, expression: Any) -> Any:
         """Return a small result as an Arrow table."""
         ...
@@ -79,6 +91,15 @@ class IbisEngine:
     def workers(self) -> Workers | None:
         """None: the engine groups its rows itself."""
         return None
+
+    @property
+    def title(self) -> str:
+        """The name of the backend."""
+        return title_of(str(self.table.get_backend().name))
+
+    def answer(self, ask: Ask, schema: Schema) -> Answer:
+        """DuckDB answers as it does for files; others group their rows themselves."""
+        return here(ask) if self.streams else grouped(ask, schema, self.title)
 
     def aggregate(self, expression: Any) -> Any:
         """Return a small result as an Arrow table."""
@@ -115,6 +136,15 @@ class DuckDBEngine:
     def workers(self) -> Workers | None:
         """None: the rows come to us."""
         return None
+
+    @property
+    def title(self) -> str:
+        """DuckDB, which reads files and frames where they lie."""
+        return "DuckDB"
+
+    def answer(self, ask: Ask, schema: Schema) -> Answer:
+        """Everything happens in this process."""
+        return here(ask)
 
     def _run(self, expression: Any) -> Any:
         import ibis
@@ -163,6 +193,10 @@ def _plain(error: Exception) -> str:
     """Keep the engine's facts (line, column, reason) and drop its advice about its own settings."""
     message = re.sub(r"Possible (fixes|solutions?):.*", "", str(error), flags=re.DOTALL)
     lines = [line.strip() for line in message.splitlines() if line.strip()]
+    if FULL_DISK in message.lower():
+        return FULL_DISK  # an engine of many machines says it among pages of its own
+    if TRACE in lines:  # of a worker's Python: its last line says what happened
+        lines = [*lines[: lines.index(TRACE)], lines[-1]]
     return "; ".join(lines[:4])[:600] or type(error).__name__
 
 
@@ -170,6 +204,10 @@ def _advice(error: Exception) -> str:
     if type(error).__module__.startswith("ibis"):
         return f"the engine lacks an operation that counting needs; use {ENGINES}, or export the table to Parquet"
     lowered = str(error).lower()
+    if FULL_DISK in lowered:
+        return (
+            "make room where the engine keeps its files (for Spark spark.local.dir, on every worker), then run it again"
+        )
     if "utf-8" in lowered or "unicode" in lowered:
         return "say how the file is encoded, such as --encoding cp1252, or save it as UTF-8"
     if "columns" in lowered and "csv" in lowered:

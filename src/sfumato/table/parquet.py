@@ -10,9 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.encode import can_encode, is_text
 from sfumato.table.engine import BATCH_ROWS, DuckDBEngine, engine_errors
+from sfumato.table.passes import Answer, Ask, here
 
 FEW_GROUPS = 4
 """With fewer row groups than this, one reader with threads of its own keeps the workers busier."""
@@ -26,6 +28,10 @@ class ParquetEngine(DuckDBEngine):
     """A DuckDB engine over Parquet files that can also hand out row groups."""
 
     paths: tuple[str, ...] = ()
+
+    def answer(self, ask: Ask, schema: Schema) -> Answer:
+        """As for any file; the check first runs the encoders, and asks DuckDB for what they cannot see."""
+        return here(ask, extra=int(ask.kind == "check" and schema.person is None))
 
     @cached_property
     def _metadata(self) -> list[Any]:

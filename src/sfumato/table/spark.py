@@ -20,8 +20,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from sfumato.errors import TableError
+from sfumato.schema import Schema
 from sfumato.table.engine import BATCH_ROWS, IbisEngine, UnfitWorkersError, engine_errors
 from sfumato.table.on_workers import COUNTED, FACTS, UNFIT, UNREACHED, Counted, Job, Task, facts
+from sfumato.table.passes import Answer, Ask, grouped
 from sfumato.table.spark_files import SparkFiles, plain_files
 from sfumato.version import __version__
 
@@ -38,6 +40,7 @@ NEXT = (
     f"install sfumato {__version__} for the Python of the workers and name that Python in PYSPARK_PYTHON or in "
     "spark.pyspark.python before the session starts (docs/on-a-cluster.md)"
 )
+IN_WORKERS = "in Spark's workers, by compiled loops; by GROUP BY, one for each table, where they lack this package"
 _fit: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 """What stands against counting in the workers of a session; an empty text where nothing does."""
 
@@ -56,6 +59,14 @@ class SparkEngine(IbisEngine):
         """This engine's workers can be asked to count; :meth:`count` says when they cannot."""
         return self
 
+    def answer(self, ask: Ask, schema: Schema) -> Answer:
+        """Workers count in one pass what is asked at once, where they have this package; nothing is tried here."""
+        if ask.kind == "tables":
+            return Answer(IN_WORKERS, ask.times, ask.at_most, "counts")
+        if ask.kind == "check" and schema.person is None:
+            return Answer("in Spark's workers and by Spark's SQL", ask.times + 1, True, "counts")
+        return grouped(ask, schema, self.title)
+
     @cached_property
     def files(self) -> SparkFiles | None:
         """The Parquet files that are the whole table, where it is nothing but them."""
@@ -64,7 +75,7 @@ class SparkEngine(IbisEngine):
 
     def count(self, expression: Any, job: Job) -> Counted:
         """Return the counts of a job over the rows of an expression, or raise :class:`UnfitWorkersError`."""
-        self._require_fit()
+        require_fit(self.session)
         with _unfit_workers(), engine_errors("the table"), _large_batches(self.session):
             backend = self.table.get_backend()
             parts = _mapped(backend.raw_sql(backend.compile(expression)), job.task(), COUNTED)
@@ -91,10 +102,16 @@ class SparkEngine(IbisEngine):
                 raise
             return None
 
-    def _require_fit(self) -> None:
-        reason = unfitness(self.session)
-        if reason:
-            raise UnfitWorkersError(reason, NEXT)
+
+def ask_workers(session: Any, number: int, task: Task, answers: str) -> Any:
+    """Return what a task answers at each of so many places, as an Arrow table: for work without a private table.
+
+    Each place is one task. Raises :class:`UnfitWorkersError` where the workers lack this package, and Spark's own
+    errors where a task fails for good.
+    """
+    require_fit(session)
+    with _unfit_workers():
+        return _mapped(session.range(0, number, 1, number), task, answers).toArrow()
 
 
 def _summed(parts: Any, job: Job) -> Counted:
@@ -105,6 +122,12 @@ def _summed(parts: Any, job: Job) -> Counted:
         parts = parts.groupBy("cell").agg(functions.sum("times").alias("times"))
     answer = parts.toArrow()
     return job.sum(*(answer.column(name).to_numpy().astype(np.int64) for name in ("cell", "times")))
+
+
+def require_fit(session: Any) -> None:
+    """Raise :class:`UnfitWorkersError` where the workers of a session cannot run this package."""
+    if reason := unfitness(session):
+        raise UnfitWorkersError(reason, NEXT)
 
 
 def unfitness(session: Any) -> str:

@@ -33,6 +33,7 @@ from sfumato.rows.noisy_grid import LARGEST_DIMENSION
 from sfumato.rows.rules.refuse import refuse_impossible_rules
 from sfumato.rows.settings import MOST_CLUSTERS, MOST_EXPECTED, expected, one_row_per_person
 from sfumato.schema import Schema
+from sfumato.table.passes import Ask
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -112,6 +113,16 @@ class ClusterGeometry:
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
         return self.planned(schema, rows).plan(rows, randomness)
+
+    def asks(self, schema: Schema, rows: int | None = None) -> tuple[Ask, ...]:
+        """Return what will be asked of the rows, from public facts alone."""
+        planned = self.planned(schema, rows)
+        again = () if not planned.levels else (Ask("levels in the clusters", "rows"),)
+        if planned.geometry.by_grid:
+            return Ask("the grid", "rows"), *again
+        return Ask(
+            "scales, products, plane, steps and radii", "rows", times=planned.geometry.passes, at_most=True
+        ), *again
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Measure the geometry and draw rows."""

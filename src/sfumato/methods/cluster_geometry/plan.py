@@ -63,6 +63,8 @@ from sfumato.rows.settings import BYTES_PER_VALUE, MOST_CLUSTERS
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
+OTHER_PASSES = 4
+"""Passes over the rows besides Lloyd steps: scales, products, the plane, radii."""
 SHARES = {"scales": 0.30, "products": 0.25, "plane": 0.25, "radii": 0.20}
 STEP_SHARES = {"scales": 0.15, "products": 0.20, "plane": 0.25, "sizes": 0.10, "steps": 0.10, "radii": 0.20}
 """Shares of mu^2, without and with Lloyd steps; several of them divide what is there for one."""
@@ -136,6 +138,11 @@ class GeometryPlan:
             most_cells=LARGEST_GEOMETRY_GRID,
             coarseness=GRID_COARSENESS,
         )
+
+    @property
+    def passes(self) -> int:
+        """How often the rows are read where no grid holds them: scales, products, the plane, each step, and radii."""
+        return OTHER_PASSES + self.rounds
 
     @property
     def rounds(self) -> int:

@@ -17,6 +17,7 @@ from sfumato.release.parameters import sound_parameters
 from sfumato.release.plan import Plan
 from sfumato.schema import Schema
 from sfumato.table.frames import cell_table
+from sfumato.table.passes import Ask
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -66,6 +67,10 @@ class Contingency:
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
         return self.measurement().plan(schema, randomness)
+
+    def asks(self, schema: Schema, rows: int | None = None) -> tuple[Ask, ...]:
+        """Return what will be asked of the rows, from public facts alone."""
+        return (Ask("all tables at once", sets=self.sets),)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Count, add noise, and lay the cells out as rows."""

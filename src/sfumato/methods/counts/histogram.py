@@ -19,6 +19,7 @@ from sfumato.release.parameters import sound_parameters
 from sfumato.release.plan import Plan
 from sfumato.schema import Schema
 from sfumato.table.frames import cell_table
+from sfumato.table.passes import Ask
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -65,6 +66,10 @@ class Histogram:
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
         return self.measurement().plan(schema, randomness)
+
+    def asks(self, schema: Schema, rows: int | None = None) -> tuple[Ask, ...]:
+        """Return what will be asked of the rows, from public facts alone."""
+        return (Ask("the counts", sets=((self.column,),)),)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Count, add noise, and compute the entropy of what is released."""

@@ -34,6 +34,7 @@ from sfumato.release.method import ColumnSet, Makes, Output
 from sfumato.release.parameters import pure_delta_problems, sound_parameters
 from sfumato.release.plan import Plan, Stage, event_facts
 from sfumato.schema import Schema
+from sfumato.table.passes import Ask
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -152,6 +153,10 @@ class EntropyRelease:
                 next_step="use an order of at most 1 or infinity, or adjacency 'replace' with a public row count",
             )
         return self.rows_at_least
+
+    def asks(self, schema: Schema, rows: int | None = None) -> tuple[Ask, ...]:
+        """Return what will be asked of the rows, from public facts alone."""
+        return (Ask("the counts", sets=(self._counts().sets[0],)),)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Count, take the entropy, round it to the lattice, add noise."""

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.errors import PlanError
+from sfumato.methods.graphical.asking import asks_of
 from sfumato.methods.graphical.cells.one_way import Binning
 from sfumato.methods.graphical.choosing.rounds import Engine, Settings
 from sfumato.methods.graphical.plan import GraphicalPlan
@@ -16,6 +17,7 @@ from sfumato.release.method import Output
 from sfumato.release.parameters import DEFAULT_DELTA, delta_or, sound_parameters
 from sfumato.release.plan import Plan, sound_rows
 from sfumato.schema import Schema
+from sfumato.table.passes import Ask
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -73,6 +75,10 @@ class GraphicalMethod(ABC):
         """Return cost and needs, or raise PlanError with every problem."""
         sound_rows(rows)
         return self.planned(schema).release_plan(rows, randomness)
+
+    def asks(self, schema: Schema, rows: int | None = None) -> tuple[Ask, ...]:
+        """Return what will be asked of the rows, from public facts alone."""
+        return asks_of(self.planned(schema))
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Measure tables, fit the model, draw rows."""

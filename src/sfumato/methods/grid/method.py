@@ -20,6 +20,7 @@ from sfumato.rows.rules.refuse import refuse_impossible_rules
 from sfumato.rows.settings import MOST_EXPECTED, drawn_rows, expected, one_row_per_person
 from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
+from sfumato.table.passes import Ask
 
 if TYPE_CHECKING:
     from sfumato.schema.column import Column
@@ -96,6 +97,10 @@ class Grid:
         )
         notes = expected(schema, self.expected_rows, rows)[1]
         return Plan.for_(self.name, schema, (stage,), (event,), memory, rows=count, notes=notes)
+
+    def asks(self, schema: Schema, rows: int | None = None) -> tuple[Ask, ...]:
+        """Return what will be asked of the rows, from public facts alone."""
+        return (Ask("the grid", "rows"),)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Count the cells in one pass, add noise, draw rows."""

@@ -22,6 +22,7 @@ from sfumato.rows.rules.refuse import refuse_impossible_rules
 from sfumato.rows.tree import TreeModel, fit_tree, tables_of_tree
 from sfumato.rows.values import Values
 from sfumato.schema import Schema
+from sfumato.table.passes import Ask
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -103,6 +104,13 @@ class Marginals:
         memory = plan.memory_bytes + (values * BYTES_PER_VALUE + drawn * BYTES_PER_DRAWN) * per_row
         refuse_memory(memory, f"{count or 0:,} synthetic rows", "ask for fewer rows")
         return plan.model_copy(update={"rows": count, "memory_bytes": memory})
+
+    def asks(self, schema: Schema, rows: int | None = None) -> tuple[Ask, ...]:
+        """Return what will be asked of the rows, from public facts alone."""
+        pairs = self.chosen_pairs(schema)
+        names = self.chosen_columns(schema)
+        one_way = Ask("one-way tables", sets=tuple((name,) for name in names), public_sizes=False)
+        return (one_way, Ask("pairs", sets=pairs)) if pairs else (one_way,)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Measure single columns and pairs, fit the tree, draw rows."""

@@ -60,6 +60,7 @@ from sfumato.release.parameters import delta_or, sound_parameters, word_problems
 from sfumato.release.plan import Plan, Stage, event_facts, refuse_memory
 from sfumato.schema import Schema
 from sfumato.table.engine import BATCH_ROWS
+from sfumato.table.passes import Ask
 from sfumato.table.rows import stream_numbers
 from sfumato.table.values import typed
 
@@ -242,6 +243,12 @@ class MeanCurve:
             sensitivity=units,
             scale=sigma,
         )
+
+    def asks(self, schema: Schema, rows: int | None = None) -> tuple[Ask, ...]:
+        """Return what will be asked of the rows, from public facts alone."""
+        curves = Ask("the sum of all curves", "rows")
+        counted = self.long(schema) is not None and self._divisor(schema) is not None
+        return (Ask("the number of curves", "check"), curves) if counted else (curves,)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Sum the paths as integers, add the noise that the plan's event records, and lay out the curve."""

@@ -78,6 +78,7 @@ from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
 from sfumato.schema.choice import choice_problems
 from sfumato.table.counting import count_occupied
+from sfumato.table.passes import Ask
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -267,6 +268,16 @@ class PlausibleDeniability:
 
     def _remedy(self) -> str:
         return "ask for fewer rows or a larger epsilon" if self.epsilon is not None else "lower k"
+
+    def asks(self, schema: Schema, rows: int | None = None) -> tuple[Ask, ...]:
+        """Return what will be asked of the rows, from public facts alone."""
+        cells = Ask("records and how often each occurs", "cells", sets=(self.chosen_columns(schema),))
+        if self.model == "kernel":
+            return (cells,)
+        return Ask(
+            "tables of the model",
+            sets=self._model_tables(schema, self.budget(DEFAULT_ROWS if rows is None else rows)).sets,
+        ), cells
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Learn the model's parameters, make one attempt for each row, fall back on the prior."""

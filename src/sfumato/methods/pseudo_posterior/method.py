@@ -41,6 +41,7 @@ from sfumato.release.parameters import (
 from sfumato.release.plan import Plan, sound_rows
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
+from sfumato.table.passes import Ask
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -145,6 +146,14 @@ class PseudoPosterior:
         """Return cost and needs, or raise PlanError with every problem."""
         sound_rows(rows)
         return self.private_target(schema, rows).plan(rows, randomness)
+
+    def asks(self, schema: Schema, rows: int | None = None) -> tuple[Ask, ...]:
+        """Return what will be asked of the rows, from public facts alone."""
+        target = self.private_target(schema, rows)
+        records = Ask("the target and its predictors", "rows")
+        if not target.budgets[0]:
+            return (records,)
+        return records, Ask("tables of the predictors", sets=target.predictor_tables().sets)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Read the rows, draw the parameters, and synthesise."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sfumato.calling import named_parameters
 from sfumato.errors import PlanError
 from sfumato.methods.two_stage.layout import Layout, as_names, bounds_of, example_columns
-from sfumato.methods.two_stage.plan import PlannedRelease, TwoStagePlan
+from sfumato.methods.two_stage.plan import PASSES, PlannedRelease, TwoStagePlan
 from sfumato.methods.two_stage.published.method import TwoStageAsPublished
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
@@ -29,6 +29,7 @@ from sfumato.release.parameters import (
 from sfumato.release.plan import Plan, sound_rows
 from sfumato.rows.settings import MOST_EXPECTED, expected, one_row_per_person
 from sfumato.schema import Schema
+from sfumato.table.passes import Ask
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -108,6 +109,11 @@ class TwoStage:
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
         return self.planned(schema, rows).plan(rows, randomness)
+
+    def asks(self, schema: Schema, rows: int | None = None) -> tuple[Ask, ...]:
+        """Return what will be asked of the rows, from public facts alone."""
+        passes = PASSES - (len(self.planned(schema, rows).stages.axes) == 1)
+        return (Ask("histograms, correlation and response", "rows", times=passes),)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Measure both stages in a few passes, and draw rows with predicted targets."""

@@ -49,6 +49,8 @@ TARGET_SHARE, SPREAD_SHARE, GRAM_SHARE = 0.08, 0.04, 0.3
 """Shares of the response; two passes over the residuals halve what is left."""
 STRONG = 5000
 """n_pub * epsilon from which a noisy Gram matrix pays: below it, that of synthetic rows is nearer to the truth."""
+PASSES = 5
+"""Passes over the rows: histograms, correlation (of two inputs or more), first move, spread, second move."""
 SYNTHETIC_ROWS = 6000
 """Rows drawn to find the features: post-processing, so that the number is free."""
 MOST_POINTS = 4000

@@ -34,6 +34,7 @@ from sfumato.rows.rules.refuse import refuse_impossible_rules
 from sfumato.rows.settings import MOST_CLUSTERS
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
+from sfumato.table.passes import Ask
 from sfumato.table.rows import row_values
 
 if TYPE_CHECKING:
@@ -104,6 +105,10 @@ class ClusterGeometryAsPublished:
     def require_table(self, table: Table, plan: Plan) -> None:
         """Refuse rows that algorithm 1 cannot be run on, before anything is recorded."""
         checked_table(self._rows(table), self.clusters, self._bounds(table.schema))
+
+    def asks(self, schema: Schema, rows: int | None = None) -> tuple[Ask, ...]:
+        """Return what will be asked of the rows, from public facts alone."""
+        return (Ask("all rows, which are held in memory", "rows", times=2),)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Run algorithm 1 and shuffle what it makes."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +37,9 @@ from sfumato.rows.values import rows_table
 from sfumato.schema import Schema
 from sfumato.shown import Shown
 from sfumato.table.frames import to_frame
+
+if TYPE_CHECKING:
+    from sfumato.methods.graphical.saved.parts import Parts
 
 BATCH_ROWS = 250_000
 BYTES_PER_VALUE = 48
@@ -163,7 +166,8 @@ class FittedModel(Shown):
             f"{wanted:,} rows in one table",
             "use stream() or write_parquet(), which hold one batch at a time",
         )
-        return to_frame(self.draw(wanted, _generator(seed), rounding).table, "arrow", self.stamp)
+        generator = np.random.default_rng(sound_seed(seed))
+        return to_frame(self.draw(wanted, generator, rounding).table, "arrow", self.stamp)
 
     def stream(
         self, rows: int | None = None, batch_rows: int = BATCH_ROWS, seed: int | None = None, rounding: bool = True
@@ -175,9 +179,14 @@ class FittedModel(Shown):
         self, rows: int | None = None, batch_rows: int = BATCH_ROWS, seed: int | None = None, rounding: bool = True
     ) -> Iterator[Drawn]:
         """Yield the same batches with the number of repairs in each."""
-        wanted, most = self._sound(rows), _whole(batch_rows, "batch_rows")
-        generator = _generator(seed)
-        return (self._drawn(start, wanted, most, generator, rounding) for start in range(0, wanted, most))
+        wanted, most = self._sound(rows), whole(batch_rows, "batch_rows")
+        return self.draws_by(np.random.default_rng(sound_seed(seed)), wanted, most, rounding)
+
+    def draws_by(
+        self, generator: np.random.Generator, rows: int, batch_rows: int = BATCH_ROWS, rounding: bool = True
+    ) -> Iterator[Drawn]:
+        """Yield such batches from a stream of chance that the caller holds."""
+        return (self._drawn(start, rows, batch_rows, generator, rounding) for start in range(0, rows, batch_rows))
 
     def _drawn(self, start: int, wanted: int, most: int, generator: np.random.Generator, rounding: bool) -> Drawn:
         tell("drawing rows", start / wanted)
@@ -197,6 +206,42 @@ class FittedModel(Shown):
 
         return write_rows(self, path, PARQUET, self.draws(rows, batch_rows, seed, rounding), overwrite).path
 
+    def write_parts(
+        self,
+        folder: str | Path,
+        rows: int | None = None,
+        seed: int | None = None,
+        rounding: bool = True,
+        part_rows: int | None = None,
+        batch_rows: int = BATCH_ROWS,
+        overwrite: bool = False,
+        spark: Any = None,
+        processes: int = 1,
+    ) -> Path:
+        """Write rows to a folder of Parquet files, one for each ``part_rows`` of them, and return its path.
+
+        The parts are drawn here, by so many ``processes``, or by the workers of a Spark session (``spark``): then the
+        folder must be one that all of them see under this path. With a seed the files are the same in all three
+        cases. The folder appears when all of it is written: ``_manifest.json`` lists the parts with their hashes.
+        """
+        from sfumato.methods.graphical.saved.folder import runner, write_folder
+
+        cut = self.parts(rows, seed, rounding, part_rows, batch_rows)
+        return write_folder(self, folder, cut, runner(spark, processes), overwrite).path
+
+    def parts(
+        self,
+        rows: int | None = None,
+        seed: int | None = None,
+        rounding: bool = True,
+        part_rows: int | None = None,
+        batch_rows: int = BATCH_ROWS,
+    ) -> Parts:
+        """Return how :meth:`write_parts` cuts the rows, and from which chance each part is drawn."""
+        from sfumato.methods.graphical.saved.parts import PART_ROWS, Parts
+
+        return Parts.of(self._sound(rows), PART_ROWS if part_rows is None else part_rows, seed, rounding, batch_rows)
+
     def save(self, path: str | Path, overwrite: bool = False) -> Path:
         """Write the model to one file, guarantee included, and return its path."""
         from sfumato.methods.graphical.saved.file import write_model
@@ -211,10 +256,11 @@ class FittedModel(Shown):
         return read_model(path)
 
     def _sound(self, rows: int | None) -> int:
-        return self.rows if rows is None else _whole(rows, "rows")
+        return self.rows if rows is None else whole(rows, "rows")
 
 
-def _whole(number: Any, name: str) -> int:
+def whole(number: Any, name: str) -> int:
+    """Return a whole number of at least 1, or refuse it by its name."""
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
         raise PlanError(
             f"{name} must be a whole number of at least 1, found {number!r}", next_step=f"give {name}=20000"
@@ -222,7 +268,8 @@ def _whole(number: Any, name: str) -> int:
     return int(number)
 
 
-def _generator(seed: int | None) -> np.random.Generator:
+def sound_seed(seed: int | None) -> int | None:
+    """Return a seed that a generator can be made from, or refuse it."""
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PlanError(f"seed must be a whole number of at least 0, found {seed!r}", next_step="leave it out")
-    return np.random.default_rng(seed)
+    return seed

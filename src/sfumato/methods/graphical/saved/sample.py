@@ -59,23 +59,25 @@ def write_rows(
     """Write batches to one file, in the forms that the schema states; when anything fails, no rows are left behind."""
     target, metadata = Path(path).absolute(), parquet_metadata(model.require_guarantee(), model.stamp)
     with whole_file(target, overwrite) as fresh:
-        counts = _write(fresh, _opener(kind, model), batches, metadata)
+        counts = fill_file(fresh, opener(kind, model), batches, metadata)
         if model.stamp and kind != PARQUET:
             with whole_file(warning_place(target), overwrite=True) as note:
                 note.write_text(warning(model.stamp), encoding="utf-8")
     return Written(target, *counts)
 
 
-def _opener(kind: str, model: FittedModel) -> Callable[[Path, pa.Schema], Any]:
+def opener(kind: str, model: FittedModel) -> Callable[[Path, pa.Schema], Any]:
+    """Return what opens a file of a format for rows of a model."""
     return lambda path, fields: WRITERS[kind](path, fields, model.schema)
 
 
-def _write(
+def fill_file(
     fresh: Path,
     opened: Callable[[Path, pa.Schema], Any],
     batches: Iterator[Drawn],
     metadata: dict[str, str],
 ) -> tuple[int, dict[str, int], int, tuple[str, ...]]:
+    """Write batches; return the rows, how many were mended for each rule, how many replaced, and notes."""
     rows, replaced, repaired, notes = 0, 0, Counter[str](), ()
     with ExitStack() as stack:
         writer: Any = None

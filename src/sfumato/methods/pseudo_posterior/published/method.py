@@ -60,6 +60,7 @@ from sfumato.release.parameters import (
 from sfumato.release.plan import Plan, PlanFacts, Stage, event_facts, refuse_memory, sound_rows
 from sfumato.rows.released import as_they_are, shuffled_copies
 from sfumato.schema import Schema
+from sfumato.table.passes import Ask
 from sfumato.table.rows import row_values
 
 if TYPE_CHECKING:
@@ -264,6 +265,10 @@ class PseudoPosteriorAsPublished:
         ):
             notes.append("a range around each value gives the value away: never publish it; public brackets are sound")
         return tuple(notes)
+
+    def asks(self, schema: Schema, rows: int | None = None) -> tuple[Ask, ...]:
+        """Return what will be asked of the rows, from public facts alone."""
+        return (Ask("all rows, which are held in memory", "rows", times=2),)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Read the rows, fit, and synthesise."""

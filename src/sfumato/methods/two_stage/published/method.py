@@ -22,6 +22,7 @@ from sfumato.release.method import Makes, Output
 from sfumato.release.parameters import number_problems, sound_parameters, word_problems
 from sfumato.release.plan import Exposed, Plan, refuse_memory
 from sfumato.schema import Schema
+from sfumato.table.passes import Ask
 from sfumato.table.rows import row_values
 
 if TYPE_CHECKING:
@@ -120,6 +121,10 @@ class TwoStageAsPublished:
         """Refuse rows that cannot be learnt from, or that no blend hides as asked; nothing is recorded then."""
         layout = self.layout(table.schema)
         require_two_stage(layout, row_values(table, layout.names), self.settings(), table.schema.name)
+
+    def asks(self, schema: Schema, rows: int | None = None) -> tuple[Ask, ...]:
+        """Return what will be asked of the rows, from public facts alone."""
+        return (Ask("all rows, which are held in memory", "rows", times=2),)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Read the rows, blend, learn, predict, shuffle."""

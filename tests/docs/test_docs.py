@@ -1,4 +1,4 @@
-"""The documentation is run: Python blocks, terminal blocks, what they are shown to print, and every internal link.
+"""The documentation is run: Python blocks, terminal blocks, and what they are shown to print.
 
 A page is run from top to bottom in an empty folder. ``python`` blocks share their names; one with ``file=NAME`` is
 written to that file instead. In ``console`` blocks the lines that start with ``$ sfumato`` are run and must end with 0
@@ -11,8 +11,6 @@ says ``noisy``, and then every number may differ.
 from __future__ import annotations
 
 import contextlib
-import doctest
-import importlib.util
 import io
 import math
 import re
@@ -22,9 +20,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from website.pages import MARKDOWN
 
 from sfumato.cli.app import run
 from sfumato.release.method import REGISTRY
@@ -46,16 +44,8 @@ class Block:
     line: int
 
 
-def load_builder() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("sfumato_docs_build", ROOT / "docs" / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def blocks_of(page: Path) -> list[Block]:
-    tokens = load_builder().MARKDOWN.parse(page.read_text(encoding="utf-8"))
+    tokens = MARKDOWN.parse(page.read_text(encoding="utf-8"))
     found = []
     for token in tokens:
         if token.type == "fence":
@@ -173,36 +163,6 @@ def run_console(block: Block, where: str, monkeypatch, capsys) -> None:
         captured = capsys.readouterr()
         assert code == int(block.options.get("exit", 0)), f"{where}: {command} ended with {code}\n{captured.err}"
         require_shown(shown, captured.out + captured.err, f"{where}: {command}", "noisy" in block.options)
-
-
-def test_every_link_leads_somewhere():
-    builder = load_builder()
-    assert builder.problems(builder.all_pages()) == []
-
-
-def test_the_site_is_written(tmp_path, monkeypatch):
-    builder = load_builder()
-    monkeypatch.setattr(builder, "SITE", tmp_path / "site")
-    assert builder.main() == 0
-    written = {path.name for path in builder.SITE.glob("*.html")}
-    assert {"index.html", "readme.html", "tutorial.html"} <= written
-    assert 'src="images/report.png"' in (builder.SITE / "readme.html").read_text(encoding="utf-8")
-
-
-def test_a_broken_link_is_found(tmp_path, monkeypatch):
-    builder = load_builder()
-    monkeypatch.setattr(builder, "ROOT", tmp_path)
-    page = builder.Page(tmp_path / "page.md")
-    page.path.write_text("# One\n\n[a](nowhere.md) [b](#two) [c](#one) ![d](no.png) [e](https://example.org)\n")
-    assert list(builder._broken_links(page, {page.path: page})) == [
-        "page.md: nowhere.md does not exist",
-        "page.md: #two names no heading of page.md",
-        "page.md: no.png does not exist",
-    ]
-
-
-def test_the_builder_does_what_its_examples_say():
-    assert doctest.testmod(load_builder()) == (0, 1)
 
 
 def test_pictures_are_small():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from website.versions import write_versions
 
 from sfumato.version import __version__
 
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 SITE = DOCS / "_site"
 FORGIVEN = "[docutils]"
 """Warnings about the markup of a docstring: the text is shown as it stands, and nothing leads astray."""
@@ -56,8 +58,8 @@ def build(sources: Path, target: Path) -> list[str]:
         parallel=2,
     )
     app.build(force_all=True)
-    lines = [line for line in warnings.getvalue().splitlines() if line.strip()]
-    return [line for line in lines if not line.rstrip().endswith(FORGIVEN)]
+    lines = COLOUR.sub("", warnings.getvalue()).splitlines()
+    return [line for line in lines if line.strip() and not line.rstrip().endswith(FORGIVEN)]
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from website.pages import anchor_of
-
 from sfumato.version import __version__
 
 HERE = Path(__file__).parent
@@ -22,7 +20,7 @@ exclude_patterns = ["files/**"]
 # Pages are read as code hosts read them: no syntax of MyST's own but in fences, and no HTML.
 myst_disable_syntax = ["myst_line_comment", "myst_block_break", "myst_target", "myst_role", "html_inline", "html_block"]
 myst_heading_anchors = 6
-myst_heading_slug_func = anchor_of
+myst_heading_slug_func = "website.pages.anchor_of"
 
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
@@ -43,6 +41,7 @@ html_css_files = ["site.css"]
 html_js_files = [("../../versions.js", {"defer": "defer"}), ("switcher.js", {"defer": "defer"})]
 html_show_sourcelink = html_copy_source = html_show_copyright = False
 html_last_updated_fmt = None
+html_use_index = html_domain_indices = False
 html_theme_options = {
     "top_of_page_buttons": [],
     "light_css_variables": {"color-brand-primary": "#2c5c9e", "color-brand-content": "#2c5c9e"},

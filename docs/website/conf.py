@@ -34,7 +34,7 @@ toc_object_entries_show_parents = "hide"
 highlight_language = "text"
 
 html_theme = "furo"
-html_title = f"Sfumato {__version__}"
+html_title = "Sfumato"
 html_static_path = [str(HERE / "static")]
 templates_path = [str(HERE / "templates")]
 html_css_files = ["site.css"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from html import escape
@@ -11,11 +12,13 @@ from docutils import nodes
 from website.pages import Section, all_pages, sections
 
 BEFORE_THE_THEME = 400
+ALIAS = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Register with Sphinx."""
     app.connect("doctree-read", add_anchors)
+    app.connect("autodoc-process-signature", name_aliases)
     app.connect("html-page-context", add_navigation, priority=BEFORE_THE_THEME)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -33,6 +36,14 @@ def add_anchors(_: Any, doctree: nodes.document) -> None:
 def add_navigation(app: Any, page: str, _: str, context: dict[str, Any], __: Any) -> None:
     """Hand the theme a navigation of pages alone; Sphinx's own copies every heading of every page onto every page."""
     context["toctree"] = lambda **_: "".join(_navigation(_sections(), app.env, page, context["pathto"]))
+
+
+def name_aliases(*event: Any) -> tuple[str, str] | None:
+    """Call a type that has a name of its own by that name, also where it stands in a union."""
+    signature, returned = event[-2:]
+    if not signature:
+        return None
+    return ALIAS.sub(r"\1", signature), ALIAS.sub(r"\1", returned or "") or returned
 
 
 @cache

@@ -25,7 +25,11 @@ def ran(notebook: Path) -> nbformat.NotebookNode:
     os.environ.setdefault("SFUMATO_DATA", str(HERE.parents[1] / "shared" / "data"))
     with tempfile.TemporaryDirectory() as folder:
         NotebookClient(
-            made, timeout=MOST_SECONDS, record_timing=False, coalesce_streams=True, resources={"metadata": {"path": folder}}
+            made,
+            timeout=MOST_SECONDS,
+            record_timing=False,
+            coalesce_streams=True,
+            resources={"metadata": {"path": folder}},
         ).execute()
     made.metadata = {"kernelspec": made.metadata.kernelspec, "language_info": {"name": "python"}}
     return made

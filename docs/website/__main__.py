@@ -11,12 +11,12 @@ import time
 from pathlib import Path
 
 from sphinx.application import Sphinx
+
+from sfumato.version import __version__
 from website.finished import shortcomings
 from website.pages import DOCS, all_pages, problems
 from website.stage import lay_out
 from website.versions import write_versions
-
-from sfumato.version import __version__
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 SITE = DOCS / "_site"
@@ -40,7 +40,8 @@ def main() -> int:
         print(*broken, sep="\n", file=sys.stderr)
         return 1
     count = len(list(target.rglob("*.html")))
-    print(f"{count} pages in {time.perf_counter() - started:.0f} s, versions {', '.join(versions)}: open {SITE / 'index.html'}")
+    seconds = time.perf_counter() - started
+    print(f"{count} pages in {seconds:.0f} s, versions {', '.join(versions)}: open {SITE / 'index.html'}")
     return 0
 
 

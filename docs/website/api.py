@@ -109,10 +109,18 @@ GROUPS = (
             "sfumato.risk.sweep",
         ),
     ),
-    Group("entropy", "Entropy", "Entropies, how far one row moves them, and advice.", ("entropy",), ("sfumato.entropy",)),
+    Group(
+        "entropy", "Entropy", "Entropies, how far one row moves them, and advice.", ("entropy",), ("sfumato.entropy",)
+    ),
     Group("testing", "Tests of your own mechanisms", "For a test suite of yours.", (), ("sfumato.testing",)),
     Group("example", "Made-up rows", "Households that do not exist, to try everything on.", (), ("sfumato.example",)),
-    Group("errors", "Errors and warnings", "Every error says what was found and what to do next.", ("errors",), ("sfumato.errors",)),
+    Group(
+        "errors",
+        "Errors and warnings",
+        "Every error says what was found and what to do next.",
+        ("errors",),
+        ("sfumato.errors",),
+    ),
 )
 
 
@@ -130,7 +138,9 @@ def write_api(folder: Path) -> list[str]:
 def unplaced() -> list[str]:
     """Return the public names of the package that no group shows."""
     shown = {name for group in GROUPS for name in group.names}
-    return sorted(name for name in dir(importlib.import_module(FRONT)) if name not in shown and not name.startswith("_"))
+    return sorted(
+        name for name in dir(importlib.import_module(FRONT)) if name not in shown and not name.startswith("_")
+    )
 
 
 def page(group: Group) -> Iterator[str]:

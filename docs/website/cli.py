@@ -1,4 +1,4 @@
-"""The reference of the command line, from the commands themselves: one page per verb, written when the site is built."""
+"""The reference of the command line, from the commands themselves: a page per verb, written when the site is built."""
 
 from __future__ import annotations
 

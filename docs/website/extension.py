@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from docutils import nodes
+
 from website.pages import Section, all_pages, sections
 
 BEFORE_THE_THEME = 400

@@ -46,7 +46,9 @@ def shortcomings(site: Path) -> list[str]:
     """Return everything that a page fetches from elsewhere, and every link whose file or heading does not exist."""
     pages = {path.resolve(): seen_in(path) for path in sorted(site.rglob("*.html"))}
     found = [
-        f"{path.name}: {problem}" for path, seen in pages.items() for problem in (*_remote(path, seen), *_lost(path, pages))
+        f"{path.name}: {problem}"
+        for path, seen in pages.items()
+        for problem in (*_remote(path, seen), *_lost(path, pages))
     ]
     styles = [path for path in site.rglob("*.css") if REMOTE.search(path.read_text(encoding="utf-8"))]
     return found + [f"{path.name} fetches from elsewhere" for path in styles]

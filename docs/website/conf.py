@@ -32,7 +32,7 @@ python_maximum_signature_line_length = 90
 python_use_unqualified_type_names = True
 toc_object_entries_show_parents = "hide"
 highlight_language = "text"
-pygments_style, pygments_dark_style = "friendly", "one-dark"
+pygments_style, pygments_dark_style = "friendly", "github-dark"
 
 html_theme = "furo"
 html_title = "Sfumato"

@@ -45,8 +45,9 @@ check: setup
 bench: setup
 	$(BIN)/python benchmarks/counting.py
 
+# The site in docs/_site: pages, API and command line from the code, notebooks. Nothing is fetched.
 docs: setup
-	$(BIN)/python docs/build.py
+	PYTHONPATH=docs $(BIN)/python -m website
 
 clean:
 	rm -rf $(VENV) $(OUT) benchmarks/out docs/_site

@@ -1,4 +1,4 @@
-"""The documentation is run: Python blocks, terminal blocks, what they are shown to print, and every internal link.
+"""The documentation is run: Python blocks, terminal blocks, and what they are shown to print.
 
 A page is run from top to bottom in an empty folder. ``python`` blocks share their names; one with ``file=NAME`` is
 written to that file instead. In ``console`` blocks the lines that start with ``$ sfumato`` are run and must end with 0
@@ -11,10 +11,7 @@ says ``noisy``, and then every number may differ.
 from __future__ import annotations
 
 import contextlib
-import doctest
-import importlib.util
 import io
-import math
 import re
 import shlex
 import sys
@@ -22,13 +19,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from website.pages import MARKDOWN
 
+from page_output import require_shown
 from sfumato.cli.app import run
 from sfumato.release.method import REGISTRY
-from sfumato.version import __version__
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -46,16 +43,8 @@ class Block:
     line: int
 
 
-def load_builder() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("sfumato_docs_build", ROOT / "docs" / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def blocks_of(page: Path) -> list[Block]:
-    tokens = load_builder().MARKDOWN.parse(page.read_text(encoding="utf-8"))
+    tokens = MARKDOWN.parse(page.read_text(encoding="utf-8"))
     found = []
     for token in tokens:
         if token.type == "fence":
@@ -67,51 +56,6 @@ def blocks_of(page: Path) -> list[Block]:
 
 def is_run(page: Path) -> bool:
     return any(block.language in RUNS for block in blocks_of(page))
-
-
-def plain(text: str) -> str:
-    """Reduce output to what must not differ from run to run: no hashes, folders, dates, times, versions, frames."""
-    text = re.sub(r"(?<![\w.])[0-9a-f]{16,64}\b", "#", text)
-    text = re.sub(r"(?<![\w.])/(?:[\w.\-]+/)*", "", text)
-    text = re.sub(r"\b20\d\d-\d\d-\d\d(?:[T ]\d\d:\d\d[\d:.]*(?:Z|[+-]\d\d:\d\d)?)?", "#", text)
-    text = re.sub(rf"(?<!\d){re.escape(__version__)}(?!\d)", "#", text)
-    text = re.sub(r"\b\d+(?:\.\d+)? (?=(?:s|ms|seconds)\b)", "# ", text)
-    return re.sub(r"[─-╿\s]+", " ", text)
-
-
-def masked(text: str) -> str:
-    """Reduce output further, to what noise does not decide: no numbers."""
-    return re.sub(r"-?\d+(?:[,.:T+\-]\d+)*Z?(?:e[+-]?\d+)?", "#", plain(text))
-
-
-def same(shown: str, printed: str) -> bool:
-    """Say whether two words are the same; the last digits of a long number are the platform's."""
-    return shown == printed or (
-        _NUMBER.sub("#", shown) == _NUMBER.sub("#", printed)
-        and all(map(_same_number, _NUMBER.findall(shown), _NUMBER.findall(printed)))
-    )
-
-
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
-LONG = 10
-"""Digits from which a number shows the rounding of the platform's arithmetic."""
-
-
-def _same_number(shown: str, printed: str) -> bool:
-    is_long = min(sum(map(str.isdigit, shown)), sum(map(str.isdigit, printed))) >= LONG and "." in shown
-    return shown == printed or (is_long and math.isclose(float(shown), float(printed), rel_tol=1e-8))
-
-
-def require_shown(shown: str, printed: str, where: str, noisy: bool = False) -> None:
-    """Every part between two "..." must be printed, in that order, and figure by figure unless noise decides."""
-    reduced = masked if noisy else plain
-    rest = reduced(printed).split()
-    for part in re.split(r"^\s*\.\.\.\s*$", shown, flags=re.MULTILINE):
-        words = reduced(part).split()
-        starts = (i for i in range(len(rest) - len(words) + 1) if all(map(same, words, rest[i:])))
-        start = next(starts, None)
-        assert start is not None, f"{where} shows\n{part}\nbut this is printed:\n{printed}"
-        rest = rest[start + len(words) :]
 
 
 def commands_of(block: Block) -> Iterator[tuple[str, str]]:
@@ -173,36 +117,6 @@ def run_console(block: Block, where: str, monkeypatch, capsys) -> None:
         captured = capsys.readouterr()
         assert code == int(block.options.get("exit", 0)), f"{where}: {command} ended with {code}\n{captured.err}"
         require_shown(shown, captured.out + captured.err, f"{where}: {command}", "noisy" in block.options)
-
-
-def test_every_link_leads_somewhere():
-    builder = load_builder()
-    assert builder.problems(builder.all_pages()) == []
-
-
-def test_the_site_is_written(tmp_path, monkeypatch):
-    builder = load_builder()
-    monkeypatch.setattr(builder, "SITE", tmp_path / "site")
-    assert builder.main() == 0
-    written = {path.name for path in builder.SITE.glob("*.html")}
-    assert {"index.html", "readme.html", "tutorial.html"} <= written
-    assert 'src="images/report.png"' in (builder.SITE / "readme.html").read_text(encoding="utf-8")
-
-
-def test_a_broken_link_is_found(tmp_path, monkeypatch):
-    builder = load_builder()
-    monkeypatch.setattr(builder, "ROOT", tmp_path)
-    page = builder.Page(tmp_path / "page.md")
-    page.path.write_text("# One\n\n[a](nowhere.md) [b](#two) [c](#one) ![d](no.png) [e](https://example.org)\n")
-    assert list(builder._broken_links(page, {page.path: page})) == [
-        "page.md: nowhere.md does not exist",
-        "page.md: #two names no heading of page.md",
-        "page.md: no.png does not exist",
-    ]
-
-
-def test_the_builder_does_what_its_examples_say():
-    assert doctest.testmod(load_builder()) == (0, 1)
 
 
 def test_pictures_are_small():

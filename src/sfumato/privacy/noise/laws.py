@@ -124,7 +124,7 @@ class Laplace(_Continuous):
 
 @dataclass(frozen=True)
 class Geometric(_Discrete):
-    """Discrete Laplace noise, what Sfumato releases: P(k) proportional to exp(-|k| epsilon / sensitivity)."""
+    """Discrete Laplace noise, what Sfumato releases: P(k) proportional to exp(-abs(k) epsilon / sensitivity)."""
 
     epsilon: float
     sensitivity: float = 1

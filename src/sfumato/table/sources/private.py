@@ -23,8 +23,17 @@ def connect() -> Any:
 
     connection = duckdb.connect(config={"temp_directory": spill_folder()})
     connection.execute("SET streaming_buffer_size = '64MB'")
-    connection.execute("SET enable_progress_bar = false")  # it would be printed among the output of python -c
+    _hide_bar(connection)
     return connection
+
+
+def _hide_bar(connection: Any) -> None:
+    """Switch DuckDB's progress bar off: it would be printed among the output of ``python -c``.
+
+    In a notebook without ipywidgets it is off, and DuckDB refuses any word about it.
+    """
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchone() != (False,):
+        connection.execute("SET enable_progress_bar = false")
 
 
 def private_file(name: str) -> Path:

@@ -1,0 +1,1 @@
+"""The documentation site: pages are read, checked, and built by Sphinx without the network: ``make docs``."""

@@ -1,6 +1,6 @@
 """Tables of any number of rows and columns, written by DuckDB from a formula: the same values wherever it runs.
 
-Row i of column k comes from ``hash(i, k)``, so that no row depends on how many there are or in which file it lies. The ten
+Row i of column k comes from ``hash(i, k)``, so that no row depends on how many there are or in which file it lies. Ten
 columns are a mixture of kinds; wider tables repeat them. A hidden number of each row moves most columns, so that pairs
 depend on each other and AIM has something to find.
 """
@@ -15,8 +15,6 @@ from pathlib import Path
 
 ROWS_A_FILE = 5_000_000
 GROUP_ROWS = 500_000
-BYTES = {"parquet": 12, "csv": 58}
-"""About what a row of ten columns takes on disk."""
 
 
 @dataclass(frozen=True)
@@ -91,14 +89,18 @@ def _value(place: int, kind: Kind) -> str:
     """Return a column in SQL: its own number with three parts, the row's hidden number with two, folded into 0 to 1."""
     mixed = f"(0.6 * {_uniform(place)} + 0.4 * h)" if place % 3 else _uniform(place)
     value = re.sub(r"\bu\b", mixed, kind.sql)
-    return f"CASE WHEN {_uniform(place + 100_000)} < {kind.missing} THEN NULL ELSE {value} END" if kind.missing else value
+    return (
+        f"CASE WHEN {_uniform(place + 100_000)} < {kind.missing} THEN NULL ELSE {value} END" if kind.missing else value
+    )
 
 
 def query(first: int, last: int, columns: int) -> str:
     """Return the SQL of the rows from ``first`` up to ``last``."""
     made = ", ".join(f'{_value(place, kind)} AS "{name}"' for place, (name, kind) in enumerate(named_kinds(columns)))
     hidden = _uniform(999_999)
-    return f"SELECT {made} FROM (SELECT range AS i, {hidden.replace('(i,', '(range,')} AS h FROM range({first}, {last}))"
+    return (
+        f"SELECT {made} FROM (SELECT range AS i, {hidden.replace('(i,', '(range,')} AS h FROM range({first}, {last}))"
+    )
 
 
 def files(folder: Path, rows: int, columns: int, form: str) -> Iterator[tuple[Path, int, int]]:
@@ -113,7 +115,9 @@ def write(folder: Path, rows: int, columns: int, form: str, tell: Callable[[str]
     import duckdb
 
     folder.mkdir(parents=True, exist_ok=True)
-    how = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {GROUP_ROWS}" if form == "parquet" else "FORMAT csv, HEADER"
+    how = (
+        f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {GROUP_ROWS}" if form == "parquet" else "FORMAT csv, HEADER"
+    )
     connection = duckdb.connect(config={"memory_limit": "2GB"})
     connection.execute("SET preserve_insertion_order = false")
     connection.execute("SET enable_progress_bar = false")

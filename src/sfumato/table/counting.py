@@ -18,8 +18,8 @@ from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.cover import ColumnSet, cover, marginal
 from sfumato.table.engine import Engine, IbisEngine, UnfitWorkersError, engine_errors
-from sfumato.table.one_pass import can_count_at_once, count_at_once, split_outside
 from sfumato.table.on_workers import Counted, Job
+from sfumato.table.one_pass import can_count_at_once, count_at_once, split_outside
 from sfumato.table.parquet import ParquetEngine, Unit
 from sfumato.table.spark import SparkEngine
 from sfumato.table.tally import Counts, Layout, Tally, encoders_of

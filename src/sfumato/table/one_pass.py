@@ -20,7 +20,18 @@ from sfumato.table.engine import IbisEngine
 from sfumato.table.tally import Layout
 from sfumato.table.values import code_expression, has_many_levels, kept_rows
 
-DIALECTS = ("postgres", "pyspark", "databricks", "trino", "athena", "snowflake", "bigquery", "mssql", "oracle", "exasol")
+DIALECTS = (
+    "postgres",
+    "pyspark",
+    "databricks",
+    "trino",
+    "athena",
+    "snowflake",
+    "bigquery",
+    "mssql",
+    "oracle",
+    "exasol",
+)
 """Backends of Ibis whose SQL has GROUPING SETS. Tried are PostgreSQL and Spark; where a query fails, tables are grouped
 one by one."""
 FENCES = {"postgres": " OFFSET 0"}
@@ -98,7 +109,9 @@ def _cell(layout: Layout, place: int, quote: Any) -> str:
     part = slice(int(layout.pointers[place]), int(layout.pointers[place + 1]))
     columns, strides = layout.columns[part].tolist(), layout.strides[part].tolist()
     base = int(layout.offsets[place]) + sum(strides)
-    return " + ".join([str(base), *(f"{quote(f'c{c}')} * {stride}" for c, stride in zip(columns, strides, strict=True))])
+    return " + ".join(
+        [str(base), *(f"{quote(f'c{c}')} * {stride}" for c, stride in zip(columns, strides, strict=True))]
+    )
 
 
 def split_outside(

@@ -122,8 +122,10 @@ def run_peer(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     rows, columns = min(options.rows), min(options.columns)
     kinds = dict(data.named_kinds(columns))
     levels = [json.loads(kinds[name].facts.split("values = ")[1].replace("'", '"')) for name in PEER_TABLE]
-    paths = [str(path) for path, _, _ in data.files(folder, rows, columns, "parquet")]
-    asked = {"path": ",".join(paths), "names": PEER_TABLE, "epsilon": 1.0, "cores": options.cores}
+    warm, paths = (
+        [str(path) for path, _, _ in data.files(folder, count, columns, "parquet")] for count in (SMALL_ROWS, rows)
+    )
+    asked = {"warm": warm, "paths": paths, "names": PEER_TABLE, "epsilon": 1.0, "cores": options.cores}
     asked["cells"] = list(product(*levels))
     command = [options.peer, str(Path(__file__).with_name("scale_peer.py"))]
     environment = {**os.environ, "PYSPARK_PYTHON": options.peer, "PYSPARK_DRIVER_PYTHON": options.peer}

@@ -12,21 +12,31 @@ from __future__ import annotations
 import json
 import sys
 import time
+from typing import Any
 
 
-def run(path: str, names: list[str], cells: list[list[str]], epsilon: float, cores: int) -> dict[str, float]:
-    """Count one table with noise, and return the seconds that took."""
-    import pipeline_dp
+def run(asked: dict[str, Any]) -> dict[str, float]:
+    """Count one table with noise, after that of a small file, and return the seconds that took."""
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master(f"local[{cores}]").config("spark.driver.memory", "4g")
+    builder = SparkSession.builder.master(f"local[{asked['cores']}]").config("spark.driver.memory", "4g")
     for key, value in {"ui.enabled": "false", "ui.showConsoleProgress": "false", "driver.host": "127.0.0.1"}.items():
         builder = builder.config(f"spark.{key}", value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    count(spark, asked["warm"], asked)
     start = time.perf_counter()
-    rows = spark.read.parquet(*path.split(",")).select(*names).rdd.map(tuple).zipWithUniqueId()
-    accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=epsilon, total_delta=0)
+    answers = count(spark, asked["paths"], asked)
+    wall = time.perf_counter() - start
+    return {"wall": wall, "cells": len(answers), "counted": sum(answers)}
+
+
+def count(spark: Any, paths: list[str], asked: dict[str, Any]) -> list[float]:
+    """Return the noisy counts of all cells."""
+    import pipeline_dp
+
+    rows = spark.read.parquet(*paths).select(*asked["names"]).rdd.map(tuple).zipWithUniqueId()
+    accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=asked["epsilon"], total_delta=0)
     engine = pipeline_dp.DPEngine(accountant, pipeline_dp.SparkRDDBackend(spark.sparkContext))
     parameters = pipeline_dp.AggregateParams(
         noise_kind=pipeline_dp.NoiseKind.LAPLACE,
@@ -41,13 +51,11 @@ def run(path: str, names: list[str], cells: list[list[str]], epsilon: float, cor
         partition_extractor=lambda row: row[0],
         value_extractor=lambda row: 1,
     )
-    found = engine.aggregate(rows, parameters, readers, public_partitions=[tuple(cell) for cell in cells])
+    cells = [tuple(cell) for cell in asked["cells"]]
+    found = engine.aggregate(rows, parameters, readers, public_partitions=cells)
     accountant.compute_budgets()
-    answers = found.collect()
-    wall = time.perf_counter() - start
-    return {"wall": wall, "cells": len(answers), "counted": sum(answer.count for _, answer in answers)}
+    return [answer.count for _, answer in found.collect()]
 
 
 if __name__ == "__main__":
-    asked = json.loads(sys.stdin.read())
-    print(json.dumps(run(asked["path"], asked["names"], asked["cells"], asked["epsilon"], asked["cores"])))
+    print(json.dumps(run(json.loads(sys.stdin.read()))))

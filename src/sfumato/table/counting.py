@@ -35,7 +35,7 @@ REMOTE_LIMIT = 1_000_000
 MOST_REMOTE_BINS = 10_000
 """Bins of one column on another engine: each is a branch of the query that is sent there."""
 CELL = "cell"
-GROUPED = "every covering table takes a GROUP BY of its own, with the same counts, more slowly"
+GROUPED = "the engine groups the rows itself, with the same counts, more slowly"
 CHANGED = "run the release again; if it persists, the schema and the table disagree: sfumato schema check"
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import sfumato
 from sfumato.errors import TableError
+from sfumato.table import counting
 from sfumato.table.on_workers import Job
 
 pytestmark = [
@@ -31,6 +32,16 @@ def test_spark_counts_as_duckdb_does(spark_frame, frame, schema):
     theirs, ours = remote.marginals(SETS), sfumato.read(frame, schema).marginals(SETS)
     for names in SETS:
         assert np.array_equal(theirs[names], ours[names]), names
+
+
+def test_spark_groups_all_tables_in_one_query(spark_frame, frame, schema, monkeypatch):
+    monkeypatch.setattr(counting, "GROUPED_CELLS", 300)  # several covering tables
+    monkeypatch.setattr(counting, "_count_one_by_one", lambda *_: pytest.fail("tables were counted one by one"))
+    names = list(dict.fromkeys(name for members in SETS for name in members))
+    theirs = counting._count_remotely(sfumato.read(spark_frame, schema).source.engine, schema, names, SETS)
+    ours = sfumato.read(frame, schema).marginals(SETS)
+    assert len(theirs) > 1
+    assert all(np.array_equal(counting._find(theirs, members), ours[members]) for members in SETS)
 
 
 def five_columns(schema) -> sfumato.Schema:

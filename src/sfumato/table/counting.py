@@ -17,8 +17,9 @@ from sfumato.progress import tell
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.cover import ColumnSet, cover, marginal
-from sfumato.table.engine import Engine, UnfitWorkersError, engine_errors
+from sfumato.table.engine import Engine, IbisEngine, UnfitWorkersError, engine_errors
 from sfumato.table.on_workers import Counted, Job
+from sfumato.table.one_pass import can_count_at_once, count_at_once, split_outside
 from sfumato.table.parquet import ParquetEngine, Unit
 from sfumato.table.passes import GROUPED_CELLS, LARGEST_SEARCH
 from sfumato.table.spark import SparkEngine
@@ -30,7 +31,8 @@ LOCAL_LIMIT = 16_384
 MOST_REMOTE_BINS = 10_000
 """Bins of one column on another engine: each is a branch of the query that is sent there."""
 CELL = "cell"
-GROUPED = "every covering table takes a GROUP BY of its own, with the same counts, more slowly"
+ONE_BY_ONE = "the tables are counted one after the other, which takes a pass for each"
+GROUPED = "the engine groups the rows itself, with the same counts, more slowly"
 CHANGED = "run the release again; if it persists, the schema and the table disagree: sfumato schema check"
 
 
@@ -139,7 +141,7 @@ def _units(engine: Engine, schema: Schema, names: Sequence[str]) -> Iterator[Uni
 
 def _countable_rows(engine: Engine, schema: Schema, names: Sequence[str]) -> Any:
     table = kept_rows(engine.table, schema)
-    return table.select(**{name: countable(table[name], schema[name]) for name in names})
+    return table.select(**{name: countable(table[name], schema[name], by_encoders=True) for name in names})
 
 
 def _batch_units(batches: Iterator[pa.RecordBatch]) -> Iterator[Unit]:
@@ -183,7 +185,23 @@ def _refuse_outside(names: Sequence[str], outside: Any) -> None:
 
 
 def _count_remotely(engine: Engine, schema: Schema, names: Sequence[str], wanted: Sequence[ColumnSet]) -> Counts:
+    """Count where the rows are: all tables in one pass where the engine's SQL can, else by a GROUP BY for each."""
     sets = _covering(schema, names, wanted, GROUPED_CELLS)
+    if isinstance(engine, IbisEngine) and can_count_at_once(engine, schema, sets):
+        _refuse_many_bins(schema, names)
+        try:
+            counts, outside = split_outside(count_at_once(engine, schema, sets))
+        except (
+            TableError
+        ) as error:  # SQL that is not what its dialect says; if the engine is lost, the next query tells
+            warnings.warn(SlowCountingWarning(f"{error.headline}: {ONE_BY_ONE}"), stacklevel=2)
+        else:
+            _refuse_outside(names, [outside[name] for name in names])
+            return counts
+    return _count_one_by_one(engine, schema, sets)
+
+
+def _count_one_by_one(engine: Engine, schema: Schema, sets: Sequence[ColumnSet]) -> Counts:
     counts: Counts = {}
     for done, members in enumerate(sets):
         tell("counting where the rows are", done / len(sets))

@@ -99,7 +99,7 @@ class IbisEngine:
 
     def answer(self, ask: Ask, schema: Schema) -> Answer:
         """DuckDB answers as it does for files; others group their rows themselves."""
-        return here(ask) if self.streams else grouped(ask, schema, self.title)
+        return here(ask) if self.streams else grouped(ask, schema, str(self.table.get_backend().name))
 
     def aggregate(self, expression: Any) -> Any:
         """Return a small result as an Arrow table."""

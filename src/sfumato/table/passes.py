@@ -22,6 +22,23 @@ GROUPED_CELLS = 1_000_000
 LARGEST_SEARCH = 900_000
 """Sets times columns beyond which covering tables are not looked for: that would take minutes."""
 
+AT_ONCE = (
+    "postgres",
+    "pyspark",
+    "databricks",
+    "trino",
+    "athena",
+    "snowflake",
+    "bigquery",
+    "mssql",
+    "oracle",
+    "exasol",
+)
+"""Backends of Ibis whose SQL has GROUPING SETS. Tried are PostgreSQL and Spark; where a query fails, tables are grouped
+one by one."""
+MOST_SETS = 64
+"""Tables of one query: each has a hash table of its own in the engine."""
+
 
 @dataclass(frozen=True)
 class Ask:
@@ -57,8 +74,9 @@ def here(ask: Ask, extra: int = 0) -> Answer:
     return Answer(words, ask.times + extra, ask.at_most or extra > 0, "nothing")
 
 
-def grouped(ask: Ask, schema: Schema, engine: str) -> Answer:
-    """Return the answer of an engine that groups its rows itself: a GROUP BY for every covering table."""
+def grouped(ask: Ask, schema: Schema, backend: str) -> Answer:
+    """Return the answer of an engine that groups its rows itself: all tables at once where its SQL can."""
+    engine = title_of(backend)
     if ask.kind == "rows":
         return Answer(f"{engine} reads, this process sums up", ask.times, ask.at_most, "rows")
     if ask.kind == "check":
@@ -66,6 +84,10 @@ def grouped(ask: Ask, schema: Schema, engine: str) -> Answer:
     if ask.kind == "cells":
         return Answer(f"inside {engine}, by GROUP BY", ask.times, ask.at_most, "distinct rows")
     number, sure = covering_tables(ask, schema)
+    if backend in AT_ONCE and number > 1:
+        queries = -(-number // MOST_SETS)
+        words = f"inside {engine}, all tables in one query (GROUPING SETS)"
+        return Answer(words, ask.times * queries, ask.at_most or (not sure and queries > 1), "counts")
     words = f"inside {engine}, by GROUP BY, one for each covering table"
     return Answer(words, ask.times * number, ask.at_most or not sure, "counts")
 

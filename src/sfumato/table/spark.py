@@ -65,7 +65,7 @@ class SparkEngine(IbisEngine):
             return Answer(IN_WORKERS, ask.times, ask.at_most, "counts")
         if ask.kind == "check" and schema.person is None:
             return Answer("in Spark's workers and by Spark's SQL", ask.times + 1, True, "counts")
-        return grouped(ask, schema, self.title)
+        return grouped(ask, schema, str(self.table.get_backend().name))
 
     @cached_property
     def files(self) -> SparkFiles | None:

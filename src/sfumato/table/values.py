@@ -6,6 +6,8 @@ hold every value as text, so nothing is lost or rounded before the schema says w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date, timedelta
 from typing import Any
 
 from sfumato.schema import Schema
@@ -15,6 +17,7 @@ TRUE_TEXTS = ("true", "t", "yes", "y", "1")
 FALSE_TEXTS = ("false", "f", "no", "n", "0")
 NOBODY = ("", "nan", "-nan", "nat", "none", "null", "<na>", "na", "n/a", "#n/a")
 """What programs write where there is no value: never the name of a person."""
+EPOCH = date(1970, 1, 1)
 MANY_LEVELS = 1000
 """Listed values above which a query does not name them all: rows are grouped by value, and looked up here."""
 
@@ -63,11 +66,16 @@ def _boolean(raw: Any, column: Column) -> Any:
         return raw
     if kind.is_numeric():
         return ibis.cases((raw == 1, True), (raw == 0, False), else_=ibis.null("boolean"))
+    is_true, is_false = _truth(raw, column)
+    return ibis.cases((is_true, True), (is_false, False), else_=ibis.null("boolean"))
+
+
+def _truth(raw: Any, column: Column) -> tuple[Any, Any]:
+    """Return whether a text says true, and whether it says false."""
     text = raw.cast("string").lower()
-    true, false = TRUE_TEXTS, FALSE_TEXTS
     if column.true is not None and column.false is not None:
-        true, false = (column.true.lower(), "true"), (column.false.lower(), "false")
-    return ibis.cases((text.isin(true), True), (text.isin(false), False), else_=ibis.null("boolean"))
+        return text.isin((column.true.lower(), "true")), text.isin((column.false.lower(), "false"))
+    return text.isin(TRUE_TEXTS), text.isin(FALSE_TEXTS)
 
 
 def _date(raw: Any) -> Any:
@@ -122,19 +130,27 @@ UNREADABLE_DAY = -(10**9)
 UNREADABLE_FLAG = 2
 
 
-def countable(raw: Any, column: Column) -> Any:
-    """Return a column as the encoders want it; what cannot be read becomes a value outside every domain."""
+def countable(raw: Any, column: Column, by_encoders: bool = False) -> Any:
+    """Return a column as the encoders want it; what cannot be read becomes a value outside every domain.
+
+    Encoders find fractions in columns of whole numbers themselves, faster than SQL does; other readers cannot. The
+    likely case of a text stands first: engines look at the others only where it does not hold.
+    """
     import ibis
 
-    value = _clamped(typed(raw, column), column)
+    value = typed(raw, column)
+    known = _clamped(value, column)
     if not raw.type().is_string() or not (column.is_ordered or column.kind == "boolean" or column.has_integer_levels):
-        return value
-    bad = unreadable(raw, column)
+        return known
     if column.kind == "boolean":
-        return ibis.cases((bad, UNREADABLE_FLAG), (value, 1), (~value, 0))
+        is_true, is_false = _truth(raw, column)
+        return ibis.cases((is_true, 1), (is_false, 0), (raw.notnull(), UNREADABLE_FLAG), else_=ibis.null("int8"))
     if column.kind == "date":
-        return bad.ifelse(UNREADABLE_DAY, _day_number(value))
-    return bad.ifelse(UNREADABLE_NUMBER, value)
+        unread = ibis.cases((raw.notnull(), UNREADABLE_DAY), else_=ibis.null("int32"))
+        return value.notnull().ifelse(_day_number(known), unread)
+    absent = raw.isnull() | raw.lower().strip().isin(["nan"])
+    good = value.notnull() if by_encoders else value.notnull() & ~_fraction(value, column)
+    return ibis.cases((good, known), (absent, ibis.null("float64")), else_=UNREADABLE_NUMBER)
 
 
 def _clamped(value: Any, column: Column) -> Any:
@@ -173,12 +189,30 @@ def _present_code(value: Any, column: Column) -> Any:
         return value.ifelse(1, 0)
     if not column.is_ordered:
         return ibis.cases(*((value == level, code) for code, level in enumerate(column.levels)), else_=-1)
-    number = _day_number(value) if column.kind == "date" else value
     if column.has_unit_bins:
+        number = _day_number(value) if column.kind == "date" else value
         return number.cast("int64") - int(column.numeric_bounds[0])
-    starts = [int(s) if column.is_discrete else float(s) for s in column.starts]
-    steps = ((number >= start, code) for code, start in reversed(list(enumerate(starts))))
-    return ibis.cases(*steps, else_=-1)
+    return _bin_code(value, [_start(start, column) for start in column.starts], 0)
+
+
+def _start(start: float, column: Column) -> Any:
+    """Return where a bin begins as a literal of the column's type: a day counted for each bin would cost more."""
+    import ibis
+
+    if column.kind == "date":
+        return ibis.date(EPOCH + timedelta(days=int(start)))
+    return int(start) if column.is_discrete else float(start)
+
+
+def _bin_code(value: Any, starts: Sequence[Any], first: int) -> Any:
+    """Return the last bin that begins at or below a value, by halving: a few comparisons, however many bins."""
+    import ibis
+
+    if len(starts) == 1:
+        return ibis.literal(first)
+    half = len(starts) // 2
+    upper, lower = _bin_code(value, starts[half:], first + half), _bin_code(value, starts[:half], first)
+    return (value >= starts[half]).ifelse(upper, lower)
 
 
 def kept_rows(table: Any, schema: Schema) -> Any:

@@ -9,6 +9,7 @@ from methods.graphical.brute_force import shapes
 from sfumato.methods.graphical.tree.junction import (
     MOST_CELLS,
     JunctionTree,
+    Sizing,
     junction_tree,
     maximal_cliques,
     model_cells,
@@ -81,3 +82,17 @@ def test_a_hopeless_model_has_a_size_too():
     sizes = [1000] * 30
     everything = [(one, other) for one in range(30) for other in range(one + 1, 30)]
     assert model_cells(sizes, everything) == MOST_CELLS
+
+
+@settings(max_examples=200)
+@given(shapes())
+def test_one_clique_more_is_sized_as_the_whole_model(shape):
+    sizes, cliques = shape
+    held = cliques[:-1]
+    sizing = Sizing(sizes, held)
+    assert sizing.cells == model_cells(sizes, held)
+    for one in range(len(sizes)):
+        for other in range(one + 1, len(sizes)):
+            pair = (one, other)
+            assert sizing.cells_with(pair) == model_cells(sizes, [*held, pair])
+            assert sizing.holds(pair) == any(set(pair) <= set(clique) for clique in held)

@@ -127,7 +127,9 @@ def _count_streamed(table: Table, groupings: Sequence[Grouping], cliques: Sequen
     encoders = {i: ColumnEncoder(column, OUTSIDE) for i, column in columns.items()}
     counts = {clique: np.zeros([groupings[i].size for i in clique], np.int64) for clique in cliques}
     kept = kept_rows(table.source.engine.table, table.schema)
-    wanted = kept.select(**{column.name: countable(kept[column.name], column) for column in columns.values()})
+    wanted = kept.select(
+        **{column.name: countable(kept[column.name], column, by_encoders=True) for column in columns.values()}
+    )
     for batch in table.source.engine.batches(wanted):
         coded = {i: _encoded(encoders[i], batch.column(place)) for place, i in enumerate(needed)}
         groups = {i: groupings[i].groups[codes] for i, codes in coded.items()}

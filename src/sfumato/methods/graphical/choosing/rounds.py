@@ -34,7 +34,7 @@ from sfumato.methods.graphical.mixture.averaged import AveragedModel
 from sfumato.methods.graphical.mixture.fit import Backend, FitSettings
 from sfumato.methods.graphical.mixture.model import MixtureModel, fit_mixture
 from sfumato.methods.graphical.tree.fit import fit
-from sfumato.methods.graphical.tree.junction import model_cells
+from sfumato.methods.graphical.tree.junction import Sizing
 from sfumato.methods.graphical.tree.model import GraphicalModel, NoisyTable, Support
 from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES
 from sfumato.privacy.randomness import Randomness
@@ -231,15 +231,11 @@ def _fitting(
     with_larger: bool = True,
 ) -> list[Look]:
     """Return the tables with which the model stays within its share of the memory, or needs no more than now."""
-    held = list(model.cliques)
-    now = model_cells(problem.sizes, held)
-    limit = max(now, used * settings.megabytes * 1e6 / BYTES_PER_CELL)
-    inside = [set(clique) for clique in held]
+    held = Sizing(problem.sizes, model.cliques)
+    limit = max(held.cells, used * settings.megabytes * 1e6 / BYTES_PER_CELL)
     small = [look for look in looks if problem.counts[look].size <= LARGEST_TABLE]
     sets = {look.clique for look in small if with_larger or len(look.clique) <= 2}
-    fit_in = {
-        c for c in sets if any(set(c) <= part for part in inside) or model_cells(problem.sizes, [*held, c]) <= limit
-    }
+    fit_in = {clique for clique in sets if held.holds(clique) or held.cells_with(clique) <= limit}
     return [look for look in small if look.clique in fit_in]
 
 

@@ -145,6 +145,57 @@ def model_cells(sizes: Sequence[int], cliques: Iterable[Clique]) -> int:
     return int(min(cells, MOST_CELLS))
 
 
+class Sizing:
+    """Sizes of a model with one clique more, for many such cliques: only what hangs together with it is sized anew.
+
+    Columns that no path of cliques joins have no part in each other's elimination, so that the cells of a model are the
+    sum over its parts, whatever the order in which those are eliminated.
+
+    >>> Sizing((2, 3, 4, 5), [(0, 1), (1, 2)]).cells_with((2, 3)), model_cells((2, 3, 4, 5), [(0, 1), (1, 2), (2, 3)])
+    (38, 38)
+    """
+
+    def __init__(self, sizes: Sequence[int], cliques: Iterable[Clique]) -> None:
+        self._sizes, held = tuple(sizes), list(cliques)
+        self._part = _parts(len(self._sizes), held)
+        self._cliques: dict[int, list[Clique]] = {part: [] for part in self._part}
+        self._columns: dict[int, list[int]] = {part: [] for part in self._part}
+        self._holding: list[set[int]] = [set() for _ in self._sizes]
+        for column, part in enumerate(self._part):
+            self._columns[part].append(column)
+        for place, clique in enumerate(held):
+            self._cliques[self._part[clique[0]]].append(clique)
+            for column in clique:
+                self._holding[column].add(place)
+        self._cells = {part: self._sized([part]) for part in self._columns}
+        self.cells = sum(self._cells.values())
+
+    def holds(self, clique: Clique) -> bool:
+        """Whether a clique lies inside one that is there."""
+        return bool(set.intersection(*(self._holding[column] for column in clique)))
+
+    def cells_with(self, clique: Clique) -> int:
+        """Return the cells of the model with a clique more."""
+        touched = sorted({self._part[column] for column in clique})
+        return min(self.cells - sum(self._cells[part] for part in touched) + self._sized(touched, clique), MOST_CELLS)
+
+    def _sized(self, parts: Sequence[int], more: Clique | None = None) -> int:
+        columns = sorted(column for part in parts for column in self._columns[part])
+        place = {column: i for i, column in enumerate(columns)}
+        cliques = [clique for part in parts for clique in self._cliques[part]] + ([more] if more else [])
+        inside = (tuple(place[column] for column in clique) for clique in cliques)
+        return model_cells([self._sizes[column] for column in columns], inside)
+
+
+def _parts(columns: int, cliques: Iterable[Clique]) -> list[int]:
+    """Return for each column the lowest column that a path of cliques joins it with."""
+    part = np.arange(columns)
+    for clique in cliques:
+        joined = part[list(clique)]
+        part[np.isin(part, joined)] = joined.min()
+    return part.tolist()
+
+
 def _eliminated(
     sizes: NDArray[np.float64], cliques: Iterable[Clique]
 ) -> tuple[float, NDArray[np.bool_], NDArray[np.bool_]]:

@@ -26,7 +26,7 @@ from sfumato.shown import Shown
 
 Adjacency = Literal["add-remove", "replace"]
 ADJACENCIES = ("add-remove", "replace")
-PUBLIC_WORDS = ("description", "contact", "licence")
+PUBLIC_WORDS = ("description", "contact", "licence", "custodian", "use", "region")
 """What may be said about a table for those who get a release of it."""
 MOST_NAMED = 50
 """Columns that a message lists."""
@@ -75,6 +75,12 @@ class Schema(Shown):
     """Whom these readers may ask: it is published with every release."""
     licence: str | None = None
     """Under which terms they may use it."""
+    custodian: str | None = None
+    """Who publishes the release: the name under which a registry of deployments lists it."""
+    use: str | None = None
+    """What the release is meant for."""
+    region: str | None = None
+    """Which region the table describes, or whose law applies."""
 
     def __post_init__(self) -> None:
         problems = self._shape_problems()
@@ -240,6 +246,17 @@ class Schema(Shown):
     def shape(self, names: Iterable[str]) -> tuple[int, ...]:
         """Return the number of codes of each named column: the shape of their contingency table."""
         return tuple(self[name].size for name in names)
+
+    def with_words(self, words: Mapping[str, str | None]) -> Self:
+        """Return a copy that says more to the readers of a release: description, contact, licence, custodian, use, region.
+
+        What is None stays as it is.
+        """
+        if unknown := [f"{key!r} is none of {', '.join(PUBLIC_WORDS)}" for key in words if key not in PUBLIC_WORDS]:
+            headline = f"table {self.name!r} cannot be described so"
+            raise SchemaError(headline, unknown, "use these names; docs/schema.md lists them")
+        said: dict[str, Any] = {key: text for key, text in words.items() if text is not None}
+        return dataclasses.replace(self, **said) if said else self
 
     def replace_columns(self, changes: Mapping[str, Mapping[str, Any]]) -> Self:
         """Return a copy in which the named columns have new facts (how a custodian corrects a draft)."""

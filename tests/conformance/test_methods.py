@@ -20,6 +20,7 @@ from sfumato.privacy.accounting.event import Event
 from sfumato.registry import AS_PUBLISHED
 from sfumato.release.method import Method, MethodInfo, parameters_of, published_methods
 from sfumato.report.document import released_schema
+from standards import check_standards
 
 METHODS = [*sfumato.methods().values(), *published_methods().values()]
 
@@ -254,6 +255,21 @@ def test_saves_a_bundle_that_verifies(case: Case, frame, schema, ledger, tmp_pat
     made = sfumato.release(sfumato.read(frame, schema), case.make(schema), ledger=ledger)
     check = verify_bundle(made.save(tmp_path / "bundle"), ledger)
     assert check.ok, check.problems
+
+
+@each_method
+def test_other_programs_read_its_bundle(case: Case, frame, schema, tmp_path, shared_schemas):
+    """Croissant, Frictionless and the registry of deployments, of a seeded run, which each of them must tell."""
+    made = sfumato.release(sfumato.read(frame, schema), case.make(schema), ledger=False, seed=3)
+    found = check_standards(made.save(tmp_path / "bundle"), shared_schemas)
+    assert found["registry"]["tier"] == (3 if case.formal else 1)
+    assert ("variant_name" in found["registry"]["deployment"]["dp_variant"]) == case.formal
+    assert found["registry"]["deployment"]["basic"]["name"].startswith("NOT FOR RELEASE")
+    assert found["croissant"].metadata.name.startswith("NOT FOR RELEASE")
+    tables = list(made.tables.values())
+    assert [task.stats["rows"] for task in found["datapackage"].tasks] == [table.num_rows for table in tables]
+    sets = found["croissant"].metadata.record_sets[: len(tables)]
+    assert [[field.name for field in each.fields] for each in sets] == [table.column_names for table in tables]
 
 
 def test_the_statement_says_what_replace_costs(schema, frame):

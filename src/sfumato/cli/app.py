@@ -70,6 +70,11 @@ VERBS: dict[str, Verb] = {
         "sfumato.cli.sample_verb:sample",
         "Draw synthetic rows from a fitted model. Nothing is spent, however many and however often.",
     ),
+    "export": Verb(
+        "sfumato.cli.export_verb:export",
+        "Write the rows of a bundle in another format, with labels of columns and values where it has a place for "
+        "them.",
+    ),
     "demo": Verb(
         "sfumato.cli.demo_verb:demo",
         "Make 20,000 households and release them: a synthetic table, a histogram and cross tables, under one budget.",

@@ -248,13 +248,9 @@ class Schema(Shown):
         return tuple(self[name].size for name in names)
 
     def with_words(self, words: Mapping[str, str | None]) -> Self:
-        """Return a copy that says more to the readers of a release: description, contact, licence, custodian, use, region.
-
-        What is None stays as it is.
-        """
-        if unknown := [f"{key!r} is none of {', '.join(PUBLIC_WORDS)}" for key in words if key not in PUBLIC_WORDS]:
-            headline = f"table {self.name!r} cannot be described so"
-            raise SchemaError(headline, unknown, "use these names; docs/schema.md lists them")
+        """Return a copy that says more to the readers of a release, by the names of PUBLIC_WORDS; None says nothing."""
+        if problems := words_problems(words):
+            raise SchemaError(f"table {self.name!r} cannot be described so", problems, "docs/schema.md lists the names")
         said: dict[str, Any] = {key: text for key, text in words.items() if text is not None}
         return dataclasses.replace(self, **said) if said else self
 
@@ -331,6 +327,12 @@ def table_problems(facts: Mapping[str, Any]) -> list[str]:
         *_adjacency_problems(facts["adjacency"], rows, facts["person"]),
         *(problem for key in PUBLIC_WORDS for problem in _words_problems(key, facts[key])),
     ]
+
+
+def words_problems(words: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with words for the readers of a release."""
+    unknown = [f"{key!r} is none of {', '.join(PUBLIC_WORDS)}" for key in words if key not in PUBLIC_WORDS]
+    return unknown + [problem for key in PUBLIC_WORDS for problem in _words_problems(key, words.get(key))]
 
 
 def _words_problems(key: str, words: Any) -> list[str]:

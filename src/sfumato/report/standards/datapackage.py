@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from typing import Any
 
 from sfumato.report.document import LAYOUT
@@ -70,33 +71,49 @@ def _resource(subject: Subject, table: FileTable) -> dict[str, Any]:
 
 
 def _field(schema: Schema, table: FileTable, field: Field) -> dict[str, Any]:
-    column = field.column
+    column, written = field.column, _written_type(field)
     facts = {
         "name": field.name,
-        "type": TYPES[field.type],
+        "type": written if table.written_as_source else TYPES[field.type],
         "title": field.label,
-        **(_written(schema, column, field) if column and table.written_as_source else {}),
+        **(_written(schema, column, written) if column and table.written_as_source else {}),
         "constraints": _constraints(schema, table, field),
         "categories": _categories(field),
         "categoriesOrdered": True if column and column.kind == "ordinal" else None,
         OWN: _own(field),
     }
-    return stated(facts)
+    empty = {"missingValues": []} if not field.missing and "" in (field.levels or ()) else {}
+    return stated(facts) | empty  # a text without letters is a level there, and not a missing value
 
 
-def _written(schema: Schema, column: Column, field: Field) -> dict[str, Any]:
+def _written_type(field: Field) -> str:
+    """Return the type that a reader of the text can find: numbers in odd clothes are texts to it.
+
+    The format knows signs around a number, but no minus before them; and a whole number has no decimals.
+    """
+    column = field.column
+    if column is None or field.type not in ("number", "whole"):
+        return TYPES[field.type]
+    around = f"{column.prefix or ''}{column.suffix or ''}"
+    negative = column.bounds is not None and column.bounds[0] < 0
+    if re.search(r"[\d+-]", around) or (column.prefix and negative):
+        return "string"
+    return "number" if column.trailing_zeros else TYPES[field.type]
+
+
+def _written(schema: Schema, column: Column, written: str) -> dict[str, Any]:
     """Return how values are written in the dialect of the table's source."""
     source = schema.source
     facts: dict[str, Any] = {}
-    if field.missing:
-        facts["missingValues"] = [mark_of(schema, field.name)]
-    if field.type == "boolean":
+    if column.missing:
+        facts["missingValues"] = [mark_of(schema, column.name)]
+    if written == "boolean":
         facts |= {"trueValues": [column.true or "true"], "falseValues": [column.false or "false"]}
-    elif field.type == "date":
+    elif written == "date":
         facts["format"] = column.date_format or source.date_format
-    elif field.type in ("number", "whole"):
+    elif written in ("number", "integer"):
         facts |= {
-            "decimalChar": source.decimal if field.type == "number" and source.decimal not in (None, ".") else None,
+            "decimalChar": source.decimal if written == "number" and source.decimal not in (None, ".") else None,
             "groupChar": source.thousands if column.grouped else None,
             "bareNumber": False if column.prefix or column.suffix else None,
         }
@@ -106,12 +123,13 @@ def _written(schema: Schema, column: Column, field: Field) -> dict[str, Any]:
 def _constraints(schema: Schema, table: FileTable, field: Field) -> dict[str, Any]:
     if field.column is None:
         return {}
-    low, high = field.bounds or (None, None)
+    is_dressed = table.written_as_source and field.type != "text" and _written_type(field) == "string"
+    low, high = (None, None) if is_dressed else field.bounds or (None, None)
     form = field.column.date_format or schema.source.date_format if table.written_as_source else None
     facts = {
         "minimum": _bound(low, form),
         "maximum": _bound(high, form),
-        "enum": [_bound(level, form) for level in field.levels] if field.levels else None,
+        "enum": [_bound(level, form) for level in field.levels] if field.levels and not is_dressed else None,
         "required": None if field.missing else True,
     }
     return stated(facts)
@@ -133,7 +151,7 @@ def _categories(field: Field) -> list[Any] | None:
 
 
 def _own(field: Field) -> dict[str, Any] | None:
-    """Return facts that other readers may pass over: the kind of the column, and the bounds of what was cut into cells."""
+    """Return facts that other readers may pass over: the kind of the column, and bounds also of what was cut."""
     column = field.column
     if column is None:
         return None

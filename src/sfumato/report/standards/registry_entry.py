@@ -132,7 +132,7 @@ class RegistryEntry(Record):
 
     @classmethod
     def of(cls, subject: Subject) -> RegistryEntry:
-        """Return the entry of a release; one without a promise is no deployment of differential privacy, and says so."""
+        """Return the entry of a release; one without a promise is no deployment of that kind, and says so."""
         name = next(safe_names([subject.schema.name], "table"))
         return cls(
             url_slug=f"{name}-{subject.document.fingerprint[:FINGERPRINT_DIGITS]}",

@@ -12,8 +12,8 @@ from sfumato.report.words.numbers import counted, named, say
 
 CENTRAL = "The custodian holds the confidential table and adds the noise before anything leaves."
 STATIC = (
-    "The release was computed once, from the table as it was then. Whether rows will be added later is not known to the "
-    "program that wrote this entry."
+    "The release was computed once, from the table as it was then. Whether rows will be added later is not known to "
+    "the program that wrote this entry."
 )
 FILES = "Readers get files. Nobody can ask the confidential table further questions through them."
 NO_PROMISE = "No theorem bounds what can be learned from this release, so it is no deployment of differential privacy."
@@ -86,8 +86,8 @@ def unit_details(subject: Subject) -> str:
     if schema.person is None:
         return f"{told} Someone who fills several rows is protected less."
     return (
-        f"{told} The column {schema.person!r} tells people apart, and at most {say(schema.rows_per_person)} rows of one "
-        "of them were counted."
+        f"{told} The column {schema.person!r} tells people apart, and at most {say(schema.rows_per_person)} rows of "
+        "one of them were counted."
     )
 
 
@@ -113,8 +113,8 @@ def composition(document: ReleaseDocument) -> str:
     if not document.guarantee.formal:
         return f"{NO_PROMISE} It is listed as an exposure and never added to a total."
     kinds = named(list(dict.fromkeys(event.kind for event in document.events)))
-    several = len(document.events) > 1
-    measured = f"{counted(len(document.events), 'event')} of kind {kinds}, which {'compose' if several else 'comes'} to the stated numbers."
+    verb = "compose" if len(document.events) > 1 else "comes"
+    measured = f"{counted(len(document.events), 'event')} of kind {kinds}, which {verb} to the stated numbers."
     return f"{measured} {cost(document).sentences[0]}"
 
 

@@ -96,7 +96,8 @@ VERBS: dict[str, Verb] = {
         "Say which sampler draws the noise and why, run its self-test, and show what is installed.",
     ),
     "schema": Verb(
-        "sfumato.cli.schema_verbs:schema_app", "Draft, buy, check, confirm and show the public schema of a table."
+        "sfumato.cli.schema_verbs:schema_app",
+        "Draft, import, buy, check, confirm and show the public schema of a table.",
     ),
     "ledger": Verb(
         "sfumato.cli.ledger_verbs:ledger_app",

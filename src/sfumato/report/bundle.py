@@ -295,7 +295,7 @@ def _write_table(
     metadata: Mapping[str, str],
     also: Sequence[str],
 ) -> ReleasedTable:
-    """Write one released table: typed as Parquet, and as text; rows also in the formats of their source and of wishes."""
+    """Write one released table: typed as Parquet, and as text; rows also in other formats: the source's, and wishes."""
     (folder / stem).parent.mkdir(exist_ok=True)
     parquet, csv = f"{stem}.parquet", f"{stem}.csv"
     pq.write_table(table.replace_schema_metadata(dict(metadata)), folder / parquet)

@@ -141,6 +141,18 @@ class Schema(Shown):
         """
         return cast("Self", found(OFFERED["Schema.draft"])(source, name=name, delimiter=delimiter, **dialect))
 
+    @classmethod
+    @named_arguments
+    def from_metadata(cls, path: str | Path, table: str | None = None, name: str | None = None) -> Self:
+        """Propose a schema from a file that describes the table: Croissant, Frictionless or CSVW, as JSON.
+
+        Every fact has the file as its source; what cannot be carried over stands in ``notes``. It is a draft until
+        :meth:`confirm`. ``table`` chooses one of several, ``name`` names it.
+        """
+        from sfumato.schema.importing.draft import import_schema
+
+        return cast("Self", import_schema(path, table, name))
+
     def confirm(
         self,
         sources: Mapping[str, str] | None = None,
@@ -280,9 +292,10 @@ class Schema(Shown):
             return
         marks = [] if self.is_draft or not self._marked else [f"marks of the draft stand in {_few(self._marked)}"]
         asked = f"whose rows these are ({_few(self.person_candidates)}?) is not answered"
+        taught = "were learned from the private rows" if self._marked else "may have been learned from the private rows"
         raise DraftSchemaError(
-            f"the schema of table {self.name!r} is a draft: its bounds and categories were learned from the private "
-            "rows, and publishing anything shaped by them would leak (the largest income, a rare diagnosis)",
+            f"the schema of table {self.name!r} is a draft: its bounds and categories {taught}, and publishing "
+            "anything shaped by them would leak (the largest income, a rare diagnosis)",
             marks + ([asked] if self.person_candidates else []),
             "replace what is not public knowledge, then run 'sfumato schema confirm SCHEMA'",
         )

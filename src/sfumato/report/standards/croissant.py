@@ -127,6 +127,7 @@ def _field(place: str, field: Field, table: FileTable, levels: str | None) -> di
         "@id": place,
         "name": field.name,
         "description": _words(field),
+        "disambiguatingDescription": "cells into which the values were cut" if field.is_cell else None,
         "dataType": TYPES[field.type],
         "source": {"fileObject": {"@id": table.listed.parquet}, "extract": {"column": field.name}},
         "valueReference": {"@id": levels} if levels and field.column and field.levels else None,
@@ -143,8 +144,7 @@ def _words(field: Field) -> str:
     """Return what a column is, in words."""
     if field.column is None:
         return "made by the method"
-    cells = "Cells into which the values were cut." if field.is_cell else ""
-    return " ".join(filter(None, (field.label, cells)))
+    return field.label or ""
 
 
 def _written(value: Any) -> Any:

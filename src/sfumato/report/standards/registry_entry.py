@@ -52,7 +52,7 @@ class Basic(Record):
 class DpVariant(Record):
     """Which promise it is, on which tables, and what it leaves out."""
 
-    variant_name: Variant | None
+    variant_name: Variant | None = None
     data_domain: str
     unprotected_quantities: str
 
@@ -69,7 +69,7 @@ class PrivacyLoss(Record):
 
     privacy_unit: str
     privacy_unit_details: str
-    privacy_parameters: Parameters | None
+    privacy_parameters: Parameters | None = None
     privacy_parameters_details: str
 
 

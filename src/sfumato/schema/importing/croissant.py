@@ -67,8 +67,8 @@ def _types(node: Mapping[str, Any]) -> list[str]:
     return [_word(str(each)) for each in (found if isinstance(found, list) else [found]) if each is not None]
 
 
-def _id(node: Any) -> Any:
-    return node.get("@id", node.get("name")) if isinstance(node, Mapping) else node
+def _id(node: Any) -> str | None:
+    return text_of(node.get("@id", node.get("name")) if isinstance(node, Mapping) else node)
 
 
 def _table(body: Mapping[str, Any], sets: list[Mapping[str, Any]], document: Mapping[str, Any]) -> ToldTable:
@@ -96,9 +96,11 @@ def _column(field: Mapping[str, Any], sets: list[Mapping[str, Any]]) -> ToldColu
     named = extract.get("column") if isinstance(extract, Mapping) else None
     name = text_of(named) or text_of(field.get("name")) or _id(field)
     types = _types(field)
-    known = next((TYPES[each] for each in types if each in TYPES), "other")
+    known = [TYPES[each] for each in types if each in TYPES]
     nested = any(field.get(key) for key in ("subField", "repeated", "isArray"))
-    told = ToldColumn(name, "other" if nested else known, "nested values" if nested else ", ".join(types) or "nothing")
+    told = ToldColumn(name, "other", "nested values" if nested else ", ".join(types) or "nothing")
+    if known and not nested:
+        told.type = known[0]
     required = field.get("valueRequired")
     told.facts = {
         "description": text_of(field.get("description")),
@@ -118,7 +120,7 @@ def _levels(field: Mapping[str, Any], sets: list[Mapping[str, Any]], told: ToldC
     """Take levels and their labels from the record set that a field refers to, where it lists them."""
     told.ordered = told.kind == "ordinal"
     body = _referred(field, sets)
-    lines = [each for each in body.get("data", []) if isinstance(each, Mapping)] if body else []
+    lines = list(mappings(body.get("data"))) if body else []
     if not body or not lines:
         return
     key = _id(next(mappings(body.get("key")), body.get("key")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from sfumato.schema.importing.told import ToldColumn, ToldTable, Type, day, listed, mappings, number, text_of, texts
 
@@ -52,11 +52,12 @@ def _table(body: Mapping[str, Any], group: Mapping[str, Any]) -> ToldTable:
     }
     made = ToldTable(name, [], words, _source(_inherited("dialect", body, group)))
     keys = texts(schema.get("primaryKey"))
-    for place, column in enumerate(cast("list[Any]", schema.get("columns") or []), 1):
+    columns: Any = schema.get("columns")
+    for place, column in enumerate(columns if isinstance(columns, list) else [], 1):
         if not isinstance(column, Mapping):
             made.problems.append(f"column {place} of {name} is no description: {str(column)[:60]!r}")
         elif not column.get("virtual"):
-            made.columns.append(_column(column, (schema, body, group), made, set(keys) if len(keys) == 1 else set()))
+            made.columns.append(_column(column, (schema, body, group), made, keys if len(keys) == 1 else []))
     if schema.get("foreignKeys"):
         made.doubts.append("foreign keys: a schema is about one table")
     return made
@@ -72,7 +73,7 @@ def _source(dialect: Any) -> dict[str, Any]:
     return {key: fact for key, fact in found.items() if fact}
 
 
-def _column(column: Mapping[str, Any], above: tuple[Any, ...], table: ToldTable, keys: set[str]) -> ToldColumn:
+def _column(column: Mapping[str, Any], above: tuple[Any, ...], table: ToldTable, keys: list[str]) -> ToldColumn:
     datatype = _inherited("datatype", column, *above)
     body: Mapping[str, Any] = datatype if isinstance(datatype, Mapping) else {"base": datatype}
     word = str(body.get("base") or "string")

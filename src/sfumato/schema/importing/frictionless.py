@@ -68,7 +68,7 @@ def _table(resource: Mapping[str, Any], package: Mapping[str, Any]) -> ToldTable
     keys = texts(schema.get("primaryKey", schema.get("primaryKeys")))
     for place, field in enumerate(schema["fields"], 1):
         if isinstance(field, Mapping):
-            made.columns.append(_column(field, made, set(keys) if len(keys) == 1 else set()))
+            made.columns.append(_column(field, made, keys if len(keys) == 1 else []))
         else:
             made.problems.append(f"field {place} of {name} is no description of a column: {str(field)[:60]!r}")
     if schema.get("foreignKeys"):
@@ -113,7 +113,7 @@ def _marks(entries: Any) -> list[str]:
     return [str(each.get("value")) if isinstance(each, Mapping) else str(each) for each in listed_marks]
 
 
-def _column(field: Mapping[str, Any], table: ToldTable, keys: set[str]) -> ToldColumn:
+def _column(field: Mapping[str, Any], table: ToldTable, keys: list[str]) -> ToldColumn:
     word = field.get("type") if isinstance(field.get("type"), str) else "string"
     constraints = field.get("constraints")
     limits: Mapping[str, Any] = constraints if isinstance(constraints, Mapping) else {}
@@ -187,7 +187,11 @@ def _levels(field: Mapping[str, Any], limits: Mapping[str, Any], told: ToldColum
     if isinstance(categories, list) and categories:
         entries = [each if isinstance(each, Mapping) else {"value": each} for each in categories]
         found = found or [each.get("value") for each in entries]
-        told.labels = {each.get("value"): str(each["label"]) for each in entries if each.get("label") is not None}
+        told.labels = {
+            each.get("value"): str(each["label"])
+            for each in entries
+            if each.get("label") is not None and isinstance(each.get("value"), str | int)
+        }
     if not isinstance(found, list) or not found:
         found = listed(limits.get("pattern"))
         if found is None and "pattern" in limits:

@@ -6,10 +6,10 @@ import datetime as dt
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from sfumato.errors import SchemaError
-from sfumato.schema.column import KINDS, LEVEL_KINDS, Column
+from sfumato.schema.column import KINDS, LEVEL_KINDS, Column, Kind
 from sfumato.schema.column_checks import is_text
 
 Type = Literal["text", "whole", "number", "boolean", "date", "other"]
@@ -77,7 +77,7 @@ def settled(told: ToldColumn, origin: str) -> Settled:
     elif kind != "boolean":
         facts["bounds"] = (_typed(told.low, kind), _typed(told.high, kind))
     try:
-        return Settled(Column(told.name, kind, source=origin, **facts))
+        return Settled(Column(told.name, cast("Kind", kind), source=origin, **facts))
     except SchemaError as error:
         return Settled(problems=tuple(error.problems))
 

@@ -14,8 +14,8 @@ TAKEN = ("true", "false", "null")
 def yaml_text(value: Mapping[str, Any]) -> str:
     r"""Return nested mappings, lists, texts and numbers as YAML; no text of them can be taken for anything else.
 
-    >>> print(yaml_text({"who": ["no", "a: b\n- c"], "epsilon": 0.5, "nothing": {}}), end="")
-    who:
+    >>> print(yaml_text({"names": ["no", "a: b\n- c"], "epsilon": 0.5, "nothing": {}}), end="")
+    names:
       - "no"
       - "a: b\n- c"
     epsilon: 0.5

@@ -11,7 +11,7 @@ from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
 from sfumato.table.sources import open_source
 from sfumato.table.values import typed
-from sfumato.table.writing.formats import copy_suffix
+from sfumato.table.writing.formats import COPIES, copy_suffix
 from sfumato.table.writing.texts import compute
 
 
@@ -31,7 +31,7 @@ def holds_rows(path: Path, table: pa.Table, schema: Schema) -> bool:
 
 def _dialect(path: Path, schema: Schema) -> Dialect:
     """Return how a copy is written: as the source where it has its format; otherwise only dates are written alike."""
-    if path.suffix == copy_suffix(schema):
+    if path.suffix not in COPIES.values() or path.suffix == copy_suffix(schema):
         return schema.source
     return Dialect(date_format=schema.source.date_format, format=path.suffix.removeprefix("."))
 

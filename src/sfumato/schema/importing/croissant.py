@@ -13,8 +13,22 @@ TYPES: dict[str, Type] = {
     "string": "text",
     "URL": "text",
     "Integer": "whole",
-    **dict.fromkeys(("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "integer"), "whole"),
-    **dict.fromkeys(("Float", "Number", "Float16", "Float32", "Float64", "double", "decimal"), "number"),
+    "integer": "whole",
+    "Int8": "whole",
+    "Int16": "whole",
+    "Int32": "whole",
+    "Int64": "whole",
+    "UInt8": "whole",
+    "UInt16": "whole",
+    "UInt32": "whole",
+    "UInt64": "whole",
+    "Float": "number",
+    "Number": "number",
+    "Float16": "number",
+    "Float32": "number",
+    "Float64": "number",
+    "double": "number",
+    "decimal": "number",
     "Boolean": "boolean",
     "Date": "date",
 }
@@ -96,7 +110,7 @@ def _column(field: Mapping[str, Any], sets: list[Mapping[str, Any]]) -> ToldColu
     named = extract.get("column") if isinstance(extract, Mapping) else None
     name = text_of(named) or text_of(field.get("name")) or _id(field)
     types = _types(field)
-    known = [TYPES[each] for each in types if each in TYPES]
+    known: list[Type] = [TYPES[each] for each in types if each in TYPES]
     nested = any(field.get(key) for key in ("subField", "repeated", "isArray"))
     told = ToldColumn(name, "other", "nested values" if nested else ", ".join(types) or "nothing")
     if known and not nested:
@@ -126,9 +140,11 @@ def _levels(field: Mapping[str, Any], sets: list[Mapping[str, Any]], told: ToldC
     key = _id(next(mappings(body.get("key")), body.get("key")))
     columns = [_id(each) for each in mappings(body.get("field"))] or list(lines[0])
     value = key if key in lines[0] else next((each for each in columns if each in lines[0]), None)
+    if value is None:
+        return
     told.levels = [line.get(value) for line in lines]
     label = next((each for each in columns if each != value and each in lines[0]), None)
-    pairs = [(line.get(value), line.get(label)) for line in lines] if label else []
+    pairs = [(line.get(value), line.get(label)) for line in lines] if label is not None else []
     told.labels = {level: words for level, words in pairs if isinstance(level, str | int) and isinstance(words, str)}
 
 

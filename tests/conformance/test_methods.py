@@ -20,6 +20,7 @@ from sfumato.privacy.accounting.event import Event
 from sfumato.registry import AS_PUBLISHED
 from sfumato.release.method import Method, MethodInfo, parameters_of, published_methods
 from sfumato.report.document import released_schema
+from standards import check_standards
 
 METHODS = [*sfumato.methods().values(), *published_methods().values()]
 
@@ -248,12 +249,23 @@ def test_replace_never_costs_less_than_adding_or_removing(case: Case, schema):
 
 
 @each_method
-def test_saves_a_bundle_that_verifies(case: Case, frame, schema, ledger, tmp_path):
+def test_saves_a_bundle_that_verifies_and_that_other_programs_read(
+    case: Case, frame, schema, ledger, tmp_path, shared_schemas
+):
+    """Croissant, Frictionless and the registry of deployments, each by the program or the schema that reads it."""
     from sfumato.report.verify import verify_bundle
 
     made = sfumato.release(sfumato.read(frame, schema), case.make(schema), ledger=ledger)
-    check = verify_bundle(made.save(tmp_path / "bundle"), ledger)
+    bundle = made.save(tmp_path / "bundle")
+    check = verify_bundle(bundle, ledger)
     assert check.ok, check.problems
+    found = check_standards(bundle, shared_schemas)
+    assert found["registry"]["tier"] == (3 if case.formal else 1)
+    assert ("variant_name" in found["registry"]["deployment"]["dp_variant"]) == case.formal
+    tables = list(made.tables.values())
+    assert [task.stats["rows"] for task in found["datapackage"].tasks] == [table.num_rows for table in tables]
+    sets = found["croissant"].metadata.record_sets[: len(tables)]
+    assert [[field.name for field in each.fields] for each in sets] == [table.column_names for table in tables]
 
 
 def test_the_statement_says_what_replace_costs(schema, frame):

@@ -74,6 +74,11 @@ VERBS: dict[str, Verb] = {
         "sfumato.cli.sample_verb:sample",
         "Draw synthetic rows from a fitted model. Nothing is spent, however many and however often.",
     ),
+    "export": Verb(
+        "sfumato.cli.export_verb:export",
+        "Write the rows of a bundle in another format, with labels of columns and values where it has a place for "
+        "them.",
+    ),
     "demo": Verb(
         "sfumato.cli.demo_verb:demo",
         "Make 20,000 households and release them: a synthetic table, a histogram and cross tables, under one budget.",
@@ -95,7 +100,8 @@ VERBS: dict[str, Verb] = {
         "Say which sampler draws the noise and why, run its self-test, and show what is installed.",
     ),
     "schema": Verb(
-        "sfumato.cli.schema_verbs:schema_app", "Draft, buy, check, confirm and show the public schema of a table."
+        "sfumato.cli.schema_verbs:schema_app",
+        "Draft, import, buy, check, confirm and show the public schema of a table.",
     ),
     "ledger": Verb(
         "sfumato.cli.ledger_verbs:ledger_app",

@@ -70,6 +70,29 @@ LedgerUrl = Annotated[str | None, typer.Option("--ledger", "-l", help="Ledger fi
 NoLedger = Annotated[
     bool, typer.Option("--no-ledger", help="Release without recording the cost: no cap protects the table.")
 ]
+READERS = "What readers are told"
+"""The part of a verb's help that holds words for the readers of a release."""
+Custodian = Annotated[
+    str | None,
+    typer.Option(
+        help="Who publishes the release; as the schema says unless given.",
+        rich_help_panel=READERS,
+    ),
+]
+Use = Annotated[
+    str | None,
+    typer.Option(help="What it is meant for; as the schema says unless given.", rich_help_panel=READERS),
+]
+Region = Annotated[
+    str | None,
+    typer.Option(help="Which region it describes; as the schema says unless given.", rich_help_panel=READERS),
+]
+Also = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--also", help="Rows in this format, too: sav (SPSS), dta (Stata), xlsx, jsonl or sqlite; repeat for several."
+    ),
+]
 Rows = Annotated[int | None, typer.Option(help="Rows of a synthetic table; the noisy total unless said.")]
 AboutRows = Annotated[
     int | None,

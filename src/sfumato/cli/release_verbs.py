@@ -14,19 +14,23 @@ import typer
 from sfumato.cli.arguments import (
     AboutRows,
     AllowWeak,
+    Also,
     Anyway,
     AsJson,
     AsPublished,
+    Custodian,
     Data,
     Delta,
     Epsilon,
     LedgerUrl,
     NoLedger,
     OptionalMethod,
+    Region,
     Rows,
     SchemaPath,
     Seed,
     Settings,
+    Use,
     Verbose,
     choose_or_build,
     wanted_ledger,
@@ -115,6 +119,10 @@ def release(
     allow_weak: AllowWeak = False,
     verbose: Verbose = False,
     reruns: Reruns = None,
+    also: Also = None,
+    custodian: Custodian = None,
+    use: Use = None,
+    region: Region = None,
     json: AsJson = False,
 ) -> None:
     """Release a table and write the bundle: data, schema, release.json, report.html and the script that repeats it.
@@ -123,12 +131,15 @@ def release(
     is spent; so it is where the noise would drown the rows, unless --anyway says otherwise. A ledger is needed, or
     --no-ledger.
     """
-    from sfumato.report.bundle import prepare_output
+    from sfumato.report.bundle import prepare_output, refuse_copies
+    from sfumato.table.writing.formats import rehearse_copies
 
     voice, book = Voice(json), wanted_ledger(ledger, no_ledger)
-    facts = Schema.load(schema)
+    facts = Schema.load(schema).with_words({"custodian": custodian, "use": use, "region": region})
     wanted, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
     prepare_output(out, private_report)
+    refuse_copies(wanted.makes, also or ())
+    rehearse_copies(facts, also or ())
     wish = sound_wish(reruns)
     with standing() as stand:
         table = read(data, facts, **dialect.stated())
@@ -142,7 +153,7 @@ def release(
             made = explained_release(run_release(table, wanted, rows, book, seed, allow_weak, about_rows), reason)
             stand.words = f"{spent_words(made.entries)}; nothing was written" if made.entries else stand.words
             with lost_on_failure(made.ledger, made.entries, SfumatoError):  # this process ends, and the release with it
-                bundle = made.save(out, private_report, table if private_report else None, again)
+                bundle = made.save(out, private_report, table if private_report else None, again, also or ())
         stand.words = f"the bundle is complete: {bundle}"
         show_release(voice, made, bundle, data, verbose=verbose, again=again)
         if private_report and Path(private_report).exists():

@@ -1,4 +1,4 @@
-"""``sfumato schema draft | buy | check | confirm | show``."""
+"""``sfumato schema draft | import | buy | check | confirm | show``."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from sfumato.errors import SchemaError
 from sfumato.schema import Schema
 from sfumato.table import read
 
-schema_app = typer.Typer(no_args_is_help=True, help="Draft, buy, check, confirm and show the public schema of a table.")
+schema_app = typer.Typer(
+    no_args_is_help=True, help="Draft, import, buy, check, confirm and show the public schema of a table."
+)
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Write here instead of standard output.")]
 LOOK = "next: look at each 'question', 'look at' and 'left out' above"
 EDIT = "next: edit {file}: write bounds and values as they are public, not as the rows have them"
 CONFIRM = "next: sfumato schema confirm {file} --source 'COLUMN=WHERE IT IS PUBLIC' (or --accept-unchanged)"
+VOUCHED = "next: look at each fact, then: sfumato schema confirm {file}"
 schema_app.command("buy")(buy)
 
 
@@ -53,6 +56,36 @@ def draft(
         asked = any(note.startswith(("question", "look at", "left out")) for note in schema.notes)
         for step in (*([LOOK] if asked else []), EDIT, CONFIRM):
             voice.say(step.format(file=out))
+    voice.document({"schema": schema.to_toml(), "draft": True, "notes": schema.notes, "path": out})
+
+
+@schema_app.command("import")
+def import_(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Metadata as JSON: Croissant, Frictionless (package, schema) or CSVW.")
+    ],
+    out: Out = None,
+    table: Annotated[str | None, typer.Option(help="Which table, where the file describes several.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the table; that in the file unless said.")] = None,
+    force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Propose a schema from a file that describes the table, without looking at any row.
+
+    Every fact has that file as its source. A file cannot say whether its limits were computed from private rows, so the
+    result is a draft: look at it, then run `sfumato schema confirm`.
+    """
+    voice = Voice(json)
+    refuse_overwrite(out, force)
+    schema = Schema.from_metadata(file, table, name)
+    if out is None:
+        voice.say(schema.to_toml())
+    else:
+        schema.save(out)
+        voice.say(f"wrote a draft of {len(schema.columns)} columns to {out}")
+        for note in schema.notes:
+            voice.say(f"  {note}", style="yellow")
+        voice.say(VOUCHED.format(file=out))
     voice.document({"schema": schema.to_toml(), "draft": True, "notes": schema.notes, "path": out})
 
 

@@ -11,14 +11,18 @@ import typer
 
 from sfumato.cli.arguments import (
     AboutRows,
+    Also,
     Anyway,
     AsJson,
+    Custodian,
     Data,
     LedgerUrl,
     NoLedger,
     OptionalMethod,
+    Region,
     Rows,
     Seed,
+    Use,
     Verbose,
     names_of,
     wanted_ledger,
@@ -95,6 +99,10 @@ def synthesize(
     dialect: Dialect = PLAIN,
     verbose: Verbose = False,
     reruns: Reruns = None,
+    also: Also = None,
+    custodian: Custodian = None,
+    use: Use = None,
+    region: Region = None,
     json: AsJson = False,
 ) -> None:
     """Release a file that nobody has described yet, in one command, and say in words what was assumed.
@@ -102,14 +110,18 @@ def synthesize(
     The schema is drafted from the rows and accepted as it is, which the guarantee states, or bought with --buy. Nothing
     is spent before the budget and the table were checked.
     """
-    from sfumato.report.bundle import prepare_output
+    from sfumato.report.bundle import prepare_output, refuse_copies
     from sfumato.synthesize import Wish
+    from sfumato.table.writing.formats import asked_suffixes, rehearse_copies
 
     voice, book = Voice(json), wanted_ledger(ledger, no_ledger, "give --ledger budget.db --open-ledger 5")
     whose = _whose(person, no_person)
-    wish = Wish(epsilon, delta, buy, whose, rows_per_person, method, names_of(columns), seed, by, about_rows, anyway)
+    words = {"custodian": custodian, "use": use, "region": region}
+    named_columns = names_of(columns)
+    wish = Wish(epsilon, delta, buy, whose, rows_per_person, method, named_columns, seed, by, about_rows, anyway, words)
     again_wish = sound_wish(reruns)
     prepare_output(out, None)
+    asked_suffixes(also or ())
     _refuse_taken(schema_out)
     named = name or open_source(data, dialect).name
     _require_account(voice, book, named, open_ledger)
@@ -121,13 +133,15 @@ def synthesize(
             described.schema.save(schema_out)
         with voice.counting("checking the table"), _bought_kept(described, schema_out):
             ready = described.ready(rows)
+            refuse_copies(ready.method.makes, also or ())
+            rehearse_copies(described.schema, also or ())
         again = reruns_for(ready.method, ready.plan, again_wish)
         foretell(voice, ready.plan)
         with voice.counting("releasing", ready.plan.seconds), _bought_kept(described, schema_out):
             made = ready.released()
             stand.words = f"{spent_words(made.entries)}; nothing was written" if made.entries else stand.words
             with lost_on_failure(made.ledger, made.entries, SfumatoError):
-                bundle = made.save(out, reruns=again)
+                bundle = made.save(out, reruns=again, also=also or ())
         stand.words = f"the bundle is complete: {bundle}"
         show_release(voice, made, bundle, data, described.assumed, verbose, again)
         voice.say(BETTER)

@@ -125,13 +125,15 @@ class Release(Shown):
         private_report: str | Path | None = None,
         table: Table | None = None,
         reruns: int = 0,
+        also: Sequence[str] = (),
     ) -> Path:
         """Write the bundle (data, schema, release.json, report, script) and return its folder.
 
         ``private_report`` with ``table`` also writes the custodian's copy, which shows true values: keep it apart.
         With ``reruns`` (8, say) the report shows how sure its main numbers are: free, but it takes time.
+        ``also`` names formats in which rows are wanted, too: "sav" (SPSS), "dta" (Stata), "xlsx", "jsonl", "sqlite".
         """
-        return found(OFFERED["Release.save"])(self, directory, private_report, table, reruns)
+        return found(OFFERED["Release.save"])(self, directory, private_report, table, reruns, also)
 
 
 @named_arguments

@@ -35,7 +35,8 @@ from sfumato.report.expected import expected_errors
 from sfumato.report.script import reproduction_script
 from sfumato.rows.atomic import settle, workshop
 from sfumato.schema import Schema
-from sfumato.table.writing.formats import WRITERS, copy_suffix, is_installed
+from sfumato.table.writing.formats import asked_suffixes, copy_suffixes
+from sfumato.table.writing.formats import write_copy as write_rows
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -89,10 +90,11 @@ def save_bundle(
     private_report: str | Path | None = None,
     table: Table | None = None,
     reruns: int = 0,
+    also: Sequence[str] = (),
 ) -> Path:
     """Write a release as a bundle and return its folder; the ledger is told what became of the spend.
 
-    With ``reruns`` the report shows expected errors of its main numbers.
+    With ``reruns`` the report shows expected errors of its main numbers. ``also`` names formats for copies of rows.
 
     ``private_report`` writes the custodian's copy, which sets true values beside the released ones, to a path outside
     the bundle; it needs the private ``table``.
@@ -103,11 +105,12 @@ def save_bundle(
             "the custodian's copy shows true values and needs the private table",
             next_step="call release.save(directory, private_report=path, table=table)",
         )
+    refuse_copies(release.method.makes, also)
     prepare_output(target, private_report)
     private = None if private_report is None else place_of(private_report, "the custodian's copy")
     expected, stopped = expected_errors(release, reruns)
     with lost_on_failure(release.ledger, release.entries):
-        document, sealed = _write_in_place(release, target, expected)
+        document, sealed = _write_in_place(release, target, expected, also)
     if release.ledger is not None and release.entries:
         mark_saved(release.ledger, release.entries, target, sealed)
     if private is not None and table is not None:
@@ -118,10 +121,22 @@ def save_bundle(
     return target
 
 
-def _write_in_place(release: Release, target: Path, expected: ExpectedErrors | None) -> tuple[ReleaseDocument, str]:
+def refuse_copies(makes: Makes, also: Sequence[str]) -> None:
+    """Refuse copies that cannot be made: of what is no table of rows, or in formats that cannot be written here."""
+    if also and makes != "rows":
+        raise BundleError(
+            f"only rows can be copied to {', '.join(also)}, and this method makes {makes}",
+            next_step="leave it out: CSV and Parquet are always there",
+        )
+    asked_suffixes(also)
+
+
+def _write_in_place(
+    release: Release, target: Path, expected: ExpectedErrors | None, also: Sequence[str]
+) -> tuple[ReleaseDocument, str]:
     """Write everything, move it to its place, and return its document and the SHA-256 of that."""
     with _named_failure(target, AGAIN), workshop(target, keep_parents=True) as folder:
-        document = write_bundle(release, folder, expected)
+        document = write_bundle(release, folder, expected, also)
         sealed = file_record(folder / DOCUMENT).sha256
         folder.rename(target)
     return document, sealed
@@ -139,11 +154,13 @@ def mark_saved(ledger: Ledger, entries: Sequence[Entry], folder: Path, sha256: s
         raise
 
 
-def write_bundle(release: Release, folder: Path, expected: ExpectedErrors | None = None) -> ReleaseDocument:
+def write_bundle(
+    release: Release, folder: Path, expected: ExpectedErrors | None = None, also: Sequence[str] = ()
+) -> ReleaseDocument:
     """Write all files of a bundle into an empty folder and return its document."""
     tell("writing the data")
     metadata = parquet_metadata(release.guarantee, release.stamp)
-    tables = [_write_table(folder, release.schema, *item, metadata) for item in _placed(release)]
+    tables = [_write_table(folder, release.schema, *item, metadata, also) for item in _placed(release)]
     (folder / SCHEMA).write_text(release.schema.to_toml(), encoding="utf-8")
     if release.stamp:
         (folder / WARNING).write_text(warning(release.stamp), encoding="utf-8")
@@ -276,34 +293,28 @@ def _write_table(
     table: pa.Table,
     makes: Makes,
     metadata: Mapping[str, str],
+    also: Sequence[str],
 ) -> ReleasedTable:
-    """Write one released table: typed as Parquet, and as text; rows also in the format that their source has."""
+    """Write one released table: typed as Parquet, and as text; rows also in other formats: the source's, and wishes."""
     (folder / stem).parent.mkdir(exist_ok=True)
     parquet, csv = f"{stem}.parquet", f"{stem}.csv"
     pq.write_table(table.replace_schema_metadata(dict(metadata)), folder / parquet)
     if makes == "rows" and set(table.column_names) <= set(schema.names):  # a method of one's own may have others
-        _write_rows(folder / csv, table, schema)
-        _write_copy(folder, stem, table, schema)
+        write_rows(folder / csv, table, schema)
+        for suffix in copy_suffixes(schema, also):
+            _try_copy(folder / f"{stem}{suffix}", table, schema)
     else:
         pa_csv.write_csv(table, folder / csv)
     return ReleasedTable(columns=columns, kind=makes, rows=table.num_rows, parquet=parquet, csv=csv)
 
 
-def _write_copy(folder: Path, stem: str, table: pa.Table, schema: Schema) -> None:
-    """Write rows in the format that their source has; the bundle is complete without, so a failure is a warning."""
-    suffix = copy_suffix(schema)
-    if suffix is None or not is_installed(suffix):
-        return
+def _try_copy(path: Path, table: pa.Table, schema: Schema) -> None:
+    """Write rows in another format; the bundle is complete without, so a failure is a warning."""
     try:
-        _write_rows(folder / f"{stem}{suffix}", table, schema)
+        write_rows(path, table, schema)
     except TableError as error:
-        (folder / f"{stem}{suffix}").unlink(missing_ok=True)
-        warnings.warn(UnwrittenCopyWarning(f"{stem}{suffix} was not written: {error.headline}"), stacklevel=2)
-
-
-def _write_rows(path: Path, table: pa.Table, schema: Schema) -> None:
-    with WRITERS[path.suffix](path, table.schema, schema) as file:
-        file.write_table(table)
+        path.unlink(missing_ok=True)
+        warnings.warn(UnwrittenCopyWarning(f"{path.name} was not written: {error.headline}"), stacklevel=2)
 
 
 @contextmanager

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from sfumato.uncertainty.result import Uncertainty
 
 FORMAT = 1
-PAGES = ("report.html", "README.html", "README.md", "datacard.json")
+PAGES = (
+    *("report.html", "README.html", "README.md", "datacard.json"),
+    *("croissant.json", "datapackage.json", "registry.yaml"),
+)
 """What is drawn from the document, and so cannot be part of what it shows a fingerprint of."""
 UNSAID = ("facts", "expected_errors")
 """What a document does not write where it knows nothing of it."""

@@ -7,6 +7,9 @@ from functools import cached_property
 
 from sfumato.report.document import ReleaseDocument
 from sfumato.report.released.data import Tables
+from sfumato.report.standards.croissant import croissant
+from sfumato.report.standards.datapackage import datapackage
+from sfumato.report.standards.registry_entry import RegistryEntry
 from sfumato.report.users.datacard import DataCard
 from sfumato.report.users.guide import guide_of
 from sfumato.report.users.markdown import markdown
@@ -40,4 +43,7 @@ class Pages:
             "README.html": lambda: page(self._guide, self._subject),
             "README.md": lambda: markdown(self._guide),
             "datacard.json": lambda: DataCard.of(self._subject).to_json(),
+            "croissant.json": lambda: croissant(self._subject, self.tables),
+            "datapackage.json": lambda: datapackage(self._subject, self.tables),
+            "registry.yaml": lambda: RegistryEntry.of(self._subject).to_yaml(),
         }

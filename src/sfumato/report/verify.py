@@ -40,7 +40,7 @@ from sfumato.report.verify_quality import (
 )
 from sfumato.schema import Schema
 from sfumato.table.writing.copies import holds_rows
-from sfumato.table.writing.formats import copy_suffix
+from sfumato.table.writing.formats import COPIES
 
 REQUIRED = (SCHEMA, SCRIPT)
 EXHAUSTED = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
@@ -277,18 +277,15 @@ class _Inspection:
         yield from value_problems(schema, listed, table)
 
     def copy(self, schema: Schema, listed: ReleasedTable, table: pa.Table) -> Iterator[str]:
-        """Look at the rows in the format of their source, where the bundle has them."""
-        suffix = copy_suffix(schema)
-        path = self.folder / Path(listed.parquet).with_suffix(suffix) if suffix and listed.kind == "rows" else None
-        if path is None or not path.is_file():
-            return
-        try:
-            same = holds_rows(path, table, schema)
-        except MissingExtra as error:
-            self.notes.append(f"{path.name} cannot be read here: {error.headline}; {error.next_step}")
-            return
-        if not same:
-            yield f"{path.name} and {listed.parquet} do not hold the same values"
+        """Look at the rows in every other format in which the bundle has them."""
+        stem = self.folder / listed.parquet.removesuffix(".parquet")
+        paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in dict.fromkeys(COPIES.values())]
+        for path in (path for path in paths if listed.kind == "rows" and path.is_file()):
+            try:
+                if not holds_rows(path, table, schema):
+                    yield f"{path.name} and {listed.parquet} do not hold the same values"
+            except MissingExtra as error:
+                self.notes.append(f"{path.name} cannot be read here: {error.headline}; {error.next_step}")
 
 
 def _refuse_exhausted(title: str, error: Exception) -> None:

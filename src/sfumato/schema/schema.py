@@ -26,7 +26,7 @@ from sfumato.shown import Shown
 
 Adjacency = Literal["add-remove", "replace"]
 ADJACENCIES = ("add-remove", "replace")
-PUBLIC_WORDS = ("description", "contact", "licence")
+PUBLIC_WORDS = ("description", "contact", "licence", "custodian", "use", "region")
 """What may be said about a table for those who get a release of it."""
 MOST_NAMED = 50
 """Columns that a message lists."""
@@ -75,6 +75,12 @@ class Schema(Shown):
     """Whom these readers may ask: it is published with every release."""
     licence: str | None = None
     """Under which terms they may use it."""
+    custodian: str | None = None
+    """Who publishes the release: the name under which a registry of deployments lists it."""
+    use: str | None = None
+    """What the release is meant for."""
+    region: str | None = None
+    """Which region the table describes, or whose law applies."""
 
     def __post_init__(self) -> None:
         problems = self._shape_problems()
@@ -134,6 +140,18 @@ class Schema(Shown):
         (:class:`~sfumato.schema.dialect.Dialect`).
         """
         return cast("Self", found(OFFERED["Schema.draft"])(source, name=name, delimiter=delimiter, **dialect))
+
+    @classmethod
+    @named_arguments
+    def from_metadata(cls, path: str | Path, table: str | None = None, name: str | None = None) -> Self:
+        """Propose a schema from a file that describes the table: Croissant, Frictionless or CSVW, as JSON.
+
+        Every fact has the file as its source; what cannot be carried over stands in ``notes``. It is a draft until
+        :meth:`confirm`. ``table`` chooses one of several, ``name`` names it.
+        """
+        from sfumato.schema.importing.draft import import_schema
+
+        return cast("Self", import_schema(path, table, name))
 
     def confirm(
         self,
@@ -241,6 +259,13 @@ class Schema(Shown):
         """Return the number of codes of each named column: the shape of their contingency table."""
         return tuple(self[name].size for name in names)
 
+    def with_words(self, words: Mapping[str, str | None]) -> Self:
+        """Return a copy that says more to the readers of a release, by the names of PUBLIC_WORDS; None says nothing."""
+        if problems := words_problems(words):
+            raise SchemaError(f"table {self.name!r} cannot be described so", problems, "docs/schema.md lists the names")
+        said: dict[str, Any] = {key: text for key, text in words.items() if text is not None}
+        return dataclasses.replace(self, **said) if said else self
+
     def replace_columns(self, changes: Mapping[str, Mapping[str, Any]]) -> Self:
         """Return a copy in which the named columns have new facts (how a custodian corrects a draft)."""
         problems = [f"column {name!r} is not in the schema" for name in changes if name not in self]
@@ -267,9 +292,10 @@ class Schema(Shown):
             return
         marks = [] if self.is_draft or not self._marked else [f"marks of the draft stand in {_few(self._marked)}"]
         asked = f"whose rows these are ({_few(self.person_candidates)}?) is not answered"
+        taught = "were learned from the private rows" if self._marked else "may have been learned from the private rows"
         raise DraftSchemaError(
-            f"the schema of table {self.name!r} is a draft: its bounds and categories were learned from the private "
-            "rows, and publishing anything shaped by them would leak (the largest income, a rare diagnosis)",
+            f"the schema of table {self.name!r} is a draft: its bounds and categories {taught}, and publishing "
+            "anything shaped by them would leak (the largest income, a rare diagnosis)",
             marks + ([asked] if self.person_candidates else []),
             "replace what is not public knowledge, then run 'sfumato schema confirm SCHEMA'",
         )
@@ -314,6 +340,12 @@ def table_problems(facts: Mapping[str, Any]) -> list[str]:
         *_adjacency_problems(facts["adjacency"], rows, facts["person"]),
         *(problem for key in PUBLIC_WORDS for problem in _words_problems(key, facts[key])),
     ]
+
+
+def words_problems(words: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with words for the readers of a release."""
+    unknown = [f"{key!r} is none of {', '.join(PUBLIC_WORDS)}" for key in words if key not in PUBLIC_WORDS]
+    return unknown + [problem for key in PUBLIC_WORDS for problem in _words_problems(key, words.get(key))]
 
 
 def _words_problems(key: str, words: Any) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from sfumato.privacy.exact import show
+from sfumato.report.document import PAGES
 from sfumato.report.users.parts import Block, Grid, Listing, Points, Prose, Section
 from sfumato.report.users.quoting import lines
 from sfumato.report.users.subject import Subject
@@ -27,6 +28,9 @@ WHAT = {
     "README.html": "this page",
     "README.md": "this page as text",
     "datacard.json": "this page for software",
+    "croissant.json": "the same in the Croissant format, for catalogues and for machine learning",
+    "datapackage.json": "the text files as a Frictionless data package, with types, bounds and levels",
+    "registry.yaml": "a draft entry for the OpenDP Deployments Registry",
     "reproduce.py": "the script by which the custodian can make such a release again",
     "model.sfumato": "the fitted model: 'sfumato sample . --rows 100000 --out more.parquet' draws more rows for free",
     "NOT-FOR-RELEASE.txt": "says that this run is for tests only",
@@ -59,7 +63,8 @@ def whom_to_ask(subject: Subject) -> Section:
     schema = subject.schema
     contact = f"Contact: {schema.contact}" if schema.contact else NAMELESS
     licence = f"Licence: {schema.licence}" if schema.licence else UNLICENSED
-    blocks: list[Block] = [Points((contact, *_signed(subject), licence))]
+    custodian = (f"Published by: {schema.custodian}",) if schema.custodian else ()
+    blocks: list[Block] = [Points((*custodian, contact, *_signed(subject), licence))]
     blocks += [Prose(("To cite it:",)), Listing("", "text", citation(subject))]
     return Section("ask", "Whom to ask, and how to cite", tuple(blocks))
 
@@ -98,7 +103,7 @@ def files_told(subject: Subject) -> Section:
     return Section("files", "Files and fingerprint", (*blocks, Prose(told[:1]), check, Prose(told[1:])))
 
 
-ALWAYS = ("release.json", "report.html", "README.html", "README.md", "datacard.json")
+ALWAYS = ("release.json", *PAGES)
 """What a bundle holds beside the files whose hashes the pages know."""
 
 

@@ -182,7 +182,7 @@ class DataCard(Record):
     confirmed_on: str | None
     citation: str
     files: dict[str, FileRecord]
-    """All files but release.json and what is drawn from it: report.html, README.html, README.md and this one."""
+    """All files but release.json and what is drawn from it: its pages, this one among them."""
 
     @classmethod
     def of(cls, subject: Subject) -> DataCard:

@@ -8,15 +8,17 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.schema import Schema
+from sfumato.schema.dialect import Dialect
 from sfumato.table.sources import open_source
 from sfumato.table.values import typed
+from sfumato.table.writing.formats import COPIES, copy_suffix
 from sfumato.table.writing.texts import compute
 
 
 def holds_rows(path: Path, table: pa.Table, schema: Schema) -> bool:
     """Whether a file holds these rows, value by value; a text without letters and no text at all are the same there."""
     columns = [schema[name] for name in table.column_names]
-    opened = open_source(path, schema.source, columns)
+    opened = open_source(path, _dialect(path, schema), columns)
     raw = opened.engine.table
     if list(raw.columns) != table.column_names:
         return False
@@ -25,6 +27,13 @@ def holds_rows(path: Path, table: pa.Table, schema: Schema) -> bool:
     found = pa.Table.from_batches(batches) if batches else table.schema.empty_table()
     pairs = zip(found.columns, table.columns, strict=True)
     return found.num_rows == table.num_rows and all(_same(mine, theirs) for mine, theirs in pairs)
+
+
+def _dialect(path: Path, schema: Schema) -> Dialect:
+    """Return how a copy is written: as the source where it has its format; otherwise only dates are written alike."""
+    if path.suffix not in COPIES.values() or path.suffix == copy_suffix(schema):
+        return schema.source
+    return Dialect(date_format=schema.source.date_format, format=path.suffix.removeprefix("."))
 
 
 def _same(found: Any, wanted: Any) -> bool:

@@ -11,20 +11,23 @@ import importlib.util
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.errors import MissingExtra, TableError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
+from sfumato.table.frames import value_array
 from sfumato.table.writing.delimited import DelimitedFile
 
 EPOCH = dt.datetime(1970, 1, 1)
@@ -52,6 +55,42 @@ COPIES = {
 def copy_suffix(schema: Schema) -> str | None:
     """Return the ending of the file that a bundle holds beside CSV and Parquet: the table came in its format."""
     return COPIES.get(schema.source.format or "")
+
+
+def asked_suffixes(also: Sequence[str]) -> tuple[str, ...]:
+    """Return the endings of copies that were asked for by name; refuse what is no format, or needs what is not there.
+
+    >>> asked_suffixes(["jsonl", ".sqlite"])
+    ('.jsonl', '.sqlite')
+    """
+    known = sorted(set(COPIES.values()))
+    asked = [name if name.startswith(".") else f".{name}" for name in also]
+    if strange := [f"{name!r} is none of {', '.join(known)}" for name in asked if name not in known]:
+        raise TableError("rows cannot be written so", strange, "leave it out: CSV and Parquet are always there")
+    for suffix in asked:
+        require_installed(suffix)
+    return tuple(dict.fromkeys(asked))
+
+
+def copy_suffixes(schema: Schema, also: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the endings of all copies of rows: in the source's own format where that is possible, and as asked."""
+    own = copy_suffix(schema)
+    found = [own] if own is not None and is_installed(own) else []
+    return tuple(dict.fromkeys((*found, *asked_suffixes(also))))
+
+
+def rehearse_copies(schema: Schema, also: Sequence[str]) -> None:
+    """Refuse formats that cannot hold the columns of a schema, by writing no rows at all: before anything is spent."""
+    columns = {name: value_array(schema[name], np.zeros(0), np.zeros(0, bool)) for name in schema.releasable}
+    with TemporaryDirectory() as folder:
+        for suffix in asked_suffixes(also):
+            write_copy(Path(folder) / f"none{suffix}", pa.table(columns), schema)
+
+
+def write_copy(path: Path, table: pa.Table, schema: Schema) -> None:
+    """Write rows in the format that the ending of a path names."""
+    with WRITERS[path.suffix](path, table.schema, schema) as file:
+        file.write_table(table)
 
 
 def is_installed(suffix: str) -> bool:

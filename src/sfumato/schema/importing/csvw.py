@@ -1,0 +1,153 @@
+"""CSVW: the W3C's metadata for tables on the web."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.schema.importing.told import ToldColumn, ToldTable, Type, day, listed, mappings, number, text_of, texts
+
+WHOLE = (
+    *("integer", "int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger", "gYear"),
+    *("unsignedInt", "unsignedLong", "unsignedShort", "unsignedByte", "negativeInteger", "nonPositiveInteger"),
+)
+TYPES: dict[str, Type] = {
+    **dict.fromkeys(WHOLE, "whole"),
+    **dict.fromkeys(("number", "decimal", "double", "float"), "number"),
+    **dict.fromkeys(("string", "normalizedString", "token", "anyURI", "language", "Name", "NMTOKEN"), "text"),
+    "boolean": "boolean",
+    "date": "date",
+}
+DAYS = (("yyyy", "%Y"), ("MM", "%m"), ("dd", "%d"), ("M", "%m"), ("d", "%d"))
+"""How the format writes days, longest first."""
+
+
+def is_csvw(document: Mapping[str, Any]) -> bool:
+    """Whether a document is CSVW metadata."""
+    return "csvw" in str(document.get("@context", "")) or "tableSchema" in document
+
+
+def csvw_tables(document: Mapping[str, Any]) -> list[ToldTable]:
+    """Return the tables that a document describes."""
+    tables = list(mappings(document["tables"])) if "tables" in document else [document]
+    return [_table(table, document) for table in tables]
+
+
+def _inherited(key: str, *bodies: Mapping[str, Any]) -> Any:
+    return next((body[key] for body in bodies if key in body), None)
+
+
+def _table(body: Mapping[str, Any], group: Mapping[str, Any]) -> ToldTable:
+    url = text_of(body.get("url")) or ""
+    name = text_of(body.get("dc:title")) or url.rpartition("/")[2].partition(".")[0] or None
+    schema = _inherited("tableSchema", body, group)
+    if not isinstance(schema, Mapping):
+        where = "its schema lies in another file" if isinstance(schema, str) else "it has no tableSchema"
+        return ToldTable(name, [], doubts=[f"table {name}: {where}"])
+    words = {
+        "description": text_of(_inherited("dc:description", body, group)),
+        "licence": text_of(_inherited("dc:license", body, group)),
+        "custodian": text_of(_inherited("dc:publisher", body, group)),
+    }
+    made = ToldTable(name, [], words, _source(_inherited("dialect", body, group)))
+    keys = texts(schema.get("primaryKey"))
+    columns: Any = schema.get("columns")
+    for place, column in enumerate(columns if isinstance(columns, list) else [], 1):
+        if not isinstance(column, Mapping):
+            made.problems.append(f"column {place} of {name} is no description: {str(column)[:60]!r}")
+        elif not column.get("virtual"):
+            made.columns.append(_column(column, (schema, body, group), made, keys if len(keys) == 1 else []))
+    if schema.get("foreignKeys"):
+        made.doubts.append("foreign keys: a schema is about one table")
+    return made
+
+
+def _source(dialect: Any) -> dict[str, Any]:
+    stated: Mapping[str, Any] = dialect if isinstance(dialect, Mapping) else {}
+    delimiter, encoding = stated.get("delimiter"), stated.get("encoding")
+    found = {
+        "delimiter": None if delimiter == "," else delimiter,
+        "encoding": None if str(encoding).lower().replace("-", "") in ("utf8", "none") else encoding,
+    }
+    return {key: fact for key, fact in found.items() if fact}
+
+
+def _column(column: Mapping[str, Any], above: tuple[Any, ...], table: ToldTable, keys: list[str]) -> ToldColumn:
+    datatype = _inherited("datatype", column, *above)
+    body: Mapping[str, Any] = datatype if isinstance(datatype, Mapping) else {"base": datatype}
+    word = str(body.get("base") or "string")
+    name = text_of(column.get("titles")) or column.get("name")
+    told = ToldColumn(name, TYPES.get(word, "other"), word)
+    told.identifier = column.get("name") in keys or name in keys
+    told.facts = {
+        "description": text_of(_first(column, "description")),
+        "unit": text_of(_first(column, "unitText")),
+        "missing": _inherited("required", column, *above) is not True,
+    }
+    marks = [mark for mark in texts(_inherited("null", column, *above)) if mark]
+    table.source["missing"] = list(dict.fromkeys((*table.source.get("missing", []), *marks)))
+    _form(body, told, table)
+    _bounds(body, told)
+    return told
+
+
+def _first(column: Mapping[str, Any], word: str) -> Any:
+    """Return what a property of any vocabulary says: dc:description, schema:description, ..."""
+    return next((item for key, item in column.items() if key.rpartition(":")[2].rpartition("/")[2] == word), None)
+
+
+def _form(body: Mapping[str, Any], told: ToldColumn, table: ToldTable) -> None:
+    form = body.get("format")
+    if told.type == "text":
+        told.levels = listed(form)
+        if form is not None and told.levels is None:
+            told.doubts.append(f"{told.name}: the pattern {form!r}")
+    elif told.type == "boolean" and isinstance(form, str) and form.count("|") == 1:
+        true, false = form.split("|")
+        told.facts |= {"true": true, "false": false}
+    elif told.type == "date" and isinstance(form, str):
+        told.facts["date_format"] = _date_form(form)
+        if told.facts["date_format"] is None:
+            told.doubts.append(f"{told.name}: dates written as {form!r}; give date_format")
+    elif told.type in ("whole", "number") and form is not None:
+        _number_form(form if isinstance(form, Mapping) else {"pattern": form}, told, table)
+
+
+def _number_form(form: Mapping[str, Any], told: ToldColumn, table: ToldTable) -> None:
+    decimal, group = form.get("decimalChar"), form.get("groupChar")
+    for key, mark in (("decimal", decimal if decimal != "." else None), ("thousands", group)):
+        if mark and table.source.setdefault(key, mark) != mark:
+            table.problems.append(f"column {told.name}: {key} {mark!r}, and other columns have {table.source[key]!r}")
+    told.facts["grouped"] = True if group else None
+    if form.get("pattern"):
+        told.doubts.append(f"{told.name}: numbers written as {form['pattern']!r}; give decimals")
+
+
+def _date_form(form: str) -> str | None:
+    """Return a form of days as Python writes it, or None where it has more than days.
+
+    >>> _date_form("dd.MM.yyyy"), _date_form("yyyy-MM-dd HH:mm")
+    ('%d.%m.%Y', None)
+    """
+    pieces = re.split(f"({'|'.join(mark for mark, _ in DAYS)})", form)
+    signs = dict(DAYS)
+    if any(re.search(r"[A-Za-z]", piece) for piece in pieces if piece not in signs):
+        return None
+    return "".join(signs.get(piece, piece) for piece in pieces)
+
+
+def _bounds(body: Mapping[str, Any], told: ToldColumn) -> None:
+    form = told.facts.get("date_format")
+    for end, closed, opened, step in (
+        ("low", ("minInclusive", "minimum"), "minExclusive", 1),
+        ("high", ("maxInclusive", "maximum"), "maxExclusive", -1),
+    ):
+        value = next((body[key] for key in closed if key in body), None)
+        over = body.get(opened)
+        if value is None and over is not None:
+            value = number(over) + step if told.type == "whole" and isinstance(number(over), int) else over
+            if told.type != "whole":
+                told.doubts.append(f"{told.name}: {over!r} itself is excluded, and bounds include it")
+        if value is not None:
+            setattr(told, end, day(value, form) if told.type == "date" else number(value))

@@ -1,0 +1,215 @@
+"""Frictionless: data packages, data resources and table schemas, of both versions of the format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.schema.importing.told import (
+    ISO,
+    ToldColumn,
+    ToldTable,
+    Type,
+    day,
+    listed,
+    mappings,
+    number,
+    text_of,
+    texts,
+)
+
+TYPES: dict[str, Type] = {
+    "string": "text",
+    "integer": "whole",
+    "number": "number",
+    "boolean": "boolean",
+    "date": "date",
+    "year": "whole",
+}
+OWN = "sfumato"
+"""The key under which our own packages say what the format has no word for."""
+OWN_FACTS = ("unit", "role", "step", "decimals")
+SILENT = ("required", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "unique", "pattern")
+"""Constraints that are looked at; others are told as notes."""
+
+
+def is_frictionless(document: Mapping[str, Any]) -> bool:
+    """Whether a document is a package, a resource or a table schema."""
+    return (
+        isinstance(document.get("resources"), list)
+        or isinstance(document.get("fields"), list)
+        or (isinstance(document.get("schema"), Mapping) and "path" in document)
+    )
+
+
+def frictionless_tables(document: Mapping[str, Any]) -> list[ToldTable]:
+    """Return the tables of a package, a resource or a table schema."""
+    if isinstance(document.get("fields"), list):
+        return [_table({"schema": document, "name": document.get("name")}, document)]
+    resources = list(mappings(document["resources"])) if "resources" in document else [document]
+    return [_table(resource, document) for resource in resources]
+
+
+def one_table(document: Mapping[str, Any]) -> str | None:
+    """Return the name of the one table that all resources are about, which our own packages say."""
+    own = document.get(OWN)
+    return text_of(own.get("table")) if isinstance(own, Mapping) else None
+
+
+def _table(resource: Mapping[str, Any], package: Mapping[str, Any]) -> ToldTable:
+    name = resource.get("name") or text_of(resource.get("title"))
+    schema = resource.get("schema")
+    if not isinstance(schema, Mapping) or not isinstance(schema.get("fields"), list):
+        where = (
+            "its schema lies in another file; give that one" if isinstance(schema, str) else "it has no table schema"
+        )
+        return ToldTable(name, [], doubts=[f"resource {name}: {where}"])
+    made = ToldTable(name, [], _words(resource, package), _source(resource, schema))
+    keys = texts(schema.get("primaryKey", schema.get("primaryKeys")))
+    for place, field in enumerate(schema["fields"], 1):
+        if isinstance(field, Mapping):
+            made.columns.append(_column(field, made, keys if len(keys) == 1 else []))
+        else:
+            made.problems.append(f"field {place} of {name} is no description of a column: {str(field)[:60]!r}")
+    if schema.get("foreignKeys"):
+        made.doubts.append("foreign keys: a schema is about one table")
+    return made
+
+
+def _words(resource: Mapping[str, Any], package: Mapping[str, Any]) -> dict[str, Any]:
+    licences = [*mappings(resource.get("licenses")), *mappings(package.get("licenses"))]
+    named = [text_of(each.get("title")) or text_of(each.get("path")) or text_of(each.get("name")) for each in licences]
+    publishers = [
+        each
+        for each in mappings(package.get("contributors"))
+        if "publisher" in str(each.get("role", each.get("roles")))
+    ]
+    ours = OWN in package
+    return {
+        "description": None if ours else text_of(resource.get("description")) or text_of(package.get("description")),
+        "licence": next(filter(None, named), None),
+        "custodian": next((text_of(each.get("title")) for each in publishers), None),
+    }
+
+
+def _source(resource: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    dialect = resource.get("dialect")
+    stated: Mapping[str, Any] = dialect if isinstance(dialect, Mapping) else {}
+    inner: Any = stated.get("csv")
+    csv: Mapping[str, Any] = inner if isinstance(inner, Mapping) else stated
+    delimiter, encoding = csv.get("delimiter"), resource.get("encoding")
+    marks = [mark for mark in _marks(schema.get("missingValues")) if mark]
+    found = {
+        "delimiter": None if delimiter == "," else delimiter,
+        "encoding": None if str(encoding).lower().replace("-", "") in ("utf8", "none") else encoding,
+        "missing": marks,
+    }
+    return {key: fact for key, fact in found.items() if fact}
+
+
+def _marks(entries: Any) -> list[str]:
+    """Return marks of missing values, which may come with labels."""
+    listed_marks = entries if isinstance(entries, list) else []
+    return [str(each.get("value")) if isinstance(each, Mapping) else str(each) for each in listed_marks]
+
+
+def _column(field: Mapping[str, Any], table: ToldTable, keys: list[str]) -> ToldColumn:
+    word = field.get("type") if isinstance(field.get("type"), str) else "string"
+    constraints = field.get("constraints")
+    limits: Mapping[str, Any] = constraints if isinstance(constraints, Mapping) else {}
+    name = field.get("name")
+    told = ToldColumn(name, TYPES.get(str(word), "other"), str(word))
+    told.identifier = name in keys or limits.get("unique") is True
+    told.facts = {
+        "description": text_of(field.get("title")) or text_of(field.get("description")),
+        "missing": limits.get("required") is not True,
+        **_form(field, told, table),
+    }
+    _bounds(limits, told, _date_form(field))
+    _levels(field, limits, told)
+    told.doubts += [f"{name}: the constraint {key!r}" for key in limits if key not in SILENT]
+    _own(field.get(OWN), told)
+    return told
+
+
+def _form(field: Mapping[str, Any], told: ToldColumn, table: ToldTable) -> dict[str, Any]:
+    """Return how values are written; marks of numbers belong to the file as a whole."""
+    facts: dict[str, Any] = {}
+    marks = _marks(field.get("missingValues"))
+    if len(marks) == 1 and marks[0]:
+        facts["missing_text"] = marks[0]
+    if told.type == "date":
+        facts["date_format"] = _date_form(field)
+        if field.get("format") == "any":
+            told.doubts.append(f"{told.name}: dates in any form; give date_format")
+    if told.type == "boolean":
+        for key, named in (("true", "trueValues"), ("false", "falseValues")):
+            word = next(iter(texts(field.get(named))), None)
+            facts[key] = None if word == key else word
+    if told.type in ("whole", "number"):
+        _number_form(field, told, table, facts)
+    return facts
+
+
+def _number_form(field: Mapping[str, Any], told: ToldColumn, table: ToldTable, facts: dict[str, Any]) -> None:
+    decimal, group = field.get("decimalChar"), field.get("groupChar")
+    for key, mark in (("decimal", decimal if decimal != "." else None), ("thousands", group)):
+        if mark and table.source.setdefault(key, mark) != mark:
+            table.problems.append(f"column {told.name}: {key} {mark!r}, and other columns have {table.source[key]!r}")
+    facts["grouped"] = True if group else None
+    if field.get("bareNumber") is False:
+        told.doubts.append(f"{told.name}: signs around its numbers; give prefix and suffix")
+
+
+def _date_form(field: Mapping[str, Any]) -> str | None:
+    form = field.get("format")
+    return str(form).removeprefix("fmt:") if isinstance(form, str) and "%" in form and form != ISO else None
+
+
+def _bounds(limits: Mapping[str, Any], told: ToldColumn, form: str | None) -> None:
+    for end, closed, opened, step in (
+        ("low", "minimum", "exclusiveMinimum", 1),
+        ("high", "maximum", "exclusiveMaximum", -1),
+    ):
+        value, over = limits.get(closed), limits.get(opened)
+        if value is None and over is not None:
+            value = number(over) + step if told.type == "whole" and isinstance(number(over), int) else over
+            if told.type != "whole":
+                told.doubts.append(f"{told.name}: {over!r} itself is excluded, and bounds include it")
+        if value is not None:
+            setattr(told, end, day(value, form) if told.type == "date" else number(value))
+
+
+def _levels(field: Mapping[str, Any], limits: Mapping[str, Any], told: ToldColumn) -> None:
+    """Take levels from categories, from an enumeration or from a pattern that is nothing but a list."""
+    categories: Any = field.get("categories")
+    found: Any = limits.get("enum")
+    if isinstance(categories, list) and categories:
+        entries = [each if isinstance(each, Mapping) else {"value": each} for each in categories]
+        found = found or [each.get("value") for each in entries]
+        told.labels = {
+            each.get("value"): str(each["label"])
+            for each in entries
+            if each.get("label") is not None and isinstance(each.get("value"), str | int)
+        }
+    if not isinstance(found, list) or not found:
+        found = listed(limits.get("pattern"))
+        if found is None and "pattern" in limits:
+            told.doubts.append(f"{told.name}: the pattern {limits['pattern']!r}")
+    if told.type == "whole" and isinstance(found, list):
+        found = [number(each) for each in found]
+    told.levels = found
+    told.ordered = field.get("categoriesOrdered") is True
+
+
+def _own(own: Any, told: ToldColumn) -> None:
+    """Take what our own packages say besides."""
+    if not isinstance(own, Mapping):
+        return
+    told.kind = own.get("kind")
+    told.facts |= {key: own[key] for key in OWN_FACTS if key in own}
+    bounds: Any = own.get("bounds")
+    if isinstance(bounds, list) and len(bounds) == 2:
+        told.low, told.high = bounds
+    if told.kind in ("integer", "number", "date"):
+        told.levels = None  # cells into which values were cut are no levels

@@ -41,10 +41,10 @@ def _private() -> list[str]:
 
 def _middle() -> list[str]:
     words = ("exact noise on counts", "a model of noisy tables", "rows drawn from the model")
-    steps = [_text(350, 124 + 22 * place, line, INK, 13.5) for place, line in enumerate(words)]
+    steps = [_text(348, 124 + 22 * place, line, INK, 13) for place, line in enumerate(words)]
     return [
         _box(330, 62, 210, 124, "#ffffff", BLUE),
-        _text(350, 94, "Sfumato", BLUE, 18, 700),
+        _text(348, 94, "Sfumato", BLUE, 18, 700),
         *steps,
         _box(330, 228, 210, 66, "#ffffff", "#c3ccd8"),
         _text(344, 254, "a ledger", INK, 14, 650),
@@ -55,12 +55,12 @@ def _middle() -> list[str]:
 def _public() -> list[str]:
     words = (
         ("a guarantee", "in words and in numbers"),
-        ("a report", "how good it is, what it is for"),
+        ("a report", "how good it is"),
         ("a bundle", "anyone can verify it"),
     )
     lines: list[str] = []
     for place, (name, more) in enumerate(words):
-        lines += [_text(640, 218 + 28 * place, name, INK, 14, 650), _text(740, 218 + 28 * place, more, QUIET, 12.5)]
+        lines += [_text(640, 218 + 28 * place, name, INK, 14, 650), _text(744, 218 + 28 * place, more, QUIET, 12.5)]
     return [
         _text(640, 34, "may be given away", GREEN, 15, 650),
         *_table(640, 48, (60, 84), PUBLIC, "#eef8f2", "#8fc4a8"),

@@ -68,10 +68,10 @@ class Office:
         if plan.forecast is not None:
             print(f"  forecast: {plan.forecast.verdict}")
         made = sfumato.release(self.table, method, ledger=self.ledger, about_rows=self.rows)
-        bundle = made.save(self.folder / name)
+        made.save(self.folder / name)
         print(f"  {made.guarantee.statement().splitlines()[0]}")
         print(f"  left of the budget: epsilon {self.ledger.account(self.table.schema.name).left_epsilon}")
-        print(f"  report: {bundle / 'report.html'}")
+        print(f"  report: {self.folder / name / 'report.html'}")
         return made
 
 
@@ -79,4 +79,8 @@ def beside(true: pd.DataFrame, released: pd.DataFrame, questions: Mapping[str, Q
     """Print the answers of both tables. True answers are for the custodian: nobody else may see them."""
     print(f"  {'for the custodian alone:':<46}{'true':>8}{'released':>12}")
     for words, question in questions.items():
-        print(f"    {words:<44}{question(true):>8.4g}{question(released):>12.4g}")
+        print(f"    {words:<44}{_short(question(true)):>8}{_short(question(released)):>12}")
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) >= 1_000 else f"{number:.3g}"

@@ -1,4 +1,4 @@
-"""Every example runs by one command: a small table of its own, secure noise, a ledger, a bundle that verifies."""
+"""Every example runs by one command, prints what its page shows, and writes bundles that verify."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import sfumato
+from docs.test_docs import blocks_of, commands_of, require_shown
 from sfumato.report.verify import verify_bundle
 
 FOLDER = Path(__file__).parents[2] / "examples"
@@ -19,6 +20,8 @@ BUNDLES = {
     "schools": ("tables-by-district", "synthetic-pupils"),
     "sensors": ("mean-load",),
 }
+PAGE = FOLDER.parent / "docs" / "examples.md"
+SHOWN = {command: shown for block in blocks_of(PAGE) for command, shown in commands_of(block)}
 LONGEST = 130
 """Lines: an example is read on one sheet."""
 
@@ -39,10 +42,12 @@ def beside_common(monkeypatch):
 
 
 @pytest.mark.parametrize("name", sorted(BUNDLES))
-def test_an_example_runs_and_its_bundles_verify(name, tmp_path, capsys, beside_common):
-    module, folder = loaded(name), tmp_path / "out"
-    module.main(["--rows", "300", "--out", str(folder)])
+def test_an_example_runs_and_its_bundles_verify(name, tmp_path, capsys, monkeypatch, beside_common):
+    monkeypatch.chdir(tmp_path)
+    folder = Path(f"{name}-out")
+    loaded(name).main([])
     printed = capsys.readouterr().out
+    require_shown(SHOWN[f"python examples/{name}.py"], printed, name, noisy=True)
     assert printed.count("left of the budget: epsilon") == printed.count("Guarantee:") == len(BUNDLES[name])
     for bundle in BUNDLES[name]:
         found = verify_bundle(folder / bundle, folder / "ledger.db")
@@ -60,6 +65,5 @@ def test_what_an_earlier_run_wrote_is_left_alone(tmp_path, beside_common):
 def test_every_example_is_tried_shown_and_short():
     there = {path.stem for path in FOLDER.glob("*.py")} - {"common", "release_households"}
     assert there == set(BUNDLES)
-    page = (FOLDER.parent / "docs" / "examples.md").read_text(encoding="utf-8")
-    assert all(f"python examples/{name}.py" in page for name in there)
+    assert set(SHOWN) == {f"python examples/{name}.py" for name in there}
     assert max(len(path.read_text(encoding="utf-8").splitlines()) for path in FOLDER.glob("*.py")) <= LONGEST

@@ -85,12 +85,8 @@ def megabytes(environment: Path) -> int:
     return round(sum(path.stat().st_size for path in files if path.suffix != ".pyc") / 1e6)
 
 
-def tried(version: str, wheel: Path) -> bool:
-    """Return whether a version did all that is asked of it; one that is not installed is skipped, and named."""
-    python = interpreter(version)
-    if python is None:
-        print(f"Python {version} is not installed here: skipped", flush=True)
-        return True
+def tried(version: str, python: str, wheel: Path) -> bool:
+    """Return whether a Python did all that is asked of it."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="sfumato-smoke-") as folder:
         try:
@@ -102,11 +98,22 @@ def tried(version: str, wheel: Path) -> bool:
     return True
 
 
+def found(versions: tuple[str, ...]) -> dict[str, str]:
+    """Return the interpreters of the versions that are installed; one that is not is skipped, and named."""
+    asked = {version: interpreter(version) for version in versions}
+    for version in (version for version, python in asked.items() if python is None):
+        print(f"Python {version} is not installed here: skipped", flush=True)
+    return {version: python for version, python in asked.items() if python is not None}
+
+
 def main(versions: tuple[str, ...]) -> int:
-    """Build the wheel, then try every version, side by side; return 1 where one fails."""
+    """Build the wheel, then try every version that is there, side by side; return 1 where one fails."""
+    there = found(versions)
+    if not there:
+        return 0
     with tempfile.TemporaryDirectory(prefix="sfumato-dist-") as folder, ThreadPoolExecutor() as pool:
         wheel = build(Path(folder)).wheel
-        return int(not all(list(pool.map(partial(tried, wheel=wheel), versions))))
+        return int(not all(list(pool.map(partial(tried, wheel=wheel), there.keys(), there.values()))))
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def _middle() -> list[str]:
 
 def _public() -> list[str]:
     words = (
-        ("a guarantee", "in words and in numbers"),
+        ("a guarantee", "in words and numbers"),
         ("a report", "how good it is"),
         ("a bundle", "anyone can verify it"),
     )

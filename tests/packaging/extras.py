@@ -17,8 +17,8 @@ from pathlib import Path
 from building import ROOT, build, outside
 from smoke import VERSIONS, interpreter
 
-LEFT_OUT = ("dev",)
-"""The environment of those who work on the package: it exists for one Python."""
+LEFT_OUT = ("dev", "spark")
+"""What those who work on the package need, for one Python; and pyspark, which comes as one archive for every Python."""
 
 
 def extras() -> list[str]:

@@ -8,7 +8,7 @@ OUT ?= demo-out
 # Tests run on all cores; two processes at least.
 WORKERS ?= auto
 
-.PHONY: setup demo quick test slow-list smoke check bench docs clean
+.PHONY: setup demo quick test slow-list smoke extras dist check bench docs clean
 
 setup: $(STAMP)
 
@@ -33,9 +33,17 @@ TESTS ?= tests
 slow-list: setup
 	WORKERS=$(WORKERS) $(BIN)/python tests/slow_list.py $(TESTS)
 
-# Installs the package under the other supported Pythons, where they are, and releases and verifies there.
+# Installs the wheel under each supported Python, where it is, with all that it needs; releases and verifies there.
 smoke: setup
 	$(BIN)/python tests/packaging/smoke.py
+
+# Asks the package index whether every extra resolves to wheels on each supported Python; installs nothing.
+extras: setup
+	$(BIN)/python tests/packaging/extras.py
+
+dist: setup
+	rm -rf dist
+	$(BIN)/python -m hatchling build
 
 check: setup
 	$(BIN)/ruff check src tests benchmarks examples docs
@@ -50,4 +58,4 @@ docs: setup
 	PYTHONPATH=docs $(BIN)/python -m website
 
 clean:
-	rm -rf $(VENV) $(OUT) benchmarks/out docs/_site
+	rm -rf $(VENV) $(OUT) benchmarks/out dist docs/_site

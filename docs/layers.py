@@ -55,7 +55,7 @@ FLOORS = (
         files=True,
     ),
     Floor(
-        ("errors", "registry", "arrays", "compiled", "lazy", "version"),
+        ("errors", "registry", "arrays", "compiled", "lazy", "system", "version"),
         "every error a user can meet, names of methods, small tools",
         files=True,
     ),

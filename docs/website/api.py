@@ -29,7 +29,7 @@ GROUPS = (
         "release",
         "Release a table",
         "From a table to a release: read it, plan, release, or do all of it in one call.",
-        ("read", "plan", "release", "synthesize", "methods", "Table", "Plan", "Release", "FittedModel"),
+        ("read", "plan", "release", "synthesize", "methods", "Table", "Plan", "Release", "FittedModel", "export"),
     ),
     Group(
         "schema",
@@ -97,7 +97,7 @@ GROUPS = (
         "risk",
         "How risky is it?",
         "Attacks on a release, audits of a method, and homogeneity in closed form.",
-        ("attack_release", "risk"),
+        ("attack_release", "dpia", "risk"),
         (
             "sfumato.risk",
             "sfumato.risk.homogeneity",

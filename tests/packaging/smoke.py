@@ -1,7 +1,8 @@
-"""Install the package under other Pythons, make a release of the example and verify its bundle: ``make smoke``.
+"""Install the wheel and all that it needs under every supported Python, release, verify, run the demo: ``make smoke``.
 
-All tests run under the oldest Python that is supported; this says that the package installs, releases and verifies
-under the newer ones, with the same constraints. An interpreter that is not on this machine is skipped, and named.
+All tests run under the oldest Python that is supported; this says that the wheel installs into an empty environment
+outside the checkout under each of them, with the same constraints and without any extra, and works there. An
+interpreter that is not on this machine is skipped, and named.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-VERSIONS = ("3.12", "3.13")
+from building import ROOT, build, outside, program
+
+VERSIONS = ("3.11", "3.12", "3.13")
 RELEASE = """
 import sfumato
 from sfumato.example import codebook, households
@@ -29,6 +32,7 @@ ledger.open_table("households", epsilon=4, delta="1e-6", adjacency="add-remove")
 made = sfumato.release(table, sfumato.AIM(epsilon=1), ledger=ledger)
 made.save("bundle")
 found = verify_bundle("bundle", "budget.db")
+assert "venv" in sfumato.__file__, sfumato.__file__
 assert found.ok and not found.unchecked and found.stamp is None, found
 assert made.data.shape[0] > 0 and ledger.account("households").left_epsilon == "3"
 print("released and verified:", found.verdict)
@@ -57,28 +61,36 @@ def _is(path: str, version: str) -> bool:
     return found.returncode == 0 and found.stdout.strip() == version
 
 
-def smoke(python: str, folder: Path) -> None:
-    """Install into a fresh environment, release and verify there; raise where any of it fails."""
-    subprocess.run([python, "-m", "venv", str(folder / "venv")], check=True)
-    inside = str(folder / "venv" / "bin" / "python")
-    quiet = ["--quiet", "--disable-pip-version-check"]
-    wanted = ["--constraint", str(ROOT / "constraints.txt"), str(ROOT)]
-    subprocess.run([inside, "-m", "pip", "install", *quiet, *wanted], check=True)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    subprocess.run([inside, "-W", "ignore", "-c", RELEASE], cwd=folder, env=environment, check=True)
-    subprocess.run([str(Path(inside).with_name("sfumato")), "--version"], cwd=folder, env=environment, check=True)
+def smoke(python: str, folder: Path, wheel: Path) -> None:
+    """Install into a fresh environment, release, verify and run the demo there; raise where any of it fails."""
+    environment = folder / "venv"
+    subprocess.run([python, "-m", "venv", str(environment)], check=True)
+    inside, command = program(environment, "python"), program(environment, "sfumato")
+    quiet = ["--quiet", "--disable-pip-version-check", "--constraint", str(ROOT / "constraints.txt")]
+    run = partial(subprocess.run, cwd=folder, env=outside(), check=True)
+    run([inside, "-m", "pip", "install", *quiet, str(wheel)])
+    print(f"{megabytes(environment)} MB without pip, before anything was compiled or run", flush=True)
+    run([inside, "-W", "ignore", "-c", RELEASE])
+    run([command, "--version"])
+    run([command, "demo", "--out", "demo"], stdout=subprocess.DEVNULL)
+    run([command, "verify", "demo/synthetic", "--ledger", "demo/ledger.db"])
 
 
-def tried(version: str) -> bool:
-    """Return whether a version did all that is asked of it; one that is not installed is skipped, and named."""
-    python = interpreter(version)
-    if python is None:
-        print(f"Python {version} is not installed here: skipped", flush=True)
-        return True
+def megabytes(environment: Path) -> int:
+    """Return the size of the packages of an environment, without what venv put there itself and without bytecode."""
+    own = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
+    packages = next(environment.glob("lib/python*/site-packages"))
+    places = [place for place in packages.iterdir() if not place.name.startswith(own)]
+    files = (path for place in places for path in (place, *place.rglob("*")) if path.is_file())
+    return round(sum(path.stat().st_size for path in files if path.suffix != ".pyc") / 1e6)
+
+
+def tried(version: str, python: str, wheel: Path) -> bool:
+    """Return whether a Python did all that is asked of it."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="sfumato-smoke-") as folder:
         try:
-            smoke(python, Path(folder))
+            smoke(python, Path(folder), wheel)
         except subprocess.CalledProcessError as error:
             print(f"Python {version}: {error}", flush=True)
             return False
@@ -86,10 +98,22 @@ def tried(version: str) -> bool:
     return True
 
 
+def found(versions: tuple[str, ...]) -> dict[str, str]:
+    """Return the interpreters of the versions that are installed; one that is not is skipped, and named."""
+    asked = {version: interpreter(version) for version in versions}
+    for version in (version for version, python in asked.items() if python is None):
+        print(f"Python {version} is not installed here: skipped", flush=True)
+    return {version: python for version, python in asked.items() if python is not None}
+
+
 def main(versions: tuple[str, ...]) -> int:
-    """Try every version, side by side; return 1 where one fails."""
-    with ThreadPoolExecutor() as pool:
-        return int(not all(list(pool.map(tried, versions))))
+    """Build the wheel, then try every version that is there, side by side; return 1 where one fails."""
+    there = found(versions)
+    if not there:
+        return 0
+    with tempfile.TemporaryDirectory(prefix="sfumato-dist-") as folder, ThreadPoolExecutor() as pool:
+        wheel = build(Path(folder)).wheel
+        return int(not all(list(pool.map(partial(tried, wheel=wheel), there.keys(), there.values()))))
 
 
 if __name__ == "__main__":

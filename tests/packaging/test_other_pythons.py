@@ -16,7 +16,7 @@ def test_every_python_that_is_promised_is_tried():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     mark = "Programming Language :: Python :: "
     said = [line.removeprefix(mark) for line in project["classifiers"] if line.startswith(mark)]
-    assert said == [OLDEST, *smoke.VERSIONS] and project["requires-python"] == f">={OLDEST}"
+    assert said == list(smoke.VERSIONS) and said[0] == OLDEST and project["requires-python"] == f">={OLDEST}"
     for page in ("README.md", "CONTRIBUTING.md"):
         text = (ROOT / page).read_text(encoding="utf-8")
         assert all(version in text for version in said), page

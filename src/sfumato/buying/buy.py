@@ -20,10 +20,10 @@ from sfumato.errors import NoLedgerWarning, SfumatoError, TableError, TooLittleS
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.exact import Number, show
 from sfumato.privacy.ledger import Entry, Ledger
-from sfumato.privacy.noise import require_seedable
+from sfumato.privacy.noise import require_drawable
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.outcome import lost_on_failure
-from sfumato.release.release import UNRECORDED, LedgerChoice, book_of, sound_seed
+from sfumato.release.release import UNRECORDED, LedgerChoice, book_of, scales_of, sound_seed
 from sfumato.release.vouched import clamped
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
@@ -151,8 +151,7 @@ def _bought(purchase: _Purchase, ledger: LedgerChoice) -> Schema:
     """Check, record, then count: nothing is spent and nothing drawn when anything is wrong."""
     book, name = book_of(ledger), purchase.header.name
     events = (purchase.order.event(purchase.randomness.mode),) if purchase.order.values else ()
-    if purchase.randomness.seed is not None:
-        require_seedable(part.scale for event in events for part in event.parts)
+    require_drawable(scales_of(events), purchase.randomness.seed is not None)
     if book is not None and events:
         book.check(name, events)
     require_readable(purchase.opened.engine, purchase.header)

@@ -17,12 +17,16 @@ from pydantic import BaseModel, ConfigDict
 
 from sfumato.errors import PlanError, SfumatoError
 from sfumato.privacy import noise
+from sfumato.privacy.noise import opendp
+from sfumato.system import cores, free_memory
 
 State = Literal["ok", "warning", "failed", "absent"]
 PACKAGES = ("sfumato", "numba", "numpy", "cryptography", "opendp", "dp-accounting", "duckdb")
 EXTRAS = {
     "bayes": ("jax", "numpyro"),
     "deep": ("jax", "optax"),
+    "formats": ("pyreadstat", "python_calamine", "xlsxwriter"),
+    "opendp": ("opendp",),
     "polars": ("polars",),
     "postgres": ("psycopg",),
     "spark": ("pyspark",),
@@ -146,9 +150,9 @@ def _self_test() -> list[Check]:
 def _opendp(sampler: noise.Sampler) -> Check:
     """Say whether the other sampler is there; loading it takes a second and is left to those who need it."""
     name = "OpenDP stands by"
-    if util.find_spec("opendp") is None:
-        detail = "it draws for scales above 2^50 and where table inversion cannot; pip install opendp"
-        return Check(part="noise", name=name, state="warning", detail=detail)
+    if not opendp.is_installed():
+        detail = f"it draws for scales above 2^50 and where table inversion cannot: {opendp.INSTALL}"
+        return Check(part="noise", name=name, state="absent" if sampler.name == FAST else "warning", detail=detail)
     detail = "it draws now" if sampler.name != FAST else "it draws scales above 2^50"
     return Check(part="noise", name=name, state="ok", detail=detail)
 
@@ -157,15 +161,16 @@ def _machine() -> list[Check]:
     from sfumato.release.plan import memory_limit
 
     found: list[tuple[str, Callable[[], str]]] = [
-        ("processor cores", lambda: str(len(os.sched_getaffinity(0)))),
-        ("memory", lambda: f"{_free_memory() / 1e9:.1f} GB free"),
+        ("processor cores", lambda: str(cores())),
+        ("memory", _free_memory),
         ("memory a plan may need", lambda: f"{memory_limit() / 1e9:.1f} GB"),
     ]
     return [_measured(name, value) for name, value in found]
 
 
-def _free_memory() -> int:
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+def _free_memory() -> str:
+    free = free_memory()
+    return "this system does not say" if free is None else f"{free / 1e9:.1f} GB free"
 
 
 def _measured(name: str, value: Callable[[], str]) -> Check:
@@ -173,8 +178,6 @@ def _measured(name: str, value: Callable[[], str]) -> Check:
         return Check(part="machine", name=name, state="ok", detail=value())
     except SfumatoError as error:
         return Check(part="machine", name=name, state="warning", detail=f"{error.headline}; {error.next_step}")
-    except (AttributeError, OSError, ValueError):
-        return Check(part="machine", name=name, state="ok", detail="this system does not say")
 
 
 def _extras() -> list[Check]:

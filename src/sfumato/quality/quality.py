@@ -17,7 +17,7 @@ from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.accounting.strength import refuse_weak
 from sfumato.privacy.exact import Number, positive
 from sfumato.privacy.ledger import Entry, Ledger
-from sfumato.privacy.noise import require_seedable
+from sfumato.privacy.noise import require_drawable
 from sfumato.privacy.randomness import Randomness
 from sfumato.progress import tell
 from sfumato.quality.answers import Answers
@@ -109,8 +109,7 @@ def prepared(
     questions = Questions(subject.schema, public.target, cost, public.relations.names if public.relations else ())
     made = Prepared(subject, public, _learnt(subject, public), questions, randomness)
     made.promised(recorded=False)
-    if seed is not None:
-        require_seedable(part.scale for part in questions.parts)
+    require_drawable((part.scale for part in questions.parts), seed is not None)
     return made
 
 

@@ -22,12 +22,14 @@ from sfumato.release.reading import Reading
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.shown import Shown
+from sfumato.system import total_memory
 
 if TYPE_CHECKING:
     from sfumato.privacy.accounting.curve import Curve
 
 MEMORY_VARIABLE = "SFUMATO_MEMORY"
 MEMORY_SHARE = 0.5
+UNSAID_LIMIT = 4 * 10**9
 """Share of the machine's memory that a release may plan for when SFUMATO_MEMORY does not say."""
 LARGEST_SAMPLE = 100_000_000
 """Synthetic rows of one release, at most."""
@@ -246,10 +248,14 @@ def event_facts(method: str, schema: Schema, randomness: str) -> dict[str, Any]:
 
 
 def memory_limit() -> int:
-    """Return how many bytes a release may use: SFUMATO_MEMORY (such as 4GB), or half of the machine's memory."""
+    """Return how many bytes a release may use: SFUMATO_MEMORY (such as 4GB), or half of the machine's memory.
+
+    Where the system does not say how much that is (Windows), 4 GB.
+    """
     text = os.environ.get(MEMORY_VARIABLE, "").strip().upper()
     if not text:
-        return int(MEMORY_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        whole = total_memory()
+        return UNSAID_LIMIT if whole is None else int(MEMORY_SHARE * whole)
     number = text.rstrip("KMGTB")
     try:
         return int(float(number) * UNITS[text[len(number) :]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from sfumato.privacy.accounting.guarantee import UNCOVERED, Guarantee
 from sfumato.privacy.accounting.strength import refuse_weak
 from sfumato.privacy.exact import exact, text
 from sfumato.privacy.ledger import Account, Entry, Ledger
-from sfumato.privacy.noise import require_seedable
+from sfumato.privacy.noise import require_drawable
 from sfumato.privacy.randomness import Randomness
 from sfumato.progress import tell
 from sfumato.registry import OFFERED, found
@@ -157,7 +157,7 @@ def plan(
     if any(event.is_formal for event in made.events):
         schema.require_confirmed()
         if seed is not None:
-            require_seedable(part.scale for event in made.events for part in event.parts)
+            require_drawable(scales_of(made.events), seeded=True)
     made = made.model_copy(update={"notes": (*made.notes, *_notes(schema, method, made, rows, allow_weak))})
     made = made.foreseen_by(schema, method, schema.rows if about_rows is None else sound_about(about_rows))
     made = made.read_by(reading_of(method, schema, None if subject is schema else _table(subject), rows))
@@ -250,6 +250,7 @@ def release(
     book = book_of(ledger)
     made = noted(plan(_table(table), method, rows, book, seed, allow_weak, about_rows))
     guarantee = promised(table.schema, made, book is not None, allow_weak)
+    require_drawable(scales_of(made.events), seed is not None)
     tell("checking the table")
     table.require_valid()
     if isinstance(method, ChecksTable):
@@ -304,6 +305,11 @@ def carried_out(
         model=model,
         ledger=book,
     )
+
+
+def scales_of(events: Iterable[Event]) -> Iterator[float]:
+    """Return the scale of every noise that events record."""
+    return (part.scale for event in events for part in event.parts)
 
 
 def sound_seed(seed: int | None) -> int | None:

@@ -20,6 +20,7 @@ from pydantic import (
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import BesideEvents, Guarantee
 from sfumato.privacy.ledger.recorded import RandomnessRecord, Record, RecordedCost
+from sfumato.privacy.noise import opendp
 from sfumato.privacy.sealed import SealedJson, plain
 from sfumato.release.method import Makes, parameters_of
 from sfumato.release.plan import Stage
@@ -254,9 +255,10 @@ def released_schema(schema: Schema, names: Iterable[str]) -> Schema:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of everything that shaped the numbers."""
+    """Return the versions of everything that may have shaped the numbers; OpenDP is not always there."""
     own = {"python": platform.python_version(), "sfumato": __version__}
-    return own | {name: importlib.metadata.version(name) for name in DISTRIBUTIONS}
+    there = [name for name in DISTRIBUTIONS if name != "opendp" or opendp.is_installed()]
+    return own | {name: importlib.metadata.version(name) for name in there}
 
 
 def _method(release: Release) -> MethodRecord:

@@ -24,7 +24,9 @@ def beside(target: Path) -> Path:
 
 
 def settle(place: Path) -> None:
-    """Bring a file, or a folder with everything in it, to the disk before it is moved."""
+    """Bring a file, or a folder with everything in it, to the disk before it is moved; Windows does that by itself."""
+    if os.name != "posix":  # there is no descriptor of a folder, nor of a file that is only read
+        return
     for path in (*place.rglob("*"), place) if place.is_dir() else (place,):
         descriptor = os.open(path, os.O_RDONLY)
         try:

@@ -23,6 +23,7 @@ from sfumato.schema.dialect import PLAIN, Dialect
 from sfumato.schema.provenance import Confirmation
 from sfumato.schema.rules import Rule
 from sfumato.shown import Shown
+from sfumato.system import for_owner_alone
 
 Adjacency = Literal["add-remove", "replace"]
 ADJACENCIES = ("add-remove", "replace")
@@ -312,7 +313,7 @@ def _hide(path: Path) -> None:
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
     try:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.fchmod(descriptor, 0o600)
+            for_owner_alone(descriptor)
     finally:
         os.close(descriptor)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +15,7 @@ from sfumato.errors import SlowCountingWarning, TableError
 from sfumato.progress import tell
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
+from sfumato.system import cores
 from sfumato.table.cover import ColumnSet, cover, marginal
 from sfumato.table.engine import Engine, IbisEngine, UnfitWorkersError, engine_errors
 from sfumato.table.on_workers import Counted, Job
@@ -125,9 +125,7 @@ def all_inside(engine: Engine, schema: Schema) -> bool:
 
 def _worker_count(layout: Layout) -> int:
     """Each worker holds all tables; when they are large, one worker saves the memory."""
-    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    return min(cores, 8) if layout.offsets[-1] < 10_000_000 else 1
+    return min(cores(), 8) if layout.offsets[-1] < 10_000_000 else 1
 
 
 def _units(engine: Engine, schema: Schema, names: Sequence[str]) -> Iterator[Unit]:

@@ -22,6 +22,7 @@ import pyarrow as pa
 from sfumato.errors import ResourceError
 from sfumato.progress import tell, unheard
 from sfumato.registry import REGISTRY
+from sfumato.system import cores
 from sfumato.uncertainty.mechanism import Mechanism
 
 STAGE = "running the method again on the released rows"
@@ -58,8 +59,7 @@ def _fill(mechanism: Mechanism, missing: Sequence[int], known: dict[int, pa.Tabl
 
 
 def _cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
-    return min(len(affinity(0)) if affinity else os.cpu_count() or 1, MOST_PROCESSES)
+    return min(cores(), MOST_PROCESSES)
 
 
 def _may_leave(mechanism: Mechanism) -> bool:

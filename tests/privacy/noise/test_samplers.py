@@ -7,11 +7,12 @@ import time
 import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 
-from sfumato.errors import PlanError
+from sfumato.errors import MissingExtra, PlanError
 from sfumato.privacy import noise
 from sfumato.privacy.noise import inversion, opendp
 from sfumato.privacy.noise.inversion import self_test
@@ -231,24 +232,60 @@ def test_a_file_is_streamed_into_another(tmp_path):
 
 
 def test_a_seeded_run_that_opendp_would_have_to_draw_is_refused_beforehand(monkeypatch):
-    noise.require_seedable([1.0, 2.0**50])
+    noise.require_drawable([1.0, 2.0**50], seeded=True)
     with pytest.raises(PlanError, match="above 2\\^50"):
-        noise.require_seedable([2.0**51])
+        noise.require_drawable([2.0**51], seeded=True)
     monkeypatch.setattr(noise, "sampler_in_use", lambda: noise.opendp_sampler("numba is absent"))
     with pytest.raises(PlanError, match="numba is absent"):
-        noise.require_seedable([])
+        noise.require_drawable([], seeded=True)
+    noise.require_drawable([2.0**51])
 
 
-def test_a_seeded_release_is_refused_before_the_ledger_is_charged(monkeypatch, tmp_path):
+@pytest.fixture
+def no_opendp(monkeypatch):
+    """A machine where OpenDP is not installed: loaded parts of it are gone, too."""
+    true_find = opendp.util.find_spec
+    monkeypatch.setattr(opendp.util, "find_spec", lambda name: None if name == "opendp" else true_find(name))
+    opendp._measurement.cache_clear()
+
+
+def test_noise_that_needs_an_absent_opendp_is_refused_with_the_command_that_installs_it(monkeypatch, no_opendp):
+    noise.require_drawable([1.0, 2.0**50])
+    for refused in (partial(noise.require_drawable, [2.0**51]), partial(noise.add_gaussian, ZEROS, 2.0**51)):
+        with pytest.raises(MissingExtra, match="needs OpenDP") as caught:
+            refused()
+        assert "pip install 'sfumato[opendp]'" in caught.value.next_step
+    monkeypatch.setattr(noise, "sampler_in_use", lambda: noise.opendp_sampler("numba is absent"))
+    with pytest.raises(MissingExtra, match="numba is absent"):
+        noise.require_drawable([])
+
+
+def _small(folder):
     import pandas as pd
 
     import sfumato
 
     schema = sfumato.Schema.parse('[table]\nname = "t"\n[columns.a]\nkind = "boolean"\n')
-    book = sfumato.Ledger(tmp_path / "budget.db")
+    book = sfumato.Ledger(folder / "budget.db")
     book.open_table("t", epsilon=1)
-    table = sfumato.read(pd.DataFrame({"a": [True, False]}), schema)
+    return sfumato.read(pd.DataFrame({"a": [True, False]}), schema), sfumato.Histogram("a", epsilon=1), book
+
+
+def test_a_release_without_a_sampler_is_refused_before_the_ledger_is_charged(monkeypatch, tmp_path, no_opendp):
+    import sfumato
+
+    table, method, book = _small(tmp_path)
+    monkeypatch.setattr(noise, "sampler_in_use", lambda: noise.opendp_sampler("numba is absent"))
+    with pytest.raises(MissingExtra, match="numba is absent"):
+        sfumato.release(table, method, ledger=book)
+    assert book.history("t") == ()
+
+
+def test_a_seeded_release_is_refused_before_the_ledger_is_charged(monkeypatch, tmp_path):
+    import sfumato
+
+    table, method, book = _small(tmp_path)
     monkeypatch.setattr(noise, "sampler_in_use", lambda: noise.opendp_sampler("numba is absent"))
     with pytest.raises(PlanError, match="seeded run"):
-        sfumato.release(table, sfumato.Histogram("a", epsilon=1), ledger=book, seed=1)
+        sfumato.release(table, method, ledger=book, seed=1)
     assert book.history("t") == ()

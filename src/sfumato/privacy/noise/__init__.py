@@ -12,8 +12,8 @@ adding it in machine arithmetic is another mechanism: near the ends of the range
 away.
 
 Two samplers stand behind these functions. Table inversion (:mod:`sfumato.privacy.noise.inversion.draw`) draws exactly
-these laws at memory speed. OpenDP (:mod:`sfumato.privacy.noise.opendp`) draws where it cannot: without numba, where
-its self-test fails, or for scales above 2^50.
+these laws at memory speed. OpenDP (:mod:`sfumato.privacy.noise.opendp`, the extra ``[opendp]``) draws where it cannot:
+without numba, where its self-test fails, or for scales above 2^50.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
     "laplace_chunks",
     "laplace_scale",
     "privacy_map",
-    "require_seedable",
+    "require_drawable",
     "sampler_in_use",
 ]
 
@@ -127,15 +127,18 @@ def _add(counts: ArrayLike, scale: Fraction, law: str, randomness: Randomness | 
     return draw(randomness) if heard is None else heard.noise(counts, scale, law, draw)
 
 
-def require_seedable(scales: Iterable[float]) -> None:
-    """Refuse, before anything is spent, a seeded run whose noise OpenDP would have to draw: it takes no seed."""
+def require_drawable(scales: Iterable[float], seeded: bool = False) -> None:
+    """Refuse, before anything is spent, noise that only OpenDP can draw, where it is absent or a seed is given."""
     why = "a scale is above 2^50" if max(scales, default=0.0) > LARGEST_INVERTED_SCALE else None
     if why is None and sampler_in_use().name == OPENDP:
         why = sampler_in_use().why
-    if why is not None:
+    if why is None:
+        return
+    if seeded:  # OpenDP takes no seed
         raise PlanError(
             f"a seeded run needs table inversion: {why}", next_step="run sfumato doctor, or leave the seed out"
         )
+    opendp.require_installed(why)
 
 
 @cache

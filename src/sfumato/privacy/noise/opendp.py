@@ -2,7 +2,7 @@
 
 OpenDP takes the counts, adds the noise in arbitrary precision and clamps to the integer range. Its scales are floats: a
 fraction is rounded up first, which is more noise and never less. It draws from the operating system only, so that a
-seeded run cannot use it.
+seeded run cannot use it. It is larger than all that a release usually needs, so it comes with the extra ``[opendp]``.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ import importlib
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from importlib import util
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato.arrays import Counts
-from sfumato.errors import PlanError
+from sfumato.errors import MissingExtra, PlanError
 from sfumato.privacy.exact import round_up
 from sfumato.privacy.noise.whole_counts import as_counts
 from sfumato.privacy.randomness import Randomness
 
 CHUNK = 1 << 16
 """Counts handed to OpenDP at once: it copies them into lists, and the noise of each count is independent."""
+INSTALL = "pip install 'sfumato[opendp]'"
 
 
 def opendp_laplace(counts: ArrayLike, scale: Fraction | float, randomness: Randomness | None = None) -> Counts:
@@ -42,6 +44,17 @@ def privacy_map(law: str, scale: float, distance: float) -> float:
     return float(measurement.map(int(distance) if law == "laplace" else float(distance)))
 
 
+def is_installed() -> bool:
+    """Say whether OpenDP is there, without loading it: that takes a second."""
+    return util.find_spec("opendp") is not None
+
+
+def require_installed(why: str) -> None:
+    """Refuse noise that only OpenDP can draw where it is not installed."""
+    if not is_installed():
+        raise MissingExtra(f"this noise needs OpenDP: {why}", next_step=f"{INSTALL}; 'sfumato doctor' says more")
+
+
 def _measured(counts: ArrayLike, measure: Callable[[list[int]], list[int]], randomness: Randomness | None) -> Counts:
     if randomness is not None and randomness.mode == "seeded":
         raise PlanError(
@@ -58,6 +71,7 @@ def _measured(counts: ArrayLike, measure: Callable[[list[int]], list[int]], rand
 
 @lru_cache(maxsize=64)
 def _measurement(law: str, scale: float) -> Callable[[list[int]], list[int]]:
+    require_installed(f"{law} noise of scale {scale:g} was asked of it")
     dp: Any = importlib.import_module("opendp.prelude")
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T=dp.i64))

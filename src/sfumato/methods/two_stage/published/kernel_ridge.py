@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -27,6 +27,7 @@ from sfumato.methods.two_stage.published.ridge_solvers import (
     leave_one_out,
     pick,
 )
+from sfumato.system import free_memory
 
 # The published kernel has reach 1 on scaled inputs. Others are tried: with many inputs 1 leaves every row alone.
 REACHES = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -67,7 +68,7 @@ class KernelRidge:
         exact = self.method == "exact" or (
             self.method == "auto" and rows <= (self.exact_rows or EXACT_ROWS[self.device])
         )
-        needed, free = 8.0 * rows * rows, float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        needed, free = 8.0 * rows * rows, free_memory() or math.inf
         if exact and self.device == "cpu" and needed > 0.8 * free:
             found = f"the kernel of {rows} rows needs {needed / 1e9:.1f} GB; {free / 1e9:.1f} GB are free"
             raise PlanError("the exact solve does not fit this machine", [found], "choose method='nystrom'")

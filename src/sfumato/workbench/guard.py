@@ -297,7 +297,11 @@ async def _form(receive: Receive) -> dict[str, str]:
         if message["type"] != "http.request":
             return {}
         body, more = body + message.get("body", b""), message.get("more_body", False)
-    return {} if more else {key: values[-1] for key, values in parse_qs(body.decode("latin-1")).items()}
+    return (
+        {}
+        if more or len(body) > LARGEST_FORM
+        else {key: values[-1] for key, values in parse_qs(body.decode("latin-1")).items()}
+    )
 
 
 async def _refuse(scope: Scope, send: Send, status: int, said: str) -> None:

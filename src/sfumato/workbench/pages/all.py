@@ -9,8 +9,8 @@ from fastapi import Response
 from nicegui import ui
 
 from sfumato.errors import WorkbenchError
-from sfumato.workbench.guard import FRAMED
 from sfumato.registry import found
+from sfumato.workbench.guard import FRAMED
 from sfumato.workbench.pages.parts import Desk
 from sfumato.workbench.texts import words
 

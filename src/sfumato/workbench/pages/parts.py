@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -40,9 +41,10 @@ def frame(desk: Desk, here: str) -> Generator[None]:
     """Draw the frame of a page: steps, colours, lock."""
     colours = {"auto": None, "light": False, "dark": True}[desk.project.state.colours]
     dark = ui.dark_mode(colours)
+    ui.colors(primary="#24518f")
     ui.page_title(f"{words(f'page.{here}')} - {words('page.title')}")
     ui.link(words("page.skip"), "#content").classes("skip")
-    with ui.header().classes("top"):
+    with ui.header(fixed=False).classes("top"):
         ui.label(words("page.title")).classes("brand")
         with ui.element("nav").props(f'aria-label="{words("page.steps")}"').classes("steps"):
             for number, (name, address) in enumerate(STEPS.items(), 1):
@@ -71,7 +73,7 @@ def _colours(desk: Desk, dark: Any) -> None:
     button.props(f'aria-label="{words("page.colours")}"')
     with button, ui.menu():
         for name, label in names.items():
-            ui.menu_item(label, lambda name=name: choose(name))
+            ui.menu_item(label, partial(choose, name))
 
 
 def _lock(desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from nicegui import run, ui
@@ -42,10 +43,10 @@ class PlanPage:
                 trouble(Trouble(words("plan.no_schema"), (), words("plan.no_schema_step")))
                 ui.button(words("plan.to_table"), on_click=lambda: ui.navigate.to("/")).props("no-caps")
                 return
+            self.uses()
             self._epsilon()
             self.found = plan.planned(self.project)
             self.numbers()
-            self.uses()
             self._columns()
             self._method()
 
@@ -56,7 +57,7 @@ class PlanPage:
                 slider.props(f'snap markers aria-label="{words("plan.epsilon_slider")}"')
                 typed = ui.input(words("plan.epsilon"), value=self.project.state.epsilon, on_change=self._typed)
                 typed.props(TYPING).style("width: 7rem").props["data-field"] = "epsilon"
-            slider.on_value_change(lambda e: typed.set_value(plan.STEPS[int(e.value)]))
+            slider.on_value_change(lambda e: typed.set_value(plan.STEPS[int(e.value or 0)]))
             kept(self.desk, "about_rows", "plan.about_rows", "plan.about_rows_help", self.again)
             ui.label(words("plan.untouched")).classes("quiet")
 
@@ -93,14 +94,16 @@ class PlanPage:
         if found.trouble is None:
             with ui.element("div").classes("four"):
                 self._cost(found)
-                with card("plan.forecast", "plan.forecast_help"):
+                with card("plan.forecast", "plan.forecast_help") as tall:
+                    tall.classes("tall")
                     ui.label(found.verdict).classes("big")
                     for sentence in found.expected:
                         ui.label(sentence)
                 with card("plan.risk", "plan.risk_help"):
                     for place, sentence in enumerate(found.risk):
                         ui.label(sentence).classes("" if place else "big")
-                with card("plan.others", "plan.others_help"):
+                with card("plan.others", "plan.others_help") as wide:
+                    wide.classes("wide")
                     for sentence in found.others:
                         ui.label(sentence)
             for note in found.notes:
@@ -147,7 +150,7 @@ class PlanPage:
             with ui.element("div").classes("uses").props('role="group"'):
                 for name in plan.PRESETS:
                     chosen = name == self.project.state.preset
-                    button = ui.button(on_click=lambda name=name: self._use(name)).props("outline no-caps")
+                    button = ui.button(on_click=partial(self._use, name)).props("outline no-caps")
                     button.props(f"aria-pressed={'true' if chosen else 'false'}{' unelevated' if chosen else ''}")
                     if chosen:
                         button.props(remove="outline")

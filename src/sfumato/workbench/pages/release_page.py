@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -99,7 +100,7 @@ class ReleasePage:
                     button.props("outline no-caps")
                 for kind in ASKED:
                     button = ui.button(words(f"release.{kind}"), icon=ICONS[kind])
-                    button.on_click(lambda kind=kind: self.ask(kind, number)).props("outline no-caps")
+                    button.on_click(partial(self.ask, kind, number)).props("outline no-caps")
             for kind in ASKED:
                 self._answer(kind, number)
             self._framed(number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,7 @@ class TablePage:
         with card("table.helps"):
             with ui.row().classes("wrap"):
                 for remedy in remedies:
-                    button = ui.button(remedy.label, icon="build", on_click=lambda remedy=remedy: self._mend(remedy))
+                    button = ui.button(remedy.label, icon="build", on_click=partial(self._mend, remedy))
                     button.props("outline no-caps")
             if gone:
                 with ui.expansion(words("table.left_out", count=len(gone))):
@@ -209,7 +210,7 @@ class TablePage:
         total = len((self.project.draft or _none()).columns)
         ui.label(words("table.counted", shown=len(found), total=total)).classes("quiet").props('role="status"')
         shown = found[self.first : self.first + AT_ONCE]
-        with ui.element("div").classes("columns"):
+        with ui.element("div").classes("listed"):
             for line in shown:
                 self._column(line)
         if len(found) > AT_ONCE:
@@ -222,7 +223,7 @@ class TablePage:
                 after.props("outline no-caps dense").set_enabled(last < len(found))
 
     def _column(self, line: table.Line) -> None:
-        row = ui.element("button").classes("column").props('type="button"')
+        row = ui.element("button").classes("line").props('type="button"')
         row.props["aria-label"] = words("table.edit", name=line.name)
         row.props["data-column"] = line.name
         row.on("click", lambda: edit_column(self.desk, line.name, self._edited))
@@ -244,7 +245,9 @@ class TablePage:
         with card("table.rules", "table.rules_help"):
             for rule in draft.rules:
                 holds = rule.check not in self.project.state.no_rules
-                ui.checkbox(rule.check, value=holds, on_change=lambda e, check=rule.check: self._rule(check, e.value))
+                ui.checkbox(
+                    rule.check, value=holds, on_change=lambda e, check=rule.check: self._rule(check, bool(e.value))
+                )
 
     def _rule(self, check: str, holds: bool) -> None:
         others = tuple(each for each in self.project.state.no_rules if each != check)

@@ -190,7 +190,8 @@ def others(made: Plan) -> tuple[str, ...]:
     known = [(each, epsilon) for each in DEPLOYMENTS if (epsilon := each.epsilon_at(each.delta or USUAL_DELTA))]
     near = sorted(known, key=lambda pair: max(pair[1] / own, own / pair[1]))[:MOST_OTHERS]
     return tuple(
-        words("plan.other", name=d.name, curator=d.curator, year=d.year, epsilon=f"{e:g}", unit=d.unit or "?")
+        words("plan.other", name=d.name, curator=d.curator, year=d.year, epsilon=f"{e:g}")
+        + (f" ({d.unit})" if d.unit else "")
         for d, e in near
     )
 

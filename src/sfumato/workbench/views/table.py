@@ -286,7 +286,7 @@ def confirm(project: Project) -> Schema:
     sources = {name: said for name, said in state.sources.items() if name in known and said.strip()}
     if state.rest_source.strip():
         sources["*"] = state.rest_source.strip()
-    person = {"": None, "rows": False, "people": state.person or None}[state.whose]
+    person = False if state.whose == "rows" else (state.person or None) if state.whose == "people" else None
     counted = _whole(state.rows_per_person, person)
     try:
         schema = found.schema.confirm(sources, state.accept, state.by.strip() or None, None, person, counted)

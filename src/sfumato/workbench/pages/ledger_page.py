@@ -45,7 +45,7 @@ class LedgerPage:
             self._open()
 
     def _where(self) -> None:
-        with card("ledger.where", "ledger.where_help"):
+        with card("ledger.address", "ledger.where_help"):
             with ui.row().classes("field"):
                 address = ui.input(words("ledger.where"), value=self.project.state.ledger).props("outlined dense")
                 address.classes("grow").props["data-field"] = "ledger"
@@ -121,7 +121,7 @@ class LedgerPage:
         bar = ui.linear_progress(value=account.share, show_value=False).props("rounded size=10px")
         bar.props["aria-label"] = numbers
         ui.label(numbers)
-        counted = f"{account.events} {words('ledger.events')}, {account.exposures} {words('ledger.exposures')}"
+        counted = f"{words('ledger.events')}: {account.events}, {words('ledger.exposures')}: {account.exposures}"
         ui.label(f"{counted}; {account.words}; delta {account.delta}").classes("quiet")
         ui.html(account.curve, sanitize=False)
 

@@ -55,8 +55,10 @@ def frame(desk: Desk, here: str) -> Generator[None]:
             _colours(desk, dark)
             lock = ui.button(icon="lock", on_click=lambda: _lock(desk)).props("flat round dense color=white")
             lock.props(f'aria-label="{words("page.lock")}"').tooltip(words("page.lock_help"))
-    with ui.element("main").props('id="content" tabindex="-1"').classes("content"):
+    with ui.element("main").props('id="content" tabindex="-1"').classes("content waiting") as main:
         yield
+    # What is clicked or typed before the page's socket is open would be lost, so nothing can be before.
+    ui.timer(0, lambda: main.classes(remove="waiting"), once=True)
     with ui.element("footer").classes("foot"):
         ui.label(words("page.project", folder=desk.project.folder))
     ui.timer(LOOK_AT_LOCK, lambda: _look_at_lock(desk))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,11 +34,15 @@ def main() -> int:
     if missing:
         print(f"{missing}: {', '.join(PICTURES)} stay as they are", file=sys.stderr)
         return 0
-    with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "households.csv"
+    folder = Path(tempfile.gettempdir()) / "example"  # its name is in the pictures
+    folder.mkdir(exist_ok=True)
+    try:
+        data = folder / "households.csv"
         households(rows=ROWS).to_pandas().to_csv(data, index=False)
-        with _served(Path(folder) / "project") as address, _browsing() as made:
+        with _served(folder / "project") as address, _browsing() as made:
             walk(made, address, str(data))
+    finally:
+        shutil.rmtree(folder)
     print(f"wrote {', '.join(PICTURES)}")
     return 0
 
@@ -66,6 +71,7 @@ def _table(page: Any, data: str) -> None:
     page.get_by_text("What is each column?").wait_for()
     page.get_by_role("radio", name="Every row is another person").click()
     page.get_by_role("textbox", name="Where all the other facts are public", exact=True).fill("code book 2024")
+    page.get_by_role("textbox", name="Your name, as it will stand in the schema", exact=True).fill("Ann Example")
     page.get_by_text("code book 2024").first.wait_for()
     page.wait_for_timeout(1000)
     _keep(page, "table")

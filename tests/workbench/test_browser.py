@@ -240,3 +240,15 @@ def test_a_lock_takes_the_page_off_the_screen(page, bench):
     page.get_by_role("button", name="Lock").click()
     expect(page.get_by_role("button", name="Open")).to_be_visible()
     assert page.get_by_text("Which table is it?").count() == 0
+
+
+def test_a_dropped_file_is_kept_for_its_owner_alone(page, bench, tmp_path):
+    from playwright.sync_api import expect
+
+    place = tmp_path / "dropped people.csv"
+    people(columns=7).to_csv(place, index=False)
+    page.goto(bench.address)
+    page.locator("input[type=file]").set_input_files(str(place))
+    expect(page.get_by_text("7 of 7 columns")).to_be_visible()
+    kept_file = bench.folder / "dropped" / "dropped people.csv"
+    assert kept_file.stat().st_mode & 0o777 == 0o600 and kept_file.read_bytes() == place.read_bytes()

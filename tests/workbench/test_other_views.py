@@ -168,3 +168,12 @@ def test_texts_are_all_there_and_all_used():
     built = ("table.filter_", "table.no_", "plan.", "release.", "page.", "script.download_", "ledger.", "table.")
     unused = [name for name in every() if f'"{name}"' not in code and not name.startswith(built)]
     assert unused == []
+
+
+def test_pages_for_the_custodians_eyes_are_kept_in_no_file(budgeted):
+    budgeted.change(columns=("sex", "region", "q2"), method="marginals", settings="pairs=none", anyway=True)
+    release.run(budgeted)
+    before = sorted(budgeted.folder.rglob("*"))
+    for page in (release.compared(budgeted, 1), release.attacked(budgeted, 1)):
+        assert "<html" in page
+    assert sorted(budgeted.folder.rglob("*")) == before

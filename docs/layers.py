@@ -27,6 +27,7 @@ class Floor:
 FLOORS = (
     Floor(("papers",), "what five papers print, beside what we compute; nothing imports it"),
     Floor(("cli",), "arguments, words and exit codes; no logic of its own"),
+    Floor(("workbench",), "the same steps as pages in a browser; no logic of its own"),
     Floor(("report",), "a release on disk, its pages, and the check of both"),
     Floor(("quality",), "what may be told in public about how good a release is: noisy, charged, recorded"),
     Floor(("comparison",), "how near a release lies to the confidential table, each measure with its yardstick"),

@@ -23,6 +23,7 @@ import picture_noise
 import picture_pseudo_posterior
 import picture_report
 import picture_two_stage
+import picture_workbench
 from drawn import alone
 
 from sfumato.errors import TableError
@@ -64,6 +65,7 @@ def main() -> int:
         picture_pseudo_posterior,
         picture_report,
         picture_two_stage,
+        picture_workbench,
     ):
         page.main()
     people, ratings = _counts(tables)

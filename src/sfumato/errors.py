@@ -159,5 +159,9 @@ class ResourceError(SfumatoError):
     """The machine ran out of memory, or something is nested deeper than it can follow."""
 
 
+class WorkbenchError(SfumatoError):
+    """The workbench cannot start, keep its project, or do what was asked of it."""
+
+
 class MissingExtra(SfumatoError):
     """An optional dependency is not installed."""

@@ -1,18 +1,23 @@
 """What a long piece of work says of itself while it runs: its stage in words, and how much of it is done.
 
-Library code calls :func:`tell`; nobody need listen. The command line listens and shows a bar with the time that is
-left. Neither a stage nor a share may tell how many private rows there are.
+Library code calls :func:`tell`; nobody need listen. The command line and the workbench listen and show the time that
+is left. Neither a stage nor a share may tell how many private rows there are.
 """
 
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 Listener = Callable[[str, float | None], None]
 """Takes the words of a stage and the share of it that is done, from 0 to 1; None where nobody can know."""
+LEAST_SECONDS, LEAST_SHARE = 1.0, 0.02
+"""A stage that has just begun says nothing about how long it will take."""
+MINUTES_FROM = 90
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
@@ -67,3 +72,51 @@ def steps(stage: str, count: float) -> Generator[Callable[[], None]]:
 
     with unheard():
         yield done
+
+
+@dataclass
+class Remaining:
+    """How much time is left, from the share that is done and from what the plan allowed; written anew at each look."""
+
+    expected: float | None = None
+    """Seconds that the plan allows for all of it."""
+    clock: Callable[[], float] = time.monotonic
+    stage: str = ""
+    done: float | None = None
+    _begun: float = field(init=False)
+    _since: float = field(init=False)
+    _first: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._begun = self._since = self.clock()
+
+    def tell(self, stage: str, done: float | None) -> None:
+        """Take in what the work says of itself."""
+        if stage != self.stage:
+            self.stage, self._since, self._first = stage, self.clock(), done or 0.0
+        self.done = None if done is None else min(max(done, 0.0), 1.0)
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds left, None where nobody can know. The nearer a stage is to its end, the more its own pace counts."""
+        now = self.clock()
+        allowed = None if self.expected is None else max(self.expected - (now - self._begun), 0.0)
+        passed, gained = now - self._since, (self.done or 0.0) - self._first
+        if self.done is None or passed < LEAST_SECONDS or gained < LEAST_SHARE:
+            return allowed
+        paced = passed * (1 - self.done) / gained
+        return paced if allowed is None else self.done * paced + (1 - self.done) * max(allowed, paced)
+
+    def __str__(self) -> str:
+        return "" if not self.seconds else f"{in_time(self.seconds)} left"
+
+
+def in_time(seconds: float) -> str:
+    """Return about how long, no finer than anybody can know.
+
+    >>> in_time(3.2), in_time(42), in_time(400)
+    ('about 3 s', 'about 40 s', 'about 7 min')
+    """
+    if seconds >= MINUTES_FROM:
+        return f"about {round(seconds / 60)} min"
+    return f"about {max(round(seconds), 1) if seconds < 10 else 5 * round(seconds / 5)} s"

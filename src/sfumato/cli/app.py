@@ -66,6 +66,10 @@ VERBS: dict[str, Verb] = {
         "sfumato.cli.quality_verb:quality",
         "Measure a release against the table with noise, charged, so that its readers may be told how good it is.",
     ),
+    "workbench": Verb(
+        "sfumato.cli.workbench_verb:workbench",
+        "Open the workbench: from a file to a verified bundle in a browser, on this machine alone.",
+    ),
     "methods": Verb(
         "sfumato.cli.release_verbs:list_methods",
         "List the methods, or explain one: what it releases, what it promises, its parameters.",

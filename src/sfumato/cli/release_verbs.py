@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import re
 from collections.abc import Mapping
@@ -46,10 +45,9 @@ from sfumato.release.foreseen import refuse_overwhelmed
 from sfumato.release.method import MethodInfo, method_class, published_methods
 from sfumato.release.method import methods as all_methods
 from sfumato.release.outcome import lost_on_failure, spent_words
-from sfumato.release.plan import Plan
-from sfumato.release.release import Release
 from sfumato.release.release import plan as plan_release
 from sfumato.release.release import release as run_release
+from sfumato.release.settings import explained, explained_release
 from sfumato.schema import Schema
 from sfumato.table import read
 
@@ -91,11 +89,6 @@ def plan(
     made = explained(planned, reason)
     show_plan(voice, made)
     voice.document(plan_document(made))
-
-
-def explained(made: Plan, reason: str | None) -> Plan:
-    """Return the plan with the sentence that says why its method was taken, where nobody named one."""
-    return made if reason is None else made.model_copy(update={"notes": (reason, *made.notes)})
 
 
 @reads
@@ -159,13 +152,6 @@ def release(
         if private_report and Path(private_report).exists():
             voice.say(f"custodian's copy (confidential): {private_report}", style="yellow")
         voice.document(release_document(made, bundle))
-
-
-def explained_release(made: Release, reason: str | None) -> Release:
-    """Return the release with the sentence that says why its method was taken, where nobody named one."""
-    if reason is None:
-        return made
-    return dataclasses.replace(made, plan=explained(made.plan, reason), notes=(reason, *made.notes))
 
 
 def verify(

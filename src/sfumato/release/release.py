@@ -165,7 +165,7 @@ def plan(
     if book is None:
         return made
     account = book.check(schema.name, made.events)
-    return made.model_copy(update=_balance(book, account, made))
+    return made.model_copy(update=balance(book, account, made))
 
 
 def _notes(schema: Schema, method: Method, made: Plan, rows: int | None, allow_weak: bool) -> tuple[str, ...]:
@@ -218,7 +218,8 @@ def book_of(ledger: LedgerChoice) -> Ledger | None:
     return None if ledger is None or ledger is False else Ledger.of(ledger)
 
 
-def _balance(book: Ledger, account: Account, made: Plan) -> dict[str, str]:
+def balance(book: Ledger, account: Account, made: Plan) -> dict[str, str]:
+    """Return what is left of the cap before and after a plan."""
     formal = [event for event in made.events if event.is_formal]
     after = exact(account.left_epsilon) - basic(formal)[0]
     if account.composition != "basic":

@@ -72,7 +72,7 @@ def reproduction_script(document: ReleaseDocument) -> str:
         cost="its privacy budget" if document.guarantee.formal else "an exposure",
         module=method.module,
         class_name=method.class_name,
-        method=_call(method.class_name, method.parameters),
+        method=call_text(method.class_name, method.parameters),
         rows=method.rows if method.makes == "rows" else None,
         seed=document.randomness.seed,
         allowance=", allow_weak=True" if document.guarantee.allowed_weak else "",
@@ -105,7 +105,8 @@ def _in_docstring(name: str) -> str:
     return ascii(name).replace("\\", "\\\\").replace('"""', "'''")
 
 
-def _call(class_name: str, parameters: dict[str, Any]) -> str:
+def call_text(class_name: str, parameters: dict[str, Any]) -> str:
+    """Return the call that makes a method, as a script writes it."""
     # sorted, as release.json holds them: the script can be written anew from the document and compared
     arguments = [f"{name}={_sorted(value)!r}" for name, value in sorted(parameters.items())]
     one_line = f"{class_name}({', '.join(arguments)})"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import dataclasses
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -105,6 +106,22 @@ class Dialect:
         said = {key: value for key, value in self.stated().items() if key != "format"}
         pairs = [(key, one) for key, value in said.items() for one in (value if isinstance(value, list) else [value])]
         return " ".join(f"--{key.replace('_', '-')} {_quoted(str(value))}" for key, value in pairs)
+
+    @classmethod
+    def from_options(cls, text: str) -> Self:
+        """Read what :meth:`as_options` writes.
+
+        >>> Dialect.from_options("--decimal ',' --missing N --missing 'k. A.'").stated()
+        {'decimal': ',', 'missing': ['N', 'k. A.']}
+        """
+        parts, said = iter(shlex.split(text)), dict[str, Any]()
+        for option in parts:
+            key, value = option.removeprefix("--").replace("-", "_"), next(parts, "")
+            if key == "missing":
+                said.setdefault(key, []).append(value)
+            else:
+                said[key] = "\t" if value == "tab" else value
+        return cls.of(said)
 
     def over(self, other: Dialect) -> Self:
         """Return this dialect with the facts of another where this one says nothing: options go before the schema."""

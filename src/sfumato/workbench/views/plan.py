@@ -1,0 +1,207 @@
+"""The plan page: what a choice costs, what it will be good for, what it gives away, and what others took."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sfumato.calibration.deployments import DEPLOYMENTS, USUAL_DELTA
+from sfumato.errors import PlanError, SchemaError, SfumatoError
+from sfumato.privacy.accounting.frequencies import advantage, successes
+from sfumato.privacy.exact import exact, show
+from sfumato.privacy.ledger import Ledger
+from sfumato.release.foreseen import noted
+from sfumato.release.method import Method, method_class
+from sfumato.release.method import methods as all_methods
+from sfumato.release.plan import Plan, describe_cost
+from sfumato.release.release import balance, promised
+from sfumato.release.release import plan as plan_release
+from sfumato.release.settings import choose_or_build, explained
+from sfumato.schema import Schema
+from sfumato.workbench.jobs import Trouble
+from sfumato.workbench.project import Project, State
+from sfumato.workbench.texts import words
+
+STEPS = ("0.05", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3", "4", "5", "7", "10")
+"""Where the slider of epsilon stops: any other number can be typed."""
+MOST_OTHERS = 4
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A use, with the method that serves it."""
+
+    method: str
+    settings: str
+    needs_target: bool = False
+
+
+PRESETS: Mapping[str, Preset] = {
+    "statistics": Preset("", ""),
+    "teaching": Preset("mst", ""),
+    "testing": Preset("marginals", "pairs=none"),
+    "prediction": Preset("aim", "", needs_target=True),
+}
+"""The uses that the page offers; what each means stands in the texts."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan as the page shows it; where something is wrong, what and where."""
+
+    plan: Plan | None = None
+    method: Method | None = None
+    cost: str = ""
+    share: float | None = None
+    """The part of the cap that is used after this release."""
+    budget: str = ""
+    budget_trouble: Trouble | None = None
+    verdict: str = ""
+    expected: tuple[str, ...] = ()
+    overwhelmed: bool = False
+    risk: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    needs: str = ""
+    notes: tuple[str, ...] = ()
+    sentence: str = ""
+    trouble: Trouble | None = None
+
+
+def required_schema(project: Project) -> Schema:
+    """Return the confirmed schema, or refuse."""
+    if project.schema is None:
+        raise SchemaError(words("plan.no_schema"), next_step=words("plan.no_schema_step"))
+    return project.schema
+
+
+def settings_of(state: State, schema: Schema, method: str | None) -> list[str]:
+    """Return what was typed and chosen as the settings of a method, ``name=value`` each."""
+    typed = [line.strip() for line in state.settings.splitlines() if line.strip()]
+    named = {line.partition("=")[0].strip() for line in typed}
+    known = _parameters(method or "aim")
+    chosen = [name for name in state.columns or () if name in schema.releasable]
+    if state.columns is not None and not chosen:
+        raise PlanError(words("plan.no_columns"), next_step=words("plan.no_columns_step"))
+    if "columns" in known and "columns" not in named and len(chosen or ()) and len(chosen) < len(schema.releasable):
+        typed.append(f"columns={json.dumps(chosen, ensure_ascii=False)}")
+    if method and "column" in known and "column" not in named and len(chosen) == 1:
+        typed.append(f"column={chosen[0]}")
+    target = target_of(state, schema)
+    if state.preset == "prediction" and target and "target" in known and "target" not in named:
+        typed.append(f"target={target}")
+    return typed
+
+
+def _parameters(method: str) -> set[str]:
+    return {field.name for field in dataclasses.fields(method_class(method))}  # pyright: ignore[reportArgumentType]
+
+
+def target_of(state: State, schema: Schema) -> str:
+    """Return the column to be predicted: the first that plays that part and is released."""
+    chosen = schema.releasable if state.columns is None else state.columns
+    return next((name for name in schema.targets if name in chosen), "")
+
+
+def wanted(project: Project) -> tuple[Method, str | None]:
+    """Return the method that was chosen, and why, where nobody named one."""
+    state, schema = project.state, required_schema(project)
+    name = state.method or None
+    settings = settings_of(state, schema, name)
+    return choose_or_build(name, schema, settings, state.epsilon.strip() or None, state.delta.strip() or None)
+
+
+def whole(text: str, what: str) -> int | None:
+    """Read a whole number that may be left out."""
+    plain = text.strip().replace(",", "").replace(" ", "")
+    if not plain:
+        return None
+    if not plain.isdigit():
+        raise PlanError(words("plan.no_number", what=what, text=text), next_step=words("plan.no_number_step"))
+    return int(plain)
+
+
+def made_plan(project: Project) -> tuple[Plan, Method]:
+    """Return the plan of what was chosen, without the ledger."""
+    state, schema = project.state, required_schema(project)
+    method, reason = wanted(project)
+    rows, about = whole(state.rows, words("plan.rows")), whole(state.about_rows, words("plan.about_rows"))
+    made = plan_release(schema, method, rows, None, about_rows=about)
+    return noted(explained(made, reason)), method
+
+
+def planned(project: Project) -> Planned:
+    """Return all that the page shows; nothing of it looks at the rows."""
+    try:
+        made, method = made_plan(project)
+        forecast = made.forecast
+        verdict, *expected = forecast.sentences() if forecast is not None else (words("plan.no_forecast"),)
+        budget, share, trouble = _budget(project, made)
+        return Planned(
+            plan=made,
+            method=method,
+            cost=describe_cost(made),
+            share=share,
+            budget=budget,
+            budget_trouble=trouble,
+            verdict=verdict,
+            expected=tuple(expected),
+            overwhelmed=bool(forecast and forecast.overwhelmed),
+            risk=_risk(made),
+            others=others(made),
+            needs=_needs(made),
+            notes=made.notes,
+            sentence=promised(required_schema(project), made, True).statement(),
+        )
+    except SfumatoError as error:
+        return Planned(trouble=Trouble.of(error))
+
+
+def _budget(project: Project, made: Plan) -> tuple[str, float | None, Trouble | None]:
+    """Return what the ledger says of the cost: what is left before and after, or why it refuses."""
+    try:
+        book = Ledger(project.ledger)
+        account = book.check(made.table, made.events)
+        left = balance(book, account, made)
+        cap, after = float(exact(account.cap_epsilon)), float(exact(left["left_after"]))
+        before, then = (show(exact(left[each])) for each in ("left_before", "left_after"))
+        return words("plan.left", before=before, after=then, cap=account.cap_epsilon), 1 - after / cap, None
+    except SfumatoError as error:
+        return "", None, Trouble.of(error)
+
+
+def _risk(made: Plan) -> tuple[str, ...]:
+    if made.advantage is None:
+        return (words("plan.exposure"),)
+    return (f"{successes(made.curve).capitalize()}.", f"{advantage(made.curve).capitalize()}.")
+
+
+def _needs(made: Plan) -> str:
+    seconds = "" if made.seconds is None else words("plan.seconds", seconds=f"{max(made.seconds, 1):,.0f}")
+    return f"{seconds}{words('plan.memory', megabytes=f'{max(made.memory_bytes / 1e6, 0.1):,.1f}')}"
+
+
+def others(made: Plan) -> tuple[str, ...]:
+    """Return released products whose epsilon is nearest: for orientation."""
+    if made.epsilon is None:
+        return ()
+    own = max(float(exact(made.epsilon)), 1e-6)
+    known = [(each, epsilon) for each in DEPLOYMENTS if (epsilon := each.epsilon_at(each.delta or USUAL_DELTA))]
+    near = sorted(known, key=lambda pair: max(pair[1] / own, own / pair[1]))[:MOST_OTHERS]
+    return tuple(
+        words("plan.other", name=d.name, curator=d.curator, year=d.year, epsilon=f"{e:g}")
+        + (f" ({d.unit})" if d.unit else "")
+        for d, e in near
+    )
+
+
+def method_choices() -> dict[str, str]:
+    """Return the methods by name, with what each of them releases."""
+    return {"": words("plan.automatic"), **{name: f"{name}: {info.summary}" for name, info in all_methods().items()}}
+
+
+def choose_preset(project: Project, name: str) -> None:
+    """Take the method of a use; the other inputs stay as they are."""
+    preset = PRESETS[name]
+    project.change(preset=name, method=preset.method, settings=preset.settings)

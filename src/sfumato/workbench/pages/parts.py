@@ -188,7 +188,7 @@ def progress(desk: Desk, kind: str, ended: Callable[[Job], None]) -> None:
         bar.props(remove="indeterminate") if job.share is not None else bar.props("indeterminate")
         bar.set_value(job.share or 0)
 
-    look()
+    # The first look is the timer's own: work that ended while this was drawn must find a timer to cancel.
     timer = ui.timer(POLL, look)
 
 

@@ -30,6 +30,7 @@ EXTRAS = {
     "polars": ("polars",),
     "postgres": ("psycopg",),
     "spark": ("pyspark",),
+    "web": ("nicegui",),
 }
 FAST = "table inversion"
 RANDOM, SAMPLER = "the operating system gives random bytes", "noise can be drawn"

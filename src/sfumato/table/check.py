@@ -13,7 +13,7 @@ from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
 from sfumato.table.counting import all_inside
-from sfumato.table.engine import Engine
+from sfumato.table.engine import Engine, only_texts
 from sfumato.table.parquet import ParquetEngine
 from sfumato.table.sources import guess_delimiter
 from sfumato.table.spark import SparkEngine
@@ -98,9 +98,7 @@ def _has_quick_readers(engine: Engine, schema: Schema) -> bool:
     """Whether encoders read the rows faster than SQL: from Parquet, and texts, of which SQL makes values many times."""
     if schema.person is not None:
         return False
-    kinds = engine.table.schema()
-    texts = engine.streams and all(kinds[name].is_string() for name in schema.names)
-    return texts or isinstance(engine, ParquetEngine | SparkEngine)
+    return only_texts(engine, schema) or isinstance(engine, ParquetEngine | SparkEngine)
 
 
 def _count(engine: Engine, schema: Schema, columns: Sequence[Column]) -> Counter[str]:

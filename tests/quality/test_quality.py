@@ -142,13 +142,14 @@ def test_what_is_wrong_is_refused_before_the_spend(release, private, book):
 def test_correlations_that_the_release_weakened_can_be_bought():
     """The release has a relation of .3 where the table has .9: the statement tells both, and holds the truth."""
     schema, weak, strong = related_facts(), related_frame(1000, 0.3), related_frame(1000, 0.9, seed=1)
-    one = prepared(subject(weak, schema), 20, correlations=["x", "y", "z"])
+    one = prepared(subject(weak, schema), 20, correlations=["x", "y", "z"], seed=5)  # intervals hold 95 times of 100
     assert sum(Fraction(p.sensitivity) / Fraction(p.scale) for p in one.questions.parts) <= 20
     found = measured(one, table(strong, schema), None)
     told = found["correlation x~y"]
     assert told.yardstick == pytest.approx(0.3, abs=0.08) and told.low - 0.06 < 0.9 < told.high + 0.06
     assert abs(found["correlation x~z"].value) < 0.15
-    same = measured(prepared(subject(strong, schema), 20, correlations=["x", "y"]), table(strong, schema), None)
+    again = prepared(subject(strong, schema), 20, correlations=["x", "y"], seed=5)
+    same = measured(again, table(strong, schema), None)
     assert same["correlation x~y"].low <= same["correlation x~y"].yardstick <= same["correlation x~y"].high
     with pytest.raises(PlanError, match="cannot be bought"):
         prepared(subject(weak, schema), 1, correlations=["x"])

@@ -64,7 +64,7 @@ class ColumnEncoder:
         if is_text(array.type):
             self._encode_text(array, codes)
         else:
-            numbers = array.cast(pa.int8()) if pa.types.is_boolean(array.type) else array
+            numbers = _plain(array)
             self._encode_numbers(_values(numbers), codes)
             self._mark_missing(numbers, codes)
         return int(self._loops.tally(codes, self.bad))
@@ -140,6 +140,13 @@ class ColumnEncoder:
         width = max(high - low, 1e-300)
         middles = low + (np.arange(cells) + 0.5) * width / cells
         return np.searchsorted(column.starts, middles, "right") - 1, cells / width
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    """Return numbers as the loops read them: no bits, and no decimals, which engines make of a fractional bound too."""
+    if pa.types.is_boolean(array.type):
+        return array.cast(pa.int8())
+    return array.cast(pa.float64()) if pa.types.is_decimal(array.type) else array
 
 
 def _values(array: pa.Array) -> NDArray[Any]:

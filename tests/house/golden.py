@@ -1,0 +1,149 @@
+"""Record what the package gives out, and compare it with an earlier record: for changes that should change nothing.
+
+``python tests/house/golden.py record FILE`` stores hashes of every method's released tables at three seeds, its
+``release.json`` and statement of the guarantee, the ``--help`` of every command and the public names.
+``python tests/house/golden.py compare FILE`` prints what differs and exits with 1 where anything does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import inspect
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+SEEDS = (1, 2, 3)
+ROWS = 600
+TIME = "2026-01-01T00:00:00+00:00"
+"""Put in the place of the time of a release, which stands in most files of a bundle."""
+
+
+def digest(value: Any) -> str:
+    return hashlib.sha256(value if isinstance(value, bytes) else str(value).encode()).hexdigest()[:16]
+
+
+def table_digest(table: Any) -> str:
+    """Return the hash of a table's names, types and values, whatever chunks it lies in."""
+    return digest(
+        json.dumps([table.schema.names, [str(kind) for kind in table.schema.types], table.to_pydict()], default=str)
+    )
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every value of a JSON document with its path, so that a difference names its place."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, f"{path}/{key}")
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        for place, inner in enumerate(value):
+            yield from leaves(inner, f"{path}/{place}")
+    else:
+        text = json.dumps(value, sort_keys=True)
+        yield path, text if len(text) <= 120 else digest(text)
+
+
+def release_record(case: tuple[str, int]) -> dict[str, str]:
+    """Return the record of one seeded release by a method's own example."""
+    import sfumato
+    from sfumato import example
+    from sfumato.registry import AS_PUBLISHED, PUBLISHED
+
+    name, seed = case
+    warnings.simplefilter("ignore")
+    frame, schema = example.households(ROWS, seed=1), example.codebook()
+    cls = getattr(sfumato, sfumato.methods()[name].cls.__name__) if name in sfumato.methods() else None
+    if cls is None:
+        module, attribute = PUBLISHED[name].split(":")
+        assert name.endswith(AS_PUBLISHED)
+        cls = getattr(__import__(module, fromlist=[attribute]), attribute)
+    released = sfumato.release(sfumato.read(frame, schema), cls.example(schema), ledger=False, seed=seed)
+    released = dataclasses.replace(released, created_at=TIME)
+    key = f"release/{name}/{seed}"
+    record = {f"{key}/table/{'+'.join(columns)}": table_digest(table) for columns, table in released.tables.items()}
+    record[f"{key}/statement"] = digest(released.guarantee.statement())
+    with TemporaryDirectory() as folder:
+        document = json.loads((released.save(Path(folder) / "bundle") / "release.json").read_text())
+    record |= {f"{key}/release.json{path}": value for path, value in leaves(document)}
+    return record
+
+
+def help_record() -> dict[str, str]:
+    """Return the help of every command, with all the commands of its groups."""
+    import click
+    import typer
+    from typer.testing import CliRunner
+
+    from sfumato.cli.app import VERBS, app, verb
+
+    runner = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1"})
+
+    def walk(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        yield path
+        for name, inner in getattr(command, "commands", {}).items():
+            yield from walk(inner, (*path, name))
+
+    paths = [(), *(path for name in VERBS for path in walk(verb(name), (name,)))]
+    assert isinstance(app, typer.Typer)
+    return {f"help/{' '.join(path)}": digest(runner.invoke(app, [*path, "--help"]).output) for path in paths}
+
+
+def name_record() -> dict[str, str]:
+    """Return the public names with their signatures."""
+    import sfumato
+
+    def signature(value: Any) -> str:
+        try:
+            return str(inspect.signature(value))
+        except (TypeError, ValueError):
+            return type(value).__name__
+
+    return {f"name/{name}": signature(getattr(sfumato, name)) for name in sorted(sfumato.__all__)}
+
+
+def record() -> dict[str, str]:
+    import sfumato
+    from sfumato.registry import PUBLISHED
+
+    cases = [(name, seed) for name in (*sfumato.methods(), *PUBLISHED) for seed in SEEDS]
+    with ProcessPoolExecutor(2) as pool:
+        parts = list(pool.map(release_record, cases))
+    merged: dict[str, str] = {}
+    others: list[Callable[[], dict[str, str]]] = [help_record, name_record]
+    for part in [*parts, *(other() for other in others)]:
+        merged |= part
+    return merged
+
+
+def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    keys = sorted(before.keys() | after.keys())
+    return [
+        f"{key}: {before.get(key, 'absent')} -> {after.get(key, 'absent')}"
+        for key in keys
+        if before.get(key) != after.get(key)
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("action", choices=["record", "compare"])
+    parser.add_argument("file", type=Path)
+    wanted = parser.parse_args()
+    current = record()
+    if wanted.action == "record":
+        wanted.file.write_text(json.dumps(current, indent=0, sort_keys=True))
+        return 0
+    changed = differences(json.loads(wanted.file.read_text()), current)
+    print("\n".join(changed) or f"no difference in {len(current):,} entries")
+    return 1 if changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,7 +1,7 @@
 """Runs the parts of the siege one after the other, prints one table, and exits 1 if anything failed.
 
-Run it by ``make siege``, or ``PYTHONPATH=tests python -m siege [PART ...] [--seconds N] [--seed N]``. A part is a module
-of this folder with ``run(seconds: float, seed: int) -> list[Result]``; it stops by itself when its seconds are over.
+Run it by ``make siege``, or ``PYTHONPATH=tests python -m siege [PART ...] [--seconds N] [--seed N]``. A part is a
+module of this folder with ``run(seconds: float, seed: int) -> list[Result]``; it stops when its seconds are over.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Load:
 
 LOADS = (
     Load("basic", "0.12", "0.001", spends=160, sqlite=50, postgres=5),
-    Load("tight", "2", "0.05", spends=80, sqlite=12, postgres=8),
+    Load("tight", "1.5", "0.05", spends=80, sqlite=12, postgres=8),
     Load("filter", "5", "0.03", spends=160, sqlite=7, postgres=4),
 )
 

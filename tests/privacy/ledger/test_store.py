@@ -229,6 +229,26 @@ def test_waiting_for_the_file_ends_with_a_named_error(tmp_path: Path, monkeypatc
     assert ledger.spend("people", epsilon=1)
 
 
+def test_pauses_between_tries_do_not_grow_so_that_newcomers_have_no_advantage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, pauses = Ledger(tmp_path / "L"), []
+    ledger.open_table("people", epsilon=1)
+    other = sqlite3.connect(tmp_path / "L", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 200:
+            other.rollback()
+
+    monkeypatch.setattr(store.time, "sleep", sleep)
+    assert ledger.spend("people", epsilon=1)
+    other.close()
+    assert len(pauses) == 200 and max(pauses) <= store.LONGEST_PAUSE
+    assert 0.6 < sum(pauses[:100]) / sum(pauses[100:]) < 1.7  # of 100 uniform pauses each: six standard errors
+
+
 def test_importing_the_ledger_stays_light() -> None:
     heavy = "{'numpy', 'opendp', 'dp_accounting', 'psycopg', 'duckdb', 'ibis'}"
     code = f"import sys, sfumato.privacy.ledger; print(sorted({heavy} & set(sys.modules)))"

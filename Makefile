@@ -8,7 +8,7 @@ OUT ?= demo-out
 # Tests run on all cores; two processes at least.
 WORKERS ?= auto
 
-.PHONY: setup demo quick test slow-list smoke extras dist check bench docs clean
+.PHONY: setup demo quick test siege slow-list smoke extras dist check bench docs clean
 
 setup: $(STAMP)
 
@@ -27,6 +27,11 @@ test: setup
 # The inner loop: everything that was measured to take less than half a CPU second.
 quick: setup
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup -q -m "not slow" --ignore=src
+
+# Hostile command lines, concurrent spends, kills and full disks, in one table; at most 15 minutes. PARTS="spends kills" takes some.
+PARTS ?=
+siege: setup
+	PYTHONPATH=tests $(BIN)/python -m siege $(PARTS)
 
 # Measures tests anew and writes tests/slow.txt. All of them take somewhat longer than 'make test'; TESTS=tests/cli takes part.
 TESTS ?= tests

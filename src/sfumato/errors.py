@@ -111,6 +111,10 @@ class LedgerTampered(LedgerError):
     """The ledger's hash chain does not hold: a row was changed, removed or added by hand."""
 
 
+class MissingEntryError(LedgerError):
+    """A recorded spend is no longer in its ledger: what was paid for there is not counted any more."""
+
+
 class NoLedgerError(LedgerError):
     """A bundle was asked for without a ledger, and nobody said that none is wanted."""
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 
 import pytest
 
-from sfumato import AIM, Ledger, plan
+from sfumato import AIM, Histogram, Ledger, plan
+from sfumato.example import codebook, households
 from sfumato.privacy.accounting.event import Event
 
 UNIT = "the value of y in one row"
@@ -143,3 +145,34 @@ def test_a_plan_tells_the_risk(sfumato_cli, schema, tmp_path):
     assert code == 0, error
     assert "an attacker's advantage (hits minus false alarms) is at most 0.074" in " ".join(said.split())
     assert json.loads(sfumato_cli(*line, "--json")[1])["advantage"] <= 0.074
+
+
+def test_a_release_that_its_ledger_does_not_count_ends_with_exit_code_2(sfumato_cli, tmp_path, monkeypatch):
+    """The ledger is replaced by an older copy while the release runs."""
+    monkeypatch.chdir(tmp_path)
+    households(rows=300, seed=5).to_pandas().to_csv("people.csv", index=False)
+    codebook().save("schema.toml")
+    assert sfumato_cli("ledger", "init", "L", "--table", "households", "--epsilon", "2")[0] == 0
+    shutil.copy("L", "older")
+    real = Histogram.run
+
+    def run(*arguments, **named):
+        shutil.copy("older", "L")
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(Histogram, "run", run)
+    code, _, err = sfumato_cli(
+        *("release", "people.csv", "--schema", "schema.toml", "--method", "histogram", "--set", "column=sex"),
+        *("--epsilon", "1", "--ledger", "L", "--out", "bundle"),
+    )
+    assert code == 2
+    assert "MissingEntryError" in err and "is not in this ledger" in err and "do not publish it" in err
+
+
+def test_addresses_are_shown_without_their_secrets(sfumato_cli, tmp_path):
+    address = f"POSTGRESQL://ann:s3cret@/l?host={tmp_path}&password=s3cret&sslpassword=s3cret"
+    for verb in ("show", "verify", "export", "upgrade"):
+        code, out, err = sfumato_cli("ledger", verb, address)
+        assert code == 2 and "s3cret" not in out + err
+    out, err = sfumato_cli("synthesize", "nothing.csv", "--ledger", address, "--open-ledger", "1", "--out", "b")[1:]
+    assert "s3cret" not in out + err

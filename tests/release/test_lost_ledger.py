@@ -15,7 +15,7 @@ import pytest
 
 import sfumato
 from sfumato import Ledger
-from sfumato.errors import LedgerError, UnmarkedBundleWarning
+from sfumato.errors import LedgerError, MissingEntryError, UnmarkedBundleWarning
 from sfumato.report.verify import verify_bundle
 from sfumato.table.engine import DuckDBEngine
 
@@ -153,3 +153,17 @@ def test_an_exposure_is_not_handed_out_without_its_entry(place, book, frame, sch
         sfumato.release(sfumato.read(frame, few), method, ledger=place.url)
     place.restore()
     assert book.history() == ()
+
+
+def test_a_bundle_that_its_ledger_does_not_count_is_an_error(frame, schema, tmp_path):
+    """A copy of the ledger from before the spend took its place while the release was in memory."""
+    book = Ledger(tmp_path / "ledger.db")
+    book.open_table(NAME, epsilon=3)
+    shutil.copy(tmp_path / "ledger.db", tmp_path / "copy.db")
+    made = sfumato.release(sfumato.read(frame, schema), sfumato.Histogram("sex", epsilon=1.0), ledger=book)
+    shutil.copy(tmp_path / "copy.db", tmp_path / "ledger.db")
+    with pytest.raises(MissingEntryError, match="entry 2 of table 'households' is not in this ledger") as refused:
+        made.save(tmp_path / "bundle")
+    assert "is complete, but do not publish it" in refused.value.__notes__[0]
+    assert any("'bundle'" in note or "bundle" in note for note in refused.value.__notes__)
+    assert verify_bundle(tmp_path / "bundle").ok and not verify_bundle(tmp_path / "bundle", book).ok

@@ -8,8 +8,9 @@ import stat
 import pytest
 
 from sfumato.errors import WorkbenchError
-from sfumato.workbench.project import Project, State, without_password
+from sfumato.workbench.project import Project, State
 from sfumato.workbench.views import table
+from sfumato.workbench.views.script import python_script, shell_script
 
 
 def mode(path):
@@ -67,8 +68,19 @@ def test_the_state_holds_no_row_and_no_password(confirmed):
     assert set(confirmed.state.model_dump()) == set(State.model_fields)
 
 
-def test_passwords_leave_an_address():
-    assert without_password("postgresql+psycopg://a:b@h:5/d?x=1") == "postgresql+psycopg://a@h:5/d?x=1"
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://ann@db.example/ledger?password=s3cret",
+        "POSTGRESQL://ann:s3cret@db.example/ledger?sslpassword=s3cret",
+    ],
+)
+def test_no_secret_of_an_address_is_written(confirmed, address):
+    confirmed.choose_ledger(address)
+    assert confirmed.ledger == address
+    written = "".join(path.read_text() for path in confirmed.folder.iterdir() if path.name != ".lock")
+    assert "s3cret" not in written and "s3cret" not in python_script(confirmed) + shell_script(confirmed)
+    assert confirmed.state.ledger == "postgresql://ann@db.example/ledger"
 
 
 def test_another_file_begins_anew_and_the_same_one_does_not(opened, tmp_path, csv):

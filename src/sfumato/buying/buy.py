@@ -16,7 +16,14 @@ from sfumato.buying.count import Counter
 from sfumato.buying.foresight import Foresight
 from sfumato.buying.forms import CERTAIN, Form, read_form
 from sfumato.buying.order import Order, order_of, sound_budget
-from sfumato.errors import NoLedgerWarning, SfumatoError, TableError, TooLittleSeenError, UnmarkedBundleWarning
+from sfumato.errors import (
+    MissingEntryError,
+    NoLedgerWarning,
+    SfumatoError,
+    TableError,
+    TooLittleSeenError,
+    UnmarkedBundleWarning,
+)
 from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.exact import Number, show
 from sfumato.privacy.ledger import Entry, Ledger
@@ -165,9 +172,13 @@ def _bought(purchase: _Purchase, ledger: LedgerChoice) -> Schema:
 
 
 def _mark(book: Ledger, entries: Sequence[Entry], made: Schema) -> None:
-    """Tell the ledger what the spend came to. The facts are paid for whatever happens: a failure is a warning."""
+    """Tell the ledger what the spend came to. The facts are paid for whatever happens: a failure is a warning,
+    but for a spend that the ledger does not hold.
+    """
     try:
         book.mark_saved(entries, hashlib.sha256(made.to_toml().encode()).hexdigest())
+    except MissingEntryError:
+        raise
     except SfumatoError as error:
         warnings.warn(
             UnmarkedBundleWarning(f"the facts are bought, but the ledger was not told: {error.headline}"), stacklevel=4

@@ -147,7 +147,8 @@ def verify(
     result = _open(ledger, ledger_option).verify(expected_head=head)
     _tell(voice, result)
     if not result.ok:
-        voice.err.print("LedgerTampered: do not release from this ledger; restore it from a backup", markup=False)
+        told = "LedgerTampered: do not release from this ledger; a backup in its place forgets every spend after it"
+        voice.err.print(told, markup=False)
         raise typer.Exit(EXIT_ERROR)
 
 

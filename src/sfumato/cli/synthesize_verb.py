@@ -36,6 +36,7 @@ from sfumato.cli.release_verbs import Out
 from sfumato.cli.reruns import Reruns, reruns_for, sound_wish
 from sfumato.errors import LedgerError, NoLedgerError, PlanError, SfumatoError, TooLittleSeenError
 from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.ledger.address import shown_address
 from sfumato.release.outcome import lost_on_failure, spent_words
 from sfumato.table.sources import open_source
 
@@ -199,14 +200,13 @@ def _require_account(voice: Voice, book: str | Literal[False], name: str, cap: s
         return
     if cap is not None:
         account = Ledger(book).open_table(name, epsilon=cap, delta=DEFAULT_DELTA)
-        voice.say(
-            f"ledger {book}: table {name!r} has a cap of epsilon {account.cap_epsilon}, delta {account.cap_delta}"
-        )
+        caps = f"epsilon {account.cap_epsilon}, delta {account.cap_delta}"
+        voice.say(f"ledger {shown_address(book)}: table {name!r} has a cap of {caps}")
         return
     try:
         Ledger(book).account(name)
     except LedgerError as error:
-        init = f"sfumato ledger init {book} --table {name} --epsilon 5 --delta {DEFAULT_DELTA}"
+        init = f"sfumato ledger init {shown_address(book)} --table {name} --epsilon 5 --delta {DEFAULT_DELTA}"
         next_step = f"open one with '{init}', or add --open-ledger 5 to this command"
         raise type(error)(error.headline, error.problems, next_step) from error
 

@@ -8,7 +8,7 @@ import re
 import warnings
 from pathlib import Path
 
-from sfumato.errors import BundleError, SfumatoError, UnmarkedBundleWarning
+from sfumato.errors import BundleError, MissingEntryError, SfumatoError, UnmarkedBundleWarning
 from sfumato.quality.document import AboutRelease, QualityDocument
 from sfumato.quality.public import Public
 from sfumato.quality.result import Quality
@@ -56,6 +56,9 @@ def save_statement(made: Quality, folder: str | Path, again: bool = False) -> Pa
     if made.ledger is not None and made.entries:
         try:
             made.ledger.mark_saved(made.entries, hashlib.sha256(text.encode()).hexdigest())
+        except MissingEntryError as error:
+            error.add_note(f"{target} is complete, but do not publish it")
+            raise
         except SfumatoError as error:
             told = f"{target} is complete, but the ledger could not be told: {error.headline}"
             warnings.warn(UnmarkedBundleWarning(told), stacklevel=3)

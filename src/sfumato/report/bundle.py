@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from sfumato.errors import (
     BundleError,
+    MissingEntryError,
     SfumatoError,
     TableError,
     UndrawnPageWarning,
@@ -143,10 +144,16 @@ def _write_in_place(
 
 
 def mark_saved(ledger: Ledger, entries: Sequence[Entry], folder: Path, sha256: str) -> None:
-    """Tell the ledger that a spend came to this bundle. The bundle stands whatever happens: a failure is a warning."""
+    """Tell the ledger that a spend came to this bundle. The bundle stands whatever happens.
+
+    A failure is a warning, but for a spend that the ledger does not hold: then nothing counts the bundle's cost.
+    """
     complete = f"the bundle {str(folder)!r} is complete, but the ledger could not be told"
     try:
         ledger.mark_saved(entries, sha256)
+    except MissingEntryError as error:
+        error.add_note(f"the bundle {str(folder)!r} is complete, but do not publish it")
+        raise
     except SfumatoError as error:
         warnings.warn(UnmarkedBundleWarning(f"{complete}: {error.headline}; {MARK_IT}"), stacklevel=4)
     except BaseException as stop:

@@ -12,18 +12,17 @@ import os
 import threading
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sfumato.errors import ModelError, WorkbenchError
+from sfumato.privacy.ledger.address import shown_address
 from sfumato.rows.atomic import whole_file
 from sfumato.schema import Schema
 
 STATE, DRAFT, SCHEMA, HELD, BOOK, BUNDLES = "project.json", "draft.toml", "schema.toml", ".lock", "budget.db", "bundles"
 OWN = (STATE, DRAFT, SCHEMA, HELD)
 OTHER_FOLDER = "give another folder with --project"
-POSTGRES = ("postgresql", "postgres")
 
 
 class Made(BaseModel):
@@ -148,7 +147,7 @@ class Project:
 
     def choose_ledger(self, address: str) -> None:
         """Keep the address of a ledger; a password in it is remembered until the workbench stops, and never written."""
-        bare = without_password(address.strip())
+        bare = shown_address(address.strip())
         self._passwords[bare] = address.strip()
         self.change(ledger=bare)
 
@@ -185,23 +184,6 @@ class Project:
                     file.write(text)
         except ModelError as error:
             raise WorkbenchError(error.headline, error.problems, OTHER_FOLDER) from error
-
-
-def without_password(address: str) -> str:
-    """Return an address as it may be written down.
-
-    >>> without_password("postgresql://ann:secret@db/ledger"), without_password("budget.db")
-    ('postgresql://ann@db/ledger', 'budget.db')
-    """
-    if not address.startswith(POSTGRES):
-        return address
-    try:
-        parts = urlsplit(address)
-        host = parts.netloc.rpartition("@")[2]
-        user = f"{parts.username}@" if parts.username else ""
-    except ValueError:
-        raise WorkbenchError("the address of the ledger cannot be read", next_step="write postgresql://...") from None
-    return urlunsplit(parts._replace(netloc=user + host))
 
 
 def _default(name: str) -> Any:

@@ -28,14 +28,8 @@ def exposure(**changes: Any) -> Event:
     return event(None, kind="heuristic", method="range-restriction", **changes)
 
 
-@pytest.fixture
-def ledger(ledger_url: str) -> Ledger:
-    opened = Ledger(ledger_url)
-    opened.open_table("people", epsilon=5)
-    return opened
-
-
-def test_fifty_tenths_fill_a_cap_of_five(ledger: Ledger) -> None:
+def test_fifty_tenths_fill_a_cap_of_five(basic_ledger: Ledger) -> None:
+    ledger = basic_ledger
     for _ in range(50):
         ledger.spend("people", epsilon=0.1)
     assert ledger.account("people").left_epsilon == "0"
@@ -68,14 +62,20 @@ def test_a_refusal_leaves_no_trace(ledger: Ledger) -> None:
 
 def test_a_check_records_nothing(ledger: Ledger) -> None:
     head = ledger.head()
-    assert ledger.check("people", event(5)).spent_epsilon == "0"
+    assert ledger.check("people", event("0.3")).spent_epsilon == "0"
     with pytest.raises(errors.BudgetExceeded):
-        ledger.check("people", event("5.0000000000000001"))
+        ledger.check("people", event("5.1"))
     assert ledger.head() == head
 
 
+def test_a_check_is_exact(basic_ledger: Ledger) -> None:
+    assert basic_ledger.check("people", event(5)).spent_epsilon == "0"
+    with pytest.raises(errors.BudgetExceeded):
+        basic_ledger.check("people", event("5.0000000000000001"))
+
+
 def test_several_events_are_one_transaction(ledger: Ledger) -> None:
-    entries = ledger.spend("people", [event(1, note="a"), event(2, note="b")], note="c")
+    entries = ledger.spend("people", [event("0.1", note="a"), event("0.2", note="b")], note="c")
     assert [entry.event.note for entry in entries] == ["a", "b"]
     assert [entry.sequence for entry in entries] == [2, 3]
     assert entries[1].previous_hash == entries[0].hash
@@ -83,7 +83,8 @@ def test_several_events_are_one_transaction(ledger: Ledger) -> None:
     assert ledger.head() == entries[1].hash
 
 
-def test_exposures_are_recorded_and_never_summed(ledger: Ledger) -> None:
+def test_exposures_are_recorded_and_never_summed(basic_ledger: Ledger) -> None:
+    ledger = basic_ledger
     ledger.spend("people", epsilon=5)
     ledger.spend("people", [exposure(), exposure()], note="full cap, still recorded")
     account = ledger.account("people")
@@ -121,7 +122,7 @@ def test_the_first_formal_event_decides_the_unit(ledger: Ledger) -> None:
     assert ledger.account("people").unit == "person"
     with pytest.raises(errors.LedgerError, match="do not add up"):
         ledger.check("people", event())
-    (declared,) = ledger.spend("people", epsilon=1)
+    (declared,) = ledger.spend("people", epsilon="0.1")
     assert declared.event.unit == "person"
 
 
@@ -143,10 +144,10 @@ def test_bad_amounts_are_refused(tmp_path: Path, epsilon: Any) -> None:
         ledger.spend("people", epsilon=epsilon)
 
 
-@pytest.mark.parametrize("terms", [{"delta": 1}, {"delta": -0.1}, {"adjacency": "swap"}, {"composition": "tight"}])
-def test_bad_terms_are_refused(tmp_path: Path, terms: dict[str, Any]) -> None:
+@pytest.mark.parametrize("odd", [{"delta": 1}, {"delta": -0.1}, {"adjacency": "swap"}, {"composition": "tight"}])
+def test_bad_terms_are_refused(tmp_path: Path, odd: dict[str, Any]) -> None:
     with pytest.raises(errors.PlanError):
-        Ledger(tmp_path / "L").open_table("people", epsilon=1, **terms)
+        Ledger(tmp_path / "L").open_table("people", epsilon=1, **odd)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "nul\0"])
@@ -155,17 +156,17 @@ def test_bad_names_are_refused(tmp_path: Path, name: str) -> None:
         Ledger(tmp_path / "L").open_table(name, epsilon=1)
 
 
-@pytest.mark.parametrize("terms", [{"epsilon": 6}, {"delta": 0.1}, {"adjacency": "replace"}])
-def test_terms_cannot_be_changed(ledger: Ledger, terms: dict[str, Any]) -> None:
-    ledger.spend("people", epsilon=1)
-    assert ledger.open_table("people", epsilon="5.0").spent_epsilon == "1"
+@pytest.mark.parametrize("other", [{"epsilon": 6}, {"delta": 0.1}, {"adjacency": "replace"}])
+def test_terms_cannot_be_changed(ledger: Ledger, terms: dict[str, Any], other: dict[str, Any]) -> None:
+    ledger.spend("people", epsilon="0.3")
+    assert ledger.open_table("people", epsilon="5.0", **terms).spent_epsilon == "0.3"
     with pytest.raises(errors.LedgerError, match="already has an account with other terms"):
-        ledger.open_table("people", **{"epsilon": 5, **terms})
+        ledger.open_table("people", **{"epsilon": 5, **terms, **other})
     assert ledger.verify().entries == 2
 
 
-def test_tight_composition_admits_more_than_the_sum(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "L")
+def test_tight_composition_admits_more_than_the_sum(ledger_url: str) -> None:
+    ledger = Ledger(ledger_url)
     ledger.open_table("people", epsilon=2, delta="1e-6", composition="tight")
     ledger.open_table("basic", epsilon=2, delta="1e-6")
     many = [event("0.02", delta="0")] * 150
@@ -182,8 +183,8 @@ def test_tight_composition_admits_more_than_the_sum(tmp_path: Path) -> None:
     assert ledger.verify()
 
 
-def test_tight_composition_never_refuses_what_the_sum_allows(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "L")
+def test_tight_composition_never_refuses_what_the_sum_allows(ledger_url: str) -> None:
+    ledger = Ledger(ledger_url)
     ledger.open_table("people", epsilon=1, delta="1e-6", composition="tight")
     ledger.spend("people", epsilon=1, delta="1e-6")
     assert ledger.tight("people") == 1

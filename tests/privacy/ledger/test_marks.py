@@ -15,17 +15,15 @@ ONE, TWO = "1" * 64, "2" * 64
 
 
 @pytest.fixture
-def ledger(ledger_url: str) -> Ledger:
-    opened = Ledger(ledger_url)
-    opened.open_table("people", epsilon=1)
-    opened.open_table("places", epsilon=1)
-    return opened
+def ledger(ledger: Ledger, terms: dict[str, Any]) -> Ledger:
+    ledger.open_table("places", epsilon=5, **terms)
+    return ledger
 
 
 def test_marks_are_kept_and_cost_nothing(ledger: Ledger) -> None:
-    saved = ledger.spend("people", epsilon="0.5")
-    lost = ledger.spend("people", epsilon="0.5")
-    other = ledger.spend("places", epsilon="0.5")
+    saved = ledger.spend("people", epsilon="0.2")
+    lost = ledger.spend("people", epsilon="0.2")
+    other = ledger.spend("places", epsilon="0.2")
     ledger.mark_saved(saved, ONE)
     ledger.mark_lost(lost, "interrupted by Ctrl-C,\nwhile it counted")
     found = ledger.outcomes()
@@ -36,12 +34,12 @@ def test_marks_are_kept_and_cost_nothing(ledger: Ledger) -> None:
     assert str(found[saved[0].sequence]) == f"bundle saved (sha256 {ONE})"
     assert str(found[lost[0].sequence]) == "no bundle came of it: interrupted by Ctrl-C, while it counted"
     assert ledger.outcomes("places") == {}
-    assert ledger.account("people").left_epsilon == "0"
+    assert ledger.account("people").spent_epsilon == "0.4"
     assert ledger.history() == (*saved, *lost, *other)
     assert list(ledger.export()["outcomes"].values())[2] == "no bundle known"
     assert ledger.verify().entries == 7
     with pytest.raises(errors.BudgetExceeded):
-        ledger.spend("people", epsilon="0.1")
+        ledger.spend("people", epsilon="4.7")
 
 
 def test_a_release_of_several_events_is_marked_as_one(ledger: Ledger) -> None:

@@ -27,8 +27,8 @@ def aim(share: Fraction = Fraction(1, 20), epsilon: str = "0.3", delta: str = "1
     return Event(kind="gaussian-and-choices", epsilon=epsilon, delta=delta, parts=(noise, choices), **FACTS)
 
 
-def opened(folder: Path, composition: str, **caps: str) -> Ledger:
-    book = Ledger(folder / "ledger.db")
+def opened(place: str | Path, composition: str, **caps: str) -> Ledger:
+    book = Ledger(place / "ledger.db" if isinstance(place, Path) else place)
     book.open_table("t", composition=composition, **{**CAPS, **caps})
     return book
 
@@ -52,8 +52,8 @@ def admitted(book: Ledger, event: Event, tries: int = 12) -> int:
         ("filter", Fraction(1, 3), 3),  # a tenth for choices is too little for MST, which the pages say
     ],
 )
-def test_the_same_cap_buys_ten_runs_of_aim(tmp_path, composition, share, runs):
-    book = opened(tmp_path, composition)
+def test_the_same_cap_buys_ten_runs_of_aim(ledger_url, composition, share, runs):
+    book = opened(ledger_url, composition)
     assert admitted(book, aim(share)) == runs
     assert book.verify()
     if runs == 10:
@@ -86,7 +86,7 @@ def test_more_runs_than_their_rounding_was_set_aside_for_are_refused(tmp_path):
     assert "set aside" in fixed.over(Totals(0.0, 0.0, one.lattices * (MOST_RUNS + 1)))[0]
 
 
-def test_other_noise_counts_in_rho_and_a_delta_of_its_own_fits_nowhere(tmp_path):
+def test_other_noise_counts_in_rho_and_a_delta_of_its_own_fits_nowhere(ledger_url):
     def event(kind: str, scale: float, epsilon: object = "0.01", delta: object = "0", **more: int) -> Event:
         return Event(
             kind=kind, epsilon=epsilon, delta=delta, parts=(Part(stage="x", cells=2, scale=scale, **more),), **FACTS
@@ -96,7 +96,7 @@ def test_other_noise_counts_in_rho_and_a_delta_of_its_own_fits_nowhere(tmp_path)
     assert Totals.used([event("laplace", 100.0)]).rho == pytest.approx(5e-5)
     assert Totals.used([event("discrete-gaussian", 100.0, 1, "1e-3")]).rho == pytest.approx(5e-5)
     assert Totals.used([event("gaussian", 100.0, 1, "1e-3")]).mu_squared == pytest.approx(1e-4)
-    book = opened(tmp_path, "filter")
+    book = opened(ledger_url, "filter")
     book.spend("t", epsilon="0.01")  # a declared release without delta counts as e^2 / 2
     with pytest.raises(BudgetExceeded, match="no total of mu\\^2 and rho holds releases of kind declared"):
         book.spend("t", epsilon="0.01", delta="1e-12")
@@ -105,8 +105,8 @@ def test_other_noise_counts_in_rho_and_a_delta_of_its_own_fits_nowhere(tmp_path)
     assert len(book.history("t")) == 1
 
 
-def test_verify_finds_a_row_that_exceeds_the_totals(tmp_path, monkeypatch):
-    book = opened(tmp_path, "filter", epsilon="0.35")
+def test_verify_finds_a_row_that_exceeds_the_totals(ledger_url, monkeypatch):
+    book = opened(ledger_url, "filter", epsilon="0.35")
     book.spend("t", aim())
     monkeypatch.setattr(rules, "_refuse_over_totals", lambda account, events: None)
     book.spend("t", aim())
@@ -114,8 +114,8 @@ def test_verify_finds_a_row_that_exceeds_the_totals(tmp_path, monkeypatch):
     assert not found and "row 3 exceeds the totals of 't'" in found.problems[0]
 
 
-def test_threads_cannot_pass_the_totals_together(tmp_path):
-    book = opened(tmp_path, "filter", epsilon="0.5")
+def test_threads_cannot_pass_the_totals_together(ledger_url):
+    book = opened(ledger_url, "filter", epsilon="0.5")
     alone = 2  # of runs at 0.3, each of them with a delta as large as the cap
 
     def spend(_: int) -> int:

@@ -18,11 +18,11 @@ from pydantic import ValidationError
 
 from sfumato.errors import AccountingError, LedgerError, LedgerTampered, PlanError
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.ledger.models import TOTALS, Account, Entry
+from sfumato.privacy.ledger.models import Account, Entry
 from sfumato.privacy.ledger.store import ACCOUNTS, CHAIN, FORMAT, HEAD
 from sfumato.privacy.sealed import compact, digest
 
-VERIFY = "run 'sfumato ledger verify' to see which rows were changed, and restore the ledger from a copy"
+VERIFY = "run 'sfumato ledger verify' to see what was changed; an older copy put in its place forgets every spend since"
 _Query = TypeVar("_Query", bound="sa.Select[*tuple[Any, ...]]")
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, PlanError, AccountingError, LedgerError)
 """What reading a damaged row may raise; nesting without end is one of them."""
@@ -159,17 +159,6 @@ def read_account(row: Mapping[str, Any]) -> Account:
     return account
 
 
-def save_account(connection: sa.Connection, account: Account) -> None:
-    """Write the running totals of an account."""
-    totals = account.model_dump(include=set(TOTALS))
-    connection.execute(ACCOUNTS.update().where(ACCOUNTS.c.name == account.name).values(**totals))
-
-
-def add_account(connection: sa.Connection, account: Account) -> None:
-    """Write a new account."""
-    connection.execute(ACCOUNTS.insert().values(account.model_dump(include=set(ACCOUNTS.c.keys()))))
-
-
 def rows(connection: sa.Connection, table: str | None = None, kinds: Sequence[str] = ()) -> Iterator[ChainRow]:
     """Yield the rows of the chain in order, without holding them all in memory."""
     query = sa.select(*_COLUMNS).order_by(CHAIN.c.sequence)
@@ -177,8 +166,8 @@ def rows(connection: sa.Connection, table: str | None = None, kinds: Sequence[st
         query = query.where(CHAIN.c.table_name == table)
     if kinds:
         query = query.where(CHAIN.c.kind.in_(kinds))
-    result = connection.execution_options(yield_per=1000).execute(query)
-    return (ChainRow(*row) for row in result)
+    # On the statement: options of the connection would turn every later statement into a cursor of PostgreSQL.
+    return (ChainRow(*row) for row in connection.execute(query.execution_options(yield_per=1000)))
 
 
 def rows_between(connection: sa.Connection, first: int, last: int) -> list[ChainRow]:
@@ -199,7 +188,10 @@ def last_row(connection: sa.Connection, table: str | None = None) -> ChainRow | 
 def append(
     connection: sa.Connection, accounts: Mapping[str, Account], records: Sequence[Record], head: Head | None = None
 ) -> tuple[ChainRow, ...]:
-    """Seal the records as new rows at the end of the chain and move the head; ``accounts`` is all before them."""
+    """Seal the records as new rows at the end of the chain, move the head and write the accounts, and read all back.
+
+    ``accounts`` is all of them before the records.
+    """
     sequence, last, _ = head or read_head(connection, hold=True)
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     standings = Standings({name: account.standing() for name, account in accounts.items()})
@@ -209,9 +201,40 @@ def append(
         name = record.account.name if record.account else ""
         added.append(ChainRow.sealed(sequence + 1, record.kind, name, now, body, last))
         sequence, last = sequence + 1, added[-1].hash
+    after = {**accounts, **{record.account.name: record.account for record in records if record.account}}
     connection.execute(CHAIN.insert(), [row._asdict() for row in added])
     connection.execute(HEAD.update().values(sequence=sequence, hash=last, format=FORMAT))
+    for name, account in after.items():
+        if name not in accounts:
+            connection.execute(ACCOUNTS.insert().values(_stored(account)))
+        elif account != accounts[name]:
+            connection.execute(ACCOUNTS.update().where(ACCOUNTS.c.name == name).values(_stored(account)))
+    _require_kept(connection, added, after)
     return tuple(added)
+
+
+def _stored(account: Account) -> dict[str, Any]:
+    return account.model_dump(include=set(ACCOUNTS.c.keys()))
+
+
+def _require_kept(connection: sa.Connection, added: Sequence[ChainRow], accounts: Mapping[str, Account]) -> None:
+    """Read back what was written, inside the transaction: a database can be set up to drop it without a word."""
+    first, last = added[0], added[-1]
+    problems: list[str] = []
+    if rows_between(connection, first.sequence, last.sequence) != list(added):
+        problems.append(f"rows {first.sequence} to {last.sequence} do not read as they were written")
+    if read_head(connection) != Head(last.sequence, last.hash):
+        problems.append(f"the end of the ledger is not row {last.sequence}")
+    kept = {row["name"]: row for row in stored_accounts(connection)}
+    problems += [
+        f"the account {name!a} does not read as it was written"
+        for name in sorted(kept.keys() | accounts.keys())
+        if name not in accounts or kept.get(name) != _stored(accounts[name])
+    ]
+    if problems:
+        raise LedgerTampered(
+            "the database does not keep what the ledger writes; nothing was recorded", problems, VERIFY
+        )
 
 
 def _body(record: Record, standings: Standings) -> str:

@@ -2,7 +2,8 @@
 
 Every write, and every ``check``, looks at
 
-- the database: no trigger, rule or view may stand between the ledger and its tables;
+- the database: no trigger, rule or view may stand between the ledger and its tables, and these must be defined as the
+  ledger defines them;
 - the end of the chain, which must be the head; and the number of rows, which must be the number of the last one;
 - all rows of a ledger of up to ``REREAD`` rows, and as many rows in a random place of a longer one: each must have its
   hash, follow the row before it, and the running totals must grow by what the events cost;
@@ -36,8 +37,9 @@ from sfumato.privacy.ledger.chain import (
     rows_between,
     stored_accounts,
 )
+from sfumato.privacy.ledger.definitions import definition_problems
 from sfumato.privacy.ledger.models import TOTALS, Account
-from sfumato.privacy.ledger.store import CHAIN, GENESIS, foreign_objects
+from sfumato.privacy.ledger.store import CHAIN, GENESIS
 
 REREAD = 2000
 """Rows that are read again before a write."""
@@ -46,7 +48,7 @@ REREAD = 2000
 def sound_accounts(connection: sa.Connection, *, hold: bool = False) -> dict[str, Account]:
     """Return all accounts after checking them against the chain; ``hold`` keeps all others from writing."""
     head = read_head(connection, hold=hold)
-    problems = foreign_objects(connection) or _end_problems(connection, head) or _chain_problems(connection, head)
+    problems = definition_problems(connection) or _end_problems(connection, head) or _chain_problems(connection, head)
     stored = stored_accounts(connection)
     problems = problems or _account_problems(connection, head, stored)
     if problems:

@@ -89,7 +89,6 @@ class Ledger(Shown):
             present = accounts.get(name)
             if present is None:
                 chain.append(connection, accounts, [Record("open", wanted)])
-                chain.add_account(connection, wanted)
         if present is not None and present.terms != wanted.terms:
             raise other_terms(present, wanted)
         return present or wanted
@@ -129,10 +128,8 @@ class Ledger(Shown):
             accounts = guard.sound_accounts(connection, hold=True)
             account = chain.known_account(accounts, name)
             asked = request.events_for(account)
-            after = admitted(account, asked, lambda: _formal_events(connection, account))
-            entries = tuple(row.entry() for row in chain.append(connection, accounts, _records(account, asked)))
-            chain.save_account(connection, after)
-        return entries
+            admitted(account, asked, lambda: _formal_events(connection, account))
+            return tuple(row.entry() for row in chain.append(connection, accounts, _records(account, asked)))
 
     def mark_saved(self, entries: Sequence[Entry], sha256: str) -> None:
         """Record that a bundle came of these entries, by the SHA-256 of its release.json. Costs nothing."""

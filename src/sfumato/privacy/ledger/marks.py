@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sfumato.errors import LedgerError, LedgerTampered
+from sfumato.errors import LedgerError, LedgerTampered, MissingEntryError
 from sfumato.privacy.ledger.chain import UNREADABLE, VERIFY, ChainRow, Record, known_account, rows_between
 from sfumato.privacy.ledger.models import Account, Entry, Outcome
 
@@ -47,8 +47,9 @@ def mark_records(
     for entry in entries:
         found = rows_between(connection, entry.sequence, entry.sequence)
         if not found or found[0].kind != "event" or (found[0].hash, found[0].table_name) != (entry.hash, entry.table):
-            hint = "mark entries in the ledger that recorded them"
-            raise LedgerError(f"entry {entry.sequence} of table {entry.table!r} is not in this ledger", next_step=hint)
+            hint = "find out whether the ledger was replaced or changed since; publish nothing that it does not count"
+            headline = f"entry {entry.sequence} of table {entry.table!r} is not in this ledger: its cost is not counted"
+            raise MissingEntryError(headline, next_step=hint)
         content = {"mark": {"entry": entry.sequence, "hash": entry.hash, **mark}}
         records.append(Record(kind, known_account(accounts, entry.table), content))
     return records

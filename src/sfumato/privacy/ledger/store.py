@@ -7,6 +7,8 @@ processes can never spend the same budget. A commit is on disk before it returns
 from __future__ import annotations
 
 import os
+import random
+import re
 import sqlite3
 import time
 from collections.abc import Generator
@@ -15,15 +17,17 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from sfumato.errors import LedgerError, MissingExtra
+from sfumato.privacy.ledger.address import place_of_ledger, shown_url, without_secrets
 
 FORMAT = 2
 GENESIS = "0" * 64
 """What the first row of a ledger follows."""
 WAIT_SECONDS = 60.0
+LONGEST_PAUSE = 0.02
 _CREATION_LOCK = 0x5F0A70  # any number does, as long as every process uses the same
 _INIT = "make a ledger with 'sfumato ledger init' or Ledger(...).open_table(name, epsilon=...)"
 _DURABLE = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
@@ -62,45 +66,22 @@ HEAD = sa.Table(
 )
 
 
-_SQLITE_OBJECTS = """
-SELECT type || ' ' || name FROM sqlite_master
-WHERE type IN ('trigger', 'view') OR (name LIKE 'sfumato_ledger_%' AND sql LIKE 'CREATE VIRTUAL%')
-"""
-_POSTGRES_OBJECTS = """
-WITH ours AS (
-    SELECT oid, relname, relkind, relrowsecurity FROM pg_class WHERE oid IN (
-        to_regclass('sfumato_ledger_chain'), to_regclass('sfumato_ledger_accounts'), to_regclass('sfumato_ledger_head')
-    )
-)
-SELECT 'trigger ' || tgname || ' on ' || relname FROM pg_trigger JOIN ours ON ours.oid = tgrelid WHERE NOT tgisinternal
-UNION ALL SELECT 'rule ' || rulename || ' on ' || relname FROM pg_rewrite JOIN ours ON ours.oid = ev_class
-UNION ALL SELECT relname || ', which is no table or hides rows' FROM ours WHERE relkind <> 'r' OR relrowsecurity
-"""
-
-
-def foreign_objects(connection: sa.Connection) -> list[str]:
-    """Return what stands between the ledger and its tables: a trigger can undo a spend as soon as it is written."""
-    query = _SQLITE_OBJECTS if connection.dialect.name == "sqlite" else _POSTGRES_OBJECTS
-    found = sorted(str(row[0]) for row in connection.execute(sa.text(query)))
-    return [f"the database holds something that is not the ledger's: {each!a}" for each in found]
-
-
 class UnreadableLedgerError(LedgerError):
-    """The file or database is damaged, or is no ledger."""
+    """The file or database is no ledger, or what makes it one can no longer be read."""
 
 
 class Store:
     """Opens transactions on a ledger; picklable, and safe to carry through a fork."""
 
     def __init__(self, url: str | Path) -> None:
-        self.path, self.url = _place(url)
+        self.path, self.url = place_of_ledger(url)
         self._engines: dict[int, sa.Engine] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "url": self.url, "_engines": {}}
 
     def __str__(self) -> str:
-        return str(self.path) if self.path else self.url.render_as_string(hide_password=True)
+        return str(self.path) if self.path else shown_url(self.url)
 
     @contextmanager
     def read(self) -> Generator[sa.Connection, None, None]:
@@ -152,8 +133,7 @@ class Store:
 
     def _begin_write(self, connection: sa.Connection) -> None:
         if self.path:
-            # A deferred transaction would read first and only then ask for the lock.
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            _begin_immediate(connection)
             return
         # Row locks show the newest committed row only at this level, whatever the server's default is.
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
@@ -195,39 +175,20 @@ class Store:
     def _named_errors(self) -> Generator[None, None, None]:
         try:
             yield
-        except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:  # the last from a damaged schema
-            reason = " ".join(str(getattr(error, "orig", None) or error).split())
+        except (
+            SQLAlchemyError,
+            sqlite3.Error,
+            UnicodeError,
+        ) as error:  # the last: damaged text, or a host that is none
+            reason = without_secrets(" ".join(str(getattr(error, "orig", None) or error).split()), self.url)
             if _is_passing(error):
                 hint = "check that it can be reached and written to, then try again; nothing was released"
                 raise LedgerError(f"the ledger {self} cannot be used now: {reason}", next_step=hint) from error
-            hint = "check the path; 'sfumato ledger verify' names what is damaged; restore a damaged ledger from a copy"
-            raise UnreadableLedgerError(f"{self} cannot be read as a ledger: {reason}", next_step=hint) from error
-
-
-def _place(url: str | Path) -> tuple[Path | None, sa.URL]:
-    """Return the file of a SQLite ledger, or no file and the address of a PostgreSQL one."""
-    sqlite = sa.make_url("sqlite://")
-    if isinstance(url, Path) or "://" not in url:
-        return _file(str(url)), sqlite
-    try:
-        address = sa.make_url(url)
-    except (ArgumentError, ValueError) as error:
-        raise LedgerError("the address of the ledger cannot be read", next_step=_ADDRESSES) from error
-    if address.drivername == "sqlite":
-        return _file(address.database or ""), sqlite
-    if address.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
-        return None, address.set(drivername="postgresql+psycopg")
-    raise LedgerError(f"a ledger cannot be kept in {address.drivername!r}", next_step=_ADDRESSES)
-
-
-_ADDRESSES = "give a path (ledger.db), sqlite:///ledger.db or postgresql://user@host/database"
-
-
-def _file(path: str) -> Path:
-    if path in ("", ":memory:"):
-        raise LedgerError("a ledger must outlive the process: it needs a file", next_step=_ADDRESSES)
-    # Absolute, so that a later change of folder cannot start a second ledger.
-    return Path(path).expanduser().absolute()
+            if _is_unreadable(error):
+                hint = "check the path; 'sfumato ledger verify' names what is wrong with a ledger"
+                raise UnreadableLedgerError(f"{self} cannot be read as a ledger: {reason}", next_step=hint) from error
+            hint = "nothing was recorded; report this, with the output of 'sfumato doctor'"
+            raise LedgerError(f"the database refused a statement of the ledger {self}: {reason}", (), hint) from error
 
 
 def _is_there(path: Path) -> bool:
@@ -294,10 +255,48 @@ _PASSING = frozenset(
 _SHORT_FILE = sqlite3.SQLITE_IOERR_SHORT_READ
 
 
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_IOERR})
+_NO_LEDGER = re.compile("no such|malformed|unsupported file format|has no column")
+_NO_LEDGER_STATES = ("42P01", "42703", "XX001", "XX002")
+"""PostgreSQL: no such table, no such column, corrupted data, corrupted index."""
+
+
 def _is_passing(error: Exception) -> bool:
-    """Tell a ledger that cannot be reached or written now from one that is damaged."""
+    """Tell whether a ledger merely cannot be reached or written now."""
     cause = getattr(error, "orig", None) or error
     if isinstance(cause, sqlite3.Error):
-        code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        code = _code(cause)
         return code & 0xFF in _PASSING and code != _SHORT_FILE
+    if isinstance(cause, UnicodeError):
+        return not isinstance(cause, UnicodeDecodeError)
     return isinstance(error, OperationalError | InterfaceError)
+
+
+def _is_unreadable(error: Exception) -> bool:
+    """Tell a file or database that holds no readable ledger from one that refuses a statement."""
+    cause = getattr(error, "orig", None) or error
+    if isinstance(cause, sqlite3.Error):
+        return _code(cause) & 0xFF in _DAMAGED or _NO_LEDGER.search(str(cause)) is not None
+    return isinstance(cause, UnicodeError) or getattr(cause, "sqlstate", None) in _NO_LEDGER_STATES
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+
+
+def _begin_immediate(connection: sa.Connection) -> None:
+    """Take the file's lock before anything is read, with the same chance for every process that waits.
+
+    SQLite waits longer between its tries the longer it has waited, so that newcomers come first.
+    """
+    deadline = time.monotonic() + WAIT_SECONDS
+    connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+    while True:
+        try:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            break
+        except OperationalError as error:
+            if "locked" not in str(error.orig) or time.monotonic() > deadline:
+                raise
+            time.sleep(random.uniform(0, LONGEST_PAUSE))
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(1000 * WAIT_SECONDS)}")

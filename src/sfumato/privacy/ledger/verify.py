@@ -22,12 +22,13 @@ from sfumato.privacy.ledger.chain import (
     rows,
     stored_accounts,
 )
+from sfumato.privacy.ledger.definitions import definition_problems
 from sfumato.privacy.ledger.marks import MARKS, read_mark
 from sfumato.privacy.ledger.models import Account, Verification
 from sfumato.privacy.ledger.rules import misfits, over_totals
-from sfumato.privacy.ledger.store import ACCOUNTS, CHAIN, FORMAT, GENESIS, foreign_objects
+from sfumato.privacy.ledger.store import ACCOUNTS, CHAIN, FORMAT, GENESIS
 
-ONLY_SOUND = "restore the ledger from a copy: only a ledger that holds can be upgraded; nothing was changed"
+ONLY_SOUND = "only a ledger that holds can be upgraded; nothing was changed, and docs/ledger.md says how to go on"
 
 
 class Replay:
@@ -197,7 +198,7 @@ class Replay:
 
 def verify_connection(connection: sa.Connection, expected_head: str | None, damage: Sequence[str]) -> Verification:
     """Replay the whole ledger inside one transaction; ``damage`` is what the database said about its file."""
-    replay = Replay(expected_head, [*damage, *foreign_objects(connection)], _last_old_row(connection))
+    replay = Replay(expected_head, [*damage, *definition_problems(connection)], _last_old_row(connection))
     for row in rows(connection):
         replay.follow(row)
     replay.end(connection)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.errors import SfumatoError
+from sfumato.privacy.ledger.address import shown_address
 from sfumato.privacy.sealed import plain
 from sfumato.release.method import parameters_of
 from sfumato.report.script import call_text
 from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
-from sfumato.workbench.project import Project, without_password
+from sfumato.workbench.project import Project
 from sfumato.workbench.texts import words
 from sfumato.workbench.views.plan import made_plan, settings_of, whole
 
@@ -184,7 +185,7 @@ def _method_text(method: object) -> str:
 
 
 def _book(project: Project) -> str:
-    return without_password(project.ledger)
+    return shown_address(project.ledger)
 
 
 def _numbers_text(project: Project) -> str:

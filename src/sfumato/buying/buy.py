@@ -197,12 +197,14 @@ def require_readable(engine: Engine, header: Schema) -> None:
 
 def _paid(purchase: _Purchase, event: Event, entries: Sequence[Entry]) -> Purchase:
     """Return what the schema says of its purchase; every bought column repeats the words."""
-    identity = entries[0].hash if entries else uuid.uuid4().hex
+    seed, text = purchase.randomness.seed, event.to_json()
+    unrecorded = uuid.uuid4().hex if seed is None else hashlib.sha256(f"{seed} {text}".encode()).hexdigest()
+    identity = entries[0].hash if entries else unrecorded
     cost = cost_words(event)
     place = f"ledger entry {entries[0].sequence}" if entries else f"{UNRECORDED_PURCHASE}, purchase {identity[:8]}"
     stamp = f"; {purchase.randomness.stamp}" if purchase.randomness.stamp else ""
     words = f"{place}: {cost} (sfumato schema buy, {dt.datetime.now(dt.UTC).date()}{stamp})"
-    return Purchase(words, identity, event.to_json())
+    return Purchase(words, identity, text)
 
 
 def _described(purchase: _Purchase, events: Sequence[Event], paid: tuple[Purchase, ...]) -> Schema:

@@ -84,7 +84,7 @@ class Schema(Shown):
     region: str | None = None
     """Which region the table describes, or whose law applies."""
     purchases: tuple[Purchase, ...] = ()
-    """What paid for bought facts: part of the guarantee of every release from this schema; one listed twice counts once."""
+    """What paid for bought facts: every guarantee from this schema counts it. One that is listed twice counts once."""
 
     def __post_init__(self) -> None:
         problems = self._shape_problems()

@@ -62,8 +62,9 @@ def one_of(unit: str) -> str:
     return unit if unit.startswith(ONE_VALUE) else f"one {unit}"
 
 
-SHOWN_BESIDE = {"buy": "facts of the schema that were bought", "quality": "an earlier quality statement"}
-"""What events that were charged apart paid for, by their method; of others the method is named."""
+SHOWN_BESIDE = {"buy": "facts of the schema that were bought", "quality": "earlier quality statements"}
+THE_RELEASE = "the release that this is about"
+"""What events that were charged apart paid for, by their method."""
 
 
 def _pair(epsilon: Fraction, delta: Fraction) -> str:
@@ -71,7 +72,7 @@ def _pair(epsilon: Fraction, delta: Fraction) -> str:
 
 
 def for_one_unit(events: Sequence[Event]) -> tuple[Event, ...]:
-    """Return events for the narrowest unit among them: who changes one value replaces the row, so its cost covers that."""
+    """Return events for the narrowest unit among them: changing one value replaces the row, whose cost covers it."""
     values = {event.unit for event in events if event.unit.startswith(ONE_VALUE)}
     if len(values) != 1 or any(event.adjacency != "replace" for event in events):
         return tuple(events)
@@ -188,7 +189,7 @@ class Guarantee(Shown, BaseModel):
         return events if epsilon >= self.exact_epsilon and delta >= self.exact_delta else ()
 
     def counted(self, events: Sequence[Event]) -> tuple[Event, ...]:
-        """Return all events that epsilon and delta count: those given, rungs not climbed, and what was charged apart."""
+        """Return all events that epsilon and delta count: these, rungs not climbed, and what was charged apart."""
         unclimbed = () if self.selection is None else self.selection.unclimbed
         return for_one_unit((*events, *unclimbed, *self.beside))
 
@@ -232,13 +233,19 @@ class Guarantee(Shown, BaseModel):
         """How epsilon and delta add up where some of it was charged apart: what this charges, and what is beside it."""
         if not self.beside:
             return ()
-        apart = [each.cost for each in self.beside]
-        own = self.exact_epsilon - sum(cost[0] for cost in apart), self.exact_delta - sum(cost[1] for cost in apart)
-        names = [SHOWN_BESIDE.get(each.method, f"the release by {each.method}") for each in self.beside]
-        parts = [f"{_pair(*cost)} for {name}" for cost, name in zip(apart, names, strict=True)]
+        apart: dict[str, tuple[Fraction, Fraction]] = {}
+        for each in self.beside:
+            name = SHOWN_BESIDE.get(each.method, THE_RELEASE)
+            before = apart.get(name, (Fraction(0), Fraction(0)))
+            apart[name] = before[0] + each.cost[0], before[1] + each.cost[1]
+        own = (
+            self.exact_epsilon - sum(e for e, _ in apart.values()),
+            self.exact_delta - sum(d for _, d in apart.values()),
+        )
+        parts = [f"{_pair(*cost)} for {name}" for name, cost in apart.items()]
         return (
-            f"{_pair(self.exact_epsilon, self.exact_delta)} is the sum for everything that is shown: this charges "
-            f"{_pair(*own)}, and charged apart was {', '.join(parts)}",
+            f"{_pair(self.exact_epsilon, self.exact_delta)} cover everything that is shown: {_pair(*own)} for this step, "
+            f"and, charged separately, {', '.join(parts)}",
         )
 
     @property

@@ -212,7 +212,7 @@ def test_a_kept_rung_counts_its_ladder_and_the_purchase(
     table, options = sfumato.read(FRAME, bought), {"cost": "private", "grid": [0.5, 1], "score_epsilon": 0.25}
     made = calibrate(Histogram("city", 1.0), "tvd_1 <= 0.1", table, ledger=False, **options).release
     assert made is not None and total(made.guarantee) == (Fraction(7), Fraction(1, 10**9))
-    assert sum("cover everything that is shown" in note for note in made.notes) == 1
+    assert sum("for everything that is shown" in note for note in made.notes) == 1
     assert any("epsilon 7 and delta" in note for note in made.notes)
     assert verify_bundle(made.save(tmp_path / "b")).problems == ()
 

@@ -244,8 +244,8 @@ class Guarantee(Shown, BaseModel):
         )
         parts = [f"{_pair(*cost)} for {name}" for name, cost in apart.items()]
         return (
-            f"{_pair(self.exact_epsilon, self.exact_delta)} cover everything that is shown: {_pair(*own)} for this step, "
-            f"and, charged separately, {', '.join(parts)}",
+            f"in total {_pair(self.exact_epsilon, self.exact_delta)} for everything that is shown: {_pair(*own)} for this "
+            f"step, and, charged separately, {', '.join(parts)}",
         )
 
     @property

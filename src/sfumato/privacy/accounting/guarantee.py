@@ -243,9 +243,10 @@ class Guarantee(Shown, BaseModel):
             self.exact_delta - sum(d for _, d in apart.values()),
         )
         parts = [f"{_pair(*cost)} for {name}" for name, cost in apart.items()]
+        total = _pair(self.exact_epsilon, self.exact_delta)
         return (
-            f"in total {_pair(self.exact_epsilon, self.exact_delta)} for everything that is shown: {_pair(*own)} for this "
-            f"step, and, charged separately, {', '.join(parts)}",
+            f"in total {total} for everything that is shown: {_pair(*own)} for this step, and, charged separately, "
+            f"{', '.join(parts)}",
         )
 
     @property

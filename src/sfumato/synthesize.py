@@ -45,7 +45,6 @@ Person = str | Literal[False] | None
 """The column that tells people apart; False where every row is somebody else; None where nobody said."""
 LOOKED = "that {names} stay out, as identifiers or free text, was decided by looking at the private rows"
 ALONE = "every row was taken for another person's: nobody said whose rows these are, and no column repeats like one"
-TOGETHER = "the facts of the schema and the rows cost epsilon {epsilon} and delta {delta} together"
 
 
 @named_arguments
@@ -292,8 +291,7 @@ def _with_bought(
         *_told(schema, gone),
         *([f"left out because nothing of them rose above the noise: {', '.join(unseen)}"] if unseen else []),
     )
-    total = TOGETHER.format(epsilon=show(exact(wish.epsilon)), delta=f"{float(wish.total_delta):.3g}")
-    looked = (total, *(_doubts(wish, gone) if draft else ()))
+    looked = _doubts(wish, gone) if draft else ()
     return Described(data, schema, wish, ledger, dialect, assumed, looked, draft.notes if draft else ())
 
 

@@ -93,7 +93,7 @@ def test_the_cost_is_recorded_before_a_row_is_counted(release, private, book, mo
     assert seen == [1] and Fraction(book.account("people").spent_epsilon) == Fraction(1, 20)
     event = book.history("people")[0].event
     assert event == found.events[0] and event.method == "quality" and book.verify().ok
-    assert "recorded" not in found.guarantee.statement() and "epsilon = 0.05" in found.guarantee.headline()
+    assert "recorded" not in found.guarantee.statement() and "epsilon = 5.05," in found.guarantee.headline()
 
 
 def test_over_the_cap_nothing_is_spent_or_drawn(release, private, book, monkeypatch):

@@ -36,7 +36,7 @@ def test_a_bundle_without_a_statement_stays_valid(bundle):
 def test_a_statement_is_verified_and_told(bundle, stated):
     result = verify_bundle(bundle)
     assert result.ok and result.verdict == "verified", result.problems
-    assert any(note.startswith("quality.json states, at epsilon 0.05: tvd_1") for note in result.notes)
+    assert any(note.startswith("quality.json states, at epsilon 0.05 (together with") for note in result.notes)
     assert any(check.startswith("quality.json is about this release") for check in result.checks)
     again = QualityDocument.from_json(stated.read_text())
     assert again.to_json() == stated.read_text()
@@ -109,15 +109,15 @@ def secure(body: Any) -> None:
         (another, "tvd_1 does not follow"),
         (narrower, "tvd_2 does not follow"),
         (other_numbers, "does not follow"),
-        (cheaper, "its guarantee says another"),
+        (cheaper, "its guarantee is not that of the release"),
         (cheaper_event, "too small for its epsilon"),
         (less_noise, "too small for its epsilon"),
         (other_release, "about another release"),
         (other_rows, "about other rows"),
         (praise, "its words are not"),
         (promise, "its statement in plain words"),
-        (silence, "rests on"),
-        (secure, "the stamp, the mode of randomness"),
+        (silence, "together: see assumptions"),
+        (secure, "the stamp and the mode of randomness"),
     ],
 )
 def test_a_forged_statement_is_found_although_it_is_sealed_again(tmp_path, change, found, forgeable):

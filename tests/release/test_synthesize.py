@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -77,8 +78,8 @@ def test_bought_facts_and_rows_cost_epsilon_together(people, book):
     made = sfumato.synthesize(people, epsilon=1, buy=0.4, ledger=book, name="people", method="marginals")
     account = book.account("people")
     assert account.spent_epsilon == "1" and book.history("people")[0].event.epsilon == "0.4"
-    assert made.guarantee.epsilon == "0.6"
-    assert any("cost epsilon 1 and delta 2e-09 together" in words for words in made.guarantee.assumptions)
+    assert (made.guarantee.epsilon, made.guarantee.exact_delta) == ("1", Fraction(1, 10**9))
+    assert [event.epsilon for event in made.events] == ["0.6"]
     assert all(column.bought for column in made.schema) and not made.schema.confirmation.accepted_unchanged
 
 

@@ -10,6 +10,7 @@ import pytest
 import sfumato
 from report.reading import words_of
 from sfumato.errors import DraftSchemaError
+from sfumato.privacy.accounting.event import Event, Part
 from sfumato.privacy.accounting.guarantee import UNCOVERED
 from sfumato.release.release import promised
 from sfumato.release.vouched import schema_assumptions
@@ -17,6 +18,7 @@ from sfumato.report.document import ReleaseDocument
 from sfumato.report.verify import verify_bundle
 from sfumato.report.words.vouched import who_vouched
 from sfumato.schema import Column, Rule, Schema
+from sfumato.schema.purchase import Purchase
 
 ROWS = pd.DataFrame({"age": [*range(18, 91)] * 3, "income": [7, 8, 9] * 73, "sex": ["f", "m", "f"] * 73})
 SIGNED = {"by": "Ada Custodian", "on": dt.date(2024, 5, 1)}
@@ -61,7 +63,19 @@ def test_the_plan_says_it_before_anything_is_spent():
 
 
 BY_HAND = Schema("t", (Column("age", "integer", bounds=(0, 120)), Column("sex", "category", values=("f", "m"))))
-BOUGHT = dataclasses.replace(BY_HAND.columns[0], bought="epsilon 0.1, entry 3")
+PAID = Purchase(
+    "ledger entry 3: epsilon 0.1, delta 0 (sfumato schema buy, 2024-05-01)",
+    "3" * 64,
+    Event(
+        kind="discrete-laplace",
+        epsilon="0.1",
+        method="buy",
+        table="t",
+        adjacency="add-remove",
+        parts=(Part(stage="values of age", cells=9, scale=10.0),),
+    ).to_json(),
+)
+BOUGHT = dataclasses.replace(BY_HAND.columns[0], bought=PAID.words)
 INCOME = Column("income", "integer", bounds=(7, 9), from_rows=("bounds", "missing"))
 MIXED = Schema(
     "t",
@@ -90,12 +104,10 @@ MIXED = Schema(
             ],
         ),
         (
-            dataclasses.replace(BY_HAND, columns=(BOUGHT, BY_HAND.columns[1])).confirm(sources={"*": "law"}, **SIGNED),
-            [
-                "the bounds of age and whether values may be missing in age were bought (epsilon 0.1, entry 3), which "
-                "is beside the cost stated here",
-                "facts of the schema are public by these sources, as Ada Custodian stated on 2024-05-01: law (sex)",
-            ],
+            dataclasses.replace(BY_HAND, columns=(BOUGHT, BY_HAND.columns[1]), purchases=(PAID,)).confirm(
+                sources={"*": "law"}, **SIGNED
+            ),
+            ["facts of the schema are public by these sources, as Ada Custodian stated on 2024-05-01: law (sex)"],
         ),
         (
             MIXED,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import hashlib
+import uuid
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.privacy.noise import require_drawable
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.outcome import lost_on_failure
+from sfumato.release.purchases import UNRECORDED_PURCHASE, cost_words
 from sfumato.release.release import UNRECORDED, LedgerChoice, book_of, scales_of, sound_seed
 from sfumato.release.vouched import clamped
 from sfumato.schema import Schema
@@ -37,6 +39,7 @@ from sfumato.schema.column import Column
 from sfumato.schema.confirming import signer
 from sfumato.schema.dialect import Dialect
 from sfumato.schema.provenance import Confirmation
+from sfumato.schema.purchase import Purchase
 from sfumato.table.check import is_plain
 from sfumato.table.drafting.draft import refuse_wrong_delimiter
 from sfumato.table.engine import Engine, engine_errors
@@ -165,7 +168,7 @@ def _bought(purchase: _Purchase, ledger: LedgerChoice) -> Schema:
     purchase.counter.rehearse(purchase.order.forms)
     entries = book.spend(name, events) if book is not None and events else ()
     with lost_on_failure(book, entries):
-        made = _described(purchase, events, _words(purchase, entries))
+        made = _described(purchase, events, tuple(_paid(purchase, event, entries) for event in events))
     if book is not None and entries:
         _mark(book, entries, made)
     return made
@@ -203,19 +206,22 @@ def require_readable(engine: Engine, header: Schema) -> None:
         raise TableError(f"facts about table {header.name!r} cannot be bought; nothing was spent", problems, step)
 
 
-def _words(purchase: _Purchase, entries: Sequence[Entry]) -> str:
-    """Return what every bought column says about where its facts come from."""
-    order = purchase.order
-    cost = f"epsilon {show(order.epsilon)}, delta {show(order.delta)}"
-    place = f"ledger entry {entries[0].sequence}" if entries else "not recorded"
+def _paid(purchase: _Purchase, event: Event, entries: Sequence[Entry]) -> Purchase:
+    """Return what the schema says of its purchase; every bought column repeats the words."""
+    seed, text = purchase.randomness.seed, event.to_json()
+    unrecorded = uuid.uuid4().hex if seed is None else hashlib.sha256(f"{seed} {text}".encode()).hexdigest()
+    identity = entries[0].hash if entries else unrecorded
+    cost = cost_words(event)
+    place = f"ledger entry {entries[0].sequence}" if entries else f"{UNRECORDED_PURCHASE}, purchase {identity[:8]}"
     stamp = f"; {purchase.randomness.stamp}" if purchase.randomness.stamp else ""
-    return f"{place}: {cost} (sfumato schema buy, {dt.datetime.now(dt.UTC).date()}{stamp})"
+    words = f"{place}: {cost} (sfumato schema buy, {dt.datetime.now(dt.UTC).date()}{stamp})"
+    return Purchase(words, identity, text)
 
 
-def _described(purchase: _Purchase, events: Sequence[Event], words: str) -> Schema:
+def _described(purchase: _Purchase, events: Sequence[Event], paid: tuple[Purchase, ...]) -> Schema:
     """Count with noise and return the schema."""
     parts = {part.stage: part for event in events for part in event.parts}
-    made, notes = _Described(purchase, parts, words).columns()
+    made, notes = _Described(purchase, parts, paid[0].words if paid else "").columns()
     if not any(column.name != purchase.header.person for column in made):
         _refuse_nothing(purchase.order)
     header, stamp = purchase.header, purchase.randomness.stamp
@@ -229,6 +235,7 @@ def _described(purchase: _Purchase, events: Sequence[Event], words: str) -> Sche
         source=header.source,
         confirmation=Confirmation(purchase.by, dt.datetime.now(dt.UTC).date()),
         notes=(*([stamp] if stamp else []), *purchase.left_out, *notes),
+        purchases=paid,
     )
 
 

@@ -64,6 +64,7 @@ from sfumato.progress import tell, unheard
 from sfumato.release.method import ChecksTable, Method
 from sfumato.release.outcome import lost_on_failure
 from sfumato.release.plan import Plan, event_facts
+from sfumato.release.purchases import purchased
 from sfumato.release.release import UNRECORDED, LedgerChoice, Release, book_of, carried_out, plan, promised
 from sfumato.schema import Schema
 
@@ -171,7 +172,7 @@ def climb(subject: Subject, values: Sequence[float], terms: Terms) -> Climbed:
     table = subject.table
     score = Score(subject.target, table.schema, terms.score_epsilon, tuple(values), terms.beta)
     rungs = [_rung(subject, value, score) for value in values]
-    weak = refuse_weak(*basic(_all_events(rungs)), terms.allow_weak)
+    weak = refuse_weak(*basic((*_all_events(rungs), *purchased(table.schema))), terms.allow_weak)
     if terms.ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)
     book = book_of(terms.ledger)
@@ -302,7 +303,7 @@ def _kept(
     paid: Sequence[Entry],
 ) -> Release:
     """Return the candidate at which the ladder stopped, with the events and the promise of the selection."""
-    events, everything = _all_events(rungs[:climbed]), _all_events(rungs)
+    events, everything = _all_events(rungs[:climbed]), (*_all_events(rungs), *made.guarantee.beside)
     whole = guarantee_of(everything, *basic(everything))
     said = {
         "epsilon": whole.epsilon,
@@ -312,8 +313,8 @@ def _kept(
         "selection": _selection(ladder.subject.parameter, rungs, climbed, score),
     }
     release = made.promising(made.guarantee.model_copy(update=said), events)
-    others = [note for note in made.notes if note not in made.guarantee.warnings]
-    release = replace(release, notes=(*others, *release.guarantee.warnings))
+    others = [note for note in made.notes if note not in (*made.guarantee.in_total, *made.guarantee.warnings)]
+    release = replace(release, notes=(*others, *release.guarantee.in_total, *release.guarantee.warnings))
     if ladder.book is None:
         return release
     account = ladder.book.account(made.schema.name)

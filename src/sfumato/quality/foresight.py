@@ -69,7 +69,7 @@ def foreseen(made: Prepared, about_rows: int | None = None, ledger: LedgerChoice
         target=questions.target.name if questions.target else None,
         why=made.public.why,
         widths=widths,
-        notes=_notes(widths, rows),
+        notes=(*_notes(widths, rows), *made.promised(recorded=False).in_total),
     )
     book = book_of(ledger)
     if book is None:

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.calling import named_arguments
 from sfumato.errors import BundleError, NoLedgerWarning, SchemaError
-from sfumato.privacy.accounting.accountant import promise_of
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.privacy.accounting.strength import refuse_weak
 from sfumato.privacy.exact import Number, positive
 from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.privacy.noise import require_drawable
@@ -25,17 +23,17 @@ from sfumato.quality.measured import Questions, count
 from sfumato.quality.measures import measures_of
 from sfumato.quality.public import Public, released_values
 from sfumato.quality.result import Quality
+from sfumato.quality.saved import events_of, statements
+from sfumato.quality.together import together
 from sfumato.registry import OFFERED, found
 from sfumato.release.outcome import lost_on_failure
 from sfumato.release.release import UNRECORDED, LedgerChoice, Release, book_of, sound_seed
-from sfumato.release.vouched import schema_assumptions
 from sfumato.schema import Schema
 from sfumato.table import Table, read
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-GIVEN = "the released rows are public: their own cost stands in their own guarantee, and is beside the cost stated here"
 COLUMN_FACTS = ("kind", "bounds", "values", "edges", "bins", "missing", "outside")
 TABLE_FACTS = ("name", "adjacency", "rows", "person", "rows_per_person")
 
@@ -52,8 +50,12 @@ class Subject:
     schema: Schema
     rows: pa.Table
     created_at: str
+    promise: tuple[Guarantee, tuple[Event, ...]] | None = None
+    """Its guarantee, and the events that it was computed from; None for rows that are no release."""
     seal: str = ""
     """Of its release.json; empty where it was not saved."""
+    earlier: tuple[Event, ...] = ()
+    """Events of the statements that lie in its folder already."""
 
     @classmethod
     def of(cls, released: Release | str | Path) -> Subject:
@@ -61,9 +63,12 @@ class Subject:
         if isinstance(released, Release):
             if released.method.makes != "rows":
                 raise BundleError(f"{released.method.name} makes no rows", next_step="give a release of synthetic rows")
-            return cls(released.schema, next(iter(released.tables.values())), released.created_at)
+            promise = released.guarantee, released.events
+            return cls(released.schema, next(iter(released.tables.values())), released.created_at, promise)
         opened = found(OFFERED["bundle"])(released)
-        return cls(opened.schema, opened.rows, opened.document.created_at, opened.document.seal)
+        said, rows = opened.document, opened.rows
+        promise, earlier = (said.guarantee, said.events), events_of(statements(released))
+        return cls(opened.schema, rows, said.created_at, promise, said.seal, earlier)
 
     @property
     def note(self) -> str:
@@ -87,11 +92,9 @@ class Prepared:
         return (self.questions.event(self.randomness.mode, self.subject.note),)
 
     def promised(self, recorded: bool) -> Guarantee:
-        """Return what the statement promises; refuses what would protect nobody."""
-        schema, composed = self.questions.schema, promise_of(self.events)
-        refuse_weak(composed.exact_epsilon, composed.exact_delta, allow_weak=False)
-        assumptions = (GIVEN, *schema_assumptions(schema, formal=True))
-        return composed.model_copy(update={"rows": schema.rows, "recorded": recorded, "assumptions": assumptions})
+        """Return what the release and the statement promise together; refuses what would protect nobody."""
+        subject = self.subject
+        return together(self.events, self.questions.schema, subject.promise, subject.earlier, recorded)
 
 
 def prepared(

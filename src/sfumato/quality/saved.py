@@ -6,12 +6,16 @@ import hashlib
 import os
 import re
 import warnings
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from sfumato.errors import BundleError, MissingEntryError, SfumatoError, UnmarkedBundleWarning
+from sfumato.privacy.accounting.event import Event
 from sfumato.quality.document import AboutRelease, QualityDocument
 from sfumato.quality.public import Public
 from sfumato.quality.result import Quality
+from sfumato.quality.together import together
 from sfumato.registry import OFFERED, found
 from sfumato.release.outcome import lost_on_failure
 from sfumato.rows.atomic import whole_file
@@ -26,6 +30,12 @@ def statements(folder: str | Path) -> tuple[Path, ...]:
     """Return the statements in a bundle, the first one first."""
     place = Path(folder)
     return tuple(sorted((p for p in place.iterdir() if NAME.fullmatch(p.name)), key=lambda p: (len(p.name), p.name)))
+
+
+def events_of(paths: Iterable[Path]) -> tuple[Event, ...]:
+    """Return what statements were charged for, in their order."""
+    said = (QualityDocument.from_json(path.read_text(encoding="utf-8")) for path in paths)
+    return tuple(event for each in said for event in each.events)
 
 
 def prepare_statement(folder: str | Path, again: bool = False) -> Path:
@@ -49,7 +59,7 @@ def prepare_statement(folder: str | Path, again: bool = False) -> Path:
 def save_statement(made: Quality, folder: str | Path, again: bool = False) -> Path:
     """Write a statement into its bundle; the ledger is told what became of the spend."""
     target = prepare_statement(folder, again)
-    document = QualityDocument.of(made, _about(made, Path(folder)))
+    document = _document(made, Path(folder))
     text = document.to_json()
     with lost_on_failure(made.ledger, made.entries), whole_file(target) as fresh:
         fresh.write_text(text, encoding="utf-8")
@@ -65,12 +75,19 @@ def save_statement(made: Quality, folder: str | Path, again: bool = False) -> Pa
     return target
 
 
-def _about(made: Quality, folder: Path) -> AboutRelease:
-    """Return which release lies in a folder; refuse another than the one that was measured."""
+def _document(made: Quality, folder: Path) -> QualityDocument:
+    """Return what is written, with the guarantee of all that then lies in the folder.
+
+    A folder that holds another release than the one that was measured is refused.
+    """
     opened = found(OFFERED["bundle"])(folder)
-    known = Public.of(opened.rows, opened.schema).fingerprint
-    if (made.release or opened.document.seal) != opened.document.seal or made.rows_sha256 != known:
+    known, said = Public.of(opened.rows, opened.schema).fingerprint, opened.document
+    if (made.release or said.seal) != said.seal or made.rows_sha256 != known:
         step = "save the statement into the bundle of the release that was measured"
         raise BundleError(f"{str(folder)!r} holds another release than the one that was measured", next_step=step)
     digest = hashlib.sha256((folder / RELEASE).read_bytes()).hexdigest()
-    return AboutRelease(seal=opened.document.seal, sha256=digest, rows_sha256=known)
+    released, earlier = (said.guarantee, said.events), events_of(statements(folder))
+    # it is paid for: a sum that meanwhile became too weak is stated as it is
+    promise = together(made.events, opened.schema, released, earlier, made.guarantee.recorded, allow_weak=True)
+    about = AboutRelease(seal=said.seal, sha256=digest, rows_sha256=known)
+    return QualityDocument.of(replace(made, guarantee=promise), about)

@@ -244,6 +244,7 @@ def event_facts(method: str, schema: Schema, randomness: str) -> dict[str, Any]:
         "adjacency": schema.adjacency,
         "unit": unit_of(schema),
         "randomness": randomness,
+        **({"adaptive": True} if schema.purchases else {}),
     }
 
 

@@ -27,6 +27,7 @@ from sfumato.release.method import ChecksTable, Method, Model, home_of
 from sfumato.release.outcome import lost_on_failure
 from sfumato.release.parameters import sound_about
 from sfumato.release.plan import Plan
+from sfumato.release.purchases import purchased
 from sfumato.release.reading import reading_of
 from sfumato.release.vouched import NOT_BOUNDED, clamped, schema_assumptions
 from sfumato.schema import Schema
@@ -48,6 +49,7 @@ UNRECORDED = (
     "no ledger was given, so no cap protects this table and nobody adds up what its releases cost; give ledger=..., or "
     "ledger=False if that is meant"
 )
+SEEDED_FACTS = "the facts of the schema were bought with a fixed seed, so no release from it is for release"
 FORMULA_SIGNS = ("=", "+", "-", "@")
 """A cell that begins like this is a formula to a spreadsheet."""
 
@@ -174,6 +176,7 @@ def _notes(schema: Schema, method: Method, made: Plan, rows: int | None, allow_w
     promise = promised(schema, made, False, allow_weak)
     return (
         *((ignored,) if rows is not None and method.makes != "rows" else ()),
+        *promise.in_total,
         *_formula_note(schema),
         *(said for said in promise.assumptions if said.endswith((UNCOVERED, NOT_BOUNDED))),
         *clamped(schema),
@@ -357,8 +360,14 @@ def _refuse_non_method(method: Any) -> None:
 
 
 def promised(schema: Schema, made: Plan, recorded: bool, allow_weak: bool = False) -> Guarantee:
-    """Return what a release by this plan promises; refuses what is too weak unless that is allowed by name."""
-    composed = promise_of(made.events)
+    """Return what a release by this plan promises, bought facts of the schema counted.
+
+    Refuses what is too weak unless that is allowed by name.
+    """
+    formal = all(event.is_formal for event in made.events)
+    composed = promise_of(made.events, purchased(schema) if formal else ())
+    if composed.randomness == "seeded" and not any(event.randomness == "seeded" for event in made.events):
+        raise PlanError(SEEDED_FACTS, next_step="give seed= here too, for a test; or buy the facts without a seed")
     needed = refuse_weak(composed.exact_epsilon, composed.exact_delta, allow_weak)
     assumptions = (*composed.assumptions, *made.assumptions, *schema_assumptions(schema, composed.formal))
     said = {"rows": schema.rows, "recorded": recorded, "assumptions": assumptions, "allowed_weak": needed}

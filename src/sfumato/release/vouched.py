@@ -27,7 +27,7 @@ def schema_assumptions(schema: Schema, formal: bool) -> tuple[str, ...]:
     """Return what a release on this schema rests on: facts from the rows first; all others for a formal promise."""
     vouched = Vouched.of(schema)
     taken = (*_taken(schema, vouched, formal), *_written(vouched, formal))
-    return (*taken, *_bought(vouched), *_public(schema, vouched), *_stated(schema, vouched)) if formal else taken
+    return (*taken, *_public(schema, vouched), *_stated(schema, vouched)) if formal else taken
 
 
 def _taken(schema: Schema, vouched: Vouched, formal: bool) -> list[str]:
@@ -51,13 +51,6 @@ def _written(vouched: Vouched, formal: bool) -> list[str]:
         return []
     gap = "the guarantee does not cover that" if formal else "nothing bounds what that gives away"
     return [f"the written form of values (such as {in_words(facts, 3)}) was read off the private rows; {gap}"]
-
-
-def _bought(vouched: Vouched) -> list[str]:
-    return [
-        f"{in_words(facts)} {verb(facts, 'was', 'were')} bought ({entry}), which is beside the cost stated here"
-        for entry, facts in vouched.by_words("bought").items()
-    ]
 
 
 def clamped(columns: Iterable[Column]) -> list[str]:

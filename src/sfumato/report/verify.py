@@ -24,6 +24,7 @@ from sfumato.privacy.randomness import STAMP, Randomness
 from sfumato.progress import tell
 from sfumato.quality.saved import NAME, statements
 from sfumato.release.method import home_of
+from sfumato.release.purchases import UNRECORDED_PURCHASE, purchased
 from sfumato.release.stamp import METADATA
 from sfumato.release.vouched import schema_assumptions
 from sfumato.report import regenerate
@@ -164,6 +165,8 @@ class _Inspection:
         self.check(title, lambda: regenerate.script_problems(self.folder, document))
         schema = self.schema(document)
         if schema is not None:
+            title = f"the guarantee counts what the bought facts in {SCHEMA} cost"
+            self.check(title, lambda: _purchase_problems(document, schema))
             self.check("the method's plan on this schema gives these events", lambda: _plan_problems(document, schema))
             for table in document.tables:
                 title = f"{table.parquet} and {table.csv} fit the public schema"
@@ -182,6 +185,8 @@ class _Inspection:
                 self.check(title, lambda path=path: self.statement(path, document, schema, ledger))
         if ledger is not None:
             self.check("the ledger holds the recorded events", lambda: _ledger_problems(document, ledger))
+            if schema is not None and schema.purchases:
+                self.check("the ledger holds the purchases", lambda: self.purchases(schema, ledger))
             self.check(f"the ledger's mark is of this {DOCUMENT}", lambda: self.marks(document, ledger))
 
     def check(self, title: str, look: Callable[[], Any]) -> None:
@@ -249,6 +254,14 @@ class _Inspection:
                 yield f"the ledger says that nothing came of entry {recorded.sequence} ({outcome.reason})"
             elif here not in outcome.bundles:
                 yield f"the ledger knows another {DOCUMENT} for entry {recorded.sequence}: SHA-256 {outcome.sha256}"
+
+    def purchases(self, schema: Schema, ledger: Ledger) -> Iterator[str]:
+        held = {entry.hash: entry.event for entry in ledger.history(schema.name)}
+        for each, event in zip(schema.purchases, purchased(schema), strict=True):
+            if each.words.startswith(UNRECORDED_PURCHASE):
+                self.notes.append(f"no ledger holds the purchase {each.words!r}, so its cap does not count that")
+            elif held.get(each.id) != event:
+                yield f"the ledger does not hold the purchase {each.words!r} as {SCHEMA} states it"
 
     def stamps(self, document: ReleaseDocument) -> Iterator[str]:
         stamp, seeded = document.randomness.stamp, document.randomness.mode == "seeded"
@@ -340,8 +353,14 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
     if guarantee.recorded != (document.recorded is not None):
         yield "the guarantee and the record disagree on whether the cost was recorded"
     said = {(document.table, document.adjacency, document.unit), (guarantee.table, guarantee.adjacency, guarantee.unit)}
-    if said | {(event.table, event.adjacency, event.unit) for event in _all_events(document)} != said or len(said) > 1:
+    counted = {(event.table, event.adjacency, event.unit) for event in guarantee.counted(events)}
+    if said | counted != said or len(said) > 1:
         yield "document, guarantee and events do not speak of the same table, adjacency and unit"
+
+
+def _purchase_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
+    if document.guarantee.beside != (purchased(schema) if document.guarantee.formal else ()):
+        yield f"the guarantee does not count the purchases that {SCHEMA} lists, or counts others"
 
 
 def _selection_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -361,7 +380,7 @@ def _all_events(document: ReleaseDocument) -> tuple[Event, ...]:
 
 
 def _noise_problems(document: ReleaseDocument) -> Iterator[str]:
-    found = (cost_problem(event) for event in _all_events(document))
+    found = (cost_problem(event) for event in document.guarantee.counted(document.events))
     yield from (problem for problem in found if problem is not None)
 
 

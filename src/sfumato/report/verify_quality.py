@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from sfumato.privacy.accounting.accountant import basic
 from sfumato.privacy.accounting.event_cost import cost_problem
-from sfumato.privacy.accounting.strength import is_beyond
+from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.exact import show
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.randomness import Randomness
@@ -18,9 +18,10 @@ from sfumato.quality.document import QualityDocument
 from sfumato.quality.measured import Questions
 from sfumato.quality.measures import measures_of
 from sfumato.quality.public import Public
-from sfumato.quality.quality import GIVEN, note_on
+from sfumato.quality.quality import note_on
 from sfumato.quality.result import statement_words
-from sfumato.release.vouched import schema_assumptions
+from sfumato.quality.saved import events_of, statements
+from sfumato.quality.together import together
 from sfumato.report.bundle import DOCUMENT, file_record
 from sfumato.report.document import ReleaseDocument
 from sfumato.schema import Schema
@@ -46,28 +47,28 @@ def statement_problems(path: Path, document: ReleaseDocument, schema: Schema) ->
     if document.method.makes != "rows":
         yield f"{path.name} states the quality of rows, and the release has none"
         return
-    yield from _promise_problems(path.name, said, schema)
+    yield from _promise_problems(path, said, document, schema)
     yield from _plan_problems(path, said, document, schema)
 
 
-def _promise_problems(name: str, said: QualityDocument, schema: Schema) -> Iterator[str]:
-    guarantee = said.guarantee
-    if basic(said.events) != (guarantee.exact_epsilon, guarantee.exact_delta) or not guarantee.formal:
-        yield f"{name}: its events compose to epsilon {show(basic(said.events)[0])}, its guarantee says another"
+def _promise_problems(path: Path, said: QualityDocument, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
+    """Compose the guarantee again, from the release and the statements that lie before this one."""
+    name, guarantee = path.name, said.guarantee
+    before = statements(path.parent)
+    released, earlier = (document.guarantee, document.events), events_of(before[: before.index(path)])
+    recorded = said.recorded is not None
+    expected = together(said.events, schema, released, earlier, recorded, allow_weak=True)
+    # in which words a guarantee rests on what, another version may say otherwise
+    facts = Guarantee.model_fields if said.version == __version__ else ("kind", "epsilon", "delta", "unit", "beside")
+    if other := [fact for fact in facts if getattr(guarantee, fact) != getattr(expected, fact)]:
+        yield f"{name}: its guarantee is not that of the release and its statements together: see {', '.join(other)}"
     for problem in filter(None, map(cost_problem, said.events)):
         yield f"{name}: {problem}"
-    if is_beyond(guarantee.exact_epsilon, guarantee.exact_delta):
-        yield f"{name}: its guarantee would protect nobody"
-    facts = (said.table, schema.name, schema.adjacency, schema.rows)
-    if (guarantee.table, guarantee.table, guarantee.adjacency, guarantee.rows) != facts:
-        yield f"{name} and the schema disagree on name, adjacency or public row count"
-    if said.statement != guarantee.statement() or guarantee.recorded != (said.recorded is not None):
-        yield f"{name}: its statement in plain words is not the one that its guarantee makes"
-    if set(guarantee.assumptions) != {GIVEN, *schema_assumptions(schema, formal=True)}:
-        yield f"{name} does not say what its guarantee rests on"
+    if said.table != schema.name or said.statement != guarantee.statement():
+        yield f"{name}: its table or its statement in plain words is not that of its guarantee"
     stamp, seeded = Randomness.of(said.randomness.seed).stamp, said.randomness.mode == "seeded"
-    if said.randomness.stamp != stamp or seeded != (stamp is not None) or (guarantee.randomness == "seeded") != seeded:
-        yield f"{name}: the stamp, the mode of randomness and the guarantee disagree"
+    if said.randomness.stamp != stamp or seeded != (stamp is not None):
+        yield f"{name}: the stamp and the mode of randomness disagree"
 
 
 def _plan_problems(path: Path, said: QualityDocument, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
@@ -78,7 +79,7 @@ def _plan_problems(path: Path, said: QualityDocument, document: ReleaseDocument,
     public = Public.of(rows, schema, said.target, said.correlations)
     if public.fingerprint != said.about.rows_sha256:
         yield f"{path.name} is about other rows than those of the release"
-    questions = Questions(schema, public.target, said.guarantee.exact_epsilon, said.correlations)
+    questions = Questions(schema, public.target, basic(said.events)[0], said.correlations)
     if said.events != (questions.event(said.randomness.mode, note_on(document.created_at)),):
         yield f"{path.name}: what it says that it asked is not what such a statement asks"
         return
@@ -116,4 +117,5 @@ def stated_words(path: Path) -> str:
     """Return in a line what a statement says."""
     said = statement_of(path)
     shares = "; ".join(f"{one.name} {one.value:.3g} ({one.low:.3g} to {one.high:.3g})" for one in said.measures)
-    return f"{path.name} states, at epsilon {show(said.guarantee.exact_epsilon)}: {shares}"
+    own, whole = show(basic(said.events)[0]), show(said.guarantee.exact_epsilon)
+    return f"{path.name} states, at epsilon {own} (together with what it lies beside, {whole}): {shares}"

@@ -15,6 +15,7 @@ from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_text
 from sfumato.schema.dialect import PLAIN, Dialect
 from sfumato.schema.provenance import Confirmation
+from sfumato.schema.purchase import PURCHASE_KEYS, Purchase, purchase_problems
 from sfumato.schema.rules import Rule
 from sfumato.schema.schema import PUBLIC_WORDS, name_problems, person_problems, rule_problems, table_problems
 
@@ -60,16 +61,18 @@ class _Reader:
     problems: list[str] = field(default_factory=list[str])
 
     def schema(self) -> Schema | None:
-        self.unknown_keys("schema", self.document, ("table", "source", "confirmed", "columns", "rules"))
+        self.unknown_keys("schema", self.document, ("table", "source", "confirmed", "columns", "rules", "purchases"))
         columns = {name: self.column(name, body) for name, body in self.section("columns").items()}
         facts = self.table_facts(self.section("table"))
         facts |= {"source": self.source(), "confirmation": self.confirmation()}
-        rules = self.rules()
+        rules, purchases = self.rules(), self.purchases()
         self.problems += table_problems(facts) + name_problems(tuple(columns))
         self.problems += person_problems(facts["person"], columns) + rule_problems(rules, columns)
+        self.problems += purchase_problems(purchases)
         if self.problems:
             return None
-        return Schema(columns=tuple(column for column in columns.values() if column), rules=rules, **facts)
+        described = tuple(column for column in columns.values() if column)
+        return Schema(columns=described, rules=rules, purchases=purchases, **facts)
 
     def section(self, name: str) -> Mapping[str, Any]:
         body = self.document.get(name, {})
@@ -134,6 +137,16 @@ class _Reader:
             self.problems.append('rules: write [[rules]] with check = "..."')
             return ()
         return tuple(rule for entry in cast("list[Any]", entries) if (rule := self.rule(entry)))
+
+    def purchases(self) -> tuple[Purchase, ...]:
+        entries = self.document.get("purchases", [])
+        if not isinstance(entries, list) or not all(isinstance(each, Mapping) for each in cast("list[Any]", entries)):
+            self.problems.append("purchases: write [[purchases]] as 'sfumato schema buy' wrote them")
+            return ()
+        bodies = cast("list[Mapping[str, Any]]", entries)
+        for body in bodies:
+            self.unknown_keys("[[purchases]]", body, PURCHASE_KEYS)
+        return tuple(Purchase(**{key: body.get(key, "") for key in PURCHASE_KEYS}) for body in bodies)
 
     def rule(self, entry: Any) -> Rule | None:
         body = cast("Mapping[str, Any]", entry) if isinstance(entry, Mapping) else {}

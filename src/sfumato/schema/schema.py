@@ -21,6 +21,7 @@ from sfumato.schema.column_checks import is_positive, is_text
 from sfumato.schema.determines import doubled
 from sfumato.schema.dialect import PLAIN, Dialect
 from sfumato.schema.provenance import Confirmation
+from sfumato.schema.purchase import Purchase, purchase_problems
 from sfumato.schema.rules import Rule
 from sfumato.shown import Shown
 from sfumato.system import for_owner_alone
@@ -82,15 +83,19 @@ class Schema(Shown):
     """What the release is meant for."""
     region: str | None = None
     """Which region the table describes, or whose law applies."""
+    purchases: tuple[Purchase, ...] = ()
+    """What paid for bought facts: every guarantee from this schema counts it. One that is listed twice counts once."""
 
     def __post_init__(self) -> None:
         problems = self._shape_problems()
         if not problems:
             for key in ("columns", "rules", "notes", "person_candidates"):
                 object.__setattr__(self, key, tuple(getattr(self, key)))
+            object.__setattr__(self, "purchases", tuple(dict.fromkeys(self.purchases)))
             facts = {item.name: getattr(self, item.name) for item in dataclasses.fields(Schema)}
             problems = table_problems(facts) + name_problems(self.names)
             problems += person_problems(self.person, self._by_name) + rule_problems(self.rules, self._by_name)
+            problems += purchase_problems(self.purchases)
         if problems:
             headline = f"the facts about table {self.name!r} do not go together: {len(problems)} of them"
             raise SchemaError(headline, problems, "correct them; docs/schema.md lists every fact")
@@ -105,6 +110,7 @@ class Schema(Shown):
             "rules": (Rule, "rules: Rule('start <= end')"),
             "notes": (str, "texts"),
             "person_candidates": (str, "columns"),
+            "purchases": (Purchase, "purchases"),
         }
         return [
             f"{key} needs a list of {words}"

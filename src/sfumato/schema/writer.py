@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import json
 import re
@@ -52,6 +53,7 @@ def format_schema(schema: Schema) -> str:
         sections.append(_section("[confirmed]", signature_of(schema.confirmation)))
     sections += [_section(f"[columns.{_key(column.name)}]", _column_facts(column)) for column in schema]
     sections += [_rule(rule) for rule in schema.rules]
+    sections += [_section("[[purchases]]", dataclasses.asdict(each)) for each in schema.purchases]
     return "\n".join(sections)
 
 

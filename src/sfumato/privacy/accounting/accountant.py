@@ -9,7 +9,7 @@ from typing import Any
 from sfumato.errors import AccountingError
 from sfumato.privacy.accounting import event_kinds as event_kinds  # makes the kinds known
 from sfumato.privacy.accounting.event import Event, kind_of
-from sfumato.privacy.accounting.guarantee import Guarantee
+from sfumato.privacy.accounting.guarantee import Guarantee, for_one_unit
 from sfumato.privacy.exact import Number, exact, round_down, text
 
 ASSUMPTION_FIXED = "the parameters of all releases were fixed before the first of them was seen"
@@ -87,18 +87,23 @@ def _same(what: str, events: Sequence[Event]) -> None:
         )
 
 
-def promise_of(events: Sequence[Event]) -> Guarantee:
-    """Return what one release promises: exact sums where every event is formal, and an exposure otherwise."""
+def promise_of(events: Sequence[Event], beside: Sequence[Event] = ()) -> Guarantee:
+    """Return what one release promises: exact sums where every event is formal, and an exposure otherwise.
+
+    ``beside`` are events that were charged apart and whose output is shown as well: a formal promise counts them.
+    """
     _require_one_table(events)
-    if all(event.is_formal for event in events):
-        return guarantee_of(events, *basic(events))
-    return _exposure_of(events)
+    if not all(event.is_formal for event in events):
+        return _exposure_of(events)
+    everything = for_one_unit((*events, *beside))
+    _require_one_table(everything)
+    whole = guarantee_of(everything, *basic(everything))
+    return whole.model_copy(update={"beside": tuple(beside)}).resting_on(events)
 
 
 def totals(guarantee: Guarantee, events: Sequence[Event]) -> tuple[Fraction, Fraction]:
-    """Return what the events of a release compose to; a selection counts with the rungs that were not climbed."""
-    rest = () if guarantee.selection is None else guarantee.selection.unclimbed
-    return basic((*events, *rest))
+    """Return what everything composes to that a guarantee counts besides these events of its own."""
+    return basic(guarantee.counted(events))
 
 
 def _exposure_of(events: Sequence[Event]) -> Guarantee:

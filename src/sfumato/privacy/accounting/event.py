@@ -53,6 +53,8 @@ class Event(BaseModel):
     parts: tuple[Part, ...] = ()
     randomness: Literal["secure", "seeded"] = "secure"
     note: str = ""
+    adaptive: bool = Field(default=False, exclude_if=lambda follows: not follows)
+    """Parts follow from the noisy answers of an earlier event (a bought schema): composition counts the stated cost."""
 
     @field_validator("epsilon", "delta", mode="before")
     @classmethod

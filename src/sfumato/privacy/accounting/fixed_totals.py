@@ -50,7 +50,7 @@ class Totals:
     @classmethod
     def used(cls, events: Sequence[Event]) -> Totals:
         """Return what formal events use."""
-        run = run_of(events)
+        run = run_of([event.model_copy(update={"adaptive": False}) for event in events])  # totals hold for them as well
         pure = math.fsum(times * epsilon**2 / 2 for epsilon, _, times in run.pairs)
         own = math.fsum(times * _rho(event) for event, times in run.others)
         return cls(run.mu_squared, run.rho + pure + own, run.lattices, tuple(sorted({*_with_delta(events)})))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sfumato.errors import AccountingError
 from sfumato.privacy.accounting.event import Event
@@ -62,6 +62,24 @@ def one_of(unit: str) -> str:
     return unit if unit.startswith(ONE_VALUE) else f"one {unit}"
 
 
+SHOWN_BESIDE = {"buy": "facts of the schema that were bought", "quality": "earlier quality statements"}
+THE_RELEASE = "the release that this is about"
+"""What events that were charged apart paid for, by their method."""
+
+
+def _pair(epsilon: Fraction, delta: Fraction) -> str:
+    return f"epsilon {show(epsilon)}" + (f" and delta {float(delta):.3g}" if delta else "")
+
+
+def for_one_unit(events: Sequence[Event]) -> tuple[Event, ...]:
+    """Return events for the narrowest unit among them: changing one value replaces the row, whose cost covers it."""
+    values = {event.unit for event in events if event.unit.startswith(ONE_VALUE)}
+    if len(values) != 1 or any(event.adjacency != "replace" for event in events):
+        return tuple(events)
+    narrow = {"unit": values.pop()}
+    return tuple(event.model_copy(update=narrow) if event.unit == "row" else event for event in events)
+
+
 class Selection(BaseModel):
     """A ladder of candidate releases, fixed before the first, that stopped at a noisy success.
 
@@ -112,6 +130,9 @@ class Guarantee(Shown, BaseModel):
     """A parameter that was chosen by looking at the private table, uncharged: the promise does not cover that."""
     selection: Selection | None = None
     """The charged selection that kept this release; epsilon and delta are those of the whole of it."""
+    beside: tuple[Event, ...] = Field(default=(), exclude_if=lambda events: not events)
+    """Events that were charged apart and whose output is shown as well: purchases of facts, a release and its quality
+    statements. Epsilon and delta count them; what is charged now does not."""
     _events: ClassVar[tuple[Event, ...]] = ()
     """What was run, from which the curve is computed; no file holds it here, since events stand beside the promise."""
 
@@ -160,13 +181,17 @@ class Guarantee(Shown, BaseModel):
 
     def _covering_events(self) -> tuple[Event, ...]:
         """Return all events that the promise covers, or none where they state less than it does."""
-        unclimbed = () if self.selection is None else self.selection.unclimbed
-        events = (*self._events, *unclimbed) if self._events else ()
+        events = self.counted(self._events) if self._events else ()
         if not all(event.is_formal for event in events):
             return ()
         epsilon = sum((event.cost[0] for event in events), Fraction(0))
         delta = sum((event.cost[1] for event in events), Fraction(0))
         return events if epsilon >= self.exact_epsilon and delta >= self.exact_delta else ()
+
+    def counted(self, events: Sequence[Event]) -> tuple[Event, ...]:
+        """Return all events that epsilon and delta count: these, rungs not climbed, and what was charged apart."""
+        unclimbed = () if self.selection is None else self.selection.unclimbed
+        return for_one_unit((*events, *unclimbed, *self.beside))
 
     @property
     def formal(self) -> bool:
@@ -202,6 +227,27 @@ class Guarantee(Shown, BaseModel):
     def warnings(self) -> tuple[str, ...]:
         """What must be said about epsilon and delta; empty where they need no warning."""
         return warnings(self.exact_epsilon, self.exact_delta, self._public_rows) if self.formal else ()
+
+    @property
+    def in_total(self) -> tuple[str, ...]:
+        """How epsilon and delta add up where some of it was charged apart: what this charges, and what is beside it."""
+        if not self.beside:
+            return ()
+        apart: dict[str, tuple[Fraction, Fraction]] = {}
+        for each in self.beside:
+            name = SHOWN_BESIDE.get(each.method, THE_RELEASE)
+            before = apart.get(name, (Fraction(0), Fraction(0)))
+            apart[name] = before[0] + each.cost[0], before[1] + each.cost[1]
+        own = (
+            self.exact_epsilon - sum(e for e, _ in apart.values()),
+            self.exact_delta - sum(d for _, d in apart.values()),
+        )
+        parts = [f"{_pair(*cost)} for {name}" for name, cost in apart.items()]
+        total = _pair(self.exact_epsilon, self.exact_delta)
+        return (
+            f"in total {total} for everything that is shown: {_pair(*own)} for this step, and, charged separately, "
+            f"{', '.join(parts)}",
+        )
 
     @property
     def _public_rows(self) -> int | None:
@@ -314,7 +360,8 @@ class Guarantee(Shown, BaseModel):
             f"{self.odds()}, whatever else they know and however they compute."
         ]
         lines += [f"In frequencies{self._scope()}: {self.frequencies()}"]
-        lines += [self.protection(), *self._adjacency_lines(), *self._selection_lines()]
+        lines += [self.protection(), *self._adjacency_lines(), *self._composition_lines()]
+        lines += self._selection_lines()
         lines += [f"Warning: {warning}." for warning in self.warnings]
         if self.allowed_weak:
             lines.append(
@@ -348,6 +395,9 @@ class Guarantee(Shown, BaseModel):
             ]
         return ["The same holds for the number of rows."]
 
+    def _composition_lines(self) -> list[str]:
+        return [f"{line[0].upper()}{line[1:]}." for line in self.in_total]
+
     def _selection_lines(self) -> list[str]:
         chosen = self.selection
         if chosen is None:
@@ -361,7 +411,7 @@ class Guarantee(Shown, BaseModel):
             f"{show(exact(chosen.spent_epsilon))} together."
         ]
         if not self.exact_delta and chosen.unclimbed:
-            spent = exact(chosen.spent_epsilon)
+            spent = exact(chosen.spent_epsilon) + sum(each.cost[0] for each in self.beside)
             lines.append(
                 f"For what came out the bound is tighter (ex post: it was not known beforehand): {self.change()} "
                 f"changes the probability of this very outcome by a factor of at most {factor(spent)}."

@@ -27,6 +27,11 @@ randomised response of e, +e with odds e^e against -e (Kairouz, Oh and Viswanath
 moves single cells by one, and otherwise it counts as rho = D^2 / 2 s^2. Noise on a fine lattice is compared with the
 continuous one; the slack of :mod:`sfumato.privacy.accounting.lattice_gaussian` is added up over the events, and the
 comparison holds beside other steps because those have the same conditional law in both worlds. Public: all of it.
+
+Releases from a bought schema. Their parameters (tables, shares, sigmas) follow from noisy answers, and only their total
+(epsilon, delta) was fixed beforehand. All of them together are one interactive step that is (sum of epsilon, sum of
+delta)-DP by basic composition, which holds for adaptive parameters, and such a step is dominated by one randomised
+response of that pair even where other steps come in between (Lyu 2022; Vadhan and Zhang 2023). So they count by it.
 """
 
 from __future__ import annotations
@@ -122,8 +127,15 @@ def run_of(events: Sequence[Event]) -> Run:
             f"no curve bounds a release without a formal guarantee: {', '.join(exposed)}",
             next_step="ask for the curve of formal releases only; measure the risk of the others",
         )
-    alike = Counter(_bare(event) for event in events)
-    return sum((_times(_PARTS.get(event.kind, _own_law)(event), times) for event, times in alike.items()), Run())
+    alike = Counter(_bare(event) for event in events if not event.adaptive)
+    fixed = (_times(_PARTS.get(event.kind, _own_law)(event), times) for event, times in alike.items())
+    return sum(fixed, _adaptive([event.cost for event in events if event.adaptive]))
+
+
+def _adaptive(costs: Sequence[tuple[Fraction, Fraction]]) -> Run:
+    """Return the worst run of steps whose parts, and the split among them, were chosen after earlier answers."""
+    epsilon, delta = (sum((cost[place] for cost in costs), Fraction(0)) for place in (0, 1))
+    return Run(pairs=((round_up(epsilon), min(1.0, round_up(delta)), 1),)) if costs else Run()
 
 
 def _bare(event: Event) -> Event:

@@ -13,6 +13,8 @@ from sfumato.privacy.accounting.event_cost import cost_problem
 from sfumato.privacy.exact import LONGEST_TEXT, Number, exact, positive, show, text
 from sfumato.privacy.ledger.models import TERMS, Account, Used, probability
 
+ADAPTIVE = "releases from bought facts count by their stated cost: their parameters follow from noisy answers"
+
 
 @dataclass(frozen=True)
 class Request:
@@ -95,7 +97,8 @@ def admitted(account: Account, events: Sequence[Event], past: Callable[[], Seque
     # Parameters fixed in advance: both bounds hold for the same releases, so whichever fits may be relied on.
     total = tight_total([*past(), *formal], account.cap_delta)
     if total is None or total > account.caps[0]:
-        raise _over_budget(account, after, _tight_line(account, total))
+        adaptive = (ADAPTIVE,) if any(event.adaptive for event in formal) else ()
+        raise _over_budget(account, after, _tight_line(account, total), *adaptive)
     return after
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from sfumato.errors import BundleError
 from sfumato.privacy.accounting.curve import Curve
+from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.ledger import Ledger
+from sfumato.quality.saved import statements
 from sfumato.report.assessment import blanks
 from sfumato.report.assessment.described import about_the_form, necessity, processing
 from sfumato.report.assessment.measures import Book, facts, measures, sign_off
@@ -20,6 +22,7 @@ from sfumato.report.users.markdown import markdown
 from sfumato.report.users.parts import Guide
 from sfumato.report.users.subject import Subject
 from sfumato.report.verify import verify_bundle
+from sfumato.report.verify_quality import statement_of
 from sfumato.report.words.spoken import three_sentences
 from sfumato.shown import Shown
 
@@ -92,18 +95,21 @@ def dpia(bundle: str | Path, ledger: Ledger | str | Path | None = None) -> Asses
             f"{str(bundle)!r} does not verify", checked.problems, "find out why before anybody assesses this release"
         )
     opened = opened_bundle(bundle)
-    return assess(Subject(opened.document, opened.schema), checked.verdict, book)
+    beside = [statement_of(path).guarantee for path in statements(opened.folder)]
+    return assess(Subject(opened.document, opened.schema), checked.verdict, book, beside[-1] if beside else None)
 
 
-def assess(subject: Subject, verified: str, ledger: Ledger | None) -> Assessment:
-    """Return the form of a release that was verified."""
+def assess(
+    subject: Subject, verified: str, ledger: Ledger | None, with_statements: Guarantee | None = None
+) -> Assessment:
+    """Return the form of a release that was verified; the last quality statement promises for all that lies there."""
     known = None if ledger is None else Book.of(ledger, subject.document.table)
     sections = (
         about_the_form(subject, verified),
         processing(subject),
         necessity(subject),
         facts(subject),
-        guarantee_told(subject),
+        guarantee_told(subject, with_statements),
         numbers_told(subject, _together(subject, ledger, known)),
         risks(subject),
         measures(subject, known),

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from sfumato.privacy.accounting.curve import Curve
+from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.exact import round_up
 from sfumato.report.assessment.blanks import DOTS, RISKS, TO_FILL, lines
 from sfumato.report.attacked.criteria import QUESTIONS, UNPROVED
@@ -21,6 +22,7 @@ CURVE = (
 )
 AVERAGES = "These are averages over attempts. What one unlucky outcome can show is bounded by epsilon and delta alone."
 AS_IF = "They hold for noise that nobody can repeat. Here the noise came from a seed, and against its owner none holds."
+WITH_STATEMENTS = "A quality statement lies beside the release. What all of it promises together:"
 NO_CURVE = "There is no curve: the release has no formal guarantee, so no number bounds what an attacker learns."
 TOGETHER = (
     "The last column is for all releases of the table that the ledger holds, together; it is proved if the parameters "
@@ -38,9 +40,10 @@ POPULATION = (
 BASELINES, FALSE_ALARMS = (0.01, 0.1, 0.5), (0.01, 0.05)
 
 
-def guarantee_told(subject: Subject) -> Section:
-    """Say what is promised, word for word, and the numbers of the curve."""
-    return Section("guarantee", "Promise", tuple(_guarantee(subject)))
+def guarantee_told(subject: Subject, with_statements: Guarantee | None = None) -> Section:
+    """Say what is promised, word for word; with quality statements beside the release, what all of it promises."""
+    whole = () if with_statements is None else (Prose((WITH_STATEMENTS, with_statements.headline())),)
+    return Section("guarantee", "Promise", (*whole, *_guarantee(subject)))
 
 
 def _guarantee(subject: Subject) -> Iterator[Block]:

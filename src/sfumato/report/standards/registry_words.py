@@ -52,6 +52,8 @@ def unprotected(subject: Subject) -> str:
     if not guarantee.formal:
         return f"Everything that was released. {NO_PROMISE}"
     found = ["The facts that schema.toml states, such as bounds and lists of values, are taken for public."]
+    if schema.purchases:
+        found = ["Facts that schema.toml states as public; those that it states as bought are covered."]
     if guarantee.takes_facts_from_rows:
         found = ["Facts of the schema that were taken from the confidential rows, as the statement says."]
     if guarantee.adjacency == "replace":
@@ -112,9 +114,10 @@ def composition(document: ReleaseDocument) -> str:
     """Say how the parts of the cost add up."""
     if not document.guarantee.formal:
         return f"{NO_PROMISE} It is listed as an exposure and never added to a total."
-    kinds = named(list(dict.fromkeys(event.kind for event in document.events)))
-    verb = "compose" if len(document.events) > 1 else "comes"
-    measured = f"{counted(len(document.events), 'event')} of kind {kinds}, which {verb} to the stated numbers."
+    events = (*document.events, *document.guarantee.beside)
+    kinds = named(list(dict.fromkeys(event.kind for event in events)))
+    verb = "compose" if len(events) > 1 else "comes"
+    measured = f"{counted(len(events), 'event')} of kind {kinds}, which {verb} to the stated numbers."
     return f"{measured} {cost(document).sentences[0]}"
 
 

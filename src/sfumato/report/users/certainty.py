@@ -25,7 +25,8 @@ COPIES = (
 )
 BOUGHT = (
     "If quality.json lies beside this file, somebody has paid for measured numbers: how near these rows lie to the "
-    "table, with intervals."
+    "table, with intervals. The guarantee of all that lies here is then the one that quality.json states, or the last "
+    "of several: it counts these files and every statement."
 )
 UNKNOWN = (
     "Nobody can say how far a number of this release lies off: no expected errors are known of a release without a "

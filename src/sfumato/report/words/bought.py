@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from sfumato.privacy.accounting.accountant import basic
 from sfumato.privacy.exact import show
 from sfumato.privacy.randomness import STAMP
 from sfumato.report.words.numbers import percent
@@ -41,7 +42,7 @@ def bought(said: QualityDocument) -> Bought:
     """Return a statement in words."""
     meaning = (
         f"Measured on the confidential table on {said.created_at[:10]}, with noise, for epsilon "
-        f"{show(said.guarantee.exact_epsilon)} of their own. All intervals hold together with probability "
+        f"{show(basic(said.events)[0])} of their own. All intervals hold together with probability "
         f"{100 * said.level:g} %."
     )
     stamp = said.randomness.stamp

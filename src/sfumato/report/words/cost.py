@@ -38,14 +38,15 @@ def cost(document: ReleaseDocument) -> Cost:
 def _charged(document: ReleaseDocument) -> tuple[Fraction, Fraction]:
     """Return what the formal events that were run cost; a whole ladder where the ledger was charged for all of it."""
     at_once = document.recorded is not None and len(document.recorded.entries) > len(document.events)
-    if at_once:
-        return document.guarantee.exact_epsilon, document.guarantee.exact_delta
-    return basic([event for event in document.events if event.is_formal])
+    chosen = document.guarantee.selection
+    events = (*document.events, *chosen.unclimbed) if chosen is not None and at_once else document.events
+    return basic([event for event in events if event.is_formal])
 
 
 def _price(document: ReleaseDocument) -> str:
     epsilon, delta = _charged(document)
     price = f"This release cost epsilon {amount(text(epsilon), text(delta))}."
+    price = " ".join((price, *(f"{line[0].upper()}{line[1:]}." for line in document.guarantee.in_total)))
     if document.guarantee.selection is None:
         return price
     return f"{price} That is what the candidates that were run and their scores cost together; see the promise."

@@ -49,7 +49,7 @@ def stage_note(document: ReleaseDocument) -> str:
 
 
 def events(document: ReleaseDocument) -> list[tuple[str, ...]]:
-    """Return the table of events: what accountants read, and a ledger records."""
+    """Return the table of events: what accountants read, and a ledger records; last what was charged apart."""
     return [
         (
             event.kind,
@@ -60,7 +60,7 @@ def events(document: ReleaseDocument) -> list[tuple[str, ...]]:
             SOURCES[event.randomness],
             event.note,
         )
-        for event in document.events
+        for event in (*document.events, *document.guarantee.beside)
     ]
 
 

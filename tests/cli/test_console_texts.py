@@ -13,7 +13,9 @@ from sfumato.progress import tell
 CODES = [f":{name}:" for name in EMOJI]
 MARKUP = ["[red]", "[/]", "[bold]x[/bold]", "[link=a]b", r"\[x]", "a\\", ":x:", "x:x:y", "8:o:8"]
 AWKWARD = "\n".join([*CODES, *MARKUP, "soft\u00adhyphen"])
-PEOPLE = "a,b\n" + "".join(f"{value},{row}\n" for row in range(40) for value in ("x:x:y", "8:o:8", "[red]", "in\u00ads"))
+PEOPLE = "a,b\n" + "".join(
+    f"{value},{row}\n" for row in range(40) for value in ("x:x:y", "8:o:8", "[red]", "in\u00ads")
+)
 
 
 @pytest.fixture

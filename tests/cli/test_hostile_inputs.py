@@ -45,7 +45,9 @@ def changed(body: dict, where: str) -> bytes:
     return json.dumps(body).encode()
 
 
-@pytest.mark.parametrize("how", ["wrong type", "no table", "no json", "nested", "no parquet", "half a parquet", "a pipe"])
+@pytest.mark.parametrize(
+    "how", ["wrong type", "no table", "no json", "nested", "no parquet", "half a parquet", "a pipe"]
+)
 def test_a_damaged_bundle_is_named_by_every_verb_that_opens_it(how: str, bundle: Path, at: Path, sfumato_cli):
     place = shutil.copytree(bundle, "b")
     document, data = Path(place) / "release.json", Path(place) / "data.parquet"
@@ -68,7 +70,9 @@ def test_a_damaged_bundle_is_named_by_every_verb_that_opens_it(how: str, bundle:
 def test_encodings_that_are_none_of_texts_are_refused(name: str, at: Path, sfumato_cli):
     code, _, err = sfumato_cli("schema", "draft", "t.csv", "--encoding", name)
     assert (code, "is unknown; use utf-8" in err) == (2, True), err
-    Path("s.toml").write_text(f"[table]\nname='t'\n[source]\nencoding={json.dumps(name)}\n[columns.a]\nkind='boolean'\n")
+    Path("s.toml").write_text(
+        f"[table]\nname='t'\n[source]\nencoding={json.dumps(name)}\n[columns.a]\nkind='boolean'\n"
+    )
     code, _, err = sfumato_cli("schema", "show", "s.toml")
     assert (code, "is unknown; use utf-8" in err) == (2, True), err
 

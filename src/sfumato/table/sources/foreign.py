@@ -97,7 +97,7 @@ def read_workbook(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_pandas() -> None:
-    """Put an empty package where pyarrow looks for pandas: it would import it for nothing, which takes half a second."""
+    """Put an empty package where pyarrow looks for pandas, which it would import for nothing in half a second."""
     empty = sys.modules["pandas"] = ModuleType("pandas")
     vars(empty)["__version__"] = "0"
 

@@ -56,7 +56,7 @@ FLOORS = (
         files=True,
     ),
     Floor(
-        ("errors", "registry", "arrays", "compiled", "lazy", "system", "version"),
+        ("errors", "registry", "arrays", "bounded", "compiled", "lazy", "system", "version"),
         "every error a user can meet, names of methods, small tools",
         files=True,
     ),

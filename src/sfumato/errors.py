@@ -7,6 +7,7 @@ things are wrong they are all listed at once. The CLI prints the message without
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -36,6 +37,19 @@ class SfumatoError(Exception):
             "problems": list(self.problems),
             "next_step": self.next_step,
         }
+
+
+def place_of(error: BaseException) -> str:
+    """Return the class of an exception and the line that raised it: its message may hold a private value.
+
+    >>> place_of(ValueError("income 4711"))
+    'ValueError'
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = "" if trace is None else f" at {Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"
+    return type(error).__name__ + where
 
 
 class ArgumentError(SfumatoError, TypeError):

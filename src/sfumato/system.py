@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import os
 
+MEMORY_VARIABLE = "SFUMATO_MEMORY"
+MEMORY_SHARE = 0.5
+"""Share of the machine's memory that a release may plan for when SFUMATO_MEMORY does not say."""
+UNSAID_LIMIT = 4 * 10**9
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
 
 def cores() -> int:
     """Return how many processor cores this process may use.
@@ -23,6 +29,22 @@ def total_memory() -> int | None:
 def free_memory() -> int | None:
     """Return the bytes of memory that are free now, or None where the system does not say."""
     return _pages("SC_AVPHYS_PAGES")
+
+
+def allowed_memory() -> int:
+    """Return how many bytes a release may use: SFUMATO_MEMORY (such as 4GB), or half of the machine's memory.
+
+    Where the system does not say how much that is (Windows), 4 GB. Raises ValueError where the variable is no amount.
+    """
+    text = os.environ.get(MEMORY_VARIABLE, "").strip().upper()
+    if not text:
+        whole = total_memory()
+        return UNSAID_LIMIT if whole is None else int(MEMORY_SHARE * whole)
+    number = text.rstrip("KMGTB")
+    try:
+        return int(float(number) * UNITS[text[len(number) :]])
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"{MEMORY_VARIABLE}={text!r} is not an amount of memory, such as 4GB") from error
 
 
 def _pages(name: str) -> int | None:

@@ -8,7 +8,8 @@ import stat
 import pytest
 
 from sfumato import system
-from sfumato.release.plan import UNSAID_LIMIT, memory_limit
+from sfumato.release.plan import memory_limit
+from sfumato.system import UNSAID_LIMIT
 
 
 @pytest.fixture(params=["no sysconf", "an unknown name"])

@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from sfumato.cli.console import Voice, shown_warnings
 from sfumato.cli.interrupt import Interrupted, exit_code, words
-from sfumato.errors import ResourceError, SfumatoError
+from sfumato.errors import ResourceError, SfumatoError, place_of
 from sfumato.registry import found
 
 EXIT_BUG = 70
@@ -254,7 +254,7 @@ def _report_bug(voice: Voice, error: BaseException) -> int:
         traceback.print_exception(error)
     told = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
     voice.complain(
-        f"This is a bug in sfumato ({type(error).__name__}: {error}).{told}\n"
+        f"This is a bug in sfumato ({place_of(error)}).{told}\n"
         f"Next step: run again with {DEBUG_VARIABLE}=1 and report what it prints, without private values."
     )
     return EXIT_BUG

@@ -34,10 +34,10 @@ def bar(console: Console, what: str, expected: float | None, clean: Callable[[ob
     left = Remaining(expected)
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20, pulse_style="cyan"),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
+        TextColumn("{task.fields[left]}", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as progress:
         progress.add_task(clean(what), total=None, left=left)

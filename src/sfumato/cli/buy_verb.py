@@ -81,7 +81,7 @@ def _tell_plan(voice: Voice, seen: Foresight) -> None:
 def _tell(voice: Voice, schema: Schema, out: str | None) -> None:
     text = schema.to_toml()
     if out is None:
-        voice.say(text)
+        voice.text(text)
     else:
         _saved(schema, out)
         bought = next((column.bought for column in schema if column.bought), None)

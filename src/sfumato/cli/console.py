@@ -18,6 +18,7 @@ from sfumato.errors import SfumatoError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 EXIT_ERROR = 2
 LABEL = 11
@@ -46,13 +47,26 @@ def _shown(character: str) -> str:
 
 def in_a_cell(value: object) -> str:
     """Return a value for one cell or title: a line break could pass for another row."""
-    return _escaped(printable(str(value)).replace("\n", "\\n"))
+    return printable(str(value)).replace("\n", "\\n")
 
 
-def _escaped(text: str) -> str:
-    from rich.markup import escape
+def _as_it_is(text: str, style: str = "") -> Text:
+    """Return a text in which rich looks for no markup and no short codes of emoji."""
+    from rich.text import Text
 
-    return escape(text)
+    return Text(text, style)
+
+
+def write_text(text: str) -> None:
+    """Write a text to standard output in UTF-8: into a file or a pipe byte for byte, on a terminal without escapes."""
+    out = sys.stdout
+    shown = printable(text) if out.isatty() else text
+    if not hasattr(out, "buffer"):
+        out.write(shown)
+        return
+    out.flush()
+    out.buffer.write(shown.encode("utf-8", errors="backslashreplace"))
+    out.buffer.flush()
 
 
 def machine_readable(body: Any) -> str:
@@ -72,19 +86,24 @@ class Voice:
         """Standard output, for people."""
         from rich.console import Console
 
-        return Console(highlight=False, soft_wrap=True)
+        return Console(highlight=False, soft_wrap=True, emoji=False)
 
     @cached_property
     def err(self) -> Console:
         """Standard error: progress, warnings and errors."""
         from rich.console import Console
 
-        return Console(stderr=True, highlight=False, soft_wrap=True)
+        return Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
     def say(self, text: str = "", style: str | None = None) -> None:
         """Print a line for people; silent with JSON."""
         if not self.json:
-            self.out.print(_escaped(printable(text)), style=style)
+            self.out.print(_as_it_is(printable(text)), style=style)
+
+    def text(self, text: str) -> None:
+        """Print a file that was not asked for by ``--out``, as it would stand there; silent with JSON."""
+        if not self.json:
+            write_text(text)
 
     def say_of(self, label: str, text: str, style: str | None = None) -> None:
         """Print a line behind a label; on a terminal what does not fit goes on below the text, not below the label."""
@@ -99,11 +118,11 @@ class Voice:
             return
         from rich.table import Table
 
-        table = Table(title=in_a_cell(title), title_justify="left", header_style="bold", title_style="bold")
+        table = Table(title=_as_it_is(in_a_cell(title), "bold"), title_justify="left", header_style="bold")
         for header in headers:
-            table.add_column(in_a_cell(header), overflow="fold")
+            table.add_column(_as_it_is(in_a_cell(header)), overflow="fold")
         for row in rows:
-            table.add_row(*(in_a_cell(cell) for cell in row))
+            table.add_row(*(_as_it_is(in_a_cell(cell)) for cell in row))
         self.out.print(table, soft_wrap=False)
 
     def panel(self, title: str, text: str, style: str = "green") -> None:
@@ -112,32 +131,33 @@ class Voice:
             return
         from rich.panel import Panel
 
-        framed = Panel(_escaped(printable(text)), title=in_a_cell(title), title_align="left", border_style=style)
+        heading = _as_it_is(in_a_cell(title))
+        framed = Panel(_as_it_is(printable(text)), title=heading, title_align="left", border_style=style)
         self.out.print(framed, soft_wrap=False)
 
     def document(self, body: Mapping[str, Any] | Sequence[Any]) -> None:
         """Print the JSON document when JSON was asked for."""
         if self.json:
-            sys.stdout.write(machine_readable(body) + "\n")
+            write_text(machine_readable(body) + "\n")
 
     def complain(self, text: str) -> None:
         """Print a text on standard error."""
-        self.err.print(printable(text), markup=False)
+        self.err.print(_as_it_is(printable(text)))
 
     def fail(self, error: SfumatoError) -> int:
         """Report a named error, and what it says was spent all the same; return the exit code."""
         spent = [str(note) for note in getattr(error, "__notes__", ())]
         if self.json:
-            sys.stdout.write(machine_readable({**error.to_dict(), **({"spent": spent} if spent else {})}) + "\n")
-        told = "\n".join([printable(str(error)), *(printable(note) for note in spent)])
-        self.err.print(f"[bold red]{type(error).__name__}[/]: {_escaped(told)}")
+            write_text(machine_readable({**error.to_dict(), **({"spent": spent} if spent else {})}) + "\n")
+        text = "\n".join([printable(str(error)), *(printable(note) for note in spent)])
+        self.err.print(_as_it_is(type(error).__name__, "bold red"), _as_it_is(text), sep=": ")
         return EXIT_ERROR
 
     def stop(self, text: str, code: int) -> int:
         """Say what an interruption left behind and return the exit code."""
         if self.json:
             body = {"error": "Interrupted", "message": text, "problems": [], "next_step": ""}
-            sys.stdout.write(machine_readable(body) + "\n")
+            write_text(machine_readable(body) + "\n")
         self.complain(text)
         return code
 

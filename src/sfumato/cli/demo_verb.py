@@ -21,13 +21,14 @@ from sfumato.schema import Schema
 from sfumato.table import read
 
 MARK = ".sfumato-demo"
+MOST_ROWS = 10_000_000
 CAP, DELTA = 4, "1e-6"
 CROSS_TABLES = (("region",), ("sex",), ("age", "sex"), ("region", "education"), ("region", "sex", "education"))
 
 
 def demo(
     out: Annotated[str, typer.Option("--out", "-o", help="Folder for everything the demo makes.")] = "demo-out",
-    rows: Annotated[int, typer.Option(help="Number of households.")] = ROWS,
+    rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="Number of households.")] = ROWS,
     seed: Seed = None,
     json: AsJson = False,
 ) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from sfumato.cli.arguments import AsJson
-from sfumato.cli.console import Voice, printable
+from sfumato.cli.console import Voice
 
 LEFT = "Dots stand where only people know the answer. This is no legal advice."
 
@@ -37,8 +36,7 @@ def dpia(
     with voice.counting("verifying and filling in"):
         found = filled(bundle, ledger)
     if out is None:
-        if not json:
-            sys.stdout.write(printable(found.to_markdown()))
+        voice.text(found.to_markdown())
         voice.document({"markdown": found.to_markdown(), "blanks": found.blanks})
         return
     place = found.save(out)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato.bounded import bounded_text
 from sfumato.cli.arguments import AsJson
 from sfumato.cli.console import Voice
 from sfumato.cli.schema_screen import show_schema
@@ -67,7 +68,7 @@ def confirm(
     except DraftSchemaError as error:
         steps = next_steps(type(error), drafted, VOUCH, ANSWER)
         raise type(error)(error.headline, error.problems, steps) from error
-    _write(signed_text(Path(schema).read_text(encoding="utf-8"), signed), target)
+    _write(signed_text(bounded_text(schema), signed), target)
     title, every = f"You vouch for these facts about table {signed.name!r}", f"sfumato schema show {target}"
     show_schema(voice, signed, title, every)
     if signed.confirmation and signed.confirmation.accepted_unchanged:

@@ -47,7 +47,7 @@ def draft(
     with voice.counting("looking at the table"):
         schema = Schema.draft(data, name=name, **dialect.stated())
     if out is None:
-        voice.say(schema.to_toml())
+        voice.text(schema.to_toml())
     else:
         schema.save(out)
         voice.say(f"wrote a draft of {len(schema.columns)} columns to {out}")
@@ -79,7 +79,7 @@ def import_(
     refuse_overwrite(out, force)
     schema = Schema.from_metadata(file, table, name)
     if out is None:
-        voice.say(schema.to_toml())
+        voice.text(schema.to_toml())
     else:
         schema.save(out)
         voice.say(f"wrote a draft of {len(schema.columns)} columns to {out}")

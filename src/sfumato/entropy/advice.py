@@ -26,6 +26,8 @@ from sfumato.privacy.exact import Number, positive
 Way = Literal["direct", "counts"]
 DRAWS = 400
 """Simulated releases behind each predicted error; fixed numbers, so that the advice is repeatable."""
+MOST_CELLS = 200_000
+"""Cells for which counts are simulated: 400 draws of them take 2.5 GB."""
 SPIKE = 0.99
 EPSILONS = (1e-4, 1e6)
 
@@ -55,6 +57,9 @@ class Advice:
 
 def shapes(cells: int) -> dict[str, NDArray[np.float64]]:
     """Return the public reference shapes: uniform, Zipf, and 99 % in one cell."""
+    if cells > MOST_CELLS:
+        step = "use the direct way; noisy counts of so many cells are of no use for an entropy"
+        raise PlanError(f"the way by counts is simulated for at most {MOST_CELLS:,} cells, found {cells:,}", (), step)
     zipf = 1 / np.arange(1, cells + 1)
     spike = np.full(cells, (1 - SPIKE) / max(cells - 1, 1))
     spike[0] = SPIKE

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sfumato.errors import PlanError, SfumatoError
+from sfumato.errors import PlanError, SfumatoError, place_of
 
 OWN = "own:"
 
@@ -43,9 +43,8 @@ class OwnObject:
             return self.function(*arguments)
         except SfumatoError:
             raise
-        except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
-            raise PlanError(with_own_code, [problem], "mend it, and try it on values by itself") from error
+        except Exception as error:  # noqa: BLE001  whatever their own code raises, its message may hold a row
+            raise PlanError(with_own_code, [place_of(error)], "mend it, and try it on values by itself") from None
 
 
 def is_own(value: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,20 +21,15 @@ from sfumato.release.reading import Reading
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.shown import Shown
-from sfumato.system import total_memory
+from sfumato.system import MEMORY_VARIABLE, allowed_memory
 
 if TYPE_CHECKING:
     from sfumato.privacy.accounting.curve import Curve
 
-MEMORY_VARIABLE = "SFUMATO_MEMORY"
-MEMORY_SHARE = 0.5
-UNSAID_LIMIT = 4 * 10**9
-"""Share of the machine's memory that a release may plan for when SFUMATO_MEMORY does not say."""
 LARGEST_SAMPLE = 100_000_000
 """Synthetic rows of one release, at most."""
 BYTES_PER_COUNT = 48
 """True count, noisy count, the engine's batch of counts, and the released column."""
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 UNSUMMED = ("joint", "none")
@@ -249,21 +243,11 @@ def event_facts(method: str, schema: Schema, randomness: str) -> dict[str, Any]:
 
 
 def memory_limit() -> int:
-    """Return how many bytes a release may use: SFUMATO_MEMORY (such as 4GB), or half of the machine's memory.
-
-    Where the system does not say how much that is (Windows), 4 GB.
-    """
-    text = os.environ.get(MEMORY_VARIABLE, "").strip().upper()
-    if not text:
-        whole = total_memory()
-        return UNSAID_LIMIT if whole is None else int(MEMORY_SHARE * whole)
-    number = text.rstrip("KMGTB")
+    """Return how many bytes a release may use, as :func:`sfumato.system.allowed_memory` says."""
     try:
-        return int(float(number) * UNITS[text[len(number) :]])
-    except (KeyError, ValueError) as error:
-        raise PlanError(
-            f"{MEMORY_VARIABLE}={text!r} is not an amount of memory", next_step="write for example 4GB"
-        ) from error
+        return allowed_memory()
+    except ValueError as error:
+        raise PlanError(str(error), next_step="write for example 4GB") from error
 
 
 def frame_bytes(columns: Iterable[Column]) -> int:

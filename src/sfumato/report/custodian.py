@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.errors import SfumatoError, UnwrittenCopyWarning
+from sfumato.errors import SfumatoError, UnwrittenCopyWarning, place_of
 from sfumato.progress import tell
 from sfumato.report.private_file import write_private
 from sfumato.report.words.statistics import facts_of
@@ -44,7 +44,7 @@ def write_copy(release: Release, document: ReleaseDocument, table: Table, place:
         place.parent.mkdir(parents=True, exist_ok=True)
         write_private(place, page)
     except Exception as error:  # noqa: BLE001  whatever it is, the bundle is complete
-        told = error.headline if isinstance(error, SfumatoError) else f"{type(error).__name__}: {error}"
+        told = error.headline if isinstance(error, SfumatoError) else place_of(error)
         later = f"; {LATER}" if release.method.makes == "rows" else ""
         said = f"the custodian's copy {str(place)!r} was not written: {told}{later}"
         warnings.warn(UnwrittenCopyWarning(said), stacklevel=4)

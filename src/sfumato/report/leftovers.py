@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from sfumato.errors import BundleError, SfumatoError
 from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.report.bundle import DOCUMENT, file_record
-from sfumato.report.document import ReleaseDocument
+from sfumato.report.opened import read_document
 from sfumato.report.verify import verify_bundle
 from sfumato.rows.atomic import PARTIAL, held
 
@@ -109,8 +109,8 @@ def _marked(folder: Path, ledger: Ledger) -> Iterator[Leftover]:
 def _unknown_entries(folder: Path, ledger: Ledger) -> list[Entry]:
     """Return the entries behind a bundle that the ledger holds and has not marked as saved."""
     try:
-        document = ReleaseDocument.from_json((folder / DOCUMENT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        document = read_document(folder)[1]
+    except BundleError:
         return []
     named = {entry.sequence: entry.hash for entry in document.recorded.entries} if document.recorded else {}
     outcomes, accounts = ledger.outcomes(), {account.name for account in ledger.accounts()}

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.errors import BundleError
+from pydantic import ValidationError
+
+from sfumato.bounded import bounded_bytes
+from sfumato.errors import BundleError, SfumatoError
 from sfumato.release.method import Method, method_class
 from sfumato.report.bundle import DOCUMENT
 from sfumato.report.document import ReleaseDocument
@@ -17,6 +20,9 @@ from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+DAMAGED = "copy the bundle anew from where it is whole; 'sfumato verify' lists all that is wrong with it"
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ class OpenedBundle:
 
 def opened_bundle(place: str | Path) -> OpenedBundle:
     """Read a bundle's document, schema and tables."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     folder = Path(place)
@@ -51,6 +58,21 @@ def opened_bundle(place: str | Path) -> OpenedBundle:
         raise BundleError(
             f"{str(place)!r} is not a bundle: it has no {DOCUMENT}", next_step="give the folder of a release"
         )
-    document = ReleaseDocument.from_json((folder / DOCUMENT).read_text(encoding="utf-8"))
-    tables = tuple((each.columns, pq.read_table(folder / each.parquet)) for each in document.tables)
+    _, document = read_document(folder)
+    try:
+        tables = tuple((each.columns, pq.read_table(folder / each.parquet)) for each in document.tables)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise BundleError(f"a table of {str(place)!r} cannot be read", [type(error).__name__], DAMAGED) from error
     return OpenedBundle(folder, document, Schema.load(folder / "schema.toml"), tables)
+
+
+def read_document(folder: Path) -> tuple[str, ReleaseDocument]:
+    """Return a bundle's document as text and as what it says; BundleError where it is damaged."""
+    try:
+        text = bounded_bytes(folder / DOCUMENT).decode()
+        return text, ReleaseDocument.from_json(text)
+    except ValidationError as error:
+        details = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
+    except (OSError, ValueError, RecursionError, SfumatoError) as error:
+        details = str(error)
+    raise BundleError(f"{str(folder)!r} is damaged", [f"{DOCUMENT} cannot be read: {details}"], DAMAGED)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from sfumato.errors import BundleError, MissingExtra, SfumatoError
 from sfumato.privacy.accounting.accountant import basic, totals
@@ -32,6 +32,7 @@ from sfumato.report.bundle import DOCUMENT, MODEL, SCHEMA, SCRIPT, WARNING, Cont
 from sfumato.report.document import PAGES, FactsRecord, ReleaseDocument, ReleasedTable
 from sfumato.report.expected import number_problems
 from sfumato.report.foretold import planned_again
+from sfumato.report.opened import read_document
 from sfumato.report.verify_data import holds_text, value_problems
 from sfumato.report.verify_quality import (
     stated_words,
@@ -141,14 +142,9 @@ class _Inspection:
     def document(self) -> ReleaseDocument | None:
         self.checks.append(f"{DOCUMENT} can be read and carries its own seal")
         try:
-            text = (self.folder / DOCUMENT).read_bytes().decode()
-            document = ReleaseDocument.from_json(text)
-        except ValidationError as error:
-            details = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
-            self.problems.append(f"{DOCUMENT} cannot be read: {details}")
-            return None
-        except (OSError, ValueError, SfumatoError) as error:
-            self.problems.append(f"{DOCUMENT} cannot be read: {error}")
+            text, document = read_document(self.folder)
+        except BundleError as error:
+            self.problems += error.problems
             return None
         if text != document.to_json() or document != document.sealed():
             self.problems.append(f"{DOCUMENT} was changed after it was written: its seal does not hold")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from sfumato.bounded import bounded_bytes
 from sfumato.privacy.accounting.accountant import basic
 from sfumato.privacy.accounting.event_cost import cost_problem
 from sfumato.privacy.accounting.guarantee import Guarantee
@@ -33,12 +34,12 @@ CLOSE = 1e-5
 
 def statement_of(path: Path) -> QualityDocument:
     """Read a statement; raises where it cannot be read."""
-    return QualityDocument.from_json(path.read_bytes().decode())
+    return QualityDocument.from_json(bounded_bytes(path).decode())
 
 
 def statement_problems(path: Path, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
     """Yield what does not hold of a statement, from public files alone."""
-    said, text = statement_of(path), path.read_bytes().decode()
+    said, text = statement_of(path), bounded_bytes(path).decode()
     if text != said.to_json() or said != said.sealed():
         yield f"{path.name} was changed after it was written: its seal does not hold"
     here = (document.seal, file_record(path.with_name(DOCUMENT)).sha256)

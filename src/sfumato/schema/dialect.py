@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import dataclasses
+import io
 import re
 import shlex
 from collections.abc import Mapping
@@ -150,9 +151,9 @@ def _is_date_format(words: Any) -> bool:
 def _is_encoding(name: Any) -> bool:
     if name is None:
         return True
-    try:
-        return isinstance(name, str) and bool(codecs.lookup(name))
-    except LookupError:
+    try:  # codecs such as hex and zip turn bytes into bytes, which only io refuses; io knows "locale", codecs do not
+        return isinstance(name, str) and bool(codecs.lookup(name)) and bool(io.TextIOWrapper(io.BytesIO(), name))
+    except (LookupError, ValueError):
         return False
 
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
+from sfumato.bounded import bounded_text
 from sfumato.calling import named_arguments, named_parameters
 from sfumato.errors import DraftSchemaError, RuleError, SchemaError
 from sfumato.registry import OFFERED, found
@@ -123,7 +124,7 @@ class Schema(Shown):
     def load(cls, path: str | Path) -> Self:
         """Read a schema from a TOML file."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = bounded_text(path)
         except (OSError, ValueError, TypeError) as error:
             raise SchemaError(
                 f"cannot read the schema {str(path)!r}: {_reason(error)}",

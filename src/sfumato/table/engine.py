@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.errors import TableError
+from sfumato.table.causes import cause_of
 from sfumato.table.passes import Answer, Ask, grouped, here, title_of
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 1 << 17
 RELATION = "relation"
-ENGINES = "DuckDB, PostgreSQL, Spark, Polars and the warehouses of Ibis"
-FULL_DISK, TRACE = "no space left on device", "Traceback (most recent call last):"
 OWN = ("builtins", "sfumato")
 """Where exceptions come from that are about this program, not about the user's table."""
+FOREIGN = (OSError, UnicodeError, RecursionError, MemoryError, OverflowError)
+"""Exceptions of Python that are about the table all the same."""
 
 
 class UnfitWorkersError(Exception):
@@ -190,41 +190,14 @@ def _engine_type(kind: Any) -> Any:
 
 @contextmanager
 def engine_errors(where: str) -> Generator[None]:
-    """Turn what an engine raises while reading into a :class:`TableError` about the user's table."""
+    """Turn what an engine raises while reading into a :class:`TableError` about the user's table.
+
+    Its message can hold a private row, so it is neither quoted nor shown behind ours; :mod:`sfumato.table.causes` says
+    what is passed on.
+    """
     try:
         yield
-    except (RecursionError, MemoryError, OverflowError) as error:
-        step = "state fewer or simpler facts, or cut the table into several"
-        raise TableError(f"{where} is too much for the engine: {_plain(error)}", next_step=step) from error
-    except (OSError, UnicodeError) as error:
-        raise TableError(f"cannot read {where}: {_plain(error)}", next_step=_advice(error)) from error
     except Exception as error:
-        if type(error).__module__.split(".")[0] in OWN:
+        if type(error).__module__.split(".")[0] in OWN and not isinstance(error, FOREIGN):
             raise
-        raise TableError(f"cannot read {where}: {_plain(error)}", next_step=_advice(error)) from error
-
-
-def _plain(error: Exception) -> str:
-    """Keep the engine's facts (line, column, reason) and drop its advice about its own settings."""
-    message = re.sub(r"Possible (fixes|solutions?):.*", "", str(error), flags=re.DOTALL)
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    if FULL_DISK in message.lower():
-        return FULL_DISK  # an engine of many machines says it among pages of its own
-    if TRACE in lines:  # of a worker's Python: its last line says what happened
-        lines = [*lines[: lines.index(TRACE)], lines[-1]]
-    return "; ".join(lines[:4])[:600] or type(error).__name__
-
-
-def _advice(error: Exception) -> str:
-    if type(error).__module__.startswith("ibis"):
-        return f"the engine lacks an operation that counting needs; use {ENGINES}, or export the table to Parquet"
-    lowered = str(error).lower()
-    if FULL_DISK in lowered:
-        return (
-            "make room where the engine keeps its files (for Spark spark.local.dir, on every worker), then run it again"
-        )
-    if "utf-8" in lowered or "unicode" in lowered:
-        return "say how the file is encoded, such as --encoding cp1252, or save it as UTF-8"
-    if "columns" in lowered and "csv" in lowered:
-        return "every line needs as many fields as the header; quote fields that hold the delimiter"
-    return "check that the file is complete and of the format that its name says"
+        raise TableError(f"cannot read {where}: {(cause := cause_of(error)).reason}", (), cause.next_step) from None

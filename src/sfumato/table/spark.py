@@ -98,7 +98,7 @@ class SparkEngine(IbisEngine):
         except UnfitWorkersError:
             return None  # told, and counted otherwise, by whoever asks for rows next
         except TableError as error:
-            if UNREACHED not in str(error.__cause__):
+            if UNREACHED not in str(error.__context__):
                 raise
             return None
 
@@ -191,7 +191,7 @@ def _unfit_workers() -> Generator[None]:
     try:
         yield
     except Exception as error:
-        reason = _reason(error.__cause__ or error)
+        reason = _reason(error.__context__ if isinstance(error, TableError) and error.__context__ else error)
         if not reason.startswith(LACKING):
             raise
         raise UnfitWorkersError(reason, NEXT) from error

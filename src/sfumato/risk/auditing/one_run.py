@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sfumato.arrays import Array
+from sfumato.bounded import bounded_text
 from sfumato.calling import named_arguments
 from sfumato.errors import RiskError
 from sfumato.privacy.randomness import Randomness
@@ -75,7 +76,7 @@ class Canaries(Shown):
     def load(cls, path: str | Path, schema: Schema) -> Canaries:
         """Read the record that :meth:`save` wrote."""
         try:
-            body = json.loads(Path(path).read_text(encoding="utf-8"))
+            body = json.loads(bounded_text(path))
             parts = [tuple(_typed(schema, row) for row in body[key]) for key in ("rows", "others")]
             return cls(schema, parts[0], parts[1], tuple(bool(coin) for coin in body["coins"]))
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
+from sfumato.bounded import bounded_text
 from sfumato.errors import SchemaError
 from sfumato.schema.dialect import Dialect
 from sfumato.schema.importing import croissant, csvw, frictionless
@@ -50,9 +51,7 @@ def import_schema(path: str | Path, table: str | None = None, name: str | None =
 
 def _document(path: str | Path) -> Mapping[str, Any]:
     try:
-        if Path(path).stat().st_size > MOST_BYTES:
-            _refuse(f"{str(path)!r} has more than {MOST_BYTES:,} bytes", (), "give the metadata, not the data")
-        document: Any = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        document: Any = json.loads(bounded_text(path, MOST_BYTES, "utf-8-sig"))
     except (OSError, ValueError, TypeError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else f"it is no JSON ({error})"
         raise SchemaError(f"cannot read {str(path)!r}: {reason}", next_step=f"give {FORMATS}, as JSON") from error

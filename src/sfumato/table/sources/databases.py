@@ -1,14 +1,16 @@
-"""Database files as they are: a table of DuckDB is queried in place, one of SQLite is copied privately."""
+"""Database files: a table of DuckDB is queried in place; tables of SQLite, and views, are copied privately."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from sfumato.errors import TableError
+from sfumato.progress import tell
 from sfumato.schema.dialect import Dialect
 from sfumato.table.engine import DuckDBEngine, engine_errors
 from sfumato.table.parquet import ParquetEngine
@@ -18,62 +20,105 @@ from sfumato.table.sources.private import connect, parked
 from sfumato.table.sources.source import Source, refuse_duplicates
 
 ROWS_AT_ONCE = 100_000
+Made = TypeVar("Made")
+BETWEEN = 0.2
+"""Seconds between two looks at whether a query is to be stopped."""
 KINDS = ("integer", "real", "text", "blob")
 
 
 def open_duckdb_file(path: str, dialect: Dialect) -> Source:
-    """Return a source over a table of a DuckDB file, which is opened for reading alone."""
+    """Return a source over a table of a DuckDB file, or over a view that was named.
+
+    The file is opened for reading alone; no query of it reaches another file, the network or an extension.
+    """
     connection = connect()
     with engine_errors(path):
         connection.execute(f"ATTACH {quoted(path)} AS file (READ_ONLY)")
-        query = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = 'file' ORDER BY 2"
-        places = {
-            name if home == "main" else f"{home}.{name}": (home, name)
-            for home, name in connection.sql(query).fetchall()
-        }
-        chosen = _chosen(path, list(places), dialect.sheet)
-        where = ".".join(quoted_name(part) for part in ("file", *places[chosen]))
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        query = (
+            "SELECT CASE table_schema WHEN 'main' THEN '' ELSE table_schema || '.' END || table_name, table_type, "
+            "table_schema, table_name FROM information_schema.tables WHERE table_catalog = 'file' ORDER BY 4"
+        )
+        listed = connection.sql(query).fetchall()
+        tables = [name for name, kind, *_ in listed if kind == "BASE TABLE"]
+        chosen, is_view = _chosen(path, tables, [name for name, *_ in listed if name not in tables], dialect.sheet)
+        where = ".".join(quoted_name(part) for part in ("file", *next(row[2:] for row in listed if row[0] == chosen)))
         relation = texts_as_texts(connection.sql(f"SELECT * FROM {where}"))  # noqa: S608  the names are quoted
-    return _source(DuckDBEngine(relation), chosen, dialect, len(places))
+        if not is_view:
+            return _source(DuckDBEngine(relation), chosen, dialect, len(tables))
+        kept = _stoppable(lambda: _kept(relation), connection.interrupt)
+        return _source(kept, chosen, dialect, len(tables), is_view)
+
+
+def _kept(relation: Any) -> ParquetEngine:
+    """Run the query of a view once, and return its rows."""
+    import pyarrow as pa
+
+    reader = relation.to_arrow_reader(ROWS_AT_ONCE)
+    parquet = parked("view", reader.schema, (pa.Table.from_batches([batch]) for batch in reader))
+    return ParquetEngine(connect().read_parquet(parquet), (parquet,))
 
 
 def open_sqlite(path: str, dialect: Dialect) -> Source:
-    """Return a source over a table of an SQLite file."""
+    """Return a source over a table of an SQLite file, or over a view that was named."""
     address = f"file:{quote(str(Path(path).resolve()))}?mode=ro"
     try:
-        connection = sqlite3.connect(address, uri=True)
+        connection = sqlite3.connect(address, uri=True, check_same_thread=False)
         connection.text_factory = lambda raw: raw.decode("utf-8", errors="replace")
         try:
-            query = (
-                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
-            )
-            tables = [name for (name,) in connection.execute(query)]
-            chosen = _chosen(path, tables, dialect.sheet)
-            parquet = _copied(connection, path, chosen)
+            connection.execute("PRAGMA trusted_schema = OFF")
+            query = "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1"
+            listed = [(name, kind) for name, kind in connection.execute(query) if not name.startswith("sqlite_")]
+            tables, views = ([name for name, kind in listed if kind == wanted] for wanted in ("table", "view"))
+            chosen, is_view = _chosen(path, tables, views, dialect.sheet)
+            parquet = _stoppable(lambda: _copied(connection, path, chosen), connection.interrupt)
         finally:
             connection.close()
     except (sqlite3.Error, UnicodeError, OverflowError) as error:
         step = "check that the database is complete and that no other program holds it"
-        raise TableError(f"cannot read the SQLite file {path!r}: {error}", next_step=step) from error
+        reason = getattr(error, "sqlite_errorname", type(error).__name__)
+        raise TableError(f"cannot read the SQLite file {path!r}: {reason}", next_step=step) from None
     with engine_errors(path):
         engine = ParquetEngine(texts_as_texts(connect().read_parquet(parquet)), (parquet,))
-    return _source(engine, chosen, dialect, len(tables))
+    return _source(engine, chosen, dialect, len(tables), is_view)
 
 
-def _source(engine: Any, table: str, dialect: Dialect, tables: int) -> Source:
-    found = Dialect(sheet=table if tables > 1 else None)
-    return Source(engine, "pandas", "table", dialect=dialect.over(found))
+def _stoppable(work: Callable[[], Made], interrupt: Callable[[], Any]) -> Made:
+    """Return what a query comes to, which runs in a thread of its own; where this one is stopped, so is the query."""
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(work)
+        try:
+            while True:
+                try:
+                    return running.result(BETWEEN)
+                except TimeoutError:
+                    if running.done():
+                        raise
+                    tell("reading the table")
+        except BaseException:
+            while not running.done():  # a query that has not begun yet cannot be interrupted
+                interrupt()
+                wait([running], BETWEEN)
+            raise
 
 
-def _chosen(path: str, tables: Sequence[str], wanted: str | int | None) -> str:
-    """Return the table that was named, or the only one."""
+def _source(engine: Any, table: str, dialect: Dialect, tables: int, is_view: bool = False) -> Source:
+    written = dialect.over(Dialect(sheet=table if tables > 1 or is_view else None))
+    note = f"look at: {table!r} is a view: its rows are what a query in the file makes of other tables"
+    return Source(engine, "pandas", "table", dialect=written, notes=(note,) if is_view else ())
+
+
+def _chosen(path: str, tables: Sequence[str], views: Sequence[str], wanted: str | int | None) -> tuple[str, bool]:
+    """Return the table or view that was named, or the only table; and whether it is a view."""
     if wanted is None and len(tables) == 1:
-        return tables[0]
-    if str(wanted) in tables:
-        return str(wanted)
+        return tables[0], False
+    if str(wanted) in (*tables, *views):
+        return str(wanted), str(wanted) not in tables
     what = f"has no table {wanted!r}" if wanted is not None else f"has {len(tables)} tables"
-    step = f"name one of them: --sheet {tables[0]}" if tables else "give a database with a table"
-    raise TableError(f"the database {path!r} {what}", list(tables[:50]), step)
+    listed = [*tables, *(f"{view} (a view, whose query is run when it is named)" for view in views)]
+    step = f"name one of them: --sheet {(*tables, *views)[0]}" if listed else "give a database with a table"
+    raise TableError(f"the database {path!r} {what}", listed[:50], step)
 
 
 def _copied(connection: sqlite3.Connection, path: str, table: str) -> str:

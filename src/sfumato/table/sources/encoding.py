@@ -111,7 +111,7 @@ def in_utf8(path: str, encoding: str) -> str:
             out.write(decoder.decode(b"", final=True))
     except UnicodeError as error:
         raise TableError(
-            f"{path!r} is not written in {encoding}: {getattr(error, 'reason', error)}",
+            f"{path!r} is not written in {encoding}",
             next_step="say how it is encoded, such as --encoding cp1252; leave the option away to have it recognised",
         ) from error
     except OSError as error:

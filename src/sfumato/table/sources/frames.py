@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 from sfumato.errors import MissingExtra, TableError
 from sfumato.table.engine import DuckDBEngine, Engine, IbisEngine, engine_errors
+from sfumato.table.sources.foreign import arrow_from_pandas
 from sfumato.table.sources.private import connect
 from sfumato.table.sources.source import FORMATS, Source, refuse_duplicates
 from sfumato.table.spark import SparkEngine
@@ -39,29 +39,6 @@ def _require_frame(frame: Any) -> None:
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
         step = "give a frame with named columns; a series becomes one with .to_frame()"
         raise TableError(f"cannot read a {type(frame).__name__}", next_step=step)
-
-
-def arrow_from_pandas(frame: Any) -> Any:
-    """Convert column by column, so that one column of mixed types is read as text instead of failing the table."""
-    import pyarrow as pa
-
-    columns: dict[str, Any] = {}
-    for position, name in enumerate(frame.columns):
-        series = frame.iloc[:, position]
-        try:
-            columns[str(name)] = pa.Array.from_pandas(series)
-        except (pa.ArrowException, OverflowError, TypeError, ValueError, ArithmeticError):
-            columns[str(name)] = pa.array([None if _is_null(v) else str(v) for v in series], pa.string())
-    return pa.table(columns)
-
-
-def _is_null(value: Any) -> bool:
-    """Whether a value stands for none: None, NaN of any type, NaT and pandas' own NA, which does not compare."""
-    import pandas as pd
-
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
 
 
 def _open_polars(frame: Any) -> Source:

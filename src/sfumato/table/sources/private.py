@@ -15,13 +15,18 @@ from typing import Any
 from sfumato.errors import TableError
 
 _NUMBERS = count(1)
+EXTENSIONS = ("autoinstall_known_extensions", "autoload_known_extensions", "allow_community_extensions")
+"""Settings by which DuckDB would fetch what a query lacks."""
 
 
 def connect() -> Any:
-    """Return a private in-memory DuckDB; a larger streaming buffer lets reading overlap with counting."""
+    """Return a private in-memory DuckDB, which fetches no extension from anywhere.
+
+    A larger streaming buffer lets reading overlap with counting.
+    """
     import duckdb
 
-    connection = duckdb.connect(config={"temp_directory": spill_folder()})
+    connection = duckdb.connect(config={"temp_directory": spill_folder(), **dict.fromkeys(EXTENSIONS, "false")})
     connection.execute("SET streaming_buffer_size = '64MB'")
     _hide_bar(connection)
     return connection

@@ -2,102 +2,56 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from sfumato.errors import MissingExtra, TableError
+from sfumato.errors import TableError
 from sfumato.schema.dialect import Dialect
+from sfumato.table.engine import engine_errors
+from sfumato.table.sources.apart import SAVED_AGAIN, forget, read_apart, require_package
 from sfumato.table.sources.frames import memory_engine
 from sfumato.table.sources.source import Source, named, refuse_duplicates
 
-MIDNIGHT = dt.time()
-
 
 def open_workbook(path: str, dialect: Dialect) -> Source:
-    """Return a source over one sheet of a workbook."""
-    try:
-        import python_calamine as calamine
-    except ImportError as error:
-        raise MissingExtra("Excel files need python-calamine", next_step="pip install 'sfumato[formats]'") from error
-    try:
-        with calamine.CalamineWorkbook.from_path(path) as book:
-            names = list(book.sheet_names)
-            sheet = _chosen(path, names, dialect.sheet)
-            rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=True)
-    except calamine.PasswordError as error:
-        step = "open it, save it without a password, and give that file"
-        raise TableError(f"{path!r} is a workbook with a password", next_step=step) from error
-    except (calamine.CalamineError, calamine.XmlError, calamine.ZipError, OSError, ValueError) as error:
-        step = "open it and save it again as .xlsx, or as CSV"
-        raise TableError(f"cannot read the workbook {path!r}: {error}"[:400], next_step=step) from error
-    several = len(names) > 1
-    note = f"look at: the workbook has {len(names)} sheets, and {sheet!r} was read; --sheet names another"
-    found = Dialect(sheet=sheet if several else None)
+    """Return a source over one sheet of a workbook, which a process of its own reads."""
+    import pyarrow as pa
+
+    require_package("python_calamine", "Excel files")
+    answer, out = read_apart(path, "sheet.arrow", kind="workbook", sheet=dialect.sheet)
+    if "refused" in answer:
+        raise _refusal(path, dialect.sheet, answer)
+    sheet, header = answer["sheet"], answer["header"]
+    refuse_duplicates(f"{path}, sheet {sheet}", [name for name in header if name.strip()])
+    with engine_errors(path), pa.OSFile(str(out), "rb") as file:
+        table: Any = pa.ipc.open_stream(file).read_all().rename_columns(named(header))
+    forget(out)
+    several = len(answer["sheets"]) > 1
+    note = f"look at: the workbook has {len(answer['sheets'])} sheets, and {sheet!r} was read; --sheet names another"
     return Source(
-        memory_engine(_table(path, sheet, rows)),
+        memory_engine(table),
         "pandas",
         "table",
-        dialect=dialect.over(found),
+        dialect=dialect.over(Dialect(sheet=sheet if several else None)),
         notes=(note,) if several and dialect.sheet is None else (),
     )
 
 
-def _chosen(path: str, names: Sequence[str], wanted: str | int | None) -> str:
-    """Return the sheet with a name, or else with a number; the first one where nothing was said."""
-    if wanted is None and names:
-        return names[0]
-    if str(wanted) in names:
-        return str(wanted)
-    if str(wanted).isdigit() and 1 <= int(wanted or 0) <= len(names):
-        return names[int(wanted or 0) - 1]
-    raise TableError(f"the workbook {path!r} has no sheet {wanted!r}", list(names), "name one of them with --sheet")
-
-
-def _table(path: str, sheet: str, rows: list[list[Any]]) -> Any:
-    import pyarrow as pa
-
-    filled = [row for row in rows if any(cell not in ("", None) for cell in row)]
-    if not filled:
-        raise TableError(f"sheet {sheet!r} of {path!r} is empty", next_step="name another sheet with --sheet")
-    header = [_text(cell) or "" for cell in filled[0]]
-    refuse_duplicates(f"{path}, sheet {sheet}", [name for name in header if name.strip()])
-    names = named(header)
-    return pa.table({name: _column([row[i] for row in filled[1:]]) for i, name in enumerate(names)})
-
-
-def _column(cells: Sequence[Any]) -> Any:
-    """Return the cells of a column in the one type that they have; where they have several, as texts."""
-    import pyarrow as pa
-
-    values = [None if cell == "" else cell for cell in cells]
-    kinds = {type(value) for value in values if value is not None}
-    if kinds and kinds <= {int, float}:
-        whole = all(float(value).is_integer() and abs(value) < 2**53 for value in values if value is not None)
-        return pa.array(values, pa.float64()).cast(pa.int64()) if whole else pa.array(values, pa.float64())
-    if kinds == {bool}:
-        return pa.array(values, pa.bool_())
-    if kinds and kinds <= {dt.date, dt.datetime}:
-        return _days(values)
-    return pa.array([_text(value) for value in values], pa.string())
-
-
-def _days(values: Sequence[Any]) -> Any:
-    """Return dates as such, and as times where one of them is not midnight."""
-    import pyarrow as pa
-
-    times = [v if isinstance(v, dt.datetime) or v is None else dt.datetime.combine(v, MIDNIGHT) for v in values]
-    if all(v is None or v.time() == MIDNIGHT for v in times):
-        return pa.array([v and v.date() for v in times], pa.date32())
-    return pa.array(times, pa.timestamp("us"))
-
-
-def _text(value: Any) -> str | None:
-    """Return a cell as a spreadsheet shows it: whole numbers without a point."""
-    if value is None or isinstance(value, str):
-        return value or None
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, dt.datetime) and value.time() == MIDNIGHT:
-        return value.date().isoformat()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+def _refusal(path: str, wanted: str | int | None, answer: Mapping[str, Any]) -> TableError:
+    """Return why a workbook cannot be read, in words."""
+    match answer["refused"]:
+        case "password":
+            step = "open it, save it without a password, and give that file"
+            return TableError(f"{path!r} is a workbook with a password", next_step=step)
+        case "sheet":
+            step = "name one of them with --sheet"
+            return TableError(f"the workbook {path!r} has no sheet {wanted!r}", answer["sheets"], step)
+        case "empty":
+            headline = f"sheet {answer['sheet']!r} of {path!r} is empty"
+            return TableError(headline, next_step="name another sheet with --sheet")
+        case "far":
+            counts = f"{answer['filled']:,} of these {answer['spanned']:,} cells are filled"
+            step = f"delete the rows and columns around {answer['cell']} and save it again, or save it as CSV"
+            return TableError(f"the sheet of {path!r} reaches to {answer['cell']}", [f"only {counts}"], step)
+        case _:
+            return TableError(f"cannot read the workbook {path!r}: {answer['error']}", next_step=SAVED_AGAIN)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import pyarrow as pa
 from pydantic import BaseModel
 
+from sfumato.bounded import bounded_text
 from sfumato.errors import ModelError
 from sfumato.methods.graphical.saved.file import BUNDLED, write_model
 from sfumato.methods.graphical.saved.model import FittedModel, whole
@@ -169,7 +170,7 @@ def read_manifest(folder: str | Path) -> Manifest:
     """Read the manifest of a folder of rows; ModelError where it is absent, damaged or was changed."""
     place = Path(folder) / MANIFEST
     try:
-        body = json.loads(place.read_text(encoding="utf-8"))
+        body = json.loads(bounded_text(place))
         manifest = Manifest.model_validate(body)
     except (OSError, ValueError) as error:
         raise ModelError(

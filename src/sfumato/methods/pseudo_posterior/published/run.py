@@ -131,7 +131,7 @@ def _losses(fitted: Fitted, generator: np.random.Generator) -> dict[str, Any]:
     try:
         return _measured_losses(fitted, generator)
     except (SfumatoError, ArithmeticError, np.linalg.LinAlgError) as error:
-        return {"losses_measured": f"no: {str(error).splitlines()[0]}"}
+        return {"losses_measured": f"no: {type(error).__name__}"}
 
 
 def _measured_losses(fitted: Fitted, generator: np.random.Generator) -> dict[str, Any]:

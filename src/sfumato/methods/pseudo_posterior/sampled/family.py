@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import multivariate_t
 
-from sfumato.errors import PlanError, TableError
+from sfumato.errors import PlanError, TableError, place_of
 from sfumato.methods.pseudo_posterior.families import SAMPLED
 from sfumato.methods.pseudo_posterior.families.interface import (
     ALL,
@@ -304,8 +304,8 @@ def _try_once(family: SampledFamily) -> None:
     try:
         tried = _tried(family)
     except OWN_ERRORS as error:
-        problem = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
-        raise PlanError(f"the {family.name} family failed when it was tried", [problem], "mend the model") from error
+        headline = f"the {family.name} family failed when it was tried"
+        raise PlanError(headline, [place_of(error)], "mend the model, and try it on values by itself") from None
     problems = [
         f"{what} returns the shape {np.shape(found)}; ({rows},) is needed"
         for what, found in tried.items()

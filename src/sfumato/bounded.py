@@ -1,0 +1,38 @@
+"""Read a whole small file: never a device or a pipe, which may have no end, and never more than a bound."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+MOST_BYTES = 256 * 1024 * 1024
+"""Bytes of a schema, a document of a bundle, or another text that is read as a whole."""
+
+
+def bounded_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
+    """Return what a regular file holds.
+
+    Raises OSError for a folder, a device, a pipe, and more than ``most`` bytes; at most one byte more is read.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is a device or a pipe, not a file", str(path))
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+    return content
+
+
+def bounded_text(path: str | Path, most: int = MOST_BYTES, encoding: str = "utf-8") -> str:
+    """Return the text of a regular file with plain line ends; raises as :func:`bounded_bytes` and UnicodeDecodeError.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.txt").write_bytes(b"one\\r\\ntwo")
+    ...     bounded_text(Path(folder, "a.txt"))
+    'one\\ntwo'
+    """
+    return bounded_bytes(path, most).decode(encoding).replace("\r\n", "\n").replace("\r", "\n")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 SIGNATURE = "signature.json"
-PASSPHRASE = "SFUMATO_KEY_PASSPHRASE"
+ENVIRONMENT = "SFUMATO_KEY_PASSPHRASE"
 """The environment variable with the passphrase of a signing key."""
 PUBLIC, ENCRYPTED = ".pub", b"BEGIN ENCRYPTED PRIVATE KEY"
 HEAD = "sfumato bundle signature 1\n"
@@ -37,7 +37,7 @@ MOST_BYTES = 1 << 16
 """More than any key or signature has; a larger file is not read."""
 NEW = "make a pair of keys with 'sfumato key new --out custodian.key'"
 UNPROVED = (
-    "{name} is signed with the key {fingerprint}, and that key came with the bundle: this proves that nothing was "
+    "the bundle is signed with the key {fingerprint}, and that key came with the bundle: this proves that nothing was "
     "changed since, and not who signed. Get the public key from the custodian elsewhere, and give it with --key"
 )
 
@@ -208,7 +208,9 @@ def new_key(path: str | Path, passphrase: str | None = None) -> PublicKey:
         write_private(place, text)
     except OSError as error:
         public.unlink(missing_ok=True)
-        raise SigningError(f"cannot write {str(place)!r}: {error.strerror}", next_step="choose another place") from error
+        raise SigningError(
+            f"cannot write {str(place)!r}: {error.strerror}", next_step="choose another place"
+        ) from error
     return key.public
 
 
@@ -264,10 +266,11 @@ def _sha256(path: Path) -> str:
 
 
 def _passphrase(path: str | Path, ask: Callable[[], str] | None) -> bytes:
-    word = os.environ.get(PASSPHRASE) or (ask() if ask is not None else "")
+    word = os.environ.get(ENVIRONMENT) or (ask() if ask is not None else "")
     if not word:
         raise SigningError(
-            f"the private key {str(path)!r} has a passphrase, and none was given", next_step=f"put it into {PASSPHRASE}"
+            f"the private key {str(path)!r} has a passphrase, and none was given",
+            next_step=f"put it into {ENVIRONMENT}",
         )
     return word.encode()
 

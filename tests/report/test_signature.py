@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import shutil
 import stat
 import subprocess
@@ -141,10 +140,9 @@ def test_another_release_under_the_same_signature_is_found(release, bundle, keys
 def test_a_statement_that_was_added_or_taken_away_is_named(bundle, keys):
     private = sfumato.read(pd.DataFrame({"sex": ["f", "m"] * 100, "smokes": [True, False] * 100}), SCHEMA)
     statement = sfumato.quality(bundle, private, 1, ledger=False).save(bundle)
-    assert any("does not cover quality.json" in note for note in verify_bundle(bundle).notes)
-    assert any(
-        "does not cover quality.json" in each for each in verify_bundle(bundle, key=keys / "custodian.pub").problems
-    )
+    uncovered, key = "does not cover quality.json", keys / "custodian.pub"
+    assert any(uncovered in note for note in verify_bundle(bundle).notes)
+    assert any(uncovered in problem for problem in verify_bundle(bundle, key=key).problems)
     assert command("key", "sign", str(bundle), "--sign", str(keys / "custodian.key")) == 0
     assert verify_bundle(bundle, key=keys / "custodian.pub")
     statement.unlink()
@@ -160,7 +158,7 @@ def test_a_statement_that_the_ledger_knows_and_the_folder_lacks_is_named(tmp_pat
     assert not any("lacks" in note for note in verify_bundle(folder, ledger).notes)
     statement.unlink()
     check = verify_bundle(folder, ledger)
-    assert check and "knows a quality statement on this release that the folder lacks: entry 3" in check.notes[0]
+    assert check and "knows a quality statement on this release that the folder lacks: entry 4" in check.notes[0]
 
 
 def command(*arguments: str) -> int:
@@ -229,7 +227,7 @@ def test_a_key_that_cannot_sign_is_refused_before_anything_is_spent(name, tmp_pa
 def test_a_passphrase_comes_from_the_environment_and_a_wrong_one_is_named(tmp_path, monkeypatch, bundle):
     key = new_key(tmp_path / "a.key", "correct horse")
     monkeypatch.setenv(ENVIRONMENT, "battery staple")
-    with pytest.raises(SigningError, match="passphrase of .* is wrong"):
+    with pytest.raises(SigningError, match=r"passphrase of .* is wrong"):
         SigningKey.load(tmp_path / "a.key")
     monkeypatch.setenv(ENVIRONMENT, "correct horse")
     assert SigningKey.load(tmp_path / "a.key").public.fingerprint == key.fingerprint
@@ -243,11 +241,10 @@ def test_keys_are_made_for_their_owner_and_never_overwritten(tmp_path, monkeypat
     printed = capsys.readouterr().out
     made = PublicKey.load("custodian.pub")
     assert made.fingerprint in printed and "BEGIN PUBLIC KEY" in printed and "PRIVATE" not in printed
-    assert stat.S_IMODE(os.stat("custodian.key").st_mode) == 0o600
+    assert stat.S_IMODE(Path("custodian.key").stat().st_mode) == 0o600
     before = Path("custodian.key").read_bytes()
-    for bad, words in (
-        {"custodian.key": "exists", "none/a.key": "no folder", "b.pub": "the name of a public key"}
-    ).items():
+    refused = {"custodian.key": "exists", "none/a.key": "no folder", "b.pub": "the name of a public key"}
+    for bad, words in refused.items():
         assert command("key", "new", "--out", bad) == 2
         assert words in capsys.readouterr().err
     assert Path("custodian.key").read_bytes() == before and not Path("b.pub").exists()

@@ -174,12 +174,12 @@ def verify(
         result = verify_bundle(bundle, ledger, key)
     code = verified_code(result)
     voice.document({**result.model_dump(mode="json"), "verdict": result.verdict, "exit_code": code})
+    if result.fingerprint:
+        voice.say(f"fingerprint {result.fingerprint}")
     for problem in result.problems:
         voice.say(f"  - {problem}", style="red")
     for word in (*result.unchecked, *result.notes):
         voice.say(f"  note: {word}", style="yellow")
-    if result.fingerprint:
-        voice.say(f"fingerprint {result.fingerprint}")
     if result.signed_by:
         voice.say(f"signed by {result.signed_by}")
     voice.say(f"{bundle}: {result.verdict}", style="bold")

@@ -161,6 +161,10 @@ class BundleError(SfumatoError):
     """A bundle cannot be written, or does not verify."""
 
 
+class SigningError(SfumatoError):
+    """A key cannot be made, read or used, or a bundle cannot be signed."""
+
+
 class StampedFrameError(SfumatoError):
     """A seeded run was asked for a kind of frame that cannot carry the stamp "not for release"."""
 

@@ -166,7 +166,11 @@ def test_the_ledger_holds_the_statement(bundle, private, book):
     path = found.save(bundle)
     told = [problem for problem in verify_bundle(bundle, book).problems if "quality" in problem]
     assert told == []
-    problems = forge(path, lambda body: body["recorded"]["entries"][0].update(hash="0" * 64))
+
+    def another_entry(body: Any) -> None:
+        body["recorded"]["entries"][0]["hash"] = body["recorded"]["head"] = "0" * 64
+
+    problems = forge(path, another_entry)
     assert problems == []
     told = [problem for problem in verify_bundle(bundle, book).problems if "quality" in problem]
     assert told == ["entry 2 of the ledger is not the one that quality.json names"]

@@ -43,8 +43,7 @@ VERBS: dict[str, Verb] = {
     ),
     "verify": Verb(
         "sfumato.cli.release_verbs:verify",
-        "Check a bundle: hashes, schema, events, guarantee, script, page, and its record in a ledger when one is "
-        "given.",
+        "Check a bundle: hashes, schema, events, guarantee, script, pages; its record in a ledger; who signed it.",
     ),
     "dpia": Verb(
         "sfumato.cli.dpia_verb:dpia",
@@ -111,6 +110,7 @@ VERBS: dict[str, Verb] = {
         "sfumato.cli.ledger_verbs:ledger_app",
         "Keep the privacy budget: one account per table, every event recorded.",
     ),
+    "key": Verb("sfumato.cli.key_verbs:key_app", "Make keys and sign bundles, so that readers can tell who released."),
     "audit": Verb(
         "sfumato.cli.audit_verb:audit",
         "Audit a method: run it on hard neighbouring tables, and hold what it gives away against its claim.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -92,6 +93,8 @@ def _carry_out(voice: Voice, made: Any, bundle: str, data: str, book: Any, again
 
 
 def _tell(voice: Voice, found: Quality, path: Path) -> None:
+    from sfumato.report.signature import SIGNATURE
+
     headers = ("measure", "value", "95 % interval", "yardstick", "what it is")
     grid = [[*line, one.words] for line, one in zip(found._lines(), found.measures, strict=True)]  # pyright: ignore[reportPrivateUsage]
     voice.table(f"Quality of the release of table {found.table!r}", headers, grid)
@@ -100,6 +103,9 @@ def _tell(voice: Voice, found: Quality, path: Path) -> None:
     if found.account is not None:
         voice.say(f"left in the ledger: epsilon {found.account.left_epsilon} of {found.account.cap_epsilon}")
     voice.say(f"statement: {path}", style="bold")
+    if path.with_name(SIGNATURE).exists():
+        folder = shlex.quote(str(path.parent))
+        voice.say(f"the signature does not cover it: sfumato key sign {folder} --sign KEY", style="yellow")
     voice.document({**found.to_dict(), "path": str(path)})
 
 

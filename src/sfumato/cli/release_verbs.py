@@ -36,6 +36,7 @@ from sfumato.cli.arguments import (
 )
 from sfumato.cli.console import EXIT_ERROR, Voice
 from sfumato.cli.interrupt import standing
+from sfumato.cli.key_verbs import PublicKeyFile, Sign, signing_key
 from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.cli.release_screen import foretell, plan_document, release_document, show_plan, show_release
 from sfumato.cli.reruns import Reruns, reruns_for, sound_wish
@@ -113,6 +114,7 @@ def release(
     verbose: Verbose = False,
     reruns: Reruns = None,
     also: Also = None,
+    sign: Sign = None,
     custodian: Custodian = None,
     use: Use = None,
     region: Region = None,
@@ -127,7 +129,7 @@ def release(
     from sfumato.report.bundle import prepare_output, refuse_copies
     from sfumato.table.writing.formats import rehearse_copies
 
-    voice, book = Voice(json), wanted_ledger(ledger, no_ledger)
+    voice, book, key = Voice(json), wanted_ledger(ledger, no_ledger), signing_key(sign)
     facts = Schema.load(schema).with_words({"custodian": custodian, "use": use, "region": region})
     wanted, reason = choose_or_build(method, facts, settings or [], epsilon, delta, as_published)
     prepare_output(out, private_report)
@@ -146,7 +148,7 @@ def release(
             made = explained_release(run_release(table, wanted, rows, book, seed, allow_weak, about_rows), reason)
             stand.words = f"{spent_words(made.entries)}; nothing was written" if made.entries else stand.words
             with lost_on_failure(made.ledger, made.entries, SfumatoError):  # this process ends, and the release with it
-                bundle = made.save(out, private_report, table if private_report else None, again, also or ())
+                bundle = made.save(out, private_report, table if private_report else None, again, also or (), key)
         stand.words = f"the bundle is complete: {bundle}"
         show_release(voice, made, bundle, data, verbose=verbose, again=again)
         if private_report and Path(private_report).exists():
@@ -157,24 +159,29 @@ def release(
 def verify(
     bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="Folder of a release bundle.")],
     ledger: LedgerUrl = None,
+    key: PublicKeyFile = None,
     json: AsJson = False,
 ) -> None:
-    """Check a bundle: hashes, schema, events, guarantee, script, page, and its record in a ledger when one is given.
+    """Check a bundle: hashes, schema, events, guarantee, script, pages; its record in a ledger; who signed it.
 
     Ends with 0 where everything holds, with 2 where something does not, with 3 where everything holds but the run was
-    seeded and is NOT FOR RELEASE, and with 4 where the bundle is another version's and could not be checked in full.
+    seeded and is NOT FOR RELEASE, and with 4 where an earlier version made it and it could not be checked in full.
     """
     from sfumato.report.verify import verify_bundle
 
     voice = Voice(json)
     with voice.counting("verifying"):
-        result = verify_bundle(bundle, ledger)
+        result = verify_bundle(bundle, ledger, key)
     code = verified_code(result)
     voice.document({**result.model_dump(mode="json"), "verdict": result.verdict, "exit_code": code})
+    if result.fingerprint:
+        voice.say(f"fingerprint {result.fingerprint}")
     for problem in result.problems:
         voice.say(f"  - {problem}", style="red")
     for word in (*result.unchecked, *result.notes):
         voice.say(f"  note: {word}", style="yellow")
+    if result.signed_by:
+        voice.say(f"signed by {result.signed_by}")
     voice.say(f"{bundle}: {result.verdict}", style="bold")
     if code:
         raise typer.Exit(code)

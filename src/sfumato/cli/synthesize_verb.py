@@ -29,6 +29,7 @@ from sfumato.cli.arguments import (
 )
 from sfumato.cli.console import Voice
 from sfumato.cli.interrupt import standing
+from sfumato.cli.key_verbs import Sign, signing_key
 from sfumato.cli.ledger_verbs import DEFAULT_DELTA
 from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.cli.release_screen import foretell, release_document, show_release
@@ -101,6 +102,7 @@ def synthesize(
     verbose: Verbose = False,
     reruns: Reruns = None,
     also: Also = None,
+    sign: Sign = None,
     custodian: Custodian = None,
     use: Use = None,
     region: Region = None,
@@ -116,7 +118,7 @@ def synthesize(
     from sfumato.table.writing.formats import asked_suffixes, rehearse_copies
 
     voice, book = Voice(json), wanted_ledger(ledger, no_ledger, "give --ledger budget.db --open-ledger 5")
-    whose = _whose(person, no_person)
+    whose, key = _whose(person, no_person), signing_key(sign)
     words = {"custodian": custodian, "use": use, "region": region}
     named_columns = names_of(columns)
     wish = Wish(epsilon, delta, buy, whose, rows_per_person, method, named_columns, seed, by, about_rows, anyway, words)
@@ -142,7 +144,7 @@ def synthesize(
             made = ready.released()
             stand.words = f"{spent_words(made.entries)}; nothing was written" if made.entries else stand.words
             with lost_on_failure(made.ledger, made.entries, SfumatoError):
-                bundle = made.save(out, reruns=again, also=also or ())
+                bundle = made.save(out, reruns=again, also=also or (), sign=key)
         stand.words = f"the bundle is complete: {bundle}"
         show_release(voice, made, bundle, data, described.assumed, verbose, again)
         voice.say(BETTER)

@@ -128,14 +128,16 @@ class Release(Shown):
         table: Table | None = None,
         reruns: int = 0,
         also: Sequence[str] = (),
+        sign: Any = None,
     ) -> Path:
         """Write the bundle (data, schema, release.json, report, script) and return its folder.
 
         ``private_report`` with ``table`` also writes the custodian's copy, which shows true values: keep it apart.
         With ``reruns`` (8, say) the report shows how sure its main numbers are: free, but it takes time.
         ``also`` names formats in which rows are wanted, too: "sav" (SPSS), "dta" (Stata), "xlsx", "jsonl", "sqlite".
+        ``sign`` is the file of a private key ('sfumato key new'): the bundle gets a signature.json.
         """
-        return found(OFFERED["Release.save"])(self, directory, private_report, table, reruns, also)
+        return found(OFFERED["Release.save"])(self, directory, private_report, table, reruns, also, sign)
 
 
 @named_arguments

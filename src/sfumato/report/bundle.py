@@ -34,6 +34,7 @@ from sfumato.report.custodian import write_copy
 from sfumato.report.document import ExpectedErrors, FileRecord, ReleaseDocument, ReleasedTable
 from sfumato.report.expected import expected_errors
 from sfumato.report.script import reproduction_script
+from sfumato.report.signature import SigningKey
 from sfumato.rows.atomic import settle, workshop
 from sfumato.schema import Schema
 from sfumato.table.writing.formats import asked_suffixes, copy_suffixes
@@ -92,10 +93,12 @@ def save_bundle(
     table: Table | None = None,
     reruns: int = 0,
     also: Sequence[str] = (),
+    sign: SigningKey | str | Path | None = None,
 ) -> Path:
     """Write a release as a bundle and return its folder; the ledger is told what became of the spend.
 
     With ``reruns`` the report shows expected errors of its main numbers. ``also`` names formats for copies of rows.
+    ``sign`` is the custodian's private key or its file: signature.json is written with it.
 
     ``private_report`` writes the custodian's copy, which sets true values beside the released ones, to a path outside
     the bundle; it needs the private ``table``.
@@ -107,11 +110,12 @@ def save_bundle(
             next_step="call release.save(directory, private_report=path, table=table)",
         )
     refuse_copies(release.method.makes, also)
+    key = None if sign is None else SigningKey.of(sign)
     prepare_output(target, private_report)
     private = None if private_report is None else place_of(private_report, "the custodian's copy")
     expected, stopped = expected_errors(release, reruns)
     with lost_on_failure(release.ledger, release.entries):
-        document, sealed = _write_in_place(release, target, expected, also)
+        document, sealed = _write_in_place(release, target, expected, also, key)
     if release.ledger is not None and release.entries:
         mark_saved(release.ledger, release.entries, target, sealed)
     if private is not None and table is not None:
@@ -133,11 +137,11 @@ def refuse_copies(makes: Makes, also: Sequence[str]) -> None:
 
 
 def _write_in_place(
-    release: Release, target: Path, expected: ExpectedErrors | None, also: Sequence[str]
+    release: Release, target: Path, expected: ExpectedErrors | None, also: Sequence[str], key: SigningKey | None
 ) -> tuple[ReleaseDocument, str]:
     """Write everything, move it to its place, and return its document and the SHA-256 of that."""
     with _named_failure(target, AGAIN), workshop(target, keep_parents=True) as folder:
-        document = write_bundle(release, folder, expected, also)
+        document = write_bundle(release, folder, expected, also, key)
         sealed = file_record(folder / DOCUMENT).sha256
         folder.rename(target)
     return document, sealed
@@ -162,7 +166,11 @@ def mark_saved(ledger: Ledger, entries: Sequence[Entry], folder: Path, sha256: s
 
 
 def write_bundle(
-    release: Release, folder: Path, expected: ExpectedErrors | None = None, also: Sequence[str] = ()
+    release: Release,
+    folder: Path,
+    expected: ExpectedErrors | None = None,
+    also: Sequence[str] = (),
+    key: SigningKey | None = None,
 ) -> ReleaseDocument:
     """Write all files of a bundle into an empty folder and return its document."""
     tell("writing the data")
@@ -180,6 +188,8 @@ def write_bundle(
     _draw_pages(folder, document.with_files(file_records(folder)), release.schema, shown)
     document = document.with_files(file_records(folder))
     (folder / DOCUMENT).write_text(document.to_json(), encoding="utf-8")
+    if key is not None:
+        key.sign(folder)
     settle(folder)  # the budget is spent, so the release must survive a crash
     return document
 

@@ -6,6 +6,7 @@ import errno
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +21,33 @@ from sfumato.privacy.accounting.event_cost import cost_problem
 from sfumato.privacy.accounting.strength import is_beyond
 from sfumato.privacy.exact import exact, show
 from sfumato.privacy.ledger import Ledger
-from sfumato.privacy.randomness import STAMP, Randomness
+from sfumato.privacy.randomness import STAMP
 from sfumato.progress import tell
 from sfumato.quality.saved import NAME, statements
 from sfumato.release.method import home_of
 from sfumato.release.purchases import UNRECORDED_PURCHASE, purchased
-from sfumato.release.stamp import METADATA
 from sfumato.release.vouched import schema_assumptions
 from sfumato.report import regenerate
-from sfumato.report.bundle import DOCUMENT, MODEL, SCHEMA, SCRIPT, WARNING, Contents, file_record
+from sfumato.report.bundle import DOCUMENT, MODEL, SCHEMA, SCRIPT, Contents, file_record
 from sfumato.report.document import PAGES, FactsRecord, ReleaseDocument, ReleasedTable
 from sfumato.report.expected import number_problems
 from sfumato.report.foretold import planned_again
 from sfumato.report.opened import read_document
-from sfumato.report.verify_data import holds_text, value_problems
+from sfumato.report.signature import SIGNATURE, UNPROVED, PublicKey, check_signature
+from sfumato.report.verify_data import (
+    date_problems,
+    holds_text,
+    metadata_problems,
+    model_problems,
+    stamp_problems,
+    strange_names,
+    text_problems,
+    total_problems,
+    value_problems,
+)
+from sfumato.report.verify_ledger import entry_problems, ledger_notes, mark_problems
 from sfumato.report.verify_quality import (
+    recomputed_problems,
     stated_words,
     statement_of,
     statement_problems,
@@ -43,6 +56,7 @@ from sfumato.report.verify_quality import (
 from sfumato.schema import Schema
 from sfumato.table.writing.copies import holds_rows
 from sfumato.table.writing.formats import COPIES
+from sfumato.version import __version__
 
 REQUIRED = (SCHEMA, SCRIPT)
 EXHAUSTED = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
@@ -58,7 +72,6 @@ UNREADABLE = (
     pa.ArrowException,
 )
 """What reading forged bytes and computing with forged numbers may end in."""
-FINISH = "'sfumato doctor FOLDER --ledger LEDGER'"
 
 
 class BundleCheck(BaseModel):
@@ -79,6 +92,10 @@ class BundleCheck(BaseModel):
     """What only another version of sfumato, or of what draws the page, could compare."""
     notes: tuple[str, ...] = ()
     """What is worth knowing and no fault of the bundle."""
+    fingerprint: str = ""
+    """That of the release, as its pages state it; empty where release.json cannot be read."""
+    signed_by: str = ""
+    """Fingerprint of the key that was given, where the bundle is signed by it."""
 
     def __bool__(self) -> bool:
         return self.ok
@@ -96,11 +113,14 @@ class BundleCheck(BaseModel):
         )
 
 
-def verify_bundle(directory: str | Path, ledger: Ledger | str | Path | None = None) -> BundleCheck:
-    """Check a bundle against itself and, where one is given, against the ledger that recorded it."""
+def verify_bundle(
+    directory: str | Path, ledger: Ledger | str | Path | None = None, key: str | Path | PublicKey | None = None
+) -> BundleCheck:
+    """Check a bundle against itself and, where they are given, the ledger that recorded it and the custodian's key."""
     folder = Path(directory)
     _refuse_non_bundle(folder)
-    inspection = _Inspection(folder)
+    public = key if isinstance(key, PublicKey) or key is None else PublicKey.load(key)
+    inspection = _Inspection(folder, public)
     inspection.check("nothing in the folder is a link", lambda: Contents.of(folder).strange)
     document = None if inspection.problems else inspection.document()
     if document is not None:
@@ -112,8 +132,10 @@ def verify_bundle(directory: str | Path, ledger: Ledger | str | Path | None = No
         checks=tuple(inspection.checks),
         problems=problems,
         stamp=None if document is None else document.randomness.stamp or inspection.stamp,
-        unchecked=() if document is None else tuple(regenerate.unchecked(document)),
+        unchecked=() if document is None else (*inspection.unchecked(), *regenerate.absent_pages(document)),
         notes=tuple(inspection.notes),
+        fingerprint="" if document is None else document.fingerprint,
+        signed_by="" if problems else inspection.signed_by,
     )
 
 
@@ -133,11 +155,15 @@ class _Inspection:
     """Runs one check after the other; each adds what it finds."""
 
     folder: Path
+    key: PublicKey | None = None
     checks: list[str] = field(default_factory=list[str])
     problems: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
     stamp: str | None = None
     """That of a seeded statement beside the release."""
+    signed_by: str = ""
+    differing: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """What came out otherwise here, by the other version that explains it."""
 
     def document(self) -> ReleaseDocument | None:
         self.checks.append(f"{DOCUMENT} can be read and carries its own seal")
@@ -151,39 +177,67 @@ class _Inspection:
         return document
 
     def run(self, document: ReleaseDocument, ledger: Ledger | None) -> None:
+        """Make every check that a readable document allows."""
+        self.check("the version that made the bundle is known", lambda: regenerate.version_problems(document))
         self.check("every listed file is there, unchanged, and nothing else is", lambda: self.files(document))
-        self.check("the events compose to the stated guarantee", lambda: _guarantee_problems(document))
-        self.check("the noise is as large as each event's cost demands", lambda: _noise_problems(document))
-        self.check("the stamp of seeded runs is everywhere or nowhere", lambda: self.stamps(document))
-        title = "the method is one of sfumato's, and described as sfumato describes it"
-        self.check(title, lambda: regenerate.method_problems(document))
-        title = f"{SCRIPT} is the script that {DOCUMENT} makes"
-        self.check(title, lambda: regenerate.script_problems(self.folder, document))
+        if self.key is not None or (self.folder / SIGNATURE).exists():
+            self.check(f"{SIGNATURE} is valid and covers these files", self.signature)
+        self.facts(document, regenerate.differs_by(document))
         schema = self.schema(document)
         if schema is not None:
-            title = f"the guarantee counts what the bought facts in {SCHEMA} cost"
-            self.check(title, lambda: _purchase_problems(document, schema))
-            self.check("the method's plan on this schema gives these events", lambda: _plan_problems(document, schema))
-            for table in document.tables:
-                title = f"{table.parquet} and {table.csv} fit the public schema"
-                self.check(title, lambda table=table: self.data(document, schema, table))
-            if MODEL in document.files:
-                title = f"{MODEL} is sound and carries the same guarantee"
-                self.check(title, lambda: _model_problems(self.folder / MODEL, document, schema))
-            if document.expected_errors is not None:
-                title = f"the main numbers of {DOCUMENT} are those of the released rows"
-                self.check(title, lambda: number_problems(self.folder, document, schema))
-            for name in (page for page in PAGES if page in document.files):
-                title = f"{name} is the page that {DOCUMENT} and the released tables make"
-                self.check(title, lambda name=name: regenerate.page_problems(self.folder, document, schema, name))
+            self.holdings(document, schema, regenerate.differs_by(document))
             for path in statements(self.folder):
                 title = f"{path.name} is about this release, and its guarantee and measures hold"
-                self.check(title, lambda path=path: self.statement(path, document, schema, ledger))
+                self.check(title, partial(self.statement, path, document, schema, ledger))
         if ledger is not None:
-            self.check("the ledger holds the recorded events", lambda: _ledger_problems(document, ledger))
+            events = _all_events(document)
+            self.check("the ledger holds the recorded events", lambda: entry_problems(document, events, ledger))
             if schema is not None and schema.purchases:
                 self.check("the ledger holds the purchases", lambda: self.purchases(schema, ledger))
             self.check(f"the ledger's mark is of this {DOCUMENT}", lambda: self.marks(document, ledger))
+
+    def facts(self, document: ReleaseDocument, differs: str) -> None:
+        """Check what the document says by itself, and the script and the metadata that follow from it alone."""
+        self.check("the events compose to the stated guarantee", lambda: _guarantee_problems(document))
+        title = "the statement in plain words is the one that the guarantee makes"
+        self.compare(title, "the statement in plain words", differs, lambda: _statement_problems(document))
+        self.check("the account's totals can be those after this release", lambda: _record_problems(document))
+        self.check("the noise is as large as each event's cost demands", lambda: _noise_problems(document))
+        self.check("the stamp of seeded runs is everywhere or nowhere", lambda: stamp_problems(self.folder, document))
+        title = "the Parquet files state the guarantee of the release"
+        metadata = partial(metadata_problems, self.folder, document)
+        self.compare(title, "what the Parquet files say of themselves", differs, metadata)
+        self.check("the method is one of sfumato's", lambda: regenerate.method_problems(document))
+        title = "the method is described as sfumato describes it"
+        self.compare(title, "the method's description", differs, lambda: regenerate.description_problems(document))
+        title = f"{SCRIPT} is the script that {DOCUMENT} makes"
+        self.check(title, lambda: regenerate.script_problems(self.folder, document))
+
+    def holdings(self, document: ReleaseDocument, schema: Schema, differs: str) -> None:
+        """Check schema, plan, tables, model and pages against one another."""
+        title = f"the guarantee counts what the bought facts in {SCHEMA} cost"
+        self.check(title, lambda: _purchase_problems(document, schema))
+        title = f"{SCHEMA} is written as sfumato writes it"
+        self.compare(title, f"the text of {SCHEMA}", differs, lambda: text_problems(self.folder, schema))
+        title = f"{DOCUMENT} says where the facts of the schema come from"
+        self.compare(title, "the sources of the facts", differs, lambda: _origin_problems(document, schema))
+        self.check("the release is no older than its schema", lambda: date_problems(document, schema))
+        title = "the method's plan on this schema gives these events"
+        self.compare(title, "the plan", differs, lambda: _plan_problems(document, schema))
+        self.check("as many rows were released as the method draws", lambda: total_problems(document))
+        for table in document.tables:
+            title = f"{table.parquet} and {table.csv} fit the public schema"
+            self.check(title, partial(self.data, document, schema, table))
+        if MODEL in document.files:
+            title = f"{MODEL} is sound, of this run, and carries the same guarantee"
+            self.check(title, lambda: model_problems(self.folder / MODEL, document, schema))
+        if document.expected_errors is not None:
+            title = f"the main numbers of {DOCUMENT} are those of the released rows"
+            self.check(title, lambda: number_problems(self.folder, document, schema))
+        for name in (page for page in PAGES if page in document.files):
+            title = f"{name} is the page that {DOCUMENT} and the released tables make"
+            page = partial(regenerate.page_problems, self.folder, document, schema, name)
+            self.compare(title, name, regenerate.differs_by(document, name), page)
 
     def check(self, title: str, look: Callable[[], Any]) -> None:
         tell(title)
@@ -192,7 +246,8 @@ class _Inspection:
             # Forged numbers may overflow whatever is computed from them; what comes of it is compared all the same.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)
-                self.problems += look()
+                for problem in look():
+                    self.problems.append(problem)  # one by one: what was found before an error stays
         except SfumatoError as error:
             _refuse_exhausted(title, error)
             self.problems += [error.headline, *error.problems]
@@ -200,9 +255,39 @@ class _Inspection:
             _refuse_exhausted(title, error)
             self.problems.append(f"cannot check that {title}: {error}")
 
+    def compare(self, title: str, what: str, differs: str, look: Callable[[], Any]) -> None:
+        """Run a check that another version may fail without fault: then it counts as not made."""
+        before = len(self.problems)
+        self.check(title, look)
+        if differs and len(self.problems) > before:
+            del self.problems[before:]
+            self.checks.remove(title)
+            self.differing.setdefault(differs, []).append(what)
+
+    def unchecked(self) -> Iterator[str]:
+        """Yield what could not be compared here, and why."""
+        for differs, names in self.differing.items():
+            yield f"{', '.join(names)} {'were' if len(names) > 1 else 'was'} not compared: {differs}"
+
+    def signature(self) -> tuple[str, ...]:
+        """Check who signed; without a key of the custodian's, only that nothing was changed since."""
+        result = check_signature(self.folder, self.key)
+        again = [f"{SIGNATURE} does not cover {name}: ask the custodian to sign again" for name in result.uncovered]
+        if self.key is not None:
+            self.signed_by = result.fingerprint
+            return (*result.problems, *again)
+        self.notes += [*([] if result.problems else [UNPROVED.format(fingerprint=result.fingerprint)]), *again]
+        return result.problems
+
     def statement(self, path: Path, document: ReleaseDocument, schema: Schema, ledger: Ledger | None) -> Iterator[str]:
         """Look at a quality statement: an addendum that the release's own document does not list."""
         yield from statement_problems(path, document, schema)
+        version = statement_of(path).version
+        if regenerate.age_of(version) == "earlier":
+            differs = f"sfumato {version} made {path.name}, and this is {__version__}"
+            title = f"the measures of {path.name} follow from its noisy numbers"
+            again = partial(recomputed_problems, path, document, schema)
+            self.compare(title, f"the measures of {path.name}", differs, again)
         if ledger is not None:
             yield from statement_record_problems(path, ledger)
         self.stamp = self.stamp or statement_of(path).randomness.stamp
@@ -212,9 +297,10 @@ class _Inspection:
         contents = Contents.of(self.folder)
         named = {path for table in document.tables for path in (table.parquet, table.csv)}
         listed = set(document.files)
-        own = listed | {DOCUMENT} | {path for path in contents.files if NAME.fullmatch(path)}
+        own = listed | {DOCUMENT, SIGNATURE} | {path for path in contents.files if NAME.fullmatch(path)}
         yield from (f"{path} is not listed in {DOCUMENT}" for path in sorted(contents.files - own))
         needless = contents.needless_folders(listed)
+        yield from strange_names(document)
         yield from (f"the folder {path} holds nothing that {DOCUMENT} lists" for path in needless)
         yield from (f"{DOCUMENT} does not list {path}" for path in sorted(({*REQUIRED} | named) - listed))
         for path, record in document.files.items():
@@ -235,21 +321,11 @@ class _Inspection:
         said = (document.table, document.adjacency, document.guarantee.rows)
         if said != (schema.name, schema.adjacency, schema.rows):
             self.problems.append(f"{SCHEMA} and {DOCUMENT} disagree on name, adjacency or public row count")
-        self.problems += _origin_problems(document, schema)
         return schema
 
     def marks(self, document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:
-        """Compare what the ledger says became of the spend with the document that lies here."""
-        outcomes, here = ledger.outcomes(document.table), file_record(self.folder / DOCUMENT).sha256
-        for recorded in document.recorded.entries if document.recorded else ():
-            outcome = outcomes.get(recorded.sequence)
-            if outcome is None:
-                told = f"the ledger does not know what became of entry {recorded.sequence}"
-                self.notes.append(f"{told}; {FINISH} tells it")
-            elif outcome.kind == "lost":
-                yield f"the ledger says that nothing came of entry {recorded.sequence} ({outcome.reason})"
-            elif here not in outcome.bundles:
-                yield f"the ledger knows another {DOCUMENT} for entry {recorded.sequence}: SHA-256 {outcome.sha256}"
+        self.notes += ledger_notes(self.folder, document, ledger)
+        yield from mark_problems(self.folder, document, ledger)
 
     def purchases(self, schema: Schema, ledger: Ledger) -> Iterator[str]:
         held = {entry.hash: entry.event for entry in ledger.history(schema.name)}
@@ -258,22 +334,6 @@ class _Inspection:
                 self.notes.append(f"no ledger holds the purchase {each.words!r}, so its cap does not count that")
             elif held.get(each.id) != event:
                 yield f"the ledger does not hold the purchase {each.words!r} as {SCHEMA} states it"
-
-    def stamps(self, document: ReleaseDocument) -> Iterator[str]:
-        stamp, seeded = document.randomness.stamp, document.randomness.mode == "seeded"
-        if seeded != (stamp is not None) or seeded != (document.guarantee.randomness == "seeded"):
-            yield f"{DOCUMENT}: the stamp, the mode of randomness and the guarantee disagree"
-        if stamp != Randomness.of(document.randomness.seed).stamp:
-            yield f"{DOCUMENT}: the stamp is not the one of this seed"
-        if any((event.randomness == "seeded") != seeded for event in document.events):
-            yield f"{DOCUMENT}: the events and the mode of randomness disagree"
-        if (self.folder / WARNING).exists() != seeded:
-            yield f"{WARNING} is {'missing from a seeded run' if seeded else 'in a run without a seed'}"
-        for table in document.tables:
-            metadata = pq.read_schema(self.folder / table.parquet).metadata or {}
-            found = metadata.get(f"{METADATA}stamp".encode())
-            if (found.decode() if found else None) != stamp:
-                yield f"{table.parquet}: its stamp is not the one in {DOCUMENT}"
 
     def data(self, document: ReleaseDocument, schema: Schema, listed: ReleasedTable) -> Iterator[str]:
         # a ParquetFile reads this file alone, whatever its folder is called
@@ -307,22 +367,8 @@ def _refuse_exhausted(title: str, error: Exception) -> None:
         ) from error
 
 
-def _model_problems(path: Path, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
-    from sfumato.methods.graphical.saved.model import FittedModel
-
-    model = FittedModel.load(path)
-    if (model.method, model.schema) != (document.method.name, schema):
-        yield f"{MODEL} and {DOCUMENT} disagree on the method or on the schema"
-    if (model.guarantee, model.events) != (document.guarantee, document.events):
-        yield f"{MODEL} and {DOCUMENT} do not state the same guarantee and events"
-    if model.stamp != document.randomness.stamp:
-        yield f"{MODEL}: its stamp is not the one in {DOCUMENT}"
-
-
 def _origin_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
     """Look whether the guarantee says where the facts of the schema come from; that of an older sfumato did not."""
-    if not regenerate.is_this_version(document):
-        return
     said = set(document.guarantee.assumptions) >= set(schema_assumptions(schema, document.guarantee.formal))
     if not said or document.facts != FactsRecord.of(schema):
         yield f"{DOCUMENT} does not say where the facts in {SCHEMA} come from, as {SCHEMA} says it"
@@ -344,8 +390,6 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
     if guarantee.allowed_weak != is_beyond(guarantee.exact_epsilon, guarantee.exact_delta):
         yield "the guarantee does not say truly whether the custodian allowed so weak a promise"
     yield from _selection_problems(document)
-    if document.statement != guarantee.statement():
-        yield "the statement in plain words is not the one that the guarantee makes"
     if guarantee.recorded != (document.recorded is not None):
         yield "the guarantee and the record disagree on whether the cost was recorded"
     said = {(document.table, document.adjacency, document.unit), (guarantee.table, guarantee.adjacency, guarantee.unit)}
@@ -357,6 +401,17 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
 def _purchase_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
     if document.guarantee.beside != (purchased(schema) if document.guarantee.formal else ()):
         yield f"the guarantee does not count the purchases that {SCHEMA} lists, or counts others"
+
+
+def _statement_problems(document: ReleaseDocument) -> Iterator[str]:
+    if document.statement != document.guarantee.statement():
+        yield "the statement in plain words is not the one that the guarantee makes"
+
+
+def _record_problems(document: ReleaseDocument) -> Iterator[str]:
+    """Look whether an account that was charged for the release can stand as the bundle says."""
+    if document.recorded is not None:
+        yield from (f"{DOCUMENT}: {problem}" for problem in document.recorded.problems(document.events))
 
 
 def _selection_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -382,8 +437,8 @@ def _noise_problems(document: ReleaseDocument) -> Iterator[str]:
 
 def _plan_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
     """Plan again from public facts alone: cells, sensitivities, scales and shares must come out the same."""
-    if not regenerate.is_this_version(document) or home_of(document.method.name) is None:
-        return  # another version may plan otherwise; the events were checked by themselves
+    if home_of(document.method.name) is None:
+        return  # which is a problem by itself
     made, plan = planned_again(document, schema)
     events = plan.events if document.guarantee.selection is None else _ladder_events(document, schema, made)
     if events != _all_events(document) or plan.stages != document.stages:
@@ -403,22 +458,3 @@ def _ladder_events(document: ReleaseDocument, schema: Schema, method: Any) -> tu
     if kept != method or climbed != len(document.events):
         return ()
     return tuple(event for rung in rungs for event in rung)
-
-
-def _ledger_problems(document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:
-    if document.recorded is None:
-        yield "the bundle says that its cost was not recorded, so the ledger cannot hold it"
-        return
-    held = {entry.sequence: entry for entry in ledger.history(document.table)}
-    places = document.recorded.entries
-    # an account with tight composition is charged for a whole ladder before its first rung
-    events = document.events if len(places) <= len(document.events) else _all_events(document)
-    for recorded, event in zip(places, events, strict=False):
-        entry = held.get(recorded.sequence)
-        if entry is None or entry.hash != recorded.hash:
-            yield f"entry {recorded.sequence} of the ledger is not the one that the bundle names"
-        elif entry.event != event:
-            yield f"entry {recorded.sequence} of the ledger records another event than the bundle"
-    if len(places) != len(events):
-        yield f"{len(events)} events, but {len(places)} entries of the ledger are named"
-    yield from ledger.verify(document.recorded.head).problems

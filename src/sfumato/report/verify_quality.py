@@ -25,8 +25,8 @@ from sfumato.quality.saved import events_of, statements
 from sfumato.quality.together import together
 from sfumato.report.bundle import DOCUMENT, file_record
 from sfumato.report.document import ReleaseDocument
+from sfumato.report.regenerate import age_of
 from sfumato.schema import Schema
-from sfumato.version import __version__
 
 CLOSE = 1e-5
 """How far a recomputed share may lie from the stated one: machines add up in different orders."""
@@ -49,7 +49,11 @@ def statement_problems(path: Path, document: ReleaseDocument, schema: Schema) ->
         yield f"{path.name} states the quality of rows, and the release has none"
         return
     yield from _promise_problems(path, said, document, schema)
-    yield from _plan_problems(path, said, document, schema)
+    age = age_of(said.version)
+    if age == "later":
+        yield f"{path.name} says that sfumato {said.version} made it: verify it with that version"
+    elif age == "this":
+        yield from recomputed_problems(path, document, schema)
 
 
 def _promise_problems(path: Path, said: QualityDocument, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
@@ -60,22 +64,23 @@ def _promise_problems(path: Path, said: QualityDocument, document: ReleaseDocume
     recorded = said.recorded is not None
     expected = together(said.events, schema, released, earlier, recorded, allow_weak=True)
     # in which words a guarantee rests on what, another version may say otherwise
-    facts = Guarantee.model_fields if said.version == __version__ else ("kind", "epsilon", "delta", "unit", "beside")
+    facts = Guarantee.model_fields if age_of(said.version) == "this" else ("kind", "epsilon", "delta", "unit", "beside")
     if other := [fact for fact in facts if getattr(guarantee, fact) != getattr(expected, fact)]:
         yield f"{name}: its guarantee is not that of the release and its statements together: see {', '.join(other)}"
     for problem in filter(None, map(cost_problem, said.events)):
         yield f"{name}: {problem}"
     if said.table != schema.name or said.statement != guarantee.statement():
         yield f"{name}: its table or its statement in plain words is not that of its guarantee"
+    if said.recorded is not None:
+        yield from (f"{name}: {problem}" for problem in said.recorded.problems(said.events))
     stamp, seeded = Randomness.of(said.randomness.seed).stamp, said.randomness.mode == "seeded"
     if said.randomness.stamp != stamp or seeded != (stamp is not None):
         yield f"{name}: the stamp and the mode of randomness disagree"
 
 
-def _plan_problems(path: Path, said: QualityDocument, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
+def recomputed_problems(path: Path, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
     """Ask again from public facts: the same events must come out, and the same shares from the noisy numbers."""
-    if said.version != __version__:
-        return  # another version may ask otherwise; the events were checked by themselves
+    said = statement_of(path)
     rows = pq.ParquetFile(path.with_name(document.tables[0].parquet)).read()
     public = Public.of(rows, schema, said.target, said.correlations)
     if public.fingerprint != said.about.rows_sha256:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from sfumato.privacy.accounting.accountant import basic
+from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.exact import exact, show
 from sfumato.privacy.ledger.models import Account, Entry
 from sfumato.privacy.randomness import Randomness
 
@@ -56,3 +61,22 @@ class RecordedCost(Record):
         balance = account.model_dump(include=set(cls.model_fields) - {"entries", "head"})
         places = tuple(RecordedEntry(sequence=entry.sequence, hash=entry.hash) for entry in entries)
         return cls(entries=places, head=entries[-1].hash, **balance)
+
+    def problems(self, events: Sequence[Event]) -> Iterator[str]:
+        """Yield what cannot be true of an account that was charged for these events."""
+        least = basic([event for event in events if event.is_formal])
+        for name, cost in zip(("epsilon", "delta"), least, strict=True):
+            cap, spent, left = (exact(getattr(self, f"{what}_{name}"), name) for what in ("cap", "spent", "left"))
+            if spent < cost:
+                yield f"the account had spent {name} {show(spent)} after events that cost {show(cost)}"
+            # other compositions count epsilon otherwise; delta is summed under all of them
+            summed = self.composition == "basic" or name == "delta"
+            if (left != max(cap - spent, Fraction(0))) if summed else not 0 <= left <= cap:
+                yield f"the account cannot have {name} {show(left)} left of {show(cap)} with {show(spent)} spent"
+            if self.composition == "basic" and spent > cap:
+                yield f"the account spent {name} {show(spent)} of a cap of {show(cap)}"
+        if self.exposures < sum(not event.is_formal for event in events):
+            yield f"the account counts {self.exposures} exposures, fewer than the bundle holds"
+        places = [entry.sequence for entry in self.entries]
+        if not places or places != sorted(set(places)) or self.head != self.entries[-1].hash:
+            yield "the entries of the ledger are not in order, or its head is not the last of them"

@@ -35,6 +35,14 @@ WHAT = {
     "model.sfumato": "the fitted model: 'sfumato sample . --rows 100000 --out more.parquet' draws more rows for free",
     "NOT-FOR-RELEASE.txt": "says that this run is for tests only",
 }
+HASHES = (
+    "Without Sfumato: release.json lists the SHA-256 of every other file. Hashes find damage, and not a forger who "
+    "replaced all of it."
+)
+SIGNED = (
+    "If signature.json lies beside this file, the custodian signed the release. Get the public key from the custodian "
+    "by another way than these files, and check that it is signed by that key:"
+)
 ENDINGS = {
     ".parquet": "the data, with types",
     ".csv": "the data as text",
@@ -94,13 +102,15 @@ def files_told(subject: Subject) -> Section:
     named = [path for path in dict.fromkeys(paths) if path in subject.document.files_without_pages or path in ALWAYS]
     rows = tuple((path, file_words(path), _size(subject, path)) for path in named[:MOST_FILES])
     more = f"{len(named) - MOST_FILES} more data files are listed in datacard.json." if len(named) > MOST_FILES else ""
-    told = (
-        "Whether these are the files of the release, unchanged, is told by:",
-        f"It prints the fingerprint of the release, which must be {subject.document.fingerprint}.",
+    fingerprint = f"It prints the fingerprint of the release, which must be {subject.document.fingerprint}."
+    checks = (
+        Prose(("Whether these are the files of the release, unchanged, is told by:",)),
+        Listing("", "sh", "sfumato verify ."),
+        Prose((fingerprint, HASHES, SIGNED)),
+        Listing("", "sh", "sfumato verify . --key custodian.pub"),
     )
-    check = Listing("", "sh", "sfumato verify .")
     blocks = (Grid(("file", "what it is", "bytes"), rows, (2,)), *([Prose((more,))] if more else []))
-    return Section("files", "Files and fingerprint", (*blocks, Prose(told[:1]), check, Prose(told[1:])))
+    return Section("files", "Files and fingerprint", (*blocks, *checks))
 
 
 ALWAYS = ("release.json", *PAGES)

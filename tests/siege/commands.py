@@ -31,7 +31,20 @@ from siege.results import Result
 CASES = 5000
 AT_ONCE = 3
 CPU, WALL, MEMORY = 30, 90, 4 << 30
-WARM = ("duckdb", "ibis", "numba", "pandas", "pyarrow.csv", "pyarrow.parquet", "scipy.stats", "sqlglot", "sqlalchemy")
+TYPICAL = (
+    ("schema", "draft", "t.csv"),
+    ("schema", "draft", "t.xlsx"),
+    ("schema", "check", "t.parquet", "-s", "s.toml"),
+    ("release", "t.csv", "-s", "s.toml", "--epsilon", "1", "--no-ledger", "--anyway", "--out", "o"),
+    ("verify", "bundle", "--ledger", "ledger.db"),
+    ("uncertainty", "bundle", "--statistic", "mean age", "--reruns", "2"),
+    ("export", "bundle", "x.sav"),
+    ("sample", "bundle", "--out", "x.csv"),
+    ("dpia", "bundle"),
+    ("compare", "bundle", "t.csv"),
+    ("schema", "import", "bundle/croissant.json"),
+)
+"""Sound commands, of which each imports much."""
 UNTRIED = ("workbench", "reproduce", "demo")
 """Verbs that serve or compute for minutes however they are called."""
 NUMBERS = ("0", "-1", "1", "1e30", "1e-30", "nan", "inf", "-inf", "99999999999999999999", "0.5", "1/0", "1/3", "", "x")
@@ -245,15 +258,20 @@ def case_of(seed: int, number: int, corpus: Path) -> Case:
     return make(chance, corpus)
 
 
-def warm() -> None:
-    """Import what commands import, so that a fork need not; nothing is run, for threads do not survive a fork."""
-    for name in (*WARM, "python_calamine", "pyreadstat", "xlsxwriter"):
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
+def warm(corpus: Path, place: Path) -> None:
+    """Import what commands import, so that a fork need not; nothing is run here, for threads do not survive a fork."""
     verbs()
+    for i, call in enumerate(TYPICAL):
+        names = place / f"modules-{i}"
+        if os.fork() == 0:
+            in_child(Case("typical", list(call), bundle=True), corpus, place / f"warm-{i}", names)
+        os.wait()
+        for name in names.read_text().split():
+            with contextlib.suppress(ImportError, AttributeError):
+                importlib.import_module(name)
 
 
-def in_child(case: Case, corpus: Path, place: Path) -> None:
+def in_child(case: Case, corpus: Path, place: Path, modules: Path | None = None) -> None:
     """Run a command line in this process, which ends with its exit code."""
     code = 99
     try:
@@ -284,6 +302,8 @@ def in_child(case: Case, corpus: Path, place: Path) -> None:
     except BaseException as error:  # noqa: BLE001  the end of a child: its parent looks at what was printed
         sys.stderr.write(f"Traceback of the siege: {error!r}\n")
     finally:
+        if modules is not None:
+            modules.write_text("\n".join(sorted(name for name in sys.modules if name != "__mp_main__")))
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
             sys.stderr.flush()
@@ -337,7 +357,7 @@ def run(seconds: float, seed: int) -> list[Result]:
         builder = multiprocessing.get_context("spawn").Process(target=build, args=(corpus,))
         builder.start()
         builder.join()
-        warm()
+        warm(corpus, Path(folder))
         running, number = dict[int, Running](), 0
         while running or (number < CASES and time.monotonic() < end):
             while len(running) < AT_ONCE and number < CASES and time.monotonic() < end:

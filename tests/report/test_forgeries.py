@@ -15,12 +15,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
+from sfumato.methods.graphical.method import GraphicalMethod
+from sfumato.registry import REGISTRY
+from sfumato.release.method import method_class
 from sfumato.report.bundle import file_record
 from sfumato.report.document import ReleaseDocument
 from sfumato.report.opened import opened_bundle
 from sfumato.report.regenerate import age_of
 from sfumato.report.script import reproduction_script
+from sfumato.report.signature import SIGNATURE, SigningKey, new_key
 from sfumato.report.verify import verify_bundle
+from sfumato.report.verify_data import FITTED
 
 EVIL = b"import os\nos.system('echo taken')\n"
 SCHEMA = sfumato.Schema.parse("""
@@ -219,6 +224,28 @@ def test_the_honest_bundle_and_the_one_that_was_redrawn_hold(saved, bundle, ledg
     check = verify_bundle(saved, ledger)
     assert check and check.verdict == "verified" and not check.notes, check
     assert check.fingerprint == ReleaseDocument.from_json((saved / "release.json").read_text()).fingerprint
+
+
+def test_a_whole_forgery_passes_alone_and_is_found_by_the_ledger_or_the_signature(saved, bundle, ledger, tmp_path):
+    """Documented: what contradicts nothing can only be found by somebody who knows more than the bundle."""
+    new_key(tmp_path / "custodian.key")
+    SigningKey.load(tmp_path / "custodian.key").sign(bundle)
+    table = pq.read_table(bundle / "data.parquet")
+    ages = table.column("age").to_pylist()
+    forged = table.set_column(0, "age", pa.array([9 - ages[0], *ages[1:]], table.schema.field("age").type))
+    pq.write_table(forged.replace_schema_metadata(table.schema.metadata), bundle / "data.parquet")
+    pa_csv.write_csv(forged, bundle / "data.csv")
+    signature = (bundle / SIGNATURE).read_bytes()
+    (bundle / SIGNATURE).unlink()
+    redraw(bundle)
+    assert verify_bundle(bundle).verdict == "verified"
+    assert not verify_bundle(bundle, ledger)
+    (bundle / SIGNATURE).write_bytes(signature)
+    assert not verify_bundle(bundle, key=tmp_path / "custodian.pub")
+
+
+def test_every_method_that_fits_a_model_must_bring_it():
+    assert {name for name in REGISTRY if issubclass(method_class(name), GraphicalMethod)} == {*FITTED}
 
 
 def test_the_model_of_another_run_and_a_dropped_model_are_found(fitted, tmp_path):

@@ -25,7 +25,7 @@ from sfumato.errors import (
     TooLittleSeenError,
     UnansweredQuestionError,
 )
-from sfumato.privacy.exact import Number, exact, show, text
+from sfumato.privacy.exact import Number, at_most, exact, show, text
 from sfumato.privacy.ledger import Ledger
 from sfumato.registry import REGISTRY
 from sfumato.release.default import Choice, choose_method
@@ -292,7 +292,7 @@ def _with_bought(
         *_told(schema, gone),
         *([f"left out because nothing of them rose above the noise: {', '.join(unseen)}"] if unseen else []),
     )
-    total = TOGETHER.format(epsilon=show(exact(wish.epsilon)), delta=f"{float(wish.total_delta):.3g}")
+    total = TOGETHER.format(epsilon=show(exact(wish.epsilon)), delta=at_most(wish.total_delta, 3))
     looked = (total, *(_doubts(wish, gone) if draft else ()))
     return Described(data, schema, wish, ledger, dialect, assumed, looked, draft.notes if draft else ())
 

@@ -140,9 +140,9 @@ def test_headline_odds_events_and_ledger_carry_the_ladder(table, book, monkeypat
     assert said.selection.spent_epsilon == "0.75" and len(said.selection.unclimbed) == 4
     text = said.statement()
     assert text.startswith("Guarantee: differential privacy with epsilon = 4.25, for")
-    assert f"by a factor of at most 70.11." in text and "at most 98.6 % sure" in text
+    assert "by a factor of at most 70.11." in text and "at most 98.6 % sure" in text
     assert "candidates and scores up to there cost epsilon 0.75 together" in text
-    assert f"this very outcome by a factor of at most 2.118." in text
+    assert "this very outcome by a factor of at most 2.118." in text
     folder = made.save(tmp_path / "kept")
     metadata = pq.read_schema(folder / "data.parquet").metadata
     assert metadata[b"sfumato.guarantee"].decode() == said.headline()

@@ -175,6 +175,16 @@ def test_a_bundle_that_leaves_out_a_part_of_its_ladder_does_not_verify(table, bo
     def elsewhere(body):
         body["method"]["parameters"]["epsilon"] = 1.0
 
+    def unproved(body):  # scores of the same scale, of a metric of which one row may move more
+        body["guarantee"]["selection"]["target"] = "entropy_error <= 0.1"
+        body["statement"] = sfumato.privacy.accounting.guarantee.Guarantee(**body["guarantee"]).statement()
+        score = body["events"][1]
+        score["note"] = score["note"].replace("tvd_1", "entropy_error")
+        score["parts"][0]["stage"] = score["parts"][0]["stage"].replace("tvd_1", "entropy_error")
+
+    reseal(folder, unproved)
+    problems = verify_bundle(folder).problems
+    assert any("no sensitivity is proved for entropy_error" in problem for problem in problems), problems
     for forgery in (alone, unscored, elsewhere):
         (folder / "release.json").write_text(text)
         reseal(folder, forgery)

@@ -2,7 +2,8 @@
 
 All of it follows from the released rows, the schema and constants: it costs nothing, and is fixed before a private row
 is read. A level is a cell of its own, and so is a missing value. A number or date is cut by the *released* values
-alone, with open cells beyond them for private rows that the release does not reach (:func:`~sfumato.utility.binning.q16`).
+alone, with open cells beyond them for private rows that the release does not reach
+(:func:`~sfumato.utility.binning.q16`).
 """
 
 from __future__ import annotations

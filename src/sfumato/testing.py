@@ -25,6 +25,7 @@ import numpy as np
 
 from sfumato.calling import named_arguments
 from sfumato.errors import RiskError
+from sfumato.privacy.exact import at_least
 from sfumato.risk.auditing.audit import Audit, require_runs
 from sfumato.risk.auditing.claim import Claim
 from sfumato.risk.auditing.judge import chosen_ways
@@ -110,7 +111,7 @@ def _numbers(answer: Any, score: Callable[[Any], Any] | None) -> Any:
 
 
 def _sentence(found: Audit, mu: float | None) -> str:
-    shown = f"epsilon {found.epsilon_low:.3g}, mu {found.mu_low:.3g}"
+    shown = f"epsilon {at_least(found.epsilon_low, 3)}, mu {at_least(found.mu_low, 3)}"
     claimed = f"mu {mu:.3g}" if mu is not None else f"epsilon {found.epsilon_claimed:.3g} at delta {found.delta:.3g}"
     return (
         f"the mechanism claims {claimed}, and gives away at least {shown}: seen in {found.runs:,} runs on each of two "

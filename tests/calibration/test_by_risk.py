@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import math
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +24,7 @@ from sfumato.example import codebook, households
 from sfumato.methods.mean_curve.method import MeanCurve
 from sfumato.methods.two_stage.published.method import TwoStageAsPublished
 from sfumato.privacy.accounting.curve import curve_of
+from sfumato.privacy.accounting.strength import factor
 from sfumato.release.method import methods
 from sfumato.report.calibration_page import calibration_page, values_grid
 
@@ -186,7 +188,7 @@ def test_frequencies_are_said_and_never_below_what_is_proved():
 
 def test_the_tail_that_only_epsilon_bounds_stands_beside_it():
     found = calibrate(CURVE, "advantage <= 0.2", schema=FACTS)
-    tail = f"at most {math.exp(found.chosen):.4g} times as likely with the"
+    tail = f"at most {factor(Fraction(str(found.chosen)))} times as likely with the"
     assert tail in found.statement() and tail in calibration_page(found)
     pure = calibrate(COUNTS, "advantage <= 0.2", schema=FACTS).statement()
     assert "even odds become at most 59.9 %" in pure

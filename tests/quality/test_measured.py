@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from quality.small import arrow, facts, frame, related_facts, related_frame, subject, table
 from sfumato.quality.answers import Answers, target_of
-from sfumato.quality.measured import MISPLACED, Questions, count, turned
+from sfumato.quality.measured import MISPLACED, Questions, count, misplaced, turned
 from sfumato.quality.public import Public, counted, released_values
 from sfumato.quality.quality import prepared
+from sfumato.schema import Schema
 
 TARGETS = ("sex", "city", "size")
 
@@ -136,11 +137,60 @@ def test_cells_follow_from_released_rows_alone():
     schema = facts()
     public = Public.of(arrow(frame(200), schema), schema)
     cut = public.cuts["size"]
-    assert cut.size == 17 and public.cuts["sex"].size == 2 and public.cuts["city"].size == 4
+    assert cut.size == 19 and public.cuts["sex"].size == 2 and public.cuts["city"].size == 4
     counts = public.counts["size",]
-    assert counts[:16].max() - counts[:16].min() <= 2, "cells of equal mass"
+    assert counts[1:17].max() - counts[1:17].min() <= 2, "cells of equal mass"
+    assert counts[0] == counts[17] == 0, "open cells, which no released row is in"
     assert counts[-1] == frame(200)["size"].isna().sum()
-    assert cut.codes(np.array([0.0, 10.0, np.nan])).tolist() == [0, 15, 16]
+    assert cut.codes(np.array([0.0, 10.0, np.nan])).tolist() == [0, 17, 18]
+
+
+NUMBER = Schema.parse('[table]\nname = "people"\n[columns.n]\nkind = "integer"\nbounds = [0, 99]\n')
+TRUE = np.random.default_rng(5).integers(0, 100, 4000)
+POOR = {
+    "one constant": (np.full(4000, 50), TRUE, 0.99, 1.0),
+    "two values": (np.repeat([10, 90], 2000), TRUE, 0.96, 0.99),
+    "a tail cut off": (np.minimum(TRUE, 79), TRUE, 0.19, 0.22),
+    "zeros, and the tail is lost": (np.zeros(4000), np.where(TRUE < 95, 0, TRUE), 0.04, 0.06),
+    "the same law": (np.random.default_rng(6).integers(0, 100, 4000), TRUE, 0.0, 0.04),
+}
+
+
+@pytest.mark.parametrize("case", POOR)
+def test_what_was_not_released_counts(case: str):
+    """On 0.2 a constant, whose cells held every private row, was at distance 0, and so was a tail that was cut off."""
+    released, private, low, high = POOR[case]
+    public = Public.of(arrow(pd.DataFrame({"n": released}), NUMBER), NUMBER)
+    found = counted(public.cuts, public.sets, {"n": private.astype(float)})
+    assert low <= misplaced(public, public.singles, found) / len(private) <= high
+
+
+@settings(max_examples=60)
+@given(
+    released=st.lists(st.integers(0, 99), min_size=1, max_size=40),
+    private=st.lists(st.integers(0, 99), max_size=15),
+    own=st.lists(st.integers(0, 99), min_size=1, max_size=3),
+)
+def test_rows_that_the_release_does_not_reach_move_it_by_no_more_than_one_each(released, private, own):
+    public = Public.of(arrow(pd.DataFrame({"n": released}), NUMBER), NUMBER)
+    assert sum(public.counts["n",]) == len(released)
+
+    def records(values) -> Fraction:
+        found = counted(public.cuts, public.sets, {"n": np.array(values, float)})
+        assert sum(found["n",]) == len(values), "every row lies in one cell"
+        return misplaced(public, public.singles, found)
+
+    assert abs(records([*private, *own]) - records(private)) <= len(own)
+    assert abs(records([*private, own[0]]) - records([*private, own[-1]])) <= 1
+
+
+def test_a_value_in_32_bits_is_the_value_that_was_released():
+    schema = facts()
+    grades = pd.DataFrame({"size": np.tile([0.1, 0.7, 3.3], 20), "sex": "f", "city": "a"})
+    public = Public.of(arrow(grades, schema), schema)
+    narrow = np.array(grades["size"], np.float32).astype(float)
+    found = counted(public.cuts, [("size",)], {"size": narrow, "sex": np.zeros(60, int), "city": np.zeros(60, int)})
+    assert (found["size",] == public.counts["size",]).all()
 
 
 def test_the_shares_of_epsilon_sum_to_it():

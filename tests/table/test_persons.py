@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
 
 import duckdb
@@ -16,6 +17,7 @@ import pytest
 
 from sfumato import Histogram, Ledger, Schema, read, release
 from sfumato.errors import TableError
+from table.kept_cases import counted, rows
 
 VISITS = Schema.parse("""
 [table]
@@ -127,3 +129,51 @@ def test_persons_with_names_of_other_types(tmp_path):
         assert table.marginals([("a",)])[("a",)].tolist() == [3, 0, 0]
     with pytest.raises(TableError, match="no schema can describe"):
         read(pa.table({"id": [[1.0], [NAN]], "a": ["x", "y"]}), VISITS)
+
+
+def test_kept_rows_are_the_same_however_a_table_is_held(tmp_path):
+    table = rows()
+    ours = counted(table)
+    assert sum(ours[0]) < table.num_rows / 2
+    shuffled = table.take(np.random.default_rng(1).permutation(table.num_rows))
+    pq.write_table(shuffled, tmp_path / "t.parquet")
+    assert counted(tmp_path / "t.parquet") == ours
+    integers = table.set_column(4, "n", table["n"].cast(pa.float64()))  # pandas holds them so where one is missing
+    assert counted(integers.to_pandas()) == ours
+    texts = pa.table(
+        {name: table[name] if name == "ward" else table[name].cast(pa.string()) for name in table.column_names}
+    )
+    assert counted(texts) == ours
+
+
+@pytest.mark.postgres
+def test_kept_rows_are_the_same_on_postgresql(postgres_url):
+    connection = ibis.connect(postgres_url)
+    assert counted(connection.create_table("kept_rows", rows())) == counted(rows())
+    connection.disconnect()
+
+
+def test_each_row_of_a_person_counts_about_equally_often():
+    """5,000 people, two rows in three of them cut: a share of a level moves by less than 4.5 standard deviations.
+
+    All levels differ, or repeat, and rows that are equal must not count as one. On 0.2, 98 and 59 % of the levels.
+    """
+    rng = np.random.default_rng(17)
+    level = rng.choice(["x", "y", "z"], (5000, 6), p=[0.2, 0.3, 0.5])
+    table = pa.table({"id": np.repeat(np.arange(5000), 6), "a": level.ravel()})
+    schema = replace(VISITS, rows_per_person=2)
+    kept = read(table, schema).marginals([("a",)])[("a",)]
+    held = np.array([(level == each).sum() for each in "xyz"])
+    assert kept.sum() == 10_000
+    deviation = np.sqrt(held * (1 / 3) * (2 / 3))
+    assert (np.abs(kept - held / 3) < 4.5 * deviation).all(), kept / held
+
+
+def test_what_is_kept_of_a_person_does_not_depend_on_anybody_else():
+    table = rows()
+    whole, ids = counted(table), table["id"].to_pylist()
+    for gone in ("p0", "p7", "p31"):
+        without = counted(table.filter(pa.array([each != gone for each in ids])))
+        alone = counted(table.filter(pa.array([each == gone for each in ids])))
+        assert [list(map(int.__add__, *pair)) for pair in zip(without, alone, strict=True)] == whole
+        assert all(sum(each) <= 2 for each in alone)

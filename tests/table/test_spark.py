@@ -7,12 +7,14 @@ import importlib.util
 import shutil
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import sfumato
 from sfumato.errors import TableError
 from sfumato.table import counting
 from sfumato.table.on_workers import Job
+from table.kept_cases import counted, rows
 
 pytestmark = [
     pytest.mark.spark,
@@ -124,6 +126,11 @@ def test_text_columns_on_spark_are_read_by_the_schema(spark, schema, frame):
     ours = sfumato.read(frame, schema).marginals([("age",), ("income",), ("moved_in",), ("insured",)])
     for names, counts in table.marginals(list(ours)).items():
         assert np.array_equal(counts, ours[names]), names
+
+
+def test_kept_rows_are_the_same_on_spark(spark, tmp_path):
+    pq.write_table(rows(), tmp_path / "kept.parquet")
+    assert counted(spark.read.parquet(str(tmp_path / "kept.parquet"))) == counted(rows())
 
 
 def test_rows_without_a_person_are_refused_on_spark(spark):

@@ -22,7 +22,7 @@ from sfumato.schema.column import Column
 from sfumato.table.counting import count_marginals
 from sfumato.table.derived import DerivedEngine
 from sfumato.table.engine import Engine
-from sfumato.table.values import kept_rows
+from sfumato.table.persons import kept_rows
 
 PERSON = "person"
 SOURCE = "source"

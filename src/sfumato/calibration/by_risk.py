@@ -28,7 +28,7 @@ from sfumato.calibration.target import Target
 from sfumato.errors import PlanError
 from sfumato.privacy.accounting.curve import Curve, curve_of
 from sfumato.privacy.accounting.strength import MOST_EPSILON, certainty, factor
-from sfumato.privacy.exact import exact, round_up
+from sfumato.privacy.exact import at_most, exact, round_up
 from sfumato.release.method import Method
 from sfumato.release.plan import Plan
 from sfumato.schema import Column, Schema
@@ -236,7 +236,7 @@ def whose(plan: Plan) -> tuple[str, ...]:
 def tail(plan: Plan) -> tuple[str, ...]:
     """Say what the ceiling does not bound: single unlucky outputs, for which epsilon stands alone."""
     epsilon, delta = exact(plan.epsilon or "0"), exact(plan.delta)
-    sure = f", up to an additional probability of {float(delta):.3g}"
+    sure = f", up to an additional probability of {at_most(delta, 3)}"
     return (
         "The ceiling is an average over the noise. What one unlucky outcome may show is bounded by epsilon alone: "
         f"anything is at most {factor(epsilon)} times as likely with the {_noun(plan)} as without"

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from sfumato.errors import PlanError
+from sfumato.privacy.exact import at_most, exact
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Makes, Method, Output
 from sfumato.release.plan import Plan
@@ -153,9 +154,9 @@ class Metric:
         base = base_of(at or 1.0)
         return self.plain.format(
             value=f"{value:.3g}",
-            hundred=f"{100 * value:.3g}",
+            hundred=at_most(100 * exact(value), 3),
             base=f"{base:,}",
-            found=f"{base * value:.4g}",
+            found=at_most(base * exact(value), 4),
             chance=f"{base * (at or 0):.3g}",
         )
 

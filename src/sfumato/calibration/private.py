@@ -191,6 +191,15 @@ def climb(subject: Subject, values: Sequence[float], terms: Terms) -> Climbed:
 
 
 def _require_selectable(target: Target, epsilon: Number, beta: float) -> None:
+    problems = selection_problems(target, beta)
+    positive(epsilon, "score_epsilon")
+    if problems:
+        step = "use one of these metrics, a pilot (cost='pilot'), or declare the choice (cost='declared')"
+        raise PlanError("this selection cannot be charged", problems, step)
+
+
+def selection_problems(target: Target, beta: float) -> list[str]:
+    """Return why no selection by this target is private: the noise of its score would rest on no proof."""
     proved = ", ".join(name for name, each in METRICS.items() if each.in_records)
     problems: list[str] = []
     if not target.metric.in_records:
@@ -199,10 +208,7 @@ def _require_selectable(target: Target, epsilon: Number, beta: float) -> None:
         problems.append(f"the target must be of the form metric <= share below 1, found {target}")
     if not 0 < beta < 1:
         problems.append(f"beta must lie between 0 and 1, found {beta}")
-    positive(epsilon, "score_epsilon")
-    if problems:
-        step = "use one of these metrics, a pilot (cost='pilot'), or declare the choice (cost='declared')"
-        raise PlanError("this selection cannot be charged", problems, step)
+    return problems
 
 
 def _rung(subject: Subject, value: float, score: Score) -> Rung:

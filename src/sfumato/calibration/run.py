@@ -14,7 +14,7 @@ from sfumato.calibration.result import Calibration, Charge, Cost, Point, Prefer,
 from sfumato.calibration.search import GRID, MOST_POINTS, Curve, Subject, by_bisection, over_grid, with_value
 from sfumato.calibration.target import Target
 from sfumato.errors import PlanError
-from sfumato.privacy.exact import Number, exact, show
+from sfumato.privacy.exact import Number, at_most, exact, show
 from sfumato.privacy.randomness import Randomness
 from sfumato.release.method import Method
 from sfumato.release.release import LedgerChoice
@@ -300,7 +300,7 @@ def _assumption(asked: _Asked, name: str) -> str:
 
 
 def _charged_assumption(asked: _Asked, name: str, charge: Charge) -> str:
-    delta = f", delta {float(exact(charge.delta)):.3g}" if exact(charge.delta) else ""
+    delta = f", delta {at_most(charge.delta, 3)}" if exact(charge.delta) else ""
     where = "recorded in the ledger" if charge.recorded else "recorded nowhere, as no ledger was given"
     return (
         f"{asked.parameter} was chosen on the private table {name!r} by a charged selection ({asked.target}): "

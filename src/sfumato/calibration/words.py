@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.calibration.metrics import METRICS
 from sfumato.privacy.accounting.strength import warnings
-from sfumato.privacy.exact import exact
+from sfumato.privacy.exact import at_least, at_most, exact
 
 if TYPE_CHECKING:
     from sfumato.calibration.result import Calibration, Point, Proved
@@ -84,13 +84,13 @@ def proved_answer(found: Calibration, proved: Proved) -> str:
         best = found.best
         return (
             f"{found.target} is not kept by any {name} from {best.value:g} up{which}: the curve of {found.method} "
-            f"proves {upward(best.mean)} there."
+            f"proves {at_most(best.mean, 3)} there."
         )
-    delta = f" at delta {float(exact(proved.delta)):.3g}" if exact(proved.delta) and name != "delta" else ""
+    delta = f" at delta {at_most(proved.delta, 3)}" if exact(proved.delta) and name != "delta" else ""
     most = "the largest" if found.search == "bisection" else "the largest of the grid"
     return (
         f"{name} = {found.chosen:g}{delta} is {most} at which the proved curve of {found.method} keeps {found.target}"
-        f"{which}: it proves {upward(found.point(found.chosen).mean)}. {_of_pair(found, proved)}"
+        f"{which}: it proves {at_most(found.point(found.chosen).mean, 3)}. {_of_pair(found, proved)}"
     ).rstrip()
 
 
@@ -103,16 +103,6 @@ def _of_pair(found: Calibration, proved: Proved) -> str:
     if proved.by_pair == found.chosen:
         return "The stated pair alone allows as much."
     return f"The stated pair alone would have allowed {name} = {proved.by_pair:g}."
-
-
-def upward(ceiling: float) -> str:
-    """Return a ceiling with three digits, never rounded below itself.
-
-    >>> upward(0.073276), upward(0.2)
-    ('0.0733', '0.2')
-    """
-    digits = 10.0 ** (2 - math.floor(math.log10(ceiling))) if ceiling > 0 else 1.0
-    return f"{math.ceil(ceiling * digits - 1e-9) / digits:.3g}"
 
 
 def advice(found: Calibration) -> tuple[str, ...]:
@@ -197,8 +187,4 @@ def _outward(number: float, comparison: str) -> float:
     >>> _outward(0.0752, "<="), _outward(0.618, ">=")
     (0.076, 0.61)
     """
-    if number == 0 or not math.isfinite(number):
-        return number
-    digits = 1 - math.floor(math.log10(abs(number)))
-    scaled = round(number * 10.0**digits, 9)
-    return round((math.ceil(scaled) if comparison == "<=" else math.floor(scaled)) / 10.0**digits, 12)
+    return float((at_most if comparison == "<=" else at_least)(number, 2))

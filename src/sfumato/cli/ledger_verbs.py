@@ -12,7 +12,7 @@ from sfumato.cli.arguments import AsJson
 from sfumato.cli.console import EXIT_ERROR, Voice
 from sfumato.errors import LedgerError
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.exact import exact
+from sfumato.privacy.exact import at_least, exact
 from sfumato.privacy.exact import show as in_short
 from sfumato.privacy.ledger import Account, Entry, Ledger, Outcome, Verification
 from sfumato.privacy.ledger.marks import UNKNOWN
@@ -117,7 +117,7 @@ def _composition_words(account: Account) -> str:
 
 def _account_cells(account: Account) -> list[str]:
     spent = account.tight_epsilon or account.spent_epsilon
-    amounts = [account.cap_epsilon, in_short(exact(spent)), in_short(exact(account.left_epsilon)), account.cap_delta]
+    amounts = [account.cap_epsilon, in_short(exact(spent)), at_least(account.left_epsilon), account.cap_delta]
     return [account.name, *amounts, str(account.events), str(account.exposures)]
 
 

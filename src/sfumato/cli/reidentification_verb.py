@@ -25,6 +25,7 @@ from sfumato.cli.cross_table import (
 )
 from sfumato.cli.homogeneity_verb import DRAFT
 from sfumato.cli.reading import PLAIN, Dialect, reads
+from sfumato.privacy.exact import at_least
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -122,12 +123,11 @@ def _answers(risk: ReidentificationRisk, choice: EpsilonChoice | None) -> list[s
 
 
 def _answer(choice: EpsilonChoice) -> str:
-    from sfumato.risk.homogeneity.answers import rounded_down
 
     if choice.safe is None:
         what = f"No epsilon keeps the chance of being seen at {choice.target:g}"
         return f"{what}: even pure noise gives {choice.floor:.4g}."
-    end = "every epsilon" if math.isinf(choice.safe[1]) else f"every epsilon up to {rounded_down(choice.safe[1])}"
+    end = "every epsilon" if math.isinf(choice.safe[1]) else f"every epsilon up to {at_least(choice.safe[1], 4)}"
     return f"Somebody who is alone is seen with a chance of {choice.target:g} or less at {end}."
 
 

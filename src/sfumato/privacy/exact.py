@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from sfumato.errors import PlanError
@@ -97,6 +97,33 @@ def text(value: Fraction) -> str:
     return decimal.removesuffix(".0")
 
 
+def at_most(value: Number, digits: int = 6) -> str:
+    """Write an upper bound with so many significant digits, rounded up.
+
+    >>> at_most(Fraction(1, 3)), at_most(0.07321, 3), at_most("1e-9", 3)
+    ('0.333334', '0.0733', '1e-09')
+    """
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def at_least(value: Number, digits: int = 6) -> str:
+    """Write a lower bound, or what is left of a budget, with so many significant digits, rounded down.
+
+    >>> at_least(Fraction(2, 3)), at_least(0.32319, 4)
+    ('0.666666', '0.3231')
+    """
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def _rounded(value: Number, digits: int, direction: str) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{value:g}"
+    number = exact(value, "a bound")
+    # the quotient of two whole numbers is rounded once, and a float of so few digits prints them back
+    rounded = Context(prec=digits, rounding=direction).divide(Decimal(number.numerator), Decimal(number.denominator))
+    return f"{float(rounded):.{digits}g}"
+
+
 def show(value: Fraction) -> str:
-    """Write a fraction for people: at most six significant digits."""
-    return f"{float(value):.6g}"
+    """Write a cost for people: at most six significant digits, never less than it is."""
+    return at_most(value)

@@ -5,9 +5,12 @@ of every table, the pairs that are compared, the model and the guess (:mod:`~sfu
 its shares. Neighbours: as the schema says. Add-remove: one person with at most k rows comes or goes; the rows that
 count are chosen among that person's own. Replace: one of n rows becomes another, n is public, k = 1.
 
-**Records in the wrong place.** For a table with private counts c, u = (1/2) |n q - c|_1 is n times the total variation
-distance. Let u1 be its mean over the columns and u2 over the pairs (u2 = u1 where there is no pair). Each moves by at
-most k (:func:`~sfumato.privacy.accounting.sensitivity.misplaced_records`). What is measured is the turned pair
+**Records in the wrong place.** The cells of a table partition the whole public domain. q is 0 in cells that no
+released row is in, such as the open ones beyond the released values: a private row there is in the wrong place. For a
+table with private counts c, u = (1/2) |n q - c|_1 is n times the total variation distance. One row more in cell i moves
+n q - c by q - e_i, of half L1 length 1 - q_i <= 1, whatever q_i is; one replaced by e_i - e_j, of length 1. Let u1 be
+its mean over the columns and u2 over the pairs (u2 = u1 where there is no pair). Each moves by at most k
+(:func:`~sfumato.privacy.accounting.sensitivity.misplaced_records`). What is measured is the turned pair
 
     A = floor(G (u1 + u2)),   B = floor(G (u1 - u2)),   G = 1024,
 

@@ -1,8 +1,9 @@
 """What is public about a release of rows that is to be measured: its cells, its counts, and what is predicted of it.
 
 All of it follows from the released rows, the schema and constants: it costs nothing, and is fixed before a private row
-is read. A level is a cell of its own, and so is a missing value. A number or date is cut into up to 16 cells that hold
-the same number of *released* rows each.
+is read. A level is a cell of its own, and so is a missing value. A number or date is cut by the *released* values
+alone, with open cells beyond them for private rows that the release does not reach
+(:func:`~sfumato.utility.binning.q16`).
 """
 
 from __future__ import annotations
@@ -25,13 +26,12 @@ from sfumato.quality.relations import Relations, require_related
 from sfumato.rows.coded import seen_rows
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
+from sfumato.utility.binning import nearness, q16
 from sfumato.utility.marginals import MOST_SETS, SAMPLE_SEED, ColumnSet
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CELLS = 16
-"""Cells of a number or date, at most."""
 PAIR_CELLS = 100_000
 """Pairs of columns with more cells are left out."""
 Values = Mapping[str, NDArray[Any]]
@@ -47,12 +47,8 @@ class Cut:
 
     @classmethod
     def of(cls, column: Column, released: NDArray[Any]) -> Cut:
-        """Cut a number at the quantiles of its released values; one that was never released is one cell."""
-        present = released[~np.isnan(released)] if column.is_ordered else released[:0]
-        if not len(present):
-            return cls(column, np.zeros(0))
-        inner = np.unique(np.quantile(present, np.arange(1, CELLS) / CELLS, method="higher"))
-        return cls(column, inner[inner > present.min()])
+        """Cut a number by its released values; one that was never released is one cell."""
+        return cls(column, q16(released, nearness(column)) if column.is_ordered else np.zeros(0))
 
     @property
     def size(self) -> int:

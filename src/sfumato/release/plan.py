@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from sfumato.errors import PlanError
 from sfumato.privacy.accounting.accountant import basic
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.exact import exact, show, text
+from sfumato.privacy.exact import at_most, exact, show, text
 from sfumato.registry import OFFERED
 from sfumato.registry import found as registered
 from sfumato.release.forecast import Forecast
@@ -219,7 +219,7 @@ def describe_cost(made: Plan) -> str:
     """Return the cost in a few words: epsilon, delta and adjacency."""
     if made.epsilon is None or not all(event.is_formal for event in made.events):
         return "an exposure: no formal guarantee"
-    delta = f", delta {float(exact(made.delta)):.3g}" if exact(made.delta) else ""
+    delta = f", delta {at_most(made.delta, 3)}" if exact(made.delta) else ""
     return f"epsilon {show(exact(made.epsilon))}{delta} under {made.adjacency}"
 
 

@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from sfumato.calibration.deployments import Deployment, neighbours, orientation, ranked
 from sfumato.calibration.result import CONFIDENTIAL, Calibration, Point, sentence
-from sfumato.calibration.words import advice, in_plain_words, upward
-from sfumato.privacy.exact import exact
+from sfumato.calibration.words import advice, in_plain_words
+from sfumato.privacy.exact import at_most, exact
 from sfumato.report.charts.trade_off import others_chart, trade_off_chart
 from sfumato.report.page import render
 from sfumato.report.risk_page import Grid
@@ -122,7 +122,7 @@ def _row(point: Point) -> tuple[str, ...]:
 
 
 def _proved_row(point: Point, stated: Point) -> tuple[str, ...]:
-    return (f"{point.value:g}", upward(point.mean), upward(stated.mean), "yes" if point.meets else "no")
+    return (f"{point.value:g}", at_most(point.mean, 3), at_most(stated.mean, 3), "yes" if point.meets else "no")
 
 
 def caption(found: Calibration) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from sfumato.privacy.exact import at_least
 from sfumato.report.charts.risk import alone_chart, guess_chart, risk_chart, utility_chart
 from sfumato.report.page import render
 from sfumato.report.words.banners import Banner
 from sfumato.report.words.numbers import say
-from sfumato.risk.homogeneity.answers import alone, attacker, forward, inverse, percent, rounded_down, steering
+from sfumato.risk.homogeneity.answers import alone, attacker, forward, inverse, percent, steering
 from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint, few_of
 from sfumato.risk.homogeneity.several_curves import SeveralCurves
 from sfumato.version import __version__
@@ -189,5 +190,5 @@ def shading(curves: RiskCurves | SeveralCurves) -> str:
     )
     if choice.safe is None:
         return "Faintly shaded: epsilons that keep the target although smaller ones do not. No epsilon is safe."
-    end = "every epsilon" if math.isinf(choice.safe[1]) else f"up to epsilon {rounded_down(choice.safe[1])}"
+    end = "every epsilon" if math.isinf(choice.safe[1]) else f"up to epsilon {at_least(choice.safe[1], 4)}"
     return f"Shaded: the safe interval, {end}.{faint}"

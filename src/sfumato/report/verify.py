@@ -415,6 +415,9 @@ def _record_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _selection_problems(document: ReleaseDocument) -> Iterator[str]:
+    from sfumato.calibration.private import selection_problems
+    from sfumato.calibration.target import Target
+
     chosen = document.guarantee.selection
     if chosen is None:
         return
@@ -422,6 +425,8 @@ def _selection_problems(document: ReleaseDocument) -> Iterator[str]:
         yield f"the selection stopped at candidate {chosen.climbed} of {len(chosen.values)}"
     if basic(document.events) != (exact(chosen.spent_epsilon), exact(chosen.spent_delta)):
         yield "the events do not compose to what the selection says that its candidates and scores cost"
+    problems = selection_problems(Target.parse(chosen.target), chosen.beta)
+    yield from (f"the selection cannot have been charged: {problem}" for problem in problems)
 
 
 def _all_events(document: ReleaseDocument) -> tuple[Event, ...]:

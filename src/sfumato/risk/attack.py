@@ -7,6 +7,7 @@ import math
 from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.errors import RiskError
+from sfumato.privacy.exact import at_most, exact
 
 LEVEL = 0.95
 FEWEST_TRIALS = 20
@@ -158,7 +159,8 @@ class AttackResult(Part):
         """Return in one sentence what the guarantee says about all attacks of this kind."""
         if self.ceiling is None:
             return "No ceiling is known for this attack."
-        bound = f"he guarantee ({self.claim}) lets no attack be right in more than {_percent(self.ceiling)}."
+        most = at_most(100 * exact(self.ceiling), 3)
+        bound = f"he guarantee ({self.claim}) lets no attack be right in more than {most} %."
         return f"REFUTED: t{bound} The noise is not what it needs." if self.refutes_claim else f"T{bound}"
 
     def __str__(self) -> str:

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.arrays import Array
 from sfumato.errors import RiskError
+from sfumato.privacy.exact import at_most, exact
 
 Tolerance = float | Sequence[float] | Array
 Finish = Callable[[Array], Array]
@@ -228,10 +229,11 @@ def _nearest(left: Array, right: Array, count: int) -> NDArray[np.int64]:
 
 
 def _infeasible(max_lid: float, floor: float) -> RiskError:
+    least = at_most(100 * exact(floor), 3)
     return RiskError(
         f"no blend has LID of at most {max_lid:.2%}",
         [f"these pairs have {floor:.2%} at alpha 0 already, where no original value is mixed in: that is the floor"],
-        f"ask for at least {floor:.2%}, take a smaller tolerance, or pair rows at random (matching='random')",
+        f"ask for at least {least} %, take a smaller tolerance, or pair rows at random (matching='random')",
     )
 
 

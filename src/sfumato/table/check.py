@@ -15,9 +15,10 @@ from sfumato.schema.rules import Rule
 from sfumato.table.counting import all_inside
 from sfumato.table.engine import Engine, only_texts
 from sfumato.table.parquet import ParquetEngine
+from sfumato.table.persons import kept_rows
 from sfumato.table.sources import guess_delimiter
 from sfumato.table.spark import SparkEngine
-from sfumato.table.values import has_many_levels, kept_rows, nobody, outside, typed, unreadable
+from sfumato.table.values import has_many_levels, nobody, outside, typed, unreadable
 
 EXAMPLES = 3
 ROWS = "rows"

@@ -22,9 +22,10 @@ from sfumato.table.on_workers import Counted, Job
 from sfumato.table.one_pass import can_count_at_once, count_at_once, split_outside
 from sfumato.table.parquet import ParquetEngine, Unit
 from sfumato.table.passes import GROUPED_CELLS, LARGEST_SEARCH
+from sfumato.table.persons import kept_rows
 from sfumato.table.spark import SparkEngine
 from sfumato.table.tally import Counts, Layout, Tally, encoders_of
-from sfumato.table.values import code_expression, countable, has_many_levels, kept_rows
+from sfumato.table.values import code_expression, countable, has_many_levels
 
 LOCAL_LIMIT = 16_384
 """Cells of a covering table in this process: small enough for the processor's cache."""

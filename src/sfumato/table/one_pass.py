@@ -18,8 +18,9 @@ from sfumato.schema import Schema
 from sfumato.table.cover import ColumnSet
 from sfumato.table.engine import IbisEngine
 from sfumato.table.passes import AT_ONCE, MOST_SETS
+from sfumato.table.persons import kept_rows
 from sfumato.table.tally import Layout
-from sfumato.table.values import code_expression, has_many_levels, kept_rows
+from sfumato.table.values import code_expression, has_many_levels
 
 FENCES = {"postgres": " OFFSET 0"}
 """What keeps an engine from computing the codes anew for every table that they are part of."""

@@ -12,7 +12,8 @@ from sfumato.errors import TableError
 from sfumato.schema.column import Column
 from sfumato.table.counting import CHANGED
 from sfumato.table.encode import ColumnEncoder
-from sfumato.table.values import countable, kept_rows
+from sfumato.table.persons import kept_rows
+from sfumato.table.values import countable
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
 TRUE_TEXTS = ("true", "t", "yes", "y", "1")
@@ -147,7 +146,7 @@ def countable(raw: Any, column: Column, by_encoders: bool = False) -> Any:
         return ibis.cases((is_true, 1), (is_false, 0), (raw.notnull(), UNREADABLE_FLAG), else_=ibis.null("int8"))
     if column.kind == "date":
         unread = ibis.cases((raw.notnull(), UNREADABLE_DAY), else_=ibis.null("int32"))
-        return value.notnull().ifelse(_day_number(known), unread)
+        return value.notnull().ifelse(day_number_of(known), unread)
     absent = raw.isnull() | raw.lower().strip().isin(["nan"])
     good = value.notnull() if by_encoders else value.notnull() & ~_fraction(value, column)
     return ibis.cases((good, known), (absent, ibis.null("float64")), else_=UNREADABLE_NUMBER)
@@ -165,7 +164,8 @@ def _clamped(value: Any, column: Column) -> Any:
     return ibis.cases((value < low, low), (value > high, high), else_=value)
 
 
-def _day_number(value: Any) -> Any:
+def day_number_of(value: Any) -> Any:
+    """Return a date as days since 1970."""
     import ibis
 
     return value.delta(ibis.date("1970-01-01"), unit="day")
@@ -190,7 +190,7 @@ def _present_code(value: Any, column: Column) -> Any:
     if not column.is_ordered:
         return ibis.cases(*((value == level, code) for code, level in enumerate(column.levels)), else_=-1)
     if column.has_unit_bins:
-        number = _day_number(value) if column.kind == "date" else value
+        number = day_number_of(value) if column.kind == "date" else value
         return number.cast("int64") - int(column.numeric_bounds[0])
     return _bin_code(value, [_start(start, column) for start in column.starts], 0)
 
@@ -213,19 +213,3 @@ def _bin_code(value: Any, starts: Sequence[Any], first: int) -> Any:
     half = len(starts) // 2
     upper, lower = _bin_code(value, starts[half:], first + half), _bin_code(value, starts[:half], first)
     return (value >= starts[half]).ifelse(upper, lower)
-
-
-def kept_rows(table: Any, schema: Schema) -> Any:
-    """Return the rows that count: all of them, or at most ``rows_per_person`` of each person.
-
-    Which of a person's rows are kept depends on that person's rows alone, so that one person changes at most that
-    many rows of what is counted. Persons are told apart by the values that the schema reads: 5 and 5.0 are one.
-    """
-    import ibis
-
-    if schema.person is None:
-        return table
-    order = [table[name].cast("string") for name in schema.names]
-    person = typed(table[schema.person], schema[schema.person])
-    numbered = table.mutate(_rank=ibis.row_number().over(group_by=person, order_by=order))
-    return numbered.filter(numbered["_rank"] < schema.rows_per_person).drop("_rank")

@@ -72,7 +72,7 @@ def test_events_of_different_kinds_of_neighbours_make_no_promise(change):
     ("epsilon", "word", "present"),
     [
         ("0.5", "strong", "stays hidden within these odds"),
-        ("1", "strong", "at most 73.1 % sure"),
+        ("1", "strong", "at most 73.2 % sure"),
         ("2", "moderate", "is protected within these odds, and no further"),
         ("5", "weak", "is hardly protected"),
         ("7.7", "weak", "almost certain afterwards (99.955 %)"),
@@ -92,7 +92,7 @@ def test_the_words_follow_epsilon(epsilon, word, present):
 def test_a_factor_is_never_smaller_than_it_is():
     """e to the power of 1000 is beyond what a machine number holds: a bound printed in its place would be false."""
     assert "by a factor of at most e to the power of 1000" in pure(1000).statement()
-    assert "by a factor of at most 22,026" in pure(10).statement()
+    assert "by a factor of at most 22,027" in pure(10).statement()
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,8 @@ def test_certainty_reads_100_only_where_it_is(epsilon, delta):
     shown = certainty(epsilon, delta)
     number = re.fullmatch(r"(?:more than )?([0-9.]+) %", shown)
     assert number is not None and float(number[1]) < 100, shown
-    assert float(number[1]) == pytest.approx(100 * (1 - wrong(epsilon, delta)), abs=0.06)
+    above = float(number[1]) - 100 * (1 - wrong(epsilon, delta))
+    assert shown.startswith("more than") or -1e-9 <= above <= 0.11
 
 
 def test_odds_at_delta_1_are_certainty():

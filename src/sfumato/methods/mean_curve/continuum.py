@@ -46,7 +46,7 @@ from sfumato.arrays import Array
 from sfumato.errors import PlanError
 from sfumato.methods.mean_curve.checks import above_zero, kernel_problems, position_problems
 from sfumato.methods.mean_curve.kernels import DEFAULT_LENGTH, KERNELS, CurveGrid, GridFacts
-from sfumato.privacy.exact import Number, exact
+from sfumato.privacy.exact import Number, at_most, exact
 
 PREDICTED = 1e-12
 """Eigenvalues below this share of the largest are left out where a curve is carried off the grid."""
@@ -73,8 +73,8 @@ class FiniteError:
         if math.isinf(self.root_mean_square):
             return "the grid is too coarse for this rho to bound what it does between its points: use more points"
         return (
-            f"between the points: the grid adds at most {self.root_mean_square:.3g} (root mean square) and "
-            f"{self.largest:.3g} (anywhere) to the error, for a mean of kernel norm {self.smoothness:.3g}"
+            f"between the points: the grid adds at most {at_most(self.root_mean_square, 3)} (root mean square) and "
+            f"{at_most(self.largest, 3)} (anywhere) to the error, for a mean of kernel norm {self.smoothness:.3g}"
         )
 
 

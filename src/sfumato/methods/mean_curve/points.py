@@ -33,8 +33,9 @@ from sfumato.compiled import compiled
 from sfumato.schema import Schema
 from sfumato.schema.choice import column_problems
 from sfumato.schema.column import Column
+from sfumato.table.persons import kept_rows
 from sfumato.table.rows import column_values, refuse_outside
-from sfumato.table.values import countable, kept_rows, typed
+from sfumato.table.values import countable, typed
 
 if TYPE_CHECKING:
     from sfumato.table import Table

@@ -10,6 +10,7 @@ import math
 from functools import lru_cache
 
 from sfumato.privacy.accounting.curve import Curve
+from sfumato.privacy.exact import exact
 
 CHANCE = 10
 """Of 100 attempts, how many would succeed by chance in the sentences here."""
@@ -17,12 +18,12 @@ CHANCE = 10
 
 @lru_cache(maxsize=512)
 def _successes(curve: Curve) -> int:
-    return math.ceil(100 * curve.success(CHANCE / 100))
+    return math.ceil(100 * exact(curve.success(CHANCE / 100)))
 
 
 @lru_cache(maxsize=512)
 def _advantage(curve: Curve) -> float:
-    return math.ceil(1000 * curve.advantage) / 1000
+    return math.ceil(1000 * exact(curve.advantage)) / 1000
 
 
 def successes(curve: Curve) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
@@ -23,7 +24,7 @@ from sfumato.privacy.accounting.strength import (
     percent,
     warnings,
 )
-from sfumato.privacy.exact import exact, round_up, show
+from sfumato.privacy.exact import at_most, exact, round_up, show
 from sfumato.shown import Shown
 
 if TYPE_CHECKING:
@@ -279,7 +280,7 @@ class Guarantee(Shown, BaseModel):
         if not self.formal:
             label = EXPOSURES.get(self.kind, self.kind)
             return f"No formal guarantee ({label}). It counts as an exposure and is never added to a privacy total."
-        delta = f" and delta = {float(self.exact_delta):.3g}" if self.exact_delta else ""
+        delta = f" and delta = {at_most(self.exact_delta, 3)}" if self.exact_delta else ""
         name = {"zero-concentrated": "zero-concentrated ", "probabilistic": "probabilistic "}.get(self.kind, "")
         return (
             f"Guarantee{self._gap()}: {name}differential privacy with epsilon = "
@@ -323,7 +324,7 @@ class Guarantee(Shown, BaseModel):
         from sfumato.privacy.accounting.frequencies import advantage, successes
 
         curve, other = self.curve, "with another in its place" if self._is_swap() else "without it"
-        chance = f", up to a probability of {float(self.exact_delta):.3g}" if self.exact_delta else ""
+        chance = f", up to a probability of {at_most(self.exact_delta, 3)}" if self.exact_delta else ""
         return (
             f"{successes(curve)}, where an attempt singles out, links, infers or reconstructs something of "
             f"{one_of(self._noun())}, and by chance means from a release made {other}; {advantage(curve)}. These are "
@@ -379,7 +380,7 @@ class Guarantee(Shown, BaseModel):
             return ""
         if delta > most_common_delta(self._public_rows):
             return f", apart from a probability of {percent(delta)} with which anything about it may be shown"
-        return f", up to an additional probability of at most {float(delta):.3g} (one in {1 / float(delta):,.0f})"
+        return f", up to an additional probability of at most {at_most(delta, 3)} (one in {math.floor(1 / delta):,})"
 
     def _adjacency_lines(self) -> list[str]:
         if self.unit.startswith(ONE_VALUE):

@@ -11,11 +11,12 @@ what he may believe after any single output.
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Literal
 
 from sfumato.errors import WeakGuaranteeError
-from sfumato.privacy.exact import show
+from sfumato.privacy.exact import at_least, at_most, show
 
 Band = Literal["strong", "moderate", "weak", "none in effect"]
 STRONG_EPSILON = Fraction(1)
@@ -29,7 +30,8 @@ ALMOST_CERTAIN = 0.001
 SMALLEST_SHOWN = 1e-12
 """Chance to be wrong below which digits of the certainty are not worth printing."""
 LARGEST_POWER = 700.0
-ROUND_FACTOR = 10_000
+MOST_PLACES = 12
+DIGITS = 50
 REMEDY = (
     "give a smaller epsilon or delta; if it must be, allow it by name with allow_weak=True (--allow-weak), which the "
     "guarantee then says"
@@ -67,31 +69,49 @@ def is_almost_certain(epsilon: Fraction, delta: Fraction) -> bool:
 
 
 def certainty(epsilon: Fraction, delta: Fraction) -> str:
-    """Return how often a guess at even odds may be right, with so many digits that it reads 100 % only if it is.
+    """Return how often a guess at even odds may be right at most, rounded up; it reads 100 % only if it is.
 
-    >>> [certainty(Fraction(e), Fraction(0)) for e in (1, 5, 10, 1000)]
-    ['73.1 %', '99.3 %', '99.9955 %', 'more than 99.999999999 %']
+    >>> [certainty(Fraction(e), Fraction(0)) for e in ("0.0001", 1, 5, 10, 1000)]
+    ['50.0025 %', '73.2 %', '99.34 %', '99.9955 %', 'more than 99.999999999 %']
     """
-    left = wrong(epsilon, delta)
     if delta >= 1:
         return "100 %"
-    if left < SMALLEST_SHOWN:
+    if wrong(epsilon, delta) < SMALLEST_SHOWN:
         return "more than 99.999999999 %"
-    if left >= ALMOST_CERTAIN:
-        return f"{100 * (1 - left):.3g} %"
-    return f"{100 - 100 * left:.{math.ceil(-math.log10(100 * left)) + 1}f} %"
+    left = 100 * (1 - delta) / (1 + _power(epsilon))
+    return f"{_rounded_up(100 - left, max(1, _places(left, 2), _places(50 - left, 2)))} %"
 
 
 def factor(epsilon: Fraction) -> str:
-    """Return e to the power epsilon; a number that says nothing to anybody stays a power.
+    """Return e to the power epsilon, rounded up; a number that says nothing to anybody stays a power.
 
-    >>> [factor(Fraction(e)) for e in (1, 10, 1000)]
-    ['2.718', '22,026', 'e to the power of 1000']
+    >>> [factor(Fraction(e)) for e in ("0.0001", 1, 10, 1000)]
+    ['1.000101', '2.719', '22,027', 'e to the power of 1000']
     """
     if epsilon > MOST_EPSILON:
         return f"e to the power of {show(epsilon)}"
-    value = math.exp(float(epsilon))
-    return f"{value:.4g}" if value < ROUND_FACTOR else f"{value:,.0f}"
+    value = _power(epsilon)
+    return _rounded_up(value, max(0, _places(value, 4), _places(value - 1, 3)))
+
+
+def _power(epsilon: Fraction) -> Fraction:
+    """Return a number that is not below e to the power epsilon, and above it by less than one in 10^48.
+
+    The exponential of the standard library is rounded correctly: the next number with as many digits lies above it.
+    """
+    context = Context(prec=DIGITS, rounding=ROUND_CEILING)
+    above = context.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
+    return Fraction(context.next_plus(context.exp(above))) if epsilon else Fraction(1)
+
+
+def _places(value: Fraction, digits: int) -> int:
+    """Return the decimal places at which a number shows so many significant digits; none are needed for 0."""
+    return min(digits - 1 - math.floor(math.log10(value)), MOST_PLACES) if value else 0
+
+
+def _rounded_up(value: Fraction, places: int) -> str:
+    whole, dot, rest = f"{Decimal(math.ceil(value * 10**places)).scaleb(-places):,f}".partition(".")
+    return (whole + dot + rest.rstrip("0")).rstrip(".")
 
 
 def warnings(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> tuple[str, ...]:
@@ -104,8 +124,8 @@ def warnings(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> tup
         )
     if delta > most_common_delta(rows):
         found.append(
-            f"delta {float(delta):.3g} is large: it allows a method that publishes each row as it is with a "
-            f"probability of {percent(delta)}; keep it well below {float(most_common_delta(rows)):.3g}"
+            f"delta {at_most(delta, 3)} is large: it allows a method that publishes each row as it is with a "
+            f"probability of {percent(delta)}; keep it well below {at_least(most_common_delta(rows), 3)}"
         )
     return tuple(found)
 
@@ -121,11 +141,11 @@ def refuse_weak(epsilon: Fraction, delta: Fraction, allow_weak: bool) -> bool:
         return False
     if not allow_weak:
         problems = [f"epsilon {show(epsilon)} is above {show(MOST_EPSILON)}"] if epsilon > MOST_EPSILON else []
-        problems += [f"delta {float(delta):.3g} is above {show(MOST_DELTA)}"] if delta > MOST_DELTA else []
+        problems += [f"delta {at_most(delta, 3)} is above {show(MOST_DELTA)}"] if delta > MOST_DELTA else []
         raise WeakGuaranteeError("this release would protect nobody", problems, REMEDY)
     return True
 
 
 def percent(share: Fraction) -> str:
-    """Return a probability in per cent."""
-    return f"{100 * float(share):.3g} %"
+    """Return a probability in per cent, rounded up."""
+    return f"{at_most(100 * share, 3)} %"

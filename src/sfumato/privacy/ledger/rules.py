@@ -10,7 +10,7 @@ from sfumato.errors import AccountingError, BudgetExceeded, LedgerError, PlanErr
 from sfumato.privacy.accounting import accountant
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.event_cost import cost_problem
-from sfumato.privacy.exact import LONGEST_TEXT, Number, exact, positive, show, text
+from sfumato.privacy.exact import LONGEST_TEXT, Number, at_least, exact, positive, show, text
 from sfumato.privacy.ledger.models import TERMS, Account, Used, probability
 
 ADAPTIVE = "releases from bought facts count by their stated cost: their parameters follow from noisy answers"
@@ -195,7 +195,7 @@ def _without_delta(account: Account) -> str:
 
 def _cost_line(what: str, cap: Fraction, spent: Fraction, total: Fraction) -> str:
     left = max(cap - spent, Fraction(0))
-    return f"{what}: cap {_say(cap)}, spent {_say(spent)}, asked {_say(total - spent)}, left {_say(left)}"
+    return f"{what}: cap {_say(cap)}, spent {_say(spent)}, asked {_say(total - spent)}, left {_say(left, at_least)}"
 
 
 def _tight_line(account: Account, total: Fraction | None) -> str:
@@ -203,6 +203,6 @@ def _tight_line(account: Account, total: Fraction | None) -> str:
     return f"tight composition of all releases gives {found} at delta {_say(account.caps[1])}"
 
 
-def _say(amount: Fraction) -> str:
+def _say(amount: Fraction, shown: Callable[[Fraction], str] = show) -> str:
     exactly = text(amount)
-    return exactly if len(exactly) <= 12 else show(amount)
+    return exactly if len(exactly) <= 12 else shown(amount)

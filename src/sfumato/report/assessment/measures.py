@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sfumato.privacy.exact import exact, show
+from sfumato.privacy.exact import at_least
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.ledger.models import Account, Entry, Outcome
 from sfumato.report.assessment.blanks import MEASURES, SIGNATURES, TO_FILL, lines
@@ -73,7 +73,7 @@ def _ledger(book: Book) -> Iterator[Block]:
         (
             f"The ledger when this form was filled in: table {account.name!r}, cap epsilon "
             f"{amount(account.cap_epsilon, account.cap_delta)}, {account.composition} composition; spent {spent}; left "
-            f"epsilon {show(exact(account.left_epsilon))}. Exposures, never added to the sum: {account.exposures}.",
+            f"epsilon {at_least(account.left_epsilon)}. Exposures, never added to the sum: {account.exposures}.",
         )
     )
     yield Grid(("entry", "recorded", "method", "cost", "what came of it"), tuple(map(_line, _paired(book))), (0,))

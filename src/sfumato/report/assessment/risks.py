@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sfumato.privacy.accounting.curve import Curve
 from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.privacy.exact import round_up
+from sfumato.privacy.exact import exact, round_up
 from sfumato.report.assessment.blanks import DOTS, RISKS, TO_FILL, lines
 from sfumato.report.attacked.criteria import QUESTIONS, UNPROVED
 from sfumato.report.attacked.nist import hazards
@@ -73,22 +73,22 @@ def numbers_told(subject: Subject, together: Curve | None) -> Section:
 
 
 def _numbers(curves: tuple[Curve, ...]) -> Iterator[tuple[str, ...]]:
-    yield "attacker's advantage (hits less false alarms), at most", *(_up(c.advantage, 1000) for c in curves)
+    yield "attacker's advantage (hits less false alarms), at most", *(_up(c.advantage, 1, 1000) for c in curves)
     for rate in FALSE_ALARMS:
         asked = f"hits in 1,000, of an attacker with {1000 * rate:g} false alarms in 1,000, at most"
-        yield asked, *(_up(1000 * c.hits(rate), 1) for c in curves)
+        yield asked, *(_up(c.hits(rate), 1000) for c in curves)
     for chance in BASELINES:
         asked = f"of 100 attempts of which {100 * chance:g} would succeed by chance, successes, at most"
-        yield asked, *(_up(100 * c.success(chance), 1) for c in curves)
+        yield asked, *(_up(c.success(chance), 100) for c in curves)
 
 
-def _up(value: float, digits: int) -> str:
-    """Return a number rounded up.
+def _up(value: float, base: int, digits: int = 1) -> str:
+    """Return how many of so many, rounded up.
 
-    >>> _up(0.0731, 1000), _up(12.2, 1)
+    >>> _up(0.0731, 1, 1000), _up(0.122, 100)
     ('0.074', '13')
     """
-    return f"{math.ceil(value * digits - 1e-9) / digits:g}"
+    return f"{math.ceil(exact(value) * base * digits) / digits:g}"
 
 
 def risks(subject: Subject) -> Section:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sfumato.privacy.accounting.curve import Curve
 from sfumato.privacy.accounting.frequencies import advantage, successes
-from sfumato.privacy.exact import show
+from sfumato.privacy.exact import at_most, show
 from sfumato.report.compared.measures import capital
 from sfumato.report.document import ReleaseDocument
 from sfumato.report.words.cost import recorded_in_short
@@ -75,7 +75,7 @@ def _epsilon(document: ReleaseDocument, curve: Curve | None) -> Point:
     promise = document.guarantee
     if not promise.formal or curve is None:
         return _hazard("Epsilon", "There is none: the release has no formal guarantee, and nothing bounds an attack.")
-    delta = f" and delta {float(promise.exact_delta):.3g}" if promise.exact_delta else ""
+    delta = f" and delta {at_most(promise.exact_delta, 3)}" if promise.exact_delta else ""
     said = (
         f"Epsilon {show(promise.exact_epsilon)}{delta}: {promise.band}. {capital(successes(curve))}; "
         f"{advantage(curve)}. These are averages over attempts; what one unlucky outcome can show is bounded by "

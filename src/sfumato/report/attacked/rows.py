@@ -7,6 +7,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from sfumato.privacy.accounting.curve import Curve
+from sfumato.privacy.exact import at_most, exact
 from sfumato.report.attacked.criteria import standing
 from sfumato.report.charts.lines import Line, lines
 from sfumato.report.charts.plane import Axis
@@ -58,7 +59,7 @@ def _row(result: ReleaseAttack, holdout: bool) -> AttackRow:
         f"{result.attack}: {percent(result.rate)} on people of the table, interval {_span(result.interval)}; "
         f"{percent(beside)} {'without the release' if within is None else 'on people who are not in it'}."
     )
-    words += f" The guarantee allows at most {percent(result.ceiling)}." if result.ceiling is not None else ""
+    words += f" The guarantee allows at most {_ceiling(result.ceiling)}." if result.ceiling is not None else ""
     tried = f"{counted(result.trials, 'try')}"
     tried = f"Overfitting, not privacy. {tried}" if result.criterion == "overfitting" else tried
     return AttackRow(
@@ -69,7 +70,7 @@ def _row(result: ReleaseAttack, holdout: bool) -> AttackRow:
         "" if result.control is None else percent(result.control),
         "" if within is None else _span(within),
         percent(result.baseline),
-        "none known" if result.ceiling is None else percent(result.ceiling),
+        "none known" if result.ceiling is None else _ceiling(result.ceiling),
         *standing(result, holdout),
         intervals(mine, other, axis_ends((*mine, *other, *ceiling), from_zero=True), words, ceiling),
     )
@@ -77,6 +78,10 @@ def _row(result: ReleaseAttack, holdout: bool) -> AttackRow:
 
 def _span(interval: Interval) -> str:
     return f"{percent(interval.low)} to {percent(interval.high)}"
+
+
+def _ceiling(share: float) -> str:
+    return f"{at_most(100 * exact(share), 2)} %"
 
 
 def _chance(chance: float | None) -> str:
@@ -102,8 +107,8 @@ def hits_chart(found: ReleaseAttacks, curve: Curve) -> Markup:
     items.append(Line("guessing: as many hits as false alarms", [0.0, 1.0], [0.0, 1.0], yardstick=True))
     told = [f"{each.name} {percent(each.y[0])} at {percent(each.x[0])} false alarms" for each in items[1:-1]]
     words = (
-        f"Hits against false alarms. The guarantee allows at most {percent(curve.hits(0.01))} hits at 1 % false alarms "
-        f"and {percent(curve.hits(0.1))} at 10 %. Measured: {'; '.join(told) or 'nothing'}."
+        f"Hits against false alarms. The guarantee allows at most {_ceiling(curve.hits(0.01))} hits at 1 % false "
+        f"alarms and {_ceiling(curve.hits(0.1))} at 10 %. Measured: {'; '.join(told) or 'nothing'}."
     )
     x = Axis("false alarms", 0.0, ROOM, percent=True, places=(0, 0.25, 0.5, 0.75, 1))
     y = Axis("hits", 0.0, 1.0, percent=True)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from sfumato.privacy.exact import show
+from sfumato.privacy.exact import round_up, text
 from sfumato.privacy.ledger.recorded import Record
 from sfumato.report.standards import registry_words as words
 from sfumato.report.standards.fields import safe_names
@@ -192,9 +192,9 @@ def _variant(subject: Subject) -> Variant | None:
 
 def _loss(subject: Subject) -> PrivacyLoss:
     guarantee = subject.document.guarantee
-    delta = float(guarantee.exact_delta) if guarantee.exact_delta else None
-    stated = Parameters(epsilon=float(guarantee.exact_epsilon), delta=delta) if guarantee.formal else None
-    exactly = f"Epsilon is {show(guarantee.exact_epsilon)} exactly. " if guarantee.formal else ""
+    delta = round_up(guarantee.exact_delta) if guarantee.exact_delta else None
+    stated = Parameters(epsilon=round_up(guarantee.exact_epsilon), delta=delta) if guarantee.formal else None
+    exactly = f"Epsilon is {text(guarantee.exact_epsilon)} exactly. " if guarantee.formal else ""
     return PrivacyLoss(
         privacy_unit=words.unit(guarantee),
         privacy_unit_details=words.unit_details(subject),

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from sfumato.privacy.accounting.accountant import basic
-from sfumato.privacy.exact import exact, show, text
+from sfumato.privacy.exact import at_least, at_most, exact, show, text
 from sfumato.report.document import RecordedCost, ReleaseDocument
 from sfumato.report.words.numbers import say
 
@@ -69,7 +69,7 @@ def _balance(table: str, recorded: RecordedCost) -> list[str]:
 
 def amount(epsilon: str, delta: str) -> str:
     """Return epsilon, and delta where there is one."""
-    return show(exact(epsilon)) + (f" and delta {float(exact(delta)):.3g}" if exact(delta) else "")
+    return show(exact(epsilon)) + (f" and delta {at_most(delta, 3)}" if exact(delta) else "")
 
 
 def recorded_in_short(document: ReleaseDocument) -> str:
@@ -79,5 +79,5 @@ def recorded_in_short(document: ReleaseDocument) -> str:
         return "Its cost is in no ledger, so no cap protects the table."
     if not document.guarantee.formal:
         return "A ledger lists it as an exposure."
-    left = show(exact(recorded.left_epsilon))
+    left = at_least(recorded.left_epsilon)
     return f"Its cost is in a ledger: of a cap of epsilon {show(exact(recorded.cap_epsilon))}, {left} is left."

@@ -92,7 +92,7 @@ TERMS = (
     Term(
         "epsilon",
         "The size of the promise. At 0.1 nobody learns much about a person; at 1 a guess that was right half of the "
-        "time is right at most 73 % of the time; at 10 the promise says next to nothing.",
+        "time is right at most 74 % of the time; at 10 the promise says next to nothing.",
         ("ε", "epsilons"),
     ),
     Term(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sfumato.privacy.accounting.guarantee import ONE_VALUE, Guarantee
-from sfumato.privacy.exact import exact, show
+from sfumato.privacy.exact import at_most, exact, show
 from sfumato.report.document import ReleaseDocument
 from sfumato.report.words.cost import recorded_in_short
 from sfumato.report.words.numbers import named
@@ -102,7 +102,7 @@ def _gaps(guarantee: Guarantee) -> tuple[str, ...]:
 
 
 def _numbers(guarantee: Guarantee) -> str:
-    delta = f" and delta = {float(guarantee.exact_delta):.3g}" if guarantee.exact_delta else ""
+    delta = f" and delta = {at_most(guarantee.exact_delta, 3)}" if guarantee.exact_delta else ""
     return (
         f"In numbers: epsilon = {show(guarantee.exact_epsilon)}{delta} ({guarantee.kind} differential privacy, for "
         f"{guarantee.change()})."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from sfumato.privacy.exact import at_most
 from sfumato.report.document import ReleaseDocument
 from sfumato.report.words.numbers import say
 
@@ -103,7 +104,7 @@ STATISTICS: dict[str, tuple[str, Callable[[Any], str], str]] = {
         "The most by which one person can move it, in the kernel's norm.",
     ),
     "noise_rmse": ("Noise, root mean square", _short, "Over all points of the curve."),
-    "bias_bound": ("Bias, at most", _short, "For any paths within the public norm; smooth curves have far less."),
+    "bias_bound": ("Bias, at most", at_most, "For any paths within the public norm; smooth curves have far less."),
     "bias_per_kernel_norm": (
         "Bias for each unit of roughness",
         _short,

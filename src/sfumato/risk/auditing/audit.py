@@ -14,6 +14,7 @@ import numpy as np
 
 from sfumato.calling import named_arguments
 from sfumato.errors import RiskError, SfumatoError
+from sfumato.privacy.exact import at_least
 from sfumato.privacy.randomness import Randomness
 from sfumato.progress import steps as told_steps
 from sfumato.release.method import Method
@@ -73,8 +74,8 @@ class Audit(Shown):
         sure = f"{100 * self.confidence:.6g} %"
         found = (
             f"{self.method}, run {self.runs:,} times on each of two neighbouring tables ({self.case}): epsilon is at "
-            f"least {_number(self.epsilon_low)} of the claimed {_number(self.epsilon_claimed)} at delta "
-            f"{_number(self.delta)}, mu at least {_number(self.mu_low)} of {_number(self.mu_claimed)} ({sure} sure)."
+            f"least {_least(self.epsilon_low)} of the claimed {_number(self.epsilon_claimed)} at delta "
+            f"{_number(self.delta)}, mu at least {_least(self.mu_low)} of {_number(self.mu_claimed)} ({sure} sure)."
         )
         return " ".join([found, *self._more(), self.verdict()])
 
@@ -99,19 +100,24 @@ class Audit(Shown):
 
     def _line(self) -> str:
         word = "REFUTED: " if self.refuted else ""
-        shown = (_number(number) for number in (self.epsilon_low, self.epsilon_claimed, self.mu_low, self.mu_claimed))
+        claimed = _number(self.epsilon_claimed), _number(self.mu_claimed)
+        shown = _least(self.epsilon_low), claimed[0], _least(self.mu_low), claimed[1]
         return "{}{}: epsilon at least {} of {}, mu at least {} of {}".format(word, self.method, *shown)
 
     def _lines(self) -> list[tuple[str, str]]:
         return [
-            ("epsilon", f"at least {_number(self.epsilon_low)}, claimed {_number(self.epsilon_claimed)}"),
-            ("mu", f"at least {_number(self.mu_low)}, claimed {_number(self.mu_claimed)}"),
+            ("epsilon", f"at least {_least(self.epsilon_low)}, claimed {_number(self.epsilon_claimed)}"),
+            ("mu", f"at least {_least(self.mu_low)}, claimed {_number(self.mu_claimed)}"),
             ("delta", _number(self.delta)),
             ("tables", self.case),
             ("runs of each", f"{self.runs:,}"),
             ("given away by", self.score),
             ("verdict", self.verdict()),
         ]
+
+
+def _least(value: float) -> str:
+    return "any number" if math.isinf(value) else at_least(value, 3)
 
 
 def _number(value: float) -> str:

@@ -30,6 +30,7 @@ from sfumato.arrays import Array
 from sfumato.bounded import bounded_text
 from sfumato.calling import named_arguments
 from sfumato.errors import RiskError
+from sfumato.privacy.exact import at_least
 from sfumato.privacy.randomness import Randomness
 from sfumato.registry import OFFERED, found
 from sfumato.release.release import sound_seed
@@ -119,8 +120,8 @@ class OneRunAudit(Shown):
         """Return the finding in plain words."""
         said = (
             f"Of {self.guesses:,} guesses about {self.canaries:,} canaries {self.right:,} were right: epsilon is at "
-            f"least {self.epsilon_low:.3g} ({100 * self.confidence:.6g} % sure), claimed {self.epsilon_claimed:.3g} at "
-            f"delta {self.delta:.3g}."
+            f"least {at_least(self.epsilon_low, 3)} ({100 * self.confidence:.6g} % sure), claimed "
+            f"{self.epsilon_claimed:.3g} at delta {self.delta:.3g}."
         )
         most = epsilon_low(self.canaries, self.guesses, self.guesses, self.delta, 1 - self.confidence)
         weak = f"One release can show little: even if all guesses had been right, it would be {most:.3g}."
@@ -129,10 +130,13 @@ class OneRunAudit(Shown):
 
     def _line(self) -> str:
         word = "REFUTED: " if self.refuted else ""
-        return f"{word}epsilon at least {self.epsilon_low:.3g} of {self.epsilon_claimed:.3g}"
+        return f"{word}epsilon at least {at_least(self.epsilon_low, 3)} of {self.epsilon_claimed:.3g}"
 
     def _lines(self) -> list[tuple[str, str]]:
-        return [("guesses right", f"{self.right} of {self.guesses}"), ("epsilon at least", f"{self.epsilon_low:.3g}")]
+        return [
+            ("guesses right", f"{self.right} of {self.guesses}"),
+            ("epsilon at least", at_least(self.epsilon_low, 3)),
+        ]
 
 
 @named_arguments

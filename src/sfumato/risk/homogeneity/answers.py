@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from sfumato.privacy.exact import at_least
 from sfumato.risk.homogeneity.results import Choice, RiskCurves, RiskPoint
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def under_target(choice: Choice | None, what: str) -> Answer:
         return Answer(question, (_sentence(choice.statement), f"The risk is {what[:-1]}."))
     if math.isinf(choice.safe[1]):
         return Answer(question, (f"Every epsilon: without any noise {what} is {percent(choice.ceiling)}.",))
-    end = rounded_down(choice.safe[1])
+    end = at_least(choice.safe[1], 4)
     return Answer(question, (f"Every epsilon up to {end} keeps {what} at {percent(choice.target)} or less.",))
 
 
@@ -166,16 +167,6 @@ def percent(share: float) -> str:
     ('30.7 %', '35 %', '0.04 %')
     """
     return f"{100 * share:.3g} %"
-
-
-def rounded_down(epsilon: float) -> str:
-    """Return an epsilon with four digits that never exceeds it.
-
-    >>> rounded_down(0.32319)
-    '0.3231'
-    """
-    step = 10.0 ** (math.floor(math.log10(epsilon)) - 3)
-    return f"{math.floor(epsilon / step) * step:.4g}"
 
 
 def people_of(share: float, people: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.calling import named_arguments
 from sfumato.errors import RiskError
-from sfumato.privacy.exact import show
+from sfumato.privacy.exact import at_most, show
 from sfumato.progress import tell
 from sfumato.risk.attack import LEVEL, require_trials
 from sfumato.risk.game.play import stream
@@ -88,7 +88,7 @@ def promised(was: Given) -> tuple[Any, str]:
     promise = was.guarantee
     if promise is None or not promise.formal:
         return None, ""
-    delta = f", delta {float(promise.exact_delta):.3g}" if promise.exact_delta else ""
+    delta = f", delta {at_most(promise.exact_delta, 3)}" if promise.exact_delta else ""
     return promise.resting_on(was.events).curve, f"epsilon {show(promise.exact_epsilon)}{delta}, its whole curve"
 
 

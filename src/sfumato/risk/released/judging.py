@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sfumato.privacy.exact import at_least, exact
 from sfumato.risk.attack import Interval
 from sfumato.risk.released.result import Grade, ReleaseAttack, Tried
 
@@ -129,7 +130,7 @@ def _works(working: Sequence[ReleaseAttack], results: Sequence[ReleaseAttack]) -
     lead = max(working, key=lambda each: (each.gain_low, -(each.p or 0.0)))
     certain = "corrected for all that was tried, "
     certain += (
-        f"the gain is at least {100 * lead.gain_low:.1f} points"
+        f"the gain is at least {at_least(100 * exact(lead.gain_low), 3)} points"
         if lead.gain_low
         else f"the chance of so large a difference without any leak is {lead.adjusted or 0.0:.2g}"
     )

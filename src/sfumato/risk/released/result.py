@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from sfumato.privacy.exact import at_most, exact
 from sfumato.registry import OFFERED, found
 from sfumato.risk.attack import AttackResult, ThreatModel
 from sfumato.shown import Shown
@@ -104,7 +105,8 @@ class ReleaseAttack(AttackResult):
         if self.ceiling is None or self.control_interval is None:
             return "No ceiling is known for this attack."
         others = f"where it succeeds on up to {100 * self.control_interval.high:.1f} % of others"
-        said = f"the guarantee ({self.claim}) allows at most {100 * self.ceiling:.1f} % on people of the table"
+        most = at_most(100 * exact(self.ceiling), 3)
+        said = f"the guarantee ({self.claim}) allows at most {most} % on people of the table"
         return f"{'REFUTED: ' if self.refutes_claim else ''}{others[0].upper()}{others[1:]}, {said}."
 
     def control_lines(self) -> tuple[str, ...]:

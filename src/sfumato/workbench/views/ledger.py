@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from sfumato.errors import SfumatoError
-from sfumato.privacy.exact import exact
+from sfumato.privacy.exact import at_least, exact
 from sfumato.privacy.exact import show as in_short
 from sfumato.privacy.ledger import Account, Entry, Ledger, Outcome, Verification
 from sfumato.privacy.ledger.marks import UNKNOWN
@@ -77,7 +77,7 @@ def _account(account: Account, entries: tuple[Entry, ...]) -> AccountLine:
         name=account.name,
         cap=account.cap_epsilon,
         spent=in_short(exact(spent)),
-        left=in_short(exact(account.left_epsilon)),
+        left=at_least(account.left_epsilon),
         delta=account.cap_delta,
         events=account.events,
         exposures=account.exposures,

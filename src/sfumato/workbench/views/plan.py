@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sfumato.calibration.deployments import DEPLOYMENTS, USUAL_DELTA
 from sfumato.errors import PlanError, SchemaError, SfumatoError
 from sfumato.privacy.accounting.frequencies import advantage, successes
-from sfumato.privacy.exact import exact, show
+from sfumato.privacy.exact import at_least, exact
 from sfumato.privacy.ledger import Ledger
 from sfumato.release.foreseen import noted
 from sfumato.release.method import Method, method_class
@@ -165,7 +165,7 @@ def _budget(project: Project, made: Plan) -> tuple[str, float | None, Trouble | 
         account = book.check(made.table, made.events)
         left = balance(book, account, made)
         cap, after = float(exact(account.cap_epsilon)), float(exact(left["left_after"]))
-        before, then = (show(exact(left[each])) for each in ("left_before", "left_after"))
+        before, then = (at_least(left[each]) for each in ("left_before", "left_after"))
         return words("plan.left", before=before, after=then, cap=account.cap_epsilon), 1 - after / cap, None
     except SfumatoError as error:
         return "", None, Trouble.of(error)

@@ -19,7 +19,8 @@ from sfumato.rows.smooth.fine import cut_column
 from sfumato.schema import Schema
 from sfumato.table.counting import CHANGED, count_occupied
 from sfumato.table.encode import ColumnEncoder
-from sfumato.table.values import countable, kept_rows
+from sfumato.table.persons import kept_rows
+from sfumato.table.values import countable
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -25,7 +25,7 @@ from sfumato.errors import (
     TooLittleSeenError,
     UnansweredQuestionError,
 )
-from sfumato.privacy.exact import Number, at_most, exact, show, text
+from sfumato.privacy.exact import Number, exact, show, text
 from sfumato.privacy.ledger import Ledger
 from sfumato.registry import REGISTRY
 from sfumato.release.default import Choice, choose_method

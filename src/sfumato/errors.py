@@ -7,6 +7,7 @@ things are wrong they are all listed at once. The CLI prints the message without
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -141,6 +142,16 @@ class SlowCountingWarning(UserWarning):
 
 class BundleError(SfumatoError):
     """A bundle cannot be written, or does not verify."""
+
+
+class NoSpaceError(BundleError):
+    """A disk has less free space than a release may need; nothing was spent."""
+
+
+class KeptElsewhereError(BundleError):
+    """A bundle could not be written to its folder, and lies whole in a private one: ``folder``."""
+
+    folder: Path
 
 
 class StampedFrameError(SfumatoError):

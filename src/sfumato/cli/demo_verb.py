@@ -17,6 +17,7 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.release.method import Method
 from sfumato.release.release import plan as plan_release
 from sfumato.release.release import release as run_release
+from sfumato.release.release import sound_seed
 from sfumato.schema import Schema
 from sfumato.table import read
 
@@ -27,11 +28,12 @@ CROSS_TABLES = (("region",), ("sex",), ("age", "sex"), ("region", "education"), 
 
 def demo(
     out: Annotated[str, typer.Option("--out", "-o", help="Folder for everything the demo makes.")] = "demo-out",
-    rows: Annotated[int, typer.Option(help="Number of households.")] = ROWS,
+    rows: Annotated[int, typer.Option(min=1, help="Number of households.")] = ROWS,
     seed: Seed = None,
     json: AsJson = False,
 ) -> None:
     """Make 20,000 households and release them: a synthetic table, a histogram and cross tables, under one budget."""
+    sound_seed(seed)  # before an earlier demo is cleared away
     voice, folder = Voice(json), _fresh_folder(Path(out))
     data = write_households(folder / "households.csv", rows)
     voice.say(f"1. made {rows:,} households, all invented: {data}")

@@ -20,7 +20,7 @@ from sfumato.progress import Stopped, deliver, listening
 from sfumato.report import bundle, place, prepare_output
 from sfumato.report.document import ReleaseDocument
 from sfumato.report.verify import verify_bundle
-from sfumato.rows import atomic
+from sfumato.rows import atomic, space
 from sfumato.uncertainty import main_numbers
 
 Usage = namedtuple("Usage", "total used free")
@@ -60,7 +60,7 @@ def shelter(tmp_path, monkeypatch):
     for name in ("home", "temporary"):
         (tmp_path / name).mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(place.tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(space.tempfile, "tempdir", str(tmp_path / "temporary"))
     return tmp_path
 
 
@@ -85,7 +85,7 @@ def test_too_little_space_is_refused_before_the_spend(table, tmp_path, monkeypat
     plan = sfumato.plan(table, GRID, about_rows=400)
     needed = place.bundle_bytes(plan)
     for free, refused in ((needed // 2, True), (3 * needed + 10**7, False)):
-        monkeypatch.setattr(place.shutil, "disk_usage", lambda _, free=free: Usage(10**9, 0, free))
+        monkeypatch.setattr(space.shutil, "disk_usage", lambda _, free=free: Usage(10**9, 0, free))
         if not refused:
             prepare_output(tmp_path / "b", plan=plan, ledger=tmp_path / "l.db")
             continue

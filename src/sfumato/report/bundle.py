@@ -35,9 +35,10 @@ from sfumato.release.stamp import parquet_metadata, warning
 from sfumato.report.custodian import write_copy
 from sfumato.report.document import PAGES, ExpectedErrors, FileRecord, ReleaseDocument, ReleasedTable
 from sfumato.report.expected import expected_errors
-from sfumato.report.place import named_failure, place_of, prepare_output, shelters
+from sfumato.report.place import named_failure, place_of, prepare_output
 from sfumato.report.script import reproduction_script
 from sfumato.rows.atomic import exchange, settle, workshop
+from sfumato.rows.space import shelters
 from sfumato.schema import Schema
 from sfumato.table.writing.formats import asked_suffixes, copy_suffixes
 from sfumato.table.writing.formats import write_copy as write_rows
@@ -117,7 +118,7 @@ def kept_on_failure(release: Release, target: Path) -> Generator[None]:
 
 def _kept(release: Release, target: Path, error: SfumatoError) -> KeptElsewhereError | None:
     """Write a bundle to the first private folder that takes it, if need be without pages; None where none does."""
-    places = shelters(release.ledger)
+    places = shelters(None if release.ledger is None else release.ledger.path)
     tries = [(place, True) for place in places] + [(place, False) for place in (*places, target.parent)]
     for parent, pages in tries:
         try:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,10 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.errors import BundleError, NoSpaceError, SfumatoError
+from sfumato.errors import BundleError, SfumatoError
 from sfumato.privacy.ledger import Ledger
 from sfumato.release.plan import Plan, memory_limit
 from sfumato.rows.atomic import workshop
+from sfumato.rows.space import LEDGER, refuse_full_disks, standing, temporary
 from sfumato.schema.column import Column
 from sfumato.table.writing.formats import copy_suffixes
 
@@ -28,7 +27,7 @@ UNSAID_ROWS = 100_000
 """Synthetic rows that are reckoned with where no number is public or said: the table's own number decides nothing."""
 REAL_NUMBER, MARKS = 24, 10
 """Characters of a real number, at most; those between thousands, around a value and between values."""
-TEMPORARY, LEDGER, SHEET_CELL = 1_000_000, 200_000, 64
+TEMPORARY, SHEET_CELL = 1_000_000, 64
 
 
 def prepare_output(
@@ -55,7 +54,7 @@ def prepare_output(
         if plan is not None:
             needs = [
                 ("the bundle", target, bundle_bytes(plan, also)),
-                ("temporary files", _temporary(), _temporary_bytes(plan, also)),
+                ("temporary files", temporary(), _temporary_bytes(plan, also)),
             ]
             if ledger is not None and not isinstance(ledger, bool) and (file := Ledger.of(ledger).path):
                 needs.append(("the ledger", file, LEDGER))
@@ -98,38 +97,6 @@ def _temporary_bytes(plan: Plan, also: Sequence[str]) -> int:
     sheets = method.makes == "rows" and ".xlsx" in copy_suffixes(schema, also)
     workbook = SHEET_CELL * len(schema.releasable) * _rows(plan) if sheets else 0
     return TEMPORARY + workbook + (read if read > memory_limit() else 0)
-
-
-def _temporary() -> Path:
-    return Path(tempfile.gettempdir())
-
-
-def refuse_full_disks(needs: Sequence[tuple[str, Path, int]]) -> None:
-    """Refuse where a disk has less free space than all that may be written to it; each need has a name and a place."""
-    by_disk: dict[int, list[tuple[str, Path, int]]] = {}
-    for what, place, size in needs:
-        standing = _standing(place)
-        by_disk.setdefault(standing.stat().st_dev, []).append((what, standing, size))
-    problems: list[str] = []
-    for here in by_disk.values():
-        needed, free = sum(size for _, _, size in here), shutil.disk_usage(here[0][1]).free
-        if needed > free:
-            parts = ", ".join(f"{what} in {str(place)!r}" for what, place, _ in here)
-            problems.append(f"{parts}: up to {_megabytes(needed)} MB may be needed, and {free / 1e6:.2f} MB are free")
-    if problems:
-        step = "make room, or choose another disk: --out for the bundle, TMPDIR for temporary files; "
-        step += "--about-rows tells the number of rows where it is not known"
-        raise NoSpaceError("there may not be enough space for this release; nothing was spent", problems, step)
-
-
-def _megabytes(size: int) -> str:
-    return f"{-(-size // 10_000) / 100:.2f}"
-
-
-def shelters(ledger: Ledger | None) -> list[Path]:
-    """Return folders in which a bundle can be kept that its own folder does not take."""
-    file = None if ledger is None else ledger.path
-    return [*([] if file is None else [file.absolute().parent]), _temporary(), Path("~").expanduser()]
 
 
 def place_of(path: Any, what: str) -> Path:
@@ -176,12 +143,12 @@ def _refuse_occupied(target: Path) -> None:
 
 def refuse_read_only(folder: Path) -> None:
     """Look at the mode as well: the superuser may write where the mode says that nobody should."""
-    standing = _standing(folder)
-    if not standing.is_dir():
-        raise BundleError(f"{str(standing)!r} is a file, not a folder", next_step=NEW_FOLDER)
-    if standing.stat().st_mode & 0o222 == 0 or not os.access(standing, os.W_OK | os.X_OK):
+    there = standing(folder)
+    if not there.is_dir():
+        raise BundleError(f"{str(there)!r} is a file, not a folder", next_step=NEW_FOLDER)
+    if there.stat().st_mode & 0o222 == 0 or not os.access(there, os.W_OK | os.X_OK):
         raise BundleError(
-            f"the folder {str(standing)!r} is read-only",
+            f"the folder {str(there)!r} is read-only",
             next_step="give a folder that you may write to, or change its permissions",
         )
 
@@ -209,8 +176,3 @@ def _refuse_private_place(private: Path, target: Path) -> None:
     if target.resolve().is_relative_to(private.resolve()):
         raise BundleError(f"{str(private)!r} is a folder above the bundle", next_step="give --private-report a file")
     refuse_read_only(private.parent)
-
-
-def _standing(place: Path) -> Path:
-    """Return the place itself, or the first folder above it that is there."""
-    return next(p for p in (place, *place.parents) if p.exists())

@@ -1,0 +1,1 @@
+"""The siege: long, seeded attacks that ``make siege`` reruns; each part is a module with ``run(seconds, seed)``."""

@@ -165,6 +165,16 @@ class SigningError(SfumatoError):
     """A key cannot be made, read or used, or a bundle cannot be signed."""
 
 
+class NoSpaceError(BundleError):
+    """A disk has less free space than a release may need; nothing was spent."""
+
+
+class KeptElsewhereError(BundleError):
+    """A bundle could not be written to its folder, and lies whole in a private one: ``folder``."""
+
+    folder: Path
+
+
 class StampedFrameError(SfumatoError):
     """A seeded run was asked for a kind of frame that cannot carry the stamp "not for release"."""
 

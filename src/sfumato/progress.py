@@ -7,6 +7,7 @@ is left. Neither a stage nor a share may tell how many private rows there are.
 from __future__ import annotations
 
 import itertools
+import signal
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -19,6 +20,49 @@ LEAST_SECONDS, LEAST_SHARE = 1.0, 0.02
 """A stage that has just begun says nothing about how long it will take."""
 MINUTES_FROM = 90
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_held: ContextVar[list[Stopped] | None] = ContextVar("held", default=None)
+
+
+class Stopped(BaseException):
+    """Somebody asked the work to stop, by a signal or by a button; no code that handles errors may take it for one."""
+
+    received: int | None = None
+    """The last signal that came to this process, whatever became of the exception."""
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+def deliver(stop: Stopped) -> None:
+    """Raise a stop here; inside :func:`undisturbed` it is held until that ends."""
+    held = _held.get()
+    if held is None:
+        raise stop
+    held.append(stop)
+
+
+@contextmanager
+def undisturbed() -> Generator[Callable[[], None]]:
+    """Hold back a stop while something that was paid for is saved; call what this yields afterwards to raise it.
+
+    >>> with undisturbed() as raise_held:
+    ...     deliver(Stopped())
+    >>> raise_held()
+    Traceback (most recent call last):
+    sfumato.progress.Stopped: SIGINT
+    """
+    held: list[Stopped] = []
+    token = _held.set(held)
+
+    def raise_held() -> None:
+        if held:
+            raise held[0]
+
+    try:
+        yield raise_held
+    finally:
+        _held.reset(token)
 
 
 def tell(stage: str, done: float | None = None) -> None:

@@ -15,6 +15,16 @@ def hit(*_arguments, **_named):
     raise AssertionError("the signal did not stop the work")
 
 
+def then(real):
+    """Send the signal, and go on where it is held back."""
+
+    def work(*arguments, **named):
+        os.kill(os.getpid(), int(getattr(signal, SIGNAL)))
+        return real(*arguments, **named)
+
+    return work
+
+
 def during_imports() -> None:
     real = builtins.__import__
 
@@ -37,9 +47,9 @@ def arrange(when: str) -> None:
     elif when == "run":
         Contingency.run = hit
     elif when == "save":
-        bundle.settle = hit
+        bundle.settle = then(bundle.settle)
     elif when == "mark":
-        Ledger.mark_saved = hit
+        Ledger.mark_saved = then(Ledger.mark_saved)
     elif when == "show":
         release_verbs.show_release = hit
     elif when == "engine":  # an engine that turns the signal into an error of its own

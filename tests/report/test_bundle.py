@@ -658,8 +658,12 @@ def test_a_washed_stamp_is_found(table, tmp_path):
 @pytest.mark.parametrize("method", [METHODS["several"], METHODS["marginals"]])
 def test_the_script_makes_the_same_release_again(table, frame, tmp_path, method):
     frame.to_csv(tmp_path / "rows.csv", index=False, sep=";")
-    first = sfumato.release(table, method, rows=200, seed=11).save(tmp_path / "first")
-    command = [sys.executable, str(first / "reproduce.py"), "rows.csv", "--delimiter", ";", "--out", "second"]
+    made = sfumato.release(table, method, rows=200, seed=11)
+    first = made.save(tmp_path / "first")
+    book = sfumato.Ledger(tmp_path / "L")
+    book.open_table(table.schema.name, epsilon=50, delta="1e-3", adjacency=table.schema.adjacency)
+    said = ("--delimiter", ";", "--out", "second", "--ledger", "L")
+    command = [sys.executable, str(first / "reproduce.py"), "rows.csv", *said]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -670,6 +674,8 @@ def test_the_script_makes_the_same_release_again(table, frame, tmp_path, method)
     assert again.returncode == 2
     assert "not empty" in again.stderr
     assert "Traceback" not in again.stderr
+    assert {entry.event.epsilon for entry in book.history()} == {event.epsilon for event in made.events}
+    assert len(book.history()) == len(made.events)  # the second run was refused before the spend
 
 
 def test_the_script_says_that_noise_differs_by_design(table, tmp_path):

@@ -34,10 +34,11 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, *more: str) -> Iterator[Served]:
+def served(folder: Path, *more: str, browser: str | None = None) -> Iterator[Served]:
     """Start a workbench on a free port, and stop it at the end."""
-    words = [sys.executable, "-c", START, "workbench", "--no-open", "--project", str(folder), *more]
-    env = {**os.environ, "SFUMATO_RERUNS": "0", "NO_COLOR": "1"}
+    quiet = ["--no-open"] if browser is None else []
+    words = [sys.executable, "-c", START, "workbench", *quiet, "--project", str(folder), *more]
+    env = {**os.environ, "SFUMATO_RERUNS": "0", "NO_COLOR": "1", "BROWSER": browser or ""}
     with (folder.parent / f"{folder.name}.log").open("w") as log:
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True, env=env)
         try:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from importlib.util import find_spec
@@ -40,6 +42,29 @@ def browser():
     expect.set_options(timeout=60_000)
     with browsing() as made:
         yield made
+
+
+def test_a_ticket_in_a_file_opens_a_session(browser, tmp_path):
+    """What ``webbrowser.open`` does: a browser that nobody has used here opens a file and comes to the first page."""
+    opener = f"import shutil, sys; shutil.copy(sys.argv[1].removeprefix('file://'), {str(tmp_path / 'door.html')!r})"
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{opener}" "$1"\n')
+    script.chmod(0o700)
+    with served(tmp_path / "project", browser=f"{script} %s") as made:
+        door = tmp_path / "door.html"
+        for _ in range(300):
+            if door.exists() and door.read_text():
+                break
+            time.sleep(0.1)
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(door.as_uri())
+        page.wait_for_url(re.compile(f"{re.escape(made.origin)}/w-[0-9a-f]+/"))
+        assert page.locator("h1").first.inner_text()
+        page.goto(door.as_uri())
+        page.wait_for_url(re.compile("token="))
+        assert page.locator("form").count() == 1  # the ticket is used up: the door is shown
+        context.close()
 
 
 @pytest.fixture

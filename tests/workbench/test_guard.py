@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import stat
+import sys
+import threading
 from dataclasses import dataclass, field
 
 import pytest
 
+from sfumato.cli.app import run
 from sfumato.errors import WorkbenchError
+from sfumato.workbench import server
 from sfumato.workbench.guard import FRAMED, Guard, Keys
-from sfumato.workbench.server import PASSWORD, Place, require_safe
+from sfumato.workbench.server import PASSWORD, Place, require_safe, start
 
 HOST, BASE = "127.0.0.1:8000", "/w-abc"
 PAGE = b"<html><script>one()</script><script type=module>two()</script></html>"
@@ -116,6 +122,55 @@ def test_without_the_right_token_nothing_is_served(guard, inside, query):
     assert inside.seen == []
 
 
+def test_a_ticket_opens_one_session(guard, keys, inside):
+    ticket = keys.ticket()
+    first = ask(guard, "/", f"token={ticket}")
+    assert first.status == 200 and f'content="0; url={BASE}/"'.encode() in first.body
+    assert ask(guard, f"{BASE}/", cookie=first.headers["set-cookie"].split(";")[0]).status == 200
+    second = ask(guard, "/", f"token={ticket}")
+    assert second.status == 401 and "set-cookie" not in second.headers
+    assert ask(guard, "/", "token=right").status == 303  # that of the terminal opens another
+    assert inside.seen == [f"{BASE}/"]
+
+
+def test_a_ticket_is_not_used_up_by_a_wrong_password(guard, keys):
+    keys.password, ticket = "a long password", keys.ticket()
+    for password, status in (("guess", 401), ("a+long+password", 200), ("a+long+password", 401)):
+        body = f"token={ticket}&password={password}".encode()
+        assert ask(guard, "/enter", method="POST", body=body, origin=f"http://{HOST}").status == status
+
+
+def test_the_browser_is_given_a_file_and_no_token(project, monkeypatch):
+    opened, said = [], []
+
+    class Server:
+        def __init__(self, config):
+            pass
+
+        def run(self, sockets):
+            door = project.folder / "open-workbench.html"
+            opened.append((stat.S_IMODE(door.stat().st_mode), door.read_text()))
+
+    uvicorn, _ = server._installed()
+    monkeypatch.setattr(server, "application", lambda *_: None)
+    monkeypatch.setattr(server, "_load", lambda: None)
+    monkeypatch.setattr(server.threading, "Timer", lambda _, work, words: opened.append(words) or threading.Thread())
+    monkeypatch.setattr(uvicorn, "Server", Server)
+    start(project, Place(), said.append)
+    (words,), (mode, text) = opened
+    token, ticket = (re.search(r"token=([\w-]+)", each)[1] for each in (said[0], text))
+    assert words == (project.folder / "open-workbench.html").as_uri() and mode == 0o600
+    assert ticket != token and token not in text
+    assert not (project.folder / "open-workbench.html").exists()
+
+
+@pytest.mark.parametrize("more", [("--host", "0.0.0.0"), ("--port", "1", "--host", "203.0.113.9")])
+def test_a_refusal_leaves_no_folder(tmp_path, monkeypatch, more):
+    monkeypatch.setattr(sys, "argv", ["sfumato", "workbench", "--no-open", "--project", str(tmp_path / "p"), *more])
+    assert run() == 2
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_made_up_session_is_none(guard, inside):
     name = entered(guard).partition("=")[0]
     assert ask(guard, f"{BASE}/", cookie=f"{name}=made-up").status == 401
@@ -137,7 +192,10 @@ def test_another_name_for_this_address_is_refused(guard, inside, host):
     assert inside.seen == []
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9000", "http://127.0.0.1"])
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "null", "http://127.0.0.1:9000", "http://127.0.0.1", "http://[", "", f"ftp://{HOST}"],
+)
 def test_another_origin_is_refused(guard, inside, origin):
     cookie = entered(guard)
     assert ask(guard, f"{BASE}/", cookie=cookie, origin=origin).status == 403

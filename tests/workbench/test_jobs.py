@@ -7,9 +7,11 @@ from importlib import import_module
 
 import pytest
 
-from sfumato.errors import TableError, WorkbenchError
+from sfumato.errors import KeptElsewhereError, TableError, WorkbenchError
 from sfumato.privacy.ledger import Ledger
 from sfumato.progress import tell
+from sfumato.report import bundle
+from sfumato.uncertainty import main_numbers
 from sfumato.workbench.jobs import Job, Jobs
 from sfumato.workbench.views import release
 
@@ -45,6 +47,56 @@ def test_stopped_after_the_record_the_cost_is_said_and_marked(budgeted, monkeypa
     book = Ledger(budgeted.ledger)
     assert [str(each) for each in book.outcomes().values()] == ["no bundle came of it: interrupted"]
     assert not budgeted.out.exists()
+
+
+def test_a_stop_during_the_reruns_keeps_the_bundle_and_lists_it(budgeted, monkeypatch):
+    def again(*_):
+        job.stop()
+        tell("running the method again on the released rows")
+        raise AssertionError("the stop was not delivered")
+
+    monkeypatch.setattr(main_numbers, "main_numbers", again)
+    monkeypatch.setenv("SFUMATO_RERUNS", "4")
+    budgeted.change(columns=("sex", "region"), method="marginals", settings="pairs=none", anyway=True)
+    job = Job("releasing", lambda: release.run(budgeted))
+    job.start()
+    job.wait(LONG)
+    assert job.standing == "stopped" and "is complete, but may lack expected errors" in job.spent
+    assert [each.method for each in budgeted.state.releases] == ["marginals"]
+    assert release.verified(budgeted, 1).ok
+
+
+def test_a_stop_is_delivered_once():
+    heard = []
+
+    def work():
+        job.stop()
+        try:
+            tell("first")
+        finally:
+            tell("saving what is paid for")
+            heard.append("saved")
+
+    job = Job("working", work)
+    job.start()
+    job.wait(LONG)
+    assert job.standing == "stopped" and heard == ["saved"]
+
+
+def test_a_release_that_is_kept_elsewhere_is_listed(budgeted, monkeypatch, tmp_path):
+    real = bundle.write_bundle
+
+    def write(made, folder, pages=True):
+        if "bundles" in folder.parts:
+            raise OSError(28, "No space left on device")
+        return real(made, folder, pages)
+
+    monkeypatch.setattr(bundle, "write_bundle", write)
+    budgeted.change(columns=("sex",), method="histogram", about_rows="600")
+    with pytest.raises(KeptElsewhereError) as error:
+        release.run(budgeted)
+    assert [each.folder for each in budgeted.state.releases] == [str(error.value.folder)]
+    assert release.verified(budgeted, 1).ok
 
 
 def test_one_piece_of_work_at_a_time():

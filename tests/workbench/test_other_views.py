@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,7 +15,10 @@ import sfumato.workbench
 from sfumato import Schema
 from sfumato.errors import BundleError, PlanError, WorkbenchError
 from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.sealed import plain
+from sfumato.release.method import parameters_of
 from sfumato.report.verify import verify_bundle
+from sfumato.schema.confirming import unmarked
 from sfumato.workbench.texts import every
 from sfumato.workbench.views import ledger, plan, release, script
 
@@ -133,16 +137,66 @@ def test_before_a_schema_the_script_says_why(opened):
     assert "not described" in script.scripts(opened).why_not
 
 
-def test_the_script_gives_the_same_plan_and_a_bundle_that_verifies(budgeted, tmp_path):
-    budgeted.change(columns=("sex", "region"), method="contingency", settings="", about_rows="600", epsilon="0.5")
-    place = tmp_path / "release.py"
-    place.write_text(script.python_script(budgeted))
-    told = subprocess.run([sys.executable, place, "--plan"], capture_output=True, text=True, check=True)
-    wanted, _ = plan.made_plan(budgeted)
-    assert json.loads(told.stdout)["events"] == json.loads(wanted.model_dump_json())["events"]
-    out = tmp_path / "again"
-    subprocess.run([sys.executable, place, "--out", str(out)], capture_output=True, check=True)
-    assert verify_bundle(out, budgeted.ledger).ok
+@pytest.fixture
+def tight(confirmed):
+    """A project whose account has other terms than those that were typed last, and files that were typed relatively."""
+    Ledger(confirmed.ledger).open_table("people", epsilon=3, delta="1e-5", composition="tight")
+    confirmed.change(columns=("sex", "region"), method="contingency", settings="", about_rows="600", epsilon="0.5")
+    confirmed.change(cap_epsilon="9", cap_delta="1e-3")
+    return confirmed
+
+
+def test_the_script_does_what_was_clicked_once(tight, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tight.change(source="people.csv", anyway=True)
+    place, elsewhere = tmp_path / "release.py", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    place.write_text(script.python_script(tight))
+
+    def ran(*more):
+        return subprocess.run(
+            [sys.executable, place, *more], cwd=elsewhere, capture_output=True, text=True, check=False
+        )
+
+    wanted, method = plan.made_plan(tight)
+    assert json.loads(ran("--plan").stdout)["events"] == json.loads(wanted.model_dump_json())["events"]
+    first, second = ran(), ran()
+    assert (first.returncode, second.returncode) == (0, 2), first.stderr
+    assert "is not empty" in second.stderr and "Traceback" not in second.stderr
+    book = Ledger(tight.ledger)
+    assert len(book.history()) == 1 and str(book.outcomes()[2]).startswith("bundle saved")
+    account = book.account("people")
+    assert (account.cap_epsilon, account.cap_delta, account.composition) == ("3", "1e-05", "tight")
+    document = json.loads((tight.out / "release.json").read_text())
+    assert document["method"]["parameters"] == plain(parameters_of(method))
+    assert Schema.load(tight.out / "schema.toml") == unmarked(tight.schema)
+    assert verify_bundle(tight.out, tight.ledger).ok
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("anyway", [True, False])
+def test_the_scripts_hold_what_was_ticked(tight, monkeypatch, anyway):
+    monkeypatch.setenv("SFUMATO_RERUNS", "4")
+    tight.change(anyway=anyway, method="marginals")
+    python, shell = script.python_script(tight), script.shell_script(tight)
+    assert "RERUNS = 4" in python and "--reruns 4" in shell
+    assert ("refuse_overwhelmed(plan, table)" in python) is not anyway and ("--anyway" in shell) is anyway
+    assert "--composition tight" in shell and "--epsilon 3" in shell
+
+
+def test_the_shell_script_spends_once(tight, tmp_path):
+    place, folder = tmp_path / "release.sh", tmp_path / "elsewhere"
+    folder.mkdir()
+    tight.change(anyway=True)
+    place.write_text(script.shell_script(tight))
+    (tmp_path / "bin").mkdir()
+    tool = tmp_path / "bin" / "sfumato"
+    tool.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from sfumato.cli import main; main()" "$@"\n')
+    tool.chmod(0o700)
+    env = {**os.environ, "PATH": f"{tool.parent}{os.pathsep}{os.environ['PATH']}"}
+    runs = [subprocess.run(["sh", place], cwd=folder, env=env, capture_output=True, text=True) for _ in range(2)]
+    assert [each.returncode for each in runs] == [0, 2], runs[0].stderr
+    assert len(Ledger(tight.ledger).history()) == 1
 
 
 def test_the_shell_script_holds_schema_method_and_parameters(budgeted, tmp_path):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from sfumato.cli.interrupt import Interrupted, before_anything, listen
+from sfumato.cli.interrupt import before_anything, listen
+from sfumato.progress import Stopped
 
 
 def main() -> None:
@@ -12,10 +13,10 @@ def main() -> None:
     try:
         listen()
         from sfumato.cli.app import run
-    except Interrupted as stop:
+    except Stopped as stop:
         sys.exit(before_anything(stop.number))
     except BaseException:
-        if Interrupted.received is None:  # some modules turn whatever stops their import into an error of theirs
+        if Stopped.received is None:  # some modules turn whatever stops their import into an error of theirs
             raise
-        sys.exit(before_anything(Interrupted.received))
+        sys.exit(before_anything(Stopped.received))
     sys.exit(run())

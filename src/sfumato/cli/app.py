@@ -13,8 +13,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from sfumato.cli.console import Voice, shown_warnings
-from sfumato.cli.interrupt import Interrupted, exit_code, words
+from sfumato.cli.interrupt import exit_code, words
 from sfumato.errors import ResourceError, SfumatoError, place_of
+from sfumato.progress import Stopped
 from sfumato.registry import found
 
 EXIT_BUG = 70
@@ -213,7 +214,7 @@ def run() -> int:
 
 
 def _failed(voice: Voice, error: BaseException) -> int:
-    number = error.number if isinstance(error, Interrupted) else Interrupted.received
+    number = error.number if isinstance(error, Stopped) else Stopped.received
     if number is not None:  # an engine may have turned the signal into an error of its own
         return voice.stop(words(error, _asked()), exit_code(number))
     if isinstance(error, SfumatoError):

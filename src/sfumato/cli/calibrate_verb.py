@@ -34,6 +34,7 @@ from sfumato.cli.console import Voice
 from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.errors import BundleError, PlanError
 from sfumato.release.method import Method, method_class
+from sfumato.release.release import plan as plan_release
 from sfumato.schema import Schema
 from sfumato.table import read
 
@@ -108,6 +109,7 @@ def calibrate(
     from the proved curve: it needs no DATA, a schema only where the method's plan does, and no ledger.
     """
     from sfumato.calibration import Target, calibrate
+    from sfumato.report.place import prepare_output
 
     voice, asked = Voice(json), Target.parse(target)
     proved = asked.metric.proved
@@ -115,7 +117,9 @@ def calibrate(
     book = wanted_ledger(ledger, no_ledger) if cost == "private" and not proved else ledger
     name, said = registered_name(method, as_published), (settings or [], epsilon, delta)
     wanted, why = _wanted(name, proved, facts, said, parameter)
-    places = _places(out, wanted.name if facts is None else facts.name, force, "" if proved else cost or "")
+    places = _places(out, wanted.name if facts is None else facts.name, force)
+    if cost == "private" and facts is not None and not proved:
+        prepare_output(places.bundle, None, plan_release(facts, wanted, rows, None, seed, True), book)
     with voice.counting(f"calibrating {wanted.name}"):
         table = None if proved or data is None or facts is None else read(data, facts, **dialect.stated())
         found = calibrate(
@@ -204,30 +208,32 @@ def _range(bisection: bool, text: str | None) -> bool | tuple[float, float]:
         raise PlanError(f"--range {text!r} is not of the form low:high", next_step="write --range 0.01:30") from error
 
 
-def _places(out: str | None, name: str, force: bool, cost: str) -> _Places:
+def _places(out: str | None, name: str, force: bool) -> _Places:
     """Return where everything goes; refuse before anything is read or spent."""
-    from sfumato.report.bundle import prepare_output
-
     folder = Path(out or re.sub(r"[^\w.-]+", "-", name) + "-calibration")
     places = _Places(folder / PAGE, folder / RESULTS, folder / RELEASE)
     taken = [str(place) for place in places[:2] if place.exists()]
     if taken and not force:
         raise BundleError(f"{' and '.join(taken)} exist", next_step="choose another --out, or add --force")
-    if cost == "private":
-        prepare_output(places.bundle)
     return places
 
 
 def _write(places: _Places, found: Calibration) -> Path | None:
+    """Write what was paid for, the kept release, and then the page and the results."""
+    from sfumato.report.bundle import kept_on_failure
     from sfumato.report.calibration_page import calibration_page
 
+    bundle = None
+    if found.release is not None:
+        with kept_on_failure(found.release, places.bundle.absolute()):
+            bundle = found.release.save(places.bundle)
     try:
         places.page.parent.mkdir(parents=True, exist_ok=True)
         places.page.write_text(calibration_page(found), encoding="utf-8")
         places.json.write_text(found.model_dump_json(indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise BundleError(f"cannot write {places.page}: {error.strerror}", next_step="choose another --out") from error
-    return None if found.release is None else found.release.save(places.bundle)
+    return bundle
 
 
 def show(voice: Voice, found: Calibration, places: _Places, bundle: Path | None, told: Sequence[str] = ()) -> None:

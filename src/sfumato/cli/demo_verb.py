@@ -17,6 +17,7 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.release.method import Method
 from sfumato.release.release import plan as plan_release
 from sfumato.release.release import release as run_release
+from sfumato.release.release import sound_seed
 from sfumato.schema import Schema
 from sfumato.table import read
 
@@ -33,6 +34,7 @@ def demo(
     json: AsJson = False,
 ) -> None:
     """Make 20,000 households and release them: a synthetic table, a histogram and cross tables, under one budget."""
+    sound_seed(seed)  # before an earlier demo is cleared away
     voice, folder = Voice(json), _fresh_folder(Path(out))
     data = write_households(folder / "households.csv", rows)
     voice.say(f"1. made {rows:,} households, all invented: {data}")

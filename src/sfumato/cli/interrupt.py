@@ -1,7 +1,8 @@
 """Ctrl-C and SIGTERM: stop at once, clean up on the way out, and say what was spent.
 
-Both signals raise an exception of our own. The command line library swallows a KeyboardInterrupt, and engines turn
-what a signal raises into errors of theirs, so the signal is also remembered.
+Both signals raise :class:`~sfumato.progress.Stopped`, as the button of the workbench does. The command line library
+swallows a KeyboardInterrupt, and engines turn what a signal raises into errors of theirs, so the signal is also
+remembered.
 """
 
 from __future__ import annotations
@@ -13,32 +14,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
+from sfumato.progress import Stopped, deliver
+
 NOTHING = "nothing was spent and nothing was written"
-SPENDING_VERBS = ("release", "calibrate", "demo", "ledger")
+SPENDING_VERBS = ("release", "synthesize", "calibrate", "quality", "schema", "demo", "ledger")
 """Verbs that may write to a ledger; no other verb can spend."""
 
 
-class Interrupted(BaseException):
-    """A signal told this process to stop."""
-
-    received: int | None = None
-    """The last signal that came, whatever became of the exception."""
-
-    def __init__(self, number: int = signal.SIGINT) -> None:
-        super().__init__(signal.Signals(number).name)
-        self.number = number
-
-
 def listen() -> None:
-    """Turn SIGINT and SIGTERM into :class:`Interrupted`; a signal that was switched off from outside stays off."""
+    """Turn SIGINT and SIGTERM into a stop; a signal that was switched off from outside stays off."""
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _raise)
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:
-    Interrupted.received = number
-    raise Interrupted(number)
+    Stopped.received = number
+    deliver(Stopped(number))
 
 
 def exit_code(number: int) -> int:
@@ -70,7 +62,7 @@ def standing() -> Generator[Standing]:
     try:
         yield stand
     except BaseException as error:
-        stopped = Interrupted.received is not None or not isinstance(error, Exception | SystemExit)
+        stopped = Stopped.received is not None or not isinstance(error, Exception | SystemExit)
         if stopped and not getattr(error, "__notes__", ()):
             error.add_note(stand.words)
         raise

@@ -40,12 +40,11 @@ from sfumato.cli.key_verbs import PublicKeyFile, Sign, signing_key
 from sfumato.cli.reading import PLAIN, Dialect, reads
 from sfumato.cli.release_screen import foretell, plan_document, release_document, show_plan, show_release
 from sfumato.cli.reruns import Reruns, reruns_for, sound_wish
-from sfumato.errors import SfumatoError
 from sfumato.registry import AS_PUBLISHED
 from sfumato.release.foreseen import refuse_overwhelmed
 from sfumato.release.method import MethodInfo, method_class, published_methods
 from sfumato.release.method import methods as all_methods
-from sfumato.release.outcome import lost_on_failure, spent_words
+from sfumato.release.outcome import spent_words
 from sfumato.release.release import plan as plan_release
 from sfumato.release.release import release as run_release
 from sfumato.release.settings import explained, explained_release
@@ -126,7 +125,8 @@ def release(
     is spent; so it is where the noise would drown the rows, unless --anyway says otherwise. A ledger is needed, or
     --no-ledger.
     """
-    from sfumato.report.bundle import prepare_output, refuse_copies
+    from sfumato.report.bundle import kept_on_failure, refuse_copies
+    from sfumato.report.place import prepare_output
     from sfumato.table.writing.formats import rehearse_copies
 
     voice, book, key = Voice(json), wanted_ledger(ledger, no_ledger), signing_key(sign)
@@ -142,12 +142,13 @@ def release(
         if not anyway:
             with voice.counting("checking the table"):
                 refuse_overwhelmed(planned, table)
+        prepare_output(out, private_report, planned, book, also or ())
         again = reruns_for(wanted, planned, wish)
         foretell(voice, planned)
         with voice.counting(f"releasing {wanted.name}", planned.seconds):
             made = explained_release(run_release(table, wanted, rows, book, seed, allow_weak, about_rows), reason)
             stand.words = f"{spent_words(made.entries)}; nothing was written" if made.entries else stand.words
-            with lost_on_failure(made.ledger, made.entries, SfumatoError):  # this process ends, and the release with it
+            with kept_on_failure(made, Path(out).absolute(), key):  # this process ends, and the release with it
                 bundle = made.save(out, private_report, table if private_report else None, again, also or (), key)
         stand.words = f"the bundle is complete: {bundle}"
         show_release(voice, made, bundle, data, verbose=verbose, again=again)

@@ -38,7 +38,7 @@ from sfumato.cli.reruns import Reruns, reruns_for, sound_wish
 from sfumato.errors import LedgerError, NoLedgerError, PlanError, SfumatoError, TooLittleSeenError
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.ledger.address import shown_address
-from sfumato.release.outcome import lost_on_failure, spent_words
+from sfumato.release.outcome import spent_words
 from sfumato.table.sources import open_source
 
 if TYPE_CHECKING:
@@ -113,7 +113,8 @@ def synthesize(
     The schema is drafted from the rows and accepted as it is, which the guarantee states, or bought with --buy. Nothing
     is spent before the budget and the table were checked.
     """
-    from sfumato.report.bundle import prepare_output, refuse_copies
+    from sfumato.report.bundle import kept_on_failure, refuse_copies
+    from sfumato.report.place import prepare_output
     from sfumato.synthesize import Wish
     from sfumato.table.writing.formats import asked_suffixes, rehearse_copies
 
@@ -138,12 +139,13 @@ def synthesize(
             ready = described.ready(rows)
             refuse_copies(ready.method.makes, also or ())
             rehearse_copies(described.schema, also or ())
+            prepare_output(out, None, ready.plan, book, also or ())
         again = reruns_for(ready.method, ready.plan, again_wish)
         foretell(voice, ready.plan)
         with voice.counting("releasing", ready.plan.seconds), _bought_kept(described, schema_out):
             made = ready.released()
             stand.words = f"{spent_words(made.entries)}; nothing was written" if made.entries else stand.words
-            with lost_on_failure(made.ledger, made.entries, SfumatoError):
+            with kept_on_failure(made, Path(out).absolute(), key):
                 bundle = made.save(out, reruns=again, also=also or (), sign=key)
         stand.words = f"the bundle is complete: {bundle}"
         show_release(voice, made, bundle, data, described.assumed, verbose, again)

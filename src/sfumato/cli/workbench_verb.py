@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.console import Voice
-from sfumato.cli.interrupt import Interrupted
+from sfumato.progress import Stopped
 
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port of the address; a free one unless said.")]
 NoOpen = Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")]
@@ -46,7 +46,7 @@ def workbench(
 
     try:
         start(opened, Place(host, port, certificate, key), say, not no_open, 60 * lock_after)
-    except Interrupted:
+    except Stopped:
         voice.say("stopped; the project folder keeps what was typed, and the ledger what was spent")
     finally:
         opened.close()

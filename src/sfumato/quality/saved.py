@@ -5,22 +5,33 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import tempfile
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from sfumato.errors import BundleError, MissingEntryError, SfumatoError, UnmarkedBundleWarning
+from sfumato.errors import (
+    BundleError,
+    KeptElsewhereError,
+    MissingEntryError,
+    ModelError,
+    SfumatoError,
+    UnmarkedBundleWarning,
+)
 from sfumato.privacy.accounting.event import Event
 from sfumato.quality.document import AboutRelease, QualityDocument
 from sfumato.quality.public import Public
 from sfumato.quality.result import Quality
 from sfumato.quality.together import together
 from sfumato.registry import OFFERED, found
-from sfumato.release.outcome import lost_on_failure
+from sfumato.release.outcome import lost_on_failure, spent_words
 from sfumato.rows.atomic import whole_file
+from sfumato.rows.space import refuse_full_disks, shelters
 
 RELEASE = "release.json"
+STATEMENT = 100_000
+"""Bytes of a statement, at most."""
 NAME = re.compile(r"quality(-[1-9][0-9]*)?\.json")
 """How files are called that hold statements: quality.json, then quality-2.json and so on."""
 AGAIN = "a second look is charged like the first and does not replace it; say so with --again (again=True)"
@@ -40,6 +51,12 @@ def events_of(paths: Iterable[Path]) -> tuple[Event, ...]:
 
 def prepare_statement(folder: str | Path, again: bool = False) -> Path:
     """Return where the next statement goes; refuse a place that cannot take one. Call it before anything is spent."""
+    target = _target(folder, again)
+    refuse_full_disks([("the statement", target, STATEMENT)])
+    return target
+
+
+def _target(folder: str | Path, again: bool) -> Path:
     place = Path(folder)
     if not (place / RELEASE).is_file():
         step = "give the folder that 'sfumato release --out DIR' wrote"
@@ -58,21 +75,45 @@ def prepare_statement(folder: str | Path, again: bool = False) -> Path:
 
 def save_statement(made: Quality, folder: str | Path, again: bool = False) -> Path:
     """Write a statement into its bundle; the ledger is told what became of the spend."""
-    target = prepare_statement(folder, again)
+    target = _target(folder, again)
     document = _document(made, Path(folder))
     text = document.to_json()
-    with lost_on_failure(made.ledger, made.entries), whole_file(target) as fresh:
-        fresh.write_text(text, encoding="utf-8")
+    digest, kept = hashlib.sha256(text.encode()).hexdigest(), None
+    with lost_on_failure(made.ledger, made.entries):
+        try:
+            with whole_file(target) as fresh:
+                fresh.write_text(text, encoding="utf-8")
+        except ModelError as error:
+            kept = _kept(made, text, target.name, error)
     if made.ledger is not None and made.entries:
         try:
-            made.ledger.mark_saved(made.entries, hashlib.sha256(text.encode()).hexdigest())
+            made.ledger.mark_saved(made.entries, digest)
         except MissingEntryError as error:
             error.add_note(f"{target} is complete, but do not publish it")
             raise
         except SfumatoError as error:
             told = f"{target} is complete, but the ledger could not be told: {error.headline}"
             warnings.warn(UnmarkedBundleWarning(told), stacklevel=3)
+    if kept is not None:
+        raise kept
     return target
+
+
+def _kept(made: Quality, text: str, name: str, error: ModelError) -> KeptElsewhereError:
+    """Write a statement that is paid for to a private folder; the error itself comes back where none takes it."""
+    for parent in shelters(None if made.ledger is None else made.ledger.path):
+        try:
+            place = Path(tempfile.mkdtemp(prefix="sfumato-kept-", dir=parent)) / name  # readable by its owner alone
+            place.write_text(text, encoding="utf-8")
+        except OSError:
+            continue
+        step = "make room and move it into the folder of the bundle: nothing more is spent"
+        kept = KeptElsewhereError(error.headline, (f"the statement is kept in {str(place)!r}",), step)
+        kept.folder = place.parent
+        spent = f"{spent_words(made.entries)}; " if made.entries else ""
+        kept.add_note(f"{spent}the statement is kept in {str(place)!r}, and nothing is lost")
+        return kept
+    raise error
 
 
 def _document(made: Quality, folder: Path) -> QualityDocument:

@@ -118,6 +118,13 @@ class Plan(Shown, BaseModel):
         )  # beside the fields: two plans are equal without it
         return made
 
+    @property
+    def foreseen(self) -> tuple[Schema, Any, int | None]:
+        """Schema, method, and the number of private rows that is public or was said."""
+        if self._foreseen is None:
+            raise PlanError("this plan does not hold its schema", next_step="make it with sfumato.plan")
+        return self._foreseen
+
     @cached_property
     def forecast(self) -> Forecast | None:
         """What the release will be good for; None where no forecast is known of the method."""

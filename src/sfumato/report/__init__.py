@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from sfumato.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sfumato.report.bundle import prepare_output as prepare_output
     from sfumato.report.bundle import save_bundle as save_bundle
     from sfumato.report.document import ReleaseDocument as ReleaseDocument
     from sfumato.report.leftovers import tidy as tidy
     from sfumato.report.page import render as render
+    from sfumato.report.place import prepare_output as prepare_output
     from sfumato.report.verify import BundleCheck as BundleCheck
     from sfumato.report.verify import verify_bundle as verify_bundle
 
@@ -20,7 +20,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "BundleCheck": "sfumato.report.verify",
         "ReleaseDocument": "sfumato.report.document",
-        "prepare_output": "sfumato.report.bundle",
+        "prepare_output": "sfumato.report.place",
         "render": "sfumato.report.page",
         "save_bundle": "sfumato.report.bundle",
         "tidy": "sfumato.report.leftovers",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
+import tempfile
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -18,6 +20,7 @@ import pyarrow.parquet as pq
 
 from sfumato.errors import (
     BundleError,
+    KeptElsewhereError,
     MissingEntryError,
     SfumatoError,
     TableError,
@@ -26,16 +29,18 @@ from sfumato.errors import (
     UnwrittenCopyWarning,
 )
 from sfumato.privacy.ledger import Entry, Ledger
-from sfumato.progress import tell, unheard
+from sfumato.progress import tell, undisturbed, unheard
 from sfumato.release.method import Makes
-from sfumato.release.outcome import lost_on_failure
+from sfumato.release.outcome import lost_on_failure, spent_words
 from sfumato.release.stamp import parquet_metadata, warning
 from sfumato.report.custodian import write_copy
-from sfumato.report.document import ExpectedErrors, FileRecord, ReleaseDocument, ReleasedTable
+from sfumato.report.document import PAGES, ExpectedErrors, FileRecord, ReleaseDocument, ReleasedTable
 from sfumato.report.expected import expected_errors
+from sfumato.report.place import named_failure, place_of, prepare_output
 from sfumato.report.script import reproduction_script
-from sfumato.report.signature import SigningKey
-from sfumato.rows.atomic import settle, workshop
+from sfumato.report.signature import SIGNATURE, SigningKey
+from sfumato.rows.atomic import exchange, settle, workshop
+from sfumato.rows.space import shelters
 from sfumato.schema import Schema
 from sfumato.table.writing.formats import asked_suffixes, copy_suffixes
 from sfumato.table.writing.formats import write_copy as write_rows
@@ -53,37 +58,10 @@ WARNING = "NOT-FOR-RELEASE.txt"
 TABLES = "tables"
 LONGEST_STEM = 100
 MARK_IT = "mark it with 'sfumato doctor FOLDER --ledger LEDGER'"
-NEW_FOLDER = "give a folder that does not exist yet, for example --out release-1"
 AGAIN = "nothing more is spent by saving again: call release.save() with another folder"
-
-
-def prepare_output(directory: str | Path, private_report: str | Path | None = None) -> None:
-    """Refuse an output folder that cannot take a bundle; leaves nothing behind. Call it before anything is spent."""
-    target = place_of(directory, "the folder of a bundle")
-    with _named_failure(target, NEW_FOLDER):
-        _refuse_occupied(target)
-        refuse_read_only(target if target.exists() else target.parent)
-        _refuse_unmovable(target)
-        if private_report is not None:
-            _refuse_private_place(place_of(private_report, "the custodian's copy"), target)
-        with workshop(target, keep_parents=False) as folder:
-            (folder / "probe").write_bytes(b"sfumato")
-
-
-def place_of(path: Any, what: str) -> Path:
-    """Return an absolute path; refuse what is no path, or one that no system can hold."""
-    if not isinstance(path, str | os.PathLike) or not (text := os.fspath(path)):
-        raise BundleError(f"{what} must be a path, found {path!r}", next_step=NEW_FOLDER)
-    if not isinstance(text, str) or not _can_be_written(text):
-        raise BundleError(f"{what} cannot be called {path!r}", next_step=NEW_FOLDER)
-    return Path(text).absolute()
-
-
-def _can_be_written(text: str) -> bool:
-    try:
-        return b"\0" not in os.fsencode(text)
-    except UnicodeEncodeError:
-        return False
+MOVE_IT = "make room and move the folder to its place: it is complete, it verifies, and nothing more is spent"
+KEPT = "sfumato-kept-"
+"""How the private folder is called that holds a bundle which its own folder did not take."""
 
 
 def save_bundle(
@@ -97,7 +75,9 @@ def save_bundle(
 ) -> Path:
     """Write a release as a bundle and return its folder; the ledger is told what became of the spend.
 
-    With ``reruns`` the report shows expected errors of its main numbers. ``also`` names formats for copies of rows.
+    The bundle comes first and is whole: what takes time or may fail is added to it afterwards. With ``reruns`` the
+    report shows expected errors of its main numbers. ``also`` names formats for copies of rows. A bundle that cannot
+    be written is kept in a private folder elsewhere, which the :class:`KeptElsewhereError` names.
     ``sign`` is the custodian's private key or its file: signature.json is written with it.
 
     ``private_report`` writes the custodian's copy, which sets true values beside the released ones, to a path outside
@@ -113,17 +93,68 @@ def save_bundle(
     key = None if sign is None else SigningKey.of(sign)
     prepare_output(target, private_report)
     private = None if private_report is None else place_of(private_report, "the custodian's copy")
-    expected, stopped = expected_errors(release, reruns)
-    with lost_on_failure(release.ledger, release.entries):
-        document, sealed = _write_in_place(release, target, expected, also, key)
-    if release.ledger is not None and release.entries:
-        mark_saved(release.ledger, release.entries, target, sealed)
-    if private is not None and table is not None:
-        write_copy(release, document, table, private)
-    if stopped is not None:
-        stopped.add_note(f"the bundle {str(target)!r} is complete, but without expected errors")
-        raise stopped
+    with undisturbed() as raise_held:
+        with kept_on_failure(release, target, key), named_failure(target, AGAIN):
+            document, sealed = _write_whole(release, target, key)
+        _mark(release, target, sealed)
+    with _complete(target, bool(reruns)):
+        raise_held()
+        document = _extended(release, target, document, reruns, also, key)
+        if private is not None and table is not None:
+            write_copy(release, document, table, private)
     return target
+
+
+@contextmanager
+def kept_on_failure(release: Release, target: Path, key: SigningKey | None = None) -> Generator[None]:
+    """Keep a release that is paid for in a private folder where its own cannot be written; else it is lost.
+
+    What already says what became of the spend passes through.
+    """
+    with lost_on_failure(release.ledger, release.entries):
+        try:
+            yield
+        except SfumatoError as error:
+            kept = None if getattr(error, "__notes__", ()) else _kept(release, target, key, error)
+            if kept is None:
+                raise
+            raise kept from error
+
+
+def _kept(release: Release, target: Path, key: SigningKey | None, error: SfumatoError) -> KeptElsewhereError | None:
+    """Write a bundle to the first private folder that takes it, if need be without pages; None where none does."""
+    places = shelters(None if release.ledger is None else release.ledger.path)
+    tries = [(place, True) for place in places] + [(place, False) for place in (*places, target.parent)]
+    for parent, pages in tries:
+        try:
+            home = Path(tempfile.mkdtemp(prefix=KEPT, dir=parent))  # readable by its owner alone
+        except OSError:
+            continue
+        folder = home / target.name
+        try:
+            _, sealed = _write_whole(release, folder, key, pages)
+        except (OSError, pa.ArrowException, SfumatoError):
+            shutil.rmtree(home, ignore_errors=True)
+            continue
+        _mark(release, folder, sealed)
+        bare = "" if pages else ", without its pages, for which there is no room"
+        kept = KeptElsewhereError(error.headline, (f"the bundle is kept in {str(folder)!r}{bare}",), MOVE_IT)
+        kept.folder = folder
+        spent = f"{spent_words(release.entries)}; " if release.entries else ""
+        kept.add_note(f"{spent}the bundle is kept in {str(folder)!r}, and nothing is lost")
+        return kept
+    return None
+
+
+@contextmanager
+def _complete(target: Path, reruns: bool) -> Generator[None]:
+    """Say of whatever stops what comes after the bundle that the bundle is complete."""
+    try:
+        yield
+    except BaseException as error:
+        less = ", but may lack expected errors" if reruns else ""
+        error.add_note(f"the bundle {str(target)!r} is complete{less}")
+        raise
 
 
 def refuse_copies(makes: Makes, also: Sequence[str]) -> None:
@@ -136,15 +167,63 @@ def refuse_copies(makes: Makes, also: Sequence[str]) -> None:
     asked_suffixes(also)
 
 
-def _write_in_place(
-    release: Release, target: Path, expected: ExpectedErrors | None, also: Sequence[str], key: SigningKey | None
+def _write_whole(
+    release: Release, target: Path, key: SigningKey | None, pages: bool = True
 ) -> tuple[ReleaseDocument, str]:
-    """Write everything, move it to its place, and return its document and the SHA-256 of that."""
-    with _named_failure(target, AGAIN), workshop(target, keep_parents=True) as folder:
-        document = write_bundle(release, folder, expected, also, key)
+    """Write a bundle, move it to its place, and return its document and the SHA-256 of that."""
+    with workshop(target, keep_parents=True) as folder:
+        document = write_bundle(release, folder, key, pages)
         sealed = file_record(folder / DOCUMENT).sha256
         folder.rename(target)
     return document, sealed
+
+
+def _mark(release: Release, folder: Path, sealed: str) -> None:
+    if release.ledger is not None and release.entries:
+        mark_saved(release.ledger, release.entries, folder, sealed)
+
+
+def _extended(
+    release: Release,
+    target: Path,
+    document: ReleaseDocument,
+    reruns: int,
+    also: Sequence[str],
+    key: SigningKey | None,
+) -> ReleaseDocument:
+    """Add expected errors and copies of rows to a bundle that is in place; what cannot be added is a warning.
+
+    The longer bundle is written beside the other and takes its place in one step: there is a whole one at any moment.
+    """
+    expected = expected_errors(release, reruns)
+    suffixes = copy_suffixes(release.schema, also) if release.method.makes == "rows" else ()
+    if expected is None and not suffixes:
+        return document
+    try:
+        with workshop(target, keep_parents=True) as folder:
+            kept = shutil.ignore_patterns(DOCUMENT, SCRIPT, SIGNATURE, *PAGES)
+            shutil.copytree(target, folder, copy_function=_linked, ignore=kept, dirs_exist_ok=True)
+            for _, stem, table, _ in _placed(release) if suffixes else ():
+                _write_copies(folder / stem, table, release.schema, suffixes)
+            document = _finished(release, folder, document.tables, expected, key)
+            sealed = file_record(folder / DOCUMENT).sha256
+            with undisturbed() as raise_held:
+                _mark(release, target, sealed)  # both are known to the ledger while one takes the other's place
+                exchange(folder, target)
+            raise_held()
+    except (OSError, pa.ArrowException, SfumatoError) as error:
+        reason = error.headline if isinstance(error, SfumatoError) else str(error)
+        text = f"the bundle {str(target)!r} is complete, but nothing could be added to it: {reason}"
+        warnings.warn(UnwrittenCopyWarning(text), stacklevel=4)
+    return document
+
+
+def _linked(source: str, destination: str) -> None:
+    """Give a file of the bundle a second name; copy it where the disk knows no second names."""
+    try:
+        os.link(source, destination)
+    except OSError:
+        shutil.copyfile(source, destination)
 
 
 def mark_saved(ledger: Ledger, entries: Sequence[Entry], folder: Path, sha256: str) -> None:
@@ -165,27 +244,34 @@ def mark_saved(ledger: Ledger, entries: Sequence[Entry], folder: Path, sha256: s
         raise
 
 
-def write_bundle(
-    release: Release,
-    folder: Path,
-    expected: ExpectedErrors | None = None,
-    also: Sequence[str] = (),
-    key: SigningKey | None = None,
-) -> ReleaseDocument:
+def write_bundle(release: Release, folder: Path, key: SigningKey | None = None, pages: bool = True) -> ReleaseDocument:
     """Write all files of a bundle into an empty folder and return its document."""
     tell("writing the data")
     metadata = parquet_metadata(release.guarantee, release.stamp)
-    tables = [_write_table(folder, release.schema, *item, metadata, also) for item in _placed(release)]
+    tables = tuple(_write_table(folder, release.schema, *item, metadata) for item in _placed(release))
     (folder / SCHEMA).write_text(release.schema.to_toml(), encoding="utf-8")
     if release.stamp:
         (folder / WARNING).write_text(warning(release.stamp), encoding="utf-8")
     if release.model is not None:
         release.model.save(folder / MODEL)
+    return _finished(release, folder, tables, None, key, pages)
+
+
+def _finished(
+    release: Release,
+    folder: Path,
+    tables: Sequence[ReleasedTable],
+    expected: ExpectedErrors | None,
+    key: SigningKey | None,
+    pages: bool = True,
+) -> ReleaseDocument:
+    """Write script, pages and document about the files that lie in a folder, and bring all of it to the disk."""
     document = ReleaseDocument.from_release(release, tables=tables, expected_errors=expected)
     (folder / SCRIPT).write_text(reproduction_script(document), encoding="utf-8")
     made = {listed.parquet: table for listed, table in zip(tables, release.tables.values(), strict=True)}
     shown = shown_tables(tables, lambda listed: made[listed.parquet])
-    _draw_pages(folder, document.with_files(file_records(folder)), release.schema, shown)
+    if pages:
+        _draw_pages(folder, document.with_files(file_records(folder)), release.schema, shown)
     document = document.with_files(file_records(folder))
     (folder / DOCUMENT).write_text(document.to_json(), encoding="utf-8")
     if key is not None:
@@ -310,87 +396,29 @@ def _write_table(
     table: pa.Table,
     makes: Makes,
     metadata: Mapping[str, str],
-    also: Sequence[str],
 ) -> ReleasedTable:
-    """Write one released table: typed as Parquet, and as text; rows also in other formats: the source's, and wishes."""
+    """Write one released table: typed as Parquet, and as text."""
     (folder / stem).parent.mkdir(exist_ok=True)
     parquet, csv = f"{stem}.parquet", f"{stem}.csv"
     pq.write_table(table.replace_schema_metadata(dict(metadata)), folder / parquet)
-    if makes == "rows" and set(table.column_names) <= set(schema.names):  # a method of one's own may have others
+    if makes == "rows" and _fits(table, schema):
         write_rows(folder / csv, table, schema)
-        for suffix in copy_suffixes(schema, also):
-            _try_copy(folder / f"{stem}{suffix}", table, schema)
     else:
         pa_csv.write_csv(table, folder / csv)
     return ReleasedTable(columns=columns, kind=makes, rows=table.num_rows, parquet=parquet, csv=csv)
 
 
-def _try_copy(path: Path, table: pa.Table, schema: Schema) -> None:
-    """Write rows in another format; the bundle is complete without, so a failure is a warning."""
-    try:
-        write_rows(path, table, schema)
-    except TableError as error:
-        path.unlink(missing_ok=True)
-        warnings.warn(UnwrittenCopyWarning(f"{path.name} was not written: {error.headline}"), stacklevel=2)
+def _fits(table: pa.Table, schema: Schema) -> bool:
+    """Whether a schema knows all columns of rows: a method of one's own may have others."""
+    return set(table.column_names) <= set(schema.names)
 
 
-@contextmanager
-def _named_failure(target: Path, next_step: str) -> Generator[None]:
-    try:
-        yield
-    except SfumatoError:
-        raise
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise BundleError(f"cannot write the bundle {str(target)!r}: {reason}", next_step=next_step) from error
-    except pa.ArrowException as error:
-        raise BundleError(f"cannot write the bundle {str(target)!r}: {error}", next_step=next_step) from error
-
-
-def _refuse_occupied(target: Path) -> None:
-    if target.is_symlink() and not target.exists():
-        raise BundleError(f"{str(target)!r} is a link to nowhere", next_step=NEW_FOLDER)
-    blocking = next((p for p in (target, *target.parents) if p.exists() and not p.is_dir()), None)
-    if blocking is not None:
-        raise BundleError(f"{str(blocking)!r} is a file, so no folder can be made there", next_step=NEW_FOLDER)
-    if target.is_dir() and os.access(target, os.R_OK) and any(target.iterdir()):
-        raise BundleError(
-            f"the folder {str(target)!r} is not empty, and a bundle is never overwritten", next_step=NEW_FOLDER
-        )
-
-
-def refuse_read_only(folder: Path) -> None:
-    """Look at the mode as well: the superuser may write where the mode says that nobody should."""
-    standing = next(p for p in (folder, *folder.parents) if p.exists())
-    if not standing.is_dir():
-        raise BundleError(f"{str(standing)!r} is a file, not a folder", next_step=NEW_FOLDER)
-    if standing.stat().st_mode & 0o222 == 0 or not os.access(standing, os.W_OK | os.X_OK):
-        raise BundleError(
-            f"the folder {str(standing)!r} is read-only",
-            next_step="give a folder that you may write to, or change its permissions",
-        )
-
-
-def _refuse_unmovable(target: Path) -> None:
-    """An existing folder is replaced by the finished bundle, which some folders cannot be."""
-    if not target.exists():
-        return
-    if target.is_symlink() or target.is_mount() or target.resolve() == Path.cwd():
-        raise BundleError(
-            f"{str(target)!r} is a link, a mount point or the current folder: the bundle cannot take its place",
-            next_step=f"give a folder inside it, for example --out {target.name or 'bundle'}/release-1",
-        )
-    refuse_read_only(target.parent)
-
-
-def _refuse_private_place(private: Path, target: Path) -> None:
-    if private.resolve().is_relative_to(target.resolve()):
-        raise BundleError(
-            "the custodian's copy must not lie inside the bundle: it holds confidential values",
-            next_step="give --private-report a path outside the bundle",
-        )
-    if private.exists():
-        raise BundleError(f"{str(private)!r} exists already", next_step="give --private-report a new path")
-    if target.resolve().is_relative_to(private.resolve()):
-        raise BundleError(f"{str(private)!r} is a folder above the bundle", next_step="give --private-report a file")
-    refuse_read_only(private.parent)
+def _write_copies(stem: Path, table: pa.Table, schema: Schema, suffixes: Sequence[str]) -> None:
+    """Write rows in other formats, the source's and those asked for; a failure is a warning."""
+    for suffix in suffixes if _fits(table, schema) else ():
+        path = stem.with_name(f"{stem.name}{suffix}")
+        try:
+            write_rows(path, table, schema)
+        except TableError as error:
+            path.unlink(missing_ok=True)
+            warnings.warn(UnwrittenCopyWarning(f"{path.name} was not written: {error.headline}"), stacklevel=5)

@@ -21,24 +21,18 @@ AGREES = 1e-9
 """How far two computations of one number may lie apart, relative to it."""
 
 
-def expected_errors(release: Release, reruns: int) -> tuple[ExpectedErrors | None, BaseException | None]:
-    """Return the main numbers with expected errors, and what stopped the reruns.
-
-    The release is paid for: whatever happens here, it must come to its bundle. A failure is a warning, and somebody's
-    wish to stop is granted once the bundle is there.
-    """
+def expected_errors(release: Release, reruns: int) -> ExpectedErrors | None:
+    """Return the main numbers with expected errors; the bundle is there without them, so a failure is a warning."""
     from sfumato.uncertainty.main_numbers import have_main_numbers, main_numbers
 
     if reruns == 0 or not have_main_numbers(release):
-        return None, None
+        return None
     try:
-        return ExpectedErrors.of(main_numbers(release, reruns)), None
+        return ExpectedErrors.of(main_numbers(release, reruns))
     except Exception as error:  # noqa: BLE001  the data are paid for, and this is an addition to them
         told = error.headline if isinstance(error, SfumatoError) else type(error).__name__
-        warnings.warn(NoExpectedErrorsWarning(f"the report shows no expected errors: {told}"), stacklevel=4)
-        return None, None
-    except BaseException as stop:  # noqa: BLE001
-        return None, stop
+        warnings.warn(NoExpectedErrorsWarning(f"the report shows no expected errors: {told}"), stacklevel=5)
+        return None
 
 
 def number_problems(folder: Path, document: ReleaseDocument, schema: Schema) -> Iterator[str]:

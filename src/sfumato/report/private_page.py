@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfumato.errors import BundleError
-from sfumato.report.bundle import DOCUMENT, place_of, refuse_read_only
+from sfumato.report.bundle import DOCUMENT
+from sfumato.report.place import place_of, refuse_read_only
 from sfumato.report.private_file import write_private
 
 OTHER_PLACE = "give a new file outside every bundle, for example private.html"

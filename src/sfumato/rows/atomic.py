@@ -16,6 +16,8 @@ from sfumato.errors import ModelError
 PARTIAL = ".partial"
 """End of the name of what is being written."""
 LONGEST_NAME = 60
+AT_CURRENT, EXCHANGE = -100, 2
+"""AT_FDCWD and RENAME_EXCHANGE of Linux."""
 
 
 def beside(target: Path) -> Path:
@@ -101,6 +103,25 @@ def held(folder: Path) -> Generator[bool]:
         yield free
     finally:
         os.close(descriptor)
+
+
+def exchange(fresh: Path, standing: Path) -> None:
+    """Put a folder in the place of another, which takes its place: in one step where the system can do that."""
+    if _exchanged(fresh, standing):
+        return
+    aside = beside(standing)
+    standing.rename(aside)
+    fresh.rename(standing)
+    aside.rename(fresh)
+
+
+def _exchanged(first: Path, second: Path) -> bool:
+    """Exchange two places by the call of Linux; false where there is none, or where the file system cannot."""
+    import ctypes
+
+    call = getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
+    names = os.fsencode(first.absolute()), os.fsencode(second.absolute())
+    return call is not None and call(AT_CURRENT, names[0], AT_CURRENT, names[1], EXCHANGE) == 0
 
 
 def _remove_empty(folders: list[Path]) -> None:

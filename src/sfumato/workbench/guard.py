@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from sfumato.workbench.texts import words
 
@@ -70,18 +70,27 @@ class Keys:
     lock_seconds: float = LOCK_SECONDS
     clock: Callable[[], float] = time.monotonic
     _sessions: set[str] = field(default_factory=set[str], repr=False)
+    _tickets: set[str] = field(default_factory=set[str], repr=False)
     _heard: float = 0.0
 
     def __post_init__(self) -> None:
         self._heard = self.clock()
 
+    def ticket(self) -> str:
+        """Return what opens one session in place of the token, for a browser that is started here."""
+        made = secrets.token_urlsafe(32)
+        self._tickets.add(made)
+        return made
+
     def opened(self, token: str, password: str | None) -> str | None:
-        """Return a new session, or none where token or password are wrong."""
-        right = hmac.compare_digest(token.encode(), self.token.encode())
+        """Return a new session, or none where token or password are wrong; a ticket is good for one."""
+        ticket = next((each for each in self._tickets if hmac.compare_digest(token.encode(), each.encode())), None)
+        right = ticket is not None or hmac.compare_digest(token.encode(), self.token.encode())
         if self.password is not None:
             right &= hmac.compare_digest((password or "").encode(), self.password.encode())
         if not right:
             return None
+        self._tickets.discard(ticket or "")
         session = secrets.token_urlsafe(32)
         self._sessions.add(session)
         self._heard = self.clock()
@@ -127,7 +136,7 @@ class Guard:
         asked = Asked.of(scope)
         if asked.host not in self.hosts:
             await _refuse(scope, send, 421, words("door.other_host"))
-        elif asked.origin is not None and urlsplit(asked.origin).netloc not in self.hosts:
+        elif asked.origin is not None and asked.origin not in self._origins:
             await _refuse(scope, send, 403, words("door.other_origin"))
         elif scope["type"] == "http" and asked.path in ("/", self.base, f"{self.base}/", ENTER) and asked.enters:
             await self._door(scope, receive, send, asked)
@@ -137,6 +146,11 @@ class Guard:
             await self._socket(scope, receive, send, asked)
         else:
             await self._page(scope, receive, send, asked)
+
+    @property
+    def _origins(self) -> set[str]:
+        """The origins of this workbench's own pages."""
+        return {f"{'https' if self.secure else 'http'}://{host}" for host in self.hosts}
 
     @property
     def cookie(self) -> str:
@@ -155,8 +169,13 @@ class Guard:
             await self._closed(scope, send, asked)
             return
         marks = f"Path={self.base}/; HttpOnly; SameSite=Strict{'; Secure' if self.secure else ''}"
-        headers = [("location", f"{self.base}/"), ("set-cookie", f"{self.cookie}={session}; {marks}")]
-        await _answer(send, 303, b"", headers)
+        cookie = ("set-cookie", f"{self.cookie}={session}; {marks}")
+        if token == self.keys.token:
+            await _answer(send, 303, b"", [("location", f"{self.base}/"), cookie])
+            return
+        # who comes with a ticket comes from a file: only a page of this origin may go on with a strict cookie
+        page = f'<!doctype html><title>Sfumato</title><meta http-equiv="refresh" content="0; url={self.base}/">'
+        await _answer(send, 200, page.encode(), [("content-type", "text/html; charset=utf-8"), cookie])
 
     async def _closed(self, scope: Scope, send: Send, asked: Asked, token: str = "") -> None:
         """Answer 401 with the door: a field for the token, and one for the password where there is one."""

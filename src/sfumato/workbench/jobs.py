@@ -1,7 +1,8 @@
 """Long work beside the pages: one piece at a time, with its stage, the time that is left, and a way to stop it.
 
-Work is stopped where it next says what it is doing. If something was spent by then, the release itself adds to the
-exception what it cost and marks the ledger; if nothing was, nothing is said to be spent.
+Work is stopped where it next says what it is doing, and once: what is saved on the way out is not stopped again. If
+something was spent by then, the release itself adds to the exception what it cost and marks the ledger; if nothing was,
+nothing is said to be spent.
 """
 
 from __future__ import annotations
@@ -12,14 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sfumato.errors import ResourceError, SfumatoError, WorkbenchError
-from sfumato.progress import Remaining, listening
+from sfumato.progress import Remaining, Stopped, deliver, listening
 from sfumato.workbench.texts import words
 
 Standing = Literal["waiting", "running", "done", "failed", "stopped"]
-
-
-class Stopped(BaseException):
-    """The custodian stopped the work; no code that handles errors may take it for one."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +54,7 @@ class Job:
     """After a stop: what was spent, in words."""
     _left: Remaining = field(init=False, repr=False)
     _wanted: bool = True
+    _delivered: bool = False
     _thread: threading.Thread | None = field(default=None, repr=False)
 
     def start(self) -> None:
@@ -114,8 +112,9 @@ class Job:
 
     def _heard(self, stage: str, done: float | None) -> None:
         self._left.tell(stage, done)
-        if not self._wanted:
-            raise Stopped
+        if not self._wanted and not self._delivered:
+            self._delivered = True
+            deliver(Stopped())
 
 
 class Jobs:

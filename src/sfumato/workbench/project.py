@@ -22,6 +22,8 @@ from sfumato.schema import Schema
 
 STATE, DRAFT, SCHEMA, HELD, BOOK, BUNDLES = "project.json", "draft.toml", "schema.toml", ".lock", "budget.db", "bundles"
 OWN = (STATE, DRAFT, SCHEMA, HELD)
+DOOR = "open-workbench.html"
+"""What the browser is given: it leads into the workbench, once."""
 OTHER_FOLDER = "give another folder with --project"
 
 
@@ -82,6 +84,7 @@ class Project:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).absolute()
+        self._is_new = not self.folder.exists()
         _prepare(self.folder)
         self._held = _hold(self.folder)
         self._writing = threading.RLock()
@@ -91,7 +94,10 @@ class Project:
         self.schema: Schema | None = self._schema(SCHEMA)
 
     def close(self) -> None:
-        """Let another workbench open the folder."""
+        """Let another workbench open the folder; a new one in which nothing came to stand is removed."""
+        if self._is_new and [path.name for path in self.folder.iterdir()] == [HELD]:
+            (self.folder / HELD).unlink()
+            self.folder.rmdir()
         os.close(self._held)
 
     def change(self, **facts: Any) -> State:

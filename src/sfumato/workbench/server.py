@@ -7,15 +7,18 @@ import secrets
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from html import escape
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 from sfumato.errors import MissingExtra, WorkbenchError
 from sfumato.workbench.guard import LOCK_SECONDS, TOKEN, Guard, Keys
 from sfumato.workbench.jobs import Jobs
-from sfumato.workbench.project import Project
+from sfumato.workbench.project import DOOR, OTHER_FOLDER, Project
 
 HOME = "127.0.0.1"
 PASSWORD = "SFUMATO_WORKBENCH_PASSWORD"  # noqa: S105  the name of the variable
@@ -30,6 +33,11 @@ class Place:
     port: int = 0
     certificate: str | None = None
     key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The host as an address holds it."""
+        return f"[{self.host}]" if ":" in self.host else self.host
 
     @property
     def is_home(self) -> bool:
@@ -70,7 +78,10 @@ def start(
     show: bool = True,
     lock_seconds: float = LOCK_SECONDS,
 ) -> None:
-    """Answer until the process is stopped. The address with its token is said once, and stands in no log."""
+    """Answer until the process is stopped. The address with its token is said once, and stands in no log.
+
+    The browser is given a file of the owner's alone that holds a ticket: a command line can be read by everybody.
+    """
     password = os.environ.get(PASSWORD) or None
     require_safe(place, password)
     uvicorn, _ = _installed()
@@ -78,8 +89,8 @@ def start(
     with _listening(place) as listener:
         port = listener.getsockname()[1]
         scheme = "https" if place.certificate else "http"
-        address = f"{scheme}://{place.host}:{port}/?{TOKEN}={keys.token}"
-        guarded = application(project, keys, place.host, port, scheme == "https")
+        origin = f"{scheme}://{place.name}:{port}"
+        guarded = application(project, keys, place.name, port, scheme == "https")
         config = uvicorn.Config(
             guarded,
             log_level="error",
@@ -91,11 +102,29 @@ def start(
             ws_max_size=16 * 2**20,
             ws_per_message_deflate=False,
         )
-        say(address)
+        say(f"{origin}/?{TOKEN}={keys.token}")
         threading.Thread(target=_load, name="workbench: imports", daemon=True).start()
-        if show:
-            threading.Timer(0.5, webbrowser.open, (address,)).start()
-        uvicorn.Server(config).run([listener])
+        with _door(project.folder, f"{origin}/?{TOKEN}={keys.ticket()}") if show else nullcontext() as door:
+            if door is not None:
+                threading.Timer(0.5, webbrowser.open, (door.as_uri(),)).start()
+            uvicorn.Server(config).run([listener])
+
+
+@contextmanager
+def _door(folder: Path, address: str) -> Generator[Path]:
+    """Write a page for its owner alone that leads to an address, for as long as the workbench answers."""
+    page = folder / DOOR
+    try:
+        page.unlink(missing_ok=True)
+        with os.fdopen(os.open(page, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address, quote=True)}">')
+    except OSError as error:
+        step = f"start it with --no-open, or {OTHER_FOLDER}"
+        raise WorkbenchError(f"{str(page)!r} cannot be written: {error.strerror}", next_step=step) from error
+    try:
+        yield page
+    finally:
+        page.unlink(missing_ok=True)
 
 
 def application(project: Project, keys: Keys, host: str, port: int, secure: bool = False) -> Guard:

@@ -48,6 +48,11 @@ class Ledger(Shown):
         """Return the ledger itself, or the one at a path or URL."""
         return ledger if isinstance(ledger, Ledger) else cls(ledger)
 
+    @property
+    def path(self) -> Path | None:
+        """The file of the ledger; None where a server holds it."""
+        return self._store.path
+
     def _line(self) -> str:
         return repr(str(self._store))
 

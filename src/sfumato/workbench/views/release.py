@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import SfumatoError, WorkbenchError
+from sfumato.errors import KeptElsewhereError, SfumatoError, WorkbenchError
 from sfumato.release.foreseen import refuse_overwhelmed
-from sfumato.release.outcome import lost_on_failure
 from sfumato.release.plan import describe_cost
+from sfumato.release.release import Release
 from sfumato.release.release import plan as plan_release
 from sfumato.release.release import release as run_release
 from sfumato.release.settings import explained_release
@@ -36,7 +36,8 @@ class Done:
 
 def run(project: Project) -> Done:
     """Release the table and write the bundle. Everything that can fail is tried before anything is spent."""
-    from sfumato.report.bundle import prepare_output
+    from sfumato.report.bundle import DOCUMENT, kept_on_failure
+    from sfumato.report.place import prepare_output
 
     state, schema, out = project.state, required_schema(project), project.out
     method, reason = wanted(project)
@@ -46,22 +47,34 @@ def run(project: Project) -> Done:
     planned = plan_release(table, method, rows, project.ledger, about_rows=about)
     if not state.anyway:
         refuse_overwhelmed(planned, table)
+    prepare_output(out, None, planned, project.ledger)
     again = reruns_for(method, planned, sound_wish(None))
     made = explained_release(run_release(table, method, rows, project.ledger, about_rows=about), reason)
-    with lost_on_failure(made.ledger, made.entries):
-        folder = made.save(out, reruns=again)
+    folder = out.absolute()
+    try:
+        with kept_on_failure(made, folder):
+            made.save(folder, reruns=again)
+    except KeptElsewhereError as error:
+        folder = error.folder
+        raise
+    finally:  # also of a release that was stopped, or did not come to its folder
+        if (folder / DOCUMENT).is_file():
+            _remember(project, made, folder)
+    account = made.account
+    left = "" if account is None else words("release.left", left=account.left_epsilon, cap=account.cap_epsilon)
+    return Done(folder, made.guarantee.statement(), left)
+
+
+def _remember(project: Project, made: Release, folder: Path) -> None:
     told = Made(
-        folder=str(folder.absolute()),
-        method=method.name,
-        table=schema.name,
+        folder=str(folder),
+        method=made.method.name,
+        table=made.schema.name,
         cost=describe_cost(made.plan),
         made_at=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
     )
     project.add_release(told)
     project.change(out="")
-    account = made.account
-    left = "" if account is None else words("release.left", left=account.left_epsilon, cap=account.cap_epsilon)
-    return Done(folder, made.guarantee.statement(), left)
 
 
 def made(project: Project, number: int) -> Made:

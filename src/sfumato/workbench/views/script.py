@@ -7,56 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.errors import SfumatoError
+from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.ledger.address import shown_address
 from sfumato.privacy.sealed import plain
 from sfumato.release.method import parameters_of
-from sfumato.report.script import call_text
+from sfumato.report.script import SECURE, Repeated, call_text, in_docstring
 from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
+from sfumato.uncertainty.wish import reruns_for, sound_wish
 from sfumato.workbench.project import Project
 from sfumato.workbench.texts import words
 from sfumato.workbench.views.plan import made_plan, settings_of, whole
-
-PYTHON = '''\
-"""Release table {table}: what was clicked in the workbench, as a script.
-
-    python release.py --plan      # what it would cost: nothing is read, nothing is spent
-    python release.py             # releases, and records the cost in the ledger
-"""
-
-import argparse
-
-import sfumato
-
-DATA = {data}
-LEDGER = {ledger}
-OUT = {out}
-ROWS, ABOUT_ROWS = {rows}, {about}
-SCHEMA = sfumato.Schema.parse({schema})
-METHOD = {method}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--plan", action="store_true", help="say what it would cost, and stop")
-    parser.add_argument("--data", default=DATA)
-    parser.add_argument("--ledger", default=LEDGER)
-    parser.add_argument("--out", default=OUT)
-    options = parser.parse_args()
-    plan = sfumato.plan(SCHEMA, METHOD, rows=ROWS, about_rows=ABOUT_ROWS)
-    if options.plan:
-        print(plan.model_dump_json(indent=1))
-        return
-    sfumato.Ledger(options.ledger).open_table({name}, epsilon={cap}, delta={cap_delta}, adjacency={adjacency})
-    table = sfumato.read(options.data, SCHEMA)
-    made = sfumato.release(table, METHOD, rows=ROWS, ledger=options.ledger, about_rows=ABOUT_ROWS)
-    print(made.save(options.out))
-    print(made.guarantee.statement())
-
-
-if __name__ == "__main__":
-    main()
-'''
 
 
 @dataclass(frozen=True)
@@ -113,48 +74,68 @@ def plan_lines(project: Project) -> tuple[str, str]:
 
 def release_lines(project: Project) -> tuple[str, str]:
     """Return the Python and the command line of the release page."""
-    _, method = made_plan(project)
-    out = str(project.out)
+    made, method = made_plan(project)
+    out, data, reruns = str(project.out.absolute()), _data(project), reruns_for(method, made, sound_wish(None))
+    book, numbers = _book(project), _numbers_text(project)
     python = (
-        f"table = sfumato.read({project.state.source!r}, schema)\n"
-        f"made = sfumato.release(table, {_method_text(method)}{_numbers_text(project)}, ledger={_book(project)!r})\n"
-        f"made.save({out!r})"
+        f"sfumato.report.prepare_output({out!r}, plan=plan, ledger={book!r})\n"
+        f"table = sfumato.read({data!r}, schema)\n"
+        f"made = sfumato.release(table, {_method_text(method)}{numbers}, ledger={book!r})\n"
+        f"made.save({out!r}{f', reruns={reruns}' if reruns else ''})"
     )
+    anyway = " --anyway" if project.state.anyway else ""
     shell = (
-        f"sfumato release {shlex.quote(project.state.source)} --schema schema.toml {_options(project)} "
-        f"--out {shlex.quote(out)}\nsfumato verify {shlex.quote(out)} --ledger {shlex.quote(_book(project))}"
+        f"sfumato release {shlex.quote(data)} --schema schema.toml {_options(project)} "
+        f"--out {shlex.quote(out)} --reruns {reruns}{anyway}\n"
+        f"sfumato verify {shlex.quote(out)} --ledger {shlex.quote(book)}"
     )
     return python, shell
 
 
 def ledger_lines(project: Project) -> tuple[str, str]:
     """Return the Python and the command line of the ledger page."""
-    state, name = project.state, project.schema.name if project.schema else words("script.your_table")
-    book = _book(project)
-    python = f"sfumato.Ledger({book!r}).open_table({name!r}, epsilon={state.cap_epsilon!r}, delta={state.cap_delta!r})"
-    caps = f"--epsilon {shlex.quote(state.cap_epsilon)} --delta {shlex.quote(state.cap_delta)}"
-    adjacency = f" --adjacency {project.schema.adjacency}" if project.schema else ""
-    return python, f"sfumato ledger init {shlex.quote(book)} --table {shlex.quote(name)} {caps}{adjacency}"
+    name = project.schema.name if project.schema else words("script.your_table")
+    book, terms = _book(project), _terms(project)
+    stated = "".join(f", {key}={value!r}" for key, value in terms.items())
+    python = f"sfumato.Ledger({book!r}).open_table({name!r}{stated})"
+    options = " ".join(f"--{key} {shlex.quote(value)}" for key, value in terms.items())
+    return python, f"sfumato ledger init {shlex.quote(book)} --table {shlex.quote(name)} {options}"
+
+
+def _terms(project: Project) -> dict[str, str]:
+    """Return the terms of the table's account, from the ledger; those that were typed where it is not open yet."""
+    state, schema = project.state, project.schema
+    try:
+        account = Ledger(project.ledger).account(_schema(project).name)
+    except SfumatoError:
+        hidden = schema.adjacency if schema else "add-remove"
+        return {"epsilon": state.cap_epsilon, "delta": state.cap_delta, "adjacency": hidden, "composition": "basic"}
+    caps = {"epsilon": account.cap_epsilon, "delta": account.cap_delta}
+    return {**caps, "adjacency": account.adjacency, "composition": account.composition}
 
 
 def python_script(project: Project) -> str:
     """Return a script that stands alone: the schema is in it, and no private value."""
-    _, method = made_plan(project)
-    state, schema = project.state, _schema(project)
-    return PYTHON.format(
-        table=ascii(schema.name).replace("\\", "\\\\").replace('"""', "'''"),
-        data=repr(str(Path(state.source).expanduser())),
-        ledger=repr(_book(project)),
-        out=repr(str(project.out)),
-        rows=whole(state.rows, words("plan.rows")),
-        about=whole(state.about_rows, words("plan.about_rows")),
-        schema=_literal(schema.to_toml()),
-        method=_method_text(method),
-        name=repr(schema.name),
-        cap=repr(state.cap_epsilon),
-        cap_delta=repr(state.cap_delta),
-        adjacency=repr(schema.adjacency),
+    made, method = made_plan(project)
+    schema, cls = _schema(project), type(method)
+    rows, about = _numbers(project)
+    repeated = Repeated(
+        file="release.py",
+        title=f"Release table {in_docstring(schema.name)}: what was clicked in the workbench, as a script.",
+        about=SECURE,
+        cost="its privacy budget" if made.epsilon is not None else "an exposure",
+        schema=f"sfumato.Schema.parse({_literal(schema.to_toml())})",
+        rows=rows,
+        about_rows=about,
+        reruns=reruns_for(method, made, sound_wish(None)),
+        anyway=project.state.anyway,
+        data=_data(project),
+        ledger=_book(project),
+        account=_terms(project),
+        out=str(project.out.absolute()),
     )
+    parameters = plain(parameters_of(method))  # pyright: ignore[reportArgumentType]
+    return repeated.script(cls.__module__, cls.__name__, parameters)
 
 
 def shell_script(project: Project) -> str:
@@ -175,7 +156,7 @@ def _schema(project: Project) -> Schema:
 
 def _literal(text: str) -> str:
     """Return a text as lines of a Python literal: no value of the schema can end it."""
-    return "(\n" + "".join(f"    {line!r}\n" for line in text.splitlines(keepends=True)) + ")"
+    return "\n" + "".join(f"        {line!r}\n" for line in text.splitlines(keepends=True)) + "    "
 
 
 def _method_text(method: object) -> str:
@@ -185,12 +166,27 @@ def _method_text(method: object) -> str:
 
 
 def _book(project: Project) -> str:
-    return shown_address(project.ledger)
+    """Return where the ledger lies, from whatever folder a script is run, without a password."""
+    return _from_anywhere(shown_address(project.ledger))
+
+
+def _data(project: Project) -> str:
+    return _from_anywhere(project.state.source)
+
+
+def _from_anywhere(place: str) -> str:
+    """Return a path as it is known from every folder; an address stays as it is."""
+    return place if "://" in place else str(Path(place).expanduser().absolute())
+
+
+def _numbers(project: Project) -> tuple[int | None, int | None]:
+    """Return how many rows were asked for, and about how many the table has."""
+    state = project.state
+    return whole(state.rows, words("plan.rows")), whole(state.about_rows, words("plan.about_rows"))
 
 
 def _numbers_text(project: Project) -> str:
-    state = project.state
-    rows, about = whole(state.rows, words("plan.rows")), whole(state.about_rows, words("plan.about_rows"))
+    rows, about = _numbers(project)
     return f"{'' if rows is None else f', rows={rows}'}{'' if about is None else f', about_rows={about}'}"
 
 
@@ -201,7 +197,7 @@ def _options(project: Project) -> str:
     parts += [f"--epsilon {shlex.quote(state.epsilon)}"] if state.epsilon.strip() else []
     parts += [f"--delta {shlex.quote(state.delta)}"] if state.delta.strip() else []
     parts += [f"--set {shlex.quote(each)}" for each in settings]
-    rows, about = whole(state.rows, words("plan.rows")), whole(state.about_rows, words("plan.about_rows"))
+    rows, about = _numbers(project)
     parts += [] if rows is None else [f"--rows {rows}"]
     parts += [] if about is None else [f"--about-rows {about}"]
     return " ".join([*parts, f"--ledger {shlex.quote(_book(project))}"])

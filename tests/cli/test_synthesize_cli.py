@@ -88,7 +88,7 @@ def test_bought_facts_are_paid_for_and_the_answer_for_machines_says_what_was_ass
         "synthesize", "people.csv", "--no-ledger", "--epsilon", "3", "--buy", "2", "--out", "o", "--json", *QUICK
     )
     answer = json.loads(out)
-    assert code == 0 and "bought for epsilon 2 of 3" in answer["assumed"][0] and answer["guarantee"]["epsilon"] == "1"
+    assert code == 0 and "bought for epsilon 2 of 3" in answer["assumed"][0] and answer["guarantee"]["epsilon"] == "3"
 
 
 @pytest.mark.parametrize("kept", [True, False])

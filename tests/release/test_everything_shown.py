@@ -25,6 +25,7 @@ from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.fixed_totals import Totals
 from sfumato.privacy.accounting.run_parts import run_of
 from sfumato.quality.document import LAYOUT
+from sfumato.report.assessment.form import dpia
 from sfumato.report.bundle import DOCUMENT, file_records
 from sfumato.report.document import ReleaseDocument
 from sfumato.report.verify import verify_bundle
@@ -234,6 +235,13 @@ def test_a_quality_statement_states_what_the_folder_shows(rows: Path, tmp_path: 
     body["guarantee"]["epsilon"], body["guarantee"]["beside"] = "0.25", []
     path.write_text(LAYOUT.text(LAYOUT.sealed(body)))
     assert any("not that of the release and its statements together" in each for each in verify_bundle(folder).problems)
+
+
+def test_an_impact_assessment_says_what_release_and_statement_promise_together(rows: Path, tmp_path: Path):
+    folder = Path(shutil.copytree(rows, tmp_path / "b"))
+    sfumato.quality(folder, sfumato.read(FRAME, Schema.load(folder / "schema.toml")), 0.5, ledger=False).save(folder)
+    text = " ".join(dpia(folder).save(tmp_path / "form.md").read_text().split())
+    assert "What all of it promises together:" in text and "privacy with epsilon = 4.5" in text
 
 
 def test_a_statement_that_makes_the_whole_too_weak_is_refused(rows: Path):

@@ -37,7 +37,7 @@ from sfumato.cli.arguments import (
 from sfumato.cli.console import EXIT_ERROR, Voice
 from sfumato.cli.interrupt import standing
 from sfumato.cli.reading import PLAIN, Dialect, reads
-from sfumato.cli.release_screen import foretell, plan_document, release_document, show_plan, show_release
+from sfumato.cli.release_screen import asked_rows, foretell, plan_document, release_document, show_plan, show_release
 from sfumato.cli.reruns import Reruns, reruns_for, sound_wish
 from sfumato.errors import SfumatoError
 from sfumato.registry import AS_PUBLISHED
@@ -121,8 +121,8 @@ def release(
     """Release a table and write the bundle: data, schema, release.json, report.html and the script that repeats it.
 
     The budget is checked and recorded before any noise is drawn. When anything is wrong, nothing is written and nothing
-    is spent; so it is where the noise would drown the rows, unless --anyway says otherwise. A ledger is needed, or
-    --no-ledger.
+    is spent; so it is where the noise would drown about as many rows as are public or guessed (--about-rows), unless
+    --anyway says otherwise. A ledger is needed, or --no-ledger.
     """
     from sfumato.report.bundle import prepare_output, refuse_copies
     from sfumato.table.writing.formats import rehearse_copies
@@ -138,8 +138,10 @@ def release(
         table = read(data, facts, **dialect.stated())
         planned = plan_release(table, wanted, rows, book, seed, allow_weak, about_rows)
         if not anyway:
-            with voice.counting("checking the table"):
-                refuse_overwhelmed(planned, table)
+            if (guess := asked_rows(voice, planned)) is not None:
+                about_rows = guess
+                planned = plan_release(table, wanted, rows, book, seed, allow_weak, about_rows)
+            refuse_overwhelmed(planned)
         again = reruns_for(wanted, planned, wish)
         foretell(voice, planned)
         with voice.counting(f"releasing {wanted.name}", planned.seconds):

@@ -45,7 +45,7 @@ def run(project: Project) -> Done:
     table = read(str(Path(state.source).expanduser()), schema)
     planned = plan_release(table, method, rows, project.ledger, about_rows=about)
     if not state.anyway:
-        refuse_overwhelmed(planned, table)
+        refuse_overwhelmed(planned)
     again = reruns_for(method, planned, sound_wish(None))
     made = explained_release(run_release(table, method, rows, project.ledger, about_rows=about), reason)
     with lost_on_failure(made.ledger, made.entries):

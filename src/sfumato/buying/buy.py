@@ -59,7 +59,9 @@ def buy_schema(
 ) -> Schema:
     """Return a schema whose bounds, values and kinds were bought from the rows at (epsilon, delta).
 
-    The names of the columns, and the types of a source that has types, are taken for public; nothing else is asked.
+    The names of the columns, and the types of a source that declares types, are taken for public; nothing else is asked.
+    Rows of JSON declare no names, so ``columns`` must say which are public; types that a source infers from its rows
+    (JSON, workbooks, SQLite, objects of pandas) are bought with the rest. A text is UTF-8 unless ``encoding`` says more.
     The cost is recorded in the ledger before anything is counted. ``person`` names the column that tells people apart,
     with at most ``rows_per_person`` rows each; ``columns`` limits what is bought; ``by`` is who buys, the account's
     name unless said. The schema is confirmed: a release
@@ -97,7 +99,8 @@ def _ordered(
     source: Any, epsilon: Any, delta: Any, name: Any, columns: Any, facts: dict[str, Any], said: Mapping[str, Any]
 ) -> tuple[Source, Order, tuple[str, ...]]:
     """Return the source, what of it would be bought, and what no schema can describe: by its header alone."""
-    opened = open_source(source, Dialect.of(said))
+    asked = None if columns is None else [*columns, *([facts["person"]] if facts["person"] else [])]
+    opened = open_source(source, Dialect.of(said), infer=False, names=asked)
     refuse_wrong_delimiter(opened)
     budget = sound_budget(epsilon, delta, facts["rows_per_person"])
     header, left_out = _header(opened, name or opened.name, columns, facts)

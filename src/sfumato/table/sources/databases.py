@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -57,7 +58,7 @@ def open_sqlite(path: str, dialect: Dialect) -> Source:
         raise TableError(f"cannot read the SQLite file {path!r}: {error}", next_step=step) from error
     with engine_errors(path):
         engine = ParquetEngine(texts_as_texts(connect().read_parquet(parquet)), (parquet,))
-    return _source(engine, chosen, dialect, len(tables))
+    return dataclasses.replace(_source(engine, chosen, dialect, len(tables)), types="rows")
 
 
 def _source(engine: Any, table: str, dialect: Dialect, tables: int) -> Source:
@@ -117,7 +118,10 @@ def _kind(counts: dict[str, int | None], other: int | None, declared: str) -> st
 
 def _read(name: str, kind: str) -> str:
     column = quoted_name(name)
-    return f"CAST({column} AS {'TEXT' if kind == 'text' else 'REAL'})" if kind in ("text", "real") else column
+    if kind == "text":  # a whole number is written alike, whatever the other rows hold
+        whole = f"typeof({column}) = 'real' AND {column} = CAST({column} AS INTEGER)"
+        return f"CAST(CASE WHEN {whole} THEN CAST({column} AS INTEGER) ELSE {column} END AS TEXT)"
+    return f"CAST({column} AS REAL)" if kind == "real" else column
 
 
 def _arrow(kind: str) -> Any:

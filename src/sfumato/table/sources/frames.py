@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from sfumato.errors import MissingExtra, TableError
@@ -12,11 +14,14 @@ from sfumato.table.sources.source import FORMATS, Source, refuse_duplicates
 from sfumato.table.spark import SparkEngine
 
 
-def open_frame(source: Any) -> Source:
-    """Return an engine over a frame, a relation or a table expression."""
+def open_frame(source: Any, infer: bool = True) -> Source:
+    """Return an engine over a frame, a relation or a table expression.
+
+    Without ``infer`` a column of pandas whose type its rows decide (objects, true and false) holds texts.
+    """
     package = type(source).__module__.split(".")[0]
-    openers = {
-        "pandas": _open_pandas,
+    openers: dict[str, Callable[[Any], Source]] = {
+        "pandas": partial(_open_pandas, infer=infer),
         "polars": _open_polars,
         "pyarrow": _open_arrow,
         "duckdb": _open_duckdb,
@@ -29,10 +34,10 @@ def open_frame(source: Any) -> Source:
     return openers[package](source)
 
 
-def _open_pandas(frame: Any) -> Source:
+def _open_pandas(frame: Any, infer: bool) -> Source:
     _require_frame(frame)
     refuse_duplicates("pandas frame", [str(name) for name in frame.columns])
-    return Source(memory_engine(arrow_from_pandas(frame)), "pandas", "table")
+    return Source(memory_engine(arrow_from_pandas(frame, infer)), "pandas", "table")
 
 
 def _require_frame(frame: Any) -> None:
@@ -41,7 +46,7 @@ def _require_frame(frame: Any) -> None:
         raise TableError(f"cannot read a {type(frame).__name__}", next_step=step)
 
 
-def arrow_from_pandas(frame: Any) -> Any:
+def arrow_from_pandas(frame: Any, infer: bool = True) -> Any:
     """Convert column by column, so that one column of mixed types is read as text instead of failing the table."""
     import pyarrow as pa
 
@@ -49,10 +54,34 @@ def arrow_from_pandas(frame: Any) -> Any:
     for position, name in enumerate(frame.columns):
         series = frame.iloc[:, position]
         try:
-            columns[str(name)] = pa.Array.from_pandas(series)
+            found: Any = pa.Array.from_pandas(series)
+            columns[str(name)] = found if infer or not _is_open(series.dtype) else _texts(series, found)
         except (pa.ArrowException, OverflowError, TypeError, ValueError, ArithmeticError):
-            columns[str(name)] = pa.array([None if _is_null(v) else str(v) for v in series], pa.string())
+            columns[str(name)] = pa.array([None if _is_null(v) else _text(v) if not infer else str(v) for v in series], pa.string())
     return pa.table(columns)
+
+
+def _is_open(dtype: Any) -> bool:
+    """Whether a value of another kind would change a column's type, so that its rows decide it.
+
+    So it is with objects and their categories, and with true and false, which cannot be missing. Whole numbers that
+    become floats by a missing value are read alike.
+    """
+    return dtype == "object" or dtype == "category" or str(dtype) == "bool"
+
+
+def _texts(series: Any, found: Any) -> Any:
+    """Return every value as a text, whatever the others are."""
+    import pyarrow as pa
+
+    kind = found.type.value_type if pa.types.is_dictionary(found.type) else found.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind):
+        return found.cast(pa.string())
+    return pa.array([None if _is_null(v) else _text(v) for v in series.astype(object)], pa.string())
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if type(value).__name__ in ("bool", "bool_") else str(value)
 
 
 def _is_null(value: Any) -> bool:

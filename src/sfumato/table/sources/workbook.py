@@ -40,6 +40,7 @@ def open_workbook(path: str, dialect: Dialect) -> Source:
         "table",
         dialect=dialect.over(found),
         notes=(note,) if several and dialect.sheet is None else (),
+        types="rows",
     )
 
 

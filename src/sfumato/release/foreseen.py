@@ -1,8 +1,8 @@
 """What follows from a forecast: a note, a stop before anything is spent, and the same forecast of what was released.
 
-Whether there is a bundle is seen by its readers. So the stop goes by a number of rows that is public, guessed or bought,
-never by the true one; where nobody gave a number, the release goes on and the plan's own sentence says from how many
-rows on it is of use.
+Whether there is a bundle is seen by its readers. So the stop goes by a number of rows that is public, guessed or
+bought, never by the true one; where nobody gave a number, the release goes on and the plan's own sentence says from how
+many rows on it is of use.
 """
 
 from __future__ import annotations

@@ -86,6 +86,11 @@ def unmarked(schema: Schema) -> Schema:
     return dataclasses.replace(schema, columns=columns, rules=rules, is_draft=True)  # until a person confirms it
 
 
+def released(schema: Schema) -> Schema:
+    """Return the schema as a release carries it: without marks, and without notes, which speak of what was left out."""
+    return dataclasses.replace(unmarked(schema), notes=())
+
+
 def _refuse_odd_sources(schema: Schema, sources: Mapping[str, str]) -> None:
     known = {REST, *schema.names, *(rule.check for rule in schema.rules)}
     problems = [f"{key!r} is neither a column nor a rule" for key in sources if key not in known]

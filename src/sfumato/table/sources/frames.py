@@ -57,7 +57,8 @@ def arrow_from_pandas(frame: Any, infer: bool = True) -> Any:
             found: Any = pa.Array.from_pandas(series)
             columns[str(name)] = found if infer or not _is_open(series.dtype) else _texts(series, found)
         except (pa.ArrowException, OverflowError, TypeError, ValueError, ArithmeticError):
-            columns[str(name)] = pa.array([None if _is_null(v) else _text(v) if not infer else str(v) for v in series], pa.string())
+            written = str if infer else _text
+            columns[str(name)] = pa.array([None if _is_null(v) else written(v) for v in series], pa.string())
     return pa.table(columns)
 
 

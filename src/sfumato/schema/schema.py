@@ -20,7 +20,7 @@ from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_positive, is_text
 from sfumato.schema.determines import doubled
 from sfumato.schema.dialect import PLAIN, Dialect
-from sfumato.schema.provenance import Confirmation
+from sfumato.schema.provenance import TABLE_FACTS, Confirmation, unchanged
 from sfumato.schema.rules import Rule
 from sfumato.shown import Shown
 from sfumato.system import for_owner_alone
@@ -82,11 +82,15 @@ class Schema(Shown):
     """What the release is meant for."""
     region: str | None = None
     """Which region the table describes, or whose law applies."""
+    from_rows: tuple[str, ...] = ()
+    """Facts about the whole table that were taken from the rows."""
+    drafted: tuple[str, ...] = ()
+    """Their fingerprints, while this is a draft."""
 
     def __post_init__(self) -> None:
         problems = self._shape_problems()
         if not problems:
-            for key in ("columns", "rules", "notes", "person_candidates"):
+            for key in ("columns", "rules", "notes", "person_candidates", "from_rows", "drafted"):
                 object.__setattr__(self, key, tuple(getattr(self, key)))
             facts = {item.name: getattr(self, item.name) for item in dataclasses.fields(Schema)}
             problems = table_problems(facts) + name_problems(self.names)
@@ -105,6 +109,8 @@ class Schema(Shown):
             "rules": (Rule, "rules: Rule('start <= end')"),
             "notes": (str, "texts"),
             "person_candidates": (str, "columns"),
+            "from_rows": (str, "facts"),
+            "drafted": (str, "fingerprints"),
         }
         return [
             f"{key} needs a list of {words}"
@@ -179,6 +185,13 @@ class Schema(Shown):
     def is_confirmed(self) -> bool:
         """Whether no mark of a draft is left: neither on the table, nor on a fact, nor an open question."""
         return not (self.is_draft or self.person_candidates or self._marked)
+
+    @property
+    def taught(self) -> tuple[str, ...]:
+        """Facts about the whole table that the rows taught: which columns there are, how the file is encoded."""
+        facts = {"columns": True, "encoding": self.source.encoding}
+        marked = (*self.from_rows, *unchanged(facts, self.drafted))
+        return tuple(fact for fact in TABLE_FACTS if fact in marked)
 
     @property
     def _marked(self) -> list[str]:

@@ -18,7 +18,7 @@ def bought(source, **more) -> str:
     return buy_schema(source, **PAID, **more).to_toml()
 
 
-def test_names_that_the_rows_bring_are_never_bought(tmp_path, sfumato_cli):
+def test_names_that_the_rows_bring_are_never_bought(tmp_path):
     path = tmp_path / "j.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in [*ROWS, {"age": 5, "city": "Bern", "hiv_test": "positive"}]))
     with pytest.raises(UndeclaredColumnsError) as caught:
@@ -26,8 +26,7 @@ def test_names_that_the_rows_bring_are_never_bought(tmp_path, sfumato_cli):
     assert "hiv_test" not in str(caught.value), "a message holds no name that one row brings"
     with pytest.raises(UndeclaredColumnsError):
         sfumato.synthesize(path, epsilon=3, buy=2, ledger=False)
-    code, _, err = sfumato_cli("schema", "buy", str(path), "--epsilon", "2", "--no-ledger")
-    assert (code, "--columns" in err) == (2, True)
+    assert "--columns" in str(caught.value)
     schema = buy_schema(path, **PAID, columns=["age", "city"])
     path.write_text("\n".join(map(json.dumps, ROWS)))
     assert schema.to_toml() == bought(path, columns=["age", "city"])
@@ -40,7 +39,7 @@ def test_notes_on_what_was_left_out_stay_with_the_custodian(tmp_path):
     frame = pd.DataFrame(ROWS).assign(secret=[f"s{i}" for i in range(1500)])
     schema = buy_schema(frame, **PAID)
     assert any("secret" in note for note in schema.notes)
-    made = sfumato.release(sfumato.read(frame, schema), sfumato.MST(epsilon=1), ledger=False)
+    made = sfumato.release(sfumato.read(frame, schema), sfumato.Histogram("city", epsilon=1), ledger=False)
     assert made.schema.notes == ()
     assert "# " not in (made.save(tmp_path / "b") / "schema.toml").read_text()
 
@@ -62,8 +61,9 @@ def test_one_row_in_another_encoding_changes_no_bought_schema(tmp_path):
 @pytest.mark.parametrize("odd", [None, "odd", 2.5, True])
 def test_one_odd_value_in_a_frame_changes_no_bought_schema(odd):
     frame = pd.DataFrame(ROWS).assign(code=[1, 2, 3] * 500, ok=[True, False] * 750).astype({"code": object})
-    other = frame.astype({"ok": object})
-    other.loc[1500] = [odd if odd != "odd" else None, "Bern", odd, odd]
+    rows = [*frame.to_dict("records"), {"age": None if odd == "odd" else odd, "city": "Bern", "code": odd, "ok": odd}]
+    other = pd.DataFrame(rows, dtype=object)
+    other["age"] = pd.to_numeric(other["age"])
     assert bought(frame) == bought(other)
 
 
@@ -77,7 +77,7 @@ def test_one_odd_cell_of_a_workbook_or_of_sqlite_changes_no_bought_schema(tmp_pa
     assert bought(tmp_path / "0.db", name="t") == bought(tmp_path / "1.db", name="t")
     frame = pd.DataFrame(ROWS)
     frame.to_excel(tmp_path / "0.xlsx", index=False, engine="xlsxwriter")
-    frame.loc[1500] = ["x", "Bern"]
+    frame = pd.DataFrame([*ROWS, {"age": "x", "city": "Bern"}])
     frame.assign(**{"": [*[None] * 1500, "stray"]}).to_excel(tmp_path / "1.xlsx", index=False, engine="xlsxwriter")
     assert bought(tmp_path / "0.xlsx", name="t") == bought(tmp_path / "1.xlsx", name="t")
 

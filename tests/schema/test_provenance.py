@@ -54,7 +54,7 @@ def test_each_fact_has_one_origin():
         "decimals": Provenance("bought", "epsilon 0.1, entry 3"),
         "kind": Provenance("bought", "epsilon 0.1, entry 3"),
     }
-    assert {came.origin for came in age().provenance.values()} == {"rows"}
+    assert {came.origin for fact, came in age().provenance.items() if fact != "kind"} == {"rows"}
     assert age(source="law").provenance["bounds"].words == "public: law"
     assert "no source" in age(drafted=()).provenance["bounds"].words
     assert Rule("age > 3", drafted=True).provenance.origin == "rows"
@@ -160,7 +160,7 @@ def test_whoever_edits_the_bounds_alone_still_says_what_the_rows_told(rough):
     done = Schema.parse(rough.replace_columns(edits).confirm(by="Ada", person=False).to_toml())
     said = [words for words in schema_assumptions(done, formal=True) if words.endswith(UNCOVERED)]
     assert len(said) == 1
-    assert said[0].startswith("which columns there are, the kind of ") or "which columns there are" in said[0]
+    assert "which columns there are" in said[0] and "the kind of " in said[0]
     assert "written form of values" in said[0] and len(said[0]) < 400
     assert all(not words.endswith(UNCOVERED) for words in schema_assumptions(_sourced(rough, edits), formal=True))
 
@@ -188,7 +188,9 @@ def test_a_number_that_was_computed_from_the_rows_is_not_stated_by_anybody():
 
 
 def test_labels_of_a_file_are_told_by_the_file_and_asked_about(tmp_path):
-    frame = pd.DataFrame({"city": pd.Categorical(["Bern", "Zug"] * 50 + ["CANARY"]), "age": range(101)})
+    frame = pd.DataFrame(
+        {"city": pd.Categorical(["Bern", "Zug"] * 50 + ["CANARY"]), "age": [i * 7 % 80 for i in range(101)]}
+    )
     frame.to_stata(tmp_path / "c.dta", write_index=False)
     draft = Schema.draft(tmp_path / "c.dta").replace_columns({"age": {"bounds": (0, 110), "source": "q1"}})
     assert draft["city"].provenance["values"].words == "told by the file"

@@ -196,10 +196,10 @@ def test_labels_of_a_file_are_told_by_the_file_and_asked_about(tmp_path):
     assert draft["city"].provenance["values"].words == "told by the file"
     with pytest.raises(UnchangedDraftError) as caught:
         draft.confirm(by="Ada")
-    assert "as the file lists them" in caught.value.problems[0]
+    assert "as the file tells them" in caught.value.problems[0]
     done = Schema.parse(draft.confirm(accept_unchanged=True, by="Ada").to_toml())
     said = schema_assumptions(done, formal=True)
-    assert any(words.startswith("the values of city are those that the file itself lists") for words in said)
+    assert any(words.startswith("the values of city were told by the file") for words in said)
     assert any(words.startswith("the values of city") and words.endswith(UNCOVERED) for words in said)
     vouched = schema_assumptions(draft.confirm({"city": "code book"}, by="Ada"), formal=True)
     assert any("code book (city)" in words for words in vouched)

@@ -46,12 +46,12 @@ def _accepted(schema: Schema) -> str:
 
 
 def _told_by_file(schema: Schema, vouched: Vouched, formal: bool) -> list[str]:
-    """Return what the file says of its own columns: programs write the values of the rows as lists of labels."""
+    """Return what a file says of its own columns: programs write the values of the rows as labels and limits."""
     facts, gap = vouched.domains("file"), UNCOVERED if formal else NOT_BOUNDED
-    lists = [f"{in_words(facts)} are those that the file itself lists; {_accepted(schema)}; {gap}"] if facts else []
+    told = f"{in_words(facts)} {verb(facts, 'was', 'were')} told by the file; {_accepted(schema)}; {gap}"
     words = vouched.forms("file")
-    said = [f"{in_words(words, 3)} {verb(words, 'is', 'are')} what the file says, and nobody was asked about it"]
-    return lists + (said if words else [])
+    said = f"{in_words(words, 3)} {verb(words, 'is', 'are')} what the file says, and nobody was asked about it"
+    return [told] * bool(facts) + [said] * bool(words)
 
 
 def _written(vouched: Vouched, formal: bool) -> list[str]:
@@ -63,7 +63,8 @@ def _written(vouched: Vouched, formal: bool) -> list[str]:
         [f"the written form of values (such as {in_words(forms, 3)})"] if forms else []
     )
     gap = UNCOVERED if formal else NOT_BOUNDED
-    return [f"{listed(read)} were read off the private rows; {gap}"] if read else []
+    were = "were" if kinds else "was"
+    return [f"{listed(read)} {were} read off the private rows; {gap}"] if read else []
 
 
 def _bought(vouched: Vouched) -> list[str]:

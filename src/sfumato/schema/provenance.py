@@ -58,6 +58,8 @@ marks where a file has them; what only a person states; what a file declares for
 its format); the marks of provenance themselves, which are told to nobody or are true as they stand; or what holds
 fields of its own."""
 FINGERPRINT_DIGITS = 12
+OF_FILE = " file"
+"""How the mark of a fact ends that the file told."""
 
 Origin = Literal["public", "bought", "file", "rows"]
 
@@ -130,7 +132,7 @@ def unchanged(facts: Mapping[str, Any], marks: Sequence[str], origin: Origin = "
 
 
 def _mark(fact: str, value: Any, origin: Origin) -> str:
-    return fingerprint(fact, value) + (" file" if origin == "file" else "")
+    return fingerprint(fact, value) + (OF_FILE if origin == "file" else "")
 
 
 def is_stated(fact: str, value: Any) -> bool:

@@ -20,7 +20,7 @@ from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_positive, is_text
 from sfumato.schema.determines import doubled
 from sfumato.schema.dialect import PLAIN, Dialect
-from sfumato.schema.provenance import TABLE_FACTS, Confirmation, unchanged
+from sfumato.schema.provenance import OF_FILE, TABLE_FACTS, Confirmation, unchanged
 from sfumato.schema.rules import Rule
 from sfumato.shown import Shown
 from sfumato.system import for_owner_alone
@@ -153,8 +153,8 @@ class Schema(Shown):
     def from_metadata(cls, path: str | Path, table: str | None = None, name: str | None = None) -> Self:
         """Propose a schema from a file that describes the table: Croissant, Frictionless or CSVW, as JSON.
 
-        Every fact has the file as its source; what cannot be carried over stands in ``notes``. It is a draft until
-        :meth:`confirm`. ``table`` chooses one of several, ``name`` names it.
+        Every fact is told by the file, and asked about by :meth:`confirm`, until which it is a draft; what cannot be
+        carried over stands in ``notes``. ``table`` chooses one of several, ``name`` names it.
         """
         from sfumato.schema.importing.draft import import_schema
 
@@ -306,7 +306,8 @@ class Schema(Shown):
             return
         marks = [] if self.is_draft or not self._marked else [f"marks of the draft stand in {_few(self._marked)}"]
         asked = f"whose rows these are ({_few(self.person_candidates)}?) is not answered"
-        taught = "were learned from the private rows" if self._marked else "may have been learned from the private rows"
+        by_rows = any(not mark.endswith(OF_FILE) for column in self.columns for mark in column.drafted)
+        taught = f"{'were' if by_rows else 'may have been'} learned from the private rows"
         raise DraftSchemaError(
             f"the schema of table {self.name!r} is a draft: its bounds and categories {taught}, and publishing "
             "anything shaped by them would leak (the largest income, a rare diagnosis)",

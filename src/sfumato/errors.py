@@ -93,6 +93,10 @@ class TableError(SfumatoError):
     """The table cannot be read, or its values do not fit the schema."""
 
 
+class UndeclaredColumnsError(TableError):
+    """The names of the columns come from the rows, so somebody must say which of them are public."""
+
+
 class PlanError(SfumatoError):
     """A method's parameters are wrong, or what it needs does not fit this machine."""
 
@@ -151,6 +155,10 @@ class UndrawnPageWarning(UserWarning):
 
 class NoExpectedErrorsWarning(UserWarning):
     """The method could not be run again on the released rows; the bundle is complete without expected errors."""
+
+
+class UndecodedTextWarning(UserWarning):
+    """Bytes of a text are no UTF-8 and nobody said what they are, so their values count as unreadable."""
 
 
 class SlowCountingWarning(UserWarning):

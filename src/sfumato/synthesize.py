@@ -1,7 +1,8 @@
 """A table that nobody has described yet, released in one call: draft or buy a schema, say what was assumed, release.
 
-The convenience is paid for in words. Facts that a draft takes from the rows are accepted, which the guarantee states;
-bought facts are paid for out of the same epsilon. Whose rows these are is never assumed where the rows let one doubt.
+The convenience is paid for in words. A draft looks at the rows: its facts are accepted, and what it decides is decided
+by them, which the guarantee states whatever it decided. Where facts are bought nothing looks at the rows unpaid: all
+columns of the header are asked for, and whose rows these are is what was said, or one row for each person.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-from sfumato.buying import buy_schema, foreseen
+from sfumato.buying import prepared
 from sfumato.calling import named_arguments
 from sfumato.errors import (
     NoLedgerWarning,
@@ -25,8 +26,8 @@ from sfumato.errors import (
     TooLittleSeenError,
     UnansweredQuestionError,
 )
+from sfumato.privacy.accounting.guarantee import UNCOVERED_CHOICES
 from sfumato.privacy.exact import Number, exact, show, text
-from sfumato.privacy.ledger import Ledger
 from sfumato.registry import REGISTRY
 from sfumato.release.default import Choice, choose_method
 from sfumato.release.foreseen import refuse_overwhelmed
@@ -36,6 +37,7 @@ from sfumato.release.plan import Plan
 from sfumato.release.release import UNRECORDED, LedgerChoice, Release, book_of, plan, release
 from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
+from sfumato.schema.provenance import listed
 from sfumato.schema.schema import words_problems
 from sfumato.table import Table, read
 from sfumato.table.drafting.written import hints, together
@@ -43,8 +45,9 @@ from sfumato.table.sources import open_source
 
 Person = str | Literal[False] | None
 """The column that tells people apart; False where every row is somebody else; None where nobody said."""
-LOOKED = "that {names} stay out, as identifiers or free text, was decided by looking at the private rows"
-ALONE = "every row was taken for another person's: nobody said whose rows these are, and no column repeats like one"
+LOOKED = "{choices} were decided by looking at the private rows; {gap}"
+CHOICES = ("which columns are described and which stay out", "the method")
+ALONE = "every row was taken for another person's, because nobody said whose rows these are"
 
 
 @named_arguments
@@ -70,11 +73,14 @@ def synthesize(
     """Release a table that has no schema yet. What was assumed stands in ``notes`` and in the guarantee.
 
     The schema is drafted from the rows and accepted as it is, which the guarantee states; or bought for the part
-    ``buy`` of epsilon, so that nothing is taken from the rows without being paid for. ``person`` names the column that
-    tells people apart, of whom ``rows_per_person`` rows count, or is False where every row is somebody else. ``method``
-    is a name such as "mst"; AIM unless said. ``by`` is who accepts or buys the facts: the account's name unless said.
+    ``buy`` of epsilon, so that nothing is taken from the rows without being paid for: all columns of the header, or
+    ``columns``, of which noise hides some. ``person`` names the column that tells people apart, of whom
+    ``rows_per_person`` rows count, or is False where every row is somebody else; a draft asks where values repeat, and
+    a purchase takes every row for somebody else's unless you say whose they are. ``method`` is a name such as "mst";
+    AIM unless said. ``by`` is who accepts or buys the facts: the account's name unless said.
     ``about_rows`` is a public guess of how many rows there are, by which a purchase that would show nothing is refused.
-    Where noise would drown the rows, by that guess or by the table itself, it stops, unless ``anyway`` says otherwise.
+    Where noise would drown so many rows it stops, unless ``anyway`` says otherwise; without a guess a draft counts the
+    rows, and a purchase goes by its own noisy number of them.
     ``words`` are for the readers of the release: description, contact, licence, custodian, use, region.
     ``dialect`` says how a file is written (delimiter, decimal, missing, ...).
     """
@@ -168,6 +174,8 @@ class Described:
     """Assumptions that the guarantee states, besides those about the facts of the schema."""
     drafted: tuple[str, ...] = field(default=(), repr=False)
     """What the draft said about the rows: for the custodian alone."""
+    rows: int | None = None
+    """About how many rows there are, by the noisy counts of a purchase."""
 
     def ready(self, rows: int | None = None) -> Ready:
         """Return the release with all that can be checked before it: its budget, and whether noise would drown it."""
@@ -177,7 +185,8 @@ class Described:
             method = self.wish.built(choice)
             planned = plan(table, method, rows, self.book, self.wish.seed, about_rows=self.wish.about_rows)
             if not self.wish.anyway:
-                refuse_overwhelmed(planned, table)
+                known = self.rows if self.wish.bought or planned.expects_rows else table.count_rows()
+                refuse_overwhelmed(planned, None if planned.expects_rows else known)
         return Ready(self, table, method, planned, rows, choice.reason)
 
     def released(self, rows: int | None = None) -> Release:
@@ -250,7 +259,7 @@ def describe(
         "accepted as it is: no source vouches for that",
         *_told(schema, gone),
     )
-    described = Described(data, schema, wish, ledger, dialect, assumed, _doubts(wish, gone), draft.notes)
+    described = Described(data, schema, wish, ledger, dialect, assumed, _looked(wish), draft.notes)
     return _told_to_readers(described)
 
 
@@ -268,50 +277,37 @@ def _with_bought(
     say: Callable[[str], None] | None,
 ) -> Described:
     """Buy the facts, after the whole budget was checked; a draft is looked at only for what nobody has said."""
-    draft = None if wish.columns is not None and wish.person is not None else _draft(data, wish, name, dialect)
-    named = name or (draft.name if draft else open_source(data, Dialect.of(dialect)).name)
+    order = prepared(
+        data,
+        text(wish.bought),
+        wish.deltas[0],
+        name,
+        _named(wish),
+        wish.about_rows,
+        dialect,
+        person=wish.person or None,
+        rows_per_person=wish.rows_per_person or 1,
+    )
+    named, sight = order.order.header.name, order.foresight.words
+    wanted = [each for each in order.order.header.names if each != wish.person]
     book = book_of(ledger)
     if book is not None:
         book.check(named, epsilon=wish.epsilon, delta=text(wish.total_delta))
-    wanted = [each for each in (draft.releasable if draft else wish.columns or ()) if each != wish.person]
-    sight = foreseen(max(len(wanted), 1), text(wish.bought), wish.deltas[0], wish.rows_per_person or 1)
-    sight.require(wish.about_rows)
     if say is not None:
-        say(sight.words)
-    schema = _buy(data, wish, book, named, wanted, dialect)
+        say(sight)
+    schema, rows = order.carried_out(False if book is None else book, wish.seed, wish.by)
     seen = [each for each in wanted if each in schema.releasable]
     _refuse_little(schema, wish, wanted, seen)
-    gone = _left_out(data, draft, wish, dialect) if draft else []
     unseen = [each for each in wanted if each not in seen]
     left = exact(wish.epsilon) - wish.bought
     assumed = (
         f"the facts of the schema were bought for epsilon {show(wish.bought)} of {show(exact(wish.epsilon))}; the rows "
         f"cost the other {show(left)}",
-        *([sight.words] if say is None else []),
-        *_told(schema, gone),
+        *([sight] if say is None else []),
+        *_told(schema, ()),
         *([f"left out because nothing of them rose above the noise: {', '.join(unseen)}"] if unseen else []),
     )
-    looked = _doubts(wish, gone) if draft else ()
-    return Described(data, schema, wish, ledger, dialect, assumed, looked, draft.notes if draft else ())
-
-
-def _buy(
-    data: Any, wish: Wish, book: Ledger | None, name: str, wanted: Sequence[str], dialect: Mapping[str, Any]
-) -> Schema:
-    """Return the schema that the part of epsilon for facts buys."""
-    return buy_schema(
-        data,
-        text(wish.bought),
-        wish.deltas[0],
-        ledger=False if book is None else book,
-        name=name,
-        person=wish.person or None,
-        rows_per_person=wish.rows_per_person or 1,
-        seed=wish.seed,
-        columns=wanted,
-        by=wish.by,
-        **dialect,
-    )
+    return Described(data, schema, wish, ledger, dialect, assumed, _alone(wish), rows=rows)
 
 
 def _refuse_little(schema: Schema, wish: Wish, wanted: Sequence[str], seen: Sequence[str]) -> None:
@@ -365,7 +361,7 @@ def _refuse_unread(data: Any, draft: Schema, dialect: Mapping[str, Any]) -> None
 
 def _only(draft: Schema, wish: Wish) -> Schema:
     """Return a draft of some columns, and of the person column, with the rules between them."""
-    named = [wish.columns] if isinstance(wish.columns, str) else list(wish.columns or ())
+    named = _named(wish) or []
     if unknown := [f"{name!r} is not among them, or could not be described" for name in named if name not in draft]:
         listed = f"the columns of table {draft.name!r} are {', '.join(draft.names)}"
         raise SchemaError(listed, unknown, "correct columns, or leave them out")
@@ -373,6 +369,13 @@ def _only(draft: Schema, wish: Wish) -> Schema:
     names = {column.name for column in kept}
     rules = tuple(rule for rule in draft.rules if set(rule.columns) <= names)
     return dataclasses.replace(draft, columns=kept, rules=rules)
+
+
+def _named(wish: Wish) -> list[str] | None:
+    """Return the columns that were asked for; None where nobody named any."""
+    if wish.columns is None:
+        return None
+    return [wish.columns] if isinstance(wish.columns, str) else list(wish.columns)
 
 
 def _left_out(data: Any, schema: Schema, wish: Wish, dialect: Mapping[str, Any]) -> list[str]:
@@ -383,9 +386,15 @@ def _left_out(data: Any, schema: Schema, wish: Wish, dialect: Mapping[str, Any])
     return [name for name in there if name not in schema.releasable and name != wish.person]
 
 
-def _doubts(wish: Wish, gone: Sequence[str]) -> tuple[str, ...]:
-    alone = () if wish.person is not None else (ALONE,)
-    return (*alone, *((LOOKED.format(names=", ".join(gone)),) if gone else ()))
+def _alone(wish: Wish) -> tuple[str, ...]:
+    return () if wish.person is not None else (ALONE,)
+
+
+def _looked(wish: Wish) -> tuple[str, ...]:
+    """Return what a draft decides by the rows: said of every table, so that it does not tell which one it was."""
+    whose = () if wish.person is not None else ("whose rows these are",)
+    stop = () if wish.anyway or wish.about_rows is not None else ("whether there is a release at all",)
+    return (*_alone(wish), LOOKED.format(choices=listed((*CHOICES, *whose, *stop)), gap=UNCOVERED_CHOICES))
 
 
 def _told(schema: Schema, gone: Sequence[str]) -> list[str]:

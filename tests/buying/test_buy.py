@@ -218,7 +218,7 @@ def test_without_a_ledger_it_warns():
 
 def test_types_of_a_source_are_taken_for_public_and_cost_nothing():
     days = pd.to_datetime(["2020-01-01", "2021-06-01"] * 1500)
-    frame = pd.DataFrame({"flag": [True, False] * 1500, "day": days, "x": np.linspace(0, 99, 3000)})
+    frame = pd.DataFrame({"flag": pd.array([True, False] * 1500), "day": days, "x": np.linspace(0, 99, 3000)})
     schema = buy_schema(frame, 2, ledger=False, seed=1)
     assert [column.kind for column in schema] == ["boolean", "date", "number"]
     assert schema["flag"].bought is None
@@ -240,9 +240,7 @@ def test_too_few_rows_are_left_out_and_said_so():
 
 
 def test_values_without_a_form_are_left_out_before_anything_is_counted():
-    frame = pd.DataFrame(
-        {"x": np.arange(4000) % 50, "clock": [dt.time(i % 24) for i in range(4000)], "pair": [[1]] * 4000}
-    )
+    frame = pa.table({"x": np.arange(4000) % 50, "clock": [dt.time(i % 24) for i in range(4000)], "pair": [[1]] * 4000})
     schema = buy_schema(frame, 1, ledger=False, seed=3)
     assert schema.names == ("x",)
     assert [note.split(" (")[0] for note in schema.notes if "left out" in note] == ["left out: clock", "left out: pair"]

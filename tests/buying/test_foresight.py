@@ -53,6 +53,6 @@ def test_what_cannot_be_foreseen_is_told(wrong: dict[str, float]):
 
 
 def test_columns_whose_type_says_all_need_no_rows():
-    assert foresee(pd.DataFrame({"flag": [True, False]}), 0.1, about_rows=0).least_rows == 0
+    assert foresee(pd.DataFrame({"flag": pd.array([True, False])}), 0.1, about_rows=0).least_rows == 0
     with pytest.raises(PlanError, match="about_rows"):
-        foresee(pd.DataFrame({"flag": [True, False]}), 0.1, about_rows=-1)
+        foresee(pd.DataFrame({"flag": pd.array([True, False])}), 0.1, about_rows=-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 import sfumato
 from sfumato import AIM, Ledger, Schema
+from sfumato.cli.console import Voice
+from sfumato.cli.release_screen import asked_rows
 from sfumato.errors import OverwhelmedError, PlanError
 from sfumato.forecast import forecast as home
 from sfumato.release.forecast import ColumnForecast, Forecast
@@ -83,15 +86,37 @@ def test_a_plan_fits_a_narrow_terminal(folder, sfumato_cli, monkeypatch):
     assert len(table) <= 6
 
 
-@pytest.mark.parametrize("said", [("--about-rows", "500"), ()], ids=["said", "counted"])
-def test_a_release_that_noise_would_drown_stops_before_anything_is_spent(folder, sfumato_cli, said):
-    code, out, err = sfumato_cli(*RELEASE, "--ledger", "L", "--out", "b", *said)
+def test_a_release_that_noise_would_drown_stops_before_anything_is_spent(folder, sfumato_cli):
+    code, out, err = sfumato_cli(*RELEASE, "--ledger", "L", "--out", "b", "--about-rows", "500")
     assert (code, out) == (2, "")
     assert err.startswith("OverwhelmedError: the noise of this release is comparable to the rows of table 'people'")
-    assert ("noise at 500" if said else "of use from about 1,000 rows on") in err
+    assert "noise at 500" in err
     assert "--anyway" in err
     assert str(ROWS) not in err, "how many rows there are is not printed"
     assert nothing_happened()
+
+
+def test_whether_there_is_a_bundle_does_not_depend_on_the_true_number_of_rows(folder, sfumato_cli):
+    for rows, place in ((ROWS, "b"), (1, "c")):
+        Path("p.csv").write_text("".join(Path("p.csv").read_text().splitlines(keepends=True)[: rows + 1]))
+        code, out, _ = sfumato_cli(*RELEASE, "--no-ledger", "--out", place)
+        assert (code in (0, 3), "of use from about 1,000 rows on" in out, Path(place).exists()) == (True, True, True)
+
+
+def test_somebody_at_a_terminal_is_asked_how_many_rows_there_are(folder, monkeypatch):
+    table = sfumato.read("p.csv", Schema.load("s.toml"))
+    planned = sfumato.plan(table, AIM(epsilon=1))
+    monkeypatch.setattr("sys.stdin", Answers("many\n500\n\n"))
+    assert (asked_rows(Voice(), planned), asked_rows(Voice(), planned)) == (500, None)
+    assert asked_rows(Voice(json=True), planned) is None
+    assert asked_rows(Voice(), sfumato.plan(table, AIM(epsilon=1), about_rows=9)) is None
+
+
+class Answers(io.StringIO):
+    """Somebody who types."""
+
+    def isatty(self):
+        return True
 
 
 def test_anyway_releases_it(folder, sfumato_cli):

@@ -114,7 +114,7 @@ MIXED = Schema(
             [
                 f"the bounds of income were taken from the private rows; {ACCEPTED}; {UNCOVERED}",
                 "the written form of values (such as whether values may be missing in age and income) was read off the "
-                "private rows; the guarantee does not cover that",
+                f"private rows; {UNCOVERED}",
                 "facts of the schema are public by these sources, as Ada Custodian stated on 2024-05-01: form 3 (sex)",
                 "the bounds of age and the rule 'age >= 18' are public, as Ada Custodian stated on 2024-05-01, without "
                 "naming a source",

@@ -42,7 +42,7 @@ def test_a_bare_confirm_lists_what_stands_unchanged_column_by_column():
     with pytest.raises(UnchangedDraftError) as caught:
         DRAFT.confirm()
     assert caught.value.problems == (
-        "column age: bounds 18 to 90 as drafted; rounder and public: 0 to 120?",
+        "column age: bounds 18 to 90 as drafted; rounder, but computed from the rows too: 0 to 120",
         "column sex: values f, m as drafted; is that the whole public list?",
         "rule 'age >= 18' as drafted: the rows keep it; must every row?",
     )
@@ -74,7 +74,7 @@ def test_changed_facts_need_no_source_and_the_others_still_do():
     assert len(caught.value.problems) == 1 and "rule" in caught.value.problems[0]
     done = changed.confirm(sources={"age >= 18": "law"}, **SIGNED)
     assert done.confirmation == Confirmation("Ada", DAY)
-    assert done["age"].from_rows == ("missing",), "how values are written is recorded, and stops nobody"
+    assert done["age"].from_rows == ("missing", "kind"), "how values are written is recorded, and stops nobody"
 
 
 def test_sources_that_fit_nothing_are_refused():

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Schema
-from sfumato.errors import DraftSchemaError, SchemaError, SfumatoError
+from sfumato.errors import DraftSchemaError, SchemaError, SfumatoError, UnchangedDraftError
 
 PACKAGE = {
     "name": "survey",
@@ -187,8 +187,7 @@ def test_frictionless_facts_are_carried_over_with_their_source(draft_of):
     assert (made["full"].true, made["full"].false) == ("JA", "NEIN")
     assert made["answer"].values == ("yes", "no")
     assert [column.missing for column in made] == [True, True, False, True, True, True, True, True]
-    assert {column.source for column in made} == {"facts.json"}
-    assert all(came.words == "public: facts.json" for column in made for came in column.provenance.values())
+    assert all(came.words == "told by the file" for column in made for came in column.provenance.values())
 
 
 def test_what_cannot_be_carried_over_is_said(draft_of):
@@ -234,9 +233,11 @@ def test_a_draft_stays_a_draft_until_a_person_confirms_it(draft_of, tmp_path):
         made.require_confirmed()
     again = Schema.load(made.save(tmp_path / "s.toml"))
     assert again == made
-    confirmed = again.confirm(by="Ada")
+    with pytest.raises(UnchangedDraftError, match="as the file tells them"):
+        again.confirm(by="Ada")
+    confirmed = again.confirm({"*": "facts.json"}, by="Ada")
     assert confirmed.is_confirmed
-    assert confirmed["sex"].source == "facts.json"
+    assert confirmed["sex"].provenance["values"].words == "public: facts.json"
 
 
 def test_a_table_schema_and_a_resource_stand_for_themselves(draft_of):

@@ -1,12 +1,19 @@
 """Where facts come from: marks of a draft, and what becomes of them when facts change."""
 
 import dataclasses
+import datetime as dt
 
+import pandas as pd
 import pytest
 
-from sfumato.errors import SchemaError
+from sfumato.errors import SchemaError, UnchangedDraftError
+from sfumato.privacy.accounting.guarantee import UNCOVERED
+from sfumato.release.vouched import schema_assumptions
 from sfumato.schema import Column, Rule, Schema
-from sfumato.schema.provenance import Provenance, fingerprints
+from sfumato.schema.confirming import released
+from sfumato.schema.dialect import Dialect
+from sfumato.schema.provenance import USES, Provenance, fingerprints, is_stated
+from sfumato.schema.rounder import rounder
 from sfumato.schema.rules import drafted_mark
 from sfumato.schema.vouched import Told, Vouched, in_words
 
@@ -44,9 +51,10 @@ def test_each_fact_has_one_origin():
     assert bought.provenance == {
         "bounds": Provenance("bought", "epsilon 0.1, entry 3"),
         "missing": Provenance("bought", "epsilon 0.1, entry 3"),
-        "decimals": Provenance("public"),
+        "decimals": Provenance("bought", "epsilon 0.1, entry 3"),
+        "kind": Provenance("bought", "epsilon 0.1, entry 3"),
     }
-    assert {came.origin for came in age().provenance.values()} == {"rows"}
+    assert {came.origin for fact, came in age().provenance.items() if fact != "kind"} == {"rows"}
     assert age(source="law").provenance["bounds"].words == "public: law"
     assert "no source" in age(drafted=()).provenance["bounds"].words
     assert Rule("age > 3", drafted=True).provenance.origin == "rows"
@@ -111,3 +119,87 @@ def test_how_a_draft_saw_values_written_is_marked_and_told(tmp_path):
     done = draft.confirm(accept_unchanged=True, by="Ada", person=False)
     assert "grouped" in done["cost"].from_rows
     assert "the marks between thousands of cost" in in_words(Vouched.of(done).forms("rows"))
+
+
+@pytest.mark.parametrize("kept", [Column, Schema, Dialect, Rule], ids=lambda kept: kept.__name__)
+def test_every_field_of_a_schema_has_a_registered_provenance(kept):
+    names = {item.name for item in dataclasses.fields(kept)}
+    assert names == set(USES[kept.__name__]), "register the field in USES: where does it come from?"
+
+
+@pytest.fixture(scope="module")
+def rough(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rough") / "t.csv"
+    lines = [
+        f"{i},{i % 70}.50 EUR,{'JN'[i % 2]},2020-01-{i % 28 + 1:02d},{'ab'[i % 2]},{i % 60 + 20}" for i in range(60)
+    ]
+    path.write_bytes(
+        "\n".join(["id,bill,ok,day,town,age", *lines, "99,1.50 EUR,J,2020-01-05,Zürich,"]).encode("latin-1")
+    )
+    return Schema.draft(path, missing=["k.A."])
+
+
+def test_a_draft_marks_every_fact_that_nobody_stated(rough):
+    for column in rough:
+        for item in dataclasses.fields(Column):
+            use, fact = USES["Column"][item.name], getattr(column, item.name)
+            if use == "stated":
+                assert fact == item.default, "a draft states nothing in a person's name"
+            if use == "fact" and is_stated(item.name, fact):
+                assert column.provenance[item.name].origin == "rows"
+    assert (rough.taught, rough.source.encoding) == (("columns", "encoding"), "latin-1")
+    assert rough["id"].taught[-1] == "role" if "id" in rough else True
+
+
+def test_whoever_edits_the_bounds_alone_still_says_what_the_rows_told(rough):
+    edits = {c.name: {"bounds": (0, 1000)} for c in rough if c.kind in ("integer", "number")}
+    edits |= {
+        c.name: {"bounds": (dt.date(2000, 1, 1), dt.date(2030, 1, 1)), "edges": None} for c in rough if c.kind == "date"
+    }
+    edits |= {c.name: {"values": (*c.values, "other")} for c in rough if c.values and c.kind == "category"}
+    done = Schema.parse(rough.replace_columns(edits).confirm(by="Ada", person=False).to_toml())
+    said = [words for words in schema_assumptions(done, formal=True) if words.endswith(UNCOVERED)]
+    assert len(said) == 1
+    assert "which columns there are" in said[0] and "the kind of " in said[0]
+    assert "written form of values" in said[0] and len(said[0]) < 400
+    assert all(not words.endswith(UNCOVERED) for words in schema_assumptions(_sourced(rough, edits), formal=True))
+
+
+def _sourced(draft, edits):
+    return draft.replace_columns(edits).confirm({"*": "code book"}, by="Ada", person=False)
+
+
+def test_a_released_schema_holds_no_encoding_that_nobody_stated(rough):
+    done = rough.confirm(accept_unchanged=True, by="Ada", person=False)
+    assert (done.source.encoding, released(done).source.encoding) == ("latin-1", None)
+    assert released(done).source.missing == ("k.A.",), "what was said stays"
+    assert released(done).notes == ()
+    stated = dataclasses.replace(done, from_rows=("columns",))
+    assert released(stated).source.encoding == "latin-1"
+
+
+def test_a_number_that_was_computed_from_the_rows_is_not_stated_by_anybody():
+    draft = Schema.draft(pd.DataFrame({"pay": [i * 7 % 6900 for i in range(400)]}))
+    rounder_pay = draft.replace_columns({"pay": {"bounds": rounder(draft["pay"])}})
+    assert rounder_pay["pay"].provenance["bounds"].origin == "rows"
+    with pytest.raises(UnchangedDraftError) as caught:
+        draft.confirm(by="Ada")
+    assert "computed from the rows too" in caught.value.problems[0] and "public:" not in caught.value.problems[0]
+
+
+def test_labels_of_a_file_are_told_by_the_file_and_asked_about(tmp_path):
+    frame = pd.DataFrame(
+        {"city": pd.Categorical(["Bern", "Zug"] * 50 + ["CANARY"]), "age": [i * 7 % 80 for i in range(101)]}
+    )
+    frame.to_stata(tmp_path / "c.dta", write_index=False)
+    draft = Schema.draft(tmp_path / "c.dta").replace_columns({"age": {"bounds": (0, 110), "source": "q1"}})
+    assert draft["city"].provenance["values"].words == "told by the file"
+    with pytest.raises(UnchangedDraftError) as caught:
+        draft.confirm(by="Ada")
+    assert "as the file tells them" in caught.value.problems[0]
+    done = Schema.parse(draft.confirm(accept_unchanged=True, by="Ada").to_toml())
+    said = schema_assumptions(done, formal=True)
+    assert any(words.startswith("the values of city were told by the file") for words in said)
+    assert any(words.startswith("the values of city") and words.endswith(UNCOVERED) for words in said)
+    vouched = schema_assumptions(draft.confirm({"city": "code book"}, by="Ada"), formal=True)
+    assert any("code book (city)" in words for words in vouched)

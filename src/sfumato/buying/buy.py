@@ -9,8 +9,9 @@ import uuid
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
+from sfumato.arrays import Counts
 from sfumato.buying.bounds import ROWS_PER_CELL, number_edges, year_edges
 from sfumato.buying.columns import Cells, date_column, flag_column, number_column, text_column
 from sfumato.buying.count import Counter
@@ -69,7 +70,9 @@ def buy_schema(
 ) -> Schema:
     """Return a schema whose bounds, values and kinds were bought from the rows at (epsilon, delta).
 
-    The names of the columns, and the types of a source that has types, are taken for public; nothing else is asked.
+    The names of the columns, and the types of a source that declares types, are taken for public; nothing else is.
+    Rows of JSON declare no names, so ``columns`` must say which are public; types that a source infers from its rows
+    (JSON, workbooks, SQLite, objects of pandas) are bought with the rest. A text is UTF-8 unless ``encoding`` says so.
     The cost is recorded in the ledger before anything is counted. ``person`` names the column that tells people apart,
     with at most ``rows_per_person`` rows each; ``columns`` limits what is bought; ``by`` is who buys, the account's
     name unless said. The schema is confirmed: a release
@@ -78,14 +81,40 @@ def buy_schema(
     """
     facts = {"adjacency": adjacency, "rows": rows, "person": person, "rows_per_person": rows_per_person}
     said = {"delimiter": delimiter, **dialect}
-    opened, order, left_out = _ordered(source, epsilon, delta, name, columns, facts, said)
-    Foresight.of(order).require(about_rows)
+    ordered = prepared(source, epsilon, delta, name, columns, about_rows, said, **facts)
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=2)
-    return _bought(_Purchase(opened, order, Randomness.of(sound_seed(seed)), left_out, signer(by)), ledger)
+    return ordered.carried_out(ledger, seed, by).schema
 
 
-def foresee(
+class Bought(NamedTuple):
+    """What a purchase brought."""
+
+    schema: Schema
+    rows: int | None
+    """About how many rows there are, from the noisy counts that were paid for; None where nothing was counted."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A purchase that was checked by its header alone: nothing is spent, and no row is counted."""
+
+    opened: Source
+    order: Order
+    left_out: tuple[str, ...]
+
+    @property
+    def foresight(self) -> Foresight:
+        """What the purchase could see."""
+        return Foresight.of(self.order)
+
+    def carried_out(self, ledger: LedgerChoice, seed: int | None, by: str | None) -> Bought:
+        """Buy: record the cost, then count."""
+        randomness = Randomness.of(sound_seed(seed))
+        return _bought(_Purchase(self.opened, self.order, randomness, self.left_out, signer(by)), ledger)
+
+
+def prepared(
     source: Any,
     epsilon: Number,
     delta: Number | None = None,
@@ -94,20 +123,25 @@ def foresee(
     about_rows: int | None = None,
     dialect: Mapping[str, Any] | None = None,
     **facts: Any,
-) -> Foresight:
-    """Return what a purchase of this table could see, from its header; nothing is spent, and no row is counted."""
+) -> Prepared:
+    """Return a purchase of this table, ready to be made; refuse one that would foreseeably show nothing."""
     facts = {"adjacency": "add-remove", "rows": None, "person": None, "rows_per_person": 1, **facts}
-    _, order, _ = _ordered(source, epsilon, delta, name, columns, facts, dialect or {})
-    found = Foresight.of(order)
-    found.require(about_rows)
-    return found
+    made = Prepared(*_ordered(source, epsilon, delta, name, columns, facts, dialect or {}))
+    made.foresight.require(about_rows)
+    return made
+
+
+def foresee(source: Any, *order: Any, **facts: Any) -> Foresight:
+    """Return what a purchase could see, from the header of a table alone; its arguments are those of `prepared`."""
+    return prepared(source, *order, **facts).foresight
 
 
 def _ordered(
     source: Any, epsilon: Any, delta: Any, name: Any, columns: Any, facts: dict[str, Any], said: Mapping[str, Any]
 ) -> tuple[Source, Order, tuple[str, ...]]:
     """Return the source, what of it would be bought, and what no schema can describe: by its header alone."""
-    opened = open_source(source, Dialect.of(said))
+    asked = None if columns is None else [*columns, *([facts["person"]] if facts["person"] else [])]
+    opened = open_source(source, Dialect.of(said), infer=False, names=asked)
     refuse_wrong_delimiter(opened)
     budget = sound_budget(epsilon, delta, facts["rows_per_person"])
     header, left_out = _header(opened, name or opened.name, columns, facts)
@@ -157,7 +191,7 @@ class _Purchase:
         return Counter(self.opened.engine, self.header, self.randomness)
 
 
-def _bought(purchase: _Purchase, ledger: LedgerChoice) -> Schema:
+def _bought(purchase: _Purchase, ledger: LedgerChoice) -> Bought:
     """Check, record, then count: nothing is spent and nothing drawn when anything is wrong."""
     book, name = book_of(ledger), purchase.header.name
     events = (purchase.order.event(purchase.randomness.mode),) if purchase.order.values else ()
@@ -170,7 +204,7 @@ def _bought(purchase: _Purchase, ledger: LedgerChoice) -> Schema:
     with lost_on_failure(book, entries):
         made = _described(purchase, events, tuple(_paid(purchase, event, entries) for event in events))
     if book is not None and entries:
-        _mark(book, entries, made)
+        _mark(book, entries, made.schema)
     return made
 
 
@@ -218,14 +252,14 @@ def _paid(purchase: _Purchase, event: Event, entries: Sequence[Entry]) -> Purcha
     return Purchase(words, identity, text)
 
 
-def _described(purchase: _Purchase, events: Sequence[Event], paid: tuple[Purchase, ...]) -> Schema:
+def _described(purchase: _Purchase, events: Sequence[Event], paid: tuple[Purchase, ...]) -> Bought:
     """Count with noise and return the schema."""
     parts = {part.stage: part for event in events for part in event.parts}
-    made, notes = _Described(purchase, parts, paid[0].words if paid else "").columns()
+    made, notes, rows = _Described(purchase, parts, paid[0].words if paid else "").columns()
     if not any(column.name != purchase.header.person for column in made):
         _refuse_nothing(purchase.order)
     header, stamp = purchase.header, purchase.randomness.stamp
-    return Schema(
+    schema = Schema(
         header.name,
         tuple(_in_words(column, purchase.opened) for column in made),
         adjacency=header.adjacency,
@@ -237,6 +271,7 @@ def _described(purchase: _Purchase, events: Sequence[Event], paid: tuple[Purchas
         notes=(*([stamp] if stamp else []), *purchase.left_out, *notes),
         purchases=paid,
     )
+    return Bought(schema, rows)
 
 
 def _refuse_nothing(order: Order) -> NoReturn:
@@ -275,7 +310,7 @@ class _Described:
     parts: dict[str, Part]
     words: str
 
-    def columns(self) -> tuple[list[Column], list[str]]:
+    def columns(self) -> tuple[list[Column], list[str], int | None]:
         order, counter = self.purchase.order, self.purchase.counter
         first = counter.forms({name: self.parts[f"form of {name}"] for name in order.forms})
         forms = {name: read_form(noisy, self.parts[f"form of {name}"].scale) for name, noisy in first.items()}
@@ -284,7 +319,12 @@ class _Described:
         made = [self._column(name, forms.get(name), cells.get(name), texts.get(name)) for name in order.header.names]
         columns = [column for column, _ in made if column is not None]
         notes = [note for _, note in made if note] + missing_notes(forms, self.parts)
-        return columns, [*notes, *clamped(columns)]
+        return columns, [*notes, *clamped(columns)], self._rows(first)
+
+    def _rows(self, first: Mapping[str, Counts]) -> int | None:
+        """Return about how many rows there are: the median over the columns of their counts above the noise."""
+        sure = [int(n[n >= CERTAIN * self.parts[f"form of {name}"].scale].sum()) for name, n in first.items()]
+        return max(sorted(sure)[len(sure) // 2], 1) if sure else None
 
     def _values(self, name: str) -> Part:
         return self.parts[f"values of {name}"]

@@ -18,6 +18,8 @@ from sfumato.schema.column_checks import is_text
 MOST_CODES = 12
 """Whole numbers with gaps are codes where at most so many are common."""
 MOST_YEARLY_EDGES = 40
+UNDECODED = "\ufffd"
+"""What stands for bytes that are no letters: no value, however many rows hold it."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def date_column(name: str, cells: Cells, bought: str) -> Column | None:
 
 def text_column(name: str, values: Sequence[str], bought: str) -> Column:
     """Return a category of the texts that were found; where none was, an identifier, which is never released."""
-    values = [value for value in values if is_text(value)]
+    values = [value for value in values if is_text(value) and UNDECODED not in value]
     if not values:
         return Column(name, "category", role="identifier", missing=True, bought=bought)
     return Column(name, "category", values=tuple(values), missing=True, outside="missing", bought=bought)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from sfumato.cli.console import Voice
 from sfumato.privacy.accounting.guarantee import one_of
 from sfumato.privacy.exact import exact
 from sfumato.release.forecast import Forecast
-from sfumato.release.foreseen import released_forecast
+from sfumato.release.foreseen import released_forecast, unjudged
 from sfumato.release.plan import Plan, Stage, describe_cost
 from sfumato.release.release import Release
 
+HOW_MANY = "About how many rows does the table have? A public guess is enough (Enter goes on without)"
 MOST_STAGES, LAST_STAGES = 6, 2
 STAGE_HEADERS = ("what is measured", "cells", "noise ±", "part of the cost")
 STAGE_WORDS = "noise ±: 95 of 100 counts are moved by less than this; together the parts make up the cost above"
@@ -55,6 +59,22 @@ def foretell(voice: Voice, planned: Plan) -> None:
     """Say in a sentence, before anything is spent, what to expect."""
     if planned.forecast is not None:
         voice.say_of("expected:", planned.forecast.verdict)
+
+
+def asked_rows(voice: Voice, planned: Plan) -> int | None:
+    """Ask about how many rows there are, where nobody said and somebody is there to answer; Enter goes on without."""
+    if not unjudged(planned) or voice.json or not sys.stdin.isatty():
+        return None
+    return typer.prompt(HOW_MANY, default="", show_default=False, value_proc=_guess) or None
+
+
+def _guess(answer: str) -> int:
+    plain = answer.strip().replace(",", "")
+    if not plain:
+        return 0
+    if not plain.isdigit() or int(plain) < 1:
+        raise typer.BadParameter(f"{answer!r} is no number of rows, such as 5000")
+    return int(plain)
 
 
 def show_forecast(voice: Voice, forecast: Forecast | None, advice: bool = True) -> None:

@@ -38,7 +38,7 @@ from sfumato.cli.console import EXIT_ERROR, Voice
 from sfumato.cli.interrupt import standing
 from sfumato.cli.key_verbs import PublicKeyFile, Sign, signing_key
 from sfumato.cli.reading import PLAIN, Dialect, reads
-from sfumato.cli.release_screen import foretell, plan_document, release_document, show_plan, show_release
+from sfumato.cli.release_screen import asked_rows, foretell, plan_document, release_document, show_plan, show_release
 from sfumato.cli.reruns import Reruns, reruns_for, sound_wish
 from sfumato.registry import AS_PUBLISHED
 from sfumato.release.foreseen import refuse_overwhelmed
@@ -122,8 +122,8 @@ def release(
     """Release a table and write the bundle: data, schema, release.json, report.html and the script that repeats it.
 
     The budget is checked and recorded before any noise is drawn. When anything is wrong, nothing is written and nothing
-    is spent; so it is where the noise would drown the rows, unless --anyway says otherwise. A ledger is needed, or
-    --no-ledger.
+    is spent; so it is where the noise would drown about as many rows as are public or guessed (--about-rows), unless
+    --anyway says otherwise. A ledger is needed, or --no-ledger.
     """
     from sfumato.report.bundle import kept_on_failure, refuse_copies
     from sfumato.report.place import prepare_output
@@ -140,8 +140,10 @@ def release(
         table = read(data, facts, **dialect.stated())
         planned = plan_release(table, wanted, rows, book, seed, allow_weak, about_rows)
         if not anyway:
-            with voice.counting("checking the table"):
-                refuse_overwhelmed(planned, table)
+            if (guess := asked_rows(voice, planned)) is not None:
+                about_rows = guess
+                planned = plan_release(table, wanted, rows, book, seed, allow_weak, about_rows)
+            refuse_overwhelmed(planned)
         prepare_output(out, private_report, planned, book, also or ())
         again = reruns_for(wanted, planned, wish)
         foretell(voice, planned)

@@ -1,8 +1,8 @@
 """What follows from a forecast: a note, a stop before anything is spent, and the same forecast of what was released.
 
-Where no number of rows is public or said, :func:`refuse_overwhelmed` looks at the number of rows of the table itself,
-as the other checks of a table look at its values: before the spend, for the custodian's eyes, and nothing of it is
-written anywhere. Its message tells from how many rows on a release is of use, not how many there are.
+Whether there is a bundle is seen by its readers. So the stop goes by a number of rows that is public, guessed or
+bought, never by the true one; where nobody gave a number, the release goes on and the plan's own sentence says from how
+many rows on it is of use.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from sfumato.release.plan import Plan
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
-    from sfumato.table import Table
 
 NOTE = "the noise is comparable to the rows: single columns are blurred, and relations lost"
 
@@ -27,20 +26,21 @@ def noted(made: Plan) -> Plan:
     return made.model_copy(update={"notes": (*made.notes, NOTE)})
 
 
-def refuse_overwhelmed(made: Plan, table: Table) -> None:
-    """Stop where noise will drown the rows, by the number that is public or was said, or else by the table's own."""
-    forecast = made.forecast
-    if forecast is None:
-        return
-    table.require_valid()  # whatever does not fit is told first
-    judged = forecast if made.expects_rows else made.forecast_for(table.count_rows())
-    if judged is not None and judged.overwhelmed:
+def refuse_overwhelmed(made: Plan, rows: int | None = None) -> None:
+    """Stop where noise will drown so many rows: those of the plan, which are public or guessed, unless given here."""
+    judged = made.forecast if rows is None else made.forecast_for(rows)
+    if judged is not None and judged.overwhelmed and (rows is not None or made.expects_rows):
         raise OverwhelmedError(
             f"the noise of this release is comparable to the rows of table {made.table!r}: single columns would be "
             "blurred, and relations lost. No release was made or charged",
-            forecast.sentences(),
+            (made.forecast or judged).sentences(),
             "do what would help, or wait for more rows; to take it all the same, say --anyway (anyway=True)",
         )
+
+
+def unjudged(made: Plan) -> bool:
+    """Whether nobody gave a number of rows, by which a release that noise would drown could be refused."""
+    return made.forecast is not None and not made.expects_rows
 
 
 def released_forecast(made: Release) -> Forecast | None:

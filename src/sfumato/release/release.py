@@ -31,7 +31,7 @@ from sfumato.release.purchases import purchased
 from sfumato.release.reading import reading_of
 from sfumato.release.vouched import NOT_BOUNDED, clamped, schema_assumptions
 from sfumato.schema import Schema
-from sfumato.schema.confirming import unmarked
+from sfumato.schema.confirming import released
 from sfumato.shown import Shown
 from sfumato.table.frames import Tables, to_frame
 from sfumato.table.writing.formats import note_on_copy
@@ -287,6 +287,7 @@ def carried_out(
     entries: Sequence[Entry] = (),
 ) -> Release:
     """Run a method whose plan was checked and whose cost is recorded: the one place where the data are touched."""
+    table = replace(table, schema=released(table.schema))
     # Before the run, which may take hours: a ledger that is lost meanwhile must not take with it what was paid for.
     account = book.account(table.schema.name) if book is not None else None
     tell(f"running {method.name}")
@@ -295,7 +296,7 @@ def carried_out(
     tables = {names: to_frame(data, "arrow", randomness.stamp) for names, data in output.tables.items()}
     return Release(
         method=method,
-        schema=unmarked(table.schema),
+        schema=table.schema,
         plan=made,
         guarantee=guarantee,
         events=made.events,

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from sfumato.privacy.accounting.guarantee import UNCOVERED
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-from sfumato.schema.provenance import Confirmation
-from sfumato.schema.vouched import Told, Vouched, counted, in_words, verb
+from sfumato.schema.provenance import KIND_FACTS, Confirmation, listed
+from sfumato.schema.vouched import WHOLE, Told, Vouched, counted, in_words, verb
 
 MOST_SOURCES = 4
 CLAMPED = (
@@ -26,7 +26,7 @@ NOT_BOUNDED = "nothing bounds what they give away"
 def schema_assumptions(schema: Schema, formal: bool) -> tuple[str, ...]:
     """Return what a release on this schema rests on: facts from the rows first; all others for a formal promise."""
     vouched = Vouched.of(schema)
-    taken = (*_taken(schema, vouched, formal), *_written(vouched, formal))
+    taken = (*_taken(schema, vouched, formal), *_told_by_file(schema, vouched, formal), *_written(vouched, formal))
     return (*taken, *_public(schema, vouched), *_stated(schema, vouched)) if formal else taken
 
 
@@ -45,12 +45,26 @@ def _accepted(schema: Schema) -> str:
     return f"{signed.by} accepted that on {signed.on}" if signed else "nobody put a name to that"
 
 
+def _told_by_file(schema: Schema, vouched: Vouched, formal: bool) -> list[str]:
+    """Return what a file says of its own columns: programs write the values of the rows as labels and limits."""
+    facts, gap = vouched.domains("file"), UNCOVERED if formal else NOT_BOUNDED
+    told = f"{in_words(facts)} {verb(facts, 'was', 'were')} told by the file; {_accepted(schema)}; {gap}"
+    words = vouched.forms("file")
+    said = f"{in_words(words, 3)} {verb(words, 'is', 'are')} what the file says, and nobody was asked about it"
+    return [told] * bool(facts) + [said] * bool(words)
+
+
 def _written(vouched: Vouched, formal: bool) -> list[str]:
+    """Return in one sentence what else a draft read off the rows, however many columns there are."""
     facts = vouched.forms("rows")
-    if not facts:
-        return []
-    gap = "the guarantee does not cover that" if formal else "nothing bounds what that gives away"
-    return [f"the written form of values (such as {in_words(facts, 3)}) was read off the private rows; {gap}"]
+    kinds = [told for told in facts if told.fact in KIND_FACTS or told.fact in WHOLE]
+    forms = [told for told in facts if told not in kinds]
+    read = ([in_words(kinds, 3)] if kinds else []) + (
+        [f"the written form of values (such as {in_words(forms, 3)})"] if forms else []
+    )
+    gap = UNCOVERED if formal else NOT_BOUNDED
+    were = "were" if kinds else "was"
+    return [f"{listed(read)} {were} read off the private rows; {gap}"] if read else []
 
 
 def clamped(columns: Iterable[Column]) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.calling import named_parameters
-from sfumato.schema.provenance import FACTS, SOLD_FACTS, Provenance, is_stated, unchanged
+from sfumato.schema.provenance import FACTS, SOLD_FACTS, WORD_FACTS, Provenance, is_stated, unchanged
 
 Kind = Literal["category", "ordinal", "boolean", "integer", "number", "date"]
 Role = Literal["identifier", "quasi-identifier", "sensitive", "target"]
@@ -93,7 +93,9 @@ class Column:
     from_rows: tuple[str, ...] = ()
     """Facts that were taken from the rows, which somebody accepted by name."""
     drafted: tuple[str, ...] = ()
-    """Fingerprints of the facts of a draft, as the rows taught them."""
+    """Fingerprints of the facts of a draft, as the rows or the file had them."""
+    from_file: tuple[str, ...] = ()
+    """Facts that the file tells of its own columns, for which nobody else vouched."""
 
     def __post_init__(self) -> None:
         from sfumato.schema.column_checks import sound_facts
@@ -104,24 +106,36 @@ class Column:
 
     @property
     def unchanged(self) -> tuple[str, ...]:
-        """Facts of a draft that still stand exactly as the rows taught them."""
-        return unchanged({key: getattr(self, key) for key in FACTS}, self.drafted)
+        """Facts of a draft that still stand exactly as the rows or the file had them."""
+        return (*unchanged(self._facts, self.drafted), *unchanged(self._facts, self.drafted, "file"))
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        facts = {key: getattr(self, key) for key in (*FACTS, *WORD_FACTS)}
+        return {key: fact for key, fact in facts.items() if is_stated(key, fact)}
 
     @property
     def taught(self) -> tuple[str, ...]:
         """Facts that the rows taught, accepted or not, and for which nobody named a source."""
-        marked = (*self.from_rows, *(() if self.source else self.unchanged))
-        return tuple(fact for fact in FACTS if fact in marked and is_stated(fact, getattr(self, fact)))
+        marked = (*self.from_rows, *(() if self.source else unchanged(self._facts, self.drafted)))
+        return tuple(fact for fact in self._facts if fact in marked)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Facts that the file tells of its own columns, accepted or not, and for which nobody named a source."""
+        marked = (*self.from_file, *(() if self.source else unchanged(self._facts, self.drafted, "file")))
+        return tuple(fact for fact in self._facts if fact in marked)
 
     @property
     def provenance(self) -> dict[str, Provenance]:
-        """Where each fact about the column's values comes from."""
-        stated = [key for key in FACTS if is_stated(key, getattr(self, key))]
-        return {key: self._origin(key) for key in stated}
+        """Where each fact about the column comes from."""
+        return {key: self._origin(key) for key in self._facts}
 
     def _origin(self, fact: str) -> Provenance:
         if fact in self.taught:
             return Provenance("rows")
+        if fact in self.told:
+            return Provenance("file")
         bought = self.bought and fact in SOLD_FACTS
         return Provenance("bought", self.bought) if bought else Provenance("public", self.source)
 

@@ -74,16 +74,29 @@ def standing_facts(schema: Schema) -> tuple[str, ...]:
 
 
 def _held(column: Column) -> tuple[str, ...]:
-    return tuple(fact for fact in DOMAIN_FACTS if fact in column.taught)
+    return tuple(fact for fact in DOMAIN_FACTS if fact in (*column.taught, *column.told))
 
 
 def unmarked(schema: Schema) -> Schema:
     """Return the schema without fingerprints, of which values could be guessed: only which facts the rows taught."""
-    if not any(item.drafted for item in (*schema.columns, *schema.rules)):
+    if not any(item.drafted for item in (schema, *schema.columns, *schema.rules)):
         return schema
-    columns = tuple(dataclasses.replace(c, drafted=(), from_rows=c.taught) for c in schema.columns)
+    columns = tuple(dataclasses.replace(c, drafted=(), from_rows=c.taught, from_file=c.told) for c in schema.columns)
     rules = tuple(dataclasses.replace(r, drafted=False, from_rows=r.taught) for r in schema.rules)
-    return dataclasses.replace(schema, columns=columns, rules=rules, is_draft=True)  # until a person confirms it
+    whole = {"columns": columns, "rules": rules, "drafted": (), "from_rows": schema.taught}
+    return dataclasses.replace(schema, **whole, is_draft=True)  # until a person confirms it
+
+
+def released(schema: Schema) -> Schema:
+    """Return the schema as a release carries it.
+
+    It has no marks of a draft, no notes, which speak of what was left out, and no encoding that was read off the rows.
+    """
+    bare = dataclasses.replace(unmarked(schema), notes=())
+    if "encoding" not in bare.taught:
+        return bare
+    marks = tuple(fact for fact in bare.from_rows if fact != "encoding")
+    return dataclasses.replace(bare, from_rows=marks, source=dataclasses.replace(bare.source, encoding=None))
 
 
 def _refuse_odd_sources(schema: Schema, sources: Mapping[str, str]) -> None:
@@ -110,15 +123,20 @@ def _with_sources(schema: Schema, sources: Mapping[str, str]) -> Schema:
     """Return columns and rules with their sources. Whoever names one vouches, also for what the rows had taught."""
     columns = (_sourced(column, sources, column.name, bool(column.bought)) for column in schema.columns)
     rules = (_sourced(rule, sources, rule.check, False) for rule in schema.rules)
-    return dataclasses.replace(schema, columns=tuple(columns), rules=tuple(rules))
+    named = dataclasses.replace(schema, columns=tuple(columns), rules=tuple(rules))
+    return dataclasses.replace(named, drafted=(), from_rows=()) if REST in sources else named
 
 
 def _sourced(item: Any, sources: Mapping[str, str], name: str, bought: bool) -> Any:
     if name in sources:
-        return dataclasses.replace(item, source=sources[name], from_rows=type(item).from_rows)
+        return dataclasses.replace(item, source=sources[name], **_unset(item))
     if REST in sources and item.source is None and not bought:
-        return dataclasses.replace(item, source=sources[REST], from_rows=type(item).from_rows)
+        return dataclasses.replace(item, source=sources[REST], **_unset(item))
     return item
+
+
+def _unset(item: Any) -> dict[str, Any]:
+    return {key: getattr(type(item), key) for key in ("from_rows", "from_file") if hasattr(item, key)}
 
 
 def _questions(schema: Schema, answer: Answer) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from sfumato.schema.provenance import FACTS
+from sfumato.schema.provenance import FACTS, WORD_FACTS
 
 MOST_DECIMALS = 15
 DATE_STEPS = ("week", "month", "quarter", "year")
@@ -30,7 +30,7 @@ WRITTEN = {
 
 def settled_form(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return lists as tuples and a mapping of labels as pairs, so that a column can be compared and hashed."""
-    made: dict[str, Any] = {key: _listed(facts.get(key)) for key in ("from_rows", "drafted")}
+    made: dict[str, Any] = {key: _listed(facts.get(key)) for key in ("from_rows", "from_file", "drafted")}
     labels = facts.get("value_labels")
     if isinstance(labels, Mapping):
         wanted = {str(value): value for value in facts.get("values") or ()}
@@ -53,7 +53,7 @@ def form_problems(kind: str, facts: Mapping[str, Any]) -> list[str]:
     ]
     if wrong:
         return wrong
-    zeros, decimals, marks = facts.get("trailing_zeros", False), facts.get("decimals"), facts["from_rows"]
+    zeros, decimals, known = facts.get("trailing_zeros", False), facts.get("decimals"), (*FACTS, *WORD_FACTS)
     said = [key for key in ("decimals", "grouped", "prefix", "suffix") if facts.get(key)]
     checks = (
         (
@@ -72,7 +72,10 @@ def form_problems(kind: str, facts: Mapping[str, Any]) -> list[str]:
             f"{', '.join(said)} needs values that are numbers",
         ),
         (isinstance(facts.get("grouped", False), bool), f"grouped needs true or false, found {facts.get('grouped')!r}"),
-        (all(mark in FACTS for mark in marks), f"from_rows names facts, of {', '.join(FACTS)}"),
+        *(
+            (all(mark in known for mark in facts[key]), f"{key} names facts, of {', '.join(known)}")
+            for key in ("from_rows", "from_file")
+        ),
         (all(isinstance(mark, str) for mark in facts["drafted"]), "drafted is written by a draft alone"),
     )
     return [problem for holds, problem in checks if not holds] + _around_problems(facts) + _text_problems(facts)

@@ -1,8 +1,10 @@
-"""Where the facts of a schema come from: public knowledge with a source in words, bought, or taken from the rows.
+"""Where the facts of a schema come from: public knowledge with a source in words, bought, told by the file, or taken
+from the rows.
 
-A draft marks every fact that it took from the rows with a fingerprint. What still has the fingerprint when a person
-confirms the schema is as the rows were; what was changed is that person's word. Fingerprints stay in the draft: of a
-bound they could be guessed, so a confirmed schema says only which facts were taken from the rows.
+A draft marks every fact that it took from the rows, or from what a file says of its columns, with a fingerprint. What
+still has the fingerprint when a person confirms the schema is as the rows or the file had it; what was changed is that
+person's word. Fingerprints stay in the draft: of a bound they could be guessed, so a confirmed schema says only which
+facts were taken from where. ``USES`` has every field of a schema; a field that is not there has no provenance.
 """
 
 from __future__ import annotations
@@ -18,14 +20,48 @@ DOMAIN_FACTS = ("bounds", "values", "edges")
 """What a person must vouch for, or accept as taken from the rows."""
 WRITTEN_FACTS = ("trailing_zeros", "grouped", "prefix", "suffix", "true", "false", "date_format", "missing_text")
 """How a file writes its values: nothing but its look follows from them."""
-FORM_FACTS = ("missing", "decimals", "step", *WRITTEN_FACTS)
+KIND_FACTS = ("kind", "role")
+FORM_FACTS = ("missing", "decimals", "step", *WRITTEN_FACTS, *KIND_FACTS)
 """What is recorded as taken from the rows where nobody says otherwise, without stopping anybody."""
 FACTS = (*DOMAIN_FACTS, *FORM_FACTS)
-SOLD_FACTS = (*DOMAIN_FACTS, "missing")
+SOLD_FACTS = (*DOMAIN_FACTS, *KIND_FACTS, "missing", "decimals", "trailing_zeros")
 """What can be bought: noisy counts tell it."""
+WORD_FACTS = ("description", "unit", "value_labels")
+"""What a file or a person says of a column to its readers; no cell follows from it."""
+TABLE_FACTS = ("columns", "encoding")
+"""What a draft decides about the whole table by its rows: which columns there are, and how the text is encoded."""
+Use = Literal["fact", "words", "stated", "file", "marks", "inside"]
+USES: Mapping[str, Mapping[str, Use]] = {
+    "Column": {
+        **dict.fromkeys(FACTS, "fact"),
+        **dict.fromkeys(WORD_FACTS, "words"),
+        **dict.fromkeys(("bins", "outside"), "stated"),
+        **dict.fromkeys(("source", "bought", "from_rows", "from_file", "drafted"), "marks"),
+        "name": "file",
+    },
+    "Schema": {
+        "columns": "fact",
+        **dict.fromkeys(("name", "adjacency", "rows", "person", "rows_per_person"), "stated"),
+        **dict.fromkeys(("description", "contact", "licence", "custodian", "use", "region"), "stated"),
+        **dict.fromkeys(("is_draft", "confirmation", "person_candidates", "notes", "from_rows", "drafted"), "marks"),
+        **dict.fromkeys(("rules", "source"), "inside"),
+    },
+    "Dialect": {
+        "encoding": "fact",
+        **dict.fromkeys(("decimal", "thousands", "date_format", "missing"), "stated"),
+        **dict.fromkeys(("delimiter", "sheet", "format"), "file"),
+    },
+    "Rule": {"check": "fact", "map": "stated", **dict.fromkeys(("source", "drafted", "from_rows"), "marks")},
+}
+"""How each field of a schema has a provenance: a fact that a draft marks where it takes it from rows; words, which it
+marks where a file has them; what only a person states; what a file declares for all rows alike (its names, its header,
+its format); the marks of provenance themselves, which are told to nobody or are true as they stand; or what holds
+fields of its own."""
 FINGERPRINT_DIGITS = 12
+OF_FILE = " file"
+"""How the mark of a fact ends that the file told."""
 
-Origin = Literal["public", "bought", "rows"]
+Origin = Literal["public", "bought", "file", "rows"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +81,8 @@ class Provenance:
         """The provenance for people."""
         if self.origin == "rows":
             return "taken from the rows"
+        if self.origin == "file":
+            return "told by the file"
         if self.origin == "bought":
             return f"bought: {self.said}"
         return f"public: {self.said}" if self.said else "stated by the custodian, who named no source"
@@ -78,19 +116,23 @@ def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, int | float) else str(value)
 
 
-def fingerprints(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the marks of all facts that a draft took from the rows."""
-    return tuple(fingerprint(key, facts[key]) for key in FACTS if is_stated(key, facts.get(key)))
+def fingerprints(facts: Mapping[str, Any], origin: Origin = "rows") -> tuple[str, ...]:
+    """Return the marks of all facts that a draft took from the rows, or from a file."""
+    return tuple(_mark(key, fact, origin) for key, fact in facts.items() if is_stated(key, fact))
 
 
-def unchanged(facts: Mapping[str, Any], marks: Sequence[str]) -> tuple[str, ...]:
+def unchanged(facts: Mapping[str, Any], marks: Sequence[str], origin: Origin = "rows") -> tuple[str, ...]:
     """Return the facts that still are exactly as they were drafted.
 
     >>> marks = fingerprints({"bounds": (18, 90), "missing": True})
     >>> unchanged({"bounds": (0, 120), "missing": True}, marks)
     ('missing',)
     """
-    return tuple(key for key in FACTS if is_stated(key, facts.get(key)) and fingerprint(key, facts[key]) in marks)
+    return tuple(key for key, fact in facts.items() if is_stated(key, fact) and _mark(key, fact, origin) in marks)
+
+
+def _mark(fact: str, value: Any, origin: Origin) -> str:
+    return fingerprint(fact, value) + (OF_FILE if origin == "file" else "")
 
 
 def is_stated(fact: str, value: Any) -> bool:

@@ -21,7 +21,7 @@ from sfumato.schema.schema import PUBLIC_WORDS, name_problems, person_problems, 
 
 TABLE_KEYS = (
     *("name", *PUBLIC_WORDS),
-    *("adjacency", "rows", "draft", "person", "rows_per_person", "person_candidates"),
+    *("adjacency", "rows", "draft", "person", "rows_per_person", "person_candidates", "from_rows", "drafted"),
 )
 COLUMN_KEYS = tuple(item.name for item in dataclasses.fields(Column) if item.name != "name")
 ASKED = "?"
@@ -96,6 +96,7 @@ class _Reader:
             "person_candidates": self.candidates(table),
             "rows_per_person": table.get("rows_per_person", 1),
             "is_draft": table.get("draft", False),
+            **{key: table.get(key, ()) for key in ("from_rows", "drafted")},
             **{key: table.get(key) for key in PUBLIC_WORDS},
         }
 

@@ -1,7 +1,7 @@
 """Rounder values to put in the place of drafted bounds: a smallest and a largest value of the rows are somebody's.
 
-A suggestion is made from the drafted bounds alone, with room on both sides, and is a question: only a person knows
-what is public.
+A suggestion is made from the drafted bounds alone, with room on both sides. It is computed from the rows like them:
+only a person knows what is public.
 """
 
 from __future__ import annotations
@@ -25,17 +25,24 @@ def as_drafted(column: Column, fact: str) -> str:
     """Return one drafted fact in words, with what could stand in its place.
 
     >>> as_drafted(Column("age", "integer", bounds=(18, 90)), "bounds")
-    'bounds 18 to 90 as drafted; rounder and public: 0 to 120?'
+    'bounds 18 to 90 as drafted; rounder, but computed from the rows too: 0 to 120'
     """
+    if fact == "bounds" and fact in column.told:
+        return f"bounds {_spelled(column.bounds or (0, 0))} as the file tells them; are they public?"
     if fact == "bounds":
         drafted, suggested = (_spelled(bounds) for bounds in (column.bounds or (0, 0), rounder(column)))
-        better = "round already: who says so?" if suggested == drafted else f"rounder and public: {suggested}?"
+        better = (
+            "round already: who says so?"
+            if suggested == drafted
+            else f"rounder, but computed from the rows too: {suggested}"
+        )
         return f"bounds {drafted} as drafted; {better}"
     listed: tuple[Any, ...] = getattr(column, fact) or ()
     shown = ", ".join(str(value) for value in listed[:MOST_VALUES])
     more = f", ... ({len(listed)} in all)" if len(listed) > MOST_VALUES else ""
     question = "is that the whole public list?" if fact == "values" else "are they public?"
-    return f"{fact} {shown}{more} as drafted; {question}"
+    origin = "as the file tells them" if fact in column.told else "as drafted"
+    return f"{fact} {shown}{more} {origin}; {question}"
 
 
 def _spelled(bounds: tuple[Any, Any]) -> str:

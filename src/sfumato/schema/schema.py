@@ -21,7 +21,7 @@ from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_positive, is_text
 from sfumato.schema.determines import doubled
 from sfumato.schema.dialect import PLAIN, Dialect
-from sfumato.schema.provenance import Confirmation
+from sfumato.schema.provenance import OF_FILE, TABLE_FACTS, Confirmation, unchanged
 from sfumato.schema.purchase import Purchase, purchase_problems
 from sfumato.schema.rules import Rule
 from sfumato.shown import Shown
@@ -86,11 +86,15 @@ class Schema(Shown):
     """Which region the table describes, or whose law applies."""
     purchases: tuple[Purchase, ...] = ()
     """What paid for bought facts: every guarantee from this schema counts it. One that is listed twice counts once."""
+    from_rows: tuple[str, ...] = ()
+    """Facts about the whole table that were taken from the rows."""
+    drafted: tuple[str, ...] = ()
+    """Their fingerprints, while this is a draft."""
 
     def __post_init__(self) -> None:
         problems = self._shape_problems()
         if not problems:
-            for key in ("columns", "rules", "notes", "person_candidates"):
+            for key in ("columns", "rules", "notes", "person_candidates", "from_rows", "drafted"):
                 object.__setattr__(self, key, tuple(getattr(self, key)))
             object.__setattr__(self, "purchases", tuple(dict.fromkeys(self.purchases)))
             facts = {item.name: getattr(self, item.name) for item in dataclasses.fields(Schema)}
@@ -112,6 +116,8 @@ class Schema(Shown):
             "notes": (str, "texts"),
             "person_candidates": (str, "columns"),
             "purchases": (Purchase, "purchases"),
+            "from_rows": (str, "facts"),
+            "drafted": (str, "fingerprints"),
         }
         return [
             f"{key} needs a list of {words}"
@@ -154,8 +160,8 @@ class Schema(Shown):
     def from_metadata(cls, path: str | Path, table: str | None = None, name: str | None = None) -> Self:
         """Propose a schema from a file that describes the table: Croissant, Frictionless or CSVW, as JSON.
 
-        Every fact has the file as its source; what cannot be carried over stands in ``notes``. It is a draft until
-        :meth:`confirm`. ``table`` chooses one of several, ``name`` names it.
+        Every fact is told by the file, and asked about by :meth:`confirm`, until which it is a draft; what cannot be
+        carried over stands in ``notes``. ``table`` chooses one of several, ``name`` names it.
         """
         from sfumato.schema.importing.draft import import_schema
 
@@ -186,6 +192,13 @@ class Schema(Shown):
     def is_confirmed(self) -> bool:
         """Whether no mark of a draft is left: neither on the table, nor on a fact, nor an open question."""
         return not (self.is_draft or self.person_candidates or self._marked)
+
+    @property
+    def taught(self) -> tuple[str, ...]:
+        """Facts about the whole table that the rows taught: which columns there are, how the file is encoded."""
+        facts = {"columns": True, "encoding": self.source.encoding}
+        marked = (*self.from_rows, *unchanged(facts, self.drafted))
+        return tuple(fact for fact in TABLE_FACTS if fact in marked)
 
     @property
     def _marked(self) -> list[str]:
@@ -300,7 +313,8 @@ class Schema(Shown):
             return
         marks = [] if self.is_draft or not self._marked else [f"marks of the draft stand in {_few(self._marked)}"]
         asked = f"whose rows these are ({_few(self.person_candidates)}?) is not answered"
-        taught = "were learned from the private rows" if self._marked else "may have been learned from the private rows"
+        by_rows = any(not mark.endswith(OF_FILE) for column in self.columns for mark in column.drafted)
+        taught = f"{'were' if by_rows else 'may have been'} learned from the private rows"
         raise DraftSchemaError(
             f"the schema of table {self.name!r} is a draft: its bounds and categories {taught}, and publishing "
             "anything shaped by them would leak (the largest income, a rare diagnosis)",

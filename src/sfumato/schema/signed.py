@@ -55,9 +55,10 @@ def _settle(body: Any, facts: Mapping[str, Any]) -> None:
 
 def _table(schema: Schema) -> dict[str, Any]:
     person = {"person": schema.person, "rows_per_person": schema.rows_per_person if schema.person else None}
-    return {"draft": None, "person_candidates": None, **person}
+    return {"draft": None, "person_candidates": None, "drafted": None, "from_rows": list(schema.from_rows), **person}
 
 
 def _origin(item: Column | Rule) -> dict[str, Any]:
-    marks = item.from_rows
-    return {"drafted": None, "source": item.source, "from_rows": list(marks) if isinstance(marks, tuple) else marks}
+    marks = {key: getattr(item, key) for key in ("from_rows", "from_file") if hasattr(item, key)}
+    listed = {key: list(mark) if isinstance(mark, tuple) else mark for key, mark in marks.items()}
+    return {"drafted": None, "source": item.source, **listed}

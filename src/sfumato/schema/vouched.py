@@ -10,6 +10,9 @@ from sfumato.schema.provenance import DOMAIN_FACTS, Origin, Provenance, listed
 from sfumato.schema.schema import Schema
 
 RULE = "rule"
+TABLE = "the table"
+WHOLE = {"columns": "which columns there are"}
+"""Facts about the whole table that a release shows."""
 IN_WORDS = {
     "missing": "whether values may be missing in",
     "trailing_zeros": "the zeros at the end of",
@@ -49,7 +52,8 @@ class Vouched:
     def of(cls, schema: Schema) -> Vouched:
         """Return the facts of a schema, column by column and then the rules."""
         columns = [Told(c.name, fact, came) for c in schema for fact, came in c.provenance.items()]
-        return cls((*columns, *(Told(rule.check, RULE, rule.provenance) for rule in schema.rules)))
+        whole = [Told(TABLE, fact, Provenance("rows")) for fact in schema.taught if fact in WHOLE]
+        return cls((*columns, *whole, *(Told(rule.check, RULE, rule.provenance) for rule in schema.rules)))
 
     def domains(self, origin: Origin | None = None) -> tuple[Told, ...]:
         """Return bounds, values, edges and rules, of one origin if asked: what shapes the cells of a release."""
@@ -59,10 +63,14 @@ class Vouched:
         """Return facts about the written form of one origin: what may be missing, decimals, steps, marks, words."""
         return tuple(told for told in self.facts if not told.is_domain and told.provenance.origin == origin)
 
+    def absences(self) -> tuple[Told, ...]:
+        """Return what was bought about missing values."""
+        return tuple(told for told in self.forms("bought") if told.fact == "missing")
+
     def by_words(self, origin: Origin) -> dict[str | None, tuple[Told, ...]]:
         """Return facts of one origin by what was said of them: domains by source, all that was bought by its entry."""
         found: dict[str | None, list[Told]] = {}
-        for told in (*self.domains(origin), *(self.forms(origin) if origin == "bought" else ())):
+        for told in (*self.domains(origin), *(self.absences() if origin == "bought" else ())):
             found.setdefault(told.provenance.said, []).append(told)
         return {said: tuple(facts) for said, facts in found.items()}
 
@@ -88,6 +96,8 @@ def _kind_in_words(kind: str, names: Sequence[str], most: int) -> str:
     if kind == RULE:
         plural = "s" if len(names) > 1 else ""
         return f"the rule{plural} {counted([repr(name) for name in names], most, 'rules')}"
+    if kind in WHOLE:
+        return WHOLE[kind]
     return f"{IN_WORDS.get(kind, f'the {kind} of')} {counted(names, most, 'columns')}"
 
 

@@ -105,7 +105,8 @@ def _table_facts(schema: Schema) -> dict[str, Any]:
         facts |= {"person": schema.person, "rows_per_person": schema.rows_per_person}
     elif schema.person_candidates:
         facts |= {"person": ASKED, "person_candidates": list(schema.person_candidates)}
-    return facts | ({"draft": True} if schema.is_draft else {})
+    facts |= {"draft": True} if schema.is_draft else {}
+    return facts | {key: list(getattr(schema, key)) for key in ("from_rows", "drafted") if getattr(schema, key)}
 
 
 def signature_of(confirmation: Confirmation) -> dict[str, Any]:
@@ -130,4 +131,6 @@ def _column_facts(column: Column) -> dict[str, Any]:
         facts["outside"] = column.outside
     if column.value_labels:
         facts["value_labels"] = dict(column.value_labels)
-    return facts | {key: list(getattr(column, key)) for key in ("from_rows", "drafted") if getattr(column, key)}
+    return facts | {
+        key: list(getattr(column, key)) for key in ("from_rows", "from_file", "drafted") if getattr(column, key)
+    }

@@ -127,6 +127,8 @@ def read(
     if isinstance(source, Schema):
         raise TableError("the schema stands where the table belongs", next_step="write read(data, schema)")
     facts = _facts(schema)
-    opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}).over(facts.source), facts.columns)
+    written = Dialect.of({"delimiter": delimiter, **dialect}).over(facts.source)
+    infer = not any(column.bought for column in facts.columns)  # what was bought is read as it was then
+    opened = open_source(source, written, facts.columns, infer)
     require_columns(opened.engine, facts, facts.name)
     return Table(facts, opened)

@@ -48,6 +48,7 @@ ONE_VALUE = "the value of "
 """How the unit begins where only one value of a row is protected, and the rest of the row is released as it is."""
 
 UNCOVERED = "the guarantee does not cover what they give away"
+UNCOVERED_CHOICES = "the guarantee does not cover what these choices give away"
 """How an assumption ends that names facts of the schema which were taken from the private rows."""
 
 DETAILS = re.compile(r" \([^()]*\)(?= in one row$)")
@@ -225,6 +226,11 @@ class Guarantee(Shown, BaseModel):
         return any(assumption.endswith(UNCOVERED) for assumption in self.assumptions)
 
     @property
+    def rests_on_looks(self) -> bool:
+        """Whether something was decided by looking at the private rows, which a formal promise does not cover."""
+        return any(assumption.endswith(UNCOVERED_CHOICES) for assumption in self.assumptions)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What must be said about epsilon and delta; empty where they need no warning."""
         return warnings(self.exact_epsilon, self.exact_delta, self._public_rows) if self.formal else ()
@@ -291,7 +297,8 @@ class Guarantee(Shown, BaseModel):
         """Return what the promise leaves out: nobody should read its first sentence alone and not know."""
         chosen = f"how {self.uncharged} was chosen (by looking at the private table, uncharged)"
         taken = "the facts of its schema that were taken from the private rows"
-        gaps = [chosen] * bool(self.uncharged) + [taken] * self.takes_facts_from_rows
+        looks = "what was decided by looking at the rows"
+        gaps = [chosen] * bool(self.uncharged) + [taken] * self.takes_facts_from_rows + [looks] * self.rests_on_looks
         return f" that does not cover {', nor '.join(gaps)}" if gaps else ""
 
     def change(self) -> str:

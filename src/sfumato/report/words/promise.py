@@ -64,7 +64,7 @@ def promise(document: ReleaseDocument) -> Promise:
 
 def has_gaps(guarantee: Guarantee) -> bool:
     """Whether something is left out that a reader of the heading would take to be covered."""
-    return bool(guarantee.uncharged) or guarantee.takes_facts_from_rows
+    return bool(guarantee.uncharged) or guarantee.takes_facts_from_rows or guarantee.rests_on_looks
 
 
 def _sentences(guarantee: Guarantee) -> tuple[str, ...]:

@@ -36,7 +36,13 @@ class Card(NamedTuple):
 def who_vouched(schema: Schema) -> Card:
     """Return the card of a schema."""
     vouched = Vouched.of(schema)
-    groups = (*_taken(schema, vouched), *_bought(vouched), *_public(vouched), *_stated(vouched))
+    groups = (
+        *_taken(schema, vouched),
+        *_told_by_file(vouched),
+        *_bought(vouched),
+        *_public(vouched),
+        *_stated(vouched),
+    )
     return Card((_signed(schema), UNKNOWN), groups, tuple(_rows(vouched.facts)))
 
 
@@ -53,7 +59,18 @@ def _taken(schema: Schema, vouched: Vouched) -> list[Group]:
     facts, forms = vouched.domains("rows"), vouched.forms("rows")
     accepted = "and accepted as they are" if schema.is_confirmed else "and accepted by nobody"
     groups = [Group(f"{_count(facts)} taken from the private rows {accepted}", (_sentence(facts),))] if facts else []
-    return groups + ([Group("How values are written, read off the private rows", (_sentence(forms),))] if forms else [])
+    return groups + (
+        [Group("Kinds and written forms, read off the private rows", (_sentence(forms),))] if forms else []
+    )
+
+
+def _told_by_file(vouched: Vouched) -> list[Group]:
+    facts = (*vouched.domains("file"), *vouched.forms("file"))
+    return (
+        [Group(f"{_count(facts)} told by the file, for which nobody else vouched", (_sentence(facts),))]
+        if facts
+        else []
+    )
 
 
 def _bought(vouched: Vouched) -> list[Group]:

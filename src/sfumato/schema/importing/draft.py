@@ -1,4 +1,4 @@
-"""A draft schema from a metadata file: every fact with the file as its source, what is lost said, all errors at once.
+"""A draft schema from a metadata file: every fact is told by the file, what is lost said, all errors at once.
 
 A file cannot vouch: its limits and lists may have been computed from the private rows. So what is made here is a draft,
 until a person confirms it.
@@ -36,7 +36,7 @@ def import_schema(path: str | Path, table: str | None = None, name: str | None =
     document, file = _document(path), Path(path).name
     format_, found, one = _read(document)
     told = _chosen(found, table, one, file)
-    made = [(column, settled(column, file)) for column in told.columns]
+    made = [(column, settled(column)) for column in told.columns]
     problems = [*told.problems, *_names(told), *(each for _, became in made for each in became.problems)]
     words, dialect = _words(told, problems), _dialect(told, problems)
     if problems:

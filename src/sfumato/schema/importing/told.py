@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from sfumato.errors import SchemaError
 from sfumato.schema.column import KINDS, LEVEL_KINDS, Column, Kind
 from sfumato.schema.column_checks import is_text
+from sfumato.schema.provenance import FACTS, WORD_FACTS, fingerprints
 
 Type = Literal["text", "whole", "number", "boolean", "date", "other"]
 IN_WORDS = {"whole": "a whole number", "number": "a number", "date": "a date", "text": "a text"}
@@ -64,8 +65,8 @@ class Settled:
     problems: tuple[str, ...] = ()
 
 
-def settled(told: ToldColumn, origin: str) -> Settled:
-    """Return the column that a file describes, with the file as the source of its facts."""
+def settled(told: ToldColumn) -> Settled:
+    """Return the column that a file describes, its facts marked as told by the file: nobody vouched for them so far."""
     kind = told.kind if isinstance(told.kind, str) and told.kind in KINDS else _kind(told)
     if kind is None or _lacks_facts(told, kind):
         return Settled(left_out=_why(told))
@@ -77,7 +78,9 @@ def settled(told: ToldColumn, origin: str) -> Settled:
     elif kind != "boolean":
         facts["bounds"] = (_typed(told.low, kind), _typed(told.high, kind))
     try:
-        return Settled(Column(told.name, cast("Kind", kind), source=origin, **facts))
+        column = Column(told.name, cast("Kind", kind), **facts)
+        described = {key: getattr(column, key) for key in (*FACTS, *WORD_FACTS)}
+        return Settled(replace(column, drafted=fingerprints(described, "file")))
     except SchemaError as error:
         return Settled(problems=tuple(error.problems))
 

@@ -15,7 +15,8 @@ from sfumato.errors import SchemaError, TableError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
-from sfumato.schema.provenance import FACTS, fingerprints
+from sfumato.schema.provenance import FACTS, WORD_FACTS, fingerprints
+from sfumato.schema.rounder import rounder
 from sfumato.table.drafting.forms import with_written_forms
 from sfumato.table.drafting.identifiers import called_identifier
 from sfumato.table.drafting.people import person_candidates, questions
@@ -36,7 +37,8 @@ MOST_COLUMNS = 2000
 
 def draft_schema(source: Any, name: str | None = None, delimiter: str | None = None, **dialect: Any) -> Schema:
     """Return a draft schema with one column for every column that can be described."""
-    opened = open_source(source, Dialect.of({"delimiter": delimiter, **dialect}))
+    said = Dialect.of({"delimiter": delimiter, **dialect})
+    opened = open_source(source, said)
     refuse_wrong_delimiter(opened)
     with engine_errors(repr(opened.name)):
         seen = look(opened.engine, _names(opened))
@@ -53,6 +55,7 @@ def draft_schema(source: Any, name: str | None = None, delimiter: str | None = N
         rules=rules,
         is_draft=True,
         source=opened.dialect,
+        drafted=fingerprints({"columns": True, "encoding": None if said.encoding else opened.dialect.encoding}),
         person_candidates=tuple(one.name for one in people),
         notes=(*WARNING, *opened.notes, *asked, *(note for _, note in drafts if note), *_one_line(told)),
     )
@@ -112,12 +115,18 @@ def _with_facts(column: Column, facts: Any) -> Column:
 
 
 def _marked(opened: Source, column: Column) -> Column:
-    """Return a column with the fingerprints of what the rows taught; what the file itself states is no such thing.
+    """Return a column with the fingerprints of what the rows taught, and of what the file itself says.
 
-    An identifier is never released, so nothing of it needs to be vouched for.
+    Rounder bounds that the program proposes are computed from the rows, so they carry a mark as well.
     """
-    if column.role == "identifier":
-        return column
-    stated = opened.facts.get(column.name, {})
-    taught = {key: getattr(column, key) for key in FACTS if stated.get(key) != getattr(column, key)}
-    return dataclasses.replace(column, drafted=fingerprints(taught))
+    told = opened.facts.get(column.name, {})
+    facts = {key: getattr(column, key) for key in (*FACTS, *WORD_FACTS)}
+    of_file = {key: fact for key, fact in facts.items() if fact is not None and _same(key, told.get(key), fact)}
+    of_rows = {key: fact for key, fact in facts.items() if key not in of_file}
+    marks = (*fingerprints(of_rows), *fingerprints(of_file, "file"))
+    proposed = fingerprints({"bounds": rounder(column)}) if column.bounds is not None else ()
+    return dataclasses.replace(column, drafted=(*marks, *proposed))
+
+
+def _same(key: str, told: Any, fact: Any) -> bool:
+    return told is not None and (key == "value_labels" or told == fact)

@@ -17,11 +17,19 @@ __all__ = ["FORMATS", "FrameKind", "Source", "guess_delimiter", "open_source", "
 DELIMITERS = (",", ";", "\t", "|")
 
 
-def open_source(source: Any, dialect: Dialect = PLAIN, columns: Sequence[Column] | None = None) -> Source:
+def open_source(
+    source: Any,
+    dialect: Dialect = PLAIN,
+    columns: Sequence[Column] | None = None,
+    infer: bool = True,
+    names: Sequence[str] | None = None,
+) -> Source:
     """Return an engine over any supported source, whose texts read plainly.
 
     ``dialect`` says how values are written, ``columns`` what they are: then only those texts are turned into plain
-    numbers and dates that a column needs so. Without columns, those of which every text reads so.
+    numbers and dates that a column needs so. Without columns, those of which every text reads so. Without ``infer``
+    nothing follows from the rows together: neither names (``names`` says them where a format declares none), nor types,
+    nor an encoding, and each text is read for itself.
     """
     from sfumato.table.sources.frames import open_frame
     from sfumato.table.sources.plain import plainly
@@ -29,13 +37,13 @@ def open_source(source: Any, dialect: Dialect = PLAIN, columns: Sequence[Column]
     if isinstance(source, str | Path):
         from sfumato.table.sources.files import open_path
 
-        opened = open_path(str(source), dialect)
+        opened = open_path(str(source), dialect, infer, [column.name for column in columns] if columns else names)
     else:
-        opened = dataclasses.replace(open_frame(source), dialect=dialect)
+        opened = dataclasses.replace(open_frame(source, infer), dialect=dialect)
     if not isinstance(opened.engine, DuckDBEngine):
         return opened
     with engine_errors(repr(opened.name)):
-        relation = plainly(opened.engine.relation, dialect, columns)
+        relation = plainly(opened.engine.relation, dialect, columns, infer)
     if relation is opened.engine.relation:
         return opened
     return dataclasses.replace(opened, engine=DuckDBEngine(relation), raw=opened.engine)

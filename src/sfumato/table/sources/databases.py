@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -81,7 +82,7 @@ def open_sqlite(path: str, dialect: Dialect) -> Source:
         raise TableError(f"cannot read the SQLite file {path!r}: {reason}", next_step=step) from None
     with engine_errors(path):
         engine = ParquetEngine(texts_as_texts(connect().read_parquet(parquet)), (parquet,))
-    return _source(engine, chosen, dialect, len(tables), is_view)
+    return dataclasses.replace(_source(engine, chosen, dialect, len(tables), is_view), types="rows")
 
 
 def _stoppable(work: Callable[[], Made], interrupt: Callable[[], Any]) -> Made:
@@ -162,7 +163,10 @@ def _kind(counts: dict[str, int | None], other: int | None, declared: str) -> st
 
 def _read(name: str, kind: str) -> str:
     column = quoted_name(name)
-    return f"CAST({column} AS {'TEXT' if kind == 'text' else 'REAL'})" if kind in ("text", "real") else column
+    if kind == "text":  # a whole number is written alike, whatever the other rows hold
+        whole = f"typeof({column}) = 'real' AND {column} = CAST({column} AS INTEGER)"
+        return f"CAST(CASE WHEN {whole} THEN CAST({column} AS INTEGER) ELSE {column} END AS TEXT)"
+    return f"CAST({column} AS REAL)" if kind == "real" else column
 
 
 def _arrow(kind: str) -> Any:

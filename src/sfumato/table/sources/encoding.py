@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import codecs
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from sfumato.errors import TableError
+from sfumato.errors import TableError, UndecodedTextWarning
 from sfumato.table.sources.packed import unpacking
 from sfumato.table.sources.private import no_room, private_file
 
 UTF8 = "utf-8"
+UNDECODED = (
+    "{path!r} is not all {encoding}, and nobody said how it is encoded: values with other letters count as unreadable; "
+    "if there are many of them, say --encoding (latin-1, cp1252)"
+)
 CHUNK = 1 << 20
 LOOKED_AT = 1 << 26
 """Bytes that are searched for a letter that is not UTF-8, before the rest is left to the engine."""
@@ -29,14 +34,19 @@ UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 BAD, GOOD = re.compile("[\udc80-\udcff]"), re.compile("[^\x00-\x7f\udc80-\udcff]")
 
 
-def encoding_of(path: str, said: str | None = None, files: int = 1) -> str:
-    """Return how a text is encoded: by its mark, as it was said, or by its bytes; of many files, by fewer of each."""
+def encoding_of(path: str, said: str | None = None, files: int = 1, infer: bool = True) -> str:
+    """Return how a text is encoded: by its mark, as it was said, or by its bytes; of many files, by fewer of each.
+
+    Without ``infer`` the bytes of its rows do not count: it is UTF-8, or what its first bytes say.
+    """
     with unpacking(path) as file:
         head = file.read(4096)
     for mark, name in BOMS:
         if head.startswith(mark):
             return name
-    return codecs.lookup(said).name if said else _wide(path, head) or _looked_at(path, LOOKED_AT // files)
+    if said:
+        return codecs.lookup(said).name
+    return _wide(path, head) or (_looked_at(path, LOOKED_AT // files) if infer else UTF8)
 
 
 def _wide(path: str, head: bytes) -> str | None:
@@ -98,12 +108,17 @@ def _unknown(path: str) -> TableError:
     )
 
 
-def in_utf8(path: str, encoding: str) -> str:
-    """Return a file with the same text in UTF-8: itself, or a private copy that is gone when the program ends."""
-    if encoding in (UTF8, "utf-8-sig", "ascii"):
+def in_utf8(path: str, encoding: str, lenient: bool = False) -> str:
+    """Return a file with the same text in UTF-8: itself, or a private copy that is gone when the program ends.
+
+    Where that is ``lenient``, bytes that are no letters of the encoding are marked, and a warning says so.
+    """
+    if encoding in (UTF8, "utf-8-sig", "ascii") and not (lenient and not _is_utf8(path)):
         return path
+    if lenient and encoding == UTF8:
+        warnings.warn(UndecodedTextWarning(UNDECODED.format(path=path, encoding=encoding)), stacklevel=2)
     target = private_file(f"{Path(path).name.split('.')[0]}{'.tsv' if '.tsv' in Path(path).name else '.csv'}")
-    decoder = codecs.getincrementaldecoder(encoding)()
+    decoder = codecs.getincrementaldecoder(encoding)("replace" if lenient else "strict")
     try:
         with target.open("x", encoding=UTF8, newline="") as out:
             for chunk in _chunks(path):
@@ -117,6 +132,17 @@ def in_utf8(path: str, encoding: str) -> str:
     except OSError as error:
         raise no_room(error) from error
     return str(target)
+
+
+def _is_utf8(path: str) -> bool:
+    decoder = codecs.getincrementaldecoder(UTF8)()
+    try:
+        for chunk in _chunks(path):
+            decoder.decode(chunk)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def encoding_note(encoding: str) -> str:

@@ -17,12 +17,17 @@ from sfumato.table.sources.plain import quoted
 from sfumato.table.sources.private import connect
 from sfumato.table.sources.source import FORMATS, Source, refuse_duplicates
 
+JSON_FORMS = {"jsonl": "newline_delimited", "json": "array"}
 TOGETHER = ("csv", "parquet", "jsonl")
 """Formats of which several files make one table."""
 
 
-def open_path(pattern: str, dialect: Dialect) -> Source:
-    """Return a source over a file, or over several of one kind."""
+def open_path(pattern: str, dialect: Dialect, infer: bool = True, names: Sequence[str] | None = None) -> Source:
+    """Return a source over a file, or over several of one kind.
+
+    Without ``infer`` names, types and the encoding are what the file declares and what was said; ``names`` are those of
+    the columns of a format that declares none.
+    """
     paths = _matching(pattern)
     found = [unpacked(path, dialect.sheet) for path in paths]
     kinds = {kind for _, kind in found}
@@ -33,10 +38,25 @@ def open_path(pattern: str, dialect: Dialect) -> Source:
             "give one file, or several CSV, Parquet or JSON lines files of one kind",
         )
     kind = kinds.pop()
-    opened = _OPENERS[kind]([path for path, _ in found], dialect)
+    files = [path for path, _ in found]
+    opened = _OPENERS[kind](files, dialect) if infer else _declared(kind, files, dialect, names)
     name = Path(paths[0]).name.split(".")[0] if kind != "parquet" else Path(paths[0]).stem
     written = dataclasses.replace(opened.dialect, format=kind)
     return dataclasses.replace(opened, name=name or "table", dialect=written)
+
+
+def _declared(kind: str, paths: Sequence[str], dialect: Dialect, names: Sequence[str] | None) -> Source:
+    """Return a source of which nothing was inferred from the rows."""
+    from sfumato.table.sources.declared import as_texts, json_texts
+    from sfumato.table.sources.text import open_text
+
+    if kind == "csv":
+        return open_text(paths, dialect, infer=False)
+    if kind in JSON_FORMS:
+        with engine_errors(paths[0]):
+            return Source(DuckDBEngine(json_texts(paths, names, JSON_FORMS[kind])), "pandas", "table", dialect=dialect)
+    opened = _OPENERS[kind](paths, dialect)
+    return opened if opened.types == "declared" else dataclasses.replace(opened, engine=as_texts(opened.engine))
 
 
 def _matching(pattern: str) -> list[str]:
@@ -76,7 +96,7 @@ def _open_json(paths: Sequence[str], dialect: Dialect, form: str) -> Source:
     with engine_errors(paths[0]):
         relation = texts_as_texts(connect().sql(query))
         refuse_duplicates(paths[0], relation.columns)
-    return Source(DuckDBEngine(relation), "pandas", "table", dialect=dialect)
+    return Source(DuckDBEngine(relation), "pandas", "table", dialect=dialect, names="rows", types="rows")
 
 
 def _open_arrow(paths: Sequence[str], dialect: Dialect) -> Source:
@@ -123,8 +143,8 @@ def _open_database(kind: str) -> Callable[[Sequence[str], Dialect], Source]:
 _OPENERS: dict[str, Callable[[Sequence[str], Dialect], Source]] = {
     "csv": _open_text,
     "parquet": _open_parquet,
-    "jsonl": lambda paths, dialect: _open_json(paths, dialect, "newline_delimited"),
-    "json": lambda paths, dialect: _open_json(paths, dialect, "array"),
+    "jsonl": lambda paths, dialect: _open_json(paths, dialect, JSON_FORMS["jsonl"]),
+    "json": lambda paths, dialect: _open_json(paths, dialect, JSON_FORMS["json"]),
     "arrow": _open_arrow,
     **dict.fromkeys(("xlsx", "xls", "ods"), _open_workbook),
     **{kind: _open_statistical(kind) for kind in ("sav", "por", "dta", "sas", "xpt")},

@@ -319,7 +319,7 @@ def _blank_as_null(texts: Any) -> Any:
     return compute.if_else(compute.equal(texts, ""), pa.scalar(None, pa.string()), texts)
 
 
-def arrow_from_pandas(frame: Any) -> Any:
+def arrow_from_pandas(frame: Any, infer: bool = True) -> Any:
     """Convert column by column, so that one column of mixed types is read as text instead of failing the table."""
     import pyarrow as pa
 
@@ -327,10 +327,35 @@ def arrow_from_pandas(frame: Any) -> Any:
     for position, name in enumerate(frame.columns):
         series = frame.iloc[:, position]
         try:
-            columns[str(name)] = pa.Array.from_pandas(series)
+            found: Any = pa.Array.from_pandas(series)
+            columns[str(name)] = found if infer or not _is_open(series.dtype) else _texts(series, found)
         except (pa.ArrowException, OverflowError, TypeError, ValueError, ArithmeticError):
-            columns[str(name)] = pa.array([None if _is_null(v) else str(v) for v in series], pa.string())
+            written = str if infer else _text
+            columns[str(name)] = pa.array([None if _is_null(v) else written(v) for v in series], pa.string())
     return pa.table(columns)
+
+
+def _is_open(dtype: Any) -> bool:
+    """Whether a value of another kind would change a column's type, so that its rows decide it.
+
+    So it is with objects and their categories, and with true and false, which cannot be missing. Whole numbers that
+    become floats by a missing value are read alike.
+    """
+    return dtype == "object" or dtype == "category" or str(dtype) == "bool"
+
+
+def _texts(series: Any, found: Any) -> Any:
+    """Return every value as a text, whatever the others are."""
+    import pyarrow as pa
+
+    kind = found.type.value_type if pa.types.is_dictionary(found.type) else found.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind):
+        return found.cast(pa.string())
+    return pa.array([None if _is_null(v) else _text(v) for v in series.astype(object)], pa.string())
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if type(value).__name__ in ("bool", "bool_") else str(value)
 
 
 def _is_null(value: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sfumato.errors import MissingExtra, TableError
@@ -12,11 +14,14 @@ from sfumato.table.sources.source import FORMATS, Source, refuse_duplicates
 from sfumato.table.spark import SparkEngine
 
 
-def open_frame(source: Any) -> Source:
-    """Return an engine over a frame, a relation or a table expression."""
+def open_frame(source: Any, infer: bool = True) -> Source:
+    """Return an engine over a frame, a relation or a table expression.
+
+    Without ``infer`` a column of pandas whose type its rows decide (objects, true and false) holds texts.
+    """
     package = type(source).__module__.split(".")[0]
-    openers = {
-        "pandas": _open_pandas,
+    openers: dict[str, Callable[[Any], Source]] = {
+        "pandas": partial(_open_pandas, infer=infer),
         "polars": _open_polars,
         "pyarrow": _open_arrow,
         "duckdb": _open_duckdb,
@@ -29,10 +34,10 @@ def open_frame(source: Any) -> Source:
     return openers[package](source)
 
 
-def _open_pandas(frame: Any) -> Source:
+def _open_pandas(frame: Any, infer: bool) -> Source:
     _require_frame(frame)
     refuse_duplicates("pandas frame", [str(name) for name in frame.columns])
-    return Source(memory_engine(arrow_from_pandas(frame)), "pandas", "table")
+    return Source(memory_engine(arrow_from_pandas(frame, infer)), "pandas", "table")
 
 
 def _require_frame(frame: Any) -> None:

@@ -29,15 +29,24 @@ DOUBTFUL = " (a point, where the decimal mark is a comma)"
 NUMBER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 
 
-def plainly(relation: Any, dialect: Dialect, columns: Sequence[Column] | None) -> Any:
-    """Return a relation whose texts are plain; the same one where there is nothing to do."""
+def plainly(relation: Any, dialect: Dialect, columns: Sequence[Column] | None, infer: bool = True) -> Any:
+    """Return a relation whose texts are plain; the same one where there is nothing to do.
+
+    While nobody has said what the columns are, a column is read as was said if all of its texts are written so; without
+    ``infer`` every text is, whatever the others are.
+    """
     known = None if columns is None else {column.name: column for column in columns}
     if not _says_something(dialect, known):
         return relation
     kinds = {name: str(kind) for name, kind in zip(relation.columns, relation.types, strict=True)}
     wanted = kinds if known is None else {name: kind for name, kind in kinds.items() if name in known}
     texts = [name for name, kind in wanted.items() if _is_text(kind)]
-    needs = _needs_of(texts, dialect, known) if known is not None else _needs_seen(relation, texts, dialect)
+    if known is not None:
+        needs = _needs_of(texts, dialect, known)
+    elif infer:
+        needs = _needs_seen(relation, texts, dialect)
+    else:
+        needs = {name: _Need(dialect.missing, _writes_numbers(dialect), dialect.date_format) for name in texts}
     projections = {name: _text(name, need) for name, need in needs.items()}
     numbers = [name for name, kind in wanted.items() if kind.startswith(NUMBER_TYPES)]
     projections |= {name: _number(name, _numeric_marks(name, dialect, known)) for name in numbers}
@@ -161,9 +170,9 @@ def _text(name: str, need: _Need) -> str:
     made = raw
     if need.numbers is not None:
         made = _plain_number(_without(raw, *need.around), need.numbers, need.doubts)
-    elif need.date_format:
+    if need.date_format:
         parsed = f"try_strptime(trim({raw}), {quoted(need.date_format)})"
-        made = f"coalesce(strftime({parsed}, '%Y-%m-%d'), {raw})"
+        made = f"coalesce(strftime({parsed}, '%Y-%m-%d'), {made})"
     if need.missing:
         return f"CASE WHEN trim({raw}) IN ({_list(need.missing)}) THEN NULL ELSE {made} END"
     return "" if made == raw else made

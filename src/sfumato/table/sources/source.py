@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from sfumato.errors import TableError
 from sfumato.schema.dialect import PLAIN, Dialect
 from sfumato.table.engine import Engine
 
+Origin = Literal["declared", "rows"]
 FrameKind = Literal["pandas", "polars", "arrow", "duckdb", "ibis", "spark"]
 FORMATS = (
     "CSV (.csv, .tsv, also in .gz, .zst or .zip), Parquet, JSON lines, Excel, SPSS, Stata, SAS, DuckDB and SQLite "
@@ -35,6 +37,10 @@ class Source:
     """The same rows as they are written, where ``engine`` reads them in plain form."""
     notes: tuple[str, ...] = ()
     """What was found and not said: for whoever drafts a schema."""
+    names: Origin = "declared"
+    """Whether the names of columns are declared once for all rows, or are the union of what each row brings."""
+    types: Origin = "declared"
+    """Whether types are declared (or all are texts), or were chosen by looking at every row."""
 
 
 def refuse_duplicates(where: str, names: Sequence[str]) -> None:
@@ -57,6 +63,10 @@ def _repetition(written: Sequence[str]) -> str:
     if len(set(written)) == 1:
         return f"{written[0]!r} stands {len(written)} times"
     return f"{' and '.join(repr(name) for name in written)} are one name"
+
+
+UNNAMED = re.compile(r"unnamed \d+")
+"""What columns without a name are called."""
 
 
 def named(names: Sequence[str]) -> list[str]:

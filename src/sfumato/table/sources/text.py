@@ -19,11 +19,16 @@ from sfumato.table.sources.source import FORMATS, Source, named, refuse_duplicat
 ENDINGS = (".gz", ".zst", ".bz2", ".xz", ".zip")
 
 
-def open_text(paths: Sequence[str], dialect: Dialect) -> Source:
-    """Return a source over one or several text files with one header."""
+def open_text(paths: Sequence[str], dialect: Dialect, infer: bool = True) -> Source:
+    """Return a source over one or several text files with one header.
+
+    Without ``infer`` a text is UTF-8 unless it was said otherwise, or its first bytes say so; letters that are not are
+    marked, so that their values are unreadable.
+    """
     delimiter = dialect.delimiter or _default_delimiter(paths[0])
-    encodings = [encoding_of(path, dialect.encoding, len(paths)) for path in paths]
-    plain = [in_utf8(path, encoding) for path, encoding in zip(paths, encodings, strict=True)]
+    encodings = [encoding_of(path, dialect.encoding, len(paths), infer) for path in paths]
+    lenient = not infer and dialect.encoding is None
+    plain = [in_utf8(path, encoding, lenient) for path, encoding in zip(paths, encodings, strict=True)]
     headers = [_header(path, delimiter) for path in plain]
     if len({tuple(header) for header in headers}) > 1:
         raise TableError(
@@ -33,9 +38,10 @@ def open_text(paths: Sequence[str], dialect: Dialect) -> Source:
         )
     with engine_errors(paths[0]):
         relation = connect().sql(_csv_query(plain, headers[0], delimiter))
-    note = encoding_note(encodings[0]) if not dialect.encoding else ""
+    note = encoding_note(encodings[0]) if infer and not dialect.encoding else ""
     found = Dialect(
-        delimiter=None if delimiter == "," else delimiter, encoding=None if encodings[0] == "utf-8" else encodings[0]
+        delimiter=None if delimiter == "," else delimiter,
+        encoding=None if encodings[0] == "utf-8" or not infer else encodings[0],
     )
     notes = (note,) if note else ()
     return Source(DuckDBEngine(relation), "pandas", "table", is_text=True, dialect=dialect.over(found), notes=notes)

@@ -34,6 +34,7 @@ def open_workbook(path: str, dialect: Dialect) -> Source:
         "table",
         dialect=dialect.over(Dialect(sheet=sheet if several else None)),
         notes=(note,) if several and dialect.sheet is None else (),
+        types="rows",
     )
 
 

@@ -46,7 +46,7 @@ def run(project: Project) -> Done:
     table = read(str(Path(state.source).expanduser()), schema)
     planned = plan_release(table, method, rows, project.ledger, about_rows=about)
     if not state.anyway:
-        refuse_overwhelmed(planned, table)
+        refuse_overwhelmed(planned)
     prepare_output(out, None, planned, project.ledger)
     again = reruns_for(method, planned, sound_wish(None))
     made = explained_release(run_release(table, method, rows, project.ledger, about_rows=about), reason)

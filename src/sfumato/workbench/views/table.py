@@ -14,7 +14,7 @@ from sfumato.schema import Schema
 from sfumato.schema.column import KINDS, LEVEL_KINDS, Column
 from sfumato.schema.confirming import next_steps, standing_facts
 from sfumato.schema.dialect import Dialect
-from sfumato.schema.provenance import DOMAIN_FACTS
+from sfumato.schema.provenance import DOMAIN_FACTS, fingerprint
 from sfumato.schema.rounder import rounder
 from sfumato.table.sources import guess_delimiter, open_source
 from sfumato.workbench.project import Project
@@ -197,7 +197,9 @@ def _line(project: Project, found: Described, column: Column, note: str) -> Line
     state = project.state
     source = state.sources.get(column.name, "") or (state.rest_source if column.role != "identifier" else "")
     is_open = not source and any(fact in column.unchanged for fact in DOMAIN_FACTS)
-    origin = words("table.from_rows") if is_open else source or words("table.stated")
+    of_file = any(fact in column.told for fact in DOMAIN_FACTS)
+    standing = words("table.from_file" if of_file else "table.from_rows")
+    origin = standing if is_open else source or words("table.stated")
     if column.role == "identifier":
         origin, is_open = words("table.never_released"), False
     return Line(
@@ -264,7 +266,8 @@ def column_remedy(column: Column) -> tuple[Any, Any] | None:
 
 
 def _is_narrow(column: Column) -> bool:
-    if column.bounds is None or column.role == "identifier" or "bounds" not in column.unchanged:
+    drafted = next((mark for mark in column.drafted if mark.startswith("bounds ")), "")
+    if column.bounds is None or column.role == "identifier" or drafted != fingerprint("bounds", column.bounds):
         return False
     return tuple(rounder(column)) != tuple(column.bounds)
 

@@ -18,6 +18,7 @@ import hashlib
 import importlib
 import os
 import random
+import re
 import sys
 import warnings
 from collections import Counter
@@ -27,7 +28,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,8 @@ SOURCE = Path(sfumato.__file__).parent
 NOON = datetime.datetime(2026, 11, 18, 12, tzinfo=datetime.UTC)
 ROOM = 1e-9
 """Relative room for sums of floats."""
+FINGERPRINT = re.compile("[0-9a-f]{12}")
+"""What differs wherever anything else does."""
 PURE = ("discrete-laplace", "laplace")
 SEALED = {
     "sfumato.methods.plausible_deniability.method:attempt": "seeds, candidates and their tests",
@@ -54,8 +57,8 @@ SEALED = {
 """Where a step stands whose answers are not on the tape, and what it draws."""
 
 
-class Departed(AssertionError):
-    """The neighbour asked for something else than the first table: that it did so is seen."""
+class Departed(BaseException):
+    """The neighbour asked for something else than the first table: that it did so is seen, whoever catches errors."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,11 @@ class Loss:
                 allowed.squares += noise_mu(noisy) ** 2
                 allowed.rho += choices_rho(chosen)
         return allowed
+
+    @property
+    def total(self) -> float:
+        """Whatever it is made of: above 0 where anything was asked that tells the tables apart."""
+        return self.pure + self.squares + self.rho
 
     def above(self, allowed: Loss) -> list[str]:
         """Return in words what costs more than was charged."""
@@ -236,7 +244,7 @@ class Run:
         """How it ended, in a line."""
         return "a result" if self.error is None else f"{type(self.error).__name__}: {self.error}"
 
-    def come(self) -> Any:
+    def outcome(self) -> Any:
         """Return the result, or raise the error."""
         if self.error is not None:
             raise self.error
@@ -261,13 +269,13 @@ def forced(action: Callable[[], Any], first: Run) -> Run:
 
 
 def _run(action: Callable[[], Any], tape: Recorder | Player) -> tuple[Any, Exception | None, tuple[str, ...]]:
-    with warnings.catch_warnings(record=True) as caught, pinned(), _seals(tape), listening(tape):
+    with warnings.catch_warnings(record=True) as caught, pinned(tape), _seals(tape), listening(tape):
         warnings.simplefilter("always")
         try:
             result, error = action(), None
         except Departed:
             raise
-        except Exception as stop:
+        except Exception as stop:  # noqa: BLE001  whatever it is, the neighbour must end so as well
             result, error = None, stop
     ours = (each for each in caught if each.category.__module__.startswith("sfumato"))
     return result, error, tuple(f"{each.category.__name__}: {each.message}" for each in ours)
@@ -294,16 +302,17 @@ def _through(tape: Recorder | Player, what: str, step: Callable[..., Any]) -> Ca
 
 
 @contextmanager
-def pinned() -> Generator[None]:
+def pinned(tape: Recorder | Player) -> Generator[None]:
     """Stop the clock, and let the operating system hand out the same bytes to everybody who asks in the same order.
 
-    Whoever asks has a stream of their own, so that a name for a temporary table moves no other draw. A run stays
-    "secure" and unstamped: what is compared is what a custodian would publish.
+    Whoever asks has a stream of their own, so that the name of a temporary table or a module that is imported for the
+    first time moves no other draw; so has a sealed step. A run stays "secure" and unstamped: what is compared is what a
+    custodian would publish.
     """
     asked: Counter[str] = Counter()
 
     def urandom(size: int) -> bytes:
-        who = sys._getframe(1).f_globals["__name__"]
+        who = f"{_asking(sys._getframe(1))}{' in secret' * tape.inside}"
         asked[who] += 1
         return hashlib.shake_256(f"{who} {asked[who]}".encode()).digest(size)
 
@@ -319,6 +328,19 @@ def pinned() -> Generator[None]:
                 if vars(module).get(attribute) is stands:
                     patch.setattr(module, attribute, stopped)
         yield
+
+
+def _asking(frame: FrameType | None) -> str:
+    """Return the module that asks, and for whom in this package; whatever is imported asks for itself."""
+    asks = frame.f_globals["__name__"] if frame else ""
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name == "importlib._bootstrap":
+            return name
+        if name.startswith("sfumato."):
+            return f"{asks} for {name}:{frame.f_code.co_name}"
+        frame = frame.f_back
+    return asks
 
 
 class _IsDatetime(type):
@@ -341,6 +363,36 @@ def _clocks() -> tuple[str, ...]:
     told = (path for path in SOURCE.rglob("*.py") if "datetime.now(" in path.read_text(encoding="utf-8"))
     places = (path.relative_to(SOURCE.parent).with_suffix("") for path in told)
     return tuple(".".join(place.parts) for place in places if place.parts[1] not in ("workbench", "papers"))
+
+
+Shown = tuple[dict[str, bytes], Iterable[Event]]
+"""All that is seen of a run, by name, and the events that were charged for it."""
+
+
+def apart(action: Callable[[bool], Shown], moved: bool = True, refused: bool = False) -> list[str]:
+    """Run an action on a table and, by the same answers, on its neighbour; return all that tells the two apart.
+
+    ``action`` is told whether it is the neighbour's turn. An error on one side alone is such a difference, and so is a
+    loss beyond what was charged. Where nothing was tried, that is told as well: errors on both sides, unless they may
+    be ``refused``, and a neighbour whose counts are those of the table, unless they need not have ``moved``.
+    """
+    one = recorded(lambda: action(False))
+    try:
+        two = forced(lambda: action(True), one)
+    except Departed as departure:
+        return [str(departure)]
+    if one.error is not None or two.error is not None:
+        alike = refused and type(one.error) is type(two.error)
+        return [] if alike else [f"{one.ending}; on the neighbour {two.ending}"]
+    sealed = any(isinstance(step, Sealed) for step in one.steps)
+    idle = [] if sealed or not moved or two.loss.total > 0 else ["the neighbour moved no count on the tape"]
+    files = [{**run.result[0], "(warnings)": "\n".join(run.warned).encode()} for run in (one, two)]
+    return differences(*files) + two.loss.above(Loss.charged(one.result[1])) + idle
+
+
+def texts(**said: str) -> dict[str, bytes]:
+    """Return what is said elsewhere than in files as if it stood in files."""
+    return {f"({name})": text.encode() for name, text in said.items()}
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -373,4 +425,5 @@ def _first_difference(one: bytes, two: bytes) -> str:
         place = next((i for i in range(short) if one[i] != two[i]), short)
         return f"byte {place:,} of {len(one):,} and {len(two):,}"
     changed = [line for line in difflib.unified_diff(*lines, n=0, lineterm="") if line[:3] not in ("---", "+++", "@@ ")]
-    return "; ".join(line[:200] for line in changed[:4])
+    causes = [line for line in changed if not FINGERPRINT.search(line)] or changed
+    return "; ".join(line[:200] for line in causes[:4])

@@ -9,6 +9,7 @@ import sfumato
 from sfumato import buy_schema
 from sfumato.errors import UndeclaredColumnsError, UndecodedTextWarning
 from sfumato.privacy.accounting.guarantee import UNCOVERED_CHOICES
+from sfumato.table.sources import open_source
 
 ROWS = [{"age": i * 7 % 90, "city": ("Bern", "Zug")[i % 2]} for i in range(1500)]
 PAID = {"epsilon": 5, "delta": "1e-6", "ledger": False, "seed": 3}
@@ -33,6 +34,17 @@ def test_names_that_the_rows_bring_are_never_bought(tmp_path):
     made = sfumato.release(sfumato.read(path, schema), sfumato.Histogram("city", epsilon=1), ledger=False)
     files = [file for file in made.save(tmp_path / "b").rglob("*") if file.is_file()]
     assert not any(b"hiv" in file.read_bytes() or b"left out" in file.read_bytes() for file in files)
+
+
+def test_a_source_says_whether_its_names_and_types_are_declared(tmp_path):
+    frame = pd.DataFrame(ROWS[:9])
+    frame.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    frame.to_csv(tmp_path / "t.csv")
+    frame.to_parquet(tmp_path / "t.parquet")
+    asked = (tmp_path / "t.jsonl", tmp_path / "t.csv", tmp_path / "t.parquet", frame[["age"]], frame.astype(object))
+    told = [(opened.names, opened.types) for opened in map(open_source, asked)]
+    both = ("declared", "declared")
+    assert told == [("rows", "rows"), both, both, both, ("declared", "rows")]
 
 
 def test_notes_on_what_was_left_out_stay_with_the_custodian(tmp_path):

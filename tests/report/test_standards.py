@@ -118,11 +118,11 @@ def test_our_own_files_come_back_as_the_schema_that_they_tell_of(name, file, bun
         facts = ("kind", "values", "missing", "bounds", "unit", "value_labels")
         pairs = {key: (getattr(column, key), getattr(own[column.name], key)) for key in facts}
         assert all(mine == theirs for mine, theirs in pairs.values()), pairs
-        assert column.source == file
+        assert {came.origin for came in column.provenance.values()} == {"file"}
     assert draft.is_draft
     assert draft.licence == own.licence
     assert (draft.custodian, draft.description) == (own.custodian, None)
-    assert draft.confirm().is_confirmed
+    assert draft.confirm({"*": file}).is_confirmed
 
 
 def test_what_nobody_said_is_a_blank_that_names_itself(bundles):

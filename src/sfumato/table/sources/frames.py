@@ -37,7 +37,8 @@ def open_frame(source: Any, infer: bool = True) -> Source:
 def _open_pandas(frame: Any, infer: bool) -> Source:
     _require_frame(frame)
     refuse_duplicates("pandas frame", [str(name) for name in frame.columns])
-    return Source(memory_engine(arrow_from_pandas(frame, infer)), "pandas", "table")
+    types = "rows" if infer and any(_is_open(dtype) for dtype in frame.dtypes) else "declared"
+    return Source(memory_engine(arrow_from_pandas(frame, infer)), "pandas", "table", types=types)
 
 
 def _require_frame(frame: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from sfumato.privacy.exact import round_up, text
+from sfumato.privacy.exact import at_most, text
 from sfumato.privacy.ledger.recorded import Record
 from sfumato.report.standards import registry_words as words
 from sfumato.report.standards.fields import safe_names
@@ -192,8 +192,8 @@ def _variant(subject: Subject) -> Variant | None:
 
 def _loss(subject: Subject) -> PrivacyLoss:
     guarantee = subject.document.guarantee
-    delta = round_up(guarantee.exact_delta) if guarantee.exact_delta else None
-    stated = Parameters(epsilon=round_up(guarantee.exact_epsilon), delta=delta) if guarantee.formal else None
+    delta = float(at_most(guarantee.exact_delta, 15)) if guarantee.exact_delta else None
+    stated = Parameters(epsilon=float(at_most(guarantee.exact_epsilon, 15)), delta=delta) if guarantee.formal else None
     exactly = f"Epsilon is {text(guarantee.exact_epsilon)} exactly. " if guarantee.formal else ""
     return PrivacyLoss(
         privacy_unit=words.unit(guarantee),

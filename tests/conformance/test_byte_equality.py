@@ -135,7 +135,7 @@ def told_by_the_file(adjacency: str, source: Path) -> Schema:
         if column.bounds
     }
     draft = Schema.draft(source).replace_columns({**changes, "city": {"outside": "missing", "missing": True}})
-    named = dict.fromkeys(facts.names, "code book 2026")
+    named = dict.fromkeys((*facts.names, "*"), "code book 2026")
     return described(draft.confirm(sources=named, by="custodian", person=False), adjacency)
 
 
@@ -488,7 +488,8 @@ def test_a_key_that_one_row_has_is_not_bought(tmp_path):
 
 @pytest.mark.xfail(strict=True, reason="C5: the encoding is recognised from the rows")
 def test_the_encoding_of_one_row_is_not_bought(tmp_path):
-    assert agree(uncharged(replay.apart(purchase(_as_latin, tmp_path), refused=True)))
+    found = uncharged(replay.apart(purchase(_as_latin, tmp_path), refused=True))
+    assert agree([line for line in found if not line.startswith("(warnings)")])  # these are the custodian's alone
 
 
 @pytest.mark.xfail(strict=True, reason="C3: synthesize(buy=) chooses columns by a draft")

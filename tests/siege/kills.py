@@ -25,7 +25,7 @@ from siege.servers import postgres, schema_of_its_own
 
 KILLS = {"spend, SQLite": 60, "spend, PostgreSQL": 20, "release, SQLite": 20}
 WRITERS = 4
-LONGEST_LIFE = {"spend": 1.0, "release": 6.0}
+LONGEST_LIFE = {"spend": 0.5, "release": 3.0}
 HEAVY = ("duckdb", "ibis.backends.duckdb", "pandas", "pyarrow.parquet", "numba", "sfumato.report.bundle")
 ACKNOWLEDGED = "acknowledged"
 ACCOUNT = "households"
@@ -38,22 +38,26 @@ def acknowledge(folder: Path, token: str) -> None:
     os.close(place)
 
 
-def spend(url: str, folder: Path, life: str, ready: int) -> None:
-    """Spend until killed."""
+def spend(url: str, folder: Path, life: int, ready: int) -> None:
+    """Spend until killed; every other child is ready only when its first spend is acknowledged."""
     ledger = Ledger(url)
-    os.write(ready, b".")
     for turn in count():
+        if turn == life % 2:
+            os.write(ready, b".")
         ledger.spend(ACCOUNT, epsilon="1/1000000", note=f"{life}-{turn}")
         acknowledge(folder, f"{life}-{turn}")
 
 
-def release(url: str, folder: Path, life: str, ready: int) -> None:
-    """Release and save until killed."""
+def release(url: str, folder: Path, life: int, ready: int) -> None:
+    """Release and save until killed; every other child is ready only when its first spend is acknowledged."""
     table = sfumato.read(households(rows=60, seed=5).to_pandas(), codebook())
-    os.write(ready, b".")
     for turn in count():
+        if life % 2 == 0 and turn == 0:
+            os.write(ready, b".")
         made = sfumato.release(table, sfumato.Histogram("sex", epsilon=0.001), ledger=url)
         acknowledge(folder, f"#{made.entries[0].sequence}")
+        if life % 2 == 1 and turn == 0:
+            os.write(ready, b".")
         made.save(folder / f"bundle-{life}-{turn}")
 
 
@@ -66,24 +70,28 @@ def fork_and_kill(task: str, url: str, folder: Path, kills: int, seed: int) -> i
     for module in HEAVY if task == "release" else ():
         importlib.import_module(module)
     chance, deaths = random.Random(seed), 0
-    work, longest = {"spend": spend, "release": release}[task], LONGEST_LIFE[task]
     for first in range(0, kills, WRITERS):
+        children = [_child(task, url, folder, life) for life in range(first, min(first + WRITERS, kills))]
         alive: list[tuple[float, int]] = []
-        for life in range(first, min(first + WRITERS, kills)):
-            reading, writing = os.pipe()
-            child = os.fork()
-            if child == 0:
-                signal.alarm(300)  # an orphan ends by itself
-                work(url, folder, str(life), writing)
-            os.close(writing)
-            os.read(reading, 1)
-            os.close(reading)
-            alive.append((time.monotonic() + chance.uniform(0, longest), child))
+        for child, ready in children:
+            os.read(ready, 1)
+            os.close(ready)
+            alive.append((time.monotonic() + chance.uniform(0, LONGEST_LIFE[task]), child))
         for due, child in sorted(alive):
             time.sleep(max(due - time.monotonic(), 0))
             os.kill(child, signal.SIGKILL)
             deaths += os.waitpid(child, 0)[1] == signal.SIGKILL
     return deaths
+
+
+def _child(task: str, url: str, folder: Path, life: int) -> tuple[int, int]:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(300)  # an orphan ends by itself
+        {"spend": spend, "release": release}[task](url, folder, life, writing)
+    os.close(writing)
+    return child, reading
 
 
 def judged(url: str, folder: Path, task: str) -> tuple[int, list[str]]:
@@ -113,6 +121,8 @@ def killed(name: str, url: str, kills: int, seed: int) -> Result:
     deaths = int(done.stdout or 0) if done.returncode == 0 else 0
     if deaths != kills:
         problems.append(f"{deaths} of {kills} children were killed; {done.stderr[-200:]}")
+    if not answered:
+        problems.append("no spend was acknowledged before a kill: nothing was tried")
     recorded = len(Ledger(url).history(ACCOUNT))
     told = f"kills, {name}: {answered} acknowledged, {recorded} recorded"
     return Result(told, kills, min(len(problems), kills), tuple(problems[:3]))

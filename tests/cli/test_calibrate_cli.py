@@ -85,6 +85,8 @@ def test_a_charged_selection_is_recorded_and_its_release_verifies(folder, sfumat
     )
     assert (code, err) == (0, "") and "by a charged selection" in out and "recorded in the ledger" in out
     assert sfumato_cli("verify", "found/release", "--ledger", "budget.db")[0] == 0
+    bundle, page = Path("found/release/release.json"), next(Path("found").glob("*.html"))
+    assert bundle.stat().st_mtime_ns < page.stat().st_mtime_ns  # what was paid for comes first
     again = (*CALL, "--target", "tvd_1 <= 0.2", "--grid", "0.5,1,5", "--cost", "private", "--ledger", "budget.db")
     code, _, err = sfumato_cli(*again, "--out", "found", "--force")
     assert code == 2 and "release" in err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import stat
+from contextlib import contextmanager
 from fractions import Fraction
 
 import numpy as np
@@ -16,13 +17,17 @@ from sfumato.errors import (
     BudgetExceeded,
     BundleError,
     DraftSchemaError,
+    KeptElsewhereError,
+    ModelError,
     NoLedgerWarning,
+    NoSpaceError,
     PlanError,
     SchemaError,
     TableError,
     WeakGuaranteeError,
 )
 from sfumato.quality import quality as way
+from sfumato.quality import saved
 from sfumato.quality.foresight import foreseen
 from sfumato.quality.quality import measured, prepared
 from sfumato.quality.saved import prepare_statement, statements
@@ -184,6 +189,26 @@ def test_it_is_saved_beside_the_release_and_nowhere_else(release, private, book,
             dataclasses.replace(found, **odd).save(bundle, again=True)
     with pytest.raises(BundleError, match="not a bundle"):
         found.save(tmp_path)
+
+
+def test_a_statement_that_cannot_be_written_is_kept(release, private, book, bundle, tmp_path, monkeypatch):
+    @contextmanager
+    def full(target):
+        raise ModelError("cannot write it: No space left on device")
+        yield target
+
+    monkeypatch.setattr(saved, "whole_file", full)
+    with pytest.raises(KeptElsewhereError, match="No space left") as error:
+        sfumato.quality(release, private, 0.05, ledger=book).save(bundle)
+    assert stat.S_IMODE(error.value.folder.stat().st_mode) == 0o700
+    assert (error.value.folder / "quality.json").is_file() and statements(bundle) == ()
+    assert next(iter(book.outcomes("people").values())).kind == "saved"
+
+
+def test_a_full_disk_is_refused_before_a_statement_is_paid_for(bundle, monkeypatch):
+    monkeypatch.setattr(saved, "refuse_full_disks", lambda needs: (_ for _ in ()).throw(NoSpaceError("full")))
+    with pytest.raises(NoSpaceError):
+        prepare_statement(bundle)
 
 
 def test_a_read_only_bundle_is_refused(bundle):

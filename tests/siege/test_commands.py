@@ -13,6 +13,7 @@ from siege.commands import Case, Running, case_of, verdict
 def test_a_case_follows_from_the_seed_and_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = ((1, commands.of_schemas), (1, commands.of_contents), (1, commands.of_arguments))
     monkeypatch.setattr(commands, "KINDS", made)
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n")
     cases = [case_of(31, number, tmp_path) for number in range(200)]
     assert cases == [case_of(31, number, tmp_path) for number in range(200)]
     assert {case.kind for case in cases} == {"schemas", "contents", "arguments"}

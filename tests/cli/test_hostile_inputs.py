@@ -83,6 +83,10 @@ def test_numbers_without_sense_are_refused(at: Path, sfumato_cli):
         ("demo", "--rows", "0"),
         ("advise", "entropy", "--rows", "1e30", "--cells", "3"),
         ("advise", "entropy", "--rows", "9", "--cells", "99999999999999999999"),
+        ("risk", "homogeneity", "t.csv", "--schema", "s.toml", "--sensitive", "b", "--out", "/"),
+    )
+    Path("s.toml").write_text(
+        "[table]\nname='t'\n[columns.a]\nkind='integer'\nbounds=[0,9]\n[columns.b]\nkind='category'\nvalues=['x','y']\n"
     )
     for call in calls:
         code, _, err = sfumato_cli(*call)

@@ -21,9 +21,9 @@ class PageFiles(NamedTuple):
     def at(cls, out: str | None, name: str, ending: str, force: bool) -> PageFiles:
         """Return where page and JSON go: as asked, or after the table; refuse a place that is taken or is none."""
         page = Path(out or re.sub(r"[^\w.-]+", "-", name) + ending)
-        places = cls(page, page.with_suffix(".json"))
         if page.suffix.lower() not in (".html", ".htm"):
             raise RiskError(f"{str(page)!r} does not end in .html", next_step="choose a name such as --out risk.html")
+        places = cls(page, page.with_suffix(".json"))
         if not page.absolute().parent.is_dir():
             raise RiskError(f"there is no folder {str(page.parent)!r}", next_step="make it, or choose another --out")
         taken = [str(place) for place in places if place.exists()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,10 +33,17 @@ def signing_key(path: str | None) -> SigningKey | None:
         return None
     from sfumato.report.signature import SigningKey
 
-    def ask() -> str:
-        return str(typer.prompt(f"Passphrase of {path}", hide_input=True, err=True))
+    return SigningKey.load(path, partial(_asked, f"Passphrase of {path}") if sys.stdin.isatty() else None)
 
-    return SigningKey.load(path, ask if sys.stdin.isatty() else None)
+
+def _asked(words: str, twice: bool = False) -> str:
+    """Ask for a passphrase that nobody sees; an end of input is an answer that is missing."""
+    try:
+        return str(typer.prompt(words, hide_input=True, confirmation_prompt=twice, err=True))
+    except typer.Abort as stop:
+        if isinstance(stop.__context__, EOFError):
+            raise SigningError("no passphrase was given", next_step="type it, or put it into the environment") from stop
+        raise
 
 
 @key_app.command()
@@ -54,7 +62,7 @@ def new(
     if passphrase:
         if not sys.stdin.isatty():
             raise SigningError("nobody can be asked for a passphrase here", next_step="run it in a terminal")
-        word = str(typer.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True))
+        word = _asked("Passphrase", twice=True)
     made = new_key(out, word)
     public = str(Path(out).with_suffix(PUBLIC))
     voice.say(f"private key: {out}: for you alone; keep a copy where you keep the ledger", style="bold")

@@ -162,8 +162,9 @@ class SigningKey:
         try:
             key = load_pem_private_key(content, word)
         except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-            headline = f"the passphrase of {str(path)!r} is wrong, or the file is damaged"
-            raise SigningError(headline if word else f"{str(path)!r} is no private key in PEM form", (), NEW) from error
+            wrong = f"the passphrase of {str(path)!r} is wrong, or the file is damaged"
+            headline = wrong if word else f"{str(path)!r} is no private key in PEM form"
+            raise SigningError(headline, next_step="try again" if word else NEW) from error
         if not isinstance(key, Ed25519PrivateKey):
             raise SigningError(f"{str(path)!r} is no Ed25519 key", next_step=NEW)
         return cls(key)

@@ -104,8 +104,8 @@ def _hash_of(text: Any, table: Any) -> Any:
         return text.hexdigest("md5")
     if backend.has_operation(ops.HashBytes):
         return text.hashbytes("md5")
-    scalar: Any = ibis.udf.scalar
-    return scalar.builtin(_md5, name="md5")(text)
+    builtin: Any = ibis.udf.scalar.builtin
+    return builtin(_md5, name="md5")(text)
 
 
 def _md5(text: str) -> str: ...  # the engine has it

@@ -330,8 +330,8 @@ def arrow_from_pandas(frame: Any, infer: bool = True) -> Any:
             found: Any = pa.Array.from_pandas(series)
             columns[str(name)] = found if infer or not _is_open(series.dtype) else _texts(series, found)
         except (pa.ArrowException, OverflowError, TypeError, ValueError, ArithmeticError):
-            written = str if infer else _text
-            columns[str(name)] = pa.array([None if _is_null(v) else written(v) for v in series], pa.string())
+            as_text = str if infer else _written
+            columns[str(name)] = pa.array([None if _is_null(v) else as_text(v) for v in series], pa.string())
     return pa.table(columns)
 
 
@@ -351,10 +351,10 @@ def _texts(series: Any, found: Any) -> Any:
     kind = found.type.value_type if pa.types.is_dictionary(found.type) else found.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind):
         return found.cast(pa.string())
-    return pa.array([None if _is_null(v) else _text(v) for v in series.astype(object)], pa.string())
+    return pa.array([None if _is_null(v) else _written(v) for v in series.astype(object)], pa.string())
 
 
-def _text(value: Any) -> str:
+def _written(value: Any) -> str:
     return str(value).lower() if type(value).__name__ in ("bool", "bool_") else str(value)
 
 

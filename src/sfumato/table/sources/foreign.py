@@ -328,14 +328,14 @@ def arrow_from_pandas(frame: Any, infer: bool = True) -> Any:
         series = frame.iloc[:, position]
         try:
             found: Any = pa.Array.from_pandas(series)
-            columns[str(name)] = found if infer or not _is_open(series.dtype) else _texts(series, found)
+            columns[str(name)] = found if infer or not is_open_type(series.dtype) else _texts(series, found)
         except (pa.ArrowException, OverflowError, TypeError, ValueError, ArithmeticError):
             as_text = str if infer else _written
             columns[str(name)] = pa.array([None if _is_null(v) else as_text(v) for v in series], pa.string())
     return pa.table(columns)
 
 
-def _is_open(dtype: Any) -> bool:
+def is_open_type(dtype: Any) -> bool:
     """Whether a value of another kind would change a column's type, so that its rows decide it.
 
     So it is with objects and their categories, and with true and false, which cannot be missing. Whole numbers that

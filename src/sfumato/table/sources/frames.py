@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.errors import MissingExtra, TableError
 from sfumato.table.engine import DuckDBEngine, Engine, IbisEngine, engine_errors
-from sfumato.table.sources.foreign import arrow_from_pandas
+from sfumato.table.sources.foreign import arrow_from_pandas, is_open_type
 from sfumato.table.sources.private import connect
 from sfumato.table.sources.source import FORMATS, Source, refuse_duplicates
 from sfumato.table.spark import SparkEngine
@@ -37,7 +37,7 @@ def open_frame(source: Any, infer: bool = True) -> Source:
 def _open_pandas(frame: Any, infer: bool) -> Source:
     _require_frame(frame)
     refuse_duplicates("pandas frame", [str(name) for name in frame.columns])
-    types = "rows" if infer and any(_is_open(dtype) for dtype in frame.dtypes) else "declared"
+    types = "rows" if infer and any(is_open_type(dtype) for dtype in frame.dtypes) else "declared"
     return Source(memory_engine(arrow_from_pandas(frame, infer)), "pandas", "table", types=types)
 
 

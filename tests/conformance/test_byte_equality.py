@@ -481,18 +481,15 @@ def test_a_purchase_of_named_columns_of_json_lines_shows_no_other_key(tmp_path):
     assert agree(uncharged(replay.apart(purchase(write, tmp_path, columns=["age", "city"]))))
 
 
-@pytest.mark.xfail(strict=True, reason="C2: the keys of JSON lines are inferred from the rows")
 def test_a_key_that_one_row_has_is_not_bought(tmp_path):
     assert agree(uncharged(replay.apart(purchase(FORMS["JSON lines with a key of one row"], tmp_path), refused=True)))
 
 
-@pytest.mark.xfail(strict=True, reason="C5: the encoding is recognised from the rows")
 def test_the_encoding_of_one_row_is_not_bought(tmp_path):
     found = uncharged(replay.apart(purchase(_as_latin, tmp_path), refused=True))
     assert agree([line for line in found if not line.startswith("(warnings)")])  # these are the custodian's alone
 
 
-@pytest.mark.xfail(strict=True, reason="C3: synthesize(buy=) chooses columns by a draft")
 def test_synthesize_with_bought_facts_looks_at_no_row_uncharged(tmp_path):
     def released(neighbour: bool) -> replay.Shown:
         codes = [f"c{i % 60}" for i in range(4000)] + ["c60"] * neighbour
@@ -505,7 +502,6 @@ def test_synthesize_with_bought_facts_looks_at_no_row_uncharged(tmp_path):
     assert agree(uncharged(replay.apart(released)))
 
 
-@pytest.mark.xfail(strict=True, reason="C6: whether there is a bundle depends on the true number of rows")
 def test_whether_there_is_a_bundle_does_not_depend_on_the_number_of_rows(tmp_path, monkeypatch, capsys, setting):
     monkeypatch.chdir(tmp_path)
     dataclasses.replace(setting("stated", "rows").schemas[0]).save("t.toml")
@@ -538,7 +534,6 @@ def asks_or_names(schema: Callable[[bool], Schema]) -> list[str]:
     return silent
 
 
-@pytest.mark.xfail(strict=True, reason="C4: the labels of a Stata file count as the custodian's word")
 def test_labels_that_the_rows_taught_are_asked_about(tmp_path):
     def confirmed(neighbour: bool) -> Schema:
         rows = frame("rows", neighbour).drop(columns=["since"])
@@ -550,7 +545,6 @@ def test_labels_that_the_rows_taught_are_asked_about(tmp_path):
     assert not asks_or_names(confirmed)
 
 
-@pytest.mark.xfail(strict=True, reason="C5: no fingerprint marks the kind of a column")
 def test_a_kind_that_one_row_taught_is_asked_about(tmp_path):
     def confirmed(neighbour: bool) -> Schema:
         rows = frame("rows", neighbour)[["age"]].astype(object)

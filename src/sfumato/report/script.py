@@ -84,7 +84,7 @@ if __name__ == "__main__":
     main()
 '''
 OVERWHELMED_IMPORT = "\nfrom sfumato.release.foreseen import refuse_overwhelmed"
-OVERWHELMED_CHECK = "\n        refuse_overwhelmed(plan, table)"
+OVERWHELMED_CHECK = "\n        refuse_overwhelmed(plan)"
 
 
 @dataclass(frozen=True)

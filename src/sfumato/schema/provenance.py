@@ -43,7 +43,9 @@ USES: Mapping[str, Mapping[str, Use]] = {
         "columns": "fact",
         **dict.fromkeys(("name", "adjacency", "rows", "person", "rows_per_person"), "stated"),
         **dict.fromkeys(("description", "contact", "licence", "custodian", "use", "region"), "stated"),
-        **dict.fromkeys(("is_draft", "confirmation", "person_candidates", "notes", "from_rows", "drafted"), "marks"),
+        **dict.fromkeys(
+            ("is_draft", "confirmation", "person_candidates", "notes", "from_rows", "drafted", "purchases"), "marks"
+        ),
         **dict.fromkeys(("rules", "source"), "inside"),
     },
     "Dialect": {

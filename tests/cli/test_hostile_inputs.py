@@ -1,4 +1,4 @@
-"""Wrong numbers, encodings, devices and damaged bundles end in a named error, never in exit code 70 or a hang."""
+"""Wrong numbers, encodings, devices and damaged bundles end in a named error, not in exit code 70, and soon."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def bought(adjacency: str, source: Path) -> Schema:
     facts: dict[str, Any] = {"adjacency": "replace", "rows": ROWS} if adjacency == "replace" else {}
     if adjacency == "persons":
         facts = {"person": "who", "rows_per_person": PERSON_ROWS}
-    schema = buy_schema(source, epsilon=12, delta="1e-6", by="custodian", ledger=False, **facts)
+    schema = buy_schema(source, epsilon=11, delta="1e-6", by="custodian", ledger=False, **facts)
     return schema.replace_columns({column.name: {"missing": False} for column in schema if column.bounds})
 
 

@@ -97,7 +97,7 @@ def test_the_ledger_is_charged_once_and_the_plan_tells_both_numbers(
 def test_one_call_that_buys_and_releases_states_the_whole(rows: Path):
     document = ReleaseDocument.from_json((rows / DOCUMENT).read_text())
     assert total(document.guarantee) == (4, Fraction(2, 10**9))
-    assert "epsilon = 4 and delta = 2e-09" in document.statement and "98.2 %" in document.guarantee.odds()
+    assert "epsilon = 4 and delta = 2e-09" in document.statement and "98.3 %" in document.guarantee.odds()
     assert not any("together" in words for words in document.guarantee.assumptions)
     assert "Epsilon is 4 exactly" in (rows / "registry.yaml").read_text()
     model = FittedModel.load(rows / "model.sfumato")

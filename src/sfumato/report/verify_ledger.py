@@ -54,9 +54,9 @@ def ledger_notes(folder: Path, document: ReleaseDocument, ledger: Ledger) -> Ite
         if outcome is None:
             unknown = f"the ledger does not know what became of entry {recorded.sequence}"
             yield f"{unknown}; {FINISH} tells it"
-        elif here in outcome.bundles and (others := [each for each in outcome.bundles if each != here]):
-            also = f"entry {recorded.sequence} came to another {DOCUMENT}, too"
-            yield f"{also}: SHA-256 {', '.join(others)}"
+        elif here in outcome.bundles and (later := outcome.bundles[outcome.bundles.index(here) + 1 :]):
+            also = f"the release of entry {recorded.sequence} was saved again after this {DOCUMENT}"
+            yield f"{also}: SHA-256 {', '.join(later)}"
     yield from _missing_statements(folder, document, ledger)
 
 

@@ -231,6 +231,8 @@ def test_a_quality_statement_states_what_the_folder_shows(rows: Path, tmp_path: 
     assert "epsilon = 4.75" in body["statement"] and body["events"][0]["epsilon"] == "0.25"
     check = verify_bundle(folder)
     assert check.problems == () and any("together with what it lies beside, 4.75" in note for note in check.notes)
+    assert "epsilon = 4.75" in check.guarantee
+    assert "epsilon = 4 " in verify_bundle(rows).guarantee
 
     body["guarantee"]["epsilon"], body["guarantee"]["beside"] = "0.25", []
     path.write_text(LAYOUT.text(LAYOUT.sealed(body)))

@@ -96,6 +96,8 @@ class BundleCheck(BaseModel):
     """That of the release, as its pages state it; empty where release.json cannot be read."""
     signed_by: str = ""
     """Fingerprint of the key that was given, where the bundle is signed by it."""
+    guarantee: str = ""
+    """The guarantee of everything in the folder, in a line: quality statements are counted; empty after a problem."""
 
     def __bool__(self) -> bool:
         return self.ok
@@ -136,6 +138,7 @@ def verify_bundle(
         notes=tuple(inspection.notes),
         fingerprint="" if document is None else document.fingerprint,
         signed_by="" if problems else inspection.signed_by,
+        guarantee="" if problems else inspection.guarantee,
     )
 
 
@@ -162,6 +165,8 @@ class _Inspection:
     stamp: str | None = None
     """That of a seeded statement beside the release."""
     signed_by: str = ""
+    guarantee: str = ""
+    """The first line of the guarantee of what was read so far."""
     differing: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """What came out otherwise here, by the other version that explains it."""
 
@@ -178,6 +183,7 @@ class _Inspection:
 
     def run(self, document: ReleaseDocument, ledger: Ledger | None) -> None:
         """Make every check that a readable document allows."""
+        self.guarantee = document.guarantee.headline()
         self.check("the version that made the bundle is known", lambda: regenerate.version_problems(document))
         self.check("every listed file is there, unchanged, and nothing else is", lambda: self.files(document))
         if self.key is not None or (self.folder / SIGNATURE).exists():
@@ -291,6 +297,7 @@ class _Inspection:
         if ledger is not None:
             yield from statement_record_problems(path, ledger)
         self.stamp = self.stamp or statement_of(path).randomness.stamp
+        self.guarantee = statement_of(path).guarantee.headline()
         self.notes.append(stated_words(path))
 
     def files(self, document: ReleaseDocument) -> Iterator[str]:

@@ -392,7 +392,8 @@ def test_a_bug_is_reported_in_words(monkeypatch, sfumato_cli, folder):
     monkeypatch.setattr(release_verbs, "all_methods", broken)
     code, _, err = sfumato_cli("methods")
     assert code == 70
-    assert "a bolt fell out" in err
+    assert "This is a bug in sfumato (RuntimeError at test_cli.py, line" in err
+    assert "a bolt fell out" not in err  # a message of an unforeseen error may hold a private row
     assert "Traceback" not in err
 
 

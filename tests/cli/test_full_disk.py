@@ -36,10 +36,10 @@ def test_the_command_line_keeps_it_too(tmp_path, monkeypatch, sfumato_cli):
     sfumato.Ledger("L").open_table("t", epsilon=5)
     real = bundle.write_bundle
 
-    def write(release, folder, pages=True):
+    def write(release, folder, key=None, pages=True):
         if folder.is_relative_to(tmp_path / "out"):
             raise OSError(28, "No space left on device")
-        return real(release, folder, pages)
+        return real(release, folder, key, pages)
 
     monkeypatch.setattr(bundle, "write_bundle", write)
     said = ("-s", "s.toml", "-m", "histogram", "--set", "column=sex", "--epsilon", "1", "--anyway")

@@ -224,6 +224,7 @@ def test_the_plan_tells_widths_and_balance(release, book):
     seen = foreseen(prepared(release, 0.05), 10_000, book)
     halves = {each.name: each.half for each in seen.widths}
     assert halves["tvd_1"] == pytest.approx(0.023, abs=0.002) and halves["prediction"] == pytest.approx(0.02, abs=0.002)
-    assert (seen.left_before, seen.left_after) == ("1", "0.95") and seen.notes == () and book.history("people") == ()
+    assert (seen.left_before, seen.left_after) == ("1", "0.95") and book.history("people") == ()
+    assert [note.partition(" for ")[0] for note in seen.notes] == ["in total epsilon 5.05"]
     small = foreseen(prepared(release, 0.05), 500)
     assert "next to untold" in small.notes[0] and small.rows == 500

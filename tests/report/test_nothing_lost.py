@@ -72,11 +72,11 @@ def fails_below(folder, monkeypatch, pages_only=False):
     """Let everything that is written below a folder fail, as on a full disk."""
     real = bundle.write_bundle
 
-    def write(release, place, pages=True):
+    def write(release, place, key=None, pages=True):
         if place.is_relative_to(folder) and (pages or not pages_only):
             (place / "data.csv").write_text("half")
             raise NO_SPACE
-        return real(release, place, pages)
+        return real(release, place, key, pages)
 
     monkeypatch.setattr(bundle, "write_bundle", write)
 

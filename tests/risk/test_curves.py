@@ -16,9 +16,10 @@ import sfumato
 from report.reading import words_of
 from sfumato.errors import RiskError
 from sfumato.privacy.accounting.calibration import gaussian_sigma
+from sfumato.privacy.exact import at_least
 from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.report.risk_page import risk_page
-from sfumato.risk.homogeneity.answers import forward, inverse, percent, rounded_down, steering
+from sfumato.risk.homogeneity.answers import forward, inverse, percent, steering
 from sfumato.risk.homogeneity.cells import Cells
 from sfumato.risk.homogeneity.checks import weighted_mean
 from sfumato.risk.homogeneity.curves import curves, epsilon_grid
@@ -190,8 +191,8 @@ def test_the_forward_answer_counts_people():
 
 @given(st.floats(1e-6, 1e4))
 def test_a_printed_epsilon_never_exceeds_the_safe_one(epsilon):
-    shown = float(rounded_down(epsilon))
-    assert shown <= epsilon * (1 + 1e-12)
+    shown = float(at_least(epsilon, 4))
+    assert shown <= epsilon
     assert shown == pytest.approx(epsilon, rel=2e-3)
 
 

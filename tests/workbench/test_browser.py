@@ -60,7 +60,7 @@ def test_a_ticket_in_a_file_opens_a_session(browser, tmp_path):
         page = context.new_page()
         page.goto(door.as_uri())
         page.wait_for_url(re.compile(f"{re.escape(made.origin)}/w-[0-9a-f]+/"))
-        assert page.locator("h1").first.inner_text()
+        expect(page.locator("h1").first).not_to_be_empty()
         page.goto(door.as_uri())
         page.wait_for_url(re.compile("token="))
         assert page.locator("form").count() == 1  # the ticket is used up: the door is shown
@@ -123,7 +123,7 @@ def test_from_a_file_of_forty_columns_to_a_verified_bundle(page, bench, tmp_path
     hand.click("button", "Open", exact=True)
     expect(page.get_by_text("40 of 40 columns")).to_be_visible()
     hand.click("button", "Use rounder bounds")
-    expect(page.get_by_text("0 to 120")).to_be_visible()
+    expect(page.get_by_text("0 to 120", exact=True)).to_be_visible()
     hand.click("radio", "Every row is another person")
     hand.type("Where all the other facts are public", "code book 2024")
     kept(bench, "rest_source", "code book 2024")

@@ -86,10 +86,10 @@ def test_a_stop_is_delivered_once():
 def test_a_release_that_is_kept_elsewhere_is_listed(budgeted, monkeypatch, tmp_path):
     real = bundle.write_bundle
 
-    def write(made, folder, pages=True):
+    def write(made, folder, key=None, pages=True):
         if "bundles" in folder.parts:
             raise OSError(28, "No space left on device")
-        return real(made, folder, pages)
+        return real(made, folder, key, pages)
 
     monkeypatch.setattr(bundle, "write_bundle", write)
     budgeted.change(columns=("sex",), method="histogram", about_rows="600")

@@ -1,4 +1,4 @@
-"""Read a whole small file: never a device or a pipe, which may have no end, and never more than a bound."""
+"""Look for files, whatever a path is, and read small ones whole: no device, no pipe, and never more than a bound."""
 
 from __future__ import annotations
 
@@ -9,6 +9,20 @@ from pathlib import Path
 
 MOST_BYTES = 256 * 1024 * 1024
 """Bytes of a schema, a document of a bundle, or another text that is read as a whole."""
+
+
+def is_folder(path: str | Path) -> bool:
+    """Whether a folder is there; a path that no file can have is none.
+
+    >>> is_folder("."), is_folder("x" * 5000), is_folder("a\\0b")
+    (True, False, False)
+    """
+    return os.path.isdir(path)  # noqa: PTH112  Path.is_dir raises for a name that is too long
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether a file is there; a path that no file can have is none."""
+    return os.path.isfile(path)  # noqa: PTH113
 
 
 def bounded_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:

@@ -107,3 +107,22 @@ def test_at_most_one_byte_more_than_the_bound_is_read(at: Path):
     assert bounded_bytes("large", 11) == b"x" * 11
     with pytest.raises(OSError, match="it has more than 10 bytes"):
         bounded_bytes("large", 10)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verify", "LONG"),
+        ("attack", "LONG", "t.csv"),
+        ("compare", "LONG", "t.csv"),
+        ("export", "LONG"),
+        ("dpia", "LONG"),
+        ("uncertainty", "LONG", "--statistic", "mean a"),
+        ("sample", "LONG"),
+        ("doctor", "LONG"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_path_that_no_file_can_have_is_named(words: tuple[str, ...], at: Path, sfumato_cli):
+    code, _, err = sfumato_cli(*("x" * 5000 if word == "LONG" else word for word in words))
+    assert code == 2 and "bug in sfumato" not in err

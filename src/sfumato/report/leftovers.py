@@ -14,6 +14,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from sfumato.bounded import is_folder
 from sfumato.errors import BundleError, SfumatoError
 from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.report.bundle import DOCUMENT, file_record
@@ -41,7 +42,7 @@ def tidy(folder: str | Path, ledger: Ledger | str | Path | None = None, clean: b
     A partial folder that is still being written is left alone. Nothing is overwritten.
     """
     place = Path(folder)
-    if not place.is_dir():
+    if not is_folder(place):
         raise BundleError(f"{str(place)!r} is not a folder", next_step="give the folder in which bundles are written")
     book = None if ledger is None else Ledger.of(ledger)
     found = [_settled(path, clean) for path in sorted(place.iterdir()) if _is_partial(path)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from sfumato.bounded import bounded_bytes
+from sfumato.bounded import bounded_bytes, is_file
 from sfumato.errors import BundleError, SfumatoError
 from sfumato.release.method import Method, method_class
 from sfumato.report.bundle import DOCUMENT
@@ -54,7 +54,7 @@ def opened_bundle(place: str | Path) -> OpenedBundle:
     import pyarrow.parquet as pq
 
     folder = Path(place)
-    if not (folder / DOCUMENT).is_file():
+    if not is_file(folder / DOCUMENT):
         raise BundleError(
             f"{str(place)!r} is not a bundle: it has no {DOCUMENT}", next_step="give the folder of a release"
         )

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
+from sfumato.bounded import is_file, is_folder
 from sfumato.errors import BundleError, MissingExtra, SfumatoError
 from sfumato.privacy.accounting.accountant import basic, totals
 from sfumato.privacy.accounting.event import Event, kind_of
@@ -143,8 +144,8 @@ def verify_bundle(
 
 
 def _refuse_non_bundle(folder: Path) -> None:
-    if not folder.is_dir():
-        what = "is a file, not a folder" if folder.exists() else "does not exist"
+    if not is_folder(folder):
+        what = "is a file, not a folder" if is_file(folder) else "does not exist"
         raise BundleError(f"the bundle {str(folder)!r} {what}", next_step="give the folder that --out named")
     if not (folder / DOCUMENT).is_file():
         raise BundleError(

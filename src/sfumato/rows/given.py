@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.bounded import is_folder
 from sfumato.errors import PlanError, SchemaError, TableError
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
@@ -53,7 +54,7 @@ def given(released: Any) -> Given:
         tables = _first(makes, released.tables)
         told = (released.schema, released.guarantee, released.method, released.events)
         return Given(makes, tables, *told, release=released, notes=notes)
-    if isinstance(released, str | Path) and Path(released).is_dir():
+    if isinstance(released, str | Path) and is_folder(released):
         opened = found(OFFERED["bundle"])(released)
         document, makes = opened.document, opened.document.method.makes
         tables, notes = _first(makes, dict(opened.tables)), _copies(makes, len(opened.tables))

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from sfumato.bounded import is_file, is_folder
 from sfumato.errors import ModelError, SfumatoError
 from sfumato.methods.graphical.cells.groups import Grouping
 from sfumato.methods.graphical.mixture.averaged import AveragedModel
@@ -127,8 +128,8 @@ def _model_name(model: GroupModel) -> str:
 def read_model(path: str | Path) -> FittedModel:
     """Read a model from its file, or from the bundle that holds one; ModelError where anything is wrong with it."""
     place = Path(path)
-    place = place / BUNDLED if place.is_dir() else place
-    if not place.is_file():
+    place = place / BUNDLED if is_folder(place) else place
+    if not is_file(place):
         raise ModelError(
             f"there is no fitted model at {str(path)!r}",
             next_step=f"give a file that save() wrote, or a bundle that holds {BUNDLED}",

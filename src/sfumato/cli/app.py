@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from sfumato.cli.console import Voice, shown_warnings
 from sfumato.cli.interrupt import exit_code, words
-from sfumato.errors import ResourceError, SfumatoError, place_of
+from sfumato.errors import PlanError, ResourceError, SfumatoError, place_of
 from sfumato.progress import Stopped
 from sfumato.registry import found
 
@@ -223,6 +224,8 @@ def _failed(voice: Voice, error: BaseException) -> int:
         return voice.stop(words(error, _asked()), exit_code(signal.SIGINT))
     if isinstance(error, MemoryError | RecursionError):
         return voice.fail(_exhausted(error))
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return voice.fail(PlanError("a path among the arguments is too long", next_step="give a shorter path"))
     return _report_bug(voice, error)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from sfumato.bounded import is_folder
 from sfumato.cli.arguments import AsJson, Data, SchemaPath
 from sfumato.cli.console import Voice
 from sfumato.cli.reading import PLAIN, Dialect, reads
@@ -47,7 +47,7 @@ def location(
     from sfumato.table import read
 
     voice, facts = Voice(json), Schema.load(schema)
-    if same_order and Path(release).is_dir():
+    if same_order and is_folder(release):
         raise RiskError(
             "a bundle's rows are not in the order of the table",
             next_step="leave out --same-order; what the method measured itself is in the custodian's copy",

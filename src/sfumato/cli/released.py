@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sfumato.bounded import is_folder
 from sfumato.errors import BundleError, SchemaError, TableError
 from sfumato.report.opened import opened_bundle
 from sfumato.schema import Schema
@@ -22,7 +23,7 @@ PrivatePage = Annotated[str | None, typer.Option("--out", "-o", help="Write a pa
 
 def released(place: str) -> Any:
     """Return what a bundle released, the first of its copies, or the path of a file of rows."""
-    if not Path(place).is_dir():
+    if not is_folder(place):
         return place
     opened = opened_bundle(place)
     return opened.rows if opened.document.method.makes == "rows" else dict(opened.tables)
@@ -30,7 +31,7 @@ def released(place: str) -> Any:
 
 def released_copies(place: str) -> list[Any]:
     """Return every copy of released rows; refuse a bundle of counts."""
-    if not Path(place).is_dir():
+    if not is_folder(place):
         return [place]
     opened = opened_bundle(place)
     return [opened.rows, *(table for _, table in opened.tables[1:])]
@@ -48,7 +49,7 @@ def facts_of(bundle: str, schema: str | None) -> Schema:
     """Return the schema that was named, or that of the bundle."""
     if schema is not None:
         return Schema.load(schema)
-    if Path(bundle).is_dir():
+    if is_folder(bundle):
         return opened_bundle(bundle).schema
     raise SchemaError(
         f"{bundle!r} is no bundle, so nobody says what its columns are", next_step="give --schema SCHEMA, or a bundle"

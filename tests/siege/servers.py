@@ -1,4 +1,4 @@
-"""A PostgreSQL server on a unix socket for as long as a part of the siege needs one."""
+"""A PostgreSQL server on a unix socket, for tests and for parts of the siege."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ def postgres() -> Generator[str | None]:
 
 
 def _start(server: Any, attempts: int = 5) -> None:
+    """Start the server, with patience: the wheel gives up after ten seconds, a busy machine may need more."""
     for left in reversed(range(attempts)):
         try:
             server.start()

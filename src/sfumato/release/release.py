@@ -49,7 +49,7 @@ UNRECORDED = (
     "no ledger was given, so no cap protects this table and nobody adds up what its releases cost; give ledger=..., or "
     "ledger=False if that is meant"
 )
-SEEDED_FACTS = "the facts of the schema were bought with a fixed seed, so no release from it is for release"
+SEEDED_FACTS = "the facts of the schema were bought with a fixed seed, so releases from it are for tests only"
 FORMULA_SIGNS = ("=", "+", "-", "@")
 """A cell that begins like this is a formula to a spreadsheet."""
 
@@ -370,7 +370,7 @@ def promised(schema: Schema, made: Plan, recorded: bool, allow_weak: bool = Fals
     formal = all(event.is_formal for event in made.events)
     composed = promise_of(made.events, purchased(schema) if formal else ())
     if composed.randomness == "seeded" and not any(event.randomness == "seeded" for event in made.events):
-        raise PlanError(SEEDED_FACTS, next_step="give seed= here too, for a test; or buy the facts without a seed")
+        raise PlanError(SEEDED_FACTS, next_step="buy the facts without a seed; for a test, give seed= here too")
     needed = refuse_weak(composed.exact_epsilon, composed.exact_delta, allow_weak)
     assumptions = (*composed.assumptions, *made.assumptions, *schema_assumptions(schema, composed.formal))
     said = {"rows": schema.rows, "recorded": recorded, "assumptions": assumptions, "allowed_weak": needed}

@@ -20,7 +20,7 @@ from graphical_schemas import data_folder
 from comparison import drafted, people, people_table
 from sfumato import AIM, Table, read, release
 from sfumato.risk import attack_release
-from sfumato.risk.released.result import ReleaseAttacks
+from sfumato.risk.on_release.result import ReleaseAttackReport
 
 SEED = 1
 FRESH = 40
@@ -44,7 +44,7 @@ def main() -> None:
     shown("copy", timed(copy, true, outside))
 
 
-def timed(released: object, table: Table, holdout: object) -> ReleaseAttacks:
+def timed(released: object, table: Table, holdout: object) -> ReleaseAttackReport:
     """Attack once, with a clock."""
     start, cpu = time.perf_counter(), time.process_time()
     found = attack_release(released, table, holdout, seed=SEED)
@@ -54,7 +54,7 @@ def timed(released: object, table: Table, holdout: object) -> ReleaseAttacks:
     return found
 
 
-def shown(name: str, found: ReleaseAttacks) -> None:
+def shown(name: str, found: ReleaseAttackReport) -> None:
     print(f"{name}: {found.verdict}")
     for each in found.results:
         control = "" if each.control is None else f", others {each.control:.3f}"

@@ -24,10 +24,10 @@ import pandas as pd
 from graphical_schemas import data_folder
 
 from sfumato import MST, Schema, buy_schema, read, release
-from sfumato.buying import bounds
-from sfumato.buying.bounds import ROUND_NUMBERS, occupied
+from sfumato.dp_schema import domains
+from sfumato.dp_schema.domains import ROUND_NUMBERS, occupied_range
 from sfumato.errors import PlanError, TooLittleSeenError
-from sfumato.privacy.accounting.concentrated import concentrated_rho
+from sfumato.privacy.accounting.zcdp import zcdp_rho
 
 TABLES = {
     "hmeq": "hmeq.csv",
@@ -103,7 +103,7 @@ def _histogram(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 def _between(values: np.ndarray, edges: np.ndarray, sigma: float, rng: np.random.Generator) -> tuple[int, int] | None:
     noisy = _histogram(values, edges) + np.rint(rng.normal(0, sigma, len(edges) - 1)).astype(np.int64)
-    return occupied(noisy, sigma)
+    return occupied_range(noisy, sigma)
 
 
 def round_numbers(values: np.ndarray, sigma: float, rng: np.random.Generator) -> tuple[float, float] | None:
@@ -157,7 +157,7 @@ def rivals() -> Iterator[str]:
         for name, mechanism in RIVALS.items():
             inside, width, none = [], [], 0
             for frame in frames.values():
-                sigma = math.sqrt(frame.shape[1] / (2 * float(concentrated_rho(epsilon, 5e-10)) * 0.8))
+                sigma = math.sqrt(frame.shape[1] / (2 * float(zcdp_rho(epsilon, 5e-10)) * 0.8))
                 wide = [c for c in frame if frame[c].dtype.kind in "if" and frame[c].nunique() > 12]
                 for seed, column in enumerate(wide * REPEATS):
                     values = frame[column].dropna().to_numpy(float)
@@ -172,7 +172,7 @@ def rivals() -> Iterator[str]:
 
 REST = 0.7
 """Epsilon of the release that follows a purchase."""
-RULES = {"as counted": math.inf, "further out": 0.0, "by the rule": bounds.HIDDEN_SHARE}
+RULES = {"as counted": math.inf, "further out": 0.0, "by the rule": domains.HIDDEN_SHARE}
 """Share of rows that noise may hide before bounds go one round number further out."""
 
 
@@ -192,7 +192,7 @@ def steps() -> Iterator[str]:
         path = data_folder() / file
         frame = pd.read_csv(path)
         for epsilon, (rule, share) in itertools.product(EPSILONS, RULES.items()):
-            bounds.HIDDEN_SHARE, lines = share, []
+            domains.HIDDEN_SHARE, lines = share, []
             for seed in range(REPEATS):
                 try:
                     lines += errors(frame, buy_schema(path, epsilon, ledger=False, seed=seed), path, seed)

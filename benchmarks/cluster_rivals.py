@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from measuring import machine, print_table, save
 
-from sfumato.utility.clusters import ari, kmeans, nearest, standardiser
+from sfumato.evaluate.utility.clusters import ari, kmeans, nearest_centroid, standardise
 
 ROUNDS = 5
 PACKINGS = 200
@@ -46,7 +46,7 @@ class Case:
 
 
 def illustrative(records: int) -> Case:
-    from sfumato.papers.kmeans_geometry import illustrative as drawn
+    from sfumato.papers.kmeans_geometry import illustrative_rows as drawn
 
     return Case(f"illustrative {records:,}", drawn(records), np.array([-15.0, -15.0]), np.array([10.0, 15.0]), 4)
 
@@ -75,7 +75,7 @@ def dplloyd(case: Case, epsilon: float, seed: int) -> np.ndarray:
     dimension, scale = rows.shape[1], ROUNDS * (rows.shape[1] + 1) / epsilon
     centres = _packed(generator, case.clusters, dimension)
     for _ in range(ROUNDS):
-        labels = nearest(rows, centres)
+        labels = nearest_centroid(rows, centres)
         for k in range(case.clusters):
             mine = rows[labels == k]
             count = len(mine) + generator.laplace(0, scale)
@@ -163,10 +163,10 @@ METHODS = {"ours": ours, "DPLloyd": dplloyd, "MC-GEN": mcgen, "AIM": aim}
 
 def judged(case: Case, centres: np.ndarray) -> tuple[float, float]:
     """Return the Rand index and the cost, both beside k-means of the true rows."""
-    unit = standardiser(case.rows)
+    unit = standardise(case.rows)
     rows, truth = unit(case.rows), kmeans(unit(case.rows), case.clusters, 0)
     mine = unit(centres)
-    labels = nearest(rows, mine)
+    labels = nearest_centroid(rows, mine)
     best = float((truth.radii(rows) ** 2).mean())
     return ari(truth.labels, labels), float(((rows - mine[labels]) ** 2).sum(axis=1).mean()) / best
 

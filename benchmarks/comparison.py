@@ -20,7 +20,7 @@ import pandas as pd
 from graphical_schemas import data_folder
 
 from sfumato import AIM, Schema, Table, compare, read, release
-from sfumato.comparison.result import Comparison
+from sfumato.evaluate.compare.result import Comparison
 
 TIMED = {"adult": "adult.csv.gz", "house_prices": "house_prices.csv"}
 JUDGED = {

@@ -26,8 +26,8 @@ import numpy as np
 import pandas as pd
 
 import sfumato
-from sfumato.comparison.distances import number_errors, table_distances
-from sfumato.comparison.inputs import laid
+from sfumato.evaluate.compare.distances import marginal_tvds, moment_errors
+from sfumato.evaluate.compare.run import read_comparison_input
 from sfumato.schema import Schema
 
 EPSILONS = (0.3, 1.0, 3.0)
@@ -94,12 +94,12 @@ def measured(name: str, epsilon: float, seed: int) -> Measured:
     frame, schema = drafted(name)
     table = sfumato.read(frame, schema)
     made = sfumato.release(table, sfumato.AIM(epsilon=epsilon), ledger=False, seed=seed)
-    both = laid(made, table, None, None, seed)
+    both = read_comparison_input(made, table, None, None, seed)
     sides = both.layout, both.true, both.made
     singles = tuple((place,) for place in range(len(both.layout.cells)))
     found = {"tvd_1": singles, "tvd_2": both.layout.pairs}
-    kept = {name: float(table_distances(*sides, sets)[0].mean()) for name, sets in found.items()}
-    numbers = number_errors(*sides)
+    kept = {name: float(marginal_tvds(*sides, sets)[0].mean()) for name, sets in found.items()}
+    numbers = moment_errors(*sides)
     if not numbers:
         return kept
     ranges = [_of_range(both, place) for place in both.layout.numbers]

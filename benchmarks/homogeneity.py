@@ -20,7 +20,7 @@ import numpy as np
 from measuring import machine, peak_mb, print_table, run_child, save
 
 from sfumato.risk.homogeneity import Geometric, Laplace, NoiseLaw, local
-from sfumato.risk.homogeneity.checks import View
+from sfumato.risk.homogeneity.cells import View
 
 EPSILON = 1.0
 SEED = 7

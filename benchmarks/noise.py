@@ -19,7 +19,7 @@ import noise_check
 import numpy as np
 from measuring import machine, print_table, save, show_progress
 
-from sfumato.privacy.noise import add_gaussian, add_laplace_scale, sampler_in_use
+from sfumato.privacy.noise import add_gaussian, add_laplace_scale, current_sampler
 from sfumato.privacy.noise.opendp import opendp_gaussian, opendp_laplace
 
 DRAWS, REFERENCE_DRAWS, CELLS = 1_000_000, 20_000, 10_000_000
@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("--check", type=int, default=0)
     parser.add_argument("--only-check", action="store_true")
     options = parser.parse_args()
-    sampler = sampler_in_use()
+    sampler = current_sampler()
     print(machine())
     print(f"{sampler.name}: {sampler.why}", flush=True)
     timed = [] if options.only_check else time_all()

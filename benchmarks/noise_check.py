@@ -20,9 +20,9 @@ import numba as nb
 import numpy as np
 from scipy import stats
 
-from sfumato.privacy.noise.inversion import search, wide
-from sfumato.privacy.noise.inversion.draw import inverted_gaussian, inverted_laplace
-from sfumato.privacy.noise.laws import DiscreteGaussian, Geometric
+from sfumato.privacy.noise.distributions import DiscreteGaussian, Geometric
+from sfumato.privacy.noise.inversion import cdf_tables, large_scales
+from sfumato.privacy.noise.inversion.draw import add_gaussian_by_inversion, add_laplace_by_inversion
 
 ALPHA = 1e-6
 BATCH = 10_000_000
@@ -31,7 +31,7 @@ TAILS = (1e-2, 1e-4, 1e-6, 1e-8)
 WIDE, BASE = 5000, 256
 BITS, SHORT, SHORTER, FEW_VALUES, FEWER = 63, 12, 6, 10, 100
 TOO_LARGE = 1.01
-FAST = {"laplace": inverted_laplace, "gaussian": inverted_gaussian}
+FAST = {"laplace": add_laplace_by_inversion, "gaussian": add_gaussian_by_inversion}
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Tally:
 def counted_slow_paths() -> Generator[list[int]]:
     """Record the draws that their first word did not decide."""
     seen: list[int] = []
-    places = [(search, "extended"), (wide, "below_exp")]
+    places = [(cdf_tables, "extended"), (large_scales, "below_exp")]
     originals = [getattr(module, name) for module, name in places]
     for (module, name), original in zip(places, originals, strict=True):
         setattr(module, name, lambda *call, original=original: (seen.append(1), original(*call))[1])

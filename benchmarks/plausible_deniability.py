@@ -23,11 +23,11 @@ from measuring import machine, print_table, save
 
 import sfumato
 from sfumato.example import codebook, households
-from sfumato.methods.marginals.method import Marginals
-from sfumato.methods.plausible_deniability.law import cell_index
-from sfumato.methods.plausible_deniability.proposals import KernelModel, SeedModel, Seeds, choose_keep
-from sfumato.rows.tree import fit_noisy
-from sfumato.table.counting import count_occupied
+from sfumato.mechanisms.marginals.method import Marginals
+from sfumato.mechanisms.plausible_deniability.privacy_test import cell_index
+from sfumato.mechanisms.plausible_deniability.proposals import KernelProposal, PrefixProposal, SeedRows, choose_keep
+from sfumato.mechanisms.tree_model import fit_tree_to_plan
+from sfumato.table.counting import count_nonempty_cells
 from sfumato.table.drafting.draft import draft_schema
 
 GAMMA, K, SEED = 2.0, 650, 3
@@ -42,7 +42,7 @@ def table(path: Path) -> sfumato.Table:
     return sfumato.read(households(rows=48_842, seed=SEED), codebook())
 
 
-def scan_seed(model: SeedModel, rows: np.ndarray, seed: np.ndarray, candidate: np.ndarray) -> int:
+def scan_seed(model: PrefixProposal, rows: np.ndarray, seed: np.ndarray, candidate: np.ndarray) -> int:
     """Count by comparing a candidate with every row."""
     places = model.places[: len(model.keep) - 1]
     agree = np.cumprod(rows[:, places] == candidate[places], axis=1).sum(axis=1)
@@ -51,14 +51,14 @@ def scan_seed(model: SeedModel, rows: np.ndarray, seed: np.ndarray, candidate: n
     return int((cells[agree] == cells[own]).sum())
 
 
-def scan_kernel(model: KernelModel, rows: np.ndarray, seed: np.ndarray, candidate: np.ndarray) -> int:
+def scan_kernel(model: KernelProposal, rows: np.ndarray, seed: np.ndarray, candidate: np.ndarray) -> int:
     logs = [np.log(kernel[:, y]) for kernel, y in zip(model.kernels, candidate, strict=True)]
     own = sum(log[s] for log, s in zip(logs, seed, strict=True))
     total = np.sum([log[rows[:, i]] for i, log in enumerate(logs)], axis=0)
     return int((cell_index(total, GAMMA) == cell_index(own, GAMMA)).sum())
 
 
-def compare(name: str, model: Any, scan: Any, seeds: Seeds, rows: np.ndarray, count: int) -> dict[str, Any]:
+def compare(name: str, model: Any, scan: Any, seeds: SeedRows, rows: np.ndarray, count: int) -> dict[str, Any]:
     """Time both ways on the same candidates; the scan on the first of them."""
     rng = np.random.default_rng(SEED)
     own = rows[rng.integers(0, len(rows), count)]
@@ -80,13 +80,13 @@ def models(data: sfumato.Table) -> dict[str, tuple[Any, Any, tuple[str, ...]]]:
     baseline = Marginals(epsilon=2, delta="1e-6")
     plan = baseline.plan(schema, randomness="seeded")
     sets = baseline.measurement(schema).sets
-    tree = fit_noisy(data.marginals(sets), plan, 48_842.0, coarse_first=True)
+    tree = fit_tree_to_plan(data.marginals(sets), plan, 48_842.0, coarse_first=True)
     keep = choose_keep(tree, 48_842.0, K, np.random.default_rng(SEED))
     few = names[:6]
     return {
-        f"seed, {len(names)} columns": (SeedModel(names, tree, keep), scan_seed, names),
-        f"kernel, {len(names)} columns": (KernelModel.of(schema, names, 1.0, 0.8), scan_kernel, names),
-        f"kernel, {len(few)} columns": (KernelModel.of(schema, few, 1.0, 0.8), scan_kernel, few),
+        f"seed, {len(names)} columns": (PrefixProposal(names, tree, keep), scan_seed, names),
+        f"kernel, {len(names)} columns": (KernelProposal.of(schema, names, 1.0, 0.8), scan_kernel, names),
+        f"kernel, {len(few)} columns": (KernelProposal.of(schema, few, 1.0, 0.8), scan_kernel, few),
     }
 
 
@@ -99,7 +99,7 @@ def mean_distance(frame: Any, data: sfumato.Table, true: dict[Any, np.ndarray]) 
 def release(data: sfumato.Table, count: int) -> list[dict[str, Any]]:
     pairs = list(combinations(data.schema.releasable, 2))
     true = data.marginals(pairs)
-    seeds = Seeds(*count_occupied(data.source.engine, data.schema, data.schema.releasable))
+    seeds = SeedRows(*count_nonempty_cells(data.source.engine, data.schema, data.schema.releasable))
     codes = seeds.codes[seeds.draw(seeds.total, count, np.random.default_rng(SEED))]
     floor = [
         0.5
@@ -133,7 +133,7 @@ def main() -> None:
     data = table(options.data)
     lines: list[dict[str, Any]] = []
     for name, (model, scan, names) in models(data).items():
-        seeds = Seeds(*count_occupied(data.source.engine, data.schema, names))
+        seeds = SeedRows(*count_nonempty_cells(data.source.engine, data.schema, names))
         lines.append(
             compare(name, model, scan, seeds, np.repeat(seeds.codes, seeds.counts, axis=0), options.candidates)
         )

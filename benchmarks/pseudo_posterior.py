@@ -36,11 +36,11 @@ LIMITS = {"ratio": 1000.0, "seconds": 30.0}
 
 def weighted_model(records: int) -> tuple[Any, np.ndarray]:
     """Return the lognormal family of the paper's simulated table, and its weights."""
-    from sfumato.methods.pseudo_posterior.families import make_family
-    from sfumato.methods.pseudo_posterior.published.weights import Weighting
-    from sfumato.papers.range_restriction.data import simulated
+    from sfumato.papers.range_restriction.families import make_family
+    from sfumato.papers.range_restriction.published.weights import Weighting
+    from sfumato.papers.range_restriction.simulation import simulated_sample
 
-    sample = simulated(SEED, records)
+    sample = simulated_sample(SEED, records)
     family = make_family("lognormal", sample.x, sample.z)
     return family, Weighting("weighted").fit(family, np.random.default_rng([SEED, 1])).weights
 
@@ -82,7 +82,7 @@ def agreement(family: Any, weights: np.ndarray, draws: np.ndarray, effective: fl
 
 def judged(family: Any, weights: np.ndarray, run: Callable[[int], np.ndarray], compile_s: float) -> dict[str, Any]:
     """Run a sampler twice and judge the second run; ``run(seed)`` returns chains by draws by parameters."""
-    from sfumato.methods.pseudo_posterior.sampled.checks import convergence_of
+    from sfumato.papers.range_restriction.families.nuts import convergence_of
 
     _, cold = measure(lambda: run(1))
     chains, warm = measure(lambda: run(2))
@@ -103,8 +103,8 @@ def numpyro_nuts(records: int) -> dict[str, Any]:
     from jax import numpy as jnp
     from numpyro.distributions import ImproperUniform, Normal, constraints
 
-    from sfumato.methods.pseudo_posterior.sampled.engine import Engine, Sampling
-    from sfumato.methods.pseudo_posterior.sampled.models import Model
+    from sfumato.papers.range_restriction.families.nuts import NutsSampler, Sampling
+    from sfumato.papers.range_restriction.families.sampled_models import SampledModel
 
     family, weights = weighted_model(records)
 
@@ -115,8 +115,10 @@ def numpyro_nuts(records: int) -> dict[str, Any]:
     def log_likelihood(theta: Any, values: Any, design: Any) -> Any:
         return Normal(design @ theta["b"], jnp.exp(theta["log_s"])).log_prob(values)
 
-    model = Model("lognormal", "continuous", prior, log_likelihood, lambda theta, design, generator: design[:, 0])
-    engine = Engine(model, Sampling(seed=1, chains=CHAINS, warmup=WARMUP, draws=DRAWS))
+    model = SampledModel(
+        "lognormal", "continuous", prior, log_likelihood, lambda theta, design, generator: design[:, 0]
+    )
+    engine = NutsSampler(model, Sampling(seed=1, chains=CHAINS, warmup=WARMUP, draws=DRAWS))
 
     def run(seed: int) -> np.ndarray:
         # The seed is an argument of the compiled function, not a part of it.
@@ -151,16 +153,16 @@ def nutpie_nuts(records: int) -> dict[str, Any]:
 
 def in_library(standard: str, records: int) -> dict[str, float]:
     """Weights, posterior and one synthetic column on arrays; compiled on a few records before."""
-    from sfumato.methods.pseudo_posterior.families import make_family
-    from sfumato.methods.pseudo_posterior.published.ranges import Radius
-    from sfumato.methods.pseudo_posterior.published.weights import Weighting
-    from sfumato.papers.range_restriction.data import simulated
+    from sfumato.papers.range_restriction.families import make_family
+    from sfumato.papers.range_restriction.published.ranges import Radius
+    from sfumato.papers.range_restriction.published.weights import Weighting
+    from sfumato.papers.range_restriction.simulation import simulated_sample
 
     ranges = Radius(0.6, 1.2) if standard in ("averaged", "truncated") else None
     target = 8.0 if standard == "capped" else None
 
     def whole(count: int) -> Any:
-        sample, generator = simulated(SEED, count), np.random.default_rng([SEED, 1])
+        sample, generator = simulated_sample(SEED, count), np.random.default_rng([SEED, 1])
         family = make_family("lognormal", sample.x, sample.z)
         fitted = Weighting(standard, ranges=ranges, target_claim=target).fit(family, generator)
         fitted.synthesise(0, None, generator)
@@ -176,14 +178,14 @@ def released(standard: str, records: int) -> dict[str, float]:
     import pyarrow as pa
 
     import sfumato
-    from sfumato.papers.range_restriction.data import simulated
+    from sfumato.papers.range_restriction.simulation import simulated_sample
 
     schema = sfumato.Schema.parse(SCHEMA)
     settings: dict[str, Any] = {"ranges": (0.6, 1.2)} if standard in ("averaged", "truncated") else {}
     settings |= {"target_claim": 8.0} if standard == "capped" else {}
 
     def whole(count: int) -> Any:
-        sample = simulated(SEED, count)
+        sample = simulated_sample(SEED, count)
         table = sfumato.read(pa.table({"x": np.clip(sample.x, 1e-3, 1e6), "z": np.clip(sample.z, -10, 10)}), schema)
         method = sfumato.PseudoPosterior.as_published("x", ["z"], "lognormal", standard, **settings)
         return sfumato.release(table, method, seed=SEED, ledger=False)

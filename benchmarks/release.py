@@ -25,9 +25,12 @@ TABLES = (("age", "sex"), ("state", "income"), ("area", "schooling", "work"))
 STAGES = {
     "check": ("sfumato.table.Table.require_valid",),
     "count": ("sfumato.table.Table.marginals",),
-    "noise": ("sfumato.methods.counts.contingency.measure", "sfumato.methods.marginals.method.measure"),
-    "sampling": ("sfumato.methods.marginals.method.sample_rows",),
-    "laying out": ("sfumato.methods.marginals.method.rows_table", "sfumato.methods.counts.contingency.cell_table"),
+    "noise": ("sfumato.mechanisms.counts.contingency.measure_marginals", "sfumato.mechanisms.marginals.method.measure"),
+    "sampling": ("sfumato.mechanisms.marginals.method.sample_rows",),
+    "laying out": (
+        "sfumato.mechanisms.marginals.method.rows_table",
+        "sfumato.mechanisms.counts.contingency.marginal_as_rows",
+    ),
 }
 
 

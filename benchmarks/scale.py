@@ -52,7 +52,7 @@ def run_one(options: argparse.Namespace) -> dict[str, Any]:
     import warnings
 
     import sfumato
-    from sfumato.table import spark as spark_engine
+    from sfumato.table.engines import spark as spark_engine
 
     warnings.simplefilter("ignore")
     engine, method, rows, columns = options.child

@@ -44,11 +44,11 @@ def holdout_error(predict: Any) -> float:
 
 
 def ours(rows: int, lambdas: int, method: str) -> dict[str, Any]:
-    from sfumato.methods.two_stage import fit_response
+    from sfumato.mechanisms.two_stage import fit_regressor
 
     inputs, targets = simulated(rows, SEED)
     grid, start, cpu = np.geomspace(1e-6, 1e-2, lambdas), time.perf_counter(), time.process_time()
-    response = fit_response(
+    response = fit_regressor(
         "krr", inputs, targets, np.random.default_rng(1), reach=1.0, method=method, lambdas=tuple(grid)
     )
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
@@ -61,10 +61,10 @@ def theirs(rows: int, lambdas: int, timed: int, near: float) -> dict[str, Any]:
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.model_selection import GridSearchCV, KFold
 
-    from sfumato.methods.two_stage import Box, Kernel
+    from sfumato.mechanisms.two_stage import InputRange, RadialKernel
 
     inputs, targets = simulated(rows, SEED)
-    box, kernel = Box.of(inputs), Kernel("wendland", 1.0, 3)
+    box, kernel = InputRange.of(inputs), RadialKernel("wendland", 1.0, 3)
     anchors, mean = box.scaled(inputs), targets.mean()
     gram = kernel.gram(anchors, anchors)
     grid = np.geomspace(1e-6, 1e-2, lambdas)
@@ -89,11 +89,11 @@ def theirs(rows: int, lambdas: int, timed: int, near: float) -> dict[str, Any]:
 
 
 def kde(rows: int) -> dict[str, Any]:
-    from sfumato.methods.two_stage.published.densities import fit_marginal, scale_free_bandwidths
+    from sfumato.papers.two_stage.published.first_stage import fit_kernel_density, scale_free_bandwidths
 
     column = simulated(rows, SEED)[0][:, 2]
     tried, start = scale_free_bandwidths(column), time.perf_counter()
-    fit_marginal(column)
+    fit_kernel_density(column)
     seconds, start = time.perf_counter() - start, time.perf_counter()
     for fold in np.array_split(np.random.default_rng(1).permutation(rows), FOLDS):
         rest = np.delete(column, fold)
@@ -104,10 +104,10 @@ def kde(rows: int) -> dict[str, Any]:
 
 
 def matching(rows: int) -> dict[str, Any]:
-    from sfumato.methods.two_stage import make_inputs, match
+    from sfumato.mechanisms.two_stage import match, synthesise_inputs
 
     inputs = simulated(rows, SEED)[0]
-    made = make_inputs("lhs", inputs, rows, np.random.default_rng(1))
+    made = synthesise_inputs("lhs", inputs, rows, np.random.default_rng(1))
     start = time.perf_counter()
     places = match(inputs, made, "rounds", np.random.default_rng(1), scaled=False)
     seconds, start = time.perf_counter() - start, time.perf_counter()
@@ -120,15 +120,15 @@ def matching(rows: int) -> dict[str, Any]:
 
 
 def whole(rows: int) -> dict[str, Any]:
-    from sfumato.methods.two_stage import fit_response, hybrid, make_inputs
+    from sfumato.mechanisms.two_stage import blend_rows, fit_regressor, synthesise_inputs
 
     inputs, targets = simulated(rows, SEED)
     rng, marks = np.random.default_rng(1), [time.perf_counter()]
-    made = make_inputs("lhs", inputs, rows, rng)
+    made = synthesise_inputs("lhs", inputs, rows, rng)
     marks.append(time.perf_counter())
-    released = hybrid(inputs, made, alpha=0.5, tolerance=0.001, generator=rng).rows
+    released = blend_rows(inputs, made, alpha=0.5, tolerance=0.001, generator=rng).rows
     marks.append(time.perf_counter())
-    response = fit_response("krr", inputs, targets, rng)
+    response = fit_regressor("krr", inputs, targets, rng)
     marks.append(time.perf_counter())
     response.predict(released)
     marks.append(time.perf_counter())

@@ -25,16 +25,16 @@ from typing import Any
 import numpy as np
 
 import sfumato
+from sfumato.evaluate.uncertainty import reruns as made_again
+from sfumato.evaluate.uncertainty.interval import rerun_interval, within
+from sfumato.evaluate.uncertainty.rerun_method import EvaluationInput
+from sfumato.evaluate.uncertainty.run import least_error
+from sfumato.evaluate.uncertainty.statistic_parser import parse_statistic
+from sfumato.evaluate.uncertainty.statistics import Question
+from sfumato.evaluate.uncertainty.values import RowsView
 from sfumato.example import codebook, households
-from sfumato.rows.coded import seen_rows
+from sfumato.metrics.rows_view import read_rows_view
 from sfumato.schema import Schema
-from sfumato.uncertainty import reruns as made_again
-from sfumato.uncertainty.interval import spread_of, within
-from sfumato.uncertainty.mechanism import Published
-from sfumato.uncertainty.statistics import Question
-from sfumato.uncertainty.uncertainty import least_error
-from sfumato.uncertainty.values import Values
-from sfumato.uncertainty.words import question_of
 
 DATA = Path(os.environ.get("SFUMATO_DATA", "../shared/data"))
 TABLES = ("insurance", "german_credit", "cps_85_wages", "hmeq")
@@ -43,13 +43,13 @@ MOST_GROUPED, MOST_PAIRS, MOST_REGRESSIONS, MOST_LEVELS = 16, 15, 4, 12
 KINDS = ("share", "mean", "median", "sd", "group mean", "correlation", "coefficient")
 
 
-class TrueValues(Values):
+class TrueValues(RowsView):
     """The confidential rows, read as the method reads them."""
 
     def __init__(self, table: sfumato.Table) -> None:
         names = table.schema.releasable
         self.schema, self.names = table.schema, names
-        self.seen = seen_rows(table, table.schema, names)
+        self.seen = read_rows_view(table, table.schema, names)
 
     def numbers(self, name: str) -> Any:
         """Return a column as numbers."""
@@ -75,7 +75,7 @@ def questions(schema: Schema) -> list[Question]:
     words += _some([f"mean `{n}` by `{g}`" for g in levels for n in numbers], MOST_GROUPED)
     words += _some([f"correlation of `{a}` and `{b}`" for a, b in itertools.combinations(numbers, 2)], MOST_PAIRS)
     words += list(_regressions(numbers, levels))[:MOST_REGRESSIONS]
-    return [question_of(each, schema, names) for each in words]
+    return [parse_statistic(each, schema, names) for each in words]
 
 
 def _some(words: list[str], most: int) -> list[str]:
@@ -94,9 +94,9 @@ def _regressions(numbers: list[str], levels: list[str]) -> Iterator[str]:
 def measured(table: sfumato.Table, epsilon: float, seed: int, reruns: int) -> list[dict[str, Any]]:
     """Return every statistic of one release: truth, released value, and the values of the reruns."""
     release = sfumato.release(table, sfumato.AIM(epsilon=epsilon), ledger=False, seed=seed)
-    public, truth = Published.of(release), TrueValues(table)
-    made = [Values(rows, public.schema) for rows in made_again.reruns_of(public.mechanism(), reruns)]
-    values, lines = Values(public.rows, public.schema), list[dict[str, Any]]()
+    public, truth = EvaluationInput.of(release), TrueValues(table)
+    made = [RowsView(rows, public.schema) for rows in made_again.rerun(public.mechanism(), reruns)]
+    values, lines = RowsView(public.rows, public.schema), list[dict[str, Any]]()
     for question in questions(table.schema):
         right, now = question.compute(truth), question.compute(values)
         again = [question.compute(each) for each in made]
@@ -155,7 +155,9 @@ def report(kept: dict[str, list[dict[str, Any]]], level: float = 0.95) -> str:
     for key, lines in kept.items():
         name, epsilon, _ = key.split()
         for line in lines:
-            spread = spread_of(line["kind"], line["value"], line["reruns"], level, (), line["least"], line["smallest"])
+            spread = rerun_interval(
+                line["kind"], line["value"], line["reruns"], level, (), line["least"], line["smallest"]
+            )
             spread = within(spread, *line["bounds"])
             if not (np.isnan(spread.error) or np.isnan(line["truth"])):
                 slack = 1e-9 * max(1.0, abs(line["truth"]))

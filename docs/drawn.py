@@ -16,8 +16,8 @@ from textwrap import wrap
 
 from markupsafe import Markup, escape
 
-from sfumato.report.charts.drawing import wide
-from sfumato.report.charts.shown import KEY_HEIGHT, KEY_WIDTH, Drawing
+from sfumato.report.charts.figure import KEY_HEIGHT, KEY_WIDTH, Figure
+from sfumato.report.charts.svg import text_width
 
 IMAGES = Path(__file__).resolve().parent / "images"
 WIDTH, HEIGHT, PAD, GAP = 620, 300, 14, 16
@@ -41,7 +41,7 @@ Entry = tuple[str, str]
 class Panel:
     """One drawing of a file: what can be drawn at any width, or an SVG element that has its size."""
 
-    drawing: Drawing | Markup
+    drawing: Figure | Markup
     title: str = ""
     height: int = HEIGHT
 
@@ -60,7 +60,7 @@ def write(name: str, words: str, *rows: Sequence[Panel], legend: Sequence[Entry]
     IMAGES.joinpath(name).write_text(sheet(words, *rows, legend=legend), encoding="utf-8")
 
 
-def alone(name: str, words: str, drawing: Drawing, height: int = HEIGHT) -> None:
+def alone(name: str, words: str, drawing: Figure, height: int = HEIGHT) -> None:
     """Write one drawing as a picture of the documentation."""
     write(name, words, [Panel(drawing, height=height)])
 
@@ -91,7 +91,7 @@ def _legend(entries: Sequence[Entry]) -> tuple[list[str], int]:
     drawn: list[str] = []
     x, y = PAD, PAD
     for mark, name in entries:
-        width = KEY_WIDTH + BESIDE + round(LETTER * wide(name))
+        width = KEY_WIDTH + BESIDE + round(LETTER * text_width(name))
         if x > PAD and x + width > PAD + WIDTH:
             x, y = PAD, y + LINE
         said = f'<text class="entry" x="{KEY_WIDTH + BESIDE}" y="11">{escape(name)}</text>'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sfumato.report.words.glossary import as_markdown
+from sfumato.report.texts.glossary import as_markdown
 
 if __name__ == "__main__":
     (Path(__file__).parent / "glossary.md").write_text(as_markdown(), encoding="utf-8")

@@ -28,13 +28,22 @@ from drawn import alone
 
 from sfumato.errors import TableError
 from sfumato.example import codebook, households
-from sfumato.papers.charts import Axes, curves
-from sfumato.papers.homogeneity_attack.data import PaperTables, load
+from sfumato.papers.homogeneity_attack.data import PaperTables, read_paper_tables
 from sfumato.papers.homogeneity_attack.errata import errata
 from sfumato.papers.homogeneity_attack.results import Erratum
-from sfumato.report.charts.lines import Line, Lines
-from sfumato.risk.homogeneity import Cells, Geometric, Laplace, epsilon_for, local, plurality, published, weighted_mean
-from sfumato.risk.homogeneity.checks import View
+from sfumato.papers.page import ChartAxes, curves
+from sfumato.report.charts.marks import LineMark, Lines
+from sfumato.risk.homogeneity import (
+    Cells,
+    Geometric,
+    Laplace,
+    epsilon_for,
+    local,
+    plurality,
+    published,
+    weighted_mean,
+)
+from sfumato.risk.homogeneity.cells import View
 from sfumato.table import read
 
 DOCS = Path(__file__).resolve().parent
@@ -48,7 +57,7 @@ COARSE = np.logspace(-2, 1.5, 22)
 def main() -> int:
     """Write every picture, and the table where the data are."""
     try:
-        tables = load()
+        tables = read_paper_tables()
     except TableError as error:
         print(f"{error}\nmaking the pictures from the example households", file=sys.stderr)
         tables = None
@@ -98,10 +107,10 @@ def views(counts: np.ndarray) -> Lines:
 
     guesses = [plurality(counts, Geometric(e)).cell_average for e in COARSE]
     drawn = [
-        Line("any (looks homogeneous)", GRID.tolist(), curve("any")),
-        Line("conservative", GRID.tolist(), curve("conservative")),
-        Line("record", GRID.tolist(), curve("record")),
-        Line("plurality guess", COARSE.tolist(), guesses),
+        LineMark("any (looks homogeneous)", GRID.tolist(), curve("any")),
+        LineMark("conservative", GRID.tolist(), curve("conservative")),
+        LineMark("record", GRID.tolist(), curve("record")),
+        LineMark("plurality guess", COARSE.tolist(), guesses),
     ]
     rules = ((f"target {TARGET:g}", TARGET), ("floor of the record view", 2.0 ** -counts.shape[1]))
     return curves(drawn, rules=rules)
@@ -113,11 +122,11 @@ def printed_and_exact(counts: np.ndarray) -> Lines:
     printed = [float(published(12, law, counts=counts)) for law in laws]
     chosen: tuple[tuple[str, View], ...] = (("exact, conservative", "conservative"), ("exact, record", "record"))
     exact = [
-        Line(name, GRID.tolist(), [weighted_mean(local(counts, law, view), counts, "cell") for law in laws])
+        LineMark(name, GRID.tolist(), [weighted_mean(local(counts, law, view), counts, "cell") for law in laws])
         for name, view in chosen
     ]
     rules = (("share of homogeneous cells", float(((counts > 0).sum(axis=1) == 1).mean())),)
-    return curves([Line("(12) as printed", GRID.tolist(), printed), *exact], Axes(top=0.8), rules=rules)
+    return curves([LineMark("(12) as printed", GRID.tolist(), printed), *exact], ChartAxes(top=0.8), rules=rules)
 
 
 def two_intervals() -> Lines:
@@ -129,7 +138,7 @@ def two_intervals() -> Lines:
     assert len(choice.intervals) == 2
     (_, low_end), (high_start, _) = choice.intervals
     inside = [
-        Line(
+        LineMark(
             "meets the target",
             [e for e in grid if low <= e <= high],
             [r for e, r in zip(grid, risk, strict=True) if low <= e <= high],
@@ -138,8 +147,8 @@ def two_intervals() -> Lines:
         )
         for low, high in choice.intervals
     ]
-    above = Line("record view", grid.tolist(), risk)
-    return curves([above, *inside], Axes(top=0.6), rules=((f"target {TARGET:g}", TARGET),))
+    above = LineMark("record view", grid.tolist(), risk)
+    return curves([above, *inside], ChartAxes(top=0.6), rules=((f"target {TARGET:g}", TARGET),))
 
 
 def errata_rows(found: Sequence[Erratum]) -> list[str]:

@@ -11,9 +11,15 @@ import numpy as np
 from drawn import alone
 
 from sfumato.example import households
-from sfumato.report.charts.lines import Axis, Line, Lines
-from sfumato.risk.linkage import FreshReference
-from sfumato.risk.membership import Learnt, LikelihoodRatio, dp_ceiling, optimal_accuracy, published_pair
+from sfumato.report.charts.marks import Axis, LineMark, Lines
+from sfumato.risk.attacks.linkage import FreshReferenceLinkage
+from sfumato.risk.attacks.membership import (
+    LikelihoodRatio,
+    ShadowModelAttack,
+    dp_ceiling,
+    optimal_accuracy,
+    published_pair,
+)
 
 NAME = "attacks-epsilon.svg"
 WORDS = "Share of right guesses against epsilon: ceiling, best attack, and three measured attacks"
@@ -24,8 +30,8 @@ CEILING = "ceiling for one record"
 BEST = "best possible attack, exact"
 MEASURED = (
     ("likelihood ratio", LikelihoodRatio()),
-    ("linkage, one fresh reference", FreshReference()),
-    ("logistic regression on entropy and total", Learnt("entropy-total")),
+    ("linkage, one fresh reference", FreshReferenceLinkage()),
+    ("logistic regression on entropy and total", ShadowModelAttack("entropy-total")),
 )
 
 
@@ -50,23 +56,23 @@ def chart() -> Lines:
     )
 
 
-def exact() -> list[Line]:
+def exact() -> list[LineMark]:
     """Return the two exact curves."""
-    from sfumato.privacy.noise.laws import Laplace
+    from sfumato.privacy.noise.distributions import Laplace
 
     best = [optimal_accuracy(Laplace(float(e)), (1, 1)) for e in GRID]
     ceiling = [dp_ceiling(float(e)) for e in GRID]
     return [
-        Line(CEILING, GRID.tolist(), ceiling, yardstick=True),
-        Line(BEST, GRID.tolist(), best, yardstick=True),
+        LineMark(CEILING, GRID.tolist(), ceiling, yardstick=True),
+        LineMark(BEST, GRID.tolist(), best, yardstick=True),
     ]
 
 
-def measured() -> list[Line]:
+def measured() -> list[LineMark]:
     """Return what each attack achieved, with its interval."""
     base = counts()
     pairs = [published_pair(base, epsilon, int(base.argmax()), int(base.argmin())) for epsilon in EPSILONS]
-    drawn: list[Line] = []
+    drawn: list[LineMark] = []
     for place, (name, attack) in enumerate(MEASURED):
         found = [
             attack.run(pair, trials=TRIALS, seed=round(100 * epsilon))
@@ -75,7 +81,7 @@ def measured() -> list[Line]:
         rates = [each.rate for each in found]
         low, high = ([getattr(each.interval, end) for each in found] for end in ("low", "high"))
         # The measured likelihood ratio lies on its exact curve, so a line of its own would only hide that.
-        drawn.append(Line(name, EPSILONS, rates, low, high, joined=place > 0))
+        drawn.append(LineMark(name, EPSILONS, rates, low, high, joined=place > 0))
     return drawn
 
 

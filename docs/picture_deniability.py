@@ -11,11 +11,11 @@ import numpy as np
 from drawn import alone
 
 from sfumato.example import households
-from sfumato.methods.plausible_deniability import pass_rate
-from sfumato.methods.plausible_deniability.budget import smallest_test
-from sfumato.papers.charts import Axes, curves
-from sfumato.papers.reaedp.mechanism import EPSILON0, kernel_proposals
-from sfumato.report.charts.lines import Axis, Line, Lines
+from sfumato.mechanisms.plausible_deniability import pass_rate
+from sfumato.mechanisms.plausible_deniability.record_composition import cheapest_test
+from sfumato.papers.page import ChartAxes, curves
+from sfumato.papers.reaedp.pass_rate import EPSILON0, kernel_proposals
+from sfumato.report.charts.marks import Axis, LineMark, Lines
 
 COST, PASSING = "deniability-cost.svg", "deniability-pass-rate.svg"
 DECADES = (1, 10, 100, 1000, 10_000)
@@ -38,7 +38,7 @@ def main() -> int:
 def cost() -> Lines:
     """Return the smallest k against the number of rows, one line for each total epsilon."""
     drawn = [
-        Line(f"total epsilon {total:g}", COUNTS, [smallest_test(total, DELTA, n, GAMMA).k for n in COUNTS])
+        LineMark(f"total epsilon {total:g}", COUNTS, [cheapest_test(total, DELTA, n, GAMMA).k for n in COUNTS])
         for total in TOTALS
     ]
     x = Axis("rows to make", logarithmic=True, places=DECADES)
@@ -56,8 +56,8 @@ def passing() -> Lines:
     seeds = ages()
     rule = {"epsilon0": EPSILON0}
     rates = {g: [pass_rate(seeds, kernel_proposals(), k=k, gamma=g, **rule) for k in KS] for g in GAMMAS}
-    drawn = [Line(f"gamma = {g:g}", KS, rate) for g, rate in rates.items()]
-    return curves(drawn, Axes("k", "pass rate", logarithmic=False), printed_first=False)
+    drawn = [LineMark(f"gamma = {g:g}", KS, rate) for g, rate in rates.items()]
+    return curves(drawn, ChartAxes("k", "pass rate", logarithmic=False), printed_first=False)
 
 
 if __name__ == "__main__":

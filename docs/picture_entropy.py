@@ -8,7 +8,7 @@ import numpy as np
 from drawn import Panel, alone, write
 
 from sfumato.entropy import advise, published_bound, published_renyi_bound, sensitivity
-from sfumato.report.charts.lines import Axis, Line, Lines, Rule
+from sfumato.report.charts.marks import Axis, LineMark, Lines, RuleMark
 
 SENSITIVITY, WAYS = "entropy-sensitivity.svg", "entropy-ways.svg"
 SIZES = sorted({int(n) for n in np.geomspace(20, 2000, 25)})
@@ -36,8 +36,8 @@ def _printed(n: int, order: float) -> float:
 def _both(order: float) -> Panel:
     """Return printed and exact sensitivities against n."""
     drawn = [
-        Line("as printed", SIZES, [_printed(n, order) for n in SIZES], yardstick=True),
-        Line("exact", SIZES, [float(sensitivity(n, BINS, order)) for n in SIZES]),
+        LineMark("as printed", SIZES, [_printed(n, order) for n in SIZES], yardstick=True),
+        LineMark("exact", SIZES, [float(sensitivity(n, BINS, order)) for n in SIZES]),
     ]
     y = Axis("bits", 0.001, 1, logarithmic=True, places=(0.001, 0.01, 0.1, 1))
     return Panel(Lines(drawn, _sizes(), y), f"order {order:g}{' (Shannon)' if order == 1 else ''}", 250)
@@ -46,9 +46,9 @@ def _both(order: float) -> Panel:
 def _ratio(order: float) -> Panel:
     """Return the printed sensitivity over the exact one: below 1 it is no bound."""
     ratio = [_printed(n, order) / float(sensitivity(n, BINS, order)) for n in SIZES]
-    rules = [Rule("1: below it, what is printed is no bound", 1.0, goal=True)]
+    rules = [RuleMark("1: below it, what is printed is no bound", 1.0, goal=True)]
     y = Axis("printed / exact", 0.0, 2.4, places=(0, 1, 2))
-    return Panel(Lines([Line("printed / exact", SIZES, ratio, look=3)], _sizes(), y, rules), height=150)
+    return Panel(Lines([LineMark("printed / exact", SIZES, ratio, look=3)], _sizes(), y, rules), height=150)
 
 
 def _sizes() -> Axis:
@@ -58,9 +58,9 @@ def _sizes() -> Axis:
 def ways() -> Lines:
     """Return the predicted error of both ways to an entropy against the number of cells, by shape of the counts."""
     found = [advise(ROWS, cells, EPSILON) for cells in CELLS]
-    drawn = [Line("direct, every table", CELLS, [advice.direct for advice in found], yardstick=True)]
+    drawn = [LineMark("direct, every table", CELLS, [advice.direct for advice in found], yardstick=True)]
     drawn += [
-        Line(f"noisy counts, {name}", CELLS, [advice.counts[name] for advice in found]) for name in found[0].counts
+        LineMark(f"noisy counts, {name}", CELLS, [advice.counts[name] for advice in found]) for name in found[0].counts
     ]
     x = Axis("cells", logarithmic=True, places=(2, 5, 10, 20, 50, 100, 200))
     places = [10.0**power for power in range(-6, 1)]

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 import sfumato
 from sfumato.example import codebook, households
-from sfumato.methods.graphical.tree.junction import junction_tree
-from sfumato.methods.graphical.tree.model import GraphicalModel
-from sfumato.report.charts.graph import Tie, tied_picture
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
+from sfumato.mechanisms.graphical.junction_tree.junction_tree import junction_tree
+from sfumato.report.charts.column_graph import Edge, association_graph
 
 NAME = "graphical-fitted.svg"
 WORDS = "Columns as points, pairs that the model keeps as lines; the thicker, the more information they carry"
@@ -45,10 +45,10 @@ def graph(names: tuple[str, ...], tree: GraphicalModel) -> Markup:
     """Return the columns as points and the pairs as lines; wide lines carry much information."""
     shown = [f"{name} ({size})" for name, size in zip(names, tree.sizes, strict=True)]
     ties = {
-        (shown[a], shown[b]): Tie(_thickness(bits), f"{kind}, {bits:.2g} bits", dashed=kind == KINDS[1])
+        (shown[a], shown[b]): Edge(_thickness(bits), f"{kind}, {bits:.2g} bits", dashed=kind == KINDS[1])
         for (a, b), (kind, bits) in _pairs(tree).items()
     }
-    return tied_picture(shown, ties, WORDS)
+    return association_graph(shown, ties, WORDS)
 
 
 def _thickness(bits: float) -> float:

@@ -9,9 +9,9 @@ import pandas as pd
 from drawn import Panel, alone, write
 
 import sfumato
-from sfumato.methods.mean_curve import MeanCurve, best_rho
-from sfumato.papers.charts import Axes, curves
-from sfumato.report.charts.lines import Axis, Line, Lines
+from sfumato.mechanisms.mean_curve import MeanCurve, best_rho
+from sfumato.papers.page import ChartAxes, curves
+from sfumato.report.charts.marks import Axis, LineMark, Lines
 from sfumato.schema.column import Column
 
 THREE, ERROR = "mean-curve-rho.svg", "mean-curve-error.svg"
@@ -54,8 +54,10 @@ def _both(places: np.ndarray, true: np.ndarray, means: np.ndarray, spread: np.nd
     """Return the mean of the paths beside the private one with two standard deviations of its noise."""
     ends = ((means + sign * 2 * spread).tolist() for sign in (-1, 1))
     inside = np.where((means >= LOW) & (means <= HIGH), means, np.nan)
-    private = Line("private mean, with two standard deviations of the noise", places.tolist(), inside.tolist(), *ends)
-    mean = Line("mean of the paths", places.tolist(), true.tolist(), yardstick=True)
+    private = LineMark(
+        "private mean, with two standard deviations of the noise", places.tolist(), inside.tolist(), *ends
+    )
+    mean = LineMark("mean of the paths", places.tolist(), true.tolist(), yardstick=True)
     return Lines([private, mean], Axis("position", 0.0, 1.0, places=(0, 0.5, 1)), Axis("value", LOW, HIGH))
 
 
@@ -64,11 +66,11 @@ def error_curve(paths: np.ndarray) -> Lines:
     kept = [split for split in best_rho(PEOPLE, 1, 1, 1e-5, pilot=paths).curve if 1e-3 <= split.rho <= 10]
     rho = [split.rho for split in kept]
     drawn = [
-        Line("total", rho, [split.total for split in kept]),
-        Line("noise", rho, [split.noise for split in kept]),
-        Line("bias", rho, [split.bias for split in kept]),
+        LineMark("total", rho, [split.total for split in kept]),
+        LineMark("noise", rho, [split.noise for split in kept]),
+        LineMark("bias", rho, [split.bias for split in kept]),
     ]
-    return curves(drawn, Axes("rho", "root mean square error", top=1.7), printed_first=False)
+    return curves(drawn, ChartAxes("rho", "root mean square error", top=1.7), printed_first=False)
 
 
 if __name__ == "__main__":

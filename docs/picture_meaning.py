@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from sfumato import AIM, MST
 from sfumato.example import codebook
-from sfumato.privacy.accounting.curve import Curve
-from sfumato.report.charts.drawing import picture
-from sfumato.report.charts.lines import Axis, Line, Lines, Rule
-from sfumato.report.charts.trade_off import others_drawing
+from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
+from sfumato.report.calibration_page import deployments_figure
+from sfumato.report.charts.marks import Axis, LineMark, Lines, RuleMark
+from sfumato.report.charts.svg import svg
 
 EPSILONS = (0.3, 1.0, 3.0, 10.0)
 GRID = np.geomspace(0.1, 10, 31).tolist()
@@ -39,12 +39,12 @@ def main() -> int:
     write(PEOPLE, "Of 100 attempts, how many succeed by chance and how many more at most", squares, legend=keys)
     alone(HITS, "Hits against false alarms at epsilon 1", hits(), 340)
     alone(ADVANTAGE, "The largest advantage against epsilon", advantages(), 340)
-    alone(OTHERS, "How many products took at most an epsilon", others_drawing(CHOSEN, DELTA))
+    alone(OTHERS, "How many products took at most an epsilon", deployments_figure(CHOSEN, DELTA))
     print(f"wrote {PEOPLE}, {HITS}, {ADVANTAGE}, {OTHERS}")
     return 0
 
 
-def proved(epsilon: float, method: type[AIM] | type[MST] = AIM) -> Curve:
+def proved(epsilon: float, method: type[AIM] | type[MST] = AIM) -> PrivacyCurve:
     """Return the curve of a method; it is the same for every schema."""
     return method(epsilon=epsilon).plan(codebook()).curve
 
@@ -57,16 +57,16 @@ def people(most: int) -> Markup:
         f'r="{RADIUS}"/>'
         for n, fate in enumerate(fates)
     ]
-    return picture(STEP * SIDE, STEP * SIDE, dots, "")
+    return svg(STEP * SIDE, STEP * SIDE, dots, "")
 
 
 def hits() -> Lines:
     """Return hits against false alarms at epsilon 1: what the pair allows, what the curve proves, and chance."""
-    curve, pair = proved(1.0), Curve.of_pair(1.0, DELTA)
+    curve, pair = proved(1.0), PrivacyCurve.of_pair(1.0, DELTA)
     drawn = [
-        Line(PAIR, ALARMS, [pair.hits(a) for a in ALARMS], yardstick=True),
-        Line("chance", ALARMS, ALARMS, yardstick=True),
-        Line("proved, AIM", ALARMS, [curve.hits(a) for a in ALARMS]),
+        LineMark(PAIR, ALARMS, [pair.hits(a) for a in ALARMS], yardstick=True),
+        LineMark("chance", ALARMS, ALARMS, yardstick=True),
+        LineMark("proved, AIM", ALARMS, [curve.hits(a) for a in ALARMS]),
     ]
     x = Axis("people who are not in the table and are named (false alarms)", 0.0, 1.0, percent=True)
     return Lines(drawn, x, Axis("people in the table who are named (hits)", 0.0, 1.0, percent=True))
@@ -74,19 +74,19 @@ def hits() -> Lines:
 
 def advantages() -> Lines:
     """Return the advantage against epsilon, with one target and the choice that it allows."""
-    kinds: dict[str, Callable[[float], Curve]] = {
+    kinds: dict[str, Callable[[float], PrivacyCurve]] = {
         "proved, AIM": proved,
         "proved, MST": lambda epsilon: proved(epsilon, MST),
-        PAIR: lambda epsilon: Curve.of_pair(epsilon, DELTA),
+        PAIR: lambda epsilon: PrivacyCurve.of_pair(epsilon, DELTA),
     }
     places = sorted({*GRID, CHOSEN})
     drawn = [
-        Line(name, places, [of(epsilon).advantage for epsilon in places], yardstick=name == PAIR)
+        LineMark(name, places, [of(epsilon).advantage for epsilon in places], yardstick=name == PAIR)
         for name, of in kinds.items()
     ]
     x = Axis("epsilon (log scale)", logarithmic=True)
-    rules = (Rule(f"target: advantage <= {TARGET:g}", TARGET, goal=True),)
-    chosen = Rule(f"allowed: epsilon = {CHOSEN:g}", CHOSEN)
+    rules = (RuleMark(f"target: advantage <= {TARGET:g}", TARGET, goal=True),)
+    chosen = RuleMark(f"allowed: epsilon = {CHOSEN:g}", CHOSEN)
     return Lines(drawn, x, Axis("advantage, at most", 0.0, 1.0), rules, marked=chosen)
 
 

@@ -9,10 +9,10 @@ from fractions import Fraction
 from drawn import WIDTH, Panel, write
 from markupsafe import Markup, escape
 
-from sfumato.privacy.noise.inversion.tables import LaplaceSize, exp_minus, thresholds
-from sfumato.report.charts.drawing import picture
-from sfumato.report.charts.scale import Scale
-from sfumato.report.charts.slots import box_key
+from sfumato.privacy.noise.inversion.cdf_tables import LaplaceMagnitude, cdf_table, enclose_exp
+from sfumato.report.charts.axis import Scale
+from sfumato.report.charts.category_marks import legend_box
+from sfumato.report.charts.svg import svg
 
 NAME = "noise-inversion.svg"
 WORDS = "Words of four bits for scale 1, each with the draw that it decides; those that hold a value of F are read on"
@@ -24,7 +24,7 @@ LOOKS = {"|X| = 0": "tone-1 half", "|X| = 1": "tone-2 light", "|X| = 2": "tone-3
 
 def main() -> int:
     """Write the picture."""
-    write(NAME, WORDS, [Panel(inversion())], legend=[(box_key(look), name) for name, look in LOOKS.items()])
+    write(NAME, WORDS, [Panel(inversion())], legend=[(legend_box(look), name) for name, look in LOOKS.items()])
     print(f"wrote {NAME}")
     return 0
 
@@ -34,7 +34,7 @@ def inversion() -> Markup:
     across = Scale(0, 1 << BITS, 1, WIDTH - 1)
     title = f'<text class="word" x="{WIDTH / 2:g}" y="{HEIGHT + FOOT - 4}">first four bits of u, as a number</text>'
     drawn = [*(_box(word, name, across) for word, name in enumerate(_words())), *_rules(across), title]
-    return picture(WIDTH, HEIGHT + FOOT, drawn, WORDS)
+    return svg(WIDTH, HEIGHT + FOOT, drawn, WORDS)
 
 
 def _box(word: int, name: str, across: Scale) -> str:
@@ -55,14 +55,14 @@ def _rules(across: Scale) -> list[str]:
 
 def _words() -> list[str]:
     """Return what each word decides."""
-    table = thresholds(LaplaceSize(SCALE), BITS)
+    table = cdf_table(LaplaceMagnitude(SCALE), BITS)
     found = [bisect_left(table, word) for word in range(1 << BITS)]
     return [READ_ON if table[outcome] == word else f"|X| = {outcome}" for word, outcome in enumerate(found)]
 
 
 def _edges() -> list[tuple[str, float]]:
     """Return 16 F(k) for k = 0, 1, 2; later ones crowd at the end."""
-    r = exp_minus(1 / SCALE, 64)[0] / 2**64
+    r = enclose_exp(1 / SCALE, 64)[0] / 2**64
     return [(f"F({k})", (1 << BITS) * (1 - 2 * r ** (k + 1) / (1 + r))) for k in range(3)]
 
 

@@ -11,35 +11,37 @@ import sys
 import numpy as np
 from drawn import alone
 
-from sfumato.methods.pseudo_posterior.private.clipped import ClippedPosterior, RegressionDraw
-from sfumato.methods.pseudo_posterior.private.public_box import Box
-from sfumato.methods.pseudo_posterior.private.statistics import NoisyStatistics
-from sfumato.papers.range_restriction.charts import drawing, violin_chart
-from sfumato.papers.range_restriction.data import Sample, Sources, simulated
+from sfumato.evaluate.utility.ecdf import ecdf_max
+from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior, RegressionDraw
+from sfumato.mechanisms.pseudo_posterior.parameter_box import ParameterBox
+from sfumato.mechanisms.pseudo_posterior.sufficient_statistics import NoisyStatistics
 from sfumato.papers.range_restriction.simulation import (
     FIRST_SEED,
     SIX,
     UNWEIGHTED,
     WEIGHTED,
     Repeats,
-    Work,
+    Sample,
+    SharedResults,
+    Sources,
+    simulated_sample,
 )
+from sfumato.papers.range_restriction.violins import drawing, violin_chart
 from sfumato.privacy.randomness import Randomness
-from sfumato.report.charts.lines import Axis, Line, Lines, Rule
-from sfumato.report.charts.violins import Violins
-from sfumato.utility.ecdf import ecdf_max
+from sfumato.report.charts.category_marks import Violins
+from sfumato.report.charts.marks import Axis, LineMark, Lines, RuleMark
 
 STANDARDS, AGAINST = "pseudo-epsilon.svg", "pseudo-ecdf.svg"
 BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 TABLES, DRAWS = 10, 5
-BOX = Box(((0.0, 6.0), (-1.0, 3.0)), (0.5, 2.0), centres=(2.0,), bounds=((-3.0, 7.0),))
+BOX = ParameterBox(((0.0, 6.0), (-1.0, 3.0)), (0.5, 2.0), centres=(2.0,), bounds=((-3.0, 7.0),))
 """Public: facts of the simulation, not read off a table."""
 TARGET, PREDICTOR = (math.exp(-3), math.exp(9)), (-2.0, 6.0)
 
 
 def main() -> int:
     """Write both pictures."""
-    samples = Work(Sources.find()).samples
+    samples = SharedResults(Sources.find()).samples
     alone(STANDARDS, "Violins of the claimed epsilon by standard over 30 samples", by_standard(samples))
     words = "ECDF error against epsilon for clipped and statistics, beside the weighted and the unweighted synthesizer"
     alone(AGAINST, words, against_w(samples))
@@ -55,10 +57,12 @@ def by_standard(samples: Repeats) -> Violins:
 
 def against_w(samples: Repeats) -> Lines:
     """Return the ECDF maximum of both private standards against their budget, beside the weighted one."""
-    drawn = [Line(name, BUDGETS, [_error(name, budget) for budget in BUDGETS]) for name in ("clipped", "statistics")]
+    drawn = [
+        LineMark(name, BUDGETS, [_error(name, budget) for budget in BUDGETS]) for name in ("clipped", "statistics")
+    ]
     rules = (
-        Rule("weighted: claims 8, guarantees nothing", samples.mean("ECDF max", WEIGHTED)),
-        Rule("unweighted", samples.mean("ECDF max", UNWEIGHTED)),
+        RuleMark("weighted: claims 8, guarantees nothing", samples.mean("ECDF max", WEIGHTED)),
+        RuleMark("unweighted", samples.mean("ECDF max", UNWEIGHTED)),
     )
     x = Axis("epsilon, guaranteed", logarithmic=True, places=BUDGETS)
     return Lines(drawn, x, Axis("ECDF maximum difference", low=0.0), rules)
@@ -70,7 +74,7 @@ def _error(method: str, budget: float) -> float:
 
 
 def _table_error(method: str, budget: float, seed: int) -> float:
-    sample, generator = simulated(seed), np.random.default_rng([seed, 9])
+    sample, generator = simulated_sample(seed), np.random.default_rng([seed, 9])
     made = [drawn.synthesise(sample.z, generator) for drawn in _draws(method, sample, budget, seed)]
     return float(np.mean([ecdf_max(sample.x, each) for each in made]))
 

@@ -8,11 +8,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from drawn import Panel, alone, write
 
-from sfumato.methods.two_stage import make_inputs, match
-from sfumato.papers.charts import Axes, curves
-from sfumato.report.charts.clouds import Cloud, Clouds, shared_axis
-from sfumato.report.charts.lines import Axis, Line, Lines
-from sfumato.risk.location import Array, blended, interval_disclosure, published_bound, row_linkage
+from sfumato.mechanisms.two_stage import match, synthesise_inputs
+from sfumato.papers.page import ChartAxes, curves
+from sfumato.report.charts.marks import Axis, Clouds, LineMark, Lines, PointMark, common_axis
+from sfumato.risk.interval_disclosure import (
+    FloatArray,
+    blended,
+    interval_disclosure,
+    published_bound,
+    row_linkage,
+)
 
 TABLES, LID, EPSILON = "two-stage-rows.svg", "two-stage-lid.svg", "two-stage-epsilon.svg"
 PANEL = 210
@@ -47,7 +52,7 @@ def main() -> int:
     return 0
 
 
-def simulated(rows: int, generator: np.random.Generator) -> Array:
+def simulated(rows: int, generator: np.random.Generator) -> FloatArray:
     """Return the inputs of the paper's simulation: two uniform ones, and their squared length with a little noise."""
     two = generator.random((rows, 2))
     return np.column_stack([two, (two**2).sum(axis=1) + generator.normal(0.0, 0.1, rows)])
@@ -57,34 +62,34 @@ def four_tables() -> list[Panel]:
     """Return original rows, matched and random blends, and what the published covariance step makes."""
     generator = np.random.default_rng(3)
     x = simulated(SHOWN, generator)
-    s = make_inputs("lhs", x, SHOWN, generator)
+    s = synthesise_inputs("lhs", x, SHOWN, generator)
     near, loose = (blended(x, s[match(x, s, how, generator)], 0.5) for how in ("rounds", "random"))
-    printed = make_inputs("lhs", x, SHOWN, generator, step="covariance")
+    printed = synthesise_inputs("lhs", x, SHOWN, generator, step="covariance")
     tables = {"original": x, "blend of matched rows": near, "blend of random pairs": loose, "covariance step": printed}
     every = np.concatenate(list(tables.values()))
-    x1, x3 = (shared_axis(name, every[:, at].tolist()) for name, at in (("x1", 0), ("x3", 2)))
+    x1, x3 = (common_axis(name, every[:, at].tolist()) for name, at in (("x1", 0), ("x3", 2)))
     return [
-        Panel(Clouds([Cloud("rows", rows[:, 0].tolist(), rows[:, 2].tolist())], x1, x3), title, PANEL)
+        Panel(Clouds([PointMark("rows", rows[:, 0].tolist(), rows[:, 2].tolist())], x1, x3), title, PANEL)
         for title, rows in tables.items()
     ]
 
 
 def disclosure() -> Lines:
     """Return measured LID beside the published bound, and linkage, by alpha; uniform rows, matched in rounds."""
-    drawn = [Line("printed bound, 3 columns", ALPHAS, [published_bound(a, 3, TOLERANCE) for a in ALPHAS])]
+    drawn = [LineMark("printed bound, 3 columns", ALPHAS, [published_bound(a, 3, TOLERANCE) for a in ALPHAS])]
     one, three = (_measured(columns) for columns in (1, 3))
     drawn += [
-        Line("measured LID, 3 columns", ALPHAS, three[0]),
-        Line("measured LID, 1 column", ALPHAS, one[0]),
-        Line("rows linked, 3 columns", ALPHAS, three[1]),
+        LineMark("measured LID, 3 columns", ALPHAS, three[0]),
+        LineMark("measured LID, 1 column", ALPHAS, one[0]),
+        LineMark("rows linked, 3 columns", ALPHAS, three[1]),
     ]
-    return curves(drawn, Axes("alpha, the weight of the true row", "share of rows", logarithmic=False))
+    return curves(drawn, ChartAxes("alpha, the weight of the true row", "share of rows", logarithmic=False))
 
 
 def _measured(columns: int) -> tuple[list[float], list[float]]:
     generator = np.random.default_rng([0, columns])
     x = generator.random((ROWS, columns))
-    s = make_inputs("lhs", x, ROWS, generator)
+    s = synthesise_inputs("lhs", x, ROWS, generator)
     matched = s[match(x, s, "rounds", generator)]
     made = [blended(x, matched, alpha) for alpha in ALPHAS]
     return [interval_disclosure(x, rows, TOLERANCE).share for rows in made], [row_linkage(x, r)[1] for r in made]
@@ -96,13 +101,13 @@ def errors() -> list[Panel]:
     return [Panel(Lines(_ways(found), x, y), title, PANEL) for title, found in ERRORS.items()]
 
 
-def _ways(found: Mapping[str, Sequence[float]]) -> list[Line]:
+def _ways(found: Mapping[str, Sequence[float]]) -> list[LineMark]:
     """Return a line for each way; one that knows no epsilon is a yardstick."""
-    drawn: list[Line] = []
+    drawn: list[LineMark] = []
     for look, way in enumerate(("private", "AdaSSP", "KRR")):
         values, level = found[way], len(found[way]) == 1
         heights = [*values] * len(EPSILONS) if level else values
-        drawn.append(Line(WAYS[way], EPSILONS, heights, yardstick=level, look=look))
+        drawn.append(LineMark(WAYS[way], EPSILONS, heights, yardstick=level, look=look))
     return drawn
 
 

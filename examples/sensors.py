@@ -10,7 +10,7 @@ import pandas as pd
 from common import Office, asked
 
 import sfumato
-from sfumato.methods.mean_curve import best_rho
+from sfumato.mechanisms.mean_curve import best_rho
 
 HOURS = [f"h{hour:02d}" for hour in range(24)]
 LARGEST = 8.0

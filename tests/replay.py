@@ -36,10 +36,10 @@ import pytest
 from numpy.typing import NDArray
 
 import sfumato
+from sfumato.arrays import as_counts
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.accounting.event_cost import choices_rho, noise_mu, split_choices
-from sfumato.privacy.noise.tape import listening
-from sfumato.privacy.noise.whole_counts import as_counts
+from sfumato.privacy.accounting.event_kinds import gaussian_mu_of_parts, selections_rho, split_choices
+from sfumato.privacy.noise.noise_recorder import recording
 from sfumato.privacy.randomness import Randomness
 
 SOURCE = Path(sfumato.__file__).parent
@@ -50,9 +50,9 @@ FINGERPRINT = re.compile("[0-9a-f]{12}")
 """What differs wherever anything else does."""
 PURE = ("discrete-laplace", "laplace")
 SEALED = {
-    "sfumato.methods.plausible_deniability.method:attempt": "seeds, candidates and their tests",
-    "sfumato.methods.pseudo_posterior.private.grid_sampler:GridLaw.draw": "a draw from the clipped posterior",
-    "sfumato.buying.count:Counter.texts": "texts above a threshold",
+    "sfumato.mechanisms.plausible_deniability.method:attempt": "seeds, candidates and their tests",
+    "sfumato.mechanisms.pseudo_posterior.grid_sampler:GridLaw.draw": "a draw from the clipped posterior",
+    "sfumato.dp_schema.run:Counter.texts": "texts above a threshold",
 }
 """Where a step stands whose answers are not on the tape, and what it draws."""
 
@@ -119,8 +119,8 @@ class Loss:
                 allowed.pure += sum(part.sensitivity / part.scale for part in event.parts)
             elif "gaussian" in event.kind and event.parts:
                 noisy, chosen = split_choices(event.parts)
-                allowed.squares += noise_mu(noisy) ** 2
-                allowed.rho += choices_rho(chosen)
+                allowed.squares += gaussian_mu_of_parts(noisy) ** 2
+                allowed.rho += selections_rho(chosen)
         return allowed
 
     @property
@@ -269,7 +269,7 @@ def forced(action: Callable[[], Any], first: Run) -> Run:
 
 
 def _run(action: Callable[[], Any], tape: Recorder | Player) -> tuple[Any, Exception | None, tuple[str, ...]]:
-    with warnings.catch_warnings(record=True) as caught, pinned(tape), _seals(tape), listening(tape):
+    with warnings.catch_warnings(record=True) as caught, pinned(tape), _seals(tape), recording(tape):
         warnings.simplefilter("always")
         try:
             result, error = action(), None

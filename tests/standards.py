@@ -58,7 +58,7 @@ def check_datapackage(bundle: Path) -> Any:
 def check_registry(bundle: Path, shared: Path | None) -> dict[str, Any]:
     """Our own model always, and the registry's schema where it lies."""
     yaml = pytest.importorskip("yaml", reason="needs PyYAML (extra dev)")
-    from sfumato.report.standards.registry_entry import RegistryEntry
+    from sfumato.bundle.standards.deployments_registry import RegistryEntry
 
     text = (bundle / "registry.yaml").read_text(encoding="utf-8")
     said = yaml.safe_load(text)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sfumato.cli.app import VERBS, verb
+from sfumato.cli.main import COMMANDS, load_command
 
 USUAL = "Options"
 
@@ -14,21 +14,21 @@ USUAL = "Options"
 def write_cli(folder: Path) -> list[str]:
     """Write a page for each verb; return their names in the order of the help."""
     folder.mkdir(parents=True)
-    for name in VERBS:
+    for name in COMMANDS:
         (folder / f"{name}.md").write_text("\n".join(page(name)), encoding="utf-8")
-    return list(VERBS)
+    return list(COMMANDS)
 
 
 def page(name: str) -> Iterator[str]:
     """Yield the lines of the page of a verb: itself, and where it is a group, each of its commands."""
-    command = verb(name)
+    command = load_command(name)
     inner = getattr(command, "commands", None)
     yield f"# sfumato {name}"
     yield ""
     if not inner:
         yield from explained(command, f"sfumato {name}")
         return
-    yield VERBS[name].line
+    yield COMMANDS[name].line
     yield ""
     for each in inner.values():
         yield f"## sfumato {name} {each.name}"

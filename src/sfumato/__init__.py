@@ -1,4 +1,4 @@
-"""Sfumato: release a sensitive table safely, say what is guaranteed, and keep the privacy budget.
+"""Sfumato: release a sensitive table under differential privacy and keep track of the budget.
 
 >>> import sfumato
 >>> "histogram" in sfumato.methods()
@@ -12,74 +12,74 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from sfumato.registry import REGISTRY
+from sfumato.core.registry import REGISTRY
 from sfumato.version import __version__
 
 if TYPE_CHECKING:
     from sfumato import errors as errors
-    from sfumato.buying import buy_schema as buy_schema
-    from sfumato.calibration import calibrate as calibrate
-    from sfumato.comparison.compare import compare as compare
-    from sfumato.methods.cluster_geometry import ClusterGeometry as ClusterGeometry
-    from sfumato.methods.counts import Contingency as Contingency
-    from sfumato.methods.counts import Histogram as Histogram
-    from sfumato.methods.entropy import EntropyRelease as EntropyRelease
-    from sfumato.methods.graphical import AIM as AIM
-    from sfumato.methods.graphical import MST as MST
-    from sfumato.methods.graphical import FittedModel as FittedModel
-    from sfumato.methods.grid import Grid as Grid
-    from sfumato.methods.marginals import Marginals as Marginals
-    from sfumato.methods.mean_curve import MeanCurve as MeanCurve
-    from sfumato.methods.plausible_deniability import PlausibleDeniability as PlausibleDeniability
-    from sfumato.methods.pseudo_posterior import PseudoPosterior as PseudoPosterior
-    from sfumato.methods.two_stage import TwoStage as TwoStage
+    from sfumato.bundle.export import export as export
+    from sfumato.core.method import methods as methods
+    from sfumato.core.plan import Plan as Plan
+    from sfumato.core.release import Release as Release
+    from sfumato.core.release import plan as plan
+    from sfumato.core.release import release as release
+    from sfumato.dp_schema import buy_schema as buy_schema
+    from sfumato.evaluate.calibrate import calibrate as calibrate
+    from sfumato.evaluate.compare.run import compare as compare
+    from sfumato.evaluate.quality.run import quality as quality
+    from sfumato.evaluate.uncertainty.run import uncertainty as uncertainty
+    from sfumato.mechanisms.cluster_geometry import ClusterGeometry as ClusterGeometry
+    from sfumato.mechanisms.counts import Contingency as Contingency
+    from sfumato.mechanisms.counts import Histogram as Histogram
+    from sfumato.mechanisms.entropy import EntropyRelease as EntropyRelease
+    from sfumato.mechanisms.graphical import AIM as AIM
+    from sfumato.mechanisms.graphical import MST as MST
+    from sfumato.mechanisms.graphical import FittedModel as FittedModel
+    from sfumato.mechanisms.grid import Grid as Grid
+    from sfumato.mechanisms.marginals import Marginals as Marginals
+    from sfumato.mechanisms.mean_curve import MeanCurve as MeanCurve
+    from sfumato.mechanisms.plausible_deniability import PlausibleDeniability as PlausibleDeniability
+    from sfumato.mechanisms.pseudo_posterior import PseudoPosterior as PseudoPosterior
+    from sfumato.mechanisms.two_stage import TwoStage as TwoStage
     from sfumato.privacy.accounting.event import Event as Event
     from sfumato.privacy.accounting.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
-    from sfumato.quality.quality import quality as quality
-    from sfumato.release.method import methods as methods
-    from sfumato.release.plan import Plan as Plan
-    from sfumato.release.release import Release as Release
-    from sfumato.release.release import plan as plan
-    from sfumato.release.release import release as release
-    from sfumato.report.assessment.form import dpia as dpia
-    from sfumato.report.export import export as export
-    from sfumato.risk.released.attacks import attack_release as attack_release
+    from sfumato.report.impact_assessment.form import dpia as dpia
+    from sfumato.risk.on_release.run import attack_release as attack_release
     from sfumato.schema import Column as Column
     from sfumato.schema import Schema as Schema
-    from sfumato.synthesize import synthesize as synthesize
+    from sfumato.synthesis import synthesize as synthesize
     from sfumato.table import Table as Table
     from sfumato.table import read as read
-    from sfumato.uncertainty.uncertainty import uncertainty as uncertainty
 
-_HOMES = {
+PUBLIC_NAMES = {
     **{home.split(":")[1]: home.split(":")[0] for home in REGISTRY.values()},
-    "attack_release": "sfumato.risk.released.attacks",
-    "buy_schema": "sfumato.buying.buy",
-    "calibrate": "sfumato.calibration",
-    "compare": "sfumato.comparison.compare",
-    "export": "sfumato.report.export",
+    "attack_release": "sfumato.risk.on_release.run",
+    "buy_schema": "sfumato.dp_schema.buy",
+    "calibrate": "sfumato.evaluate.calibrate",
+    "compare": "sfumato.evaluate.compare.run",
+    "export": "sfumato.bundle.export",
     "Column": "sfumato.schema.column",
     "Event": "sfumato.privacy.accounting.event",
-    "FittedModel": "sfumato.methods.graphical.saved.model",
+    "FittedModel": "sfumato.mechanisms.graphical.fitted_model.fitted_model",
     "Guarantee": "sfumato.privacy.accounting.guarantee",
     "Ledger": "sfumato.privacy.ledger.ledger",
-    "Plan": "sfumato.release.plan",
-    "Release": "sfumato.release.release",
+    "Plan": "sfumato.core.plan",
+    "Release": "sfumato.core.release",
     "Schema": "sfumato.schema.schema",
     "Table": "sfumato.table",
-    "dpia": "sfumato.report.assessment.form",
-    "methods": "sfumato.release.method",
-    "plan": "sfumato.release.release",
-    "quality": "sfumato.quality.quality",
+    "dpia": "sfumato.report.impact_assessment.form",
+    "methods": "sfumato.core.method",
+    "plan": "sfumato.core.release",
+    "quality": "sfumato.evaluate.quality.run",
     "read": "sfumato.table",
-    "release": "sfumato.release.release",
-    "synthesize": "sfumato.synthesize",
-    "uncertainty": "sfumato.uncertainty.uncertainty",
+    "release": "sfumato.core.release",
+    "synthesize": "sfumato.synthesis",
+    "uncertainty": "sfumato.evaluate.uncertainty.run",
 }
 _MODULES = ("errors", "entropy", "risk")
 
-__all__ = [*sorted(_HOMES), *_MODULES, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*sorted(PUBLIC_NAMES), *_MODULES, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 class _Front(ModuleType):
@@ -89,7 +89,7 @@ class _Front(ModuleType):
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not (isinstance(value, ModuleType) and name in _HOMES):
+        if not (isinstance(value, ModuleType) and name in PUBLIC_NAMES):
             super().__setattr__(name, value)
 
 
@@ -98,8 +98,8 @@ sys.modules[__name__].__class__ = _Front
 
 def __getattr__(name: str) -> Any:
     """Import on first use: ``import sfumato`` stays fast, and engines load only when they are needed."""
-    if name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
+    if name in PUBLIC_NAMES:
+        value = getattr(importlib.import_module(PUBLIC_NAMES[name]), name)
         globals()[name] = value
         return value
     if name in _MODULES:

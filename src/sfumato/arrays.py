@@ -1,12 +1,37 @@
-"""What arrays hold, in one word each: the types that annotations of all folders share."""
+"""NumPy array types for annotations, and the check that an array holds integer counts."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
-Whole = NDArray[np.int64]
+from sfumato.errors import PlanError
+
+FloatArray = NDArray[np.float64]
+
+IntArray = NDArray[np.int64]
+
 Counts = NDArray[np.int64]
+
 """Whole numbers that count records."""
-Flags = NDArray[np.bool_]
+
+BoolArray = NDArray[np.bool_]
+
+LARGEST = int(np.iinfo(np.int64).max)
+
+LARGEST_INVERTED_SCALE = 1 << 50
+
+"""Up to here noise stays within 64 bits but for a probability below exp(-8000); beyond it OpenDP draws."""
+
+
+def as_counts(counts: ArrayLike) -> Counts:
+    """Return whole counts as 64-bit integers, not copied where they are so already, or refuse what is no count."""
+    array = np.asarray(counts)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.max() > LARGEST):
+        raise PlanError(
+            f"noise is added to whole counts only, found values of type {array.dtype}",
+            next_step="round each record to whole steps of a public size first, and sum those",
+        )
+    return array.astype(np.int64, copy=False)

@@ -1,4 +1,4 @@
-"""Every error a user can meet, each with a name and a next step.
+"""All errors and warnings of the package, each with a headline, its problems and a next step.
 
 An error speaks about the user's table: what was found, what is needed and what to do next. Where several
 things are wrong they are all listed at once. The CLI prints the message without a traceback and exits with 2.

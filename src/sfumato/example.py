@@ -1,4 +1,4 @@
-"""The example population: 20,000 made-up households, with everything that real tables have.
+"""The built-in example: 20,000 simulated households with a public schema.
 
 Ages, incomes with a long tail, categories, an ordinal, dates, missing values that mean something (no hours for people
 who do not work, no income where the question was refused) and rules between columns. Made by this module alone, from

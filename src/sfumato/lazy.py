@@ -1,4 +1,4 @@
-"""Public names of a folder that are imported on first use: they cost nothing until somebody asks for one."""
+"""Load public names, higher-layer hooks and optional packages on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a long piece of work says of itself while it runs: its stage in words, and how much of it is done.
+"""Report the progress of long computations and estimate the time left.
 
 Library code calls :func:`tell`; nobody need listen. The command line and the workbench listen and show the time that
 is left. Neither a stage nor a share may tell how many private rows there are.
@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-Listener = Callable[[str, float | None], None]
+ProgressListener = Callable[[str, float | None], None]
 """Takes the words of a stage and the share of it that is done, from 0 to 1; None where nobody can know."""
 LEAST_SECONDS, LEAST_SHARE = 1.0, 0.02
 """A stage that has just begun says nothing about how long it will take."""
 MINUTES_FROM = 90
-_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_listener: ContextVar[ProgressListener | None] = ContextVar("listener", default=None)
 _held: ContextVar[list[Stopped] | None] = ContextVar("held", default=None)
 
 
@@ -65,7 +65,7 @@ def undisturbed() -> Generator[Callable[[], None]]:
         _held.reset(token)
 
 
-def tell(stage: str, done: float | None = None) -> None:
+def report_progress(stage: str, done: float | None = None) -> None:
     """Say what is being done now, to whoever listens."""
     listener = _listener.get()
     if listener is not None:
@@ -73,7 +73,7 @@ def tell(stage: str, done: float | None = None) -> None:
 
 
 @contextmanager
-def listening(listener: Listener) -> Generator[None]:
+def progress_listener(listener: ProgressListener) -> Generator[None]:
     """Hand everything that is told inside to a listener.
 
     >>> with listening(lambda stage, done: print(stage, done)):
@@ -88,7 +88,7 @@ def listening(listener: Listener) -> Generator[None]:
 
 
 @contextmanager
-def unheard() -> Generator[None]:
+def silenced() -> Generator[None]:
     """Let nobody hear what is told inside: a run among many would talk over the work that it is a part of."""
     token = _listener.set(None)
     try:
@@ -108,18 +108,18 @@ def steps(stage: str, count: float) -> Generator[Callable[[], None]]:
     running it again 0.5
     """
     outer, taken = _listener.get(), itertools.count(1)
-    tell(stage, 0.0)
+    report_progress(stage, 0.0)
 
     def done() -> None:
         if outer is not None:
             outer(stage, min(next(taken) / max(count, 1), 1.0))
 
-    with unheard():
+    with silenced():
         yield done
 
 
 @dataclass
-class Remaining:
+class RemainingTime:
     """How much time is left, from the share that is done and from what the plan allowed; written anew at each look."""
 
     expected: float | None = None
@@ -152,10 +152,10 @@ class Remaining:
         return paced if allowed is None else self.done * paced + (1 - self.done) * max(allowed, paced)
 
     def __str__(self) -> str:
-        return "" if not self.seconds else f"{in_time(self.seconds)} left"
+        return "" if not self.seconds else f"{format_duration(self.seconds)} left"
 
 
-def in_time(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return about how long, no finer than anybody can know.
 
     >>> in_time(3.2), in_time(42), in_time(400)

@@ -1,17 +1,22 @@
-"""Where operating systems differ: cores, memory and who may read a file. Linux says all, macOS most, Windows little."""
+"""Processor cores, free memory and owner-only file permissions on every operating system."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 MEMORY_VARIABLE = "SFUMATO_MEMORY"
+
 MEMORY_SHARE = 0.5
+
 """Share of the machine's memory that a release may plan for when SFUMATO_MEMORY does not say."""
+
 UNSAID_LIMIT = 4 * 10**9
+
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
-def cores() -> int:
+def usable_cores() -> int:
     """Return how many processor cores this process may use.
 
     >>> cores() >= 1
@@ -57,7 +62,7 @@ def _pages(name: str) -> int | None:
         return None
 
 
-def for_owner_alone(descriptor: int) -> None:
+def restrict_to_owner(descriptor: int) -> None:
     """Let only its owner read and write an open file; a default list of rights may have widened its mode.
 
     Windows has other rights: there a file has those of its folder.
@@ -65,3 +70,15 @@ def for_owner_alone(descriptor: int) -> None:
     change = getattr(os, "fchmod", None)
     if change is not None and os.name == "posix":
         change(descriptor, 0o600)
+
+
+def write_owner_only(place: Path, text: str) -> None:
+    """Write a file that only its owner may read; one that is there is refused, and a failure leaves nothing behind."""
+    descriptor = os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            restrict_to_owner(descriptor)
+            file.write(text)
+    except BaseException:
+        place.unlink(missing_ok=True)
+        raise

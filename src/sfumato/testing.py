@@ -1,4 +1,4 @@
-"""Help for tests of one's own mechanisms: is what they promise kept?
+"""Test whether your own mechanism keeps the epsilon or mu it claims.
 
 Write a test that runs a mechanism on two neighbouring inputs and says what it claims:
 
@@ -23,18 +23,18 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.calling import named_arguments
+from sfumato.argument_errors import checked_arguments
 from sfumato.errors import RiskError
 from sfumato.privacy.exact import at_least
-from sfumato.risk.auditing.audit import Audit, require_runs
+from sfumato.risk.auditing.audit import Audit, check_runs
 from sfumato.risk.auditing.claim import Claim
-from sfumato.risk.auditing.judge import chosen_ways
-from sfumato.risk.auditing.observe import Watched, World
+from sfumato.risk.auditing.judge import choose_bound_methods
+from sfumato.risk.auditing.runs import PairedRuns, WorldRuns
 
 __all__ = ["audit_mechanism"]
 
 
-@named_arguments
+@checked_arguments
 def audit_mechanism(
     mechanism: Callable[[Any], Any],
     one: Any,
@@ -54,10 +54,10 @@ def audit_mechanism(
     Pearson. A sound mechanism fails with probability of at most 1 - ``confidence``: one in a million unless said. A
     mechanism that passes is not proved: it has withstood these attacks on these inputs.
     """
-    require_runs(runs, confidence)
+    check_runs(runs, confidence)
     claim = _claim(epsilon, delta, mu)
     first, last = _runs(mechanism, one, other, score, runs).halves()
-    ways, alpha = chosen_ways(first, claim, 0.2, lawful=False), (1 - confidence) / 2
+    ways, alpha = choose_bound_methods(first, claim, 0.2, lawful=False), (1 - confidence) / 2
     found = Audit(
         method=getattr(mechanism, "__name__", type(mechanism).__name__),
         epsilon_low=ways.epsilon.bound(last, alpha),
@@ -86,7 +86,7 @@ def _claim(epsilon: float | None, delta: float, mu: float | None) -> Claim:
     return Claim.of_pair(float(epsilon or 0.0), delta)
 
 
-def _runs(mechanism: Callable[[Any], Any], one: Any, other: Any, score: Any, runs: int) -> Watched:
+def _runs(mechanism: Callable[[Any], Any], one: Any, other: Any, score: Any, runs: int) -> PairedRuns:
     worlds = [[_numbers(mechanism(given), score) for _ in range(runs)] for given in (one, other)]
     lengths = {len(numbers) for world in worlds for numbers in world}
     if len(lengths) > 1:
@@ -95,8 +95,8 @@ def _runs(mechanism: Callable[[Any], Any], one: Any, other: Any, score: Any, run
             next_step="give score=, a function that makes equally many numbers of every answer",
         )
     none = np.zeros(runs)
-    within, without = (World(none, none, False, np.array(world)) for world in worlds)
-    return Watched(within, without)
+    within, without = (WorldRuns(none, none, False, np.array(world)) for world in worlds)
+    return PairedRuns(within, without)
 
 
 def _numbers(answer: Any, score: Callable[[Any], Any] | None) -> Any:

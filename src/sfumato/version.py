@@ -1,3 +1,3 @@
-"""The version of this package, in one place that everything may read."""
+"""Version of the package."""
 
 __version__ = "0.2.0"

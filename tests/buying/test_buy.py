@@ -13,7 +13,7 @@ import pytest
 
 import sfumato
 from sfumato import Ledger, Schema, buy_schema
-from sfumato.buying import count
+from sfumato.dp_schema import run
 from sfumato.errors import (
     BudgetExceeded,
     LedgerError,
@@ -24,8 +24,8 @@ from sfumato.errors import (
     TableError,
     UnmarkedBundleWarning,
 )
-from sfumato.privacy.accounting.event_cost import cost_problem
-from sfumato.schema import confirming
+from sfumato.privacy.accounting.event_kinds import understated_cost
+from sfumato.schema import confirm
 
 ROWS = 3000
 
@@ -129,7 +129,7 @@ def test_the_cost_is_recorded_once_and_composes_with_releases(path: Path, tmp_pa
     schema = buy_schema(path, "0.4", ledger=book, columns=["region", "age"])
     (entry,) = book.history("people")
     assert (entry.event.epsilon, entry.event.delta, entry.event.method) == ("0.4", "1e-09", "buy")
-    assert cost_problem(entry.event) is None
+    assert understated_cost(entry.event) is None
     assert [part.stage for part in entry.event.parts] == [
         "form of age",
         "form of region",
@@ -170,7 +170,7 @@ WRONG = {
 def test_what_is_wrong_is_refused_before_anything_is_spent_or_drawn(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(count, "add_gaussian", no_noise)
+    monkeypatch.setattr(run, "add_gaussian", no_noise)
     changes, error = WRONG[case]
     book = open_book(tmp_path, "table")
     frame = pd.DataFrame({"x": ["a", "b"], "gap": ["p", None]})
@@ -188,7 +188,7 @@ def test_a_public_number_of_rows_must_be_the_true_one(tmp_path: Path):
 
 def test_the_cost_is_on_record_before_noise_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A crash after recording loses budget, never privacy; the mutant that draws first leaves no entry."""
-    monkeypatch.setattr(count, "add_gaussian", no_noise)
+    monkeypatch.setattr(run, "add_gaussian", no_noise)
     book = open_book(tmp_path, "table")
     with pytest.raises(Drawn) as caught:
         buy_schema(pd.DataFrame({"x": ["a", "b"]}), 0.5, ledger=book)
@@ -203,7 +203,7 @@ def test_who_buys_is_known_before_anything_is_spent(tmp_path, monkeypatch):
     def nobody() -> str:
         raise OSError("no account")
 
-    monkeypatch.setattr(confirming.getpass, "getuser", nobody)
+    monkeypatch.setattr(confirm.getpass, "getuser", nobody)
     book, frame = open_book(tmp_path, "table"), pd.DataFrame({"x": np.arange(5000) % 7})
     with pytest.raises(SchemaError, match="nobody is named"):
         buy_schema(frame, 0.8, ledger=book)

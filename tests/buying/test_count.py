@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.buying.bounds import number_edges, year_edges
-from sfumato.buying.count import Counter
-from sfumato.privacy.accounting.event import Part
+from sfumato.dp_schema.domains import histogram_edges, year_edges
+from sfumato.dp_schema.run import NoisyCounter
+from sfumato.privacy.accounting.event import EventPart
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Column, Schema
 from sfumato.table.sources import open_source
 
-STILL = Part(stage="x", cells=1, scale=0.01, threshold=1)
+STILL = EventPart(stage="x", cells=1, scale=0.01, threshold=1)
 """Noise so small that it is always 0: these tests look at the counts."""
-EDGES = number_edges((0.0, 100.0), False, 50)
+EDGES = histogram_edges((0.0, 100.0), False, 50)
 ODD = ["7", "7.0", "-3.25", "1e9", "2020-05-01", "true", "word", "", None, "007", "99999999999"]
 
 
@@ -29,7 +29,7 @@ def counted(frame: pd.DataFrame, rows_per_person: int | None) -> dict[str, dict[
     """All counts of column x, by name of the count and of the cell."""
     people = {} if rows_per_person is None else {"person": "who", "rows_per_person": rows_per_person}
     header = Schema("t", tuple(Column(name, "category", role="identifier") for name in ("who", "x")), **people)
-    counter = Counter(open_source(frame).engine, header, Randomness.of(1))
+    counter = NoisyCounter(open_source(frame).engine, header, Randomness.of(1))
     found = {
         "forms": counter.forms({"x": STILL})["x"],
         "values": counter.values({"x": STILL}, {"x": EDGES})["x"],
@@ -39,7 +39,7 @@ def counted(frame: pd.DataFrame, rows_per_person: int | None) -> dict[str, dict[
     return cells | {"texts": text_counts(counter)}
 
 
-def text_counts(counter: Counter) -> dict[object, int]:
+def text_counts(counter: NoisyCounter) -> dict[object, int]:
     """Counts of texts, read off by thresholds: those of no more than five rows here."""
     limits = [dataclasses.replace(counter).texts("x", STILL.model_copy(update={"threshold": t})) for t in range(1, 7)]
     return {text: sum(text in shown for shown in limits) for text in limits[0]}
@@ -87,7 +87,7 @@ def test_the_mutant_that_forgets_the_bound_of_people_is_caught():
 def test_texts_come_in_the_order_of_the_alphabet_and_below_the_threshold_not_at_all():
     frame = table([("a", "zebra")] * 5 + [("a", "ant")] * 7 + [("a", "rare")])
     header = Schema("t", (Column("x", "category", role="identifier"),))
-    counter = Counter(open_source(frame).engine, header, Randomness.of(1))
+    counter = NoisyCounter(open_source(frame).engine, header, Randomness.of(1))
     assert counter.texts("x", STILL.model_copy(update={"threshold": 5})) == ("ant", "zebra")
     with pytest.raises(AssertionError, match="threshold"):
         counter.texts("x", STILL.model_copy(update={"threshold": None}))
@@ -96,6 +96,6 @@ def test_texts_come_in_the_order_of_the_alphabet_and_below_the_threshold_not_at_
 def test_the_noise_is_that_of_the_event():
     """sigma 30 on 143 empty cells: the standard deviation lies within 5 standard errors (alpha 1e-6)."""
     header = Schema("t", (Column("x", "category", role="identifier"),))
-    counter = Counter(open_source(table([("a", None)])).engine, header, Randomness(7))
+    counter = NoisyCounter(open_source(table([("a", None)])).engine, header, Randomness(7))
     noisy = counter.forms({"x": STILL.model_copy(update={"scale": 30.0})})["x"][1:]
     assert abs(np.std(noisy) / 30 - 1) < 5 / np.sqrt(2 * len(noisy))

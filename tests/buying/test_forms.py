@@ -6,7 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.buying.forms import DECADES, FORM_CELLS, NUMBERS, PLAIN_FORMS, form_code, form_counts, number, read_form
+from sfumato.dp_schema.type_histogram import (
+    FORM_CELLS,
+    MAGNITUDE_EDGES,
+    NUMBERS,
+    PLAIN_FORMS,
+    form_counts,
+    form_expression,
+    infer_form,
+    number,
+)
 from sfumato.table.sources import open_source
 
 TEXTS = {
@@ -43,7 +52,7 @@ NAMES = (*PLAIN_FORMS, *NUMBERS)
 def codes(frame: pd.DataFrame) -> list[tuple[str, float | None]]:
     engine = open_source(frame).engine
     table = engine.table
-    shown = table.select(form=form_code(table["x"]), number=number(table["x"]))
+    shown = table.select(form=form_expression(table["x"]), number=number(table["x"]))
     return [(NAMES[row["form"]], row["number"]) for row in engine.aggregate(shown).to_pylist()]
 
 
@@ -63,18 +72,20 @@ def test_numbers_of_typed_sources_have_the_decimals_of_their_values():
 def counts(**rows: int | dict[float, int]) -> np.ndarray:
     """The first count of a column: rows of each form, numbers by an example of their size."""
     plain = np.zeros(len(PLAIN_FORMS), np.int64)
-    numbers = np.zeros((len(NUMBERS), len(DECADES) - 1), np.int64)
+    numbers = np.zeros((len(NUMBERS), len(MAGNITUDE_EDGES) - 1), np.int64)
     for form, many in rows.items():
         if isinstance(many, int):
             plain[PLAIN_FORMS.index(form)] = many
             continue
         for example, n in many.items():
-            numbers[NUMBERS.index(form.replace("_", " ")), np.searchsorted(DECADES, example, side="right") - 1] += n
+            numbers[
+                NUMBERS.index(form.replace("_", " ")), np.searchsorted(MAGNITUDE_EDGES, example, side="right") - 1
+            ] += n
     return np.concatenate([plain, numbers.ravel()])
 
 
 def test_a_row_lies_in_one_cell_of_the_first_count():
-    joint = np.zeros((len(NAMES), len(DECADES)), np.int64)
+    joint = np.zeros((len(NAMES), len(MAGNITUDE_EDGES)), np.int64)
     joint[0, -1], joint[len(PLAIN_FORMS) + 1, 14] = 3, 5
     found = form_counts(joint)
     assert len(found) == FORM_CELLS
@@ -83,17 +94,17 @@ def test_a_row_lies_in_one_cell_of_the_first_count():
 
 def test_a_column_is_read_as_most_of_its_rows_are_written():
     sigma = 10.0
-    whole = read_form(counts(whole={15: 500, 150: 300}, missing=90), sigma)
+    whole = infer_form(counts(whole={15: 500, 150: 300}, missing=90), sigma)
     assert (whole.reading, whole.whole, whole.span, whole.missing_rows) == ("number", True, (0.0, 1000.0), 90)
-    money = read_form(counts(**{"2_decimals": {15.0: 500}}, whole={15: 80}), sigma)
+    money = infer_form(counts(**{"2_decimals": {15.0: 500}}, whole={15: 80}), sigma)
     assert (money.whole, money.decimals, money.span) == (False, 2, (10.0, 100.0))
-    floats = read_form(counts(**{"whole with .0": {3.0: 900}}), sigma)
+    floats = infer_form(counts(**{"whole with .0": {3.0: 900}}), sigma)
     assert (floats.whole, floats.decimals, floats.trailing_zeros) == (True, 1, True)
-    assert read_form(counts(date=400, text=4), sigma).reading == "date"
-    assert read_form({"f": counts(**{"text": 400, "whole": {5: 300}})}["f"], sigma).reading == "text"
-    assert read_form(counts(text=20), sigma).reading == "nothing"
+    assert infer_form(counts(date=400, text=4), sigma).reading == "date"
+    assert infer_form({"f": counts(**{"text": 400, "whole": {5: 300}})}["f"], sigma).reading == "text"
+    assert infer_form(counts(text=20), sigma).reading == "nothing"
 
 
 @pytest.mark.parametrize("low, high, span", [(-1500, -120, (-10000.0, 0.0)), (-120, -120, (-1000.0, -100.0))])
 def test_negative_numbers_have_decades_of_their_own(low: int, high: int, span: tuple[float, float]):
-    assert read_form(counts(whole={low: 400, high: 401}), 10.0).span == span
+    assert infer_form(counts(whole={low: 400, high: 401}), 10.0).span == span

@@ -14,18 +14,18 @@ from scipy.stats import norm
 
 import sfumato
 from sfumato import AIM, MST, Contingency, Histogram, calibrate
-from sfumato.calibration.by_risk import SAME_FOR_ALL, by_risk, largest, readable
-from sfumato.calibration.deployments import DEPLOYMENTS, neighbours, orientation, ranked
-from sfumato.calibration.result import Calibration
-from sfumato.calibration.target import Target
-from sfumato.calibration.words import in_plain_words
+from sfumato.core.method import methods
 from sfumato.errors import PlanError
+from sfumato.evaluate.calibrate.deployments import DEPLOYMENTS, by_epsilon, nearest_deployments, orientation_text
+from sfumato.evaluate.calibrate.explain import explain_value
+from sfumato.evaluate.calibrate.proved_ceilings import SAME_FOR_ALL, calibrate_ceiling, largest, readable
+from sfumato.evaluate.calibrate.result import Calibration
+from sfumato.evaluate.calibrate.target import Target
 from sfumato.example import codebook, households
-from sfumato.methods.mean_curve.method import MeanCurve
-from sfumato.methods.two_stage.published.method import TwoStageAsPublished
-from sfumato.privacy.accounting.curve import curve_of
-from sfumato.privacy.accounting.strength import factor
-from sfumato.release.method import methods
+from sfumato.mechanisms.mean_curve.method import MeanCurve
+from sfumato.papers.two_stage.published.method import TwoStageAsPublished
+from sfumato.privacy.accounting.privacy_curve import privacy_curve
+from sfumato.privacy.accounting.strength import odds_factor_text
 from sfumato.report.calibration_page import calibration_page, values_grid
 
 FACTS = codebook()
@@ -77,7 +77,7 @@ def test_gaussian_noise_has_the_closed_form_of_its_mu():
     """The ceiling lies above that of continuous noise and within a thousandth of it: 2 Phi(mu / 2) - 1."""
     found = calibrate(CURVE, "advantage <= 0.2", schema=FACTS)
     for point in found.points:
-        mu = curve_of(dataclasses.replace(CURVE, epsilon=point.value).plan(FACTS).events).mu
+        mu = privacy_curve(dataclasses.replace(CURVE, epsilon=point.value).plan(FACTS).events).mu
         exact = 2 * norm.cdf(mu / 2) - 1
         assert exact <= point.mean <= exact * 1.001 and point.meets == (point.mean <= 0.2)
     assert found.chosen > 4 * found.proved.by_pair  # one point of the curve knows far less
@@ -97,9 +97,9 @@ def test_what_is_proved_without_a_schema_is_proved_with_any(method):
     """People with three rows, replaced or added: noise grows with them, and the curve stays."""
     assert method.name in SAME_FOR_ALL
     others = (FACTS, dataclasses.replace(FACTS, adjacency="replace", rows=1000))
-    alone = by_risk(method, Target.parse("advantage <= 0.2"), grid=[1.0]).points[0].mean
+    alone = calibrate_ceiling(method, Target.parse("advantage <= 0.2"), grid=[1.0]).points[0].mean
     for schema in others:
-        with_one = by_risk(method, Target.parse("advantage <= 0.2"), schema, grid=[1.0]).points[0].mean
+        with_one = calibrate_ceiling(method, Target.parse("advantage <= 0.2"), schema, grid=[1.0]).points[0].mean
         assert with_one == pytest.approx(alone, rel=1e-6)
 
 
@@ -179,16 +179,16 @@ def test_what_needs_a_schema_a_table_or_a_guarantee_says_so():
 
 def test_frequencies_are_said_and_never_below_what_is_proved():
     found = calibrate(CURVE, "success <= 0.2 at 0.1", schema=FACTS)
-    asked, proved = in_plain_words(found)
+    asked, proved = explain_value(found)
     assert asked.endswith("of 100 attempts that would succeed by chance in 10, at most 20 succeed with the release.")
     assert proved.startswith("Proved at") and "at most 20 succeed" in proved
-    few = in_plain_words(calibrate(CURVE, "hits <= 0.004 at 0.001", schema=FACTS))[0]
+    few = explain_value(calibrate(CURVE, "hits <= 0.004 at 0.001", schema=FACTS))[0]
     assert "wrongly names 1 of 1,000 people who are not in the table finds at most 4 of 1,000 who are" in few
 
 
 def test_the_tail_that_only_epsilon_bounds_stands_beside_it():
     found = calibrate(CURVE, "advantage <= 0.2", schema=FACTS)
-    tail = f"at most {factor(Fraction(str(found.chosen)))} times as likely with the"
+    tail = f"at most {odds_factor_text(Fraction(str(found.chosen)))} times as likely with the"
     assert tail in found.statement() and tail in calibration_page(found)
     pure = calibrate(COUNTS, "advantage <= 0.2", schema=FACTS).statement()
     assert "even odds become at most 59.9 %" in pure
@@ -228,10 +228,10 @@ def test_the_facts_of_others_are_those_of_the_registry(shared_data):
 
 
 def test_others_are_counted_on_both_sides():
-    epsilons = [epsilon for epsilon, _ in ranked(1e-9)]
+    epsilons = [epsilon for epsilon, _ in by_epsilon(1e-9)]
     assert epsilons == sorted(epsilons) and len(epsilons) == len(DEPLOYMENTS)
-    assert [epsilon for epsilon, _ in neighbours(2.9, 1e-9)] == [2.0, 2.19, 2.64, 4.0, 4.0, 4.0]
-    assert len(neighbours(0.001, 1e-9)) == len(neighbours(1e6, 1e-9)) == 3
+    assert [epsilon for epsilon, _ in nearest_deployments(2.9, 1e-9)] == [2.0, 2.19, 2.64, 4.0, 4.0, 4.0]
+    assert len(nearest_deployments(0.001, 1e-9)) == len(nearest_deployments(1e6, 1e-9)) == 3
     below = sum(epsilon < 2.9 for epsilon in epsilons)
-    assert f"{below} state a smaller epsilon than 2.9" in orientation(2.9, 1e-9)[0]
-    assert "proves nothing about your table" in orientation(2.9, 1e-9)[-1]
+    assert f"{below} state a smaller epsilon than 2.9" in orientation_text(2.9, 1e-9)[0]
+    assert "proves nothing about your table" in orientation_text(2.9, 1e-9)[-1]

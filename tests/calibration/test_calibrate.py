@@ -11,12 +11,12 @@ import pytest
 from scipy import optimize, stats
 
 import sfumato
-from sfumato.calibration import Calibration, Target, calibrate
-from sfumato.calibration.metrics import METRICS, Metric
-from sfumato.calibration.search import Curve, Subject, t_quantile
 from sfumato.errors import PlanError, SchemaError
-from sfumato.methods.counts.contingency import Contingency
-from sfumato.methods.counts.histogram import Histogram
+from sfumato.evaluate.calibrate import Calibration, Target, calibrate
+from sfumato.evaluate.calibrate.metrics import CATALOGUE, Metric
+from sfumato.evaluate.calibrate.search import CalibrationSubject, Curve, t_quantile
+from sfumato.mechanisms.counts.contingency import Contingency
+from sfumato.mechanisms.counts.histogram import Histogram
 from sfumato.risk.homogeneity import Cells, epsilon_for
 from sfumato.schema import Schema
 from statistical.laws import ALPHA, discrete_laplace_pmf
@@ -97,8 +97,8 @@ def normal(trial) -> float:
 
 @pytest.fixture
 def artificial(monkeypatch):
-    monkeypatch.setitem(METRICS, "bump", Metric("bump", "a bump", "risk", bump))
-    monkeypatch.setitem(METRICS, "normal", Metric("normal", "noise around one half", "utility", normal))
+    monkeypatch.setitem(CATALOGUE, "bump", Metric("bump", "a bump", "risk", bump))
+    monkeypatch.setitem(CATALOGUE, "normal", Metric("normal", "noise around one half", "utility", normal))
 
 
 def test_a_curve_that_rises_and_falls_is_reported_with_all_intervals(coins, artificial):
@@ -128,7 +128,7 @@ def test_chance_alone_is_not_called_a_shape(coins, artificial):
 def test_the_intervals_of_all_points_hold_together(coins):
     """400 curves of 8 normal points with 5 runs: all intervals hold in at least 95 %, at alpha 1e-6."""
     rng, points, runs, curves = np.random.default_rng(11), 8, 5, 400
-    subject = Subject(Histogram("side", 1.0), Target.parse("tvd_1 <= 0.5"), coins, "epsilon", 0.95, seed=0)
+    subject = CalibrationSubject(Histogram("side", 1.0), Target.parse("tvd_1 <= 0.5"), coins, "epsilon", 0.95, seed=0)
     curve = Curve(subject, runs, points)
 
     def held(together: int) -> int:
@@ -175,7 +175,7 @@ def test_the_words_say_whether_private_rows_were_used(coins):
 
 
 def test_a_declared_choice_stands_in_the_guarantee_of_a_bundle(coins, tmp_path):
-    from sfumato.report.verify import verify_bundle
+    from sfumato.bundle.verify import verify_bundle
 
     found = calibrate(Histogram("side", 1.0), "tvd_1 <= 0.1", coins, grid=[1.0])
     made = found.declare(sfumato.release(coins, Histogram("side", found.chosen)))
@@ -185,7 +185,7 @@ def test_a_declared_choice_stands_in_the_guarantee_of_a_bundle(coins, tmp_path):
 
 
 def test_another_parameter_can_be_looked_for(coins, artificial, monkeypatch):
-    monkeypatch.setitem(METRICS, "delta", Metric("delta", "delta", "risk", lambda trial: 1e6 * trial.method.delta))
+    monkeypatch.setitem(CATALOGUE, "delta", Metric("delta", "delta", "risk", lambda trial: 1e6 * trial.method.delta))
     found = calibrate(
         Histogram("side", 1.0, delta=1e-6, noise="gaussian"),
         "delta <= 5",

@@ -10,14 +10,14 @@ import pytest
 
 import sfumato
 from sfumato import ClusterGeometry, TwoStage
-from sfumato.calibration import calibrate
-from sfumato.calibration.metrics import Trial, metric
 from sfumato.errors import PlanError, SfumatoError
-from sfumato.methods.counts.histogram import Histogram
+from sfumato.evaluate.calibrate import calibrate
+from sfumato.evaluate.calibrate.metrics import Trial, metric
+from sfumato.evaluate.utility.cluster_cells import cluster_tvd
+from sfumato.evaluate.utility.clusters import ALIGNED_WARNING
+from sfumato.mechanisms.counts.histogram import Histogram
 from sfumato.privacy.ledger import Ledger
 from sfumato.schema import Column, Schema
-from sfumato.utility.cluster_cells import cluster_tvd
-from sfumato.utility.clusters import ALIGNED_WARNING
 
 CENTRES = np.array([[2.0, 2.0], [8.0, 2.0], [5.0, 8.0]])
 COLUMNS = (
@@ -48,7 +48,7 @@ def book(tmp_path) -> Ledger:
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 def test_a_choice_by_clusters_can_be_charged(rows, adjacency, tmp_path):
-    from sfumato.report.verify import verify_bundle
+    from sfumato.bundle.verify import verify_bundle
 
     book = opened(tmp_path, adjacency=adjacency)
 

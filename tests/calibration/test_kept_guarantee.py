@@ -13,19 +13,19 @@ import pytest
 
 import sfumato
 from report.reading import words_of
-from sfumato.calibration import Target, calibrate
-from sfumato.calibration.private import GRAIN, Score
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.verify import verify_bundle
 from sfumato.errors import PlanError, WeakGuaranteeError
-from sfumato.methods.counts.histogram import Histogram
-from sfumato.methods.graphical.mst import MST
-from sfumato.methods.graphical.saved.model import FittedModel
-from sfumato.privacy.accounting.accountant import basic
-from sfumato.privacy.exact import exact
+from sfumato.evaluate.calibrate import Target, calibrate
+from sfumato.evaluate.calibrate.private_selection import GRAIN, NoisyScore
+from sfumato.evaluate.utility.marginals import MarginalPair, misplaced_tvd
+from sfumato.mechanisms.counts.histogram import Histogram
+from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel
+from sfumato.mechanisms.graphical.mst import MST
+from sfumato.privacy.accounting.accountant import basic_composition
+from sfumato.privacy.exact import to_fraction
 from sfumato.privacy.ledger import Ledger
-from sfumato.report.document import ReleaseDocument
-from sfumato.report.verify import verify_bundle
 from sfumato.schema import Column, Schema
-from sfumato.utility.marginals import Compared, misplaced_tvd
 
 
 def cells(counts: list[int]):
@@ -39,10 +39,10 @@ def at_most(place: float, scale: float) -> float:
     return math.exp(math.floor(place) / scale) / (1 + math.exp(-1 / scale))
 
 
-def log_stop(score: Score, counts: np.ndarray, released: np.ndarray) -> float:
+def log_stop(score: NoisyScore, counts: np.ndarray, released: np.ndarray) -> float:
     """Return the log probability that this release stops the ladder on this table."""
-    one = Compared(("a",), released, counts)
-    excess = misplaced_tvd(one) - exact(score.target.bound) * int(counts.sum())
+    one = MarginalPair(("a",), released, counts)
+    excess = misplaced_tvd(one) - to_fraction(score.target.bound) * int(counts.sum())
     return math.log(at_most(-score.margin - math.floor(excess * GRAIN), score.scale))
 
 
@@ -53,7 +53,7 @@ def log_law(counts: np.ndarray, released: np.ndarray, epsilon: float) -> float:
 
 def kept(table, monkeypatch, grid, target, score_epsilon, **more):
     """Return a selection whose first candidate stops the ladder: what it promises does not depend on the noise."""
-    monkeypatch.setattr(Score, "draw", lambda *_: -(10**9))
+    monkeypatch.setattr(NoisyScore, "draw", lambda *_: -(10**9))
     found = calibrate(
         Histogram("a", 1.0), target, table, cost="private", grid=grid, score_epsilon=score_epsilon, **more
     )
@@ -66,19 +66,22 @@ def test_the_promise_of_a_kept_release_holds_where_that_of_its_rung_fails(epsilo
     """50 cells of 100 rows, one row more in the first: pure privacy is claimed, so that one output is enough."""
     counts, released = np.full(50, 100), np.array([160] + [100] * 49)
     table = cells(counts.tolist())
-    score, more = Score(Target.parse("tvd_1 <= 0.01"), table.schema, 0.1, (epsilon,)), counts + np.eye(50, dtype=int)[0]
+    score, more = (
+        NoisyScore(Target.parse("tvd_1 <= 0.01"), table.schema, 0.1, (epsilon,)),
+        counts + np.eye(50, dtype=int)[0],
+    )
     ratio = log_law(more, released, epsilon) - log_law(counts, released, epsilon)
     ratio += log_stop(score, more, released) - log_stop(score, counts, released)
     assert ratio == pytest.approx(found, abs=1e-4)
     stated = kept(table, monkeypatch, [epsilon], "tvd_1 <= 0.01", 0.1).guarantee.exact_epsilon
-    assert epsilon < ratio <= stated == exact(epsilon) + Fraction(1, 10)
+    assert epsilon < ratio <= stated == to_fraction(epsilon) + Fraction(1, 10)
 
 
 @pytest.mark.parametrize(("each", "bound", "least"), [(20, 0.2, 1.28e-2), (100, 0.05, 9.7e-3)])
 def test_the_exact_delta_at_the_epsilon_of_the_rung_is_not_zero(each, bound, least, monkeypatch):
     """The whole law of "kept at rung 1, with these counts": two cells, rung epsilon .05, score epsilon 1."""
     table = cells([each, each])
-    score = Score(Target.parse(f"tvd_1 <= {bound}"), table.schema, 1, (0.05,))
+    score = NoisyScore(Target.parse(f"tvd_1 <= {bound}"), table.schema, 1, (0.05,))
     first, second = law(np.array([each, each]), score), law(np.array([each + 1, each]), score)
     stated = float(kept(table, monkeypatch, [0.05], f"tvd_1 <= {bound}", 1).guarantee.exact_epsilon)
     worst = [max(delta(p, q, e) for p, q in ((first, second), (second, first))) for e in (0.05, stated)]
@@ -86,18 +89,18 @@ def test_the_exact_delta_at_the_epsilon_of_the_rung_is_not_zero(each, bound, lea
     assert worst[1] == 0, "the epsilon of the ladder holds"
 
 
-def law(counts: np.ndarray, score: Score, epsilon: float = 0.05, reach: int = 250) -> np.ndarray:
+def law(counts: np.ndarray, score: NoisyScore, epsilon: float = 0.05, reach: int = 250) -> np.ndarray:
     """Return the probability that the ladder stops at its first rung with these two counts, for all near ones."""
     places = np.arange(-reach, reach + 1) + counts[1]  # the same places for both tables: only the first count differs
     first, second = (np.exp(-epsilon * np.abs(places - count)) * np.tanh(epsilon / 2) for count in counts)
     return np.outer(first, second) * stop(score, counts, *np.meshgrid(places, places, indexing="ij"))
 
 
-def stop(score: Score, counts: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def stop(score: NoisyScore, counts: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the probability to stop for whole arrays of released counts, with the floor taken in whole numbers."""
     a, b = np.maximum(a, 0), np.maximum(b, 0)
     a, b = np.where(a + b > 0, a, 1), np.where(a + b > 0, b, 1)
-    bound, records = exact(score.target.bound), int(counts.sum())
+    bound, records = to_fraction(score.target.bound), int(counts.sum())
     misplaced = np.abs(records * a - (a + b) * counts[0]) * bound.denominator
     excess = GRAIN * (misplaced - bound.numerator * records * (a + b)) // ((a + b) * bound.denominator)
     place = np.floor(-score.margin - excess)
@@ -135,7 +138,7 @@ def test_headline_odds_events_and_ledger_carry_the_ladder(table, book, monkeypat
     made = kept(table, monkeypatch, [0.5, 1, 2], "tvd_1 <= 0.1", 0.25, ledger=book)
     said = made.guarantee
     assert (said.epsilon, said.delta, said.kind) == ("4.25", "0", "pure")
-    assert basic(made.events) == (Fraction(3, 4), 0) == (exact(book.account("t").spent_epsilon), 0)
+    assert basic_composition(made.events) == (Fraction(3, 4), 0) == (to_fraction(book.account("t").spent_epsilon), 0)
     assert [event.method for event in made.events] == ["histogram", "calibrate"]
     assert said.selection.spent_epsilon == "0.75" and len(said.selection.unclimbed) == 4
     text = said.statement()
@@ -205,10 +208,10 @@ def test_a_tight_account_holds_the_whole_ladder_of_a_kept_release(table, monkeyp
 
 
 def test_a_model_that_a_ladder_kept_and_its_rows_carry_the_ladder(table, book, monkeypatch, tmp_path):
-    monkeypatch.setattr(Score, "draw", lambda *_: -(10**9))
+    monkeypatch.setattr(NoisyScore, "draw", lambda *_: -(10**9))
     found = calibrate(MST(1.0), "tvd_1 <= 0.1", table, cost="private", grid=[1, 3], score_epsilon=0.5, ledger=book)
     made = found.release
-    assert made.guarantee.epsilon == "5" and exact(made.guarantee.delta) == 2 * exact("1e-9")
+    assert made.guarantee.epsilon == "5" and to_fraction(made.guarantee.delta) == 2 * to_fraction("1e-9")
     assert made.guarantee.kind == "approximate" and "this very outcome" not in made.guarantee.statement()
     assert (made.model.guarantee, made.model.events) == (made.guarantee, made.events)
     folder = made.save(tmp_path / "kept")
@@ -243,7 +246,7 @@ def test_an_uncharged_choice_stands_in_the_first_line(table, tmp_path):
 
 
 def test_only_the_kept_release_of_a_charged_selection_may_speak_for_it(table, monkeypatch):
-    monkeypatch.setattr(Score, "draw", lambda *_: -(10**9))
+    monkeypatch.setattr(NoisyScore, "draw", lambda *_: -(10**9))
     found = calibrate(Histogram("a", 1.0), "tvd_1 <= 0.1", table, cost="private", grid=[0.5, 1])
     assert found.declare(found.release) is found.release
     with pytest.raises(PlanError, match="not the one that the charged selection kept"):

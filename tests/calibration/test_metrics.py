@@ -13,15 +13,15 @@ import pytest
 
 import sfumato
 from sfumato import Grid, TwoStage
-from sfumato.calibration.metrics import METRICS, Trial, metric
+from sfumato.core.method import Output
 from sfumato.entropy.values import shannon
 from sfumato.errors import PlanError, RiskError
-from sfumato.methods.counts.contingency import Contingency
-from sfumato.release.method import Output
-from sfumato.risk.yardsticks import RowsAsTheyAre
-from sfumato.rows.coded import codes_of
+from sfumato.evaluate.calibrate.metrics import CATALOGUE, Trial, metric
+from sfumato.evaluate.utility.clusters import transfer_ari
+from sfumato.mechanisms.counts.contingency import Contingency
+from sfumato.metrics.rows_view import read_codes
+from sfumato.risk.simulated.reference_releases import RawRows
 from sfumato.schema import Column, Schema
-from sfumato.utility.clusters import transfer_ari
 
 TOML = """
 [table]
@@ -86,7 +86,7 @@ def shares(codes: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_distances_are_means_over_marginals(table, trial, order):
     schema, names = table.schema, table.schema.names
-    true, made = codes_of(table, schema, names), codes_of(trial.method.rows, schema, names)
+    true, made = read_codes(table, schema, names), read_codes(trial.method.rows, schema, names)
     wanted = []
     for places in combinations(range(4), order):
         sizes = schema.shape([names[i] for i in places])
@@ -99,7 +99,7 @@ def test_distribution_functions_and_entropies(table, trial):
     gaps, bits = [], []
     for name in schema.names:
         sizes = schema.shape([name])
-        true, made = (shares(codes_of(source, schema, [name]), sizes) for source in (table, trial.method.rows))
+        true, made = (shares(read_codes(source, schema, [name]), sizes) for source in (table, trial.method.rows))
         bits.append(abs(shannon(true) - shannon(made)))
         gaps += [np.abs(np.cumsum(true - made)).max()] if schema[name].is_ordered else []
     assert metric("ecdf_max").measure(trial) == pytest.approx(max(gaps), abs=1e-12)
@@ -196,12 +196,12 @@ def test_attacks_run_by_name(table):
     guessed = replace(trial, options={"identifiers": "a", "sensitive": "c"})
     assert 0.5 < metric("inference_rate").measure(guessed) < 0.9
     assert abs(metric("inference_gain").measure(guessed)) < 0.2
-    copied = replace(trial, method=RowsAsTheyAre(), options={"identifiers": "v", "sensitive": "c"})
+    copied = replace(trial, method=RawRows(), options={"identifiers": "v", "sensitive": "c"})
     assert metric("inference_rate").measure(copied) == 1.0, "the attacker sees values, of which everybody has another"
 
 
 def test_every_metric_says_what_it_means_and_needs():
-    for each in METRICS.values():
+    for each in CATALOGUE.values():
         assert each.meaning and each.needs() and each.kind in ("utility", "risk")
     assert metric("transfer_ari").needs() == "rows, clusters=..."
     with pytest.raises(PlanError, match="there is no metric 'ari'"):

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import sfumato
-from sfumato.calibration import Target, calibrate
-from sfumato.calibration import private as ladder
-from sfumato.calibration.metrics import Trial, metric
-from sfumato.calibration.private import GRAIN, Score
 from sfumato.errors import BudgetExceeded, PlanError
-from sfumato.methods.counts.histogram import Histogram
+from sfumato.evaluate.calibrate import Target, calibrate
+from sfumato.evaluate.calibrate import private_selection as ladder
+from sfumato.evaluate.calibrate.metrics import Trial, metric
+from sfumato.evaluate.calibrate.private_selection import GRAIN, NoisyScore
+from sfumato.evaluate.utility.marginals import MarginalPair, misplaced_records_ecdf, misplaced_tvd
+from sfumato.mechanisms.counts.histogram import Histogram
+from sfumato.metrics.rows_view import CachedCounts
 from sfumato.privacy.ledger import Ledger
-from sfumato.rows.coded import Remembered
 from sfumato.schema import Schema
-from sfumato.utility.marginals import Compared, misplaced_ecdf, misplaced_tvd
 from statistical.laws import ALPHA
 
 TOML = """
@@ -58,7 +58,7 @@ def select(table, **more):
 
 
 def excess(counts, released, bound: Fraction, misplaced) -> int:
-    one = Compared(("size",), np.asarray(released), np.asarray(counts))
+    one = MarginalPair(("size",), np.asarray(released), np.asarray(counts))
     return int(((misplaced(one) - bound * int(np.sum(counts))) * GRAIN).__floor__())
 
 
@@ -69,7 +69,7 @@ def excess(counts, released, bound: Fraction, misplaced) -> int:
     place=st.integers(0, 4),
     other=st.integers(0, 4),
     bound=st.fractions(0, 1).filter(lambda bound: bound < 1),
-    misplaced=st.sampled_from([misplaced_tvd, misplaced_ecdf]),
+    misplaced=st.sampled_from([misplaced_tvd, misplaced_records_ecdf]),
 )
 def test_one_record_moves_the_score_by_no_more_than_was_proved(counts, released, place, other, bound, misplaced):
     cells = len(counts)
@@ -83,10 +83,10 @@ def test_one_record_moves_the_score_by_no_more_than_was_proved(counts, released,
         assert abs(excess(moved, shown, bound, misplaced) - before) <= score("replace", bound).units
 
 
-def score(adjacency: str, bound: Fraction) -> Score:
+def score(adjacency: str, bound: Fraction) -> NoisyScore:
     more = "" if adjacency == "add-remove" else 'adjacency = "replace"\nrows = 10'
     target = Target(metric("tvd_1"), "<=", float(bound))
-    return Score(target, Schema.parse(TOML.format(more=more)), 0.1, tuple(GRID))
+    return NoisyScore(target, Schema.parse(TOML.format(more=more)), 0.1, tuple(GRID))
 
 
 def test_the_bound_on_the_sensitivity_is_nearly_reached():
@@ -101,7 +101,7 @@ def test_the_bound_on_the_sensitivity_is_nearly_reached():
 
 def test_each_rung_is_recorded_before_its_noise_is_drawn(table, book, monkeypatch):
     seen: list[tuple[str, int]] = []
-    release, draw = ladder.carried_out, Score.draw
+    release, draw = ladder.run_recorded, NoisyScore.draw
 
     def watched_release(*arguments):
         seen.append(("release", len(book.history("shops"))))
@@ -111,8 +111,8 @@ def test_each_rung_is_recorded_before_its_noise_is_drawn(table, book, monkeypatc
         seen.append(("score", len(book.history("shops"))))
         return draw(self, *arguments)
 
-    monkeypatch.setattr(ladder, "carried_out", watched_release)
-    monkeypatch.setattr(Score, "draw", watched_draw)
+    monkeypatch.setattr(ladder, "run_recorded", watched_release)
+    monkeypatch.setattr(NoisyScore, "draw", watched_draw)
     found = select(table, ledger=book, seed=2)
     run = found.charge.candidates_run
     assert seen == [step for rung in range(run) for step in (("release", 2 * rung + 2), ("score", 2 * rung + 2))]
@@ -133,7 +133,7 @@ def test_the_charge_is_the_sum_of_candidates_and_scores(table, book):
 
 
 def test_the_kept_release_is_a_bundle_that_verifies(table, book, tmp_path):
-    from sfumato.report.verify import verify_bundle
+    from sfumato.bundle.verify import verify_bundle
 
     found = select(table, ledger=book)
     result = verify_bundle(found.release.save(tmp_path / "bundle"), book)
@@ -194,11 +194,11 @@ def missed(table, times: int) -> tuple[int, int]:
 
 def test_the_kept_release_meets_the_target_as_often_as_promised(monkeypatch):
     """200 ladders whose first rungs mostly miss: at most 5 % stop wrongly, at alpha 1e-6."""
-    table = Remembered.of(shops(20_000))
+    table = CachedCounts.of(shops(20_000))
     most = stats.binom.ppf(1 - ALPHA, 200, 0.05)
     stopped, wrong = missed(table, 200)
     assert stopped > 120 and wrong <= most
-    monkeypatch.setattr(Score, "margin", property(lambda self: 0.0))
+    monkeypatch.setattr(NoisyScore, "margin", property(lambda self: 0.0))
     assert missed(table, 200)[1] > most, "a mutant without the margin must be caught"
 
 

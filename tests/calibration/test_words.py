@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from report.reading import words_of
-from sfumato.calibration.metrics import METRICS
-from sfumato.calibration.result import Calibration, Charge, Point
-from sfumato.calibration.words import advice, in_plain_words
+from sfumato.evaluate.calibrate.explain import advice, explain_value
+from sfumato.evaluate.calibrate.metrics import CATALOGUE
+from sfumato.evaluate.calibrate.result import Calibration, Charge, Point
 from sfumato.report.calibration_page import calibration_page
 
 
@@ -22,8 +22,8 @@ def found(means: dict[float, float], target: str = "tvd_1 <= 0.05", half: float 
         "method": "histogram",
         "table": "<b>t</b>",
         "parameter": "epsilon",
-        "kind": METRICS[metric].kind,
-        "meaning": METRICS[metric].meaning,
+        "kind": CATALOGUE[metric].kind,
+        "meaning": CATALOGUE[metric].meaning,
         "prefer": "smallest",
         "search": "grid",
         "intervals": (),
@@ -85,9 +85,9 @@ def test_no_advice_where_the_target_is_met():
     assert "Reachable here" in found({0.1: 0.2, 1.0: 0.1}).statement()
 
 
-@pytest.mark.parametrize("name", sorted(METRICS))
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_every_metric_has_plain_words(name):
-    said = METRICS[name].in_plain_words(0.125)
+    said = CATALOGUE[name].in_plain_words(0.125)
     assert ("12.5" in said or "0.125" in said) and "{" not in said and said.endswith(".") and "_" not in said
 
 
@@ -95,7 +95,7 @@ def test_the_page_says_both_and_escapes():
     curve = found({0.1: 0.2, 1.0: 0.0731})
     page = calibration_page(curve)
     words = words_of(page)
-    for line in (*advice(curve), *in_plain_words(curve)):
+    for line in (*advice(curve), *explain_value(curve)):
         assert line in words
     assert "<b>t</b>" not in page and "The target was not reached" in page and "What you can do" in page
     assert "No value meets it." in page

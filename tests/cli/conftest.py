@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sfumato.cli.app import run
+from sfumato.cli.main import run
 
 
 @pytest.fixture

@@ -37,21 +37,21 @@ def during_imports() -> None:
 
 
 def arrange(when: str) -> None:
-    from sfumato.cli import release_verbs
-    from sfumato.methods.counts.contingency import Contingency
+    from sfumato.bundle import write
+    from sfumato.cli.release import release
+    from sfumato.mechanisms.counts.contingency import Contingency
     from sfumato.privacy.ledger import Ledger
-    from sfumato.report import bundle
 
     if when == "before":
-        release_verbs.read = hit
+        release.read = hit
     elif when == "run":
         Contingency.run = hit
     elif when == "save":
-        bundle.settle = then(bundle.settle)
+        write.flush_to_disk = then(write.flush_to_disk)
     elif when == "mark":
         Ledger.mark_saved = then(Ledger.mark_saved)
     elif when == "show":
-        release_verbs.show_release = hit
+        release.show_release = hit
     elif when == "engine":  # an engine that turns the signal into an error of its own
         Contingency.run = lambda *_arguments: translated()
 

@@ -9,8 +9,8 @@ import pytest
 
 from sfumato.entropy import advise, epsilon_for_entropy_error
 from sfumato.example import codebook, write_households
-from sfumato.methods.mean_curve import best_rho, finite_error
-from sfumato.methods.plausible_deniability import pass_rates
+from sfumato.mechanisms.mean_curve import best_rho, discretisation_error
+from sfumato.mechanisms.plausible_deniability import pass_rates
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_curve_advice_is_that_of_the_library(sfumato_cli):
     given = ("--rows", "400", "--clip", "2", "--points", "24", "--adjacency", "replace")
     found = json.loads(sfumato_cli("advise", "curve", *given, "--json")[1])
     assert found["rho"] == best_rho(400, 2, 1, 1e-6, steps=24).rho
-    bound = finite_error(found["rho"], clip=2, steps=24).root_mean_square
+    bound = discretisation_error(found["rho"], clip=2, steps=24).root_mean_square
     assert found["between_the_points"]["root_mean_square"] == pytest.approx(bound)
     code, out, _ = sfumato_cli("advise", "curve", *given)
     assert code == 0 and "--set rho=" in out and "between the points" in out

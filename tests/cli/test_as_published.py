@@ -11,9 +11,9 @@ from typing import ClassVar
 
 import pytest
 
-from sfumato import registry
+from sfumato.core import registry
 from sfumato.example import codebook, write_households
-from sfumato.methods.counts.histogram import Histogram
+from sfumato.mechanisms.counts.histogram import Histogram
 
 TABLE = ("h.csv", "--schema", "h.toml")
 PRINTED = ("--method", "histogram", "--as-published", "--set", "column=sex", "--epsilon", "1")
@@ -38,7 +38,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     module = ModuleType("printed_histogram")
     module.HistogramAsPublished = HistogramAsPublished  # pyright: ignore[reportAttributeAccessIssue]
     monkeypatch.setitem(sys.modules, "printed_histogram", module)
-    monkeypatch.setitem(registry.PUBLISHED, "histogram-as-published", "printed_histogram:HistogramAsPublished")
+    monkeypatch.setitem(registry.PUBLISHED_FORMS, "histogram-as-published", "printed_histogram:HistogramAsPublished")
     return tmp_path
 
 

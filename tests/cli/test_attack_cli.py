@@ -11,12 +11,12 @@ import pyarrow.csv
 import pytest
 
 import sfumato
-from sfumato.cli import risk_verbs
+from sfumato.cli.risk import games as risk_verbs
 from sfumato.example import codebook, households, write_households
-from sfumato.risk.game import game
-from sfumato.risk.game.play import usual_trials
-from sfumato.risk.linkage import FreshReference
-from sfumato.risk.membership import Learnt
+from sfumato.risk.attacks.linkage import FreshReferenceLinkage
+from sfumato.risk.attacks.membership import ShadowModelAttack
+from sfumato.risk.simulated import membership_game
+from sfumato.risk.simulated.membership_game import default_trials
 from sfumato.schema.column import Column
 
 TABLE = ("h.csv", "--schema", "h.toml")
@@ -93,7 +93,7 @@ def test_the_method_that_release_takes_is_attacked(folder, sfumato_cli, monkeypa
     """The game is made and not played: fitting a model a hundred times takes minutes."""
     narrow()
     games = []
-    monkeypatch.setattr(risk_verbs, "_played", lambda voice, played, *others: games.append(played) or [])
+    monkeypatch.setattr(risk_verbs, "_run_games", lambda voice, played, *others: games.append(played) or [])
     code, out, err = sfumato_cli("risk", verb, "h.csv", "--schema", "narrow.toml", "--epsilon", "1")
     assert (code, err) == (0, "") and "so aim was taken" in out
     assert games[0].method == sfumato.AIM(epsilon="1") and "values themselves" in games[0].seen
@@ -110,15 +110,15 @@ def test_inference_takes_the_method_that_release_takes(folder, sfumato_cli):
 def test_games_that_fit_models_say_how_long_they_take(folder):
     narrow()
     table = sfumato.read("h.csv", sfumato.Schema.load("narrow.toml"))
-    played = game(table, sfumato.AIM(epsilon=1))
-    for attack, trials in ((Learnt(), 60), (FreshReference(), 33)):
-        assert usual_trials(played, [attack]) == trials
-    assert "150 times" in risk_verbs._patience("aim", 150, 7.3) and "18 minutes" in risk_verbs._patience(
+    played = membership_game(table, sfumato.AIM(epsilon=1))
+    for attack, trials in ((ShadowModelAttack(), 60), (FreshReferenceLinkage(), 33)):
+        assert default_trials(played, [attack]) == trials
+    assert "150 times" in risk_verbs._expected_seconds(
         "aim", 150, 7.3
-    )
+    ) and "18 minutes" in risk_verbs._expected_seconds("aim", 150, 7.3)
     runs = []
-    for attack in (Learnt(), FreshReference(2)):
-        watched = replace(game(table, sfumato.Marginals(1.0), rows=20), told=lambda: runs.append(1))
+    for attack in (ShadowModelAttack(), FreshReferenceLinkage(2)):
+        watched = replace(membership_game(table, sfumato.Marginals(1.0), rows=20), told=lambda: runs.append(1))
         attack.run(watched, trials=21, seed=1)
         assert len(runs) - 1 == attack.releases(21), "and one to see how wide a release is"
         runs.clear()

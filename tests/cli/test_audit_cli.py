@@ -7,8 +7,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.cli.app import app
-from sfumato.cli.audit_verb import EXIT_REFUTED
+from sfumato.cli.main import app
+from sfumato.cli.risk.audit import EXIT_REFUTED
 
 SCHEMA = """
 [table]

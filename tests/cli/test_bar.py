@@ -15,9 +15,8 @@ from rich.console import Console
 
 import sfumato
 from sfumato import Schema
-from sfumato.cli.bar import Remaining, bar
-from sfumato.cli.console import Voice, in_a_cell
-from sfumato.progress import listening, steps, tell
+from sfumato.cli.console import RemainingTime, Voice, progress_bar, table_cell
+from sfumato.progress import progress_listener, report_progress, steps
 
 SCHEMA = """
 [table]
@@ -51,7 +50,7 @@ class Clock:
 
 def test_time_left_follows_the_plan_first_and_the_pace_of_a_stage_later():
     clock = Clock()
-    left = Remaining(expected=40.0, clock=clock)
+    left = RemainingTime(expected=40.0, clock=clock)
     assert left.seconds == 40
     left.tell("measuring", 0.0)
     clock.now = 10.0
@@ -67,7 +66,7 @@ def test_time_left_follows_the_plan_first_and_the_pace_of_a_stage_later():
 
 def test_time_left_of_a_stage_that_began_in_the_middle_counts_what_it_gained():
     clock = Clock()
-    left = Remaining(clock=clock)
+    left = RemainingTime(clock=clock)
     left.tell("drawing", 0.5)
     clock.now = 10.0
     left.tell("drawing", 0.75)
@@ -77,7 +76,7 @@ def test_time_left_of_a_stage_that_began_in_the_middle_counts_what_it_gained():
 def test_a_release_tells_its_stages_and_the_share_of_the_budget(folder):
     heard: list[tuple[str, float | None]] = []
     table = sfumato.read("p.csv", Schema.parse(SCHEMA))
-    with listening(lambda stage, done: heard.append((stage, done))):
+    with progress_listener(lambda stage, done: heard.append((stage, done))):
         made = sfumato.release(table, sfumato.AIM(epsilon=1), ledger=False, seed=1)
         made.save("bundle")
     order = list(dict.fromkeys(stage for stage, _ in heard))
@@ -101,12 +100,12 @@ def test_a_release_tells_its_stages_and_the_share_of_the_budget(folder):
 
 def test_steps_are_told_and_what_they_tell_is_not():
     heard: list[tuple[str, float | None]] = []
-    with listening(lambda stage, done: heard.append((stage, done))):
+    with progress_listener(lambda stage, done: heard.append((stage, done))):
         with steps("running it again", 4) as done:
             for _ in range(5):
-                tell("fitting", 0.1)
+                report_progress("fitting", 0.1)
                 done()
-        tell("writing")
+        report_progress("writing")
     assert [share for stage, share in heard if stage == "running it again"] == [0, 0.25, 0.5, 0.75, 1, 1]
     assert heard[-1] == ("writing", None)
     assert len(heard) == 7
@@ -117,7 +116,7 @@ def test_the_bar_listens_on_a_terminal_and_nobody_does_elsewhere():
         shown, voice = io.StringIO(), Voice()
         voice.err = Console(file=shown, force_terminal=terminal, width=120)
         with voice.counting("releasing", 40):
-            tell("measuring", 0.25)
+            report_progress("measuring", 0.25)
         assert ("releasing: measuring" in shown.getvalue()) == terminal
         assert (shown.getvalue() == "") != terminal
 
@@ -127,9 +126,9 @@ def test_work_that_tells_often_is_not_slowed(monkeypatch):
 
     drawn: list[str] = []
     monkeypatch.setattr(Progress, "update", lambda _self, _task, **fields: drawn.append(fields["description"]))
-    with bar(Console(file=io.StringIO(), force_terminal=True), "x", None, in_a_cell):
+    with progress_bar(Console(file=io.StringIO(), force_terminal=True), "x", None, table_cell):
         for step in range(10_000):
-            tell("often", step / 10_000)
+            report_progress("often", step / 10_000)
     assert 1 <= len(drawn) < 100, "one change of the bar in a tenth of a second"
 
 

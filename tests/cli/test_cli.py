@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from sfumato import Schema
+from sfumato.bundle.document import ReleaseDocument
 from sfumato.example import CODEBOOK, write_households
-from sfumato.report.document import ReleaseDocument
 
 SCHEMA = """
 [table]
@@ -174,7 +174,7 @@ def test_settings_of_the_wrong_nesting_have_a_name(method, setting, folder, sfum
 
 @pytest.mark.parametrize("error", [MemoryError(), RecursionError("deep")])
 def test_a_machine_at_its_end_is_no_bug(error, monkeypatch, sfumato_cli):
-    from sfumato.cli import release_verbs
+    from sfumato.cli.release import release as release_verbs
 
     def broken(*_):
         raise error
@@ -384,7 +384,7 @@ def test_the_installed_command_runs_without_a_traceback(folder):
 
 
 def test_a_bug_is_reported_in_words(monkeypatch, sfumato_cli, folder):
-    from sfumato.cli import release_verbs
+    from sfumato.cli.release import release as release_verbs
 
     def broken(*_):
         raise RuntimeError("a bolt fell out")

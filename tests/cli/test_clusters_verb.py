@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import sfumato
-from sfumato.cli.clusters_verb import CONFIDENTIAL, clusters
+from sfumato.cli.evaluate.utility import CONFIDENTIAL, clusters
 from sfumato.errors import BundleError, PlanError, TableError
 from sfumato.schema import Column, Schema
 

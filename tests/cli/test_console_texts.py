@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from rich._emoji_codes import EMOJI
 
-from sfumato.cli.bar import bar
-from sfumato.cli.console import Voice, in_a_cell
-from sfumato.progress import tell
+from sfumato.cli.console import Voice, progress_bar, table_cell
+from sfumato.progress import report_progress
 
 CODES = [f":{name}:" for name in EMOJI]
 MARKUP = ["[red]", "[/]", "[bold]x[/bold]", "[link=a]b", r"\[x]", "a\\", ":x:", "x:x:y", "8:o:8"]
@@ -57,8 +56,8 @@ def test_errors_and_the_bar_show_them_too(spoken):
     voice.fail(TableError("x:x:y [red]", [":smile:"], "8:o:8"))
     assert all(text in heard.getvalue() for text in ("x:x:y [red]", ":smile:", "8:o:8"))
     drawn = io.StringIO()
-    with bar(Console(file=drawn, force_terminal=True, width=200), "a:x:b [red]", None, in_a_cell):
-        tell("8:o:8")
+    with progress_bar(Console(file=drawn, force_terminal=True, width=200), "a:x:b [red]", None, table_cell):
+        report_progress("8:o:8")
     assert "a:x:b [red]: 8:o:8" in drawn.getvalue()
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from sfumato import Schema
-from sfumato.cli.arguments import choose_or_build
+from sfumato.cli.options import method_from_settings
+from sfumato.core.build_method import default_method
 from sfumato.errors import PlanError
-from sfumato.release.default import choose_method
 
 SCHEMA = """
 [table]
@@ -58,7 +58,7 @@ CHOICES = {
 @pytest.mark.parametrize("case", CHOICES)
 def test_the_method_follows_from_what_was_said_and_the_reason_is_given(case: str):
     settings, method, why = CHOICES[case]
-    made, reason = choose_or_build(None, Schema.parse(SCHEMA), settings, "1", None)
+    made, reason = method_from_settings(None, Schema.parse(SCHEMA), settings, "1", None)
     assert made.name == method
     assert reason is not None
     assert f"no method was named, so {method} was taken" in reason
@@ -67,14 +67,14 @@ def test_the_method_follows_from_what_was_said_and_the_reason_is_given(case: str
 
 
 def test_a_named_method_needs_no_reason():
-    made, reason = choose_or_build("marginals", Schema.parse(SCHEMA), [], "1", None)
+    made, reason = method_from_settings("marginals", Schema.parse(SCHEMA), [], "1", None)
     assert (made.name, reason) == ("marginals", None)
 
 
 def test_one_column_is_counted_and_none_is_refused():
-    assert choose_method(Schema.parse(ONE), {}).settings == {"column": "age"}
+    assert default_method(Schema.parse(ONE), {}).settings == {"column": "age"}
     with pytest.raises(PlanError, match="no column that may be released"):
-        choose_method(Schema.parse(ONE[: ONE.index("[columns.age]")]), {})
+        default_method(Schema.parse(ONE[: ONE.index("[columns.age]")]), {})
 
 
 def test_plan_and_release_say_why_in_words_in_json_and_in_the_report(folder, sfumato_cli):
@@ -129,19 +129,19 @@ FORMS = {
 def test_workloads_from_the_command_line_mean_what_they_mean_in_python(form: str):
     from sfumato import AIM
 
-    made, _ = choose_or_build(None, Schema.parse(SCHEMA), [f"workload={form}"], "1", None)
+    made, _ = method_from_settings(None, Schema.parse(SCHEMA), [f"workload={form}"], "1", None)
     assert isinstance(made, AIM)
     assert made.workload == AIM(epsilon=1, workload=FORMS[form]).workload
 
 
 def test_repeated_workloads_are_sets_and_other_parameters_have_their_kinds():
     settings = ["workload=age,sex", "workload=sex,job", "rounding=false", "bins=schema", "model_megabytes=0.5"]
-    made, _ = choose_or_build("aim", Schema.parse(SCHEMA), [*settings, "engine=tree"], "1", "1e-6")
+    made, _ = method_from_settings("aim", Schema.parse(SCHEMA), [*settings, "engine=tree"], "1", "1e-6")
     facts = {key: getattr(made, key) for key in ("rounding", "bins", "model_megabytes", "engine", "delta")}
     assert facts == {"rounding": False, "bins": "schema", "model_megabytes": "0.5", "engine": "tree", "delta": "1e-6"}
     assert [names for names, _ in made.workload] == [("age", "sex"), ("sex", "job")]  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(PlanError, match="rounding must be true or false"):
-        choose_or_build("aim", Schema.parse(SCHEMA), ["rounding=maybe"], "1", None)
+        method_from_settings("aim", Schema.parse(SCHEMA), ["rounding=maybe"], "1", None)
 
 
 def test_a_weighted_workload_goes_into_the_bundle_and_its_script(folder, sfumato_cli):

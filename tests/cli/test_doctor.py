@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import sfumato
-from sfumato.cli import machine as doctor
+from sfumato.cli.maintain import doctor as doctor
 from sfumato.errors import PlanError
 from sfumato.privacy import noise
-from sfumato.privacy.noise.inversion import kernel, self_test
+from sfumato.privacy.noise.inversion import numba_loops, self_test
 
 SELF_TEST = 6
 
@@ -20,7 +20,7 @@ SELF_TEST = 6
 @pytest.fixture(autouse=True)
 def wide_and_fresh(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    choose = noise.sampler_in_use
+    choose = noise.current_sampler
     choose.cache_clear()
     yield
     choose.cache_clear()
@@ -56,18 +56,18 @@ def test_a_failed_self_test_is_shown_and_opendp_takes_over(monkeypatch, sfumato_
 
 
 def test_a_sampler_that_breaks_after_it_was_chosen_is_not_trusted(monkeypatch):
-    assert noise.sampler_in_use().name == doctor.FAST
+    assert noise.current_sampler().name == doctor.FAST
     monkeypatch.setattr(self_test, "ENCRYPTED", "00" * 16)
-    found = doctor.diagnose()
+    found = doctor.diagnose_machine()
     assert not found.can_release
     with pytest.raises(PlanError, match="published answer"):
         found.require_secure()
 
 
 def test_the_packages_of_table_inversion_may_be_absent(monkeypatch):
-    monkeypatch.setattr(noise, "sampler_in_use", lambda: noise.opendp_sampler("no numba"))
+    monkeypatch.setattr(noise, "current_sampler", lambda: noise.opendp_sampler("no numba"))
     monkeypatch.setitem(sys.modules, "sfumato.privacy.noise.inversion.self_test", None)
-    found = doctor.diagnose()
+    found = doctor.diagnose_machine()
     assert found.can_release and [check.name for check in found.warnings] == [doctor.SAMPLER]
     assert states(found, "self-test") == {"table inversion": "absent"}
 
@@ -90,7 +90,7 @@ def test_when_both_samplers_are_broken_no_release_is_made(monkeypatch, sfumato_c
     def broken(counts, scale, randomness):
         raise RuntimeError("no machine code")
 
-    monkeypatch.setattr(noise, "sampler_in_use", lambda: noise.Sampler("OpenDP", "self-test", broken, broken))
+    monkeypatch.setattr(noise, "current_sampler", lambda: noise.NoiseSampler("OpenDP", "self-test", broken, broken))
     code, _, err = sfumato_cli("doctor")
     assert code == 2 and "RuntimeError: no machine code" in err
 
@@ -98,7 +98,7 @@ def test_when_both_samplers_are_broken_no_release_is_made(monkeypatch, sfumato_c
 def test_absent_extras_come_with_the_command_that_installs_them(monkeypatch):
     true_find = doctor.util.find_spec
     monkeypatch.setattr(doctor.util, "find_spec", lambda n: None if n in ("optax", "opendp") else true_find(n))
-    found = doctor.diagnose()
+    found = doctor.diagnose_machine()
     assert found.can_release and states(found, "extra")["deep"] == "absent"
     hint = next(check.detail for check in found.checks if check.name == "deep")
     assert hint == "without optax: pip install 'sfumato[deep]'"
@@ -119,7 +119,7 @@ def plain_sum(counts, noise, total):
         np.add(counts, noise, out=total)
 
 
-true_propose = kernel.propose
+true_propose = numba_loops.propose_gaussian
 
 
 def careless(*arguments):
@@ -144,8 +144,8 @@ def one_sign(coarse, signs, *arguments):
     ],
 )
 def test_mutant_loops_are_named(loop: str, mutant, words: str, monkeypatch):
-    monkeypatch.setattr(kernel, loop, mutant)
-    problems = self_test.sampler_problems()
+    monkeypatch.setattr(numba_loops, loop, mutant)
+    problems = self_test.self_test_problems()
     assert len(problems) == 1 and words in problems[0]
 
 

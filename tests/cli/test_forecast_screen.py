@@ -11,11 +11,11 @@ import pytest
 import sfumato
 from sfumato import AIM, Ledger, Schema
 from sfumato.cli.console import Voice
-from sfumato.cli.release_screen import asked_rows
+from sfumato.cli.release.screen import asked_rows
+from sfumato.core.forecast import ColumnForecast, Forecast
+from sfumato.core.forecast_checks import NOTE
 from sfumato.errors import OverwhelmedError, PlanError
-from sfumato.forecast import forecast as home
-from sfumato.release.forecast import ColumnForecast, Forecast
-from sfumato.release.foreseen import NOTE
+from sfumato.evaluate.forecast import run as home
 
 SCHEMA = """
 [table]
@@ -55,7 +55,7 @@ def foretold(plan, schema, method, rows):
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(home, "forecast_of", foretold)
+    monkeypatch.setattr(home, "forecast", foretold)
     monkeypatch.setattr(Forecast, "sentences", lambda self, advice=True: (f"verdict: {self.verdict}", "sentence two"))
     Path("s.toml").write_text(SCHEMA)
     Path("p.csv").write_text("age,sex\n" + "".join(f"{i % 20},{'fm'[i % 3 > 0]}\n" for i in range(ROWS)))
@@ -158,7 +158,7 @@ def test_the_screen_of_a_release_is_lean_and_ends_with_what_to_do_next(folder, s
 
 
 def test_a_method_without_a_forecast_is_neither_told_nor_stopped(folder, sfumato_cli, monkeypatch):
-    monkeypatch.setattr(home, "forecast_of", lambda *_: None)
+    monkeypatch.setattr(home, "forecast", lambda *_: None)
     code, out, _ = sfumato_cli(*RELEASE, "--no-ledger", "--out", "b")
     assert (code, "expected:" in out, "verdict:" in out) == (0, False, False)
     assert json.loads(sfumato_cli("plan", *ASKED, "--json")[1])["forecast"] is None

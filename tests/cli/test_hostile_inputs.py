@@ -13,7 +13,7 @@ import pytest
 
 import sfumato
 from sfumato import Column, Marginals, Schema
-from sfumato.bounded import bounded_bytes
+from sfumato.bounded_reads import bounded_bytes
 
 FACTS = Schema("people", (Column("age", "integer", bounds=(0, 99)), Column("sex", "category", values=("f", "m"))))
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from sfumato import Ledger
-from sfumato.cli import release_verbs
+from sfumato.bundle.verify import verify_bundle
+from sfumato.cli.release import release
 from sfumato.progress import Stopped
-from sfumato.report.verify import verify_bundle
 
 CHILD = Path(__file__).with_name("interrupted_child.py")
 SCHEMA = '[table]\nname = "t"\n[columns.sex]\nkind = "category"\nvalues = ["f", "m"]\n'
@@ -103,14 +103,14 @@ def test_the_command_line_library_does_not_swallow_it(folder, monkeypatch, sfuma
     def fail(*_arguments, **_named):
         raise error
 
-    monkeypatch.setattr(release_verbs, "plan_release", fail)
+    monkeypatch.setattr(release, "plan_release", fail)
     got, out, err = sfumato_cli("plan", "-s", "s.toml", "-m", "histogram", "--set", "column=sex", "--epsilon", "1")
     assert (got, out) == (code, "")
     assert err == "interrupted: nothing was spent\n"
 
 
 def test_a_failure_after_the_spend_says_what_was_spent(folder, monkeypatch, sfumato_cli):
-    from sfumato.methods.counts.contingency import Contingency
+    from sfumato.mechanisms.counts.contingency import Contingency
 
     def fail(*_arguments):
         raise MemoryError
@@ -124,12 +124,12 @@ def test_a_failure_after_the_spend_says_what_was_spent(folder, monkeypatch, sfum
 
 
 def test_a_full_disk_after_the_spend_is_told_and_marked(folder, monkeypatch, sfumato_cli):
-    from sfumato.report import bundle
+    from sfumato.bundle import write
 
     def fail(*_arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(bundle, "settle", fail)
+    monkeypatch.setattr(write, "flush_to_disk", fail)
     code, out, err = sfumato_cli(*RELEASE, "--ledger", "L", "--out", "out", "--json")
     assert code == 2
     assert "No space left on device" in err and "epsilon 1 is spent (entry 2 of the ledger)" in err

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from sfumato.cli.app import VERBS, verb
+from sfumato.cli.main import COMMANDS, load_command
 
 MOST_SECONDS = 0.6
 """CPU; about 0.2 on a machine of its own."""
@@ -37,21 +37,21 @@ def test_the_list_of_verbs_is_there_at_once(option):
 def test_no_verb_is_imported_for_the_list():
     done = subprocess.run([sys.executable, "-c", LISTED, "--help"], check=True, capture_output=True, text=True)
     loaded = json.loads(done.stderr)
-    assert all(name in done.stdout for name in VERBS)
+    assert all(name in done.stdout for name in COMMANDS)
     assert not [name for name in HEAVY if name in loaded]
     assert not [name for name in loaded if name.startswith(("sfumato.papers", "sfumato.methods", "sfumato.release"))]
 
 
-@pytest.mark.parametrize("name", VERBS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_line_is_what_the_verb_says_of_itself(name):
-    said = verb(name).help.split("\n\n")[0]
-    assert " ".join(said.split()) == VERBS[name].line and verb(name).name == name
+    said = load_command(name).help.split("\n\n")[0]
+    assert " ".join(said.split()) == COMMANDS[name].line and load_command(name).name == name
 
 
 def test_the_verbs_stand_in_the_order_of_the_table(sfumato_cli):
     code, out, _ = sfumato_cli("--help")
     listed = [line.split()[1] for line in out.splitlines() if line.startswith("│ ") and line[2] != " "]
-    assert code == 0 and [word for word in listed if word in VERBS] == list(VERBS)
+    assert code == 0 and [word for word in listed if word in COMMANDS] == list(COMMANDS)
 
 
 def test_a_slip_of_the_pen_is_answered_with_the_verb_that_was_meant(sfumato_cli):

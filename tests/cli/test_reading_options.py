@@ -9,8 +9,8 @@ import pytest
 import xlsxwriter
 
 from sfumato import Schema
-from sfumato.cli.app import VERBS, verb
-from sfumato.cli.reading import OPTIONS
+from sfumato.cli.main import COMMANDS, load_command
+from sfumato.cli.options import OPTIONS
 from sfumato.schema.dialect import Dialect
 
 FEWEST = 16
@@ -32,7 +32,7 @@ def options_of(command) -> set[str]:
 
 
 def test_every_verb_that_reads_has_every_option():
-    found = dict(item for name in VERBS for item in commands(name, verb(name)))
+    found = dict(item for name in COMMANDS for item in commands(name, load_command(name)))
     readers = [name for name, command in found.items() if options_of(command) & set(OPTIONS)]
     lacking = {name: set(OPTIONS) - options_of(found[name]) for name in readers}
     assert len(readers) >= FEWEST

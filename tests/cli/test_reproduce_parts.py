@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.papers import PAPERS, paper
-from sfumato.papers.parts import in_words
+from sfumato.papers.compute import parts_text
 from sfumato.papers.reaedp import Reproduction
 from sfumato.papers.reproduce_verb import reproduce
 
@@ -107,7 +107,7 @@ def test_the_number_of_repetitions_is_an_option(sfumato_cli):
 def test_the_help_lists_the_parts_files_and_options_that_a_paper_has(name):
     module, listed = paper(name), PAPERS[name]
     parts = module.parts()
-    assert in_words(parts) == listed.parts
+    assert parts_text(parts) == listed.parts
     folder = Path(module.__file__).parent
     read = {file for path in folder.glob("*.py") for file in FILE.findall(path.read_text(encoding="utf-8"))}
     assert read == set(listed.files)

@@ -12,8 +12,8 @@ import pytest
 
 import sfumato
 from sfumato import Schema
+from sfumato.bundle.document import released_schema
 from sfumato.example import CODEBOOK, write_households
-from sfumato.report.document import released_schema
 
 RELEASE = (
     "release",
@@ -90,7 +90,7 @@ def test_a_seed_repeats_rows_and_stamps_nothing(folder, sfumato_cli):
 
 
 def test_what_the_rules_cost_is_told(folder, sfumato_cli, monkeypatch):
-    from sfumato.methods.graphical.saved.model import FittedModel
+    from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel
 
     draw = FittedModel.draw
     told = lambda *arguments: dataclasses.replace(draw(*arguments), notes=("do not trust children and persons",))  # noqa: E731

@@ -7,15 +7,15 @@ import pandas as pd
 
 from comparison.people import people, schema
 from sfumato import Schema
-from sfumato.comparison.cells import cells_of, counted, tvd
-from sfumato.comparison.distances import correlations, cramer_v, distances
-from sfumato.comparison.sides import Layout, read_points
+from sfumato.evaluate.compare.cells import cells_of, paired_counts, tvd
+from sfumato.evaluate.compare.distances import correlations, cramers_v, distances
+from sfumato.evaluate.compare.sides import ComparisonLayout, read_points
 from sfumato.schema.column import Column
 
 
-def laid(frame: pd.DataFrame, facts: Schema) -> tuple[Layout, np.ndarray]:
+def laid(frame: pd.DataFrame, facts: Schema) -> tuple[ComparisonLayout, np.ndarray]:
     points = read_points(frame, facts, facts.names, "the table")
-    return Layout.of(facts, tuple(facts), points), points
+    return ComparisonLayout.of(facts, tuple(facts), points), points
 
 
 def test_a_number_has_cells_of_equal_true_mass_and_one_for_missing() -> None:
@@ -32,12 +32,16 @@ def test_a_spike_has_a_cell_of_its_own_so_that_a_tail_beside_it_is_seen() -> Non
     spike, near, tail = cells.of(np.array([0.0, 0.4, 1.0]))
     assert spike == near != tail
     smeared = np.append(np.zeros(60), np.full(40, 5.0))
-    assert tvd(*counted(cells.of(true), cells.of(smeared), cells.size)) == np.float64(0.36)
+    assert tvd(*paired_counts(cells.of(true), cells.of(smeared), cells.size)) == np.float64(0.36)
 
 
 def test_huge_tables_are_counted_by_the_cells_that_occur() -> None:
     one, other = np.array([0, 5, 5]), np.array([5, 5, 10**9])
-    assert tvd(*counted(one, other, 10**10)) == tvd(*counted(one, np.array([5, 5, 9]), 10)) == np.float64(1 / 3)
+    assert (
+        tvd(*paired_counts(one, other, 10**10))
+        == tvd(*paired_counts(one, np.array([5, 5, 9]), 10))
+        == np.float64(1 / 3)
+    )
 
 
 def test_distances_are_those_of_the_definition() -> None:
@@ -67,7 +71,7 @@ def test_correlations_are_those_of_pandas() -> None:
 
 def test_cramer_v_of_independent_levels_is_not_lifted_by_chance() -> None:
     generator = np.random.default_rng(0)
-    found = [cramer_v(generator.multinomial(300, [1 / 25] * 25).reshape(5, 5).astype(float)) for _ in range(200)]
+    found = [cramers_v(generator.multinomial(300, [1 / 25] * 25).reshape(5, 5).astype(float)) for _ in range(200)]
     plain = np.sqrt(16 / 300 / 4)  # what V without the correction has on average, about
     assert np.mean(found) < plain / 2
 

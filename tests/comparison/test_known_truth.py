@@ -14,7 +14,7 @@ import pytest
 
 import sfumato
 from comparison.people import noise, people, shuffled, table
-from sfumato.comparison.result import Comparison
+from sfumato.evaluate.compare.result import Comparison
 
 MADE: dict[str, Any] = {
     "itself": lambda: people(1),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from comparison.people import people, schema
-from sfumato.comparison.distances import distances
-from sfumato.comparison.resampling import grouped, half_widths, second_sample
-from sfumato.comparison.sides import Layout, Side, read_points
+from sfumato.evaluate.compare.distances import distances
+from sfumato.evaluate.compare.resampling import half_widths, random_groups, second_sample
+from sfumato.evaluate.compare.sides import ComparisonLayout, RowsView, read_points
 
 ROWS = 400
 TABLES = 8
@@ -16,11 +16,11 @@ NEAR = 0.15
 """The mean over tables and samples has a standard error of 4 %, the yardstick is 5 % too large: alpha is 0.01."""
 
 
-def sides(first: int, fresh: int = FRESH) -> tuple[Layout, Side, list[Side]]:
+def sides(first: int, fresh: int = FRESH) -> tuple[ComparisonLayout, RowsView, list[RowsView]]:
     """Return a table and fresh samples of its population."""
     facts = schema()
     points = [read_points(people(100 * first + i, ROWS), facts, facts.names, "t") for i in range(fresh + 1)]
-    layout = Layout.of(facts, tuple(facts), points[0])
+    layout = ComparisonLayout.of(facts, tuple(facts), points[0])
     made = [layout.side(each) for each in points]
     return layout, made[0], made[1:]
 
@@ -62,5 +62,5 @@ def test_intervals_are_as_wide_as_fresh_releases_vary() -> None:
 
 
 def test_groups_of_equal_length_are_equal() -> None:
-    assert np.array_equal(grouped(50, 3), grouped(50, 3))
-    assert np.bincount(grouped(50, 3).astype(int)).max() == 3
+    assert np.array_equal(random_groups(50, 3), random_groups(50, 3))
+    assert np.bincount(random_groups(50, 3).astype(int)).max() == 3

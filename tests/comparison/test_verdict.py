@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from sfumato.comparison.result import ColumnCompared, Measure
-from sfumato.comparison.verdict import judged
+from sfumato.evaluate.compare.result import ColumnComparison, MetricWithYardstick
+from sfumato.evaluate.compare.verdict import verdict_of_comparison
 
 
-def measure(name: str, value: float, yardstick: float, high: float | None = None) -> Measure:
+def measure(name: str, value: float, yardstick: float, high: float | None = None) -> MetricWithYardstick:
     top = 1.5 * yardstick if high is None else high
-    return Measure(name, "", value, value, value, yardstick, yardstick / 2, top, name == "prediction")
+    return MetricWithYardstick(name, "", value, value, value, yardstick, yardstick / 2, top, name == "prediction")
 
 
 def graded(single: float, pairs: float, kept: float | None, skill: float | None, auc: float = 0.5) -> tuple[str, str]:
     found = [measure("tvd_1", single, 0.02), measure("tvd_2", pairs, 0.05), measure("propensity_auc", auc, 0.5, 0.52)]
-    found += [] if skill is None else [Measure("prediction", "", skill, 0, 1, 1.0, 0.9, 1.1, True)]
-    return judged({each.name: each for each in found}, kept)
+    found += [] if skill is None else [MetricWithYardstick("prediction", "", skill, 0, 1, 1.0, 0.9, 1.1, True)]
+    return verdict_of_comparison({each.name: each for each in found}, kept)
 
 
 def test_each_grade_has_its_limits() -> None:
@@ -36,18 +36,21 @@ def test_the_verdict_names_what_decided_and_its_yardstick() -> None:
 
 def test_a_wrong_column_does_not_hide_behind_the_mean() -> None:
     measures = {"tvd_1": measure("tvd_1", 0.03, 0.02)}
-    fine, wrong = (ColumnCompared("k", "category", ("a",), None, (1.0,), (1.0,), tvd, 0.02) for tvd in (0.05, 0.4))
-    assert judged(measures, None, (fine,))[0] == "as good as real rows"
-    grade, verdict = judged(measures, None, (fine, wrong))
+    fine, wrong = (ColumnComparison("k", "category", ("a",), None, (1.0,), (1.0,), tvd, 0.02) for tvd in (0.05, 0.4))
+    assert verdict_of_comparison(measures, None, (fine,))[0] == "as good as real rows"
+    grade, verdict = verdict_of_comparison(measures, None, (fine, wrong))
     assert grade == "usable in part" and "tvd of k 0.4" in verdict
 
 
 def test_too_few_rows_to_tell_say_nothing_of_predictions() -> None:
-    unsure = Measure("prediction", "", 0.0, 0, 1, 1.0, 0.0, 2.0, True)
-    grade, verdict = judged({"tvd_1": measure("tvd_1", 0.01, 0.02), "prediction": unsure}, None)
+    unsure = MetricWithYardstick("prediction", "", 0.0, 0, 1, 1.0, 0.0, 2.0, True)
+    grade, verdict = verdict_of_comparison({"tvd_1": measure("tvd_1", 0.01, 0.02), "prediction": unsure}, None)
     assert grade == "as good as real rows" and "predictions" not in verdict
 
 
 def test_broken_rules_are_said() -> None:
     rules = measure("rule_violations", 0.2, 0.0)
-    assert "20.0 % of the rows break a rule" in judged({"tvd_1": measure("tvd_1", 0, 0.02), rules.name: rules}, None)[1]
+    assert (
+        "20.0 % of the rows break a rule"
+        in verdict_of_comparison({"tvd_1": measure("tvd_1", 0, 0.02), rules.name: rules}, None)[1]
+    )

@@ -30,17 +30,17 @@ import pytest
 import replay
 import sfumato
 from sfumato import Ledger, PlausibleDeniability, Release, Schema
-from sfumato.buying import buy_schema
-from sfumato.calibration import calibrate
-from sfumato.cli.app import run
+from sfumato.bundle.read import open_bundle
+from sfumato.cli.main import run
+from sfumato.core.method import Output
+from sfumato.core.release import promised
+from sfumato.dp_schema import buy_schema
 from sfumato.errors import DraftSchemaError, PlanError, TableError
+from sfumato.evaluate.calibrate import calibrate
 from sfumato.privacy import noise
 from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.release.method import Output
-from sfumato.release.release import promised
-from sfumato.report.opened import opened_bundle
 from sfumato.schema import Column
-from sfumato.schema.vouched import Vouched
+from sfumato.schema.provenance_summary import SchemaProvenance
 from sfumato.table import Table
 
 ROWS = 240
@@ -429,7 +429,7 @@ def test_the_command_line_says_the_same(tmp_path, monkeypatch, capsys, setting):
 
     def released(neighbour: bool) -> replay.Shown:
         said = command("release", neighbour, capsys, "--schema", "t.toml", *wish)
-        return said, opened_bundle("bundle").document.events
+        return said, open_bundle("bundle").document.events
 
     assert agree(replay.apart(released))
 
@@ -568,7 +568,8 @@ def test_two_drafts_differ_in_facts_that_both_promises_name(tmp_path):
         if fact.name not in kept and getattr(one, fact.name) != getattr(two, fact.name)
     }
     named = [
-        {(told.subject, told.fact) for told in Vouched.of(s).facts if told.provenance.origin == "rows"} for s in drafts
+        {(told.subject, told.fact) for told in SchemaProvenance.of(s).facts if told.provenance.origin == "rows"}
+        for s in drafts
     ]
     assert {("age", "bounds"), ("spend", "bounds"), ("since", "bounds"), ("city", "values")} <= apart
     assert apart <= named[0] | named[1]

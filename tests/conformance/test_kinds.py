@@ -16,8 +16,8 @@ import pytest
 
 import sfumato
 from sfumato import Ledger, Schema
+from sfumato.core.method import published_methods
 from sfumato.errors import SfumatoError
-from sfumato.release.method import published_methods
 
 ROWS = 60
 KINDS = {

@@ -13,13 +13,20 @@ import pytest
 
 import sfumato
 from sfumato import Ledger, Schema
-from sfumato.cli.arguments import build_method
-from sfumato.errors import BudgetExceeded, DraftSchemaError, LedgerError, PlanError, SfumatoError, TableError
+from sfumato.bundle.document import released_schema
+from sfumato.cli.options import build_method
+from sfumato.core.method import Method, MethodInfo, parameters_of, published_methods
+from sfumato.core.registry import AS_PUBLISHED
+from sfumato.errors import (
+    BudgetExceeded,
+    DraftSchemaError,
+    LedgerError,
+    PlanError,
+    SfumatoError,
+    TableError,
+)
 from sfumato.privacy import noise
 from sfumato.privacy.accounting.event import Event
-from sfumato.registry import AS_PUBLISHED
-from sfumato.release.method import Method, MethodInfo, parameters_of, published_methods
-from sfumato.report.document import released_schema
 from standards import check_standards
 
 METHODS = [*sfumato.methods().values(), *published_methods().values()]
@@ -51,7 +58,7 @@ each_method = pytest.mark.parametrize("case", cases())
 
 
 def as_mapping(data) -> dict:
-    return dict(data) if isinstance(data, sfumato.table.frames.Tables) else {("data",): data}
+    return dict(data) if isinstance(data, sfumato.table.writing.frames.ReleasedTables) else {("data",): data}
 
 
 @pytest.fixture
@@ -253,7 +260,7 @@ def test_saves_a_bundle_that_verifies_and_that_other_programs_read(
     case: Case, frame, schema, ledger, tmp_path, shared_schemas
 ):
     """Croissant, Frictionless and the registry of deployments, each by the program or the schema that reads it."""
-    from sfumato.report.verify import verify_bundle
+    from sfumato.bundle.verify import verify_bundle
 
     made = sfumato.release(sfumato.read(frame, schema), case.make(schema), ledger=ledger)
     bundle = made.save(tmp_path / "bundle")

@@ -9,8 +9,8 @@ import pytest
 
 import sfumato
 from sfumato import Schema
+from sfumato.core.method import published_methods
 from sfumato.errors import PlanError, SfumatoError
-from sfumato.release.method import published_methods
 
 SCHEMA = Schema.parse("""
 [table]

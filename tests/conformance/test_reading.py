@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 import sfumato
-from sfumato.release.method import Method, methods, published_methods
-from sfumato.release.reading import LEAVING, reading_of
-from sfumato.table.engine import DuckDBEngine, IbisEngine
-from sfumato.table.passes import grouped
-from sfumato.table.spark import SparkEngine
+from sfumato.core.data_access import LEAVING, data_access_of
+from sfumato.core.method import Method, methods, published_methods
+from sfumato.table.engines.engine import DuckDBEngine, IbisEngine
+from sfumato.table.engines.spark import SparkEngine
+from sfumato.table.scan_plan import group_by_scan
 
 ALL = {**methods(), **published_methods()}
 COLUMNS = ("region", "age", "sex", "income", "persons")
@@ -28,7 +28,7 @@ def few(schema):
 
 def told(name: str, few, engine=None):
     table = None if engine is None else SimpleNamespace(source=SimpleNamespace(engine=engine))
-    return reading_of(ALL[name].cls.example(few), few, table)
+    return data_access_of(ALL[name].cls.example(few), few, table)
 
 
 def elsewhere(kind: type, backend: str):
@@ -62,7 +62,7 @@ def test_the_rows_are_passed_over_as_often_as_was_said(name, few, frame, groupin
         monkeypatch.setattr(DuckDBEngine, asked, lambda self, e, real=real: seen.append(e) or real(self, e))
     if grouping:
         monkeypatch.setattr(DuckDBEngine, "streams", property(lambda self: False))
-        monkeypatch.setattr(DuckDBEngine, "answer", lambda self, ask, schema: grouped(ask, schema, "mysql"))
+        monkeypatch.setattr(DuckDBEngine, "answer", lambda self, ask, schema: group_by_scan(ask, schema, "mysql"))
     table = sfumato.read(frame, few)
     plan = sfumato.plan(table, method)
     assert plan.reading is not None and seen == []
@@ -72,7 +72,7 @@ def test_the_rows_are_passed_over_as_often_as_was_said(name, few, frame, groupin
 
 
 def test_the_screen_and_the_document_say_it(few, tmp_path, monkeypatch, capsys):
-    from sfumato.cli.app import run
+    from sfumato.cli.main import run
 
     (tmp_path / "s.toml").write_text(few.to_toml())
     call = ["sfumato", "plan", "--schema", str(tmp_path / "s.toml"), "--method", "mst", "--epsilon", "1"]
@@ -112,9 +112,9 @@ def test_very_many_cells_take_more_passes():
     column = '\n[columns.{}]\nkind="integer"\nbounds=[0,99999]\nbins=3000\n'
     wide = sfumato.Schema.parse('[table]\nname="t"' + "".join(column.format(name) for name in "abc"))
     method = sfumato.AIM(epsilon=1.0, bins="schema", workload="2-way")
-    from sfumato.methods.graphical.asking import asks_of
+    from sfumato.mechanisms.graphical.plan import scans
 
-    asks = asks_of(method.planned(wide))
+    asks = scans(method.planned(wide))
     assert [(ask.what, ask.kind, ask.times) for ask in asks] == [
         ("one-way tables", "tables", 1),
         ("pairs", "tables", 1),

@@ -24,8 +24,8 @@ import pytest
 from website.pages import MARKDOWN
 
 from page_output import require_shown
-from sfumato.cli.app import run
-from sfumato.release.method import REGISTRY
+from sfumato.cli.main import run
+from sfumato.core.method import REGISTRY
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

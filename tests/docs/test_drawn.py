@@ -11,7 +11,7 @@ import drawn
 import pytest
 from markupsafe import Markup
 
-from sfumato.report.charts.lines import Axis, Line, Lines, Rule
+from sfumato.report.charts.marks import Axis, LineMark, Lines, RuleMark
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -19,8 +19,8 @@ OURS = sorted(path.name for path in drawn.IMAGES.glob("*.svg") if "<style>" in p
 SCRIPTS = sorted(path.stem for path in DOCS.glob("picture_*.py"))
 
 
-def curve(name: str = "a & b", rules: tuple[Rule, ...] = ()) -> Lines:
-    return Lines([Line("printed", (1, 2), (0.1, 0.3), yardstick=True), Line(name, (1, 2), (0, 1))], X, Y, rules)
+def curve(name: str = "a & b", rules: tuple[RuleMark, ...] = ()) -> Lines:
+    return Lines([LineMark("printed", (1, 2), (0.1, 0.3), yardstick=True), LineMark(name, (1, 2), (0, 1))], X, Y, rules)
 
 
 X, Y = Axis("epsilon"), Axis("risk")
@@ -49,7 +49,7 @@ def test_all_pictures_are_drawn_by_us():
 
 
 def test_panels_stand_side_by_side_below_one_legend():
-    rules = (Rule("target", 0.5, goal=True),)
+    rules = (RuleMark("target", 0.5, goal=True),)
     text = drawn.sheet("words <here>", [drawn.Panel(curve(), "one"), drawn.Panel(curve(rules=rules), "two")])
     whole = ElementTree.fromstring(text)
     assert whole.find(f"{SVG}title").text == "words <here>"

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sfumato.evaluate.utility.clusters import ari_from_confusion
 from sfumato.papers.kmeans_geometry.errata import errata
 from sfumato.papers.kmeans_geometry.results import Erratum
 from sfumato.papers.kmeans_geometry.sensitivity import ceiling, failures
-from sfumato.papers.kmeans_geometry.simulation import EPSILON, PAPER_RUNS, Work, private_transfer
+from sfumato.papers.kmeans_geometry.simulation import EPSILON, PAPER_RUNS, SharedResults, private_transfer
 from sfumato.papers.kmeans_geometry.tables import PRINTED_CONFUSION
-from sfumato.utility.clusters import ari_of_table
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cluster-geometry.md").read_text(encoding="utf-8")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d*\.?\d+")
@@ -22,8 +22,8 @@ CLOSE = 0.021
 
 
 @pytest.fixture(scope="module")
-def work() -> Work:
-    return Work()
+def work() -> SharedResults:
+    return SharedResults()
 
 
 def row_of(first: str) -> list[str]:
@@ -47,7 +47,7 @@ def require_close(text: str, computed: str) -> None:
     assert found == pytest.approx(expected, rel=CLOSE, abs=CLOSE)
 
 
-def test_the_page_shows_the_errata_of_the_reproduction(work: Work):
+def test_the_page_shows_the_errata_of_the_reproduction(work: SharedResults):
     found = errata(work)
     for item in found:
         for text, computed in zip(row_of(item.name), shown(item), strict=True):
@@ -56,9 +56,9 @@ def test_the_page_shows_the_errata_of_the_reproduction(work: Work):
     assert len(listed) == len(found) + 3
 
 
-def test_what_reproduces(work: Work):
+def test_what_reproduces(work: SharedResults):
     paper, measured, _ = row_of("table 1")
-    assert f"{ari_of_table(PRINTED_CONFUSION):.4f}" in paper and "the same" in measured
+    assert f"{ari_from_confusion(PRINTED_CONFUSION):.4f}" in paper and "the same" in measured
     aligned = work.at_paper.aligned
     require_close(
         row_of("table 3")[1],
@@ -68,7 +68,7 @@ def test_what_reproduces(work: Work):
     require_close(row_of("table 2")[1], f"the order only: {work.coordinate.mean():.2f}")
 
 
-def test_the_table_by_epsilon(work: Work):
+def test_the_table_by_epsilon(work: SharedResults):
     epsilons = (0.1, 0.5, 1.0, 1.6, 2.5, 5.0, 10.0)
     for name, index in (("published, no guarantee", "transfer"), ("published, *aligned* ARI", "aligned")):
         computed = [getattr(work.by_epsilon[e], index).mean() for e in epsilons]
@@ -78,7 +78,7 @@ def test_the_table_by_epsilon(work: Work):
         assert private[epsilon] == pytest.approx(private_transfer(work.rows, work.labels, epsilon, 30).mean(), abs=0.01)
 
 
-def test_reflection_and_labels(work: Work):
+def test_reflection_and_labels(work: SharedResults):
     chances = np.array([failures(work.example, e) for e in (0.1, 0.5, 1.0, EPSILON, 2.5, 5.0)])
     assert numbers_of("each centroid") == pytest.approx(chances[:, 0], abs=6e-4)
     assert numbers_of("a run with at least one") == pytest.approx(chances[:, 1], abs=6e-4)
@@ -89,9 +89,9 @@ def test_reflection_and_labels(work: Work):
         assert row_of(name) == [f"{ceiling(e, replace=replace):.3f}".lstrip("0") for e in attacked]
 
 
-def test_the_bare_box_is_the_yardstick(work: Work):
-    from sfumato.papers.kmeans_geometry.data import CLUSTERS, PUBLIC_BOX
-    from sfumato.utility.clusters import transfer_ari
+def test_the_bare_box_is_the_yardstick(work: SharedResults):
+    from sfumato.evaluate.utility.clusters import transfer_ari
+    from sfumato.papers.kmeans_geometry.simulation import CLUSTERS, PUBLIC_BOX
 
     low, high = np.array(PUBLIC_BOX).T
     found = [

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from sfumato.entropy import published_bound, published_renyi_bound, sensitivity
-from sfumato.methods.plausible_deniability.budget import composed_epsilon, smallest_test
-from sfumato.methods.plausible_deniability.law import pass_probability
+from sfumato.mechanisms.plausible_deniability.privacy_test import pass_probability
+from sfumato.mechanisms.plausible_deniability.record_composition import cheapest_test, composed_epsilon
 from sfumato.papers.reaedp.errata import errata
-from sfumato.papers.reaedp.mechanism import EPSILON0, KS, THRESHOLD
-from sfumato.papers.reaedp.mechanism_as_published import stated_guarantee
-from sfumato.papers.reaedp.releases import TABLE_S3
+from sfumato.papers.reaedp.noisy_histograms import TABLE_S3
+from sfumato.papers.reaedp.pass_rate import EPSILON0, KS, THRESHOLD
+from sfumato.papers.reaedp.published import stated_guarantee
 from sfumato.papers.reaedp.results import Erratum
-from sfumato.privacy.accounting.calibration import gaussian_delta, gaussian_sigma
+from sfumato.privacy.accounting.gaussian_calibration import gaussian_delta, gaussian_sigma
 
 DOCS = Path(__file__).parents[2] / "docs"
 ENTROPY, DENIABILITY = "entropy.md", "plausible-deniability.md"
@@ -89,5 +89,5 @@ def test_numbers_of_the_deniability_page():
 def test_the_smallest_k_that_the_page_shows():
     text = (DOCS / DENIABILITY).read_text(encoding="utf-8")
     for rows in (10, 100, 1000):
-        eight, one = (smallest_test(total, 1e-5, rows, 2.0).k for total in (8.0, 1.0))
+        eight, one = (cheapest_test(total, 1e-5, rows, 2.0).k for total in (8.0, 1.0))
         assert f"| {rows:,} | {eight:,} | {one:,} |" in text

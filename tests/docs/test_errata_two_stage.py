@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from sfumato.errors import PlanError
-from sfumato.methods.two_stage import TwoStagePlan, release_two_stage
-from sfumato.methods.two_stage.published import blending as rules
-from sfumato.methods.two_stage.published.blending import match
-from sfumato.methods.two_stage.published.densities import PUBLISHED_BANDWIDTHS, fit_marginal
-from sfumato.methods.two_stage.published.inputs import make_inputs
-from sfumato.methods.two_stage.published.ridge_solvers import LAMBDAS, checked_grid
+from sfumato.evaluate.utility.prediction import mapd, optimal_profit_ratio, total_variation
+from sfumato.mechanisms.two_stage import TwoStagePlan, release_two_stage
+from sfumato.metrics.learners.ridge_solvers import LAMBDAS, checked_grid
+from sfumato.papers.two_stage.published import blending as rules
+from sfumato.papers.two_stage.published.blending import match
+from sfumato.papers.two_stage.published.first_stage import PUBLISHED_BANDWIDTHS, fit_kernel_density, synthesise_inputs
 from sfumato.privacy.randomness import Randomness
-from sfumato.risk.location import (
+from sfumato.risk.interval_disclosure import (
     blended,
     corrected_inverse,
     interval_disclosure,
@@ -27,8 +27,7 @@ from sfumato.risk.location import (
     published_bound,
     row_linkage,
 )
-from sfumato.rows.box import Axis
-from sfumato.utility.prediction import mapd, optimal_profit_ratio, total_variation
+from sfumato.sampling.public_box import BoundedAxis
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "two-stage.md").read_text(encoding="utf-8")
@@ -71,7 +70,7 @@ def picture() -> ModuleType:
 def pairs(columns: int, seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     generator = np.random.default_rng([seed, columns])
     x = generator.random((ROWS, columns))
-    s = make_inputs("lhs", x, ROWS, generator)
+    s = synthesise_inputs("lhs", x, ROWS, generator)
     return x, {how: s[match(x, s, how, generator)] for how in ("greedy", "rounds", "random")}
 
 
@@ -141,9 +140,9 @@ def test_the_covariance_step_distorts_and_ranks_do_not():
         for seed in range(SEEDS):
             generator = np.random.default_rng(seed)
             x = unit * picture().simulated(ROWS, generator)
-            s = make_inputs("lhs", x, ROWS, generator, step="covariance")
+            s = synthesise_inputs("lhs", x, ROWS, generator, step="covariance")
             found.append([*(s.std(axis=0) / x.std(axis=0)), largest_ks(x, s)])
-            ranked = make_inputs("lhs", x, ROWS, generator)
+            ranked = synthesise_inputs("lhs", x, ROWS, generator)
             assert largest_ks(x, ranked) == pytest.approx(said(4, r"ranks KS is (\.\d+),")[0], abs=0.006)
         assert np.mean(found, axis=0) == pytest.approx(expected, rel=0.12, abs=0.03)
 
@@ -160,7 +159,7 @@ def test_a_blend_is_a_convolution():
 def test_bandwidths_and_lambdas():
     shares = (np.arange(ROWS) + 0.5) / ROWS
     small = [0.1 * np.random.default_rng(seed).normal(size=ROWS) for seed in range(SEEDS)]
-    grown = [fit_marginal(c, PUBLISHED_BANDWIDTHS).quantile(shares).std() / c.std() - 1 for c in small]
+    grown = [fit_kernel_density(c, PUBLISHED_BANDWIDTHS).quantile(shares).std() / c.std() - 1 for c in small]
     assert 100 * np.mean(grown) == pytest.approx(said(7, r"grows by (\d+) %")[0], abs=1)
     with pytest.raises(PlanError, match="lambdas"):
         checked_grid([0.0, 0.002])
@@ -190,7 +189,7 @@ def test_the_order_of_the_file():
         for seed in range(SEEDS):
             generator = np.random.default_rng([seed, columns, ROWS])
             x = generator.random((ROWS, columns))
-            s = make_inputs("lhs", x, ROWS, generator)
+            s = synthesise_inputs("lhs", x, ROWS, generator)
             moved = np.linalg.norm(x - s[rules._greedy(x, s)], axis=1)
             found.append([moved[:100].mean(), moved[-100:].mean()])
         assert np.mean(found, axis=0) == pytest.approx(ends, rel=0.2)
@@ -208,7 +207,7 @@ def test_the_picture_shows_the_table():
 
 def test_the_private_form_is_as_good_as_the_table_says():
     """Simulated rows at epsilon 10, mean of 3 seeds; single runs have a standard deviation of .006."""
-    axes, target, found = (Axis(0, 1), Axis(0, 1), Axis(-0.5, 2.5)), Axis(-0.5, 2), []
+    axes, target, found = (BoundedAxis(0, 1), BoundedAxis(0, 1), BoundedAxis(-0.5, 2.5)), BoundedAxis(-0.5, 2), []
     plan = TwoStagePlan(axes=axes, target=target, epsilon=10, delta=1e-6, n_pub=ROWS)
     for seed in range(50, 53):
         generator = np.random.default_rng(seed)

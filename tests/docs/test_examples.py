@@ -10,7 +10,7 @@ import pytest
 
 import sfumato
 from docs.test_docs import blocks_of, commands_of, require_shown
-from sfumato.report.verify import verify_bundle
+from sfumato.bundle.verify import verify_bundle
 
 FOLDER = Path(__file__).parents[2] / "examples"
 BUNDLES = {

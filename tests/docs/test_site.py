@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from website import api, cli, finished, notebooks, pages, stage, versions
 
-from sfumato.cli.app import VERBS
+from sfumato.cli.main import COMMANDS
 
 READERS = ["Start", "Guides", "Methods", "Proofs", "Papers", "Reference", "For developers"]
 
@@ -89,7 +89,7 @@ def test_the_reference_names_what_modules_offer():
         assert f":: {name}\n" in shown, name
 
 
-@pytest.mark.parametrize("name", VERBS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_verb_shows_all_of_its_options(name):
     text = "\n".join(cli.page(name))
     command = cli.verb(name)

@@ -13,10 +13,10 @@ import pytest
 
 import sfumato
 from sfumato import AIM, Schema
-from sfumato.comparison.distances import number_errors, table_distances
-from sfumato.comparison.inputs import laid
-from sfumato.forecast.facts import facts_of
-from sfumato.forecast.theory import expected_errors
+from sfumato.evaluate.compare.distances import marginal_tvds, moment_errors
+from sfumato.evaluate.compare.run import read_comparison_input
+from sfumato.evaluate.forecast.noise_facts import noise_facts
+from sfumato.evaluate.forecast.theory import expected_metrics
 
 FACTOR = 2.0
 SEEDS = (1, 2)
@@ -29,7 +29,7 @@ def released(request, shared_data):
     frame = pd.read_csv(shared_data / f"{request.param}.csv", keep_default_na=False, na_values=[""])
     schema = Schema.draft(frame, name=request.param).confirm(accept_unchanged=True, person=False)
     table = sfumato.read(frame, schema)
-    found = [_measured(laid(_release(table, seed), table, None, None, seed)) for seed in SEEDS]
+    found = [_measured(read_comparison_input(_release(table, seed), table, None, None, seed)) for seed in SEEDS]
     return schema, len(frame), {name: float(np.mean([each[name] for each in found])) for name in found[0]}
 
 
@@ -41,21 +41,21 @@ def _measured(both):
     sides = both.layout, both.true, both.made
     singles = tuple((place,) for place in range(len(both.layout.cells)))
     return {
-        "tvd_1": table_distances(*sides, singles)[0].mean(),
-        "tvd_2": table_distances(*sides, both.layout.pairs)[0].mean(),
-        "mean_error": number_errors(*sides)["mean_error"],
+        "tvd_1": marginal_tvds(*sides, singles)[0].mean(),
+        "tvd_2": marginal_tvds(*sides, both.layout.pairs)[0].mean(),
+        "mean_error": moment_errors(*sides)["mean_error"],
     }
 
 
 def _ratios(facts, rows, found):
-    errors = expected_errors(facts, rows)
+    errors = expected_metrics(facts, rows)
     return {name: getattr(errors, name) / value for name, value in found.items()}
 
 
 def test_forecasts_are_within_a_factor_of_two_and_with_a_fifth_of_the_noise_they_are_not(released):
     schema, rows, found = released
     method = AIM(epsilon=1)
-    facts = facts_of(method.plan(schema), schema, method)
+    facts = noise_facts(method.plan(schema), schema, method)
     ratios = _ratios(facts, rows, found)
     assert all(1 / FACTOR <= ratio <= FACTOR for ratio in ratios.values()), ratios
     mutant = _ratios(facts.quieter(0.2), rows, found)

@@ -11,9 +11,9 @@ from itertools import pairwise
 import pytest
 
 from sfumato import AIM, MST, Contingency, Grid, Histogram, Marginals, Schema
-from sfumato.forecast.forecast import forecast_of
-from sfumato.methods.entropy.method import EntropyRelease
-from sfumato.release.forecast import Forecast
+from sfumato.core.forecast import Forecast
+from sfumato.evaluate.forecast.run import forecast
+from sfumato.mechanisms.entropy.method import EntropyRelease
 from sfumato.schema.column import Column
 
 ERRORS = (
@@ -46,7 +46,7 @@ def planned(columns, epsilon, method):
 
 @cache
 def foreseen(rows, columns=8, epsilon=1.0, method=AIM):
-    return forecast_of(*planned(columns, epsilon, method), rows)
+    return forecast(*planned(columns, epsilon, method), rows)
 
 
 def not_worse(better: Forecast, worse: Forecast):
@@ -77,7 +77,7 @@ def test_narrower_bounds_are_never_worse(width):
     wide, narrow = (
         Schema("t", (Column("a", "integer", bounds=(0, high)), Column("b", "boolean"))) for high in (width, width // 10)
     )
-    made = [forecast_of(AIM(epsilon=1).plan(each), each, AIM(epsilon=1), 1_000) for each in (narrow, wide)]
+    made = [forecast(AIM(epsilon=1).plan(each), each, AIM(epsilon=1), 1_000) for each in (narrow, wide)]
     assert not_worse(*made)
 
 
@@ -165,12 +165,12 @@ def test_a_larger_epsilon_than_ten_is_never_advised():
 def test_what_counts_release_is_their_own_noise():
     schema = schema_of(4)
     histogram = Histogram(column="c1", epsilon=1)
-    made = forecast_of(histogram.plan(schema), schema, histogram, 1_000)
+    made = forecast(histogram.plan(schema), schema, histogram, 1_000)
     noise = math.sqrt(2) * histogram.plan(schema).stages[0].scale
     assert made.tvd_1 == pytest.approx(0.5 * 8 * math.sqrt(2 / math.pi) * noise / 1_000)
     assert (made.tvd_2, made.smallest_relation, made.mean_error) == (None, None, None)
     table = Contingency(columns=["c1", "c3"], epsilon=1)
-    both = forecast_of(table.plan(schema), schema, table, 1_000)
+    both = forecast(table.plan(schema), schema, table, 1_000)
     noise = math.sqrt(2) * table.plan(schema).stages[0].scale
     assert both.tvd_2 == pytest.approx(0.5 * 8 * 3 * math.sqrt(2 / math.pi) * noise / 1_000)
     assert both.tvd_1 < both.tvd_2
@@ -180,7 +180,7 @@ def test_what_counts_release_is_their_own_noise():
 def test_other_methods_that_make_rows_have_one(method):
     schema = replace(schema_of(4), adjacency="replace", rows=4_000)
     plan = method.plan(schema)
-    few, many = (forecast_of(plan, schema, method, rows) for rows in (400, 40_000))
+    few, many = (forecast(plan, schema, method, rows) for rows in (400, 40_000))
     assert many.tvd_1 < few.tvd_1
     assert many.tvd_2 < few.tvd_2
     assert many.mean_error < few.mean_error
@@ -189,7 +189,7 @@ def test_other_methods_that_make_rows_have_one(method):
 def test_where_none_is_known_there_is_none():
     schema = schema_of(4)
     method = EntropyRelease.example(schema)
-    assert forecast_of(method.plan(schema), schema, method, 1_000) is None
+    assert forecast(method.plan(schema), schema, method, 1_000) is None
 
 
 def test_a_plan_has_its_forecast_and_a_page_of_it():
@@ -205,5 +205,5 @@ def test_a_plan_has_its_forecast_and_a_page_of_it():
 def test_it_takes_no_time(columns, seconds):
     plan, schema, method = planned(columns, 15, AIM)
     start = time.process_time()
-    assert forecast_of(plan, schema, method, 10_000) is not None
+    assert forecast(plan, schema, method, 10_000) is not None
     assert time.process_time() - start < seconds

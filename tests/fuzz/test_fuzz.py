@@ -16,7 +16,7 @@ import pytest
 import sfumato
 from fuzz.generate import NASTY, NUMBERS, anything, csv_bytes, schema_text
 from sfumato import Histogram, Ledger, Marginals, Schema
-from sfumato.cli.app import run
+from sfumato.cli.main import run
 from sfumato.errors import SfumatoError
 
 SEED = 20261115

@@ -54,14 +54,14 @@ def release_record(case: tuple[str, int]) -> dict[str, str]:
     """Return the record of one seeded release by a method's own example."""
     import sfumato
     from sfumato import example
-    from sfumato.registry import AS_PUBLISHED, PUBLISHED
+    from sfumato.core.registry import AS_PUBLISHED, PUBLISHED_FORMS
 
     name, seed = case
     warnings.simplefilter("ignore")
     frame, schema = example.households(ROWS, seed=1), example.codebook()
     cls = getattr(sfumato, sfumato.methods()[name].cls.__name__) if name in sfumato.methods() else None
     if cls is None:
-        module, attribute = PUBLISHED[name].split(":")
+        module, attribute = PUBLISHED_FORMS[name].split(":")
         assert name.endswith(AS_PUBLISHED)
         cls = getattr(__import__(module, fromlist=[attribute]), attribute)
     released = sfumato.release(sfumato.read(frame, schema), cls.example(schema), ledger=False, seed=seed)
@@ -81,7 +81,7 @@ def help_record() -> dict[str, str]:
     import typer
     from typer.testing import CliRunner
 
-    from sfumato.cli.app import VERBS, app, verb
+    from sfumato.cli.main import COMMANDS, app, load_command
 
     runner = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1"})
 
@@ -90,7 +90,7 @@ def help_record() -> dict[str, str]:
         for name, inner in getattr(command, "commands", {}).items():
             yield from walk(inner, (*path, name))
 
-    paths = [(), *(path for name in VERBS for path in walk(verb(name), (name,)))]
+    paths = [(), *(path for name in COMMANDS for path in walk(load_command(name), (name,)))]
     assert isinstance(app, typer.Typer)
     return {f"help/{' '.join(path)}": digest(runner.invoke(app, [*path, "--help"]).output) for path in paths}
 
@@ -110,9 +110,9 @@ def name_record() -> dict[str, str]:
 
 def record() -> dict[str, str]:
     import sfumato
-    from sfumato.registry import PUBLISHED
+    from sfumato.core.registry import PUBLISHED_FORMS
 
-    cases = [(name, seed) for name in (*sfumato.methods(), *PUBLISHED) for seed in SEEDS]
+    cases = [(name, seed) for name in (*sfumato.methods(), *PUBLISHED_FORMS) for seed in SEEDS]
     with ProcessPoolExecutor(2) as pool:
         parts = list(pool.map(release_record, cases))
     merged: dict[str, str] = {}

@@ -64,9 +64,9 @@ def test_no_module_imports_from_above():
 @pytest.mark.parametrize(
     "mutant",
     [
-        "from sfumato.report.bundle import save_bundle",
+        "from sfumato.bundle.write import save_bundle",
         "def late():\n    from sfumato.risk import location",
-        "if TYPE_CHECKING:\n    import sfumato.cli.app",
+        "if TYPE_CHECKING:\n    import sfumato.cli.main",
         "from sfumato import release",
         "import sfumato",
         "from . import sibling",
@@ -77,7 +77,7 @@ def test_an_import_from_above_is_found_wherever_it_stands(mutant):
 
 
 def test_imports_from_below_and_from_beside_are_allowed():
-    text = "from sfumato.methods.counts import Histogram\nfrom sfumato.schema import Schema\nimport numpy\n"
+    text = "from sfumato.mechanisms.counts import Histogram\nfrom sfumato.schema import Schema\nimport numpy\n"
     assert upward("methods", text) == []
 
 
@@ -103,8 +103,8 @@ def test_the_picture_is_drawn_from_the_same_list():
 
 
 def test_functions_of_the_front_stay_functions_when_folders_of_their_name_are_imported():
-    import sfumato.methods.counts.histogram
-    import sfumato.release.plan
+    import sfumato.core.plan
+    import sfumato.mechanisms.counts.histogram
 
     assert callable(sfumato.release)
     assert "histogram" in sfumato.methods()

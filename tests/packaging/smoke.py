@@ -24,7 +24,7 @@ VERSIONS = ("3.11", "3.12", "3.13")
 RELEASE = """
 import sfumato
 from sfumato.example import codebook, households
-from sfumato.report.verify import verify_bundle
+from sfumato.bundle.verify import verify_bundle
 
 table = sfumato.read(households(rows=500).to_pandas(), codebook())
 ledger = sfumato.Ledger("budget.db")

@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from sfumato import system
-from sfumato.release.plan import memory_limit
+from sfumato.core.plan import memory_limit
 from sfumato.system import UNSAID_LIMIT
 
 
@@ -31,27 +31,27 @@ def test_memory_that_is_not_told_leaves_a_stated_limit(silent, monkeypatch):
 
 
 def test_an_exact_solve_is_not_refused_where_free_memory_is_not_told(silent):
-    from sfumato.methods.two_stage.published.kernel_ridge import KernelRidge
+    from sfumato.metrics.learners.kernel_ridge import KernelRidge
 
     assert KernelRidge(method="exact").is_exact(10**6)
 
 
 def test_the_doctor_says_what_is_not_told(silent):
-    from sfumato.cli.machine import diagnose
+    from sfumato.cli.maintain.doctor import diagnose_machine
 
-    assert "this system does not say" in [check.detail for check in diagnose().checks if check.name == "memory"]
+    assert "this system does not say" in [check.detail for check in diagnose_machine().checks if check.name == "memory"]
 
 
 def test_cores_are_counted_without_an_affinity(monkeypatch):
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    assert system.cores() >= 1
+    assert system.usable_cores() >= 1
 
 
 def test_a_private_file_is_written_where_rights_are_others(tmp_path, monkeypatch):
-    from sfumato.report.private_file import write_private
+    from sfumato.system import write_owner_only
 
-    write_private(tmp_path / "here", "true values")
+    write_owner_only(tmp_path / "here", "true values")
     assert stat.S_IMODE((tmp_path / "here").stat().st_mode) == 0o600
     monkeypatch.delattr(os, "fchmod")
-    write_private(tmp_path / "there", "true values")
+    write_owner_only(tmp_path / "there", "true values")
     assert (tmp_path / "there").read_text() == "true values"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 
-from sfumato.papers.charts import Axes, curves
-from sfumato.papers.reproduction_page import PageFigure, Panel
-from sfumato.report.charts.lines import Line
+from sfumato.papers.page import ChartAxes, PageFigure, Panel, curves
+from sfumato.report.charts.marks import LineMark
 from sfumato.report.charts.plane import NARROW
 
 X = (0.1, 1.0, 10.0)
-PRINTED = Line("printed", X, (0.1, 0.2, 0.9))
-OURS = Line("exact", X, (0.1, 0.3, 0.5))
-BEHIND = Line("exact", X, (0.2, 0.4, 0.6), faint=True)
+PRINTED = LineMark("printed", X, (0.1, 0.2, 0.9))
+OURS = LineMark("exact", X, (0.1, 0.3, 0.5))
+BEHIND = LineMark("exact", X, (0.2, 0.4, 0.6), faint=True)
 
 
 def test_the_first_name_is_a_yardstick_where_it_was_printed():
@@ -30,9 +29,9 @@ def test_faint_lines_stand_behind_and_share_the_look_and_the_entry_of_their_name
 
 
 def test_the_axis_holds_losses_and_begins_at_zero_otherwise():
-    axes = Axes("alpha", "gain", top=None, logarithmic=False)
+    axes = ChartAxes("alpha", "gain", top=None, logarithmic=False)
     assert curves([OURS], axes).y.low == 0
-    loss = curves([Line("a", X, (-0.5, 0.1, 0.2))], axes)
+    loss = curves([LineMark("a", X, (-0.5, 0.1, 0.2))], axes)
     assert loss.y.low is not None and loss.y.low < -0.5
 
 

@@ -11,15 +11,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.cli.app import run
+from sfumato.cli.main import run
 from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
 from sfumato.papers.homogeneity_attack import Reproduction, page_of, summary
-from sfumato.papers.homogeneity_attack.compute import parts, reproduce
-from sfumato.papers.homogeneity_attack.data import ADULT_AT_UCI, BANKRUPTCY, UCI_COLUMNS, adult_rows, load
+from sfumato.papers.homogeneity_attack.data import ADULT_AT_UCI, BANKRUPTCY, UCI_COLUMNS, adult_rows, read_paper_tables
 from sfumato.papers.homogeneity_attack.errata import zero_truncated_rate
-from sfumato.papers.homogeneity_attack.utility import marginal_distances, utilities
-from sfumato.papers.reproduction_page import render
+from sfumato.papers.homogeneity_attack.marginal_tvd import marginal_tvds, tvd_boxes
+from sfumato.papers.homogeneity_attack.reproduce import parts, reproduce
+from sfumato.papers.page import render
 
 pytestmark = pytest.mark.xdist_group(
     "reproduction of homogeneity_attack"
@@ -126,16 +126,16 @@ def test_distances_agree_within_monte_carlo_error(results: Reproduction, key):
 
 
 def test_the_distance_test_would_notice_half_the_noise(shared_data: Path):
-    ratings = load(shared_data).ratings
-    doubled = [u for u in utilities(ratings) if (u.mechanism, u.epsilon, u.domain) == ("laplace", 1.0, "whole domain")]
+    ratings = read_paper_tables(shared_data).ratings
+    doubled = [u for u in tvd_boxes(ratings) if (u.mechanism, u.epsilon, u.domain) == ("laplace", 1.0, "whole domain")]
     golden = DISTANCES["whole domain", "laplace", None, 0.1]
     assert all(abs(u.mean - g) > PARTS * math.sqrt(2) * u.standard_error for u, g in zip(doubled, golden, strict=True))
 
 
 def test_distances_by_hand():
     true, released = np.array([[2, 0], [1, 1]]), np.array([[1, 0], [1, 0]])
-    assert marginal_distances(true, released, 1).tolist() == [0.0, 0.25]
-    assert marginal_distances(true, np.zeros_like(true), 2).tolist() == [0.25]
+    assert marginal_tvds(true, released, 1).tolist() == [0.0, 0.25]
+    assert marginal_tvds(true, np.zeros_like(true), 2).tolist() == [0.25]
 
 
 @pytest.mark.parametrize(("experiment", "mechanism", "measure"), CHOICES)
@@ -213,7 +213,7 @@ def test_an_unknown_paper_lists_the_known_ones():
 
 def test_absent_data_say_what_to_do(tmp_path: Path):
     with pytest.raises(TableError, match="SFUMATO_DATA") as caught:
-        load(tmp_path)
+        read_paper_tables(tmp_path)
     assert len(caught.value.problems) == 2
 
 
@@ -226,7 +226,7 @@ def test_the_derived_adult_is_made_from_the_public_file(shared_data: Path, tmp_p
     (tmp_path / ADULT_AT_UCI).write_text("\n".join(lines) + "\n\n", encoding="utf-8")
     assert (adult_rows(tmp_path).to_numpy() == derived.to_numpy()).all()
     (tmp_path / BANKRUPTCY).write_bytes((shared_data / BANKRUPTCY).read_bytes())
-    assert len(load(tmp_path).cells["adult"].counts) == 5009
+    assert len(read_paper_tables(tmp_path).cells["adult"].counts) == 5009
 
 
 def test_table_1_shows_where_the_printed_relations_fail(results: Reproduction):

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from papers.drawn import charts_of
-from sfumato.cli.app import run
+from sfumato.cli.main import run
 from sfumato.errors import PlanError
 from sfumato.papers import paper
-from sfumato.papers.kmeans_geometry import Reproduction, illustrative, page_of, parts, reproduce, summary
+from sfumato.papers.kmeans_geometry import Reproduction, illustrative_rows, page_of, parts, reproduce, summary
 from sfumato.papers.kmeans_geometry.errata import rounding_facts
 from sfumato.papers.kmeans_geometry.figures import printed_moves
 from sfumato.papers.kmeans_geometry.simulation import (
@@ -21,8 +21,8 @@ from sfumato.papers.kmeans_geometry.simulation import (
     GRID,
     PAPER_RUNS,
     TARGETS,
-    Work,
-    closest,
+    SharedResults,
+    closest_epsilon,
     first_above,
     noise_alone,
     on_public_tables,
@@ -30,14 +30,14 @@ from sfumato.papers.kmeans_geometry.simulation import (
     shuffled,
     without_noise,
 )
-from sfumato.papers.reproduction_page import render
+from sfumato.papers.page import render
 
 pytestmark = pytest.mark.xdist_group("reproduction of kmeans_geometry")  # computed once, for all tests that look at it
 
 
 @pytest.fixture(scope="module")
-def work() -> Work:
-    return Work()
+def work() -> SharedResults:
+    return SharedResults()
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def results() -> Reproduction:
     return reproduce(repeats=3)
 
 
-def test_table_3_is_reproduced(work: Work):
+def test_table_3_is_reproduced(work: SharedResults):
     """Printed .629 +- .108 over 30 runs, .381 to .790; the note has .600 +- .130 over 200, .245 to .87."""
     found = work.at_paper
     assert len(found.aligned) == 200
@@ -57,7 +57,7 @@ def test_table_3_is_reproduced(work: Work):
     assert found.clamped.mean() == pytest.approx(0.45, abs=0.01)
 
 
-def test_the_printed_baseline_is_a_local_optimum(work: Work):
+def test_the_printed_baseline_is_a_local_optimum(work: SharedResults):
     best, alone = without_noise(work.rows, 10, "k-means++", 30), without_noise(work.rows, 1, "random", 100)
     assert best.mean() == pytest.approx(0.995, abs=0.006)
     trapped = (alone > 0.55) & (alone < 0.72)
@@ -65,11 +65,11 @@ def test_the_printed_baseline_is_a_local_optimum(work: Work):
     assert alone.mean() == pytest.approx(0.84, abs=0.06)
 
 
-def test_coordinate_noise_keeps_the_order_only(work: Work):
+def test_coordinate_noise_keeps_the_order_only(work: SharedResults):
     assert work.coordinate.mean() == pytest.approx(0.09, abs=0.02) and work.coordinate.max() < 0.199
 
 
-def test_the_index_is_the_alignment(work: Work):
+def test_the_index_is_the_alignment(work: SharedResults):
     centroids, radii = (
         np.mean([noise_alone(work.rows, on, EPSILON, seed) for seed in range(30)])
         for on in ((True, False), (False, True))
@@ -89,16 +89,16 @@ def test_nearly_perfect_by_one_index_and_nearly_nothing_by_the_other():
 
 def test_calibration_selects_noise():
     """Whatever the target: the smallest that meets it is the first or nearly, the closest is anywhere."""
-    curves = Work(15).curves
+    curves = SharedResults(15).curves
     assert len(curves) == 15
     for target in TARGETS:
         assert np.mean([first_above(curve, target) for curve in curves]) < 0.4
-        found = [closest(curve, target) for curve in curves]
+        found = [closest_epsilon(curve, target) for curve in curves]
         assert min(found) < 1 and max(found) > 3
     assert (GRID[0], GRID[-1], len(GRID)) == (0.1, 5.0, 50)
 
 
-def test_the_private_form_is_the_better_one(work: Work):
+def test_the_private_form_is_the_better_one(work: SharedResults):
     assert private_transfer(work.rows, work.labels, 1.0, 5).mean() > 0.85 > 3 * work.runs_at(1.0).transfer.mean()
 
 
@@ -113,10 +113,12 @@ def test_rounding_facts():
 
 
 def test_illustrative_rows_have_four_clusters_inside_their_bounds():
-    rows = illustrative(1000, seed=5)
+    rows = illustrative_rows(1000, seed=5)
     assert rows.shape == (1000, 2) and (rows[:, 1] == np.rint(rows[:, 1])).all()
     assert rows[:, 0].min() >= -15 and rows[:, 0].max() <= 10
-    assert (illustrative(40) == illustrative(40, seed=1)).all() and not (illustrative(40) == illustrative(40, 2)).all()
+    assert (illustrative_rows(40) == illustrative_rows(40, seed=1)).all() and not (
+        illustrative_rows(40) == illustrative_rows(40, 2)
+    ).all()
 
 
 def test_every_part_is_computed_and_compared(results: Reproduction):

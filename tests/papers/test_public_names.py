@@ -56,12 +56,12 @@ def test_a_reproduction_imports_public_names_only(path: Path):
 @pytest.mark.parametrize(
     "mutant",
     [
-        "from sfumato.methods.two_stage.published.inputs import make_inputs",
+        "from sfumato.papers.two_stage.published.first_stage import make_inputs",
         "from sfumato.privacy.randomness import Randomness",
         "from sfumato.schema import column",
-        "def f():\n    from sfumato.rows.box import Axis",
+        "def f():\n    from sfumato.sampling.public_box import Axis",
         "from sfumato.schema import _hidden",
-        "import sfumato.methods.two_stage.method",
+        "import sfumato.mechanisms.two_stage.method",
     ],
 )
 def test_an_import_from_inside_a_folder_is_found(mutant):
@@ -69,5 +69,8 @@ def test_an_import_from_inside_a_folder_is_found(mutant):
 
 
 def test_public_folders_and_modules_are_allowed():
-    code = "from sfumato.schema import Column\nfrom sfumato.errors import PlanError\nfrom sfumato.risk.linkage import x"
+    code = (
+        "from sfumato.schema import Column\nfrom sfumato.errors import PlanError\nfrom "
+        "sfumato.risk.attacks.linkage import x"
+    )
     assert [problem(*each) for each in imported(code)] == [None, None, None]

@@ -12,24 +12,42 @@ import pytest
 from papers.drawn import charts_of
 from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
-from sfumato.papers.range_restriction import Reproduction, compute, page_of, parts, reproduce, summary
-from sfumato.papers.range_restriction.charts import drawing, listed, outline, say, violin_chart
-from sfumato.papers.range_restriction.cost_of_one_record import (
+from sfumato.papers.page import render
+from sfumato.papers.range_restriction import (
+    Reproduction,
+    page_of,
+    parts,
+    reproduce,
+    summary,
+)
+from sfumato.papers.range_restriction.errata import (
     CAPPED,
-    added,
     by_draws,
     by_unit,
-    left_out,
+    fatigue_erratum,
+    loss_of_added_record,
+    loss_of_left_out_record,
     of_logs,
     rare_category,
     truncated_in_tenths,
 )
-from sfumato.papers.range_restriction.data import FATIGUE, Sources, kept_rows, simulated, statistics
-from sfumato.papers.range_restriction.errata import fatigue_erratum
 from sfumato.papers.range_restriction.fatigue import epsilons, models, percentiles
 from sfumato.papers.range_restriction.repeated_samples import ORDER, in_order
-from sfumato.papers.range_restriction.simulation import REPEATS, SIX, TAILS, Repeats, Work, fits, one_sample
-from sfumato.papers.reproduction_page import render
+from sfumato.papers.range_restriction.simulation import (
+    FATIGUE,
+    REPEATS,
+    SIX,
+    TAILS,
+    Repeats,
+    SharedResults,
+    Sources,
+    fit_synthesizers,
+    one_sample,
+    simulated_sample,
+    statistics,
+    used_rows,
+)
+from sfumato.papers.range_restriction.violins import drawing, format_digits, list_values, outline, violin_chart
 
 pytestmark = pytest.mark.xdist_group(
     "reproduction of range_restriction"
@@ -59,14 +77,14 @@ UTILITY = {  # ECDF max, msq x 1,000, mean, median and Q90 ratio
 
 
 @pytest.fixture(scope="module")
-def work(shared_data: Path) -> Work:
-    return Work(Sources.find(shared_data))
+def work(shared_data: Path) -> SharedResults:
+    return SharedResults(Sources.find(shared_data))
 
 
 @pytest.fixture(scope="module")
 def samples() -> Repeats:
     """All 30 samples of the note."""
-    return Work(Sources(Path("nowhere"))).samples
+    return SharedResults(Sources(Path("nowhere"))).samples
 
 
 @pytest.fixture(scope="module")
@@ -147,21 +165,21 @@ def test_truncated_synthesizers_make_the_weighted_data(samples: Repeats):
 
 def test_a_sample_is_that_of_the_note():
     """Exact weighted posterior of seed 1000, up to the draws that find the risks."""
-    fitted = fits(simulated(1000), {"Weighted": SIX["Weighted"]}, 1000)["Weighted"].posterior
+    fitted = fit_synthesizers(simulated_sample(1000), {"Weighted": SIX["Weighted"]}, 1000)["Weighted"].posterior
     assert fitted.mean == pytest.approx([1.1495, 0.8718], abs=0.01)
     assert fitted.rate / (fitted.shape - 1) == pytest.approx(0.8666, abs=0.01)
     assert one_sample(1000) == one_sample(1000)
 
 
 def test_scales_of_section_4_2():
-    found = Work(Sources(Path("nowhere")), 6).scaled_samples
+    found = SharedResults(Sources(Path("nowhere")), 6).scaled_samples
     assert found.mean("scale", "Weighted") == pytest.approx(0.738, abs=STANDARD_ERRORS * 0.041 / math.sqrt(6))
     assert found.mean("scale", "(0.4, 1.8) trunc") == pytest.approx(0.901, abs=STANDARD_ERRORS * 0.040 / math.sqrt(6))
     assert found.values["epsilon"]["Weighted"] == pytest.approx(found.values["epsilon"]["(0.6, 1.2) trunc"], rel=0.01)
 
 
 def test_nothing_contracts():
-    work = Work(Sources(Path("nowhere")), 5)
+    work = SharedResults(Sources(Path("nowhere")), 5)
     small, large = (work.by_size[n].values["epsilon"] for n in (200, 6400))
     assert large["Unweighted"].mean() > small["Unweighted"].mean()
     assert large["Weighted"].std(ddof=1) > small["Weighted"].std(ddof=1) / 5.7
@@ -169,7 +187,7 @@ def test_nothing_contracts():
 
 def test_one_outlier_breaks_the_local_guarantee():
     weighted, averaged, capped = (
-        added(each, (10.0, 20.0)) for each in (SIX["Weighted"], SIX["(0.6, 1.2) avg"], CAPPED)
+        loss_of_added_record(each, (10.0, 20.0)) for each in (SIX["Weighted"], SIX["(0.6, 1.2) avg"], CAPPED)
     )
     assert all(each.above_claim for each in (*weighted, *averaged)) and not any(each.above_claim for each in capped)
     assert weighted[0].loss.epsilon == pytest.approx(34.9, rel=0.1) and weighted[0].claim == pytest.approx(24, rel=0.05)
@@ -177,7 +195,7 @@ def test_one_outlier_breaks_the_local_guarantee():
 
 
 def test_on_ordinary_data_the_claim_is_loose_and_averaged_not_better():
-    found = left_out(("Weighted", "(0.6, 1.2) avg"))
+    found = loss_of_left_out_record(("Weighted", "(0.6, 1.2) avg"))
     assert found["Weighted"].epsilon < 0.6 and found["(0.6, 1.2) avg"].epsilon == pytest.approx(0.56, abs=0.06)
     assert found["(0.6, 1.2) avg"].epsilon > found["Weighted"].epsilon
 
@@ -201,15 +219,15 @@ def test_the_rarest_category_vanishes():
     assert found.weight < 1e-9 and found.synthetic < 0.002 < found.share
 
 
-def test_fatigue_rows(work: Work):
+def test_fatigue_rows(work: SharedResults):
     table = work.sources.fatigue()
-    kept = statistics(kept_rows(table).x)
-    assert len(kept_rows(table).x) == 19
+    kept = statistics(used_rows(table).x)
+    assert len(used_rows(table).x) == 19
     assert (round(kept["mean"], 2), kept["median"], round(kept["Q90"], 1)) == (57771.16, 15616, 165385.4)
     assert list(statistics(table.x).values()) == pytest.approx([62290.3, 16841.5, 156552.5], abs=0.05)
 
 
-def test_fatigue_epsilons(work: Work):
+def test_fatigue_epsilons(work: SharedResults):
     """The note's are from one set of draws; at n = 19 the maximum over draws has an sd of up to 1."""
     golden = {
         "Unweighted": 38.1,
@@ -225,9 +243,9 @@ def test_fatigue_epsilons(work: Work):
     assert (found["(0.6, 1.2) trunc, eq. 15"] > found["Weighted"]).all()
 
 
-def test_table_1_is_not_from_a_flat_prior_regression_on_stress(work: Work):
+def test_table_1_is_not_from_a_flat_prior_regression_on_stress(work: SharedResults):
     """Percentiles of 4,000 sets: a share near 0 has a standard error below .004, one near .5 of .008."""
-    table = kept_rows(work.sources.fatigue())
+    table = used_rows(work.sources.fatigue())
     golden = {
         "linear": (0.005, 0.022, 0.002),
         "log stress": (0.001, 0.016, 0.000),
@@ -281,7 +299,7 @@ def test_one_part_is_computed_alone(shared_data: Path):
 
 
 def test_without_data_the_simulations_run(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(compute, "errata", lambda work: (fatigue_erratum(work),))
+    monkeypatch.setattr(reproduce, "errata", lambda work: (fatigue_erratum(work),))
     found = reproduce(tmp_path, repeats=2)
     missing = {part.name for part in found.parts if part.missing}
     assert missing == {"figure 15", "figure 16", "figure 19", "figure 20", "table 1"}
@@ -324,7 +342,7 @@ def test_a_range_keeps_its_colour_and_what_has_none_is_muted():
 
 
 def test_words():
-    assert (say(1234567.0), say(0.000123456, 3), listed({"a": 1.0, "b": 0.5})) == (
+    assert (format_digits(1234567.0), format_digits(0.000123456, 3), list_values({"a": 1.0, "b": 0.5})) == (
         "1,235,000",
         "0.000123",
         "a 1, b 0.5",

@@ -13,10 +13,11 @@ import pytest
 from papers.drawn import charts_of
 from sfumato.entropy import published_renyi_bound, sensitivity, shannon
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.plausible_deniability import pass_rate as exact_rate
-from sfumato.methods.plausible_deniability.method import output_law
+from sfumato.mechanisms.plausible_deniability import pass_rate as exact_rate
+from sfumato.mechanisms.plausible_deniability.method import output_distribution
 from sfumato.papers import paper
 from sfumato.papers.data import data_folder
+from sfumato.papers.page import render
 from sfumato.papers.reaedp import (
     Reproduction,
     failure_counterexample,
@@ -29,28 +30,30 @@ from sfumato.papers.reaedp import (
     visible_failure_law,
 )
 from sfumato.papers.reaedp.attacks import corrected_attacks, neighbour_rate, optimal_rate, published_attacks
-from sfumato.papers.reaedp.curves import (
+from sfumato.papers.reaedp.entropy_sensitivity import largest_entropy_change, sampled_sensitivities, smallest_violation
+from sfumato.papers.reaedp.errata import errata
+from sfumato.papers.reaedp.histograms import (
+    PRICES,
+    Sources,
+    baseline_errors,
+    bins_from_data,
+    entropy_errors,
+    errors_by_cells,
+    moved_by_one_price,
+    noisy_histogram_run,
+    public_bins,
+)
+from sfumato.papers.reaedp.images import demo_image, mae, noisy_image, psnr, qualities, ssim
+from sfumato.papers.reaedp.mean_curves import (
     our_paths,
     private_mean,
     published_epsilon,
     published_means,
     sound_error,
 )
-from sfumato.papers.reaedp.data import PRICES, Sources, data_bins, public_bins
-from sfumato.papers.reaedp.errata import errata
-from sfumato.papers.reaedp.histograms import (
-    baseline_errors,
-    errors_by_cells,
-    many_errors,
-    moved_by_one_price,
-    one_run,
-)
-from sfumato.papers.reaedp.images import demo_image, mae, noisy_image, psnr, qualities, ssim
-from sfumato.papers.reaedp.mechanism import EPSILON0, kernel_proposals, simulated_rate
-from sfumato.papers.reaedp.releases import TABLE_S3
-from sfumato.papers.reaedp.sensitivities import largest_move, sampled_sensitivities, smallest_violation
-from sfumato.papers.reproduction_page import render
-from sfumato.risk.attack import Interval
+from sfumato.papers.reaedp.noisy_histograms import TABLE_S3
+from sfumato.papers.reaedp.pass_rate import EPSILON0, kernel_proposals, simulated_rate
+from sfumato.risk.attacks.attack import Interval
 
 pytestmark = pytest.mark.xdist_group("reproduction of reaedp")  # computed once, for all tests that look at it
 
@@ -150,7 +153,7 @@ def test_vector_b():
 
 
 def test_the_loop_is_one_attempt_given_that_it_passes():
-    attempt = output_law([0] * 6 + [2], ROWS, k=6, gamma=2, epsilon0=1)
+    attempt = output_distribution([0] * 6 + [2], ROWS, k=6, gamma=2, epsilon0=1)
     loop = resampling_law([0] * 6 + [2], ROWS, k=6, gamma=2, epsilon0=1)
     assert loop == pytest.approx(attempt[:-1] / attempt[:-1].sum()) and loop.sum() == pytest.approx(1)
     with pytest.raises(PlanError, match="never ends"):
@@ -235,12 +238,12 @@ def test_the_largest_move_is_found_by_trying_all():
             moved[donor] -= 1
             moved[receiver] += 1
             tried.append(abs(shannon(counts) - shannon(moved)))
-    assert largest_move(counts) == pytest.approx(max(tried), abs=1e-12)
+    assert largest_entropy_change(counts) == pytest.approx(max(tried), abs=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", BASELINES)
 def test_figure_5_is_golden(sources: Sources, epsilon):
-    found = next(e for e in baseline_errors(data_bins(sources.prices)) if e.epsilon == epsilon)
+    found = next(e for e in baseline_errors(bins_from_data(sources.prices)) if e.epsilon == epsilon)
     # the note prints three significant digits, sometimes rounded twice
     assert found.entropy == pytest.approx(BASELINES[epsilon], rel=4e-3, abs=6e-5)
 
@@ -257,7 +260,7 @@ def test_figure_6_is_golden(sources: Sources, results: Reproduction):
 
 
 def test_figure_7_by_the_published_protocol(sources: Sources):
-    found = published_attacks(data_bins(sources.prices))
+    found = published_attacks(bins_from_data(sources.prices))
     for point in found:
         assert (point.accuracy, point.auc) == pytest.approx(ATTACKS[point.epsilon], abs=2e-3)
         assert point.linkage == 1.0
@@ -265,7 +268,7 @@ def test_figure_7_by_the_published_protocol(sources: Sources):
 
 def test_figure_7_corrected(sources: Sources):
     """alpha = 1e-6 for each epsilon: the exact interval of 4,000 games covers the closed form."""
-    for found in corrected_attacks(data_bins(sources.prices)):
+    for found in corrected_attacks(bins_from_data(sources.prices)):
         result = found.likelihood
         wide = Interval.exact(round(result.rate * result.trials), result.trials, 1 - 1e-6)
         assert optimal_rate(found.epsilon) in wide
@@ -275,7 +278,7 @@ def test_figure_7_corrected(sources: Sources):
 
 
 def test_the_attack_test_would_notice_half_the_noise(sources: Sources):
-    found = next(f for f in corrected_attacks(data_bins(sources.prices)) if f.epsilon == 2.0).likelihood
+    found = next(f for f in corrected_attacks(bins_from_data(sources.prices)) if f.epsilon == 2.0).likelihood
     wide = Interval.exact(round(found.rate * found.trials), found.trials, 1 - 1e-6)
     assert optimal_rate(1.0) not in wide
 
@@ -293,20 +296,20 @@ def test_edges_from_data_move_with_one_price(sources: Sources):
 @pytest.mark.parametrize(("scale", "mean", "share"), [(1.0, 0.0186, 0.47), (2.0, 0.0343, 0.70)])
 def test_many_draws_exceed_the_bound(sources: Sources, scale, mean, share):
     """alpha = 1e-6 a value: both sides are 4,000 draws, the note's printed to two or three digits."""
-    errors = many_errors(data_bins(sources.prices), scale)
+    errors = entropy_errors(bins_from_data(sources.prices), scale)
     assert abs(errors.mean() - mean) <= PARTS * math.sqrt(2 / 4000) * errors.std() + 5e-5
-    above = float((errors > one_run(sources.prices).bound).mean())
+    above = float((errors > noisy_histogram_run(sources.prices).bound).mean())
     assert abs(above - share) <= PARTS * math.sqrt(2 * 0.25 / 4000) + 5e-3
 
 
 @pytest.mark.statistical
 def test_the_draws_test_would_notice_twice_the_noise(sources: Sources):
-    errors = many_errors(data_bins(sources.prices), 2.0)
+    errors = entropy_errors(bins_from_data(sources.prices), 2.0)
     assert abs(errors.mean() - 0.0186) > PARTS * math.sqrt(2 / 4000) * errors.std() + 5e-5
 
 
 def test_table_s3_rows_are_reproduced(sources: Sources):
-    prices, unrate = one_run(sources.prices), one_run(sources.unrate)
+    prices, unrate = noisy_histogram_run(sources.prices), noisy_histogram_run(sources.unrate)
     assert (prices.entropy, prices.noisy_entropy) == pytest.approx((3.48735, 3.51554), abs=5e-6)
     assert (round(prices.entropy, 4), round(unrate.entropy, 4)) == (3.4873, 4.0457)
     assert (round(prices.noisy_entropy, 4), round(unrate.noisy_entropy, 4)) == (3.5155, 4.0894)

@@ -12,30 +12,38 @@ import pytest
 
 from papers.drawn import charts_of
 from report.reading import words_of
-from sfumato.cli.app import run
+from sfumato.cli.main import run
 from sfumato.errors import PlanError, TableError
+from sfumato.evaluate.utility.prediction import mapd
 from sfumato.papers import paper
-from sfumato.papers.reproduction_page import render
-from sfumato.papers.two_stage import Reproduction, one_trial, page_of, parts, reproduce, summary
+from sfumato.papers.page import render
+from sfumato.papers.two_stage import Reproduction, page_of, parts, reproduce, summary
+from sfumato.papers.two_stage import trial as one_trial
 from sfumato.papers.two_stage.beyond_the_paper import printed_errors, published_krr
-from sfumato.papers.two_stage.data import FILES, TABLES, price_sales, read_table, simulated, target_function
-from sfumato.papers.two_stage.errata import bound_ratios
-from sfumato.papers.two_stage.errata_measurements import (
+from sfumato.papers.two_stage.data import (
+    FILES,
+    TABLES,
+    price_sales,
+    read_table,
+    simulated_table,
+    target_function,
+)
+from sfumato.papers.two_stage.errata import (
+    bound_ratios,
     convolution,
+    density_inflation,
     file_order,
-    inflated,
     marginal_damage,
-    membership,
     published_bandwidth,
+    residual_membership_auc,
 )
 from sfumato.papers.two_stage.figures import deviations
-from sfumato.papers.two_stage.networks import Drawn, kept_networks, measured_networks
-from sfumato.papers.two_stage.one_trial import distance, simulated_trial
+from sfumato.papers.two_stage.networks import Drawn, measured_networks, stored_networks
 from sfumato.papers.two_stage.prices import PRINTED_RATIO, estimate, measured_prices, printed_ratios
-from sfumato.papers.two_stage.real_tables import ETA, RealFound, measured_table, tolerance_withstood
+from sfumato.papers.two_stage.real_tables import ETA, RealTableResult, measured_table, tolerance_withstood
 from sfumato.papers.two_stage.requirements import reason
-from sfumato.risk.location import interval_disclosure
-from sfumato.utility.prediction import mapd
+from sfumato.papers.two_stage.trial import simulated_trial, tvd_1_w20
+from sfumato.risk.interval_disclosure import interval_disclosure
 
 pytestmark = pytest.mark.xdist_group("reproduction of two_stage")  # computed once, for all tests that look at it
 
@@ -51,7 +59,7 @@ def results(shared_data: Path) -> Iterator[Reproduction]:
 
 
 @pytest.fixture(scope="module")
-def tarragona(shared_data: Path) -> RealFound:
+def tarragona(shared_data: Path) -> RealTableResult:
     return measured_table(TABLES[-1], shared_data, 1, 1)
 
 
@@ -68,7 +76,7 @@ def test_krr_is_flat_in_alpha_and_blind_stages_are_not():
 
 def test_total_variation_sees_what_lies_outside():
     made = simulated_trial(1)
-    near, far = (distance(made.original[0], made.matched[stage]) for stage in ("SH", "RanCauchy"))
+    near, far = (tvd_1_w20(made.original[0], made.matched[stage]) for stage in ("SH", "RanCauchy"))
     assert near < 0.08 and far > 0.5
 
 
@@ -79,7 +87,7 @@ def test_first_stages_keep_moments_by_ranks_only():
 
 
 def test_kept_networks_have_the_papers_trials_and_two_stages_beat_one():
-    found = kept_networks()
+    found = stored_networks()
     assert found.trials == 10 and found.date > "2026" and set(found.stages) == {"SH", "GAN", "DM"}
     for name in ("GAN", "DM"):
         stage = found.stages[name]
@@ -123,7 +131,7 @@ def test_elasticities_are_found_where_there_is_no_noise():
     assert estimate(price_sales(50, -1.7, np.random.default_rng(1), noisy=False)) == pytest.approx(-1.7, abs=1e-12)
 
 
-def test_requirements_of_a_real_table(tarragona: RealFound):
+def test_requirements_of_a_real_table(tarragona: RealTableResult):
     """By unit LID is nothing, by range it is far above what is asked, already at alpha 0."""
     asked = tarragona.table.max_lid[0]
     assert tarragona.inputs[0] <= asked < tarragona.floor < tarragona.inputs[1]
@@ -167,13 +175,15 @@ def test_a_blend_is_a_convolution():
 def test_bandwidths_need_the_unit_and_the_constant():
     assert published_bandwidth(1.0, constant=False) == published_bandwidth(20_000.0) == 2.0
     assert 0.1 < published_bandwidth(1.0) < 0.6
-    assert inflated(0.1, True)[1] == pytest.approx(1.12, abs=0.01) and 1 < inflated(1.0, False)[1] < 1.06
+    assert (
+        density_inflation(0.1, True)[1] == pytest.approx(1.12, abs=0.01) and 1 < density_inflation(1.0, False)[1] < 1.06
+    )
 
 
 def test_interpolation_tells_who_is_in_the_table():
     """The note: .68, .73, .84 with lambda 0, and .53 with a chosen one."""
-    told = [membership(1e-9, alpha, 300) for alpha in (0.2, 0.8)]
-    assert told[0] > 0.58 and told[1] > 0.75 and abs(membership(None, 0.8, 300) - 0.53) < 0.05
+    told = [residual_membership_auc(1e-9, alpha, 300) for alpha in (0.2, 0.8)]
+    assert told[0] > 0.58 and told[1] > 0.75 and abs(residual_membership_auc(None, 0.8, 300) - 0.53) < 0.05
 
 
 def test_the_place_in_the_file_decides():
@@ -188,7 +198,7 @@ def test_the_printed_kernel_makes_users_of_better_models_lose():
 
 
 def test_the_printed_regression_has_no_intercept():
-    rows = simulated(200, np.random.default_rng(1))
+    rows = simulated_table(200, np.random.default_rng(1))
     far = np.full((1, 3), 50.0)
     assert published_krr(rows).predict(far) == pytest.approx(0) and published_krr(rows, True).predict(far)[0, 0] > 0.1
 

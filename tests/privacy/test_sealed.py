@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.methods.graphical.saved.file import LAYOUT as MODEL
-from sfumato.privacy.sealed import SealedJson, compact, digest
-from sfumato.report.document import LAYOUT as DOCUMENT
+from sfumato.bundle.document import LAYOUT as DOCUMENT
+from sfumato.mechanisms.graphical.fitted_model.model_file import LAYOUT as MODEL
+from sfumato.privacy.canonical_json import SealedDocument, canonical_json, sha256_hex
 
 BODY = {"b": [1, 2.5], "a": {"é": None}, "seal": ""}
 KEYS = st.text(min_size=1, max_size=5).filter(lambda key: key != "seal")
@@ -32,25 +32,25 @@ def test_the_layout_of_a_models_file_is_fixed():
 
 
 def test_the_text_that_a_ledger_hashes_is_fixed():
-    assert compact({"b": 1, "a": ["é"]}) == '{"a":["\\u00e9"],"b":1}'
-    assert digest("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert canonical_json({"b": 1, "a": ["é"]}) == '{"a":["\\u00e9"],"b":1}'
+    assert sha256_hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 @layouts
 @given(body=BODIES, other=BODIES)
-def test_a_seal_holds_for_its_content_alone(layout: SealedJson, body, other):
+def test_a_seal_holds_for_its_content_alone(layout: SealedDocument, body, other):
     sealed = layout.sealed(body)
     assert layout.holds(sealed) and layout.sealed(sealed) == sealed
     assert layout.holds({**other, "seal": sealed["seal"]}) == (layout.text(body) == layout.text(other))
 
 
 @layouts
-def test_what_has_no_seal_does_not_hold(layout: SealedJson):
+def test_what_has_no_seal_does_not_hold(layout: SealedDocument):
     assert not layout.holds(BODY) and not layout.holds({})
 
 
 def test_mutant_that_seals_the_seal_is_caught(monkeypatch):
-    monkeypatch.setattr(SealedJson, "seal", lambda self, body: digest(self.text(body)))
+    monkeypatch.setattr(SealedDocument, "seal", lambda self, body: sha256_hex(self.text(body)))
     sealed = MODEL.sealed(BODY)
     assert not MODEL.holds(sealed)
 
@@ -58,4 +58,4 @@ def test_mutant_that_seals_the_seal_is_caught(monkeypatch):
 def test_no_other_module_writes_json_to_be_hashed():
     source = Path(sfumato.__file__).parent
     found = [str(path.relative_to(source)) for path in source.rglob("*.py") if "sort_keys" in path.read_text("utf-8")]
-    assert found == ["privacy/sealed.py"]
+    assert found == ["privacy/canonical_json.py"]

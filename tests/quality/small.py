@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import sfumato
-from sfumato.quality.quality import Subject
+from sfumato.evaluate.quality.run import EvaluationInput
 from sfumato.schema import Schema
 
 TOML = """
@@ -55,9 +55,9 @@ def arrow(data: pd.DataFrame, schema: Schema) -> Any:
     return pa.Table.from_pandas(data[[n for n in schema.names if n != "who" and n in data]], preserve_index=False)
 
 
-def subject(data: pd.DataFrame, schema: Schema) -> Subject:
+def subject(data: pd.DataFrame, schema: Schema) -> EvaluationInput:
     """Return rows as if they had been released."""
-    return Subject(schema, arrow(data, schema), "2030-01-01T00:00:00+00:00")
+    return EvaluationInput(schema, arrow(data, schema), "2030-01-01T00:00:00+00:00")
 
 
 def table(data: pd.DataFrame, schema: Schema) -> sfumato.table.Table:

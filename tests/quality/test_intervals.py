@@ -10,12 +10,12 @@ import pytest
 from scipy import stats
 
 from quality.small import facts
+from sfumato.evaluate.quality.answers import GRAIN
+from sfumato.evaluate.quality.intervals import LinearTest, NoiseTerm, laplace_sum_tail, ratio_interval
+from sfumato.evaluate.quality.noisy_metrics import NoisyCounts, _distance, _share  # pyright: ignore[reportPrivateUsage]
+from sfumato.evaluate.quality.questions import Questions
 from sfumato.privacy.noise import add_laplace_scale
 from sfumato.privacy.randomness import Randomness
-from sfumato.quality.answers import GRAIN
-from sfumato.quality.intervals import Linear, Term, interval, tail
-from sfumato.quality.measured import Questions
-from sfumato.quality.measures import Reading, _distance, _share  # pyright: ignore[reportPrivateUsage]
 from statistical.laws import ALPHA
 
 DRAWS = 250
@@ -24,24 +24,28 @@ LEAST = 0.95
 
 @pytest.mark.parametrize("t", [0.5, 3.0, 6.0, 12.0])
 def test_the_tail_is_that_of_the_sum(t: float):
-    assert tail(t, [1.0]) == pytest.approx(math.exp(-t), abs=2e-5)
-    assert tail(3 * t, [3.0, 3.0]) == pytest.approx(math.exp(-t) * (1 + t / 2), abs=1e-6)
+    assert laplace_sum_tail(t, [1.0]) == pytest.approx(math.exp(-t), abs=2e-5)
+    assert laplace_sum_tail(3 * t, [3.0, 3.0]) == pytest.approx(math.exp(-t) * (1 + t / 2), abs=1e-6)
     one, other = 1.0, 0.25  # squares of the scales: partial fractions of the characteristic function
     mixed = (one * math.exp(-t) - other * math.exp(-t / 0.5)) / (one - other)
-    assert tail(t, [1.0, 0.5]) == pytest.approx(mixed, abs=1e-5)
+    assert laplace_sum_tail(t, [1.0, 0.5]) == pytest.approx(mixed, abs=1e-5)
 
 
 def test_no_noise_is_no_doubt():
-    assert tail(0.0, [1.0]) == 1.0 and tail(1.0, [0.0]) == 0.0 and tail(500.0, [1.0, 1.0]) == 0.0
+    assert (
+        laplace_sum_tail(0.0, [1.0]) == 1.0
+        and laplace_sum_tail(1.0, [0.0]) == 0.0
+        and laplace_sum_tail(500.0, [1.0, 1.0]) == 0.0
+    )
 
 
 def test_an_interval_ends_where_the_test_rejects():
-    test = Linear(100.0, -1000.0, (Term(10.0, 1.0, 0.0, 0.0),))
-    best, low, high = interval(test, 0.05)
+    test = LinearTest(100.0, -1000.0, (NoiseTerm(10.0, 1.0, 0.0, 0.0),))
+    best, low, high = ratio_interval(test, 0.05)
     half = 10 * math.log(20) / 1000
     assert (best, low, high) == pytest.approx((0.1, 0.1 - half, 0.1 + half), abs=1e-5)
-    unknown = Linear(5.0, 3.0, (Term(10.0, 1.0, 0.0, 0.0), Term(100.0, 0.0, -1.0, 1.0)))
-    assert interval(unknown, 0.05)[1:] == (0.0, 1.0), "a noisy number of rows below 0 says nothing"
+    unknown = LinearTest(5.0, 3.0, (NoiseTerm(10.0, 1.0, 0.0, 0.0), NoiseTerm(100.0, 0.0, -1.0, 1.0)))
+    assert ratio_interval(unknown, 0.05)[1:] == (0.0, 1.0), "a noisy number of rows below 0 says nothing"
 
 
 def held(scale_factor: float, adjacency: str = "add-remove") -> tuple[int, np.ndarray]:
@@ -56,7 +60,7 @@ def held(scale_factor: float, adjacency: str = "add-remove") -> tuple[int, np.nd
     sums = add_laplace_scale(np.tile(cells, DRAWS), answers.scale, seeds)
     missed = np.zeros((DRAWS, 4), bool)
     for i in range(DRAWS):
-        reading = Reading(asked, [pairs[2 * i : 2 * i + 2].tolist(), sums[4 * i : 4 * i + 4].tolist()])
+        reading = NoisyCounts(asked, [pairs[2 * i : 2 * i + 2].tolist(), sums[4 * i : 4 * i + 4].tolist()])
         rows = reading.rows()
         tests = (
             _distance(reading.misplaced(1), rows),
@@ -65,7 +69,7 @@ def held(scale_factor: float, adjacency: str = "add-remove") -> tuple[int, np.nd
             _share(reading.answers((0, 2)), reading.answers((1, 3))),
         )
         for j, test in enumerate(tests):
-            stated = Linear(
+            stated = LinearTest(
                 test.at_zero, test.slope, tuple(t._replace(scale=t.scale * scale_factor) for t in test.terms)
             )
             missed[i, j] = stated.chance(truth[j]) < (1 - LEAST) / 4

@@ -11,17 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quality.small import arrow, facts, frame, related_facts, related_frame, subject, table
-from sfumato.quality.answers import Answers, target_of
-from sfumato.quality.measured import MISPLACED, Questions, count, misplaced, turned
-from sfumato.quality.public import Public, counted, released_values
-from sfumato.quality.quality import prepared
+from sfumato.evaluate.quality.answers import BoundedScores, default_target
+from sfumato.evaluate.quality.questions import (
+    MISPLACED,
+    PublicFacts,
+    Questions,
+    count,
+    marginal_counts,
+    mean_misplaced_records,
+    released_arrays,
+    sum_and_difference,
+)
+from sfumato.evaluate.quality.run import prepare_questions
 from sfumato.schema import Schema
 
 TARGETS = ("sex", "city", "size")
 
 
 def made(schema, target: str | None, released: pd.DataFrame):
-    return prepared(subject(released, schema), 1, target)
+    return prepare_questions(subject(released, schema), 1, target)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +52,7 @@ def values_of(rows) -> dict[str, np.ndarray]:
 def numbers(one, rows) -> dict[str, np.ndarray]:
     """Return what would be measured of such rows, without noise."""
     values = values_of(rows)
-    pair = turned(one.public, counted(one.public.cuts, one.public.sets, values))
+    pair = sum_and_difference(one.public, marginal_counts(one.public.cuts, one.public.sets, values))
     return {MISPLACED: np.array(pair), "answers": one.answers.sums(values)}
 
 
@@ -85,7 +93,7 @@ def test_the_bounds_are_nearly_reached_so_that_smaller_ones_are_caught(learnt):
 def test_products_of_scores_move_by_no_more_than_their_sensitivity(adjacency: str):
     """Every pair of rows on a grid of values, with and without missing ones; the bound is reached in the corners."""
     schema = related_facts(adjacency)
-    public = Public.of(arrow(related_frame(100), schema), schema, correlations=("x", "y", "z"))
+    public = PublicFacts.of(arrow(related_frame(100), schema), schema, correlations=("x", "y", "z"))
     part = Questions(schema, None, Fraction(1), ("x", "y", "z")).parts[-1]
     grid = [np.array(each) for each in ([0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.5, 0.1, 0.9], [np.nan, 0.0, 1.0])]
     sums = [public.relations.sums({n: row[i : i + 1] for i, n in enumerate("xyz")}) for row in grid]
@@ -135,7 +143,7 @@ def test_the_table_itself_is_counted_as_the_numbers_say():
 
 def test_cells_follow_from_released_rows_alone():
     schema = facts()
-    public = Public.of(arrow(frame(200), schema), schema)
+    public = PublicFacts.of(arrow(frame(200), schema), schema)
     cut = public.cuts["size"]
     assert cut.size == 19 and public.cuts["sex"].size == 2 and public.cuts["city"].size == 4
     counts = public.counts["size",]
@@ -160,9 +168,9 @@ POOR = {
 def test_what_was_not_released_counts(case: str):
     """On 0.2 a constant, whose cells held every private row, was at distance 0, and so was a tail that was cut off."""
     released, private, low, high = POOR[case]
-    public = Public.of(arrow(pd.DataFrame({"n": released}), NUMBER), NUMBER)
-    found = counted(public.cuts, public.sets, {"n": private.astype(float)})
-    assert low <= misplaced(public, public.singles, found) / len(private) <= high
+    public = PublicFacts.of(arrow(pd.DataFrame({"n": released}), NUMBER), NUMBER)
+    found = marginal_counts(public.cuts, public.sets, {"n": private.astype(float)})
+    assert low <= mean_misplaced_records(public, public.singles, found) / len(private) <= high
 
 
 @settings(max_examples=60)
@@ -172,13 +180,13 @@ def test_what_was_not_released_counts(case: str):
     own=st.lists(st.integers(0, 99), min_size=1, max_size=3),
 )
 def test_rows_that_the_release_does_not_reach_move_it_by_no_more_than_one_each(released, private, own):
-    public = Public.of(arrow(pd.DataFrame({"n": released}), NUMBER), NUMBER)
+    public = PublicFacts.of(arrow(pd.DataFrame({"n": released}), NUMBER), NUMBER)
     assert sum(public.counts["n",]) == len(released)
 
     def records(values) -> Fraction:
-        found = counted(public.cuts, public.sets, {"n": np.array(values, float)})
+        found = marginal_counts(public.cuts, public.sets, {"n": np.array(values, float)})
         assert sum(found["n",]) == len(values), "every row lies in one cell"
-        return misplaced(public, public.singles, found)
+        return mean_misplaced_records(public, public.singles, found)
 
     assert abs(records([*private, *own]) - records(private)) <= len(own)
     assert abs(records([*private, own[0]]) - records([*private, own[-1]])) <= 1
@@ -187,9 +195,11 @@ def test_rows_that_the_release_does_not_reach_move_it_by_no_more_than_one_each(r
 def test_a_value_in_32_bits_is_the_value_that_was_released():
     schema = facts()
     grades = pd.DataFrame({"size": np.tile([0.1, 0.7, 3.3], 20), "sex": "f", "city": "a"})
-    public = Public.of(arrow(grades, schema), schema)
+    public = PublicFacts.of(arrow(grades, schema), schema)
     narrow = np.array(grades["size"], np.float32).astype(float)
-    found = counted(public.cuts, [("size",)], {"size": narrow, "sex": np.zeros(60, int), "city": np.zeros(60, int)})
+    found = marginal_counts(
+        public.cuts, [("size",)], {"size": narrow, "sex": np.zeros(60, int), "city": np.zeros(60, int)}
+    )
     assert (found["size",] == public.counts["size",]).all()
 
 
@@ -202,16 +212,18 @@ def test_the_shares_of_epsilon_sum_to_it():
 
 def test_the_target_is_chosen_by_public_facts():
     schema = facts()
-    assert target_of(schema, ("size", "sex", "city"), None)[0] == "city"
-    assert target_of(schema, ("size",), None) == (None, "one column alone leaves nothing to predict it from")
+    assert default_target(schema, ("size", "sex", "city"), None)[0] == "city"
+    assert default_target(schema, ("size",), None) == (None, "one column alone leaves nothing to predict it from")
     stated = facts().parse(facts().to_toml().replace("[columns.sex]\n", '[columns.sex]\nrole = "target"\n'))
-    assert target_of(stated, ("size", "sex", "city"), None) == ("sex", "the schema calls it a target")
+    assert default_target(stated, ("size", "sex", "city"), None) == ("sex", "the schema calls it a target")
 
 
 def test_released_rows_that_teach_nothing_leave_the_guess():
     schema = facts()
     few = frame(5)
-    learnt = Answers.learnt(schema, schema.names, "sex", released_values(arrow(few, schema), schema, schema.names))
+    learnt = BoundedScores.learnt(
+        schema, schema.names, "sex", released_arrays(arrow(few, schema), schema, schema.names)
+    )
     assert learnt.model is None
     weights = learnt.weights(values_of([(1.0, 0, 0), (2.0, 1, 1)]))
     assert weights[:, 1:3].sum() == 0, "model and guess agree everywhere"

@@ -13,6 +13,8 @@ import pytest
 import sfumato
 from quality.conftest import ROWS
 from quality.small import facts, frame, related_facts, related_frame, subject, table
+from sfumato.bundle import quality_statement
+from sfumato.bundle.quality_statement import next_statement_path, statement_files
 from sfumato.errors import (
     BudgetExceeded,
     BundleError,
@@ -26,18 +28,15 @@ from sfumato.errors import (
     TableError,
     WeakGuaranteeError,
 )
-from sfumato.quality import quality as way
-from sfumato.quality import saved
-from sfumato.quality.foresight import foreseen
-from sfumato.quality.quality import measured, prepared
-from sfumato.quality.saved import prepare_statement, statements
+from sfumato.evaluate.quality import run as way
+from sfumato.evaluate.quality.run import forecast_quality, measure, prepare_questions
 
 
 def said(released, schema=None, **more):
     """Measure a frame as if it had been released, nearly without noise."""
     schema = schema or facts()
-    one = prepared(subject(released, schema), 20, **more)
-    return measured(one, table(frame(ROWS, seed=1), schema), None)
+    one = prepare_questions(subject(released, schema), 20, **more)
+    return measure(one, table(frame(ROWS, seed=1), schema), None)
 
 
 def test_known_truths():
@@ -73,9 +72,9 @@ def test_under_replace_the_number_of_rows_is_public():
     found = said(frame(ROWS, seed=2), schema)
     assert found.guarantee.adjacency == "replace" and found.guarantee.rows == ROWS
     assert found.events[0].parts[1].sensitivity == 2
-    one = prepared(subject(frame(ROWS)[["sex"]], facts("replace", ROWS)), 1)
+    one = prepare_questions(subject(frame(ROWS)[["sex"]], facts("replace", ROWS)), 1)
     assert [part.stage for part in one.questions.parts] == ["records in the wrong place"]
-    alone = measured(one, table(frame(ROWS, seed=1), schema), None)
+    alone = measure(one, table(frame(ROWS, seed=1), schema), None)
     assert [each.name for each in alone.measures] == ["tvd_1"] and alone.target is None
 
 
@@ -140,24 +139,26 @@ def test_what_is_wrong_is_refused_before_the_spend(release, private, book):
     with pytest.raises(DraftSchemaError):
         sfumato.quality(draft, private, 0.05, ledger=book)
     with pytest.raises(PlanError, match="no rows"):
-        prepared(subject(frame(0), facts()), 1)
+        prepare_questions(subject(frame(0), facts()), 1)
     assert book.history("people") == ()
 
 
 def test_correlations_that_the_release_weakened_can_be_bought():
     """The release has a relation of .3 where the table has .9: the statement tells both, and holds the truth."""
     schema, weak, strong = related_facts(), related_frame(1000, 0.3), related_frame(1000, 0.9, seed=1)
-    one = prepared(subject(weak, schema), 20, correlations=["x", "y", "z"], seed=5)  # intervals hold 95 times of 100
+    one = prepare_questions(
+        subject(weak, schema), 20, correlations=["x", "y", "z"], seed=5
+    )  # intervals hold 95 times of 100
     assert sum(Fraction(p.sensitivity) / Fraction(p.scale) for p in one.questions.parts) <= 20
-    found = measured(one, table(strong, schema), None)
+    found = measure(one, table(strong, schema), None)
     told = found["correlation x~y"]
     assert told.yardstick == pytest.approx(0.3, abs=0.08) and told.low - 0.06 < 0.9 < told.high + 0.06
     assert abs(found["correlation x~z"].value) < 0.15
-    again = prepared(subject(strong, schema), 20, correlations=["x", "y"], seed=5)
-    same = measured(again, table(strong, schema), None)
+    again = prepare_questions(subject(strong, schema), 20, correlations=["x", "y"], seed=5)
+    same = measure(again, table(strong, schema), None)
     assert same["correlation x~y"].low <= same["correlation x~y"].yardstick <= same["correlation x~y"].high
     with pytest.raises(PlanError, match="cannot be bought"):
-        prepared(subject(weak, schema), 1, correlations=["x"])
+        prepare_questions(subject(weak, schema), 1, correlations=["x"])
 
 
 def test_without_a_ledger_it_warns(release, private):
@@ -182,7 +183,7 @@ def test_it_is_saved_beside_the_release_and_nowhere_else(release, private, book,
     with pytest.raises(BundleError, match="has a quality statement"):
         found.save(bundle)
     again = sfumato.quality(bundle, private, 0.05, ledger=book).save(bundle, again=True)
-    assert again.name == "quality-2.json" and statements(bundle) == (path, again)
+    assert again.name == "quality-2.json" and statement_files(bundle) == (path, again)
     assert Fraction(book.account("people").spent_epsilon) == Fraction(1, 10)
     for odd in ({"rows_sha256": "0" * 64}, {"release": "0" * 64}):
         with pytest.raises(BundleError, match="another release"):
@@ -197,34 +198,36 @@ def test_a_statement_that_cannot_be_written_is_kept(release, private, book, bund
         raise ModelError("cannot write it: No space left on device")
         yield target
 
-    monkeypatch.setattr(saved, "whole_file", full)
+    monkeypatch.setattr(quality_statement, "atomic_file", full)
     with pytest.raises(KeptElsewhereError, match="No space left") as error:
         sfumato.quality(release, private, 0.05, ledger=book).save(bundle)
     assert stat.S_IMODE(error.value.folder.stat().st_mode) == 0o700
-    assert (error.value.folder / "quality.json").is_file() and statements(bundle) == ()
+    assert (error.value.folder / "quality.json").is_file() and statement_files(bundle) == ()
     assert next(iter(book.outcomes("people").values())).kind == "saved"
 
 
 def test_a_full_disk_is_refused_before_a_statement_is_paid_for(bundle, monkeypatch):
-    monkeypatch.setattr(saved, "refuse_full_disks", lambda needs: (_ for _ in ()).throw(NoSpaceError("full")))
+    monkeypatch.setattr(
+        quality_statement, "refuse_full_disks", lambda needs: (_ for _ in ()).throw(NoSpaceError("full"))
+    )
     with pytest.raises(NoSpaceError):
-        prepare_statement(bundle)
+        next_statement_path(bundle)
 
 
 def test_a_read_only_bundle_is_refused(bundle):
     bundle.chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:
         with pytest.raises(BundleError, match="read-only"):
-            prepare_statement(bundle)
+            next_statement_path(bundle)
     finally:
         bundle.chmod(stat.S_IRWXU)
 
 
 def test_the_plan_tells_widths_and_balance(release, book):
-    seen = foreseen(prepared(release, 0.05), 10_000, book)
+    seen = forecast_quality(prepare_questions(release, 0.05), 10_000, book)
     halves = {each.name: each.half for each in seen.widths}
     assert halves["tvd_1"] == pytest.approx(0.023, abs=0.002) and halves["prediction"] == pytest.approx(0.02, abs=0.002)
     assert (seen.left_before, seen.left_after) == ("1", "0.95") and book.history("people") == ()
     assert [note.partition(" for ")[0] for note in seen.notes] == ["in total epsilon 5.05"]
-    small = foreseen(prepared(release, 0.05), 500)
+    small = forecast_quality(prepare_questions(release, 0.05), 500)
     assert "next to untold" in small.notes[0] and small.rows == 500

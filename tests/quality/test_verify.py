@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import sfumato
-from sfumato.quality.document import LAYOUT, QualityDocument
-from sfumato.report.opened import opened_bundle
-from sfumato.report.verify import verify_bundle
-from sfumato.report.verify_quality import statement_problems
+from sfumato.bundle.quality_statement import LAYOUT, QualityStatement
+from sfumato.bundle.read import open_bundle
+from sfumato.bundle.verify import verify_bundle
+from sfumato.bundle.verify_quality import statement_problems
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def forge(path: Path, change: Any) -> list[str]:
     body = json.loads(path.read_text())
     change(body)
     path.write_text(LAYOUT.text(LAYOUT.sealed(body)))
-    opened = opened_bundle(path.parent)
+    opened = open_bundle(path.parent)
     return list(statement_problems(path, opened.document, opened.schema))
 
 
@@ -38,7 +38,7 @@ def test_a_statement_is_verified_and_told(bundle, stated):
     assert result.ok and result.verdict == "verified", result.problems
     assert any(note.startswith("quality.json states, at epsilon 0.05 (together with") for note in result.notes)
     assert any(check.startswith("quality.json is about this release") for check in result.checks)
-    again = QualityDocument.from_json(stated.read_text())
+    again = QualityStatement.from_json(stated.read_text())
     assert again.to_json() == stated.read_text()
 
 

@@ -16,19 +16,19 @@ import pytest
 
 import sfumato
 from sfumato import Histogram, Ledger, Schema, buy_schema
-from sfumato.calibration import calibrate
-from sfumato.calibration.private import Score
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.quality_statement import LAYOUT
+from sfumato.bundle.verify import verify_bundle
+from sfumato.bundle.write import DOCUMENT, file_records
 from sfumato.errors import BudgetExceeded, PlanError, SchemaError, WeakGuaranteeError
-from sfumato.methods.graphical.saved.model import FittedModel
-from sfumato.privacy.accounting.accountant import basic, promise_of, tight_epsilon
+from sfumato.evaluate.calibrate import calibrate
+from sfumato.evaluate.calibrate.private_selection import NoisyScore
+from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel
+from sfumato.privacy.accounting.accountant import basic_composition, release_guarantee, tight_epsilon
+from sfumato.privacy.accounting.composition import compose_losses
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.accounting.fixed_totals import Totals
-from sfumato.privacy.accounting.run_parts import run_of
-from sfumato.quality.document import LAYOUT
-from sfumato.report.assessment.form import dpia
-from sfumato.report.bundle import DOCUMENT, file_records
-from sfumato.report.document import ReleaseDocument
-from sfumato.report.verify import verify_bundle
+from sfumato.privacy.accounting.privacy_filter import FilterUse
+from sfumato.report.impact_assessment.form import dpia
 
 FRAME = pd.DataFrame({"city": ["Bern"] * 900 + ["Zug"] * 300, "age": [20 + i % 40 for i in range(1200)]})
 SUM = (Fraction("5.1"), Fraction(1, 10**9))
@@ -86,8 +86,8 @@ def test_a_release_from_bought_facts_guarantees_what_both_cost(released: sfumato
 def test_the_ledger_is_charged_once_and_the_plan_tells_both_numbers(
     book: Ledger, released: sfumato.Release, saved: Path
 ):
-    assert basic(released.events) == (Fraction("0.1"), 0) and len(released.entries) == 1
-    assert basic([entry.event for entry in book.history("t")][:2]) == SUM
+    assert basic_composition(released.events) == (Fraction("0.1"), 0) and len(released.entries) == 1
+    assert basic_composition([entry.event for entry in book.history("t")][:2]) == SUM
     (note,) = released.guarantee.in_total
     assert note in released.plan.notes and "epsilon 5.1" in note and "epsilon 0.1 for this step" in note
     assert "epsilon 5 and delta 1e-09 for facts of the schema that were bought" in note
@@ -209,7 +209,7 @@ def test_a_purchase_that_the_ledger_does_not_hold_is_found(saved: Path, tmp_path
 def test_a_kept_rung_counts_its_ladder_and_the_purchase(
     bought: Schema, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    monkeypatch.setattr(Score, "draw", lambda *_: -(10**9))
+    monkeypatch.setattr(NoisyScore, "draw", lambda *_: -(10**9))
     table, options = sfumato.read(FRAME, bought), {"cost": "private", "grid": [0.5, 1], "score_epsilon": 0.25}
     made = calibrate(Histogram("city", 1.0), "tvd_1 <= 0.1", table, ledger=False, **options).release
     assert made is not None and total(made.guarantee) == (Fraction(7), Fraction(1, 10**9))
@@ -265,7 +265,7 @@ def test_changing_one_value_is_covered_by_what_protects_whole_rows():
     facts = {"table": "t", "adjacency": "replace", "kind": "declared"}
     value = Event(method="pseudo_posterior", epsilon="1", unit="the value of y in one row", **facts)
     row = Event(method="buy", epsilon="2", delta="1e-9", **facts)
-    promise = promise_of((value,), (row,))
+    promise = release_guarantee((value,), (row,))
     assert (promise.epsilon, promise.unit) == ("3", value.unit) and promise.beside == (row,)
 
 
@@ -278,9 +278,9 @@ def test_releases_from_bought_facts_count_by_what_they_state_in_tight_accounts(b
     fixed, adaptive = (sfumato.plan(schema, method).events for schema in (stated, bought))
     assert not fixed[0].adaptive and adaptive[0].adaptive and "adaptive" not in fixed[0].to_json()
     assert Event.from_json(adaptive[0].to_json()) == adaptive[0]
-    assert run_of(adaptive * 4).pairs == ((2.0, 0.0, 1),)
+    assert compose_losses(adaptive * 4).pairs == ((2.0, 0.0, 1),)
     assert tight_epsilon(fixed * 40, "1e-6") < 19 < tight_epsilon(adaptive * 40, "1e-6")
-    assert Totals.used(adaptive) == Totals.used(fixed), "totals that were fixed at the opening hold for both"
+    assert FilterUse.used(adaptive) == FilterUse.used(fixed), "totals that were fixed at the opening hold for both"
 
 
 def test_a_tight_account_admits_no_more_of_them_than_their_sum(bought: Schema, tmp_path: Path):

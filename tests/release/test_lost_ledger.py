@@ -15,9 +15,9 @@ import pytest
 
 import sfumato
 from sfumato import Ledger
+from sfumato.bundle.verify import verify_bundle
 from sfumato.errors import LedgerError, MissingEntryError, UnmarkedBundleWarning
-from sfumato.report.verify import verify_bundle
-from sfumato.table.engine import DuckDBEngine
+from sfumato.table.engines.engine import DuckDBEngine
 
 NAME = "households"
 

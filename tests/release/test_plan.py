@@ -19,9 +19,9 @@ from sfumato import (
     PlausibleDeniability,
     Schema,
 )
+from sfumato.core.plan import ExposurePlan, Plan, Stage, event_facts
 from sfumato.errors import AccountingError, PlanError
 from sfumato.privacy.accounting.event import Event
-from sfumato.release.plan import Exposed, Plan, Stage, event_facts
 
 SCHEMA = Schema.parse("""
 [table]
@@ -60,7 +60,7 @@ def test_a_plan_adds_up_its_events_and_its_stages():
 
 
 def test_an_exposure_has_no_cost_and_says_what_it_does():
-    made = Plan.exposure("m", SCHEMA, Exposed("rows", 3, "as printed"), 8, "secure", ["heuristic"])
+    made = Plan.exposure("m", SCHEMA, ExposurePlan("rows", 3, "as printed"), 8, "secure", ["heuristic"])
     assert (made.epsilon, made.delta, made.cells) == (None, "0", 3)
     assert [(event.kind, event.note) for event in made.events] == [("heuristic", "as printed")]
     assert made.stages[0].noise == "heuristic" and made.stages[0].epsilon == "none" and made.notes == ("heuristic",)

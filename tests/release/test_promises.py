@@ -9,16 +9,16 @@ from typing import ClassVar
 import pytest
 
 import sfumato
+from sfumato.bundle.document import ReleaseDocument, ReleasedTable
+from sfumato.bundle.verify import verify_bundle
+from sfumato.core.plan import cost_summary, event_facts
 from sfumato.errors import AccountingError, WeakGuaranteeError
-from sfumato.methods.counts.contingency import Contingency
-from sfumato.methods.counts.histogram import Histogram
+from sfumato.mechanisms.counts.contingency import Contingency
+from sfumato.mechanisms.counts.histogram import Histogram
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.ledger import Ledger
-from sfumato.release.plan import describe_cost, event_facts
-from sfumato.report.document import ReleaseDocument, ReleasedTable
-from sfumato.report.verify import verify_bundle
-from sfumato.report.words.promise import identified
-from sfumato.report.words.released import explained
+from sfumato.report.texts.guarantee import public_identifiers
+from sfumato.report.texts.headline import explanation
 
 
 class Mixed(Histogram):
@@ -57,7 +57,7 @@ def test_formal_and_other_events_make_an_exposure(table, book, tmp_path):
     made = sfumato.release(table, Mixed("age", 1.0), ledger=book)
     assert (made.guarantee.kind, made.guarantee.epsilon, made.guarantee.formal) == ("heuristic", None, False)
     assert made.guarantee.statement().startswith("No formal guarantee")
-    assert describe_cost(made.plan) == "an exposure: no formal guarantee"
+    assert cost_summary(made.plan) == "an exposure: no formal guarantee"
     account = book.account(table.schema.name)
     assert (account.spent_epsilon, account.exposures) == ("1", 1)
     folder = made.save(tmp_path / "mixed")
@@ -161,8 +161,8 @@ def test_page_one_names_the_columns_that_are_released_as_they_are(table):
     said = made.guarantee.model_copy(update={"unit": unit, "adjacency": "replace", "rows": 600})
     kept = {"not_synthesised": ["region", "sex"]}
     document = document.model_copy(update={"unit": unit, "guarantee": said, "statistics": kept})
-    assert "region, sex: released as they are; age: synthetic." in explained(document, table.schema)
-    told = " ".join(identified(document, table.schema))
+    assert "region, sex: released as they are; age: synthetic." in explanation(document, table.schema)
+    told = " ".join(public_identifiers(document, table.schema))
     assert "Only the value of age in one row is covered; the rest of a row is released as it is" in told
     assert "someone who fills k rows" not in told and "what a row holds" not in told
 

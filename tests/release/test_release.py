@@ -13,7 +13,7 @@ import sfumato
 from sfumato import Contingency, Histogram, Ledger, Marginals, Schema
 from sfumato.entropy import shannon
 from sfumato.errors import BudgetExceeded, PlanError
-from sfumato.rows.tree import fit_tree, project, rake
+from sfumato.mechanisms.tree_model import fit_tree, iterative_proportional_fitting, project_counts
 
 TINY = Schema.parse("""
 [table]
@@ -194,7 +194,7 @@ def test_an_empty_table_can_be_synthesised(schema, frame):
 
 @given(st.lists(st.integers(-50, 500), min_size=1, max_size=40), st.floats(0, 1000))
 def test_projection_is_nonnegative_with_the_total(counts: list[int], total: float):
-    table = project(np.array(counts), total)
+    table = project_counts(np.array(counts), total)
     assert (table >= 0).all()
     assert table.sum() == pytest.approx(total, abs=1e-6)
 
@@ -203,7 +203,7 @@ def test_projection_is_nonnegative_with_the_total(counts: list[int], total: floa
 def test_raking_meets_both_margins(seed: int):
     rng = np.random.default_rng(seed)
     rows, columns = rng.dirichlet(np.ones(4)), rng.dirichlet(np.ones(3))
-    fitted = rake(rng.random((4, 3)), rows, columns)
+    fitted = iterative_proportional_fitting(rng.random((4, 3)), rows, columns)
     assert np.allclose(fitted.sum(0), columns, atol=1e-6)
     assert np.allclose(fitted.sum(1), rows, atol=1e-3)
 

@@ -8,7 +8,7 @@ import pytest
 import sfumato
 from sfumato import Ledger, Schema
 from sfumato.errors import ArgumentError, PlanError, SfumatoError, TableError
-from sfumato.shown import html_table, useful_names
+from sfumato.reprs import html_table, own_public_names
 
 FRAME = pd.DataFrame({"age": [*range(18, 77), 87654] * 2, "<b>town</b>": ["x&y", "Zwerchau", "z"] * 40})
 SECRETS = ("87654", "Zwerchau", "120")
@@ -71,7 +71,7 @@ def test_a_draft_and_a_table_show_nothing_of_the_rows(draft):
 def test_long_tables_are_cut_and_libraries_leave_no_names():
     page = html_table("t", ("a",), [(i,) for i in range(100)])
     assert page.count("<tr>") == 42 and "... 60 more" in page
-    assert useful_names(object()) == [] if hasattr(object(), "__dict__") else True
+    assert own_public_names(object()) == [] if hasattr(object(), "__dict__") else True
 
 
 def test_a_ledger_that_is_not_there_is_shown_all_the_same(tmp_path):

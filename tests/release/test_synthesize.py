@@ -21,7 +21,7 @@ from sfumato.errors import (
     TooSmallToBuyError,
     UnansweredQuestionError,
 )
-from sfumato.synthesize import Wish
+from sfumato.synthesis import SynthesisRequest
 
 ROWS = 1200
 
@@ -182,8 +182,11 @@ def test_a_wish_is_checked_before_the_table_is_looked_at(wrong, told):
 
 
 def test_a_whole_delta_is_shared_by_facts_and_rows():
-    assert Wish(delta="1e-6", buy=0.2).deltas == ("5e-7", "5e-7") or Wish(delta="1e-6", buy=0.2).deltas[0] == "5e-07"
-    assert Wish(delta="1e-6").deltas[0] is None
+    assert (
+        SynthesisRequest(delta="1e-6", buy=0.2).deltas == ("5e-7", "5e-7")
+        or SynthesisRequest(delta="1e-6", buy=0.2).deltas[0] == "5e-07"
+    )
+    assert SynthesisRequest(delta="1e-6").deltas[0] is None
 
 
 def test_no_ledger_is_said_once(people):

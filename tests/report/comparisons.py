@@ -8,7 +8,13 @@ import math
 import numpy as np
 
 from sfumato import Schema
-from sfumato.comparison.result import ColumnCompared, Comparison, Measure, PairCompared, SubgroupCompared
+from sfumato.evaluate.compare.result import (
+    ColumnComparison,
+    Comparison,
+    MetricWithYardstick,
+    PairComparison,
+    SubgroupComparison,
+)
 from sfumato.schema.column import Column
 
 HOSTILE = "<script>alert(1)</script>"
@@ -24,7 +30,7 @@ WORDS = {
 }
 
 
-def measures() -> dict[str, Measure]:
+def measures() -> dict[str, MetricWithYardstick]:
     values = {
         "tvd_1": (0.061, 0.048, 0.079, 0.012, 0.009, 0.016),
         "tvd_2": (0.152, 0.131, 0.177, 0.044, 0.039, 0.05),
@@ -34,7 +40,9 @@ def measures() -> dict[str, Measure]:
         "prediction": (0.71, 0.66, 0.75, 0.84, 0.82, 0.86),
         "rule_violations": (0.0, 0.0, 0.0004, 0.0, 0.0, 0.0),
     }
-    return {name: Measure(name, WORDS[name], *found, name == "prediction") for name, found in values.items()}
+    return {
+        name: MetricWithYardstick(name, WORDS[name], *found, name == "prediction") for name, found in values.items()
+    }
 
 
 def schema(columns: int) -> Schema:
@@ -65,7 +73,7 @@ def shares(cells: int, centre: float, spread: float) -> np.ndarray:
     return heights / heights.sum()
 
 
-def compared(known: Column, index: int) -> ColumnCompared:
+def compared(known: Column, index: int) -> ColumnComparison:
     cells = len(known.values) if known.values else 32
     true, made = shares(cells, 0.3, 0.03), shares(cells, 0.3 + 0.002 * index, 0.05)
     edges = None
@@ -85,10 +93,10 @@ def compared(known: Column, index: int) -> ColumnCompared:
         numbers |= {"mean": (1234.5, 1300.25), "sd": (51.2, 64.9), "median": (1200.0, 1250.0)}
         numbers |= {"q05": (11.0, 9.0), "q95": (8123.0, 9100.0)}
     tvd = float(abs(true - made).sum() / 2)
-    return ColumnCompared(known.name, known.kind, labels, edges, tuple(true), tuple(made), tvd, 0.02, numbers)
+    return ColumnComparison(known.name, known.kind, labels, edges, tuple(true), tuple(made), tvd, 0.02, numbers)
 
 
-def pair(first: int, second: int, strength: float) -> PairCompared:
+def pair(first: int, second: int, strength: float) -> PairComparison:
     down, across = shares(24, 0.4, 0.05), shares(24, 0.5, 0.1)
     made = np.outer(down, across)
     true = np.exp(-((np.subtract.outer(np.arange(24), np.arange(24))) ** 2) / 20) * made
@@ -96,7 +104,7 @@ def pair(first: int, second: int, strength: float) -> PairCompared:
     tables = [tuple(map(tuple, (table / table.sum()).tolist())) for table in (true, made)]
     names, labels = (name_of(first), name_of(second)), tuple(f"{1000 * i:,}" for i in range(24))
     kind = "cramer" if strength > 0.9 else "pearson"
-    return PairCompared(names, kind, strength, 0.3 * strength, 0.2, 0.04, *tables, (labels, labels))
+    return PairComparison(names, kind, strength, 0.3 * strength, 0.2, 0.04, *tables, (labels, labels))
 
 
 def comparison(columns: int = 8, pairs: int = 6) -> Comparison:
@@ -104,7 +112,7 @@ def comparison(columns: int = 8, pairs: int = 6) -> Comparison:
     all_columns = tuple(compared(each, i) for i, each in enumerate(known.columns))
     worst = sorted(all_columns, key=lambda each: -each.tvd)
     relations = tuple(pair(i % columns, (i + 1 + i // columns) % columns, 0.95 - 1.6 * i / pairs) for i in range(pairs))
-    group = SubgroupCompared("reason", "level 2 of many of many ", 0.031, "income", 0.41, 0.09)
+    group = SubgroupComparison("reason", "level 2 of many of many ", 0.031, "income", 0.41, 0.09)
     return Comparison(
         table="loans",
         schema=known,

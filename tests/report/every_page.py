@@ -11,21 +11,21 @@ import pandas as pd
 import sfumato
 from report.comparisons import comparison
 from sfumato import AIM, Contingency, Histogram, Schema
-from sfumato.calibration import calibrate
+from sfumato.evaluate.calibrate import calibrate
 from sfumato.example import codebook, households
-from sfumato.methods.mean_curve import MeanCurve
-from sfumato.methods.two_stage import TwoStageAsPublished
-from sfumato.report.attacked.page import attack_page
-from sfumato.report.blend_page import blend_page
+from sfumato.mechanisms.mean_curve import MeanCurve
+from sfumato.mechanisms.two_stage import TwoStageAsPublished
+from sfumato.papers.two_stage.blend_curves import blend_curves
+from sfumato.papers.two_stage.blend_page import blend_page
+from sfumato.report.attack_page.page import attack_page
 from sfumato.report.calibration_page import calibration_page
-from sfumato.report.comparison_page import comparison_page
-from sfumato.report.risk_page import risk_page
-from sfumato.report.several_page import several_page
+from sfumato.report.comparison_page.page import comparison_page
+from sfumato.report.homogeneity_page import homogeneity_page
+from sfumato.report.homogeneity_several_page import several_columns_page
 from sfumato.report.sweep_page import sweep_page
 from sfumato.risk import attack_release
-from sfumato.risk.blend import blend_curves
 from sfumato.risk.homogeneity import Cells, JointCells, curves, several_curves
-from sfumato.risk.sweep import sweep
+from sfumato.risk.simulated.epsilon_sweep import epsilon_sweep
 from sfumato.schema.column import Column
 
 HOSTILE = ['a\\"b', "a\\", "a\nb", "a\u2028b", "constructor", "toString", '"}+warn(1)+{"', "__proto__", "</script><b>"]
@@ -99,17 +99,19 @@ def clinic_table() -> sfumato.Table:
 
 
 def _risk() -> str:
-    return risk_page(curves(Cells.of(clinic_table(), sensitive="illness"), [0.1, 0.5, 1, 2, 5], target=0.35))
+    return homogeneity_page(curves(Cells.of(clinic_table(), sensitive="illness"), [0.1, 0.5, 1, 2, 5], target=0.35))
 
 
 def _several() -> str:
-    return several_page(several_curves(JointCells.of(clinic_table()), [0.5, 1.0, 2.0], target=0.4, weights="record"))
+    return several_columns_page(
+        several_curves(JointCells.of(clinic_table()), [0.5, 1.0, 2.0], target=0.4, weights="record")
+    )
 
 
 def _sweep() -> str:
     table = household_table(120)
     wanted = {"known": ["age"], "sensitive": "insured", "trials": 20, "seed": 1}
-    return sweep_page(sweep(table, Histogram("sex", epsilon=1), [0.5, 2], **wanted), False)
+    return sweep_page(epsilon_sweep(table, Histogram("sex", epsilon=1), [0.5, 2], **wanted), False)
 
 
 def _blend() -> str:

@@ -12,14 +12,21 @@ import pytest
 import sfumato
 from report.reading import words_of
 from sfumato import Contingency, Histogram, Ledger, Schema
+from sfumato.bundle.document import ReleaseDocument
 from sfumato.errors import BundleError
-from sfumato.report.assessment import blanks
-from sfumato.report.assessment.blanks import DOTS
-from sfumato.report.attacked.nist import hazards
-from sfumato.report.document import ReleaseDocument
-from sfumato.report.users.markdown import escaped
-from sfumato.report.words.promise import GROUPS, KNOWN_SEED, OTHERWISE, TAKEN, UNPROVED
-from sfumato.report.words.spoken import SEEDED, three_sentences
+from sfumato.report.attack_page.nist_800_226 import hazard_points
+from sfumato.report.impact_assessment import blanks
+from sfumato.report.impact_assessment.blanks import DOTS
+from sfumato.report.page import escape_markdown
+from sfumato.report.texts.guarantee import (
+    GROUPS,
+    KNOWN_SEED,
+    OTHERWISE,
+    SEEDED_SPOKEN,
+    TAKEN,
+    UNPROVED,
+    three_sentences,
+)
 
 TRUE_ROWS = 1237
 """A number that nothing else here is likely to have: it must not show."""
@@ -66,7 +73,7 @@ def saved(folder: Path, method, schema: str = BY_PERSON, ledger=False, seed: int
 def require_blanks(text: str) -> None:
     """Every blank stands there as it was made, and every run of dots belongs to one of them or to a table cell."""
     for blank in ALL_BLANKS:
-        assert escaped(str(blank)) in text, blank.name
+        assert escape_markdown(str(blank)) in text, blank.name
     cells = len(re.findall(rf"\| {re.escape(DOTS)} \|", text))
     assert text.count(DOTS) == len(ALL_BLANKS) + cells and cells >= 3
     assert "1237" not in text and "1,237" not in text
@@ -79,9 +86,9 @@ def test_a_formal_release_fills_in_what_it_knows(tmp_path):
     require_blanks(text)
     assert tuple(blank.name for blank in ALL_BLANKS) == found.blanks
     for line in document.guarantee.statement().splitlines():
-        assert f"- {escaped(line)}" in text
+        assert f"- {escape_markdown(line)}" in text
     for sentence in (GROUPS, *three_sentences(document), "Visits to made-up clinics.", "Data desk"):
-        assert escaped(sentence) in text
+        assert escape_markdown(sentence) in text
     assert "Persons are told apart by patient; at most 2 rows of each were used." in text
     assert "never released: patient." in text and "not released: patient and sex" in text
     assert "was not recorded" in text and "No ledger was given to this form" in text
@@ -128,7 +135,7 @@ def test_a_seeded_run_is_stamped_everywhere(tmp_path):
     saved(tmp_path / "b", Histogram("age", epsilon=1), PLAIN, seed=7)
     found = sfumato.dpia(tmp_path / "b")
     for text in (found.to_markdown(), words_of(found.to_html())):
-        assert "NOT FOR RELEASE" in text and KNOWN_SEED in text and OTHERWISE in text and SEEDED in text
+        assert "NOT FOR RELEASE" in text and KNOWN_SEED in text and OTHERWISE in text and SEEDED_SPOKEN in text
         assert "against its owner none holds" in text and "Not for whoever knows the seed" in text
     assert "stays hidden within these odds; " not in found.to_markdown()
 
@@ -141,7 +148,7 @@ def test_facts_from_the_rows_are_named_in_the_three_sentences(tmp_path):
     assert TAKEN[1:-1] in three_sentences(document)[2]
     text = sfumato.dpia(tmp_path / "b").to_markdown()
     assert "Ada confirmed the schema" in text and "taken from the private rows" in text
-    assert all(escaped(point.answer) in text for point in hazards(document, drafted))
+    assert all(escape_markdown(point.answer) in text for point in hazard_points(document, drafted))
 
 
 @pytest.mark.parametrize(("epsilon", "words"), [(1, "strong promise"), (4, "moderate"), (7, "weak promise")])

@@ -10,10 +10,10 @@ import pytest
 import sfumato
 from comparison.people import people, table
 from sfumato import Schema
+from sfumato.bundle.document import ReleaseDocument
 from sfumato.errors import BundleError
-from sfumato.report.attacked.nist import hazards, pyramid
-from sfumato.report.attacked.page import attack_page
-from sfumato.report.document import ReleaseDocument
+from sfumato.report.attack_page.nist_800_226 import hazard_points, pyramid_points
+from sfumato.report.attack_page.page import attack_page
 from sfumato.risk import attack_release
 from sfumato.schema.column import Column
 
@@ -26,7 +26,10 @@ def _release(ledger: object = False, seed: int | None = 1) -> sfumato.Release:
 
 def _standing(release: sfumato.Release) -> dict[str, str]:
     document = ReleaseDocument.from_release(release)
-    points = [*pyramid(document, release.schema, release.guarantee.curve), *hazards(document, release.schema)]
+    points = [
+        *pyramid_points(document, release.schema, release.guarantee.curve),
+        *hazard_points(document, release.schema),
+    ]
     assert all(point.answer.endswith(".") for point in points)
     return {point.name: point.standing for point in points}
 

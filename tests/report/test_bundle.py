@@ -22,16 +22,17 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato import Contingency, Histogram, Ledger, Marginals, Schema
+from sfumato.atomic_files import locked_folder
+from sfumato.bundle import write
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.incomplete_bundles import clean_up
+from sfumato.bundle.reproduction_script import reproduction_script
+from sfumato.bundle.verify import verify_bundle
+from sfumato.bundle.write import file_record, file_stems, prepare_output, save_bundle
+from sfumato.core import parameters
 from sfumato.errors import BundleError, LedgerError, UnmarkedBundleWarning
-from sfumato.release import parameters
-from sfumato.report import bundle, release_page
-from sfumato.report.bundle import file_record, file_stems, prepare_output, save_bundle
-from sfumato.report.column_card import share
-from sfumato.report.document import ReleaseDocument
-from sfumato.report.leftovers import tidy
-from sfumato.report.script import reproduction_script
-from sfumato.report.verify import verify_bundle
-from sfumato.rows.atomic import held
+from sfumato.report.cards import share
+from sfumato.report.release_page import page
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
 from sfumato.table.writing import formats
@@ -357,19 +358,19 @@ def test_what_a_killed_run_left_is_finished_or_removed(table, tmp_path, monkeypa
     shutil.copytree(folder, partial)
     (broken := tmp_path / ".release-2.0123abcd.partial").mkdir()
     (broken / "data.csv").write_text("half")
-    states = {Path(each.path).name: each.state for each in tidy(tmp_path)}
+    states = {Path(each.path).name: each.state for each in clean_up(tmp_path)}
     assert states == {"release-1": "finished", broken.name: "incomplete"}
     assert verify_bundle(tmp_path / "release-1", ledger)
     assert broken.exists()
-    with held(broken):
-        assert [each.state for each in tidy(tmp_path, clean=True)] == ["being written"]
-    assert [each.state for each in tidy(tmp_path, clean=True)] == ["removed"]
+    with locked_folder(broken):
+        assert [each.state for each in clean_up(tmp_path, clean=True)] == ["being written"]
+    assert [each.state for each in clean_up(tmp_path, clean=True)] == ["removed"]
     assert not broken.exists()
     shutil.copytree(folder, partial)
-    (state,) = tidy(tmp_path)
+    (state,) = clean_up(tmp_path)
     assert (state.state, "is taken" in state.detail) == ("complete", True)
     with pytest.raises(BundleError, match="is not a folder"):
-        tidy(tmp_path / "none")
+        clean_up(tmp_path / "none")
 
 
 def test_unknown_events_and_other_tables_are_found(copied):
@@ -469,8 +470,8 @@ def test_no_partial_bundle_when_writing_fails(table, tmp_path, monkeypatch, erro
         raise error
 
     places = {
-        "parquet": (bundle.pq, "write_table"),
-        "settle": (bundle, "settle"),
+        "parquet": (write.pq, "write_table"),
+        "settle": (write, "settle"),
     }
     monkeypatch.setattr(*places[where], fail)
     made = sfumato.release(table, METHODS["histogram"])
@@ -485,7 +486,7 @@ def test_no_partial_bundle_when_somebody_stops_the_drawing(table, tmp_path, monk
     def stop(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(release_page, "public_page", stop)
+    monkeypatch.setattr(page, "public_report", stop)
     with pytest.raises(KeyboardInterrupt):
         sfumato.release(table, METHODS["histogram"]).save(tmp_path / "new" / "deep" / "bundle")
     assert list(tmp_path.iterdir()) == []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from sfumato.report.charts.clouds import Cloud, Clouds, shared_axis
+from sfumato.report.charts.marks import Clouds, PointMark, common_axis
 from sfumato.report.charts.plane import NARROW, Axis
 
-A = Cloud("a", (0.0, 1.0), (0.0, 2.0))
-B = Cloud("b", (1.0,), (1.0,))
+A = PointMark("a", (0.0, 1.0), (0.0, 2.0))
+B = PointMark("b", (1.0,), (1.0,))
 
 
 def test_a_cloud_is_one_path_with_every_point_inside_the_axes():
@@ -31,7 +31,7 @@ def test_marks_and_bounds_have_the_legend():
 
 
 def test_pictures_that_share_an_axis_keep_it():
-    x = shared_axis("x1", [0.0, 100.0])
-    near, far = (Clouds((Cloud("a", (place,), (0.0,)),), x, Axis("x2", -1, 1)) for place in (10.0, 90.0))
+    x = common_axis("x1", [0.0, 100.0])
+    near, far = (Clouds((PointMark("a", (place,), (0.0,)),), x, Axis("x2", -1, 1)) for place in (10.0, 90.0))
     at = [float(re.search(r'cloud" d="M([\d.]+)', each.picture("w", NARROW, 240))[1]) for each in (near, far)]
     assert at[0] < NARROW / 2 < at[1]

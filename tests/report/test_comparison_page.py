@@ -12,12 +12,12 @@ import pytest
 from report.comparisons import HOSTILE, comparison
 from report.test_report import Page
 from sfumato.errors import BundleError
-from sfumato.report.charts.heat import Side, heat
-from sfumato.report.charts.histogram import Cells, histogram
-from sfumato.report.charts.ticks import ticks
-from sfumato.report.compared.columns import column_cards
-from sfumato.report.compared.measures import measure_rows, nearness
-from sfumato.report.comparison_page import comparison_page, equivalent
+from sfumato.report.charts.axis import ticks
+from sfumato.report.charts.heatmap import HeatmapAxis, heatmap
+from sfumato.report.charts.histogram import HistogramBins, histogram
+from sfumato.report.comparison_page.column_cards import column_cards
+from sfumato.report.comparison_page.measures import measure_rows, nearness
+from sfumato.report.comparison_page.page import comparison_page, equivalent_rows_text
 
 LARGEST_PAGE = 5_000_000
 
@@ -122,7 +122,7 @@ def test_equivalent_rows_are_rounded_and_never_promise_more_than_the_table():
     made_up = comparison()
 
     def said(rows: float):
-        return equivalent(dataclasses.replace(made_up, equivalent_rows={"single": rows}), "single")
+        return equivalent_rows_text(dataclasses.replace(made_up, equivalent_rows={"single": rows}), "single")
 
     assert said(2347.0).number == "2,300" and said(4.0).number == "under 10"
     assert said(math.inf).number == said(5960.0).number == "5,960 or more"
@@ -145,7 +145,7 @@ def test_what_could_not_be_measured_does_not_stop_the_page():
 def test_an_overlay_keeps_the_rows_of_unequal_cells_and_of_single_values():
     """Cells without width hold a single value; spread over an even grid, no row is lost and none moves far."""
     edges = np.array([0.0, 0.0, 1.0, 10.0, 100.0])
-    even = Cells(edges, np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.4, 0.3, 0.2, 0.1])).even()
+    even = HistogramBins(edges, np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.4, 0.3, 0.2, 0.1])).even()
     assert np.ptp(np.diff(even.edges)) < 1e-9 and even.true is not None
     assert even.true.sum() == pytest.approx(1) and even.made.sum() == pytest.approx(1)
     first = even.edges[1]
@@ -154,10 +154,10 @@ def test_an_overlay_keeps_the_rows_of_unequal_cells_and_of_single_values():
 
 def test_ends_without_rows_are_left_out_and_a_single_high_cell_is_cut():
     sides = np.array([0.1] * 10 + [0.0] * 90), np.array([0.0] * 40 + [0.1] * 10 + [0.0] * 50)
-    picture = str(histogram(Cells(np.arange(101.0), *sides), "number", "words"))
+    picture = str(histogram(HistogramBins(np.arange(101.0), *sides), "number", "words"))
     assert re.findall(r"<text[^>]*>([^<]*)", picture)[-6:] == ["0", "10", "20", "30", "40", "50"]
     high = np.array([0.5, 0.2, 0.2, 0.1, 0]), np.array([0.9, 0.05, 0.05, 0, 0])
-    spike = str(histogram(Cells(np.arange(6.0), *high), "integer", "words"))
+    spike = str(histogram(HistogramBins(np.arange(6.0), *high), "integer", "words"))
     assert "cut: true 90.0 %, here 50.0 %" in spike
 
 
@@ -179,8 +179,8 @@ def test_ticks_are_round_few_and_told_apart(low, high, kind, words):
 
 def test_a_heat_map_is_darkest_where_most_rows_are_and_upside_down_for_numbers():
     table = np.array([[0.0, 0.5], [0.0, 0.125]])
-    levels, numbers = Side("a", ("x", "y")), Side("a", edges=(0.0, 1.0, 9.0))
-    below, above = (str(heat(table, side, levels, "words", top=0.5)) for side in (levels, numbers))
+    levels, numbers = HeatmapAxis("a", ("x", "y")), HeatmapAxis("a", edges=(0.0, 1.0, 9.0))
+    below, above = (str(heatmap(table, side, levels, "words", top=0.5)) for side in (levels, numbers))
     assert (
         '<path fill-opacity="1" d="M1 0h1v1h-1z"/>' in below and '<path fill-opacity="0.5" d="M1 1h1v1h-1z"/>' in below
     )

@@ -7,12 +7,12 @@ import json
 import pytest
 
 import sfumato
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.verify import verify_bundle
 from sfumato.errors import NoExpectedErrorsWarning
+from sfumato.evaluate.uncertainty import main_numbers
+from sfumato.evaluate.uncertainty.main_numbers import affordable_reruns, reruns_from_environment
 from sfumato.example import codebook, households
-from sfumato.report.document import ReleaseDocument
-from sfumato.report.verify import verify_bundle
-from sfumato.uncertainty import main_numbers
-from sfumato.uncertainty.main_numbers import reruns_said, reruns_that_fit
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +58,10 @@ def test_a_bundle_is_written_whatever_becomes_of_the_reruns(release, tmp_path, m
 
         return run
 
-    monkeypatch.setattr(main_numbers, "main_numbers", fails(RuntimeError("no")))
+    monkeypatch.setattr(main_numbers, "main_statistics", fails(RuntimeError("no")))
     with pytest.warns(NoExpectedErrorsWarning, match="RuntimeError"):
         release.save(tmp_path / "failed", reruns=4)
-    monkeypatch.setattr(main_numbers, "main_numbers", fails(KeyboardInterrupt()))
+    monkeypatch.setattr(main_numbers, "main_statistics", fails(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt) as stopped:
         release.save(tmp_path / "stopped", reruns=4)
     assert "is complete" in stopped.value.__notes__[0]
@@ -70,8 +70,14 @@ def test_a_bundle_is_written_whatever_becomes_of_the_reruns(release, tmp_path, m
 
 def test_reruns_fit_into_a_minute(release, monkeypatch):
     plan = release.plan.model_copy(update={"seconds": 10.0})
-    assert [reruns_that_fit(plan.model_copy(update={"seconds": s})) for s in (0.1, 10, 14, 16, None)] == [8, 6, 4, 0, 8]
+    assert [affordable_reruns(plan.model_copy(update={"seconds": s})) for s in (0.1, 10, 14, 16, None)] == [
+        8,
+        6,
+        4,
+        0,
+        8,
+    ]
     monkeypatch.delenv("SFUMATO_RERUNS", raising=False)
-    assert reruns_said() is None
+    assert reruns_from_environment() is None
     monkeypatch.setenv("SFUMATO_RERUNS", "5")
-    assert reruns_said() == 5
+    assert reruns_from_environment() == 5

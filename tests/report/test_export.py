@@ -9,10 +9,10 @@ import pytest
 
 import sfumato
 from sfumato import Column, Histogram, Marginals, Schema
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.verify import verify_bundle
+from sfumato.bundle.write import file_record
 from sfumato.errors import BundleError, MissingExtra, ModelError, SfumatoError, TableError
-from sfumato.report.bundle import file_record
-from sfumato.report.document import ReleaseDocument
-from sfumato.report.verify import verify_bundle
 from sfumato.table.writing import formats
 
 FACTS = Schema(

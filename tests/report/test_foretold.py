@@ -7,14 +7,14 @@ import pytest
 
 import sfumato
 from sfumato import AIM, Schema
-from sfumato.forecast import forecast as home
-from sfumato.release.forecast import ColumnForecast, Forecast
-from sfumato.release.foreseen import public_rows
-from sfumato.report.bundle import DOCUMENT
-from sfumato.report.document import ReleaseDocument
-from sfumato.report.foretold import foretold
-from sfumato.report.verify import verify_bundle
-from sfumato.report.words.good import how_good
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.replan import replanned_forecast
+from sfumato.bundle.verify import verify_bundle
+from sfumato.bundle.write import DOCUMENT
+from sfumato.core.forecast import ColumnForecast, Forecast
+from sfumato.core.forecast_checks import public_row_count
+from sfumato.evaluate.forecast import run as home
+from sfumato.report.texts.verdict import quality_lines
 
 SCHEMA = Schema.parse("""
 [table]
@@ -48,12 +48,12 @@ def known(_plan, _schema, method, rows):
 
 
 def test_the_page_says_it_at_the_number_of_rows_that_the_release_tells(document, monkeypatch):
-    monkeypatch.setattr(home, "forecast_of", known)
-    forecast = foretold(document, SCHEMA)
+    monkeypatch.setattr(home, "forecast", known)
+    forecast = replanned_forecast(document, SCHEMA)
     assert forecast.rows == round(document.statistics["noisy_total"]), (
         "not the 50 that were asked for, nor the true 600"
     )
-    good = how_good(forecast)
+    good = quality_lines(forecast)
     assert f"about {forecast.rows} rows" in good.basis
     assert good.verdict == "Expected to be good in part."
     assert [tuple(line) for line in good.lines] == [
@@ -72,26 +72,26 @@ def test_the_page_shows_it_and_verify_draws_the_same_page(bundle):
 
 
 def test_another_page_does_not_verify(bundle, monkeypatch):
-    monkeypatch.setattr(home, "forecast_of", known)
+    monkeypatch.setattr(home, "forecast", known)
     assert "report.html is not the page" in verify_bundle(bundle).problems[0]
 
 
 def test_what_has_no_forecast_has_no_card(document, monkeypatch):
-    monkeypatch.setattr(home, "forecast_of", lambda *_: None)
-    assert foretold(document, SCHEMA) is None
-    monkeypatch.setattr(home, "forecast_of", known)
+    monkeypatch.setattr(home, "forecast", lambda *_: None)
+    assert replanned_forecast(document, SCHEMA) is None
+    monkeypatch.setattr(home, "forecast", known)
     own = document.model_copy(update={"method": document.method.model_copy(update={"module": "mine"})})
-    assert foretold(own, SCHEMA) is None, "of a method of one's own nobody knows"
+    assert replanned_forecast(own, SCHEMA) is None, "of a method of one's own nobody knows"
     exposed = document.model_copy(update={"method": document.method.model_copy(update={"formal": False})})
-    assert foretold(exposed, SCHEMA) is None
+    assert replanned_forecast(exposed, SCHEMA) is None
 
 
 def test_a_release_that_is_paid_for_is_not_lost_over_a_forecast(document, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(home, "forecast_of", broken)
-    assert foretold(document, SCHEMA) is None
+    monkeypatch.setattr(home, "forecast", broken)
+    assert replanned_forecast(document, SCHEMA) is None
 
 
 @pytest.mark.parametrize(
@@ -106,4 +106,4 @@ def test_a_release_that_is_paid_for_is_not_lost_over_a_forecast(document, monkey
     ],
 )
 def test_rows_are_those_that_are_public(stated, statistics, asked, made, rows):
-    assert public_rows(stated, statistics, asked, made) == rows
+    assert public_row_count(stated, statistics, asked, made) == rows

@@ -15,17 +15,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
-from sfumato.methods.graphical.method import GraphicalMethod
-from sfumato.registry import REGISTRY
-from sfumato.release.method import method_class
-from sfumato.report.bundle import file_record
-from sfumato.report.document import ReleaseDocument
-from sfumato.report.opened import opened_bundle
-from sfumato.report.regenerate import age_of
-from sfumato.report.script import reproduction_script
-from sfumato.report.signature import SIGNATURE, SigningKey, new_key
-from sfumato.report.verify import verify_bundle
-from sfumato.report.verify_data import FITTED
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.read import open_bundle
+from sfumato.bundle.reproduction_script import reproduction_script
+from sfumato.bundle.signature import SIGNATURE, SigningKey, new_key
+from sfumato.bundle.verify import verify_bundle
+from sfumato.bundle.verify_data import FITTED
+from sfumato.bundle.verify_generated import age_of
+from sfumato.bundle.write import file_record
+from sfumato.core.method import method_class
+from sfumato.core.registry import REGISTRY
+from sfumato.mechanisms.graphical.method import GraphicalMethod
 
 EVIL = b"import os\nos.system('echo taken')\n"
 SCHEMA = sfumato.Schema.parse("""
@@ -84,12 +84,12 @@ def reseal(folder: Path, change: Callable[[Any], object] = lambda body: None) ->
 
 def redraw(folder: Path) -> None:
     """Draw every page anew, so that only what the pages cannot know is left to find."""
-    from sfumato.report.document import PAGES
-    from sfumato.report.pages import Pages
+    from sfumato.bundle.document import PAGES
+    from sfumato.report.bundle_pages import BundlePages
 
     reseal(folder)
-    opened = opened_bundle(folder)
-    for name, draw in Pages(opened.document, opened.schema, dict(opened.tables)).drawings.items():
+    opened = open_bundle(folder)
+    for name, draw in BundlePages(opened.document, opened.schema, dict(opened.tables)).drawings.items():
         if name in PAGES:
             (folder / name).write_text(draw())
     reseal(folder)

@@ -8,8 +8,8 @@ import re
 import numpy as np
 import pytest
 
-from sfumato.report.charts.drawing import LETTER
-from sfumato.report.charts.histogram import Cells, histogram
+from sfumato.report.charts.histogram import HistogramBins, histogram
+from sfumato.report.charts.svg import LETTER
 
 WORD = re.compile(r'<text class="word ?(\w*)" x="([\d.]+)" y="([\d.]+)">([^<]*)<')
 
@@ -34,7 +34,9 @@ def test_no_word_lies_on_another(bars, two_sides, counts):
         amounts[place] = 40 * amounts.max()
         made = np.round(1e4 * amounts) if counts else amounts / amounts.sum()
         true = made * 1.01 if two_sides else None
-        drawn = str(histogram(Cells(np.arange(bars + 1.0), made, true=true, counts=counts), "number", "a column"))
+        drawn = str(
+            histogram(HistogramBins(np.arange(bars + 1.0), made, true=true, counts=counts), "number", "a column")
+        )
         cut += "cut: " in drawn
         for (one, low, high, y), (other, left, right, at) in itertools.combinations(boxes(drawn), 2):
             assert abs(y - at) >= 11 or high <= left or right <= low, (place, one, other)

@@ -14,14 +14,16 @@ from pathlib import Path
 import pytest
 
 import sfumato
+from sfumato import atomic_files, disk_space
+from sfumato.bundle import target_folder
+from sfumato.bundle import write as bundle
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.verify import verify_bundle
 from sfumato.errors import BundleError, KeptElsewhereError, NoSpaceError, UnwrittenCopyWarning
+from sfumato.evaluate.uncertainty import main_numbers
 from sfumato.example import codebook, households
-from sfumato.progress import Stopped, deliver, listening
-from sfumato.report import bundle, place, prepare_output
-from sfumato.report.document import ReleaseDocument
-from sfumato.report.verify import verify_bundle
-from sfumato.rows import atomic, space
-from sfumato.uncertainty import main_numbers
+from sfumato.progress import Stopped, deliver, progress_listener
+from sfumato.report import prepare_output
 
 Usage = namedtuple("Usage", "total used free")
 NO_SPACE = OSError(28, "No space left on device")
@@ -60,7 +62,7 @@ def shelter(tmp_path, monkeypatch):
     for name in ("home", "temporary"):
         (tmp_path / name).mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(space.tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(disk_space.tempfile, "tempdir", str(tmp_path / "temporary"))
     return tmp_path
 
 
@@ -83,9 +85,9 @@ def fails_below(folder, monkeypatch, pages_only=False):
 
 def test_too_little_space_is_refused_before_the_spend(table, tmp_path, monkeypatch):
     plan = sfumato.plan(table, GRID, about_rows=400)
-    needed = place.bundle_bytes(plan)
+    needed = target_folder.bundle_bytes(plan)
     for free, refused in ((needed // 2, True), (3 * needed + 10**7, False)):
-        monkeypatch.setattr(space.shutil, "disk_usage", lambda _, free=free: Usage(10**9, 0, free))
+        monkeypatch.setattr(disk_space.shutil, "disk_usage", lambda _, free=free: Usage(10**9, 0, free))
         if not refused:
             prepare_output(tmp_path / "b", plan=plan, ledger=tmp_path / "l.db")
             continue
@@ -106,7 +108,7 @@ def test_the_bound_holds(table, tmp_path, method):
     also = ["jsonl"] if method is GRID else []
     folder = sfumato.release(table, method, ledger=False, seed=1).save(tmp_path / "b", also=also)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    assert size < place.bundle_bytes(plan, also) < 20 * size + 2_000_000
+    assert size < target_folder.bundle_bytes(plan, also) < 20 * size + 2_000_000
 
 
 def test_what_cannot_be_written_is_kept_in_a_private_folder(made, shelter, monkeypatch):
@@ -148,7 +150,7 @@ def test_the_bundle_is_whole_while_the_method_runs_again(made, tmp_path, monkeyp
         looks.append((verify_bundle(tmp_path / "b", made.ledger), outcome(made).kind))
         raise Stopped
 
-    monkeypatch.setattr(main_numbers, "main_numbers", run)
+    monkeypatch.setattr(main_numbers, "main_statistics", run)
     with pytest.raises(Stopped) as stop:
         made.save(tmp_path / "b", reruns=4)
     ((check, kind),) = looks
@@ -157,7 +159,7 @@ def test_the_bundle_is_whole_while_the_method_runs_again(made, tmp_path, monkeyp
 
 
 def test_both_bundles_verify_while_one_takes_the_others_place(made, tmp_path, monkeypatch):
-    checks, real = [], atomic.exchange
+    checks, real = [], atomic_files.exchange
 
     def swap(fresh, standing):
         checks.extend(verify_bundle(each, made.ledger) for each in (fresh, standing))
@@ -178,8 +180,8 @@ def test_folders_change_places(tmp_path, monkeypatch, in_one_step):
         (tmp_path / name).mkdir()
         (tmp_path / name / "name").write_text(name)
     if not in_one_step:
-        monkeypatch.setattr(atomic, "_exchanged", lambda *_: False)
-    atomic.exchange(tmp_path / "new", tmp_path / "old")
+        monkeypatch.setattr(atomic_files, "_exchanged", lambda *_: False)
+    atomic_files.exchange(tmp_path / "new", tmp_path / "old")
     assert [(tmp_path / name / "name").read_text() for name in ("new", "old")] == ["old", "new"]
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -199,7 +201,7 @@ def test_a_stop_waits_while_the_bundle_is_written(made, tmp_path, monkeypatch):
             stops.append(Stopped())
             deliver(stops[0])
 
-    with listening(heard), pytest.raises(Stopped):
+    with progress_listener(heard), pytest.raises(Stopped):
         made.save(tmp_path / "b")
     assert verify_bundle(tmp_path / "b", made.ledger).ok and outcome(made).kind == "saved"
 

@@ -13,7 +13,7 @@ import sfumato
 from report.browser import looked_at, started
 from report.every_page import household_table
 from sfumato import Marginals, Schema
-from sfumato.report.document import ReleaseDocument
+from sfumato.bundle.document import ReleaseDocument
 from sfumato.schema.column import Column
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("pages in a browser")]

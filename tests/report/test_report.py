@@ -14,16 +14,16 @@ import pytest
 
 import sfumato
 from sfumato import AIM, Contingency, Histogram, Ledger, Marginals, Schema
+from sfumato.bundle.document import ReleaseDocument, ReleasedTable
+from sfumato.bundle.stage_noise import StageNoise
+from sfumato.bundle.verify import verify_bundle
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.report.charts.heat import Side, heat
-from sfumato.report.document import ReleaseDocument, ReleasedTable
-from sfumato.report.release_page import public_page
-from sfumato.report.released.count_maps import map_card
-from sfumato.report.released.counts import CountTable, cell_words, count_card
-from sfumato.report.released.data import MOST_TABLES, data_shown
-from sfumato.report.spread import Spread
-from sfumato.report.verify import verify_bundle
+from sfumato.report.charts.heatmap import HeatmapAxis, heatmap
+from sfumato.report.release_page.data import MOST_TABLES, data_section
+from sfumato.report.release_page.marginal_cards import ReleasedMarginal, cell_labels, marginal_card
+from sfumato.report.release_page.marginal_maps import map_card
+from sfumato.report.release_page.page import public_report
 from sfumato.schema.column import Column
 
 LARGEST_PAGE = 1_500_000
@@ -88,7 +88,7 @@ def page_of(made: sfumato.Release, files=None) -> str:
         )
         for names, data in made.tables.items()
     ]
-    return public_page(ReleaseDocument.from_release(made, files, tables), made.schema, made.tables)
+    return public_report(ReleaseDocument.from_release(made, files, tables), made.schema, made.tables)
 
 
 def made_from(counts: dict[str, np.ndarray], schema: Schema, columns, epsilon=1e4) -> sfumato.Release:
@@ -113,7 +113,7 @@ def test_the_page_follows_from_the_public_files_alone(table, method, tmp_path):
     folder = sfumato.release(table, method).save(tmp_path / "b")
     document = ReleaseDocument.from_json((folder / "release.json").read_text())
     tables = {listed.columns: pq.ParquetFile(folder / listed.parquet).read() for listed in document.tables}
-    assert public_page(document, Schema.load(folder / "schema.toml"), tables) == (folder / "report.html").read_text()
+    assert public_report(document, Schema.load(folder / "schema.toml"), tables) == (folder / "report.html").read_text()
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
@@ -229,8 +229,8 @@ kind = "ordinal"
 values = ["small", "medium", "large", "missing"]
 missing = true
 """)
-    assert cell_words(schema["size"]) == ("small", "medium", "large", "missing", "(missing)")
-    card = count_card(1, CountTable((schema["size"],), np.array([5, 9, 7, 2, 4]), None))
+    assert cell_labels(schema["size"]) == ("small", "medium", "large", "missing", "(missing)")
+    card = marginal_card(1, ReleasedMarginal((schema["size"],), np.array([5, 9, 7, 2, 4]), None))
     assert [bar.label for bar in card.bars] == ["small", "medium", "large", "missing"]
     assert card.missing is not None and card.missing.made == "4", "missing stands apart"
 
@@ -242,16 +242,16 @@ def test_noise_bands_hold_95_percent_of_the_noise():
         ("discrete-gaussian", 12.5, lambda k, s: np.exp(-(k**2) / (2 * s * s))),
     ):
         law = weight(k, scale) / weight(k, scale).sum()
-        inside = law[np.abs(k) <= Spread(kind, scale).half_width()].sum()
+        inside = law[np.abs(k) <= StageNoise(kind, scale).half_width()].sum()
         assert 0.94 < inside < 0.96
-    assert Spread("discrete-gaussian", 2.0).half_width(9) == pytest.approx(3 * 3.92)
-    assert Spread("discrete-laplace", 2.0).half_width(9) == pytest.approx(1.96 * 2 * math.sqrt(18))
+    assert StageNoise("discrete-gaussian", 2.0).half_width(9) == pytest.approx(3 * 3.92)
+    assert StageNoise("discrete-laplace", 2.0).half_width(9) == pytest.approx(1.96 * 2 * math.sqrt(18))
 
 
-def count_table(*columns: Column, truth: bool = False) -> CountTable:
+def count_table(*columns: Column, truth: bool = False) -> ReleasedMarginal:
     shape = tuple(column.size for column in columns)
     counts = np.arange(math.prod(shape)).reshape(shape)
-    return CountTable(columns, counts, Spread("discrete-gaussian", 2.0), truth=counts + 1 if truth else None)
+    return ReleasedMarginal(columns, counts, StageNoise("discrete-gaussian", 2.0), truth=counts + 1 if truth else None)
 
 
 def levels(name: str, size: int) -> Column:
@@ -259,10 +259,10 @@ def levels(name: str, size: int) -> Column:
 
 
 def test_long_axes_are_shortened_and_say_so():
-    card = count_card(1, count_table(Column("c", "integer", bounds=(0, 999), bins=1000, missing=True)))
+    card = marginal_card(1, count_table(Column("c", "integer", bounds=(0, 999), bins=1000, missing=True)))
     assert str(card.picture).count("<rect") <= 120 and card.missing is not None and card.missing.made == "1,000"
     assert card.values is not None and (len(card.values.rows), card.values.left_out) == (150, 851)
-    card = count_card(1, count_table(levels("l", 10_000)))
+    card = marginal_card(1, count_table(levels("l", 10_000)))
     assert [bar.made for bar in card.bars] == [f"{n:,}" for n in range(9988, 10_000)] and card.more == 9988
 
 
@@ -285,7 +285,7 @@ def test_a_map_is_turned_where_its_words_have_no_room_across():
 
 def test_a_drawn_cell_stands_at_its_labels():
     counts = np.array([[0.0, 0, 0], [0, 0, 9]])
-    svg = str(heat(counts, Side("d", ("u", "v")), Side("a", ("p", "q", "r")), "words"))
+    svg = str(heatmap(counts, HeatmapAxis("d", ("u", "v")), HeatmapAxis("a", ("p", "q", "r")), "words"))
     assert re.findall(r'fill-opacity="1" d="M(\d) (\d)h1v1', svg) == [("2", "1")] and svg.count("fill-opacity") == 1
     spots = {word: (float(x), float(y)) for x, y, word in re.findall(r'x="([\d.]+)" y="([\d.]+)">([^<]+)<', svg)}
     assert spots["p"][0] < spots["q"][0] < spots["r"][0] and spots["u"][1] < spots["v"][1]
@@ -307,7 +307,7 @@ bounds = [0, 59]
     page = Page(page_of(made))
     assert len(page.pictures) == 2
     assert "6,000 cells are too many to draw" in page.text
-    cards = data_shown(ReleaseDocument.from_release(made, {}, ()), schema, made.tables)["cards"]
+    cards = data_section(ReleaseDocument.from_release(made, {}, ()), schema, made.tables)["cards"]
     assert [card.numbers.rows[0][1] for card in cards] == ["6,000", "6,000"]
     assert {row[1] for row in cards[1].values.rows} == {"100"}
 

@@ -8,13 +8,12 @@ import pytest
 
 import sfumato
 from sfumato import Contingency, Histogram, Marginals, Schema
-from sfumato.report.charts.histogram import Cells, histogram
-from sfumato.report.charts.shape import smooth_shape
-from sfumato.report.document import ReleaseDocument
-from sfumato.report.released.counts import CountTable, merged_cells
-from sfumato.report.released.data import data_shown
-from sfumato.report.spread import Spread
-from sfumato.rows.smooth.fine import widths_of
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.stage_noise import StageNoise
+from sfumato.report.charts.histogram import HistogramBins, histogram
+from sfumato.report.release_page.data import data_section
+from sfumato.report.release_page.marginal_cards import ReleasedMarginal, merged_cells, smoothed_density
+from sfumato.sampling.fine_cells import cell_widths
 from sfumato.schema.column import Column
 
 WAGE = Column("wage", "number", bounds=(0, 100), bins=40, missing=True)
@@ -57,7 +56,9 @@ def test_the_shape_is_nearer_the_truth_than_the_bars():
     ours, believed, released = [], [], []
     for seed in range(20):
         counts, true = noisy_counts(seed)
-        errors = [smooth_shape(counts, widths_of(WAGE), variance) - true for variance in (SIGMA**2, SIGMA**2 / 1e4)]
+        errors = [
+            smoothed_density(counts, cell_widths(WAGE), variance) - true for variance in (SIGMA**2, SIGMA**2 / 1e4)
+        ]
         ours.append(np.square(errors[0]).mean())
         believed.append(np.square(errors[1]).mean())
         released.append(np.square(counts - true).mean())
@@ -67,16 +68,16 @@ def test_the_shape_is_nearer_the_truth_than_the_bars():
 
 def test_only_cells_enough_with_known_noise_have_a_shape():
     counts, _ = noisy_counts(1)
-    assert smooth_shape(counts, widths_of(WAGE), SIGMA**2) is not None
-    assert smooth_shape(counts, widths_of(WAGE), 0.0) is None
-    assert smooth_shape(counts[:7], np.ones(7), SIGMA**2) is None
-    assert smooth_shape(counts[:8], np.ones(8), SIGMA**2) is not None
+    assert smoothed_density(counts, cell_widths(WAGE), SIGMA**2) is not None
+    assert smoothed_density(counts, cell_widths(WAGE), 0.0) is None
+    assert smoothed_density(counts[:7], np.ones(7), SIGMA**2) is None
+    assert smoothed_density(counts[:8], np.ones(8), SIGMA**2) is not None
 
 
 def test_merged_bars_have_the_shape_of_their_sums():
     column = Column("x", "number", bounds=(0, 400), bins=400, missing=True)
     counts = np.append(np.full(400, 30), 7)
-    merged = merged_cells(CountTable((column,), counts, Spread("discrete-gaussian", 3.0)))
+    merged = merged_cells(ReleasedMarginal((column,), counts, StageNoise("discrete-gaussian", 3.0)))
     assert len(merged.made) == 100 and merged.edges[-1] == 400
     assert merged.made == pytest.approx(120) and merged.shape == pytest.approx(120.0)
     assert merged.noise == pytest.approx(1.96 * 3 * 2)
@@ -85,19 +86,19 @@ def test_merged_bars_have_the_shape_of_their_sums():
 def test_the_curve_runs_over_the_cells_in_their_order():
     counts = np.array([9, 14, 30, 50, 41, 33, 21, 16, 12, 8])
     true = np.array([8.0, 15, 28, 52, 44, 31, 22, 15, 11, 9])
-    cells = Cells(np.linspace(0, 100, 11), counts, shape=true, counts=True)
+    cells = HistogramBins(np.linspace(0, 100, 11), counts, shape=true, counts=True)
     drawn = str(histogram(cells, "number", "words"))
     path = drawn.split(SHAPE)[1].split('d="M')[1].split('"')[0]
     points = [tuple(map(float, point.split())) for point in path.split("L")]
     assert len(points) == 10 and [x for x, _ in points] == sorted(x for x, _ in points)
     assert np.argmin([y for _, y in points]) == np.argmax(true), "down is low"
-    assert SHAPE not in str(histogram(Cells(cells.edges, counts, counts=True), "number", "words"))
+    assert SHAPE not in str(histogram(HistogramBins(cells.edges, counts, counts=True), "number", "words"))
 
 
 def shapes_of(table, method) -> dict[str, bool]:
     """Which cards of a release have a smooth shape, by their names."""
     made = sfumato.release(table, method, seed=1)
-    shown = data_shown(ReleaseDocument.from_release(made, {}, ()), table.schema, made.tables)
+    shown = data_section(ReleaseDocument.from_release(made, {}, ()), table.schema, made.tables)
     assert shown["keys"]["shape"] == any(SHAPE in str(card.picture) for card in shown["cards"])
     return {card.name: SHAPE in str(card.picture) for card in shown["cards"]}
 
@@ -120,7 +121,7 @@ def test_counts_of_drawn_rows_have_none(table):
 
 def test_the_shape_is_a_function_of_what_was_released(table, tmp_path):
     """The page is made anew from the bundle alone when it is verified; rows of a method get no shape."""
-    from sfumato.report.verify import verify_bundle
+    from sfumato.bundle.verify import verify_bundle
 
     folder = sfumato.release(table, Histogram("wage", 0.5), seed=1).save(tmp_path / "histogram")
     assert SHAPE in (folder / "report.html").read_text()
@@ -131,6 +132,8 @@ def test_the_shape_is_a_function_of_what_was_released(table, tmp_path):
 
 
 def test_the_words_of_the_line_stand_above_bars_that_would_hide_them():
-    level, hill = (Cells(np.linspace(0, 10, 11), made) for made in (np.linspace(0.16, 0.17, 10), np.hanning(10) / 5))
+    level, hill = (
+        HistogramBins(np.linspace(0, 10, 11), made) for made in (np.linspace(0.16, 0.17, 10), np.hanning(10) / 5)
+    )
     assert ">line: 15 %<" in str(histogram(level, "number", "words"))
     assert ">line: " not in str(histogram(hill, "number", "words"))

@@ -16,11 +16,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import x25519
 
 import sfumato
-from sfumato.cli.app import run
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.signature import ENVIRONMENT, SIGNATURE, PublicKey, SigningKey, new_key
+from sfumato.bundle.verify import verify_bundle
+from sfumato.cli.main import run
 from sfumato.errors import SigningError
-from sfumato.report.document import ReleaseDocument
-from sfumato.report.signature import ENVIRONMENT, SIGNATURE, PublicKey, SigningKey, new_key
-from sfumato.report.verify import verify_bundle
 
 SCHEMA = sfumato.Schema.parse("""
 [table]

@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato import Contingency, Histogram, Marginals, MeanCurve, PseudoPosterior, Schema
-from sfumato.report.bundle import file_record
-from sfumato.report.document import ReleaseDocument
-from sfumato.report.standards.fields import MOST_LEVELS
-from sfumato.report.standards.plain_yaml import yaml_text
-from sfumato.report.standards.registry_entry import BLANK
-from sfumato.report.verify import verify_bundle
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.standards.deployments_registry import BLANK, yaml_text
+from sfumato.bundle.standards.fields import MOST_LEVELS
+from sfumato.bundle.verify import verify_bundle
+from sfumato.bundle.write import file_record
 from standards import check_standards
 
 NEW = ("croissant.json", "datapackage.json", "registry.yaml")

@@ -14,18 +14,18 @@ import pytest
 
 import sfumato
 from sfumato import Contingency, Histogram, Marginals, MeanCurve, Schema
+from sfumato.bundle.document import PAGES, ReleaseDocument
+from sfumato.bundle.limitations import limitations
+from sfumato.bundle.standards.datacard import DataCard
+from sfumato.bundle.subject import PublicRelease
+from sfumato.bundle.verify import verify_bundle
+from sfumato.bundle.write import file_record
 from sfumato.errors import UndrawnPageWarning
-from sfumato.report import pages
-from sfumato.report.bundle import file_record
-from sfumato.report.document import PAGES, ReleaseDocument
-from sfumato.report.users.asking import whom_to_ask
-from sfumato.report.users.datacard import DataCard
-from sfumato.report.users.guide import guide_of
-from sfumato.report.users.limits import limits
-from sfumato.report.users.markdown import escaped, markdown
-from sfumato.report.users.parts import Listing
-from sfumato.report.users.subject import Subject
-from sfumato.report.verify import verify_bundle
+from sfumato.report import bundle_pages
+from sfumato.report.blocks import CodeBlock
+from sfumato.report.page import escape_markdown, markdown
+from sfumato.report.readme.contact_and_files import contact_section
+from sfumato.report.readme.readme import readme_of
 
 ODD = Schema.parse("""
 [table]
@@ -138,13 +138,13 @@ def document_of(bundle) -> ReleaseDocument:
     return ReleaseDocument.from_json((bundle / "release.json").read_text())
 
 
-def subject_of(bundle, **update) -> Subject:
-    return Subject(document_of(bundle).model_copy(update=update), Schema.load(bundle / "schema.toml"))
+def subject_of(bundle, **update) -> PublicRelease:
+    return PublicRelease(document_of(bundle).model_copy(update=update), Schema.load(bundle / "schema.toml"))
 
 
-def listings(bundle, language: str) -> list[Listing]:
-    blocks = (block for section in guide_of(subject_of(bundle)).sections for block in section.blocks)
-    return [block for block in blocks if isinstance(block, Listing) and block.language == language]
+def listings(bundle, language: str) -> list[CodeBlock]:
+    blocks = (block for section in readme_of(subject_of(bundle)).sections for block in section.blocks)
+    return [block for block in blocks if isinstance(block, CodeBlock) and block.language == language]
 
 
 def ran(code: str) -> dict:
@@ -236,7 +236,7 @@ def test_a_value_that_looks_like_a_missing_one_sends_readers_to_parquet():
     document = ReleaseDocument.from_release(made, tables=[])
     listed = {"columns": ("x",), "kind": "rows", "rows": 300, "parquet": "data.parquet", "csv": "data.csv"}
     document = ReleaseDocument.model_validate({**document.model_dump(mode="json"), "tables": [listed]})
-    guide = markdown(guide_of(Subject(document, schema)))
+    guide = markdown(readme_of(PublicRelease(document, schema)))
     assert "read_csv" not in guide
     assert "Take the Parquet file" in guide
 
@@ -296,7 +296,9 @@ def test_markdown_holds_no_mark_of_the_schema():
         "===",
         "x\n\n# y",
     ):
-        inner = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(f"{escaped(text)}\n")
+        inner = (
+            markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(f"{escape_markdown(text)}\n")
+        )
         plain = inner.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").replace("&quot;", '"')
         assert plain == f"<p>{' '.join(text.split())}</p>\n", text
 
@@ -333,7 +335,7 @@ def test_a_seed_and_an_exposure_are_told_on_top(bundles, table_of_people, tmp_pa
     assert not DataCard.model_validate_json((seeded / "datacard.json").read_text()).for_release
     document = document_of(bundles["odd"])
     weak = document.guarantee.model_copy(update={"kind": "heuristic", "epsilon": None, "delta": "0"})
-    guide = guide_of(subject_of(bundles["odd"], guarantee=weak))
+    guide = readme_of(subject_of(bundles["odd"], guarantee=weak))
     assert [banner.heading for banner in guide.banners] == ["No formal guarantee", "Not recorded"]
     assert "Every row is invented" not in markdown(guide)
 
@@ -346,13 +348,13 @@ def table_of_people(frame, schema):
 def test_rows_that_hold_real_values_are_not_called_invented(odd):
     document = document_of(odd)
     subject = subject_of(odd, statistics={**document.statistics, "not_synthesised": ["code", "site"]})
-    text = markdown(guide_of(subject))
+    text = markdown(readme_of(subject))
     assert "Of each row, code, site are those of a real row" in text
-    assert "A row is not a person" not in "\n".join(limits(subject))
+    assert "A row is not a person" not in "\n".join(limitations(subject))
 
 
 def test_nobody_to_ask_is_a_blank_that_says_how_to_fill_it(bundles):
-    block = whom_to_ask(subject_of(bundles["one"])).blocks[0]
+    block = contact_section(subject_of(bundles["one"])).blocks[0]
     assert 'contact = "..." under [table]' in block.lines[0]
 
 
@@ -360,7 +362,7 @@ def test_a_page_that_cannot_be_drawn_loses_no_release(table_of_people, tmp_path,
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(pages, "markdown", broken)
+    monkeypatch.setattr(bundle_pages, "markdown", broken)
     made = sfumato.release(table_of_people, Histogram("age", 1.0), ledger=False)
     with pytest.warns(UndrawnPageWarning, match=r"README.md was not drawn: ZeroDivisionError"):
         folder = made.save(tmp_path / "bundle")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from sfumato.report.charts.category_marks import ViolinMark, Violins
 from sfumato.report.charts.plane import NARROW
-from sfumato.report.charts.violins import Violin, Violins
 
 ITEMS = (
-    Violin("(0.4, 1.8) trunc", (1.0, 2.0, 3.0), (0.2, 1.0, 0.1), 2.0, 2),
-    Violin("equal", (2.5,), (0.3,), 2.5),
+    ViolinMark("(0.4, 1.8) trunc", (1.0, 2.0, 3.0), (0.2, 1.0, 0.1), 2.0, 2),
+    ViolinMark("equal", (2.5,), (0.3,), 2.5),
 )
 
 
@@ -30,7 +30,7 @@ def test_a_shape_is_widest_where_its_density_is_and_equal_values_are_a_bar():
 
 
 def test_an_axis_of_equal_factors_keeps_the_ends_inside():
-    items = (Violin("a", (1e2, 1e4, 1e6), (0.1, 1.0, 0.1), 1e4),)
+    items = (ViolinMark("a", (1e2, 1e4, 1e6), (0.1, 1.0, 0.1), 1e4),)
     drawn = Violins(items, "cycles", logarithmic=True).picture("w", NARROW)
     (outline,) = re.findall(r'half" d="M([^"]*)Z"', drawn)
     across = [float(point.split()[0]) for point in outline.split("L")][:3]

@@ -9,14 +9,14 @@ import pytest
 
 import sfumato
 from report.reading import words_of
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.verify import verify_bundle
+from sfumato.core.release import promised
+from sfumato.core.schema_assumptions import schema_assumptions
 from sfumato.errors import DraftSchemaError
-from sfumato.privacy.accounting.event import Event, Part
+from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.accounting.guarantee import UNCOVERED
-from sfumato.release.release import promised
-from sfumato.release.vouched import schema_assumptions
-from sfumato.report.document import ReleaseDocument
-from sfumato.report.verify import verify_bundle
-from sfumato.report.words.vouched import who_vouched
+from sfumato.report.texts.provenance import provenance_card
 from sfumato.schema import Column, Rule, Schema
 from sfumato.schema.purchase import Purchase
 
@@ -72,7 +72,7 @@ PAID = Purchase(
         method="buy",
         table="t",
         adjacency="add-remove",
-        parts=(Part(stage="values of age", cells=9, scale=10.0),),
+        parts=(EventPart(stage="values of age", cells=9, scale=10.0),),
     ).to_json(),
 )
 BOUGHT = dataclasses.replace(BY_HAND.columns[0], bought=PAID.words)
@@ -139,7 +139,7 @@ def test_an_exposure_names_what_the_rows_taught_and_nothing_else():
     assert schema_assumptions(BY_HAND, formal=False) == ()
     first, *_ = schema_assumptions(DRAFT, formal=False)
     assert first.endswith("the schema is a draft, and nobody accepted that; nothing bounds what they give away")
-    assert "Nobody: the schema is a draft" in who_vouched(DRAFT).sentences[0]
+    assert "Nobody: the schema is a draft" in provenance_card(DRAFT).sentences[0]
 
 
 def test_an_exposure_of_a_draft_publishes_no_fingerprint(tmp_path):
@@ -156,7 +156,7 @@ def test_an_exposure_of_a_draft_publishes_no_fingerprint(tmp_path):
 def test_eighty_columns_make_a_short_sentence_and_a_complete_card():
     wide = Schema("t", tuple(Column(f"c{i:02}", "integer", bounds=(0, 9), from_rows=("bounds",)) for i in range(80)))
     assert len(schema_assumptions(wide, formal=True)[0]) < 300
-    card = who_vouched(wide)
+    card = provenance_card(wide)
     assert card.groups[0].heading.startswith("80 facts") and all(
         f"c{i:02}" in card.groups[0].lines[0] for i in range(80)
     )

@@ -12,9 +12,9 @@ import sfumato
 from report.every_page import people_table
 from report.reading import words_of
 from sfumato import Ledger, Marginals, Schema
-from sfumato.methods.two_stage import TwoStageAsPublished
-from sfumato.report.document import ReleaseDocument, ReleasedTable
-from sfumato.report.release_page import public_page
+from sfumato.bundle.document import ReleaseDocument, ReleasedTable
+from sfumato.mechanisms.two_stage import TwoStageAsPublished
+from sfumato.report.release_page.page import public_report
 from sfumato.schema.column import Column
 
 BROKEN = re.compile(
@@ -47,7 +47,7 @@ def first_screen(made: sfumato.Release, rows: int | None = None) -> str:
     document = ReleaseDocument.from_release(made, tables=[listed])
     if rows is not None:
         document = document.model_copy(update={"statistics": {**document.statistics, "noisy_total": rows}})
-    page = words_of(public_page(document, made.schema, made.tables))
+    page = words_of(public_report(document, made.schema, made.tables))
     screen = page[page.index("<main") : page.index('<h2 id="data"')]
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", screen)).strip()
 

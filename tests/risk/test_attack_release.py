@@ -18,11 +18,11 @@ from comparison.people import noise, people, schema, table
 from risk.released_people import LEAKED, leaking
 from sfumato.errors import ArgumentError, RiskError, SchemaError, TableError
 from sfumato.risk import attack_release
-from sfumato.risk.released.judging import by_chance, holm, judged
-from sfumato.risk.released.members import largest_gap, threshold
-from sfumato.risk.released.predicates import matches, of_one_column, of_several_columns
-from sfumato.risk.released.result import ReleaseAttack, ReleaseAttacks
-from sfumato.risk.sight import Sight
+from sfumato.risk.attacks.attacker_view import AttackerView
+from sfumato.risk.on_release.judge import fisher_p_value, holm, judge_attacks
+from sfumato.risk.on_release.membership import max_gap_p_value, threshold
+from sfumato.risk.on_release.predicates import matches, multivariate_predicates, univariate_predicates
+from sfumato.risk.on_release.result import ReleaseAttackReport, ReleaseAttackResult
 
 MADE: dict[str, Any] = {
     "itself": lambda: people(1),
@@ -33,16 +33,16 @@ MADE: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def known() -> dict[str, ReleaseAttacks]:
+def known() -> dict[str, ReleaseAttackReport]:
     true, held = table(), people(7)
     return {name: attack_release(make(), true, held, seed=5) for name, make in MADE.items()}
 
 
-def _named(found: ReleaseAttacks, start: str) -> ReleaseAttack:
+def _named(found: ReleaseAttackReport, start: str) -> ReleaseAttackResult:
     return next(each for each in found.results if each.attack.startswith(start))
 
 
-def test_the_table_itself_gives_everybody_away(known: dict[str, ReleaseAttacks]) -> None:
+def test_the_table_itself_gives_everybody_away(known: dict[str, ReleaseAttackReport]) -> None:
     found = known["itself"]
     assert found.grade == "gives its people away" and found.advantage_low > 0.9
     assert _named(found, "Membership, nearest").rate == 1.0 and _named(found, "Membership, nearest").control == 0.0
@@ -54,7 +54,7 @@ def test_the_table_itself_gives_everybody_away(known: dict[str, ReleaseAttacks])
     assert _named(found, "Distance").rate > 0.99 and "overfitting, not privacy" in _named(found, "Distance").notes[0]
 
 
-def test_a_fresh_sample_gives_nobody_away(known: dict[str, ReleaseAttacks]) -> None:
+def test_a_fresh_sample_gives_nobody_away(known: dict[str, ReleaseAttackReport]) -> None:
     found = known["fresh"]
     assert found.grade == "nothing found" and not found.works and not found.worst_records
     several = _named(found, "Singling out, several columns")
@@ -62,14 +62,14 @@ def test_a_fresh_sample_gives_nobody_away(known: dict[str, ReleaseAttacks]) -> N
     assert several.baseline < several.rate  # a useful release beats no release, for members and for others alike
 
 
-def test_noise_gives_nobody_away(known: dict[str, ReleaseAttacks]) -> None:
+def test_noise_gives_nobody_away(known: dict[str, ReleaseAttackReport]) -> None:
     found = known["noise"]
     assert found.grade == "nothing found" and not found.works
     several = _named(found, "Singling out, several columns")
     assert abs(several.rate - several.baseline) < 0.04  # rows of the public domain are what the baseline is made of
 
 
-def test_leaked_records_are_found_and_named(known: dict[str, ReleaseAttacks]) -> None:
+def test_leaked_records_are_found_and_named(known: dict[str, ReleaseAttackReport]) -> None:
     found = known["leaked"]
     assert found.grade == "exposes some people" and found.works
     nearest = _named(found, "Membership, nearest")
@@ -78,7 +78,7 @@ def test_leaked_records_are_found_and_named(known: dict[str, ReleaseAttacks]) ->
     assert sum(row <= LEAKED for row, _ in found.worst_records[:5]) == 5
 
 
-def test_every_attack_has_its_yardsticks_and_all_intervals_hold_together(known: dict[str, ReleaseAttacks]) -> None:
+def test_every_attack_has_its_yardsticks_and_all_intervals_hold_together(known: dict[str, ReleaseAttackReport]) -> None:
     for found in known.values():
         assert len(found.results) == 11
         for each in found.results:
@@ -164,10 +164,10 @@ def _entropy() -> Any:
 
 
 def test_predicates_hold_for_one_row_and_no_other() -> None:
-    sight = Sight(schema(), schema().names)
+    sight = AttackerView(schema(), schema().names)
     points = sight.read(people(1, 200)).points
     dice = np.random.default_rng(1)
-    for recipe in (of_one_column, of_several_columns):
+    for recipe in (univariate_predicates, multivariate_predicates):
         found = recipe(points, sight, 40, dice)
         assert len(found) == 40 == len(set(found))
         assert all(len(matches(each, points)) == 1 for each in found)
@@ -177,15 +177,15 @@ def test_a_threshold_is_chosen_where_hits_stand_out_and_tests_are_exact() -> Non
     dice = np.random.default_rng(1)
     inside, outside = dice.normal(size=200), dice.normal(size=200)
     inside[:20] = 9.0
-    assert threshold(inside, outside) == 9.0 and largest_gap(inside, outside, dice) == 0.001
-    chances = [largest_gap(*dice.normal(size=(2, 60)), dice) for _ in range(40)]
+    assert threshold(inside, outside) == 9.0 and max_gap_p_value(inside, outside, dice) == 0.001
+    chances = [max_gap_p_value(*dice.normal(size=(2, 60)), dice) for _ in range(40)]
     assert sum(chance <= 0.05 for chance in chances) <= 8  # binomial(40, .05) exceeds 8 with chance 1e-4
-    assert by_chance(3, 10, 3, 10) > 0.5 and holm([0.5, 0.01]) == [0.5, 0.02]
+    assert fisher_p_value(3, 10, 3, 10) > 0.5 and holm([0.5, 0.01]) == [0.5, 0.02]
 
 
-def test_nothing_private_is_printed_and_what_is_written_is_plain(known: dict[str, ReleaseAttacks]) -> None:
+def test_nothing_private_is_printed_and_what_is_written_is_plain(known: dict[str, ReleaseAttackReport]) -> None:
     found = known["leaked"]
     assert repr(found).startswith("ReleaseAttacks(CONFIDENTIAL") and "found.given" not in repr(found)
     body = found.to_dict()
     assert body["worst_records"][0]["row"] <= LEAKED and len(body["attacks"]) == 11 and "given" not in body
-    assert found.statement().startswith(found.verdict) and judged([], None, "", 0.95) == ()
+    assert found.statement().startswith(found.verdict) and judge_attacks([], None, "", 0.95) == ()

@@ -15,16 +15,16 @@ import sfumato
 from methods.graphical.mutants import half_noise, with_true_groups, with_true_total
 from sfumato import AIM, MST, Histogram, Schema
 from sfumato.errors import RiskError
-from sfumato.methods.graphical import run as graphical_run
-from sfumato.methods.graphical.choosing import pick, rounds, spanning_tree
-from sfumato.methods.graphical.choosing.budget import Budget
-from sfumato.methods.two_stage import run as two_stage_run
+from sfumato.mechanisms.graphical import exponential_mechanism, rounds, spanning_tree
+from sfumato.mechanisms.graphical import method as graphical_run
+from sfumato.mechanisms.graphical.budget import Budget
+from sfumato.mechanisms.two_stage import run as two_stage_run
 from sfumato.privacy import noise
-from sfumato.privacy.accounting.concentrated import Filter
-from sfumato.privacy.noise.tape import listener
-from sfumato.risk.auditing.bounds import Point, mean_low, share_high, share_low
+from sfumato.privacy.accounting.zcdp import ZCDPFilter
+from sfumato.privacy.noise.noise_recorder import active_recorder
 from sfumato.risk.auditing.claim import Claim
-from sfumato.risk.auditing.neighbours import audited_schema, hard_cases
+from sfumato.risk.auditing.lower_bounds import Point, betting_lower_bound, share_high, share_low
+from sfumato.risk.auditing.neighbouring_tables import audit_schema, worst_cases
 
 pytestmark = pytest.mark.statistical
 
@@ -72,14 +72,17 @@ def test_most_of_the_claimed_mu_is_found_and_never_more(method, schema):
 
 def half_below(counts: Any, scale: Any, law: str, randomness: Any) -> Any:
     """Says that it draws with one scale, and draws with half of it."""
-    draw, heard = partial(noise.sampler_in_use().gaussian, counts, scale / 2), listener()
+    draw, heard = partial(noise.current_sampler().gaussian, counts, scale / 2), active_recorder()
     return draw(randomness) if heard is None else heard.noise(counts, scale, law, draw)
 
 
 def true_worst(counts: Any, model: Any, weights: Any, allowed: Any, strength: Any, sigma: float, *_: Any) -> Any:
     """The table that fits worst, without noise and without charge."""
-    less = {c: round(pick.UNITS * pick.noise_distance(sigma, counts[c].size)) for c in allowed}
-    scores = [weights[c] * (pick.whole_distance(counts[c], model[c]) - less[c]) for c in allowed]
+    less = {
+        c: round(exponential_mechanism.UNITS * exponential_mechanism.expected_noise_l1(sigma, counts[c].size))
+        for c in allowed
+    }
+    scores = [weights[c] * (exponential_mechanism.integer_l1(counts[c], model[c]) - less[c]) for c in allowed]
     return allowed[int(np.argmax(scores))]
 
 
@@ -89,7 +92,7 @@ made_budget = Budget.__init__
 def free_choices(self: Budget, *arguments: Any) -> None:
     """Noise gets the whole budget, and choices are made beside it."""
     made_budget(self, *arguments)
-    self.noise = Filter(self.rho)
+    self.noise = ZCDPFilter(self.rho)
 
 
 MUTANTS = {
@@ -142,7 +145,7 @@ def test_every_formal_method_can_be_audited(info, monkeypatch):
 def test_other_adjacencies_have_neighbours_of_their_own(table):
     person = '[columns.id]\nkind = "integer"\nbounds = [0, 999]\n' if "person" in table else ""
     schema = Schema.parse(f'[table]\nname = "t"\n{table}\n{person}' + "".join(map(LISTED.format, "ab")))
-    for case in hard_cases(audited_schema(schema, MST(1))):
+    for case in worst_cases(audit_schema(schema, MST(1))):
         sizes = [int(world.marginals([("a",)])[("a",)].sum()) for world in (case.within, case.without)]
         assert sizes[0] - sizes[1] == (0 if "replace" in table else 3)
     found = sfumato.risk.audit(Histogram("a", epsilon=1), schema, runs=20, seed=1)
@@ -152,7 +155,7 @@ def test_other_adjacencies_have_neighbours_of_their_own(table):
 def test_bounds_of_means_hold_as_often_as_stated():
     """Coverage of the betting bound: 400 samples of 60 numbers, error at most 0.1; Clopper and Pearson beside it."""
     draw = np.random.default_rng(1)
-    lows = [mean_low(draw.random(60) < 0.3, 0.1, 1.0) for _ in range(400)]
+    lows = [betting_lower_bound(draw.random(60) < 0.3, 0.1, 1.0) for _ in range(400)]
     wrong = sum(low > 0.3 for low in lows)
     assert share_low(wrong, 400, 1e-6) <= 0.1
     assert np.mean(lows) > 0.15

@@ -10,9 +10,9 @@ import pytest
 
 import sfumato
 from sfumato.errors import RiskError
-from sfumato.methods.two_stage import TwoStageAsPublished
-from sfumato.report.blend_page import blend_page
-from sfumato.risk.blend import BlendCurves, blend_curves
+from sfumato.mechanisms.two_stage import TwoStageAsPublished
+from sfumato.papers.two_stage.blend_curves import BlendCurves, blend_curves
+from sfumato.papers.two_stage.blend_page import blend_page
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
@@ -79,7 +79,7 @@ def test_what_cannot_be_compared_is_named():
 def test_the_command_line_writes_page_and_json(tmp_path, monkeypatch, capsys):
     import sys
 
-    from sfumato.cli.app import run
+    from sfumato.cli.main import run
 
     monkeypatch.chdir(tmp_path)
     people().to_csv("p.csv", index=False)

@@ -26,7 +26,7 @@ from sfumato.risk.homogeneity import (
     soft,
     weighted_mean,
 )
-from sfumato.risk.homogeneity.inverse import MOST_EVALUATIONS
+from sfumato.risk.homogeneity.epsilon_search import MOST_EVALUATIONS
 
 
 def category_schema(frame: pd.DataFrame, sensitive: str) -> sfumato.Schema:

@@ -15,18 +15,17 @@ from hypothesis.extra.numpy import arrays
 import sfumato
 from report.reading import words_of
 from sfumato.errors import RiskError
-from sfumato.privacy.accounting.calibration import gaussian_sigma
+from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
 from sfumato.privacy.exact import at_least
-from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
-from sfumato.report.risk_page import risk_page
-from sfumato.risk.homogeneity.answers import forward, inverse, percent, steering
-from sfumato.risk.homogeneity.cells import Cells
-from sfumato.risk.homogeneity.checks import weighted_mean
+from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
+from sfumato.report.homogeneity_page import homogeneity_page
+from sfumato.risk.homogeneity.answers import epsilon_answer, epsilon_choice_caution, percent, risk_answer
+from sfumato.risk.homogeneity.cells import Cells, weighted_mean
 from sfumato.risk.homogeneity.curves import curves, epsilon_grid
-from sfumato.risk.homogeneity.guessing import guesses, plurality
+from sfumato.risk.homogeneity.guessing import guessing_averages, plurality
 from sfumato.risk.homogeneity.local import local
-from sfumato.risk.homogeneity.marginal_distance import MOST_CELLS, _Noise, _Tabled, marginal_distances
-from sfumato.risk.homogeneity.mechanisms import Mechanism
+from sfumato.risk.homogeneity.marginal_tvd import MOST_CELLS, _Noise, _TabulatedNoise, marginal_distances
+from sfumato.risk.homogeneity.noise import Mechanism
 from sfumato.risk.homogeneity.results import RiskCurves
 from sfumato.schema import Schema
 
@@ -165,14 +164,14 @@ def test_two_intervals_infeasible_and_always_feasible_targets_are_said():
     assert two.choice is not None
     assert two.choice.intervals[0][1] == pytest.approx(0.0221045, abs=1e-6)
     assert two.choice.intervals[1] == (pytest.approx(0.860466, abs=1e-5), math.inf)
-    assert "do not steer by those" in " ".join(inverse(two).sentences)
-    assert "Faint" in risk_page(two)
+    assert "do not steer by those" in " ".join(epsilon_answer(two).sentences)
+    assert "Faint" in homogeneity_page(two)
     never = curves(cells_of([[3, 0], [4, 0]]), target=0.2, utility=False)
     assert never.choice is not None and never.choice.safe is None
-    assert "cannot be met: even pure noise gives 0.25" in inverse(never).sentences[0]
+    assert "cannot be met: even pure noise gives 0.25" in epsilon_answer(never).sentences[0]
     assert never.reference == never.example
     always = curves(cells_of([[3, 1], [4, 2]]), target=0.9, utility=False)
-    assert inverse(always).sentences[0].startswith("Every epsilon: without any noise")
+    assert epsilon_answer(always).sentences[0].startswith("Every epsilon: without any noise")
     for found in (two, never, always):
         assert RiskCurves.model_validate_json(found.model_dump_json()) == found
 
@@ -180,13 +179,13 @@ def test_two_intervals_infeasible_and_always_feasible_targets_are_said():
 def test_the_forward_answer_counts_people():
     found = curves(cells_of([[4, 0], [3, 1]]), utility=False)
     right = (4 * local([[4, 0]], Geometric(1.0), "record")[0] + 4 * local([[3, 1]], Geometric(1.0), "record")[0]) / 8
-    answer = forward(found)
+    answer = risk_answer(found)
     assert answer.question.startswith("If I publish this cross table with epsilon 1, how many people's value")
     assert f"{8 * right:,.0f} of 8 people ({percent(right)})" in answer.sentences[0]
     assert "4 of 8 people (50 %) could be read off" in answer.sentences[2]
-    assert "--pilot" in steering(found) and "data-dependent" in steering(found)
+    assert "--pilot" in epsilon_choice_caution(found) and "data-dependent" in epsilon_choice_caution(found)
     piloted = curves(cells_of([[4, 0], [3, 1]]), utility=False, pilot="old.csv")
-    assert "old.csv" in steering(piloted) and "not read" in steering(piloted)
+    assert "old.csv" in epsilon_choice_caution(piloted) and "not read" in epsilon_choice_caution(piloted)
 
 
 @given(st.floats(1e-6, 1e4))
@@ -208,8 +207,8 @@ def brute_force(shape: tuple[int, int], counts: np.ndarray, epsilon: float, draw
 @pytest.mark.statistical
 def test_the_distances_agree_with_whole_simulated_tables(monkeypatch):
     """2000 draws each; a two-sided z test of two means at alpha 1e-6 (|z| < 4.9)."""
-    monkeypatch.setattr("sfumato.risk.homogeneity.marginal_distance.MOST_DRAWS", 2000)
-    monkeypatch.setattr("sfumato.risk.homogeneity.marginal_distance.WORK", 10**7)
+    monkeypatch.setattr("sfumato.risk.homogeneity.marginal_tvd.MOST_DRAWS", 2000)
+    monkeypatch.setattr("sfumato.risk.homogeneity.marginal_tvd.WORK", 10**7)
     cells = cells_of([[40, 2], [10, 10], [0, 9]], room=17)
     whole = np.zeros((20, 2), int)
     whole[:3] = cells.counts
@@ -245,7 +244,7 @@ def test_tabled_noise_has_its_exact_law(law):
     """100,000 draws; Dvoretzky-Kiefer-Wolfowitz at alpha 1e-6, for one cell, a sum of three, and a sum of 400 by its
     mean (z test) and variance; a fourth cell is the mutant.
     """
-    n, noise, rng = 100_000, _Tabled(law), np.random.default_rng(12)
+    n, noise, rng = 100_000, _TabulatedNoise(law), np.random.default_rng(12)
     bound = math.sqrt(math.log(2 / ALPHA) / (2 * n))
     one = np.array([float(law.cdf(0)), *law.pmf(np.arange(1, 40))])
     three = np.convolve(np.convolve(one, one), one)[:80]
@@ -291,17 +290,17 @@ def test_a_huge_domain_costs_no_memory():
 def test_too_large_counts_leave_the_guessing_attackers_out_and_many_cells_are_sampled(monkeypatch):
     found = curves(cells_of([[3_000_000, 1], [2, 2]]), [0.5, 1], utility=False)
     assert (found.guesses, found.guessed_cells) == ((), 0)
-    assert "not computed" in risk_page(found)
+    assert "not computed" in homogeneity_page(found)
     rows, ones = np.random.default_rng(4).integers(1, 40, (400, 3)), np.ones(400, np.int64)
     laws = {epsilon: Geometric(epsilon) for epsilon in (0.5, 1.0)}
-    whole = guesses(rows, ones, laws)
+    whole = guessing_averages(rows, ones, laws)
     monkeypatch.setattr("sfumato.risk.homogeneity.guessing.MOST_WORK", 200_000)
-    part = guesses(rows, ones, laws)
+    part = guessing_averages(rows, ones, laws)
     assert all(few.cells < all_of.cells == 400 for few, all_of in zip(part, whole, strict=True))
     assert part[1].plurality == pytest.approx(whole[1].plurality, abs=0.06)
     sampled = curves(cells_of(rows), [0.5, 1.0], utility=False)
     assert sampled.guessed_cells < sampled.distinct_cells and "estimated from seeded samples" in words_of(
-        risk_page(sampled)
+        homogeneity_page(sampled)
     )
 
 

@@ -11,8 +11,8 @@ import pytest
 import sfumato
 from sfumato.errors import RiskError
 from sfumato.example import codebook, households
-from sfumato.risk.inference import AttributeInference
-from sfumato.risk.yardsticks import CountsAsTheyAre, CountsOfNoise, RowsAsTheyAre, RowsOfNoise
+from sfumato.risk.attacks.attribute_inference import AttributeInference
+from sfumato.risk.simulated.reference_releases import RandomCounts, RandomRows, RawCounts, RawRows
 from sfumato.schema.column import Column
 
 LEVEL = 1 - 1e-6
@@ -36,19 +36,19 @@ def even() -> sfumato.Table:
 
 @pytest.mark.parametrize("learner", ["nearest", "forest"])
 def test_rows_as_they_are_give_members_away_and_nobody_else(table, learner):
-    result = AttributeInference(KNOWN, "insured", learner).against(table, RowsAsTheyAre(ALL), seed=1, level=LEVEL)
+    result = AttributeInference(KNOWN, "insured", learner).against(table, RawRows(ALL), seed=1, level=LEVEL)
     assert result.rate > 0.95 and result.succeeds
     assert result.gain > 0.15 and result.interval.low > result.control_interval.high
 
 
-@pytest.mark.parametrize("method", [RowsAsTheyAre(), CountsAsTheyAre(["a", "b", "s"])])
+@pytest.mark.parametrize("method", [RawRows(), RawCounts(["a", "b", "s"])])
 def test_the_table_as_it_is_gives_every_member_away(even, method):
     result = AttributeInference(["a", "b"], "s").against(even, method, seed=1, level=LEVEL)
     assert result.rate > 0.8 and result.interval.low > result.baseline + 0.3
     assert result.baseline in result.control_interval, "nothing is learned about the others"
 
 
-@pytest.mark.parametrize("method", [RowsOfNoise(count=600), CountsOfNoise(["a", "b", "s"])])
+@pytest.mark.parametrize("method", [RandomRows(count=600), RandomCounts(["a", "b", "s"])])
 @pytest.mark.parametrize("learner", ["nearest", "forest"])
 def test_noise_gives_nobody_away(even, method, learner):
     result = AttributeInference(["a", "b"], "s", learner).against(even, method, seed=1, level=LEVEL)
@@ -65,8 +65,8 @@ def test_counts_and_rows_say_the_same(table):
     """The mode of the true cross table is the vote of the matching rows."""
     known = ["region", "sex", "education"]
     attack = AttributeInference(known, "tenure")
-    rows = attack.against(table, RowsAsTheyAre([*known, "tenure"]), seed=1)
-    counts = attack.against(table, CountsAsTheyAre([*known, "tenure"]), seed=1)
+    rows = attack.against(table, RawRows([*known, "tenure"]), seed=1)
+    counts = attack.against(table, RawCounts([*known, "tenure"]), seed=1)
     assert rows.rate == pytest.approx(counts.rate, abs=0.02) and rows.baseline == counts.baseline
 
 
@@ -87,7 +87,7 @@ def test_a_real_release_is_attacked_as_it_is(table, schema):
 
 def test_column_order_does_not_matter(even):
     for columns in (["a", "b", "s"], ["s", "b", "a"], ["b", "s", "a"]):
-        result = AttributeInference(["a", "b"], "s").against(even, CountsAsTheyAre(columns), seed=1)
+        result = AttributeInference(["a", "b"], "s").against(even, RawCounts(columns), seed=1)
         assert result.rate > 0.8
 
 
@@ -138,7 +138,7 @@ def test_a_constant_release_gives_nobody_away(copied):
 
 
 def test_counts_know_nothing_but_cells_and_the_result_says_so(copied):
-    result = AttributeInference(["x", "z"], "s").against(copied[0], CountsAsTheyAre(["x", "z", "s"]), seed=1)
+    result = AttributeInference(["x", "z"], "s").against(copied[0], RawCounts(["x", "z", "s"]), seed=1)
     assert "released counts" in result.threat.sees
 
 
@@ -149,7 +149,7 @@ def test_what_right_means_is_said_for_an_ordered_secret(copied):
 
 def test_people_stay_together():
     """One person's rows are released together or held back together."""
-    from sfumato.risk.inference import _halves
+    from sfumato.risk.attacks.attribute_inference import _halves
 
     frame = pa.table({"who": [str(i // 3) for i in range(300)], "s": [i % 2 for i in range(300)]})
     columns = (
@@ -184,7 +184,7 @@ def few() -> sfumato.Table:
         lambda t: AttributeInference(["age"], "insured").run(households(rows=9), households(rows=9)),
         lambda t: AttributeInference(["age"], "insured").run(households(rows=9), households(rows=0), schema=codebook()),
         lambda t: AttributeInference(["sex"], "insured").run({("sex", "insured"): pa.table({"count": [1]})}, t),
-        lambda t: AttributeInference(["age"], "insured").against(few(), RowsAsTheyAre()),
+        lambda t: AttributeInference(["age"], "insured").against(few(), RawRows()),
     ],
 )
 def test_nonsense_is_refused_by_name(table, call):

@@ -12,7 +12,7 @@ import pytest
 
 import sfumato
 from sfumato.errors import ResourceError, RiskError
-from sfumato.report.several_page import several_page
+from sfumato.report.homogeneity_several_page import several_columns_page
 from sfumato.risk.homogeneity import (
     Cells,
     DiscreteGaussian,
@@ -24,7 +24,7 @@ from sfumato.risk.homogeneity import (
     several,
     several_curves,
 )
-from sfumato.risk.homogeneity.several_answers import forward, inverse
+from sfumato.risk.homogeneity.several_answers import epsilon_answer, risk_answer
 from sfumato.schema import Schema
 
 SCHEMA = Schema.parse(
@@ -115,15 +115,17 @@ def test_the_curves_average_the_cells_and_their_end_keeps_the_target(cells):
     end = several(cells, Geometric(found.choice.safe[1])).some @ cells.sizes / 7
     assert float(end) == pytest.approx(0.4, abs=1e-6)
     assert SeveralCurves.model_validate_json(found.model_dump_json()) == found
-    page = several_page(found)
-    assert "At least one of them rightly for" in forward(found).sentences[0] and page.count(">at least one</li>") == 1
-    assert "Every epsilon up to" in inverse(found).sentences[0]
+    page = several_columns_page(found)
+    assert (
+        "At least one of them rightly for" in risk_answer(found).sentences[0] and page.count(">at least one</li>") == 1
+    )
+    assert "Every epsilon up to" in epsilon_answer(found).sentences[0]
 
 
 def test_gaussian_noise_and_an_unreachable_target(cells):
     found = several_curves(cells, [0.5, 2.0], mechanism="discrete-gaussian", delta=1e-6, target=0.01)
     assert (found.rule, found.sensitivity) == ("analytic", 1.0) and found.choice.safe is None
-    assert "even pure noise" in inverse(found).sentences[0]
+    assert "even pure noise" in epsilon_answer(found).sentences[0]
     replaced = replace(SCHEMA, adjacency="replace", rows=7)
     other = JointCells(replaced, cells.identifiers, cells.sensitive, cells.keys, cells.counts)
     assert several_curves(other, [1.0, 2.0], mechanism="gaussian", delta=1e-6).sensitivity == pytest.approx(

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato.core.method import Output
 from sfumato.errors import RiskError
 from sfumato.example import codebook, households
-from sfumato.privacy.noise.laws import Geometric
-from sfumato.release.method import Output
-from sfumato.risk.game import CountPair, game
-from sfumato.risk.linkage import FreshReference, NearestRow, nearest_row
-from sfumato.risk.membership import Learnt, published_pair
-from sfumato.risk.yardsticks import CountsAsTheyAre, CountsOfNoise, RowsAsTheyAre, RowsOfNoise
+from sfumato.privacy.noise.distributions import Geometric
+from sfumato.risk.attacks.linkage import FreshReferenceLinkage, NearestRowLinkage, nearest_row
+from sfumato.risk.attacks.membership import ShadowModelAttack, published_pair
+from sfumato.risk.simulated import CountWorlds, membership_game
+from sfumato.risk.simulated.reference_releases import RandomCounts, RandomRows, RawCounts, RawRows
 from sfumato.schema.column import Column
 
 COLUMNS = ["region", "sex", "education", "insured"]
@@ -35,7 +35,7 @@ def test_fresh_references_do_not_give_the_answer_away():
     rates = {}
     for epsilon in (0.5, 1.0, 2.0, 4.0):
         pair = published_pair(counts, epsilon, int(counts.argmax()), 0)
-        result = FreshReference().run(pair, trials=10_000, seed=1, level=LEVEL)
+        result = FreshReferenceLinkage().run(pair, trials=10_000, seed=1, level=LEVEL)
         assert not result.refutes_claim and 0.5 in result.control_interval
         assert result.interval.high < result.optimal
         rates[epsilon] = result.rate
@@ -43,20 +43,20 @@ def test_fresh_references_do_not_give_the_answer_away():
 
 
 def test_more_references_attack_better():
-    pair = CountPair.of(np.full(30, 5), np.full(30, 5) + (np.arange(30) == 3), Geometric(3.0), 3.0)
-    one, many = (FreshReference(r).run(pair, trials=5000, seed=1, level=LEVEL) for r in (1, 20))
+    pair = CountWorlds.of(np.full(30, 5), np.full(30, 5) + (np.arange(30) == 3), Geometric(3.0), 3.0)
+    one, many = (FreshReferenceLinkage(r).run(pair, trials=5000, seed=1, level=LEVEL) for r in (1, 20))
     assert one.interval.high < many.interval.low and not many.refutes_claim
 
 
-@pytest.mark.parametrize("method", [CountsAsTheyAre(COLUMNS), RowsAsTheyAre(COLUMNS)])
+@pytest.mark.parametrize("method", [RawCounts(COLUMNS), RawRows(COLUMNS)])
 def test_the_table_as_it_is_is_recognised(table, method):
-    result = FreshReference().run(table, method, trials=60, seed=1, level=LEVEL)
+    result = FreshReferenceLinkage().run(table, method, trials=60, seed=1, level=LEVEL)
     assert result.rate == 1.0 and result.succeeds
 
 
-@pytest.mark.parametrize("method", [CountsOfNoise(COLUMNS), RowsOfNoise(COLUMNS, 100)])
+@pytest.mark.parametrize("method", [RandomCounts(COLUMNS), RandomRows(COLUMNS, 100)])
 def test_noise_is_not_recognised(table, method):
-    result = FreshReference().run(table, method, trials=60, seed=1, level=LEVEL)
+    result = FreshReferenceLinkage().run(table, method, trials=60, seed=1, level=LEVEL)
     assert 0.5 in result.interval and 0.5 in result.control_interval
 
 
@@ -69,11 +69,11 @@ def test_rows_that_were_copied_are_linked(table):
 
 
 def test_rows_of_noise_are_not_linked(table):
-    made = RowsOfNoise(KNOWN, 300)
+    made = RandomRows(KNOWN, 300)
     from sfumato.privacy.randomness import Randomness
 
     output = made.run(table, made.plan(table.schema), Randomness.of(4))
-    result = NearestRow(KNOWN).run(table, next(iter(output.tables.values())), level=LEVEL, seed=1)
+    result = NearestRowLinkage(KNOWN).run(table, next(iter(output.tables.values())), level=LEVEL, seed=1)
     assert not result.succeeds and result.baseline in result.interval
 
 
@@ -142,7 +142,7 @@ def test_missing_values_are_a_level_of_their_own():
 
 
 @dataclass(frozen=True)
-class Shaken(RowsAsTheyAre):
+class Shaken(RawRows):
     """The private rows with noise far below the width of a bin."""
 
     def run(self, table, plan, randomness, rows=None):
@@ -158,22 +158,22 @@ def test_two_people_of_the_same_cells_are_told_apart_by_values():
     near = {"x": 0.501, "z": 0.01, "g": "a"}, {"x": 0.529, "z": 0.3, "g": "a"}
     rows = pa.concat_tables([pa.Table.from_pylist(list(near)), frame.slice(2)])
     private = sfumato.read(rows, replace(table.schema, adjacency="replace", rows=60))
-    for attack in (FreshReference(), Learnt()):
-        result = attack.run(game(private, Shaken(), 0, 1), trials=40, seed=1)
+    for attack in (FreshReferenceLinkage(), ShadowModelAttack()):
+        result = attack.run(membership_game(private, Shaken(), 0, 1), trials=40, seed=1)
         assert result.rate == 1.0, attack
     with pytest.raises(RiskError, match="the same in this release"):
-        game(private, Shaken(), 0, 1, sees="bins")
+        membership_game(private, Shaken(), 0, 1, sees="bins")
     with pytest.raises(RiskError, match="the same in this release"):
-        game(private, sfumato.Histogram("x", 1.0), 0, 1)
+        membership_game(private, sfumato.Histogram("x", 1.0), 0, 1)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda t: NearestRow(["age"], sees="cells"),
-        lambda t: FreshReference(0),
-        lambda t: NearestRow([]),
-        lambda t: NearestRow(["age"], top=0),
+        lambda t: NearestRowLinkage(["age"], sees="cells"),
+        lambda t: FreshReferenceLinkage(0),
+        lambda t: NearestRowLinkage([]),
+        lambda t: NearestRowLinkage(["age"], top=0),
         lambda t: nearest_row(t, households(rows=10), KNOWN),
         lambda t: nearest_row(households(rows=10), households(rows=10), KNOWN),
     ],

@@ -13,8 +13,8 @@ from scipy import stats
 
 import sfumato
 from sfumato.errors import RiskError
-from sfumato.methods.two_stage import make_inputs, match
-from sfumato.risk.location import (
+from sfumato.mechanisms.two_stage import match, synthesise_inputs
+from sfumato.risk.interval_disclosure import (
     blend_for,
     blended,
     corrected_inverse,
@@ -45,7 +45,7 @@ def matched(columns: int, seed: int, matching: str = "greedy", rows: int = ROWS)
     """Uniform rows and the Latin hypercube rows that they are matched to."""
     generator = np.random.default_rng([seed, columns])
     original = generator.random((rows, columns))
-    synthetic = make_inputs("lhs", original, rows, generator)
+    synthetic = synthesise_inputs("lhs", original, rows, generator)
     return original, synthetic[match(original, synthetic, matching, generator)]
 
 
@@ -96,7 +96,7 @@ def test_linkage_of_the_simulated_table():
         generator = np.random.default_rng(seed)
         two = generator.random((ROWS, 2))
         x = np.column_stack([two, (two**2).sum(axis=1) + 0.1 * generator.normal(size=ROWS)])
-        s = make_inputs("lhs", x, ROWS, generator)
+        s = synthesise_inputs("lhs", x, ROWS, generator)
         s = s[match(x, s, "greedy", generator)]
         rates.append([list(row_linkage(x, blended(x, s, alpha)).values()) for alpha in (0.2, 0.5, 0.8)])
     assert np.mean(rates, axis=0) == pytest.approx(np.array([[0.41, 0.76], [0.54, 0.88], [0.81, 0.99]]), abs=0.04)
@@ -233,7 +233,7 @@ def test_bad_rows_are_refused_with_all_problems():
 
 
 def test_location_is_found_in_the_package():
-    assert sfumato.risk.location.interval_disclosure is interval_disclosure
+    assert sfumato.risk.interval_disclosure.interval_disclosure is interval_disclosure
 
 
 SCHEMA = Schema(

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sfumato.errors import RiskError
-from sfumato.methods.counts.contingency import Contingency
+from sfumato.mechanisms.counts.contingency import Contingency
 from sfumato.risk.homogeneity import Gaussian, Mechanism, epsilon_for, gaussian_sigma, local
-from sfumato.risk.homogeneity.mechanisms import CLASSICAL_END, STEEPEST, WIDE
+from sfumato.risk.homogeneity.noise import CLASSICAL_END, STEEPEST, WIDE
 from sfumato.schema import Schema
 
 ALL = [

@@ -14,13 +14,19 @@ import pytest
 import sfumato
 from sfumato.errors import PlanError, RiskError, TableError
 from sfumato.example import codebook, households
-from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
+from sfumato.metrics.rows_view import CachedCounts, read_codes
+from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.privacy.randomness import Randomness
-from sfumato.risk.attack import AttackResult, Interval, ThreatModel, dp_ceiling
-from sfumato.risk.game import CountPair, ReleaseGame, game
-from sfumato.risk.membership import Learnt, LikelihoodRatio, entropy_and_total, optimal_accuracy, published_pair
-from sfumato.risk.yardsticks import CountsAsTheyAre, CountsOfNoise, RowsAsTheyAre, RowsOfNoise
-from sfumato.rows.coded import Remembered, codes_of
+from sfumato.risk.attacks.attack import AttackResult, Interval, ThreatModel, dp_ceiling
+from sfumato.risk.attacks.membership import (
+    LikelihoodRatio,
+    ShadowModelAttack,
+    entropy_and_total,
+    optimal_accuracy,
+    published_pair,
+)
+from sfumato.risk.simulated import CountWorlds, MethodWorlds, membership_game
+from sfumato.risk.simulated.reference_releases import RandomCounts, RandomRows, RawCounts, RawRows
 
 COLUMNS = ["region", "sex", "education", "insured"]
 LEVEL = 1 - 1e-6
@@ -77,15 +83,15 @@ def test_no_difference_is_a_coin():
         lambda: optimal_accuracy([Laplace(1.0)], (1, 1)),
         lambda: optimal_accuracy(Laplace(1.0), (1, 2)),
         lambda: optimal_accuracy([Laplace(1.0), Geometric(1.0)], (1, 1)),
-        lambda: CountPair.of([1, 2], [1, 2, 3], Geometric(1.0)),
-        lambda: CountPair.of([1.5], [2.5], Geometric(1.0)),
+        lambda: CountWorlds.of([1, 2], [1, 2, 3], Geometric(1.0)),
+        lambda: CountWorlds.of([1.5], [2.5], Geometric(1.0)),
         lambda: published_pair([0, 4], 1.0, 0, 1),
         lambda: published_pair([3, 4], 1.0, 0, 2),
-        lambda: Learnt("everything"),
-        lambda: LikelihoodRatio().run(CountPair.of([1], [2], Geometric(1.0)), trials=5),
-        lambda: LikelihoodRatio().run(CountPair.of([1], [2], Geometric(1.0)), level=1.0),
-        lambda: LikelihoodRatio().run(CountPair.of([1], [2], Geometric(1.0)), seed=-1),
-        lambda: Learnt(shadows=4).run(CountPair.of([1], [2], Geometric(1.0))),
+        lambda: ShadowModelAttack("everything"),
+        lambda: LikelihoodRatio().run(CountWorlds.of([1], [2], Geometric(1.0)), trials=5),
+        lambda: LikelihoodRatio().run(CountWorlds.of([1], [2], Geometric(1.0)), level=1.0),
+        lambda: LikelihoodRatio().run(CountWorlds.of([1], [2], Geometric(1.0)), seed=-1),
+        lambda: ShadowModelAttack(shadows=4).run(CountWorlds.of([1], [2], Geometric(1.0))),
     ],
 )
 def test_nonsense_is_refused_by_name(call):
@@ -95,7 +101,7 @@ def test_nonsense_is_refused_by_name(call):
 
 def test_both_problems_are_told_at_once():
     with pytest.raises(RiskError) as caught:
-        LikelihoodRatio().run(CountPair.of([1], [2], Geometric(1.0)), trials=5, level=2)
+        LikelihoodRatio().run(CountWorlds.of([1], [2], Geometric(1.0)), trials=5, level=2)
     assert len(caught.value.problems) == 2
 
 
@@ -149,7 +155,7 @@ def test_the_published_attack_understates_the_risk():
     counts = np.random.default_rng(6).multinomial(1460, np.random.default_rng(7).dirichlet(np.ones(30)))
     pair = published_pair(counts, 1.0, int(counts.argmax()), 0)
     start = time.perf_counter()
-    published = Learnt("entropy-total").run(pair, trials=10_000, seed=1, level=LEVEL)
+    published = ShadowModelAttack("entropy-total").run(pair, trials=10_000, seed=1, level=LEVEL)
     best = LikelihoodRatio().run(pair, trials=10_000, seed=1, level=LEVEL)
     assert time.perf_counter() - start < 10
     assert published.interval.high < best.interval.low
@@ -160,8 +166,8 @@ def test_the_published_attack_understates_the_risk():
 def test_the_rate_is_not_measured_on_training_data():
     """With 20 shadows and 60 useless features, training accuracy would be near 1: fresh releases say one half."""
     base = np.full(60, 5)
-    pair = CountPair.of(base, base + 1, Geometric(1e-3))
-    result = Learnt(shadows=20).run(pair, trials=4000, seed=1, level=LEVEL)
+    pair = CountWorlds.of(base, base + 1, Geometric(1e-3))
+    result = ShadowModelAttack(shadows=20).run(pair, trials=4000, seed=1, level=LEVEL)
     assert result.optimal is not None and result.interval.high < 0.56
 
 
@@ -171,37 +177,39 @@ def test_entropy_and_total():
 
 def test_seeded_games_repeat(table):
     method = sfumato.Histogram("age", 1.0)
-    first, again, other = (Learnt().run(table, method, trials=100, seed=s) for s in (1, 1, 2))
+    first, again, other = (ShadowModelAttack().run(table, method, trials=100, seed=s) for s in (1, 1, 2))
     assert first == again and first != other
 
 
-@pytest.mark.parametrize("method", [CountsAsTheyAre(COLUMNS), CountsAsTheyAre(["age"]), RowsAsTheyAre(COLUMNS)])
+@pytest.mark.parametrize("method", [RawCounts(COLUMNS), RawCounts(["age"]), RawRows(COLUMNS)])
 def test_the_table_as_it_is_gives_everyone_away(table, method):
-    result = Learnt().run(table, method, trials=80, seed=1, level=LEVEL)
+    result = ShadowModelAttack().run(table, method, trials=80, seed=1, level=LEVEL)
     assert result.rate == 1.0 and result.succeeds
     assert result.control == 0.5 and result.ceiling is None
 
 
-@pytest.mark.parametrize("method", [CountsOfNoise(COLUMNS), RowsOfNoise(COLUMNS, 200)])
+@pytest.mark.parametrize("method", [RandomCounts(COLUMNS), RandomRows(COLUMNS, 200)])
 def test_noise_gives_nobody_away(table, method):
-    result = Learnt().run(table, method, trials=80, seed=1, level=LEVEL)
+    result = ShadowModelAttack().run(table, method, trials=80, seed=1, level=LEVEL)
     assert 0.5 in result.interval and not result.succeeds
 
 
 def test_a_synthesizer_stays_below_its_ceiling(table):
-    result = Learnt().run(table, sfumato.Marginals(1.0, columns=COLUMNS), trials=60, seed=1, level=LEVEL, rows=200)
+    result = ShadowModelAttack().run(
+        table, sfumato.Marginals(1.0, columns=COLUMNS), trials=60, seed=1, level=LEVEL, rows=200
+    )
     assert not result.refutes_claim and result.ceiling == pytest.approx(dp_ceiling(1.0))
     assert "never" not in result.claim and "none of them is published" in result.statement()
     with pytest.raises(RiskError, match="not known"):
         LikelihoodRatio().run(table, sfumato.Marginals(1.0, columns=COLUMNS), trials=60)
     with pytest.raises(RiskError, match="no counts"):
-        Learnt("entropy-total").run(table, sfumato.Marginals(1.0, columns=COLUMNS), trials=60)
+        ShadowModelAttack("entropy-total").run(table, sfumato.Marginals(1.0, columns=COLUMNS), trials=60)
 
 
 def test_every_registered_method_can_be_attacked(table):
     for info in sfumato.methods().values():
         method = info.cls.example(table.schema)
-        played = game(table, method)
+        played = membership_game(table, method)
         assert (played.ceiling is not None) == (sfumato.plan(table.schema, method).epsilon is not None)
         for member in (True, False):
             drawn = played.draw(member, 2, Randomness.of(1))
@@ -210,13 +218,13 @@ def test_every_registered_method_can_be_attacked(table):
 
 
 def test_rows_drawn_from_noisy_counts_are_run_and_not_computed(table):
-    played = game(table, sfumato.Histogram("age", 1.0, synthetic=True))
-    assert isinstance(played, ReleaseGame) and played.optimal is None
-    assert not Learnt().run(played, trials=100, seed=1, level=LEVEL).refutes_claim
+    played = membership_game(table, sfumato.Histogram("age", 1.0, synthetic=True))
+    assert isinstance(played, MethodWorlds) and played.optimal is None
+    assert not ShadowModelAttack().run(played, trials=100, seed=1, level=LEVEL).refutes_claim
 
 
 def test_several_tables_share_the_budget(table):
-    pair = game(table, sfumato.Contingency([["age"], ["sex", "region"]], 1.0), target=3)
+    pair = membership_game(table, sfumato.Contingency([["age"], ["sex", "region"]], 1.0), target=3)
     assert [len(t.moved) for t in pair.tables] == [1, 1] and pair.row == 3
     assert pair.optimal == pytest.approx(optimal_accuracy(Geometric(0.5), (1, 1)))
 
@@ -224,47 +232,47 @@ def test_several_tables_share_the_budget(table):
 def test_replacing_keeps_the_number_of_rows():
     schema = replace(codebook(), adjacency="replace", rows=300)
     private = sfumato.read(households(rows=300, seed=3), schema)
-    pair = game(private, sfumato.Histogram("age", 1.0))
+    pair = membership_game(private, sfumato.Histogram("age", 1.0))
     assert pair.tables[0].within.sum() == pair.tables[0].without.sum() == 300
     assert len(pair.tables[0].moved) == 2
-    rows = game(private, sfumato.Marginals(1.0, columns=COLUMNS), target=0)
-    assert isinstance(rows, ReleaseGame) and len(rows.people) == 2
+    rows = membership_game(private, sfumato.Marginals(1.0, columns=COLUMNS), target=0)
+    assert isinstance(rows, MethodWorlds) and len(rows.people) == 2
     assert len(rows.draw(True, 2, Randomness.of(1)).features) == 2
-    ages = codes_of(private, schema, ["age"])[:, 0]
+    ages = read_codes(private, schema, ["age"])[:, 0]
     twin = int(np.flatnonzero(ages == ages[0])[1])
     with pytest.raises(RiskError, match="the same in this release"):
-        game(private, sfumato.Histogram("age", 1.0), target=0, replaced_by=twin)
+        membership_game(private, sfumato.Histogram("age", 1.0), target=0, replaced_by=twin)
 
 
 def test_a_game_refuses_what_cannot_be_played(table):
     with pytest.raises(RiskError, match="rows 0 to 299"):
-        game(table, sfumato.Histogram("age", 1.0), target=300)
+        membership_game(table, sfumato.Histogram("age", 1.0), target=300)
     with pytest.raises(PlanError, match="histogram"):
-        game(table, sfumato.Histogram("shoe", 1.0))
+        membership_game(table, sfumato.Histogram("shoe", 1.0))
     with pytest.raises(RiskError, match="through a method"):
-        Learnt().run(table)
+        ShadowModelAttack().run(table)
     with pytest.raises(RiskError, match="needs a table"):
-        Learnt().run(CountPair.of([1], [2], Geometric(1.0)), sfumato.Histogram("age", 1.0))
+        ShadowModelAttack().run(CountWorlds.of([1], [2], Geometric(1.0)), sfumato.Histogram("age", 1.0))
     with pytest.raises(RiskError, match="too few"):
-        game(sfumato.read(households(rows=1), codebook()), sfumato.Histogram("age", 1.0))
+        membership_game(sfumato.read(households(rows=1), codebook()), sfumato.Histogram("age", 1.0))
     wrong = households(rows=5).set_column(2, "age", [[1, 2, 3, 4, 5]])
     with pytest.raises(TableError):
-        game(sfumato.read(wrong, codebook()), sfumato.Histogram("age", 1.0))
+        membership_game(sfumato.read(wrong, codebook()), sfumato.Histogram("age", 1.0))
 
 
 def test_codes_come_alike_from_every_frame():
     frame, schema, names = households(rows=50, seed=1), codebook(), ["region", "age", "hours"]
-    codes = codes_of(frame, schema, names)
-    assert (codes == codes_of(frame.to_pandas(), schema, names)).all()
-    assert (codes == codes_of(sfumato.read(frame, schema), schema, names)).all()
+    codes = read_codes(frame, schema, names)
+    assert (codes == read_codes(frame.to_pandas(), schema, names)).all()
+    assert (codes == read_codes(sfumato.read(frame, schema), schema, names)).all()
     with pytest.raises(RiskError, match="outside the schema"):
-        codes_of(frame.set_column(2, "age", [[3] * 50]), schema, ["age"])
+        read_codes(frame.set_column(2, "age", [[3] * 50]), schema, ["age"])
 
 
 def test_counts_are_remembered_by_the_cells_that_were_counted():
     """A method may count the same column on cells of its own: those are other counts."""
     schema = sfumato.Schema.parse('[table]\nname = "t"\n[columns.a]\nkind = "integer"\nbounds = [1, 4]\n')
-    table = Remembered.of(sfumato.read(pd.DataFrame({"a": [1, 2, 2, 4]}), schema))
+    table = CachedCounts.of(sfumato.read(pd.DataFrame({"a": [1, 2, 2, 4]}), schema))
     coarser = replace(table, schema=schema.replace_columns({"a": {"edges": (1, 3, 4)}}))
     for _ in range(2):
         assert table.marginals([("a",)])[("a",)].tolist() == [1, 2, 0, 1]

@@ -12,7 +12,7 @@ from scipy.stats import binom
 from sfumato import Schema
 from sfumato.errors import RiskError
 from sfumato.risk import Canaries, make_canaries, one_run_audit
-from sfumato.risk.auditing.one_run import chance_of, epsilon_low
+from sfumato.risk.auditing.one_run import epsilon_lower_bound, guess_tail_bound
 
 SCHEMA = Schema.parse("""
 [table]
@@ -30,16 +30,16 @@ bounds = [2020-01-01, 2020-12-31]
 
 
 def test_the_chance_is_that_of_randomised_response():
-    assert chance_of(50, 50, 40, 1.0, 0.0) == pytest.approx(float(binom.sf(39, 50, np.e / (1 + np.e))))
-    assert chance_of(50, 50, 40, 1.0, 1e-3) > chance_of(50, 50, 40, 1.0, 0.0)
-    assert epsilon_low(50, 50, 50, 1e-9, 0.05) < epsilon_low(50, 50, 50, 0.0, 0.05)
+    assert guess_tail_bound(50, 50, 40, 1.0, 0.0) == pytest.approx(float(binom.sf(39, 50, np.e / (1 + np.e))))
+    assert guess_tail_bound(50, 50, 40, 1.0, 1e-3) > guess_tail_bound(50, 50, 40, 1.0, 0.0)
+    assert epsilon_lower_bound(50, 50, 50, 1e-9, 0.05) < epsilon_lower_bound(50, 50, 50, 0.0, 0.05)
 
 
 def test_the_bound_is_wrong_as_seldom_as_it_says():
     """Randomised response of epsilon 1 on 200 coins, all guessed; 300 audits at 95 %, alpha of the test 1e-6."""
     draw = np.random.default_rng(1)
     right = draw.binomial(200, np.e / (1 + np.e), 300)
-    bounds = {count: epsilon_low(200, 200, count, 0.0, 0.05) for count in set(right.tolist())}
+    bounds = {count: epsilon_lower_bound(200, 200, count, 0.0, 0.05) for count in set(right.tolist())}
     wrong = sum(bounds[count] > 1 for count in right.tolist())
     assert wrong <= binom.ppf(1 - 1e-6, 300, 0.05)
 

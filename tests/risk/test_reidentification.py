@@ -10,8 +10,20 @@ import pytest
 from scipy import special
 
 from sfumato.errors import RiskError
-from sfumato.risk.homogeneity import DiscreteGaussian, Gaussian, Geometric, Laplace, NegativeBinomial, Poisson
-from sfumato.risk.reidentification import epsilon_for_alone, reidentification, reidentification_for, shown_alone
+from sfumato.risk.homogeneity import (
+    DiscreteGaussian,
+    Gaussian,
+    Geometric,
+    Laplace,
+    NegativeBinomial,
+    Poisson,
+)
+from sfumato.risk.reidentification import (
+    epsilon_for_uniqueness,
+    reidentification,
+    reidentification_for,
+    shown_unique,
+)
 
 LAWS = [Geometric(1.3), Geometric(2.0, sensitivity=2), Laplace(1.1), Gaussian(0.8), DiscreteGaussian(0.7)]
 ALPHA = 1e-6
@@ -28,7 +40,7 @@ def test_every_cell_agrees_with_enumeration(noise):
         for drawn in itertools.product(zip(reach, noise.pmf(reach), strict=True), repeat=len(row)):
             people = sum(max(n + z, 0) for n, (z, _) in zip(row, drawn, strict=True))
             total += math.prod(float(p) for _, p in drawn) if people == 1 else 0.0
-        assert shown_alone([row], noise)[0] == pytest.approx(total, abs=3e-5)
+        assert shown_unique([row], noise)[0] == pytest.approx(total, abs=3e-5)
 
 
 def test_a_unique_person_is_seen_with_the_chance_that_the_noise_is_0():
@@ -98,10 +110,10 @@ def test_a_simulated_release_agrees_and_the_wrong_scale_does_not():
 
 
 def test_epsilon_for_the_chance_of_being_seen_reads_no_table():
-    assert epsilon_for_alone(0.3).epsilon == pytest.approx(2 * math.atanh(0.3), rel=1e-6)
-    assert epsilon_for_alone(0.3, sensitivity=2).epsilon == pytest.approx(4 * math.atanh(0.3), rel=1e-6)
+    assert epsilon_for_uniqueness(0.3).epsilon == pytest.approx(2 * math.atanh(0.3), rel=1e-6)
+    assert epsilon_for_uniqueness(0.3, sensitivity=2).epsilon == pytest.approx(4 * math.atanh(0.3), rel=1e-6)
     for mechanism, facts in (("laplace", {}), ("gaussian", {"delta": 1e-6}), ("discrete-gaussian", {"delta": 1e-6})):
-        choice = epsilon_for_alone(0.4, 3, mechanism, **facts)
+        choice = epsilon_for_uniqueness(0.4, 3, mechanism, **facts)
         assert len(choice.intervals) == 1 and choice.floor < 1e-3 and choice.ceiling == pytest.approx(1)
         assert 0.1 < choice.epsilon < 30
 
@@ -114,5 +126,5 @@ def test_counts_that_are_none_are_refused_by_name():
     with pytest.raises(RiskError, match="empty cells"):
         reidentification([1], Geometric(1.0), empty=-1)
     with pytest.raises(RiskError, match="sensitive values"):
-        epsilon_for_alone(0.3, 0)
+        epsilon_for_uniqueness(0.3, 0)
     assert reidentification([2, 3], Geometric(1.0)).seen == 0

@@ -13,7 +13,7 @@ import pytest
 import sfumato
 from sfumato.errors import RiskError
 from sfumato.example import codebook, households
-from sfumato.risk.sight import Sight
+from sfumato.risk.attacks.attacker_view import AttackerView
 from sfumato.schema.column import Column
 
 DAYS = (dt.date(2020, 1, 1), dt.date(2020, 12, 31))
@@ -57,7 +57,7 @@ def by_hand(one: dict, other: dict) -> float:
 
 
 def test_distances_are_those_of_the_values():
-    sight = Sight(SCHEMA, SCHEMA.names)
+    sight = AttackerView(SCHEMA, SCHEMA.names)
     points, rows = sight.read(ROWS).points, ROWS.to_pylist()
     expected = [[by_hand(one, other) for other in rows] for one in rows]
     assert sight.between(points, points) == pytest.approx(np.array(expected), abs=1e-14)
@@ -66,17 +66,17 @@ def test_distances_are_those_of_the_values():
 
 
 def test_bins_hide_what_values_show():
-    values, bins = (Sight(SCHEMA, ["x", "n"], sees) for sees in ("values", "bins"))
+    values, bins = (AttackerView(SCHEMA, ["x", "n"], sees) for sees in ("values", "bins"))
     near = pa.table({"x": [0.0, 0.001], "n": [1, 2]})
     assert values.between(values.read(near).points, values.read(near).points)[0, 1] > 0
     assert bins.between(bins.read(near).points, bins.read(near).points)[0, 1] == 0
     with pytest.raises(RiskError, match=r"cannot see 'cells'.*\nNext step: use one of: values, bins"):
-        Sight(SCHEMA, ["x"], "cells")
+        AttackerView(SCHEMA, ["x"], "cells")
 
 
 def test_what_the_schema_takes_for_missing_is_missing_to_the_attacker():
     schema = replace(SCHEMA, columns=(replace(COLUMNS[0], outside="missing"),))
-    points = Sight(schema, ["x"]).read(pa.table({"x": [5.0, 99.0, None]})).points[:, 0]
+    points = AttackerView(schema, ["x"]).read(pa.table({"x": [5.0, 99.0, None]})).points[:, 0]
     assert points[0] == 5 and np.isnan(points[1:]).all()
 
 
@@ -84,7 +84,7 @@ def test_ranks_and_votes_are_those_of_all_distances():
     """Half of the rows stand on a coarse lattice, so that there are ties."""
     rng = np.random.default_rng(5)
     schema, names = codebook(), ["region", "age", "hours", "education"]
-    sight = Sight(schema, names)
+    sight = AttackerView(schema, names)
     left, right = (sight.read(households(rows=200, seed=s)).points for s in (1, 2))
     left[:100, 1], right[:100, 1] = 20, 20
     apart = sight.between(left, right)
@@ -103,20 +103,20 @@ def test_ranks_and_votes_are_those_of_all_distances():
 
 
 def test_the_spread_counts_every_row_and_moves_with_values():
-    sight = Sight(SCHEMA, SCHEMA.names)
+    sight = AttackerView(SCHEMA, SCHEMA.names)
     points = sight.read(ROWS).points
     assert sight.profile(points).sum() == pytest.approx(len(points) * len(SCHEMA.names))
     moved = points.copy()
     moved[0, 0] += 1e-3
     assert 0 < np.abs(sight.profile(moved) - sight.profile(points)).max() < 0.01
-    bins = Sight(SCHEMA, SCHEMA.names, "bins")
+    bins = AttackerView(SCHEMA, SCHEMA.names, "bins")
     assert set(bins.profile(bins.read(ROWS).points)) <= set(range(6))
 
 
 def test_ten_thousand_against_ten_thousand_take_seconds():
     """1e8 pairs of seven columns: a dense matrix would need 800 MB; the bound is far above what the loop needs."""
     names = ["region", "age", "sex", "education", "persons", "hours", "moved_in"]
-    sight = Sight(codebook(), names)
+    sight = AttackerView(codebook(), names)
     left, right = (sight.read(households(rows=10_000, seed=s)).points for s in (1, 2))
     labels = np.zeros(len(right), np.int64)
     sight.votes(left[:2], right[:2], labels[:2], 2)
@@ -127,5 +127,5 @@ def test_ten_thousand_against_ten_thousand_take_seconds():
 
 def test_whole_numbers_beyond_the_reach_of_floats_are_compared():
     schema = sfumato.Schema(name="wide", columns=(Column("n", "integer", bounds=(0, 2**53)),))
-    points = Sight(schema, ["n"]).read(pa.table({"n": [1, 2**52 + 1, 2**53]})).points
+    points = AttackerView(schema, ["n"]).read(pa.table({"n": [1, 2**52 + 1, 2**53]})).points
     assert points[:, 0].tolist() == [1, 2**52 + 1, 2**53]

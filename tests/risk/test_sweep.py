@@ -9,12 +9,12 @@ import pytest
 import sfumato
 from sfumato.errors import RiskError
 from sfumato.example import codebook, households
-from sfumato.methods.counts.histogram import Histogram
-from sfumato.methods.mean_curve import MeanCurve
-from sfumato.privacy.noise.laws import Geometric
-from sfumato.risk.attack import dp_ceiling
-from sfumato.risk.membership import LikelihoodRatio, optimal_accuracy
-from sfumato.risk.sweep import MOST_RESULTS, sweep
+from sfumato.mechanisms.counts.histogram import Histogram
+from sfumato.mechanisms.mean_curve import MeanCurve
+from sfumato.privacy.noise.distributions import Geometric
+from sfumato.risk.attacks.attack import dp_ceiling
+from sfumato.risk.attacks.membership import LikelihoodRatio, optimal_accuracy
+from sfumato.risk.simulated.epsilon_sweep import MOST_RESULTS, epsilon_sweep
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def table() -> sfumato.Table:
 
 
 def test_each_point_is_what_the_attack_alone_says(table):
-    found = sweep(table, Histogram("sex", epsilon=9), [2, 0.5, 2], trials=100, seed=3)
+    found = epsilon_sweep(table, Histogram("sex", epsilon=9), [2, 0.5, 2], trials=100, seed=3)
     assert [point.epsilon for point in found.points] == [0.5, 2.0] and len(found.attacks) == 4
     for epsilon, result in found.of("Membership, likelihood ratio"):
         alone = LikelihoodRatio().run(table, Histogram("sex", epsilon=epsilon), trials=100, seed=3)
@@ -36,22 +36,24 @@ def test_each_point_is_what_the_attack_alone_says(table):
 
 def test_what_does_not_fit_is_left_out_and_said(table):
     plain = replace(codebook(), columns=tuple(replace(c, role=None) for c in codebook().columns))
-    blind = sweep(sfumato.read(households(rows=60), plain), Histogram("sex", epsilon=1), [1], trials=20, seed=1)
+    blind = epsilon_sweep(sfumato.read(households(rows=60), plain), Histogram("sex", epsilon=1), [1], trials=20, seed=1)
     assert "Inference is left out" in blind.left_out[0] and "--sensitive" in blind.left_out[0]
-    shown = sweep(table, Histogram("sex", epsilon=1), [1], known=["age"], sensitive="insured", trials=20, seed=1)
+    shown = epsilon_sweep(
+        table, Histogram("sex", epsilon=1), [1], known=["age"], sensitive="insured", trials=20, seed=1
+    )
     assert "no released table shows 'insured'" in shown.left_out[0]
     curve = MeanCurve(columns=["age"], epsilon=1, rho=0.1, clip=100)
-    numbers = sweep(table, curve, [1], known=["age"], sensitive="insured", trials=20, seed=1)
+    numbers = epsilon_sweep(table, curve, [1], known=["age"], sensitive="insured", trials=20, seed=1)
     assert "releases numbers" in numbers.left_out[0] and len(numbers.attacks) == 2
 
 
 def test_wrong_questions_are_refused_at_once(table):
     with pytest.raises(RiskError) as caught:
-        sweep(table, Histogram("sex", epsilon=1), [0, "x", -1])
+        epsilon_sweep(table, Histogram("sex", epsilon=1), [0, "x", -1])
     assert len(caught.value.problems) == 3
     with pytest.raises(RiskError, match="no epsilons"):
-        sweep(table, Histogram("sex", epsilon=1), [])
+        epsilon_sweep(table, Histogram("sex", epsilon=1), [])
     with pytest.raises(RiskError, match="columns of the attack"):
-        sweep(table, Histogram("sex", epsilon=1), [1], known=["agee"], sensitive="insured")
+        epsilon_sweep(table, Histogram("sex", epsilon=1), [1], known=["agee"], sensitive="insured")
     with pytest.raises(RiskError, match="level"):
-        sweep(table, Histogram("sex", epsilon=1), [1], level=1)
+        epsilon_sweep(table, Histogram("sex", epsilon=1), [1], level=1)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sfumato import Schema
-from sfumato.rows.draw import rule_statistics, sample_table
+from sfumato.constraints.draw_rows import repair_statistics, sample_table
 
 SCHEMA = Schema.parse(
     """
@@ -45,7 +45,7 @@ def test_batches_make_one_table_that_keeps_every_rule():
     assert (frame.married_at <= frame.age).all()
     assert frame.groupby("ward").town.nunique().max() == 1, "the first batch's map holds for all"
     assert all(not batch.values for batch in told)
-    found = rule_statistics(told)
+    found = repair_statistics(told)
     assert found["rows_redrawn_for_rules"] == sum(batch.redrawn for batch in told) > 300
 
 

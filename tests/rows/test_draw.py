@@ -9,13 +9,29 @@ import numpy as np
 import pytest
 
 from sfumato import Schema
-from sfumato.rows import draw as drawing
-from sfumato.rows.draw import public_rows, rule_notes, rule_statistics, sample_rows, sample_values
-from sfumato.rows.released import redrawn_in_place, shuffled_rows_of
-from sfumato.rows.rules.clauses import keeps_rules
-from sfumato.rows.rules.refuse import refuse_impossible_rules
-from sfumato.rows.rules.repair import repair
-from sfumato.rows.values import Codes, Places, Values, distinct_rows, draw_values, length, overwrite, rows_at
+from sfumato.constraints import draw_rows as drawing
+from sfumato.constraints.clauses import keeps_rules
+from sfumato.constraints.contradictions import refuse_contradictions
+from sfumato.constraints.draw_rows import (
+    redraw_targets_in_place,
+    repair_statistics,
+    rows_from_public_domain,
+    rule_notes,
+    sample_rows,
+    sample_values,
+    shuffle_rows,
+)
+from sfumato.constraints.repair import repair
+from sfumato.sampling.values import (
+    Codes,
+    RowIndices,
+    Values,
+    distinct_rows,
+    draw_values,
+    overwrite_rows,
+    row_count,
+    rows_at,
+)
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
 
@@ -40,7 +56,7 @@ def drawer(schema: Schema, generator: np.random.Generator, sizes: list[int]) -> 
     return codes
 
 
-def sampled(schema: Schema, rows: int = 400, seed: int = 1) -> tuple[drawing.Sampled, list[int]]:
+def sampled(schema: Schema, rows: int = 400, seed: int = 1) -> tuple[drawing.DrawnRows, list[int]]:
     generator, sizes = np.random.default_rng(seed), list[int]()
     return sample_rows(schema, drawer(schema, generator, sizes), rows, generator), sizes
 
@@ -86,7 +102,7 @@ def test_rows_that_keep_the_rules_have_the_law_of_the_draw():
 
 def test_no_row_at_all_is_no_trouble():
     made, _ = sampled(make("a + 1 == b"), rows=0)
-    assert length(made.values) == 0
+    assert row_count(made.values) == 0
 
 
 def test_the_number_of_rounds_has_an_end(monkeypatch: pytest.MonkeyPatch):
@@ -97,29 +113,29 @@ def test_the_number_of_rounds_has_an_end(monkeypatch: pytest.MonkeyPatch):
 
 def test_public_rows_keep_the_rules():
     schema = make("a + 1 == b", 'a > 500 implies k == "x"')
-    rows = public_rows(schema, schema.names, np.random.default_rng(4))
-    assert length(rows) == drawing.PUBLIC_ROWS
+    rows = rows_from_public_domain(schema, schema.names, np.random.default_rng(4))
+    assert row_count(rows) == drawing.PUBLIC_ROWS
     assert keeps_rules(schema, rows).all()
 
 
 def test_several_tables_are_added_up():
     one, _ = sampled(make("a + 1 == b"))
     two, _ = sampled(make("a + 1 == b"), rows=100, seed=2)
-    assert rule_statistics([one, two])["rows_repaired_for_rules"] == {"a + 1 == b": 500}
+    assert repair_statistics([one, two])["rows_repaired_for_rules"] == {"a + 1 == b": 500}
     assert [note.split(" rows ")[0] for note in rule_notes([one, two])] == ["400 of 400", "100 of 100"]
 
 
-def in_place(schema: Schema, fixed: tuple[str, ...], rows: int = 300) -> tuple[drawing.Sampled, Values]:
+def in_place(schema: Schema, fixed: tuple[str, ...], rows: int = 300) -> tuple[drawing.DrawnRows, Values]:
     """Complete fixed columns with even draws of the others."""
     generator = np.random.default_rng(7)
     known = {c.name: draw_values(c, generator.integers(0, c.size, rows), generator) for c in schema}
 
-    def complete(places: Places) -> Values:
+    def complete(places: RowIndices) -> Values:
         free = [c for c in schema if c.name not in fixed]
         fresh = {c.name: draw_values(c, generator.integers(0, c.size, len(places)), generator) for c in free}
         return rows_at({name: known[name] for name in fixed}, places) | fresh
 
-    return redrawn_in_place(schema, complete, rows, generator, fixed), known
+    return redraw_targets_in_place(schema, complete, rows, generator, fixed), known
 
 
 def sorted_rows(values: Values, names: tuple[str, ...]) -> list[tuple[object, ...]]:
@@ -155,9 +171,9 @@ def test_where_everything_is_fixed_broken_rows_are_left_out():
 
 def test_a_repair_that_forgets_what_is_fixed_is_caught(monkeypatch: pytest.MonkeyPatch):
     """The mutant mends rows as if predictors were free, and changes what is released as it is."""
-    from sfumato.rows import released
+    from sfumato.constraints import draw_rows
 
-    monkeypatch.setattr(released, "repair", lambda schema, values, generator, fixed: repair(schema, values, generator))
+    monkeypatch.setattr(draw_rows, "repair", lambda schema, values, generator, fixed: repair(schema, values, generator))
     made, known = in_place(make("a < 300", "a + 1 == b"), ("a",))
     assert sorted_rows(made.values, ("a",)) != sorted_rows(known, ("a",))
 
@@ -165,7 +181,7 @@ def test_a_repair_that_forgets_what_is_fixed_is_caught(monkeypatch: pytest.Monke
 def test_what_a_paper_printed_is_left_out_and_never_mended():
     schema = make("a < b")
     values = {"a": np.array([1.0, 5.0, 7.0]), "b": np.array([2.0, 3.0, 9.0])}
-    table, broken = shuffled_rows_of(schema, values, np.random.default_rng(1))
+    table, broken = shuffle_rows(schema, values, np.random.default_rng(1))
     assert sorted(zip(*table.to_pydict().values(), strict=True)) == [(1, 2.0), (7, 9.0)]
     assert broken == 1
 
@@ -178,11 +194,11 @@ def test_the_algebra_of_values():
     chosen = rows_at(values, np.array([4, 0]))
     assert chosen["a"][0].tolist() == [4, 0]
     assert chosen["k"][1].tolist() == [True, False]
-    overwrite(values, np.array([0, 1]), {"a": (np.array([8, 9]), np.array([False, True]))})
+    overwrite_rows(values, np.array([0, 1]), {"a": (np.array([8, 9]), np.array([False, True]))})
     assert values["a"][0].tolist() == [8, 9, 2, 3, 4]
     assert values["a"][1].tolist() == [False, True, False, False, False]
     assert values["k"][0].tolist() == list("xyxyx")
-    assert length(values) == 5
+    assert row_count(values) == 5
 
 
 def test_rows_with_missing_values_are_compared_by_what_is_there():
@@ -235,7 +251,7 @@ OTHERS = (
 )
 def test_rules_of_every_kind_are_kept_without_copies(checks: list[str]):
     schema = Schema("t", OTHERS, rules=tuple(Rule(check) for check in checks))
-    refuse_impossible_rules(schema, schema.names)
+    refuse_contradictions(schema, schema.names)
     made, _ = sampled(schema)
     assert keeps_rules(schema, made.values).all()
     assert distinct_rows(schema, made.values) >= 390

@@ -11,12 +11,12 @@ import pytest
 
 import sfumato
 from sfumato import Schema
+from sfumato.constraints import draw_rows
+from sfumato.constraints.clauses import keeps_rules
+from sfumato.constraints.repair import RepairedRows
+from sfumato.core.method import Method, published_methods
 from sfumato.errors import PlanError
-from sfumato.release.method import Method, published_methods
-from sfumato.rows import draw
-from sfumato.rows.rules.clauses import keeps_rules
-from sfumato.rows.rules.repair import Repaired
-from sfumato.rows.values import Values, overwrite, rows_at
+from sfumato.sampling.values import Values, overwrite_rows, rows_at
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
 
@@ -73,18 +73,18 @@ def test_an_equation_is_kept_and_rows_stay_different(name: str, kind: str):
     assert not [note for note in made.notes if "rules" in note]
 
 
-def copied(schema: Schema, values: Values, generator: np.random.Generator) -> Repaired:
+def copied(schema: Schema, values: Values, generator: np.random.Generator) -> RepairedRows:
     """The old way: what redrawing leaves broken becomes a copy of the few rows that keep the rules."""
     kept = keeps_rules(schema, values)
     good, bad = np.flatnonzero(kept), np.flatnonzero(~kept)
     own = {name: (data.copy(), missing.copy()) for name, (data, missing) in values.items()}
-    overwrite(own, bad, rows_at(own, generator.choice(good, len(bad))))
-    return Repaired(own, {rule.check: len(bad) for rule in schema.rules}, len(bad))
+    overwrite_rows(own, bad, rows_at(own, generator.choice(good, len(bad))))
+    return RepairedRows(own, {rule.check: len(bad) for rule in schema.rules}, len(bad))
 
 
 def test_a_fallback_that_copies_rows_is_caught_and_says_so(monkeypatch: pytest.MonkeyPatch):
     """The mutant keeps the rule with a handful of rows, and the release tells its reader."""
-    monkeypatch.setattr(draw, "repair", copied)
+    monkeypatch.setattr(draw_rows, "repair", copied)
     made = released("marginals", "integer")
     assert (made.data["a"] + made.data["b"] == made.data["total"]).all()
     assert len(made.data.drop_duplicates()) < 50
@@ -136,7 +136,9 @@ def test_a_determined_column_is_a_function_in_every_release(name: str, mapped: b
     method = dataclasses.replace(example, **{key: value for key, value in wanted.items() if key in known})
     rows = ROWS if name in METHODS else None
     made = sfumato.release(sfumato.read(frame, schema), method, rows=rows, seed=3, ledger=False, allow_weak=True)
-    tables = dict(made.data) if isinstance(made.data, sfumato.table.frames.Tables) else {"all": made.data}
+    tables = (
+        dict(made.data) if isinstance(made.data, sfumato.table.writing.frames.ReleasedTables) else {"all": made.data}
+    )
     found = pd.concat(tables.values())
     dependent = [target for target in ("text", "part") if target in found]
     assert dependent and "score" in found, "each method is given what a rule binds"

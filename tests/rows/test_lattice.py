@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.rows.design import into_domain
-from sfumato.rows.draw import sample_rows
-from sfumato.rows.lattice import Multiples, as_written, is_writable, written
-from sfumato.rows.rules.clauses import keeps_rules
-from sfumato.rows.smooth.fine import fine_column
-from sfumato.rows.smooth.values import fine_values
-from sfumato.rows.values import bins_of, values_at
+from sfumato.constraints.clauses import keeps_rules
+from sfumato.constraints.draw_rows import sample_rows
+from sfumato.sampling.design_matrix import into_domain
+from sfumato.sampling.fine_cells import fine_column, values_in_fine_cells
+from sfumato.sampling.values import bins_of, values_at
+from sfumato.sampling.written_forms import Multiples, as_written, is_writable, written_form_of
 from sfumato.schema import Rule, Schema
 from sfumato.schema.column import Column, day_number
 
@@ -38,7 +37,7 @@ def number_columns(draw: st.DrawFn) -> Column:
 @settings(max_examples=40)
 @given(column=number_columns(), seed=st.integers(0, 999))
 def test_drawn_numbers_can_be_written_and_stay_in_their_bin(column: Column, seed: int):
-    form = written(column)
+    form = written_form_of(column)
     if form is None:  # no multiple lies within the bounds
         assert column.step is not None
         return
@@ -98,7 +97,7 @@ def test_numbers_set_apart_in_fine_cells_stay_apart():
     """Zero has a cell of its own: it is drawn from that cell alone, though 0.00 can be written in no other way."""
     column = fine_column(Column("gain", "number", bounds=(0.0, 100.0), decimals=0, bins=4), 40)
     codes = np.repeat(np.arange(column.present_size), 50)
-    values, _ = fine_values(column, codes, np.tile(np.linspace(0, 0.999, 50), column.present_size))
+    values, _ = values_in_fine_cells(column, codes, np.tile(np.linspace(0, 0.999, 50), column.present_size))
     assert set(codes[values == 0]) == {0}
     assert set(values.tolist()) == set(map(float, range(101)))
 

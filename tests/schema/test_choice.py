@@ -9,8 +9,8 @@ import pytest
 import sfumato
 from sfumato import Schema
 from sfumato.errors import PlanError
-from sfumato.schema.choice import choice_problems, chosen_columns
 from sfumato.schema.column import Column
+from sfumato.schema.column_selection import select_columns, selection_problems
 
 SCHEMA = Schema.parse("""
 [table]
@@ -37,15 +37,15 @@ def ordered(column: Column) -> list[str]:
 
 
 def test_people_and_identifiers_never_leave():
-    assert chosen_columns(SCHEMA) == ("age", "sex")
+    assert select_columns(SCHEMA) == ("age", "sex")
     for name in ("who", "passport"):
-        assert choice_problems(SCHEMA, [name]) == [f"column {name!r} identifies people and is never released"]
+        assert selection_problems(SCHEMA, [name]) == [f"column {name!r} identifies people and is never released"]
         with pytest.raises(PlanError, match="identifies people"):
-            chosen_columns(SCHEMA, name)
+            select_columns(SCHEMA, name)
 
 
 def test_every_problem_at_once_and_each_once():
-    found = choice_problems(SCHEMA, ["sex", "shoe", "passport", "sex", "shoe"], ordered)
+    found = selection_problems(SCHEMA, ["sex", "shoe", "passport", "sex", "shoe"], ordered)
     assert [problem.split(" (")[0] for problem in found] == [
         "column 'sex' holds levels",
         "table 'people' has no column 'shoe'",
@@ -53,26 +53,26 @@ def test_every_problem_at_once_and_each_once():
         "columns repeat: sex, shoe",
     ]
     with pytest.raises(PlanError) as caught:
-        chosen_columns(SCHEMA, ["sex", "shoe", "passport"], ordered)
+        select_columns(SCHEMA, ["sex", "shoe", "passport"], ordered)
     assert len(caught.value.problems) == 3 and caught.value.next_step
 
 
 def test_a_method_is_not_asked_about_what_may_not_leave():
     asked: list[str] = []
-    choice_problems(SCHEMA, ["who", "age", "shoe"], lambda column: asked.append(column.name) or [])
+    selection_problems(SCHEMA, ["who", "age", "shoe"], lambda column: asked.append(column.name) or [])
     assert asked == ["age"]
 
 
 def test_named_columns_keep_their_order_and_unnamed_ones_must_fit():
-    assert chosen_columns(SCHEMA, ["sex", "age"]) == ("sex", "age")
-    assert chosen_columns(SCHEMA, None, ordered) == ("age",)
+    assert select_columns(SCHEMA, ["sex", "age"]) == ("sex", "age")
+    assert select_columns(SCHEMA, None, ordered) == ("age",)
 
 
 def test_the_words_stand_in_one_place():
     source = Path(sfumato.__file__).parent
     words = "identifies people and is never released"
     found = [str(path.relative_to(source)) for path in source.rglob("*.py") if words in path.read_text("utf-8")]
-    assert found == ["schema/choice.py"]
+    assert found == ["schema/column_selection.py"]
 
 
 NAMED = {"columns": ["age", "passport"], "column": "passport"}

@@ -7,13 +7,17 @@ import getpass
 import pandas as pd
 import pytest
 
-from sfumato.errors import DraftSchemaError, SchemaError, UnansweredQuestionError, UnchangedDraftError
+from sfumato.errors import (
+    DraftSchemaError,
+    SchemaError,
+    UnansweredQuestionError,
+    UnchangedDraftError,
+)
 from sfumato.schema import Column, Rule, Schema
-from sfumato.schema.confirming import standing_facts, unmarked
+from sfumato.schema.confirm import confirmed_toml, unconfirmed_facts, without_fingerprints
 from sfumato.schema.provenance import FACTS, Confirmation, fingerprints
-from sfumato.schema.rounder import as_drafted, rounder
-from sfumato.schema.rules import drafted_mark
-from sfumato.schema.signed import signed_text
+from sfumato.schema.round_bounds import describe_drafted_fact, rounder_bounds
+from sfumato.schema.rules import rule_fingerprint
 
 DAY = dt.date(2024, 5, 1)
 SIGNED = {"by": "Ada", "on": DAY}
@@ -130,14 +134,18 @@ def test_deleting_the_line_that_says_draft_confirms_nothing(schema):
     assert not bare.is_draft and not bare.is_confirmed
     with pytest.raises(DraftSchemaError, match="marks of the draft stand in age, sex, ok, 'age >= 18'"):
         bare.require_confirmed()
-    rule_alone = dataclasses.replace(unmarked(DRAFT), is_draft=False, rules=DRAFT.rules)
+    rule_alone = dataclasses.replace(without_fingerprints(DRAFT), is_draft=False, rules=DRAFT.rules)
     assert not rule_alone.is_confirmed
 
 
 def test_fingerprints_do_not_survive():
-    for done in (DRAFT.confirm(accept_unchanged=True), DRAFT.confirm(sources={"*": "book"}), unmarked(DRAFT)):
+    for done in (
+        DRAFT.confirm(accept_unchanged=True),
+        DRAFT.confirm(sources={"*": "book"}),
+        without_fingerprints(DRAFT),
+    ):
         assert "drafted" not in done.to_toml()
-    assert unmarked(DRAFT).is_draft and unmarked(DRAFT).rules[0].from_rows
+    assert without_fingerprints(DRAFT).is_draft and without_fingerprints(DRAFT).rules[0].from_rows
 
 
 def test_a_schema_written_by_hand_records_who_and_when_and_nothing_else():
@@ -153,14 +161,14 @@ def test_who_accepted_is_not_passed_on():
     with pytest.raises(UnchangedDraftError):
         done.confirm(by="Bob")
     better = done.confirm(sources={"*": "code book"}, by="Bob", on=DAY)
-    assert standing_facts(better) == () and better.confirmation == Confirmation("Bob", DAY)
+    assert unconfirmed_facts(better) == () and better.confirmation == Confirmation("Bob", DAY)
 
 
 def test_a_confirmed_file_keeps_what_people_wrote():
     text = DRAFT.to_toml().replace('kind = "integer"', '# asked since 1990\nkind = "integer"  # years')
     text = "# DRAFT: proposed from rows\n# ours\n" + text
     for done in (DRAFT.confirm(sources={"*": "book"}, **SIGNED), DRAFT.confirm(accept_unchanged=True, **SIGNED)):
-        signed = signed_text(text, done)
+        signed = confirmed_toml(text, done)
         assert Schema.parse(signed) == done
         assert "# asked since 1990" in signed and "# years" in signed and "# ours" in signed
         assert "DRAFT" not in signed and "drafted" not in signed
@@ -190,19 +198,19 @@ def test_the_signature_is_read_back_and_checked():
     ],
 )
 def test_suggestions_are_round_and_hold_the_drafted_bounds(kind, bounds, wanted):
-    found = rounder(Column("x", kind, bounds=bounds))
+    found = rounder_bounds(Column("x", kind, bounds=bounds))
     assert found[0] <= bounds[0] and bounds[1] <= found[1]
     assert found == wanted
 
 
 def test_what_is_round_already_is_not_suggested_again():
     column = Column("d", "date", bounds=(dt.date(2024, 1, 1), dt.date(2024, 12, 31)))
-    assert as_drafted(column, "bounds").endswith("round already: who says so?")
+    assert describe_drafted_fact(column, "bounds").endswith("round already: who says so?")
 
 
 def test_a_rule_that_somebody_rewrote_is_that_persons_word():
-    draft = dataclasses.replace(DRAFT, rules=(Rule("age >= 18", drafted=drafted_mark("age >= 18")),))
-    assert standing_facts(draft)[-1].startswith("rule 'age >= 18' as drafted")
+    draft = dataclasses.replace(DRAFT, rules=(Rule("age >= 18", drafted=rule_fingerprint("age >= 18")),))
+    assert unconfirmed_facts(draft)[-1].startswith("rule 'age >= 18' as drafted")
     text = draft.to_toml()
     for check, taught in (("age>=18", True), ("age >= 16", False)):  # spaces alone are no rewriting
         rewritten = Schema.parse(text.replace('"age >= 18"', f'"{check}"'))

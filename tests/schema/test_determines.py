@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato import Schema
+from sfumato.constraints.structural_zeros import cells_of, feasible_cells
 from sfumato.errors import SchemaError, TableError
-from sfumato.rows.rules.cells import cells_of, possible_rows
-from sfumato.rows.values import codes_of, draw_values, rows_table
+from sfumato.sampling.values import codes_of, draw_values, rows_table
 from sfumato.schema.column import Column
-from sfumato.schema.determines import dependence_of
+from sfumato.schema.functional_dependence import parse_dependence
 from sfumato.schema.rules import Rule
 
 DAY = dt.date(2020, 1, 1)
@@ -61,7 +61,7 @@ def schema_of(*rules: Rule) -> Schema:
     ],
 )
 def test_sentences_of_this_kind(check: str, names: tuple[str, str] | None):
-    found = dependence_of(check)
+    found = parse_dependence(check)
     assert (None if found is None else tuple(found)) == names or check.startswith(" ")
 
 
@@ -156,7 +156,7 @@ def test_arrays_engines_and_cells_read_a_map_alike(rule: Rule, seed: int):
     broken = sum(v.count for v in sfumato.read(rows_table(schema, values), schema).check())
     assert broken == int((~kept).sum())
     cells = [(name, cells_of(columns[name])) for name in first.columns]
-    allowed = possible_rows(first, columns, cells)
+    allowed = feasible_cells(first, columns, cells)
     codes = [codes_of(columns[name], *values[name]) for name in first.columns]
     assert allowed[tuple(codes)][kept].all(), "no cell of a kept row is forbidden"
     assert allowed.any(axis=1).all() and allowed.any(axis=0).sum() <= len(images)

@@ -6,16 +6,16 @@ import datetime as dt
 import pandas as pd
 import pytest
 
+from sfumato.core.schema_assumptions import schema_assumptions
 from sfumato.errors import SchemaError, UnchangedDraftError
 from sfumato.privacy.accounting.guarantee import UNCOVERED
-from sfumato.release.vouched import schema_assumptions
 from sfumato.schema import Column, Rule, Schema
-from sfumato.schema.confirming import released
+from sfumato.schema.confirm import released
 from sfumato.schema.dialect import Dialect
 from sfumato.schema.provenance import USES, Provenance, fingerprints, is_stated
-from sfumato.schema.rounder import rounder
-from sfumato.schema.rules import drafted_mark
-from sfumato.schema.vouched import Told, Vouched, in_words
+from sfumato.schema.provenance_summary import FactProvenance, SchemaProvenance, describe_facts
+from sfumato.schema.round_bounds import rounder_bounds
+from sfumato.schema.rules import rule_fingerprint
 
 MARKS = fingerprints({"bounds": (18, 90), "missing": False, "decimals": 0})
 
@@ -58,7 +58,7 @@ def test_each_fact_has_one_origin():
     assert age(source="law").provenance["bounds"].words == "public: law"
     assert "no source" in age(drafted=()).provenance["bounds"].words
     assert Rule("age > 3", drafted=True).provenance.origin == "rows"
-    assert Rule("age > 3", drafted=drafted_mark("age > 3")).provenance.origin == "rows"
+    assert Rule("age > 3", drafted=rule_fingerprint("age > 3")).provenance.origin == "rows"
     assert Rule("age > 3", drafted=True, source="law").provenance == Provenance("public", "law")
 
 
@@ -86,14 +86,14 @@ def test_origins_of_rules_are_checked(facts):
 
 def test_facts_in_words_stay_short():
     rows = Provenance("rows")
-    facts = [Told(f"c{i}", "bounds", rows) for i in range(80)] + [Told("a <= b", "rule", rows)]
-    assert in_words(facts) == "the bounds of c0, c1, c2, c3, c4, c5 and 74 more columns and the rule 'a <= b'"
-    assert all(f"c{i}" in in_words(facts, most=100) for i in range(80))
+    facts = [FactProvenance(f"c{i}", "bounds", rows) for i in range(80)] + [FactProvenance("a <= b", "rule", rows)]
+    assert describe_facts(facts) == "the bounds of c0, c1, c2, c3, c4, c5 and 74 more columns and the rule 'a <= b'"
+    assert all(f"c{i}" in describe_facts(facts, most=100) for i in range(80))
 
 
 def test_all_facts_of_a_schema_are_told_once():
     schema = Schema("t", (age(), Column("sex", "category", values=("f", "m"))), rules=(Rule("age > 3"),))
-    vouched = Vouched.of(schema)
+    vouched = SchemaProvenance.of(schema)
     assert [(told.subject, told.fact) for told in vouched.domains()] == [
         ("age", "bounds"),
         ("sex", "values"),
@@ -118,7 +118,7 @@ def test_how_a_draft_saw_values_written_is_marked_and_told(tmp_path):
     assert "suffix" not in changed.taught, "what somebody changed is that person's word"
     done = draft.confirm(accept_unchanged=True, by="Ada", person=False)
     assert "grouped" in done["cost"].from_rows
-    assert "the marks between thousands of cost" in in_words(Vouched.of(done).forms("rows"))
+    assert "the marks between thousands of cost" in describe_facts(SchemaProvenance.of(done).forms("rows"))
 
 
 @pytest.mark.parametrize("kept", [Column, Schema, Dialect, Rule], ids=lambda kept: kept.__name__)
@@ -180,7 +180,7 @@ def test_a_released_schema_holds_no_encoding_that_nobody_stated(rough):
 
 def test_a_number_that_was_computed_from_the_rows_is_not_stated_by_anybody():
     draft = Schema.draft(pd.DataFrame({"pay": [i * 7 % 6900 for i in range(400)]}))
-    rounder_pay = draft.replace_columns({"pay": {"bounds": rounder(draft["pay"])}})
+    rounder_pay = draft.replace_columns({"pay": {"bounds": rounder_bounds(draft["pay"])}})
     assert rounder_pay["pay"].provenance["bounds"].origin == "rows"
     with pytest.raises(UnchangedDraftError) as caught:
         draft.confirm(by="Ada")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sfumato import Schema
 from sfumato.errors import DraftSchemaError, SchemaError
 from sfumato.schema.column import Column
+from sfumato.schema.confirm import confirmed_toml
 from sfumato.schema.rules import Rule
-from sfumato.schema.signed import signed_text
 
 EXAMPLE = """
 [table]
@@ -349,7 +349,7 @@ def test_any_schema_is_written_as_toml_that_reads_back_equal(name: str, levels: 
     schema = Schema(name, columns, is_draft=True, notes=(f"left out: {name}\n[table]",))
     assert Schema.parse(schema.to_toml()) == schema
     signed = schema.confirm(by="Ada")
-    assert Schema.parse(signed_text(schema.to_toml(), signed)) == signed
+    assert Schema.parse(confirmed_toml(schema.to_toml(), signed)) == signed
 
 
 def test_a_draft_is_written_for_its_owner_alone(tmp_path):

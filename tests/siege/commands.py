@@ -212,11 +212,11 @@ def of_arguments(chance: random.Random, corpus: Path) -> Case:
 
 def verbs() -> list[tuple[tuple[str, ...], Any]]:
     """Return every command with the words that call it."""
-    from sfumato.cli.app import VERBS, verb
+    from sfumato.cli.main import COMMANDS, load_command
 
     pairs: list[tuple[tuple[str, ...], Any]] = []
-    for name in sorted(set(VERBS) - set(UNTRIED)):
-        command = verb(name)
+    for name in sorted(set(COMMANDS) - set(UNTRIED)):
+        command = load_command(name)
         inner = getattr(command, "commands", None)
         pairs += [((name,), command)] if inner is None else [((name, key), inner[key]) for key in sorted(inner)]
     return pairs
@@ -303,7 +303,7 @@ def in_child(case: Case, corpus: Path, place: Path, modules: Path | None = None)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         sys.argv = ["sfumato", *case.call]
-        from sfumato.cli.app import run as command
+        from sfumato.cli.main import run as command
 
         code = command()
     except BaseException as error:  # noqa: BLE001  the end of a child: its parent looks at what was printed

@@ -19,9 +19,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sfumato import Ledger
-from sfumato.cli import app
+from sfumato.bundle.verify import verify_bundle
+from sfumato.cli import main
 from sfumato.example import codebook, write_households
-from sfumato.report.verify import verify_bundle
 from siege.results import Result
 
 FREE = (8, 60, 180, 700, 1_200, 2_000, 8_000, 40_000)
@@ -40,8 +40,8 @@ HEAVY = (
     "ibis.backends.duckdb",
     "pandas",
     "pyarrow.parquet",
-    "sfumato.report.verify",
-    "sfumato.cli.release_verbs",
+    "sfumato.bundle.verify",
+    "sfumato.cli.release.release",
 )
 
 
@@ -90,7 +90,7 @@ def release(work: Path, book: Path, place: Path, method: tuple[str, ...], check:
     os.environ.update({"SFUMATO_RERUNS": "0", "HOME": str(work)})
     tempfile.tempdir = str(work)
     if not check:
-        from sfumato.report import place as places
+        from sfumato.bundle import target_folder as places
 
         places.refuse_full_disks = lambda needs: None
     Ledger(book).open_table("households", epsilon=5, delta="1e-6")
@@ -98,7 +98,7 @@ def release(work: Path, book: Path, place: Path, method: tuple[str, ...], check:
     said = ("release", *files, "-m", *method, "--epsilon", "1", "--about-rows", "300", "--anyway")
     sys.argv = ["sfumato", *map(str, said)]
     sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
-    code = app.run()
+    code = main.run()
     return judged(code, sys.stderr.getvalue(), Ledger(book), place, work)
 
 

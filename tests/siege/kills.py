@@ -18,8 +18,8 @@ from pathlib import Path
 
 import sfumato
 from sfumato import Ledger
+from sfumato.bundle.verify import verify_bundle
 from sfumato.example import codebook, households
-from sfumato.report.verify import verify_bundle
 from siege.results import Result
 from siege.servers import postgres, schema_of_its_own
 
@@ -27,7 +27,7 @@ KILLS = {"spend, SQLite": 60, "spend, PostgreSQL": 20, "release, SQLite": 20}
 SHARES = {"spend, SQLite": 0.4, "spend, PostgreSQL": 0.2, "release, SQLite": 0.4}
 WRITERS = 4
 LONGEST_LIFE = {"spend": 0.5, "release": 3.0}
-HEAVY = ("duckdb", "ibis.backends.duckdb", "pandas", "pyarrow.parquet", "numba", "sfumato.report.bundle")
+HEAVY = ("duckdb", "ibis.backends.duckdb", "pandas", "pyarrow.parquet", "numba", "sfumato.bundle.write")
 ACKNOWLEDGED = "acknowledged"
 ACCOUNT = "households"
 

@@ -17,7 +17,7 @@ from typing import Any
 from sfumato.errors import BudgetExceeded, SfumatoError
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.ledger import Account, Ledger
-from sfumato.privacy.ledger.rules import Request, admitted
+from sfumato.privacy.ledger.admission import SpendRequest, admit
 from siege.results import Result
 from siege.servers import postgres, schema_of_its_own
 
@@ -56,9 +56,9 @@ def admissible(load: Load) -> int:
     account = Account.opened(TABLE, **load.terms)
     past: list[Event] = []
     for number in range(load.spends):
-        asked = Request.of(None, load.cost, 0).events_for(account)
+        asked = SpendRequest.of(None, load.cost, 0).events_for(account)
         try:
-            account = admitted(account, asked, past.copy)
+            account = admit(account, asked, past.copy)
         except BudgetExceeded:
             return number
         past += asked

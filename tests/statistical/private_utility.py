@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.methods.pseudo_posterior.plan import PREDICTOR_SHARE
-from sfumato.methods.pseudo_posterior.private.clipped import ClippedPosterior, RegressionDraw
-from sfumato.methods.pseudo_posterior.private.public_box import Box
-from sfumato.methods.pseudo_posterior.private.statistics import NoisyStatistics
-from sfumato.privacy.exact import exact
+from sfumato.evaluate.utility.ecdf import ecdf_max, ecdf_msq
+from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior, RegressionDraw
+from sfumato.mechanisms.pseudo_posterior.parameter_box import ParameterBox
+from sfumato.mechanisms.pseudo_posterior.plan import PREDICTOR_SHARE
+from sfumato.mechanisms.pseudo_posterior.sufficient_statistics import NoisyStatistics
+from sfumato.privacy.exact import to_fraction
 from sfumato.privacy.randomness import Randomness
-from sfumato.utility.ecdf import ecdf_max, ecdf_msq
 
 FIRST_SEED = 1000
-BOX = Box(((0.0, 6.0), (-1.0, 3.0)), (0.5, 2.0), centres=(2.0,), bounds=((-3.0, 7.0),))
-PREDICTOR_BOX = Box(((0.0, 4.0),), (0.5, 2.0), scale="normal")
+BOX = ParameterBox(((0.0, 6.0), (-1.0, 3.0)), (0.5, 2.0), centres=(2.0,), bounds=((-3.0, 7.0),))
+PREDICTOR_BOX = ParameterBox(((0.0, 4.0),), (0.5, 2.0), scale="normal")
 TARGET, PREDICTOR = (math.exp(-3), math.exp(9)), (-2.0, 6.0)
 
 
@@ -67,9 +67,9 @@ def whole_table(
     x: np.ndarray, z: np.ndarray, epsilon: float, randomness: Randomness, generator: np.random.Generator
 ) -> np.ndarray:
     """Return synthetic x at synthetic z: a third of the budget for z by itself, the rest for x given it."""
-    share = exact(epsilon) * PREDICTOR_SHARE
+    share = to_fraction(epsilon) * PREDICTOR_SHARE
     alone = ClippedPosterior(box=PREDICTOR_BOX, epsilon=share).draw(z, None, randomness)
-    given = ClippedPosterior(box=BOX, epsilon=exact(epsilon) - share).draw(x, z, randomness)
+    given = ClippedPosterior(box=BOX, epsilon=to_fraction(epsilon) - share).draw(x, z, randomness)
     return given.synthesise(np.clip(alone.synthesise((), generator, len(x)), *BOX.bounds[0]), generator)
 
 

@@ -16,13 +16,13 @@ import pytest
 import sfumato
 from sfumato.example import codebook, households
 from sfumato.privacy.noise import add_laplace
-from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
-from sfumato.risk.attack import Interval, dp_ceiling
-from sfumato.risk.game import CountPair, game
-from sfumato.risk.inference import AttributeInference
-from sfumato.risk.linkage import FreshReference, nearest_row
-from sfumato.risk.membership import Learnt, LikelihoodRatio, optimal_accuracy, published_pair
-from sfumato.risk.yardsticks import RowsAsTheyAre, RowsOfNoise
+from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
+from sfumato.risk.attacks.attack import Interval, dp_ceiling
+from sfumato.risk.attacks.attribute_inference import AttributeInference
+from sfumato.risk.attacks.linkage import FreshReferenceLinkage, nearest_row
+from sfumato.risk.attacks.membership import LikelihoodRatio, ShadowModelAttack, optimal_accuracy, published_pair
+from sfumato.risk.simulated import CountWorlds, membership_game
+from sfumato.risk.simulated.reference_releases import RandomRows, RawRows
 from sfumato.schema.column import Column
 from statistical.laws import ALPHA
 
@@ -32,7 +32,13 @@ TRIALS = 20_000
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 COUNTS = np.random.default_rng(6).multinomial(1460, np.random.default_rng(7).dirichlet(np.ones(30)))
 DONOR, RECEIVER = int(COUNTS.argmax()), int(COUNTS.argmin())
-ATTACKS = (LikelihoodRatio(), Learnt(), Learnt("entropy-total"), FreshReference(), FreshReference(references=10))
+ATTACKS = (
+    LikelihoodRatio(),
+    ShadowModelAttack(),
+    ShadowModelAttack("entropy-total"),
+    FreshReferenceLinkage(),
+    FreshReferenceLinkage(references=10),
+)
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +72,10 @@ def test_on_the_papers_pair_the_likelihood_ratio_reaches_the_closed_form(epsilon
 )
 def test_measured_equals_exact_for_every_law(law, shift):
     base = np.array([10, 5, 7])
-    result = LikelihoodRatio().run(CountPair.of(base, base + shift, law), trials=TRIALS, seed=5, level=LEVEL)
+    result = LikelihoodRatio().run(CountWorlds.of(base, base + shift, law), trials=TRIALS, seed=5, level=LEVEL)
     assert result.optimal in result.interval
     wrong = replace(law, epsilon=2 * law.epsilon) if hasattr(law, "epsilon") else replace(law, sigma=law.sigma / 2)
-    mutant = CountPair.of(base, base + shift, wrong)
+    mutant = CountWorlds.of(base, base + shift, wrong)
     found = LikelihoodRatio().run(mutant, trials=TRIALS, seed=5, level=LEVEL)
     assert result.optimal not in found.interval, "half the noise must be seen"
 
@@ -82,7 +88,7 @@ def test_the_real_mechanism_reaches_the_exact_optimum():
     optimum = optimal_accuracy(Geometric(epsilon))
     assert optimum == pytest.approx(dp_ceiling(epsilon), abs=1e-12), "discrete Laplace noise meets the ceiling"
     assert optimum in Interval.exact(right, 2 * n, LEVEL)
-    secure = CountPair.of([7, 3], [8, 3], Geometric(epsilon), epsilon, secure=True)
+    secure = CountWorlds.of([7, 3], [8, 3], Geometric(epsilon), epsilon, secure=True)
     assert optimum in LikelihoodRatio().run(secure, trials=2 * n, level=LEVEL).interval
 
 
@@ -90,7 +96,7 @@ def test_the_real_mechanism_reaches_the_exact_optimum():
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: repr(attack))
 def test_no_attack_beats_the_ceiling(table, attack, epsilon):
     """n = 4000 releases of the real method."""
-    played = game(table, sfumato.Histogram("age", epsilon))
+    played = membership_game(table, sfumato.Histogram("age", epsilon))
     result = attack.run(played, trials=4000, seed=8, level=LEVEL)
     assert not result.refutes_claim
     assert result.ceiling == pytest.approx(1 / (1 + math.exp(-epsilon)))
@@ -100,9 +106,9 @@ def test_no_attack_beats_the_ceiling(table, attack, epsilon):
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_half_the_noise_is_caught(table, epsilon):
     """n = 4000: at epsilon 4 ceiling .9820 and truth .9997, eight standard errors apart; elsewhere far more."""
-    honest = game(table, sfumato.Histogram("age", epsilon))
+    honest = membership_game(table, sfumato.Histogram("age", epsilon))
     tables = tuple(replace(t, law=Geometric(2 * epsilon)) for t in honest.tables)
-    for attack in (LikelihoodRatio(), Learnt()):
+    for attack in (LikelihoodRatio(), ShadowModelAttack()):
         result = attack.run(replace(honest, tables=tables), trials=4000, seed=8, level=LEVEL)
         assert result.refutes_claim
         assert "REFUTED" in result.statement()
@@ -121,9 +127,9 @@ class HalfNoise(sfumato.Histogram):
 
 def test_a_method_that_cheats_is_caught_by_running_it(table):
     """n = 600 releases: ceiling .7311, truth .8808, eleven standard errors apart."""
-    result = Learnt().run(table, HalfNoise("age", 1.0), trials=600, seed=4, level=LEVEL)
+    result = ShadowModelAttack().run(table, HalfNoise("age", 1.0), trials=600, seed=4, level=LEVEL)
     assert result.refutes_claim
-    honest = Learnt().run(game_of_runs(table), trials=600, seed=4, level=LEVEL)
+    honest = ShadowModelAttack().run(game_of_runs(table), trials=600, seed=4, level=LEVEL)
     assert not honest.refutes_claim
 
 
@@ -134,7 +140,7 @@ def game_of_runs(table):
     class Run(sfumato.Histogram):
         """A class of its own, so that nothing is known about it."""
 
-    return game(table, Run("age", 1.0))
+    return membership_game(table, Run("age", 1.0))
 
 
 def test_replacing_a_record_and_gaussian_noise_stay_below_their_ceilings():
@@ -150,10 +156,10 @@ def test_replacing_a_record_and_gaussian_noise_stay_below_their_ceilings():
 
 def test_clamped_counts_give_away_no_more():
     """n = 20,000: a target in an empty cell, negative counts set to 0."""
-    pair = replace(CountPair.of([0, 3], [1, 3], Geometric(1.0), 1.0), clamped=True)
+    pair = replace(CountWorlds.of([0, 3], [1, 3], Geometric(1.0), 1.0), clamped=True)
     result = LikelihoodRatio().run(pair, trials=TRIALS, seed=2, level=LEVEL)
     assert result.optimal in result.interval
-    two = replace(CountPair.of([0, 0], [2, 2], DiscreteGaussian(2.0)), clamped=True)
+    two = replace(CountWorlds.of([0, 0], [2, 2], DiscreteGaussian(2.0)), clamped=True)
     assert two.optimal < replace(two, clamped=False).optimal - 0.001
     assert two.optimal in LikelihoodRatio().run(two, trials=TRIALS, seed=2, level=LEVEL).interval
 
@@ -199,6 +205,6 @@ def test_attacks_on_rows_are_sound_at_both_ends(attack):
 def test_membership_on_rows_is_sound_at_both_ends():
     """n = 200 games: released copies give the target away, released strangers do not."""
     table = sfumato.read(uniform(300, 0), UNIFORM)
-    assert Learnt().run(table, RowsAsTheyAre(), trials=40, seed=1).rate == 1.0
-    noise = Learnt().run(table, RowsOfNoise(count=300), trials=200, seed=1, level=LEVEL)
+    assert ShadowModelAttack().run(table, RawRows(), trials=40, seed=1).rate == 1.0
+    noise = ShadowModelAttack().run(table, RandomRows(count=300), trials=200, seed=1, level=LEVEL)
     assert 0.5 in noise.interval and "values themselves" in noise.threat.sees

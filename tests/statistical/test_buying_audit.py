@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from sfumato.buying import count
-from sfumato.buying.count import Counter
-from sfumato.buying.order import Order
-from sfumato.privacy.accounting.event import Part
+from sfumato.dp_schema import run
+from sfumato.dp_schema.plan import SchemaPlan
+from sfumato.dp_schema.run import NoisyCounter
+from sfumato.privacy.accounting.event import EventPart
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Column, Schema
@@ -30,14 +30,14 @@ EPSILON, DELTA = Fraction(3), Fraction(1, 100)
 NAMES = ("a", "b")
 
 
-def order(adjacency: str = "add-remove", rows_per_person: int = 1) -> Order:
+def order(adjacency: str = "add-remove", rows_per_person: int = 1) -> SchemaPlan:
     facts = {"adjacency": adjacency, "rows": 50 if adjacency == "replace" else None}
     columns = tuple(Column(name, "category", role="identifier") for name in ("who", *NAMES))
     people = {"person": "who", "rows_per_person": rows_per_person} if rows_per_person > 1 else {}
-    return Order(Schema("t", columns, **facts, **people), NAMES, NAMES, frozenset(NAMES), EPSILON, DELTA)
+    return SchemaPlan(Schema("t", columns, **facts, **people), NAMES, NAMES, frozenset(NAMES), EPSILON, DELTA)
 
 
-def score(parts: tuple[Part, ...], moved: int, seed: int) -> np.ndarray:
+def score(parts: tuple[EventPart, ...], moved: int, seed: int) -> np.ndarray:
     """The statistic of the likelihood ratio, from noise as it is drawn: ``moved`` rows went into one cell of each."""
     total, randomness = np.zeros(N), Randomness(seed)
     for part in parts:
@@ -47,7 +47,7 @@ def score(parts: tuple[Part, ...], moved: int, seed: int) -> np.ndarray:
     return total
 
 
-def lowest_epsilon(parts: tuple[Part, ...], rows: int, delta: float) -> float:
+def lowest_epsilon(parts: tuple[EventPart, ...], rows: int, delta: float) -> float:
     """Epsilon that these draws prove, from below."""
     with_it, without = score(parts, rows, 1), score(parts, 0, 2)
     best = 0.0
@@ -89,16 +89,16 @@ def test_a_value_of_one_person_is_shown_as_rarely_as_delta_says():
 
 
 TRIALS = 2000
-PART = Part(stage="values of x", cells=1, scale=6.0, threshold=12)
+PART = EventPart(stage="values of x", cells=1, scale=6.0, threshold=12)
 """Noise of sigma 6: a row more costs epsilon 0.8 at delta .01, by the exact law of the noise (test below)."""
 
 
-def shown(rows: int, part: Part = PART) -> int:
+def shown(rows: int, part: EventPart = PART) -> int:
     """How many of the values are shown that have so many rows each."""
     values = np.repeat([f"v{i}" for i in range(TRIALS)], rows)
     header = Schema("t", (Column("x", "category", role="identifier"),))
     engine = open_source(pd.DataFrame({"x": values})).engine
-    return len(Counter(engine, header, Randomness(rows)).texts("x", part))
+    return len(NoisyCounter(engine, header, Randomness(rows)).texts("x", part))
 
 
 def proved(more: int, less: int) -> float:
@@ -120,5 +120,5 @@ def test_texts_from_the_outside_prove_less_than_their_noise_costs():
 
 def test_noise_outside_the_measurement_is_caught(monkeypatch: pytest.MonkeyPatch):
     """The mutant chooses by true counts, whatever noise is drawn later."""
-    monkeypatch.setattr(count, "add_gaussian", lambda counts, *_: np.asarray(counts))
+    monkeypatch.setattr(run, "add_gaussian", lambda counts, *_: np.asarray(counts))
     assert proved(shown(PART.threshold), shown(PART.threshold - 1)) > 3

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.methods.pseudo_posterior.private import grid_sampler
-from sfumato.methods.pseudo_posterior.private.clipped import ClippedPosterior
-from sfumato.methods.pseudo_posterior.private.grid_bounds import UNITS, Scores, corners
-from sfumato.methods.pseudo_posterior.private.grid_sampler import GridLaw, Items
-from sfumato.privacy.noise.exact_choice import happens, uniform_below
+from sfumato.mechanisms.pseudo_posterior import grid_sampler
+from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior
+from sfumato.mechanisms.pseudo_posterior.grid_sampler import EnvelopeBlocks, GridDistribution
+from sfumato.mechanisms.pseudo_posterior.grid_scores import UNITS, GridScores, corners
+from sfumato.privacy.noise.exponential_sampler import bernoulli_exp, uniform_below
 from sfumato.privacy.randomness import Randomness
 from statistical.laws import ALPHA
 from statistical.private_utility import BOX, simulated, utility
@@ -28,23 +28,23 @@ pytestmark = pytest.mark.statistical
 
 
 @pytest.fixture(scope="module")
-def scores() -> Scores:
+def scores() -> GridScores:
     return ClippedPosterior(box=BOX, epsilon=3, grid=SHAPE).scores(*simulated(25, 4))
 
 
-def grid_law(scores: Scores, strength: float) -> np.ndarray:
+def grid_law(scores: GridScores, strength: float) -> np.ndarray:
     total = scores.at_points(np.zeros((1, 3), np.int64), SHAPE).ravel() * (strength / UNITS)
     return np.exp(total - np.logaddexp.reduce(total))
 
 
-def coarse(scores: Scores, strength: Fraction) -> GridLaw:
+def coarse(scores: GridScores, strength: Fraction) -> GridDistribution:
     """An envelope of blocks only: most candidates are rejected, so that every draw tests the acceptance."""
     sizes = (2, 2, 2)
     blocks = corners(SHAPE, sizes)
-    return GridLaw(scores, strength, (Items(blocks, scores.at_blocks(blocks, sizes), sizes),))
+    return GridDistribution(scores, strength, (EnvelopeBlocks(blocks, scores.at_blocks(blocks, sizes), sizes),))
 
 
-def law_p(law: GridLaw, randomness: Randomness, strength: float) -> float:
+def law_p(law: GridDistribution, randomness: Randomness, strength: float) -> float:
     """Pearson's test of draws against the enumerated law."""
     uniform = randomness.uniform
     places = np.array([law.draw(uniform) for _ in range(DRAWS)])
@@ -57,7 +57,7 @@ def law_p(law: GridLaw, randomness: Randomness, strength: float) -> float:
 
 @pytest.mark.parametrize("seed", [11, None], ids=["seeded", "secure"])
 def test_the_sampler_draws_from_the_enumerated_law(scores, seed):
-    law = GridLaw.of(scores, Fraction(3))
+    law = GridDistribution.of(scores, Fraction(3))
     assert law_p(law, Randomness.of(seed), 3.0) > ALPHA
 
 
@@ -66,19 +66,19 @@ def test_rejection_from_large_blocks_has_the_same_law(scores):
 
 
 def test_a_missing_acceptance_step_is_caught(scores, monkeypatch):
-    monkeypatch.setattr(grid_sampler, "happens", lambda *_: True)
+    monkeypatch.setattr(grid_sampler, "bernoulli_exp", lambda *_: True)
     assert law_p(coarse(scores, Fraction(1)), Randomness.of(13), 1.0) < ALPHA
-    assert law_p(GridLaw.of(scores, Fraction(3)), Randomness.of(13), 3.0) < ALPHA
+    assert law_p(GridDistribution.of(scores, Fraction(3)), Randomness.of(13), 3.0) < ALPHA
 
 
 def test_a_wrong_strength_is_caught(scores):
-    assert law_p(GridLaw.of(scores, Fraction(33, 10)), Randomness.of(14), 3.0) < ALPHA
+    assert law_p(GridDistribution.of(scores, Fraction(33, 10)), Randomness.of(14), 3.0) < ALPHA
 
 
 @pytest.mark.parametrize(("exponent", "doublings"), [(Fraction(1, 3), 0), (Fraction(7, 2), 5), (Fraction(0), 0)])
 def test_an_event_happens_as_often_as_it_should(exponent, doublings):
     uniform = Randomness.of(15).uniform
-    hits = sum(happens(exponent, doublings, uniform) for _ in range(DRAWS))
+    hits = sum(bernoulli_exp(exponent, doublings, uniform) for _ in range(DRAWS))
     chance = math.exp(-exponent) * 2**doublings
     assert stats.binomtest(hits, DRAWS, chance).pvalue > ALPHA
     assert stats.binomtest(hits, DRAWS, 0.95 * chance).pvalue < ALPHA, "a twentieth less must be caught"
@@ -96,8 +96,8 @@ def test_a_close_comparison_reads_more_bits():
 
     first = math.floor(Fraction("0.716531310573789250425604096925379845") * 2**53)  # exp(-1/3)
     second = math.floor((Fraction("0.716531310573789250425604096925379845") * 2**53 - first) * 2**53)
-    assert happens(Fraction(1, 3), 0, Scripted(first, second - 1))
-    assert not happens(Fraction(1, 3), 0, Scripted(first, second + 1))
+    assert bernoulli_exp(Fraction(1, 3), 0, Scripted(first, second - 1))
+    assert not bernoulli_exp(Fraction(1, 3), 0, Scripted(first, second + 1))
 
 
 def test_whole_numbers_are_uniform_beyond_one_word():

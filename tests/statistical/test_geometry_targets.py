@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.methods.cluster_geometry import GeometryPlan, release_geometry
-from sfumato.papers.kmeans_geometry.data import CLUSTERS, DISCRETE, PUBLIC_BOX, illustrative
+from sfumato.evaluate.utility.clusters import ari, kmeans, nearest_centroid
+from sfumato.mechanisms.cluster_geometry import GeometryPlan, release_geometry
+from sfumato.papers.kmeans_geometry.simulation import CLUSTERS, DISCRETE, PUBLIC_BOX, illustrative_rows
 from sfumato.privacy.randomness import Randomness
-from sfumato.rows.box import Axis
-from sfumato.utility.clusters import ari, kmeans, nearest
+from sfumato.sampling.public_box import BoundedAxis
 
 DIAMONDS = {"carat": (0, 5.5), "depth": (40, 80), "table": (40, 100), "price": (0, 20_000), "x": (0, 11)}
 
@@ -26,7 +26,7 @@ DIAMONDS = {"carat": (0, 5.5), "depth": (40, 80), "table": (40, 100), "price": (
 @dataclass(frozen=True, eq=False)
 class Case:
     rows: np.ndarray
-    axes: tuple[Axis, ...]
+    axes: tuple[BoundedAxis, ...]
     clusters: int
     delta: float = 0.0
 
@@ -39,23 +39,23 @@ class Case:
         return kmeans(self.standardised, self.clusters, seed=0).labels
 
     def transfer(self, synthetic: np.ndarray, seed: int) -> float:
-        """As sfumato.utility.clusters.transfer_ari, with the labels of the original rows computed once."""
+        """As sfumato.evaluate.utility.clusters.transfer_ari, with the labels of the original rows computed once."""
         made = (synthetic - self.rows.mean(axis=0)) / self.rows.std(axis=0)
-        return ari(self.labels, nearest(self.standardised, kmeans(made, self.clusters, seed=seed).centroids))
+        return ari(self.labels, nearest_centroid(self.standardised, kmeans(made, self.clusters, seed=seed).centroids))
 
 
 def example(rows: int) -> Case:
     """The paper's example: x1 continuous and x2 whole."""
-    axes = tuple(Axis(*side, whole=whole) for side, whole in zip(PUBLIC_BOX, DISCRETE, strict=True))
-    return Case(illustrative(rows), axes, CLUSTERS)
+    axes = tuple(BoundedAxis(*side, whole=whole) for side, whole in zip(PUBLIC_BOX, DISCRETE, strict=True))
+    return Case(illustrative_rows(rows), axes, CLUSTERS)
 
 
-def rounded_box(rows: np.ndarray) -> tuple[Axis, ...]:
+def rounded_box(rows: np.ndarray) -> tuple[BoundedAxis, ...]:
     """Extremes rounded outwards to two digits: stands for public bounds, which in real use come from outside."""
     axes = []
     for low, high in zip(rows.min(axis=0), rows.max(axis=0), strict=True):
         step = 10.0 ** np.floor(np.log10(high - low) - 1)
-        axes.append(Axis(float(np.floor(low / step) * step), float(np.ceil(high / step) * step)))
+        axes.append(BoundedAxis(float(np.floor(low / step) * step), float(np.ceil(high / step) * step)))
     return tuple(axes)
 
 
@@ -76,7 +76,7 @@ def wine() -> Case:
 def diamonds(folder: Path, rows: int | None) -> Case:
     frame = pd.read_csv(folder / "diamonds.csv.gz")[list(DIAMONDS)]
     values = frame.sample(rows, random_state=1).to_numpy(float) if rows else frame.to_numpy(float)
-    return Case(values, tuple(Axis(low, high) for low, high in DIAMONDS.values()), 4, 1e-6)
+    return Case(values, tuple(BoundedAxis(low, high) for low, high in DIAMONDS.values()), 4, 1e-6)
 
 
 def measure(case: Case, epsilon: float, seeds: int) -> np.ndarray:

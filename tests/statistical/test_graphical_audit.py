@@ -23,13 +23,12 @@ import sfumato
 from methods.graphical.mutants import half_noise, true_one_way, with_true_groups, with_true_total
 from methods.graphical.watching import CANARY, Counted, CountedValues, privacy_loss, run_on, watch
 from sfumato import AIM, MST, Schema
-from sfumato.methods.graphical import run as graphical_run
-from sfumato.methods.graphical.cells import one_way
-from sfumato.methods.graphical.choosing import budget, pick
-from sfumato.methods.graphical.choosing.budget import Budget
-from sfumato.risk.attack import Interval
-from sfumato.rows.smooth import layers
-from sfumato.rows.values import bins_of
+from sfumato.mechanisms import hierarchical_histogram
+from sfumato.mechanisms.graphical import budget, exponential_mechanism, one_way_marginals
+from sfumato.mechanisms.graphical import method as graphical_run
+from sfumato.mechanisms.graphical.budget import Budget
+from sfumato.risk.attacks.attack import Interval
+from sfumato.sampling.values import bins_of
 from statistical.laws import ALPHA
 
 pytestmark = pytest.mark.statistical
@@ -204,11 +203,11 @@ def losses_in_layers(member: bool) -> np.ndarray:
 
 def _layers_of(column: Any, value: float, cut: int) -> list[int]:
     """The canary's cell in each table that is measured of a column."""
-    if not layers.is_layered(column):
+    if not hierarchical_histogram.uses_layers(column):
         return [cut]
-    equal = layers.equal_cells(column)
+    equal = hierarchical_histogram.equal_cells(column)
     cell = int(bins_of(equal, np.array([value]))[0])
-    return [int(layers.blocks_of(equal)[cell]), cell, cut]
+    return [int(hierarchical_histogram.blocks_of(equal)[cell]), cell, cut]
 
 
 def check_of_layers() -> None:
@@ -232,22 +231,26 @@ def test_mutant_half_the_noise_on_layers_is_caught(monkeypatch):
 
 def with_true_cut(table: Any, *rest: Any) -> Any:
     """Mutant: cells are cut again where the true rows are."""
-    true_layers = one_way.measure_layers
+    true_layers = one_way_marginals.measure_layers
 
     def learned(column: Any, counts: Any, noisy: Any) -> Any:
         with pytest.MonkeyPatch.context() as patch:
-            known = layers.Measured.estimate
-            patch.setattr(layers.Measured, "estimate", lambda first, *_: _exactly(first, column, counts, known))
+            known = hierarchical_histogram.HierarchicalHistogram.estimate
+            patch.setattr(
+                hierarchical_histogram.HierarchicalHistogram,
+                "estimate",
+                lambda first, *_: _exactly(first, column, counts, known),
+            )
             return true_layers(column, counts, noisy)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(one_way, "measure_layers", learned)
+        patch.setattr(one_way_marginals, "measure_layers", learned)
         return true_one_way(table, *rest)
 
 
 def _exactly(first: Any, column: Any, counts: Any, known: Any) -> Any:
     """The estimate with the true counts of the equal cells in place of noisy ones."""
-    places = layers.parts_of(layers.finest_cells(column), first.column)
+    places = hierarchical_histogram.parts_of(hierarchical_histogram.finest_cells(column), first.column)
     return dataclasses.replace(known(first), counts=1e6 * np.bincount(places, counts, first.column.size))
 
 
@@ -258,7 +261,7 @@ MUTANTS = [(with_true_total, "the number of rows"), (with_true_groups, "how leve
 @pytest.mark.parametrize(("mutant", "gives_away"), MUTANTS, ids=["true total", "learned groups"])
 def test_mutants_that_look_at_the_table_are_caught(method, mutant, gives_away, monkeypatch):
     """n = 80 of each world: what is certain needs few runs."""
-    monkeypatch.setattr(graphical_run, "measure_one_way", mutant)
+    monkeypatch.setattr(graphical_run, "measure_one_way_marginals", mutant)
     found = bounds(attacked(method, True, FEW), attacked(method, False, FEW))
     assert found[gives_away] > EPSILON
 
@@ -317,7 +320,7 @@ def released(method: Any, frame: pd.DataFrame, monkeypatch: Any) -> tuple[Any, l
 
     with monkeypatch.context() as patch:
         patch.setattr(budget, "add_gaussian", prescribed)
-        patch.setattr(pick, "choose", place)
+        patch.setattr(exponential_mechanism, "sample_index", place)
         made = sfumato.release(sfumato.read(frame, MIXED), method, seed=3)
     return made, offered
 
@@ -354,5 +357,5 @@ def test_with_answers_held_fixed_nothing_depends_on_the_table(method, monkeypatc
 )
 @pytest.mark.parametrize("method", [FREE["tree"], FREE["mst"]], ids=["aim", "mst"])
 def test_mutants_that_look_at_the_table_make_other_releases(method, mutant, monkeypatch):
-    monkeypatch.setattr(graphical_run, "measure_one_way", mutant)
+    monkeypatch.setattr(graphical_run, "measure_one_way_marginals", mutant)
     assert not same_releases(method, monkeypatch)

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.privacy.noise.inversion import search, tables, wide
-from sfumato.privacy.noise.inversion.draw import inverted_gaussian, inverted_laplace
-from sfumato.privacy.noise.inversion.words import word_source
-from sfumato.privacy.noise.laws import DiscreteGaussian, Geometric
+from sfumato.privacy.noise.distributions import DiscreteGaussian, Geometric
+from sfumato.privacy.noise.inversion import (
+    cdf_tables,
+    large_scales,
+)
+from sfumato.privacy.noise.inversion.draw import add_gaussian_by_inversion, add_laplace_by_inversion
+from sfumato.privacy.noise.inversion.random_bits import bit_source
 from sfumato.privacy.noise.opendp import opendp_gaussian, opendp_laplace
 from sfumato.privacy.randomness import Randomness
 from statistical.laws import ALPHA, chi_square_p, discrete_gaussian_pmf, discrete_laplace_pmf
@@ -28,8 +31,16 @@ pytestmark = pytest.mark.statistical
 Add = Callable[..., np.ndarray]
 LAPLACE = [0.1, Fraction(1, 3), 0.5, 1.0, 20.0, 1000.0]
 GAUSSIAN = [0.7, 5.0, 300.0, 3000.0]
-CASES = [*((inverted_laplace, scale) for scale in LAPLACE), *((inverted_gaussian, sigma) for sigma in GAUSSIAN)]
-FOR_MUTANTS = [(inverted_laplace, 0.5), (inverted_laplace, 20.0), (inverted_gaussian, 5.0), (inverted_gaussian, 300.0)]
+CASES = [
+    *((add_laplace_by_inversion, scale) for scale in LAPLACE),
+    *((add_gaussian_by_inversion, sigma) for sigma in GAUSSIAN),
+]
+FOR_MUTANTS = [
+    (add_laplace_by_inversion, 0.5),
+    (add_laplace_by_inversion, 20.0),
+    (add_gaussian_by_inversion, 5.0),
+    (add_gaussian_by_inversion, 300.0),
+]
 
 
 def draws(add: Add, scale: float | Fraction, n: int = N, **options) -> np.ndarray:
@@ -38,7 +49,7 @@ def draws(add: Add, scale: float | Fraction, n: int = N, **options) -> np.ndarra
 
 def law_p(values: np.ndarray, add: Add, scale: float | Fraction) -> float:
     return chi_square_p(
-        values, discrete_laplace_pmf if add is inverted_laplace else discrete_gaussian_pmf, float(scale)
+        values, discrete_laplace_pmf if add is add_laplace_by_inversion else discrete_gaussian_pmf, float(scale)
     )
 
 
@@ -75,7 +86,7 @@ def last_digits(values: np.ndarray) -> np.ndarray:
 def digit_p(digits: np.ndarray, add: Add, scale: float) -> float:
     """Chi-square of the last digit of |X| - 1 to base 256, against sums over sizes up to ten scales."""
     sizes = np.arange(math.ceil(10 * scale / 256) * 256) + 1.0
-    mass = np.exp(-sizes / scale) if add is inverted_laplace else np.exp(-(sizes**2) / (2 * scale**2))
+    mass = np.exp(-sizes / scale) if add is add_laplace_by_inversion else np.exp(-(sizes**2) / (2 * scale**2))
     weight = mass.reshape(-1, 256).sum(axis=0)
     return float(stats.chisquare(np.bincount(digits, minlength=256), digits.size * weight / weight.sum()).pvalue)
 
@@ -83,16 +94,16 @@ def digit_p(digits: np.ndarray, add: Add, scale: float) -> float:
 @pytest.mark.parametrize(("add", "scale"), CASES)
 def test_the_law_its_tails_and_its_signs_are_exact(add: Add, scale: float | Fraction):
     values = draws(add, scale)
-    law = Geometric(1 / float(scale)) if add is inverted_laplace else DiscreteGaussian(float(scale))
+    law = Geometric(1 / float(scale)) if add is add_laplace_by_inversion else DiscreteGaussian(float(scale))
     assert law_p(values, add, scale) > ALPHA
     assert tail_p(values, law) > ALPHA
     assert sign_p(values) > ALPHA
 
 
-@pytest.mark.parametrize(("add", "scale"), [(inverted_laplace, 1e6), (inverted_gaussian, 1e5)])
+@pytest.mark.parametrize(("add", "scale"), [(add_laplace_by_inversion, 1e6), (add_gaussian_by_inversion, 1e5)])
 def test_wide_noise_has_its_law_in_wide_bins_and_in_its_last_digit(add: Add, scale: float):
     values = draws(add, scale)
-    law = Geometric(1 / scale) if add is inverted_laplace else DiscreteGaussian(scale)
+    law = Geometric(1 / scale) if add is add_laplace_by_inversion else DiscreteGaussian(scale)
     assert quantile_p(values, law, scale) > ALPHA
     assert sign_p(values) > ALPHA
     assert digit_p(last_digits(values), add, scale) > ALPHA
@@ -100,7 +111,10 @@ def test_wide_noise_has_its_law_in_wide_bins_and_in_its_last_digit(add: Add, sca
 
 @pytest.mark.parametrize(
     ("add", "size", "spread"),
-    [(inverted_laplace, 1.0, 1.0), (inverted_gaussian, math.sqrt(2 / math.pi), math.sqrt(1 - 2 / math.pi))],
+    [
+        (add_laplace_by_inversion, 1.0, 1.0),
+        (add_gaussian_by_inversion, math.sqrt(2 / math.pi), math.sqrt(1 - 2 / math.pi)),
+    ],
 )
 def test_widest_noise_has_its_spread(add: Add, size: float, spread: float):
     """n = 1e6: the mean size is within 5.2 standard errors, which a normal mean leaves with probability 2e-7."""
@@ -109,18 +123,18 @@ def test_widest_noise_has_its_spread(add: Add, size: float, spread: float):
 
 
 SHORT = [
-    (inverted_laplace, 20.0, 8),
-    (inverted_gaussian, 5.0, 9),
-    (inverted_laplace, 0.5, 3),
-    (inverted_laplace, 100.0, 10),
-    (inverted_gaussian, 2100.0, 10),
+    (add_laplace_by_inversion, 20.0, 8),
+    (add_gaussian_by_inversion, 5.0, 9),
+    (add_laplace_by_inversion, 0.5, 3),
+    (add_laplace_by_inversion, 100.0, 10),
+    (add_gaussian_by_inversion, 2100.0, 10),
 ]
 
 
 @pytest.mark.parametrize(("add", "scale", "bits"), SHORT)
 def test_short_words_force_the_slow_path_and_keep_the_law(add: Add, scale: float, bits: int, monkeypatch):
-    inverted = count_calls(monkeypatch, search, "extended")
-    decided = count_calls(monkeypatch, wide, "below_exp")
+    inverted = count_calls(monkeypatch, cdf_tables, "extended")
+    decided = count_calls(monkeypatch, large_scales, "below_exp")
     values = draws(add, scale, SLOW_N, bits=bits)
     assert law_p(values, add, scale) > ALPHA
     assert sign_p(values) > ALPHA
@@ -144,14 +158,15 @@ def count_calls(monkeypatch, module, name: str) -> list[int]:
 @pytest.mark.parametrize("bits", [1, 2, 3])
 def test_rejection_is_decided_exactly_by_short_words(bits: int):
     """n = 20,000 decisions at exp(-0.3), each by a prefix of few bits and what follows it."""
-    source, generator = word_source(Randomness.of(5)), np.random.default_rng(6)
+    source, generator = bit_source(Randomness.of(5)), np.random.default_rng(6)
     prefixes = generator.integers(0, 2**bits, 20_000)
-    kept = sum(wide.below_exp(Fraction(3, 10), int(prefix), source, bits) for prefix in prefixes)
+    kept = sum(large_scales.is_below_exp(Fraction(3, 10), int(prefix), source, bits) for prefix in prefixes)
     assert stats.binomtest(kept, len(prefixes), math.exp(-0.3)).pvalue > ALPHA
 
 
 @pytest.mark.parametrize(
-    ("add", "reference", "scale"), [(inverted_laplace, opendp_laplace, 20.0), (inverted_gaussian, opendp_gaussian, 5.0)]
+    ("add", "reference", "scale"),
+    [(add_laplace_by_inversion, opendp_laplace, 20.0), (add_gaussian_by_inversion, opendp_gaussian, 5.0)],
 )
 def test_opendp_draws_the_same_law(add: Add, reference: Add, scale: float):
     """Two samples, n = 40,000 each: Pearson's test of homogeneity over values seen at least 50 times."""
@@ -161,7 +176,7 @@ def test_opendp_draws_the_same_law(add: Add, reference: Add, scale: float):
     assert stats.chi2_contingency(np.array(table)).pvalue > ALPHA
 
 
-@pytest.mark.parametrize("add", [inverted_laplace, inverted_gaussian])
+@pytest.mark.parametrize("add", [add_laplace_by_inversion, add_gaussian_by_inversion])
 def test_seeded_noise_has_the_law_too(add: Add):
     assert law_p(draws(add, 5.0, randomness=Randomness.of(1)), add, 5.0) > ALPHA
 
@@ -174,39 +189,39 @@ def test_mutant_with_one_percent_more_scale_is_caught(add: Add, scale: float):
     assert law_p(draws(add, scale * 1.01), add, scale) < ALPHA
 
 
-@pytest.mark.parametrize(("add", "scale"), [(inverted_laplace, 1e6), (inverted_gaussian, 1e5)])
+@pytest.mark.parametrize(("add", "scale"), [(add_laplace_by_inversion, 1e6), (add_gaussian_by_inversion, 1e5)])
 def test_mutant_with_one_percent_more_of_a_wide_scale_is_caught(add: Add, scale: float):
-    law = Geometric(1 / scale) if add is inverted_laplace else DiscreteGaussian(scale)
+    law = Geometric(1 / scale) if add is add_laplace_by_inversion else DiscreteGaussian(scale)
     assert quantile_p(draws(add, scale * 1.01), law, scale) < ALPHA
 
 
-@pytest.mark.parametrize(("add", "scale"), [(inverted_laplace, 20.0), (inverted_gaussian, 5.0)])
+@pytest.mark.parametrize(("add", "scale"), [(add_laplace_by_inversion, 20.0), (add_gaussian_by_inversion, 5.0)])
 def test_mutant_with_a_table_off_by_one_is_caught(add: Add, scale: float, monkeypatch):
-    true_table = search.padded_table
-    shifted = lambda law, bits: np.concatenate([true_table(law, bits)[1:], [search.LARGEST]])  # noqa: E731
-    monkeypatch.setattr(search, "padded_table", shifted)
+    true_table = cdf_tables.padded_table
+    shifted = lambda law, bits: np.concatenate([true_table(law, bits)[1:], [cdf_tables.LARGEST]])  # noqa: E731
+    monkeypatch.setattr(cdf_tables, "padded_table", shifted)
     assert law_p(draws(add, scale), add, scale) < ALPHA
 
 
 def test_mutant_without_the_sign_bit_is_caught():
-    values = np.abs(draws(inverted_laplace, 20.0))
-    assert law_p(values, inverted_laplace, 20.0) < ALPHA
+    values = np.abs(draws(add_laplace_by_inversion, 20.0))
+    assert law_p(values, add_laplace_by_inversion, 20.0) < ALPHA
     assert sign_p(values) < ALPHA
 
 
 def test_mutant_that_draws_the_sign_of_nought_again_is_caught():
     """Refusing (-, 0) is right for the coarse sampler and wrong for a table that is folded already."""
-    values = draws(inverted_laplace, 1.0)
+    values = draws(add_laplace_by_inversion, 1.0)
     fair = np.random.default_rng(0).random(values.size) < 0.5
-    assert law_p(values[(values != 0) | fair], inverted_laplace, 1.0) < ALPHA
+    assert law_p(values[(values != 0) | fair], add_laplace_by_inversion, 1.0) < ALPHA
 
 
 def test_mutant_with_a_cut_tail_is_caught(monkeypatch):
     """A table that ends at 200, ten scales out: the far tails tell, and what lies nearer is as it should be."""
-    true_table = search.padded_table
+    true_table = cdf_tables.padded_table
     keep = lambda law, bits: np.where(np.arange(true_table(law, bits).size) < 200, true_table(law, bits), LARGEST)  # noqa: E731
-    monkeypatch.setattr(search, "padded_table", keep)
-    values = draws(inverted_laplace, 20.0)
+    monkeypatch.setattr(cdf_tables, "padded_table", keep)
+    values = draws(add_laplace_by_inversion, 20.0)
     assert np.abs(values).max() == 200
     assert tail_p(values, Geometric(1 / 20)) < ALPHA
     nearer = stats.binomtest(int((values >= 100).sum()), N, float(Geometric(1 / 20).cdf(-100)))
@@ -214,32 +229,32 @@ def test_mutant_with_a_cut_tail_is_caught(monkeypatch):
 
 
 def test_mutant_slow_path_that_ends_with_the_table_is_caught(monkeypatch):
-    true_extended = search.extended
-    last = lambda law, *rest: min(true_extended(law, *rest), len(tables.thresholds(law, rest[-1])) - 1)  # noqa: E731
-    monkeypatch.setattr(search, "extended", last)
-    assert law_p(draws(inverted_laplace, 20.0, SLOW_N, bits=8), inverted_laplace, 20.0) < ALPHA
+    true_extended = cdf_tables.invert_with_more_bits
+    last = lambda law, *rest: min(true_extended(law, *rest), len(cdf_tables.cdf_table(law, rest[-1])) - 1)  # noqa: E731
+    monkeypatch.setattr(cdf_tables, "invert_with_more_bits", last)
+    assert law_p(draws(add_laplace_by_inversion, 20.0, SLOW_N, bits=8), add_laplace_by_inversion, 20.0) < ALPHA
 
 
 def test_mutant_that_forgets_the_first_bits_in_the_slow_path_is_caught(monkeypatch):
-    true_extended = search.extended
+    true_extended = cdf_tables.invert_with_more_bits
     afresh = lambda law, prefix, source, bits: true_extended(law, source.more_bits() >> 56, source, 8)  # noqa: E731
-    monkeypatch.setattr(search, "extended", afresh)
-    assert law_p(draws(inverted_laplace, 20.0, SLOW_N, bits=8), inverted_laplace, 20.0) < ALPHA
+    monkeypatch.setattr(cdf_tables, "invert_with_more_bits", afresh)
+    assert law_p(draws(add_laplace_by_inversion, 20.0, SLOW_N, bits=8), add_laplace_by_inversion, 20.0) < ALPHA
 
 
 def test_mutant_with_a_biased_digit_is_caught(monkeypatch):
     """A uniform last digit instead of one that falls with exp(-d / scale)."""
-    true_digit = tables.LaplaceDigit
+    true_digit = cdf_tables.LaplaceDigit
     flat = lambda scale, place, base: true_digit(scale * 10**6, place, base)  # noqa: E731
-    monkeypatch.setattr(wide, "LaplaceDigit", flat)
-    assert law_p(draws(inverted_laplace, 1000.0), inverted_laplace, 1000.0) < ALPHA
+    monkeypatch.setattr(large_scales, "LaplaceDigit", flat)
+    assert law_p(draws(add_laplace_by_inversion, 1000.0), add_laplace_by_inversion, 1000.0) < ALPHA
 
 
 def test_mutant_that_keeps_every_proposal_is_caught(monkeypatch):
-    true_propose = wide.kernel.propose
+    true_propose = large_scales.kernel.propose
     keep_all = lambda *arguments: (true_propose(*arguments), arguments[-1].fill(1))  # noqa: E731
-    monkeypatch.setattr(wide.kernel, "propose", keep_all)
-    assert law_p(draws(inverted_gaussian, 2100.0), inverted_gaussian, 2100.0) < ALPHA
+    monkeypatch.setattr(large_scales.kernel, "propose", keep_all)
+    assert law_p(draws(add_gaussian_by_inversion, 2100.0), add_gaussian_by_inversion, 2100.0) < ALPHA
 
 
 @pytest.mark.parametrize(("numbers", "caught"), [(10_000, True), (8192, False)])
@@ -248,7 +263,9 @@ def test_mutant_with_modulo_bias_is_caught(numbers: int, caught: bool, monkeypat
 
     8192 numbers are no mutant: 2048 low values divide them, and the test passes.
     """
-    true_propose = wide.kernel.propose
+    true_propose = large_scales.kernel.propose
     reduced = lambda coarse, signs, low, *rest: true_propose(coarse, signs, low % numbers, *rest)  # noqa: E731
-    monkeypatch.setattr(wide.kernel, "propose", reduced)
-    assert (digit_p(last_digits(draws(inverted_gaussian, 1e5)), inverted_gaussian, 1e5) < ALPHA) == caught
+    monkeypatch.setattr(large_scales.kernel, "propose", reduced)
+    assert (
+        digit_p(last_digits(draws(add_gaussian_by_inversion, 1e5)), add_gaussian_by_inversion, 1e5) < ALPHA
+    ) == caught

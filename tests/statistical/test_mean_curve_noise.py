@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.methods.mean_curve.kernels import KERNELS
-from sfumato.methods.mean_curve.method import KEY, MeanCurve
-from sfumato.methods.mean_curve.sums import count_weight
+from sfumato.mechanisms.mean_curve.curve_kernels import KERNELS
+from sfumato.mechanisms.mean_curve.integer_sums import count_weight
+from sfumato.mechanisms.mean_curve.method import KEY, MeanCurve
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema

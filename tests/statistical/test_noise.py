@@ -99,13 +99,13 @@ def test_mutant_x_plus_noise_at_zero_is_caught():
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 def test_the_sampler_sees_the_counts_themselves(law: str, monkeypatch):
     seen: list[int] = []
-    true_sampler = noise.sampler_in_use()
+    true_sampler = noise.current_sampler()
 
     def spying(counts, scale, randomness):
         seen.extend(np.asarray(counts).ravel().tolist())
         return getattr(true_sampler, law)(counts, scale, randomness)
 
-    monkeypatch.setattr(noise, "sampler_in_use", lambda: replace(true_sampler, **{law: spying}))
+    monkeypatch.setattr(noise, "current_sampler", lambda: replace(true_sampler, **{law: spying}))
     (noise.add_laplace if law == "laplace" else noise.add_gaussian)(np.array([[3, 1], [4, 1]]), 1.0)
     assert seen == [3, 1, 4, 1]
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.methods.pseudo_posterior.families import Draws, Family, make_family
-from sfumato.methods.pseudo_posterior.published.ranges import Radius, wider_in_tail
-from sfumato.methods.pseudo_posterior.published.weights import Extremes, Fitted, Weighting, scaled_weights
+from sfumato.papers.range_restriction.families import Family, ParameterDraws, make_family
+from sfumato.papers.range_restriction.published.ranges import Radius, wider_in_tail
+from sfumato.papers.range_restriction.published.weights import Extremes, WeightedPosterior, Weighting, scaled_weights
 from statistical.laws import ALPHA
 
 pytestmark = pytest.mark.statistical
@@ -76,7 +76,7 @@ class Repeats:
             self.scales[name].append(scaled.fit_with(family, numbers).scale)
 
 
-def _printed(fitted: Fitted) -> float:
+def _printed(fitted: WeightedPosterior) -> float:
     found = fitted.diagnostics().published_truncated_epsilon
     assert found is not None
     return found
@@ -99,7 +99,7 @@ def test_the_weighted_posterior_of_the_first_seed_is_the_golden_one() -> None:
     variances = plain.rate / generator.gamma(plain.shape, size=1000)
     root = np.linalg.cholesky(np.linalg.inv(plain.factor.T @ plain.factor))
     steps = generator.standard_normal((1000, 2)) @ root.T
-    draws = Draws(np.column_stack([plain.mean + np.sqrt(variances)[:, None] * steps, variances]))
+    draws = ParameterDraws(np.column_stack([plain.mean + np.sqrt(variances)[:, None] * steps, variances]))
     posterior = family.posterior(scaled_weights(Extremes.of(plain, draws).risk))
     variance = posterior.rate / (posterior.shape - 1)
     assert [*posterior.mean, variance] == pytest.approx([1.1495, 0.8718, 0.8666], abs=5.1e-5)

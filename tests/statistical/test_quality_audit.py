@@ -15,10 +15,10 @@ import pytest
 from scipy import stats
 
 from quality.small import facts, frame, related_facts, related_frame, subject, table
-from sfumato.privacy.accounting.event import Part
+from sfumato.evaluate.quality.questions import PrivateCounts, count
+from sfumato.evaluate.quality.run import prepare_questions
+from sfumato.privacy.accounting.event import EventPart
 from sfumato.privacy.randomness import Randomness
-from sfumato.quality.measured import Counted, count
-from sfumato.quality.quality import prepared
 from statistical.laws import ALPHA
 
 N = 50_000
@@ -26,7 +26,7 @@ EPSILON = 2
 Numbers = tuple[tuple[int, ...], ...]
 
 
-def neighbours(adjacency: str, rows: int, target: str) -> tuple[tuple[Part, ...], Numbers, Numbers]:
+def neighbours(adjacency: str, rows: int, target: str) -> tuple[tuple[EventPart, ...], Numbers, Numbers]:
     """Return the parts, and what is counted of two tables: one person more, or one row replaced by another."""
     private = frame(30, seed=5).assign(sex="m", city=None, size=np.nan, who=np.arange(30))
     own = private.iloc[:rows].assign(who=1000)
@@ -36,14 +36,14 @@ def neighbours(adjacency: str, rows: int, target: str) -> tuple[tuple[Part, ...]
     else:
         other = pd.concat([private, own], ignore_index=True)
     schema = facts(adjacency, 30 if adjacency == "replace" else None, rows)
-    one = prepared(subject(frame(60, seed=3), schema), EPSILON, target)
+    one = prepare_questions(subject(frame(60, seed=3), schema), EPSILON, target)
     both = [count(table(each, schema), one.public, one.answers, one.questions.parts) for each in (private, other)]
     return one.questions.parts, both[0].numbers, both[1].numbers
 
 
-def losses(parts: tuple[Part, ...], truth: Numbers, other: Numbers, seed: int) -> np.ndarray:
+def losses(parts: tuple[EventPart, ...], truth: Numbers, other: Numbers, seed: int) -> np.ndarray:
     """Return the log likelihood ratio of the two tables for N statements about the first of them."""
-    many = Counted(tuple(tuple(np.tile(part, N).tolist()) for part in truth))
+    many = PrivateCounts(tuple(tuple(np.tile(part, N).tolist()) for part in truth))
     total = np.zeros(N)
     for part, drawn, mine, theirs in zip(parts, many.noisy(parts, Randomness(seed)), truth, other, strict=True):
         seen = np.array(drawn).reshape(N, -1)
@@ -51,7 +51,7 @@ def losses(parts: tuple[Part, ...], truth: Numbers, other: Numbers, seed: int) -
     return total
 
 
-def lowest_epsilon(parts: tuple[Part, ...], one: Numbers, other: Numbers) -> float:
+def lowest_epsilon(parts: tuple[EventPart, ...], one: Numbers, other: Numbers) -> float:
     """Return the epsilon that these draws prove, from below."""
     here, there = losses(parts, one, other, 1), -losses(parts, other, one, 2)
     best = 0.0
@@ -70,10 +70,10 @@ def test_the_attack_proves_less_than_is_stated_and_half_of_it(adjacency: str, ro
     assert 0.5 * EPSILON < found < EPSILON
 
 
-def related(rows_factor: int = 1) -> tuple[tuple[Part, ...], Numbers, Numbers]:
+def related(rows_factor: int = 1) -> tuple[tuple[EventPart, ...], Numbers, Numbers]:
     """The same for a statement with correlations: a row in the corner of all scores comes to a table of 30."""
     schema = related_facts()
-    one = prepared(subject(related_frame(60), schema), EPSILON, correlations=["x", "y", "z"])
+    one = prepare_questions(subject(related_frame(60), schema), EPSILON, correlations=["x", "y", "z"])
     private = related_frame(30, seed=4)
     other = pd.concat([private, *[pd.DataFrame({"x": [1.0], "y": [1.0], "z": [1.0]})] * rows_factor])
     both = [count(table(each, schema), one.public, one.answers, one.questions.parts) for each in (private, other)]

@@ -14,21 +14,28 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.methods.two_stage import TwoStagePlan, release_two_stage
+from sfumato.mechanisms.two_stage import TwoStagePlan, release_two_stage
 from sfumato.privacy.randomness import Randomness
-from sfumato.rows.box import Axis
+from sfumato.sampling.public_box import BoundedAxis
 
 CODED = ("sex", "smoker", "region")
-INSURANCE = (Axis(18, 64, True), Axis(0, 1, True), Axis(15, 55), Axis(0, 5, True), Axis(0, 1, True), Axis(0, 3, True))
+INSURANCE = (
+    BoundedAxis(18, 64, True),
+    BoundedAxis(0, 1, True),
+    BoundedAxis(15, 55),
+    BoundedAxis(0, 5, True),
+    BoundedAxis(0, 1, True),
+    BoundedAxis(0, 3, True),
+)
 CALIFORNIA = (
-    Axis(-125, -114),
-    Axis(32, 42),
-    Axis(1, 52),
-    Axis(0, 40_000),
-    Axis(0, 6500),
-    Axis(0, 36_000),
-    Axis(0, 6100),
-    Axis(0, 15.01),
+    BoundedAxis(-125, -114),
+    BoundedAxis(32, 42),
+    BoundedAxis(1, 52),
+    BoundedAxis(0, 40_000),
+    BoundedAxis(0, 6500),
+    BoundedAxis(0, 36_000),
+    BoundedAxis(0, 6100),
+    BoundedAxis(0, 15.01),
 )
 
 
@@ -36,8 +43,8 @@ CALIFORNIA = (
 class Case:
     """Public facts of a table, and how to get its training and test rows from a generator."""
 
-    axes: tuple[Axis, ...]
-    target: Axis
+    axes: tuple[BoundedAxis, ...]
+    target: BoundedAxis
     split: Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
     categorical: tuple[int, ...] = ()
 
@@ -56,12 +63,12 @@ def insurance(folder: Path) -> Case:
     frame = pd.read_csv(folder / "insurance.csv")
     for name in CODED:
         frame[name] = frame[name].astype("category").cat.codes
-    return Case(INSURANCE, Axis(1000, 65_000), held_out(frame.to_numpy(float)), (1, 4, 5))
+    return Case(INSURANCE, BoundedAxis(1000, 65_000), held_out(frame.to_numpy(float)), (1, 4, 5))
 
 
 def california(folder: Path) -> Case:
     frame = pd.read_csv(folder / "california_housing.csv.gz").dropna().drop(columns="ocean_proximity", errors="ignore")
-    return Case(CALIFORNIA, Axis(14_000, 500_001), held_out(frame.to_numpy(float)))
+    return Case(CALIFORNIA, BoundedAxis(14_000, 500_001), held_out(frame.to_numpy(float)))
 
 
 def simulated(rows: int) -> Case:
@@ -74,8 +81,8 @@ def simulated(rows: int) -> Case:
         value = np.maximum(1 - length, 0) ** 5 * (1 + 5 * length) + length**2 / 5
         return np.column_stack([inputs, value + noise * generator.normal(size=count)])
 
-    box = (Axis(0, 1), Axis(0, 1), Axis(-0.5, 2.5))
-    return Case(box, Axis(-0.5, 2), lambda generator: (draw(rows, 0.1, generator), draw(2000, 0.0, generator)))
+    box = (BoundedAxis(0, 1), BoundedAxis(0, 1), BoundedAxis(-0.5, 2.5))
+    return Case(box, BoundedAxis(-0.5, 2), lambda generator: (draw(rows, 0.1, generator), draw(2000, 0.0, generator)))
 
 
 def measure(case: Case, epsilon: float, seeds: int) -> np.ndarray:

@@ -16,10 +16,10 @@ WAIT = 3.0
 
 
 def slow_tasks(folder: str) -> None:
-    from sfumato.table.on_workers import Job
+    from sfumato.table.engines.spark_worker import CountJob
 
     for name in ("task", "file_task"):
-        setattr(Job, name, _waiting(getattr(Job, name), folder))
+        setattr(CountJob, name, _waiting(getattr(CountJob, name), folder))
 
 
 def _waiting(make, folder):

@@ -15,9 +15,9 @@ WAIT, ROWS, PART_ROWS = 3.0, 2000, 500
 
 
 def slow_tasks(folder: str) -> None:
-    from sfumato.methods.graphical.saved import on_spark
+    from sfumato.mechanisms.graphical.fitted_model import spark_sampling
 
-    real = on_spark._task
+    real = spark_sampling._task
 
     def waiting(*told):
         draw = real(*told)
@@ -34,7 +34,7 @@ def slow_tasks(folder: str) -> None:
 
         return first_waits
 
-    on_spark._task = waiting
+    spark_sampling._task = waiting
 
 
 def main() -> None:

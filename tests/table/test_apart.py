@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import TableError
-from sfumato.progress import listening
+from sfumato.progress import progress_listener
 from sfumato.schema.dialect import Dialect
-from sfumato.table.sources import apart, open_source
+from sfumato.table.sources import child_process, open_source
 
 pytest.importorskip("python_calamine", reason="needs the extra formats")
 
@@ -74,8 +74,8 @@ DEATHS = {
 @pytest.mark.parametrize("program", DEATHS)
 def test_whatever_becomes_of_the_process_is_told_of_the_file(program: str, tmp_path: Path, monkeypatch):
     (tmp_path / "child.py").write_text(program)
-    monkeypatch.setattr(apart, "SCRIPT", tmp_path / "child.py")
-    monkeypatch.setattr(apart, "SECONDS", 1 if "sleep" in program else 60)
+    monkeypatch.setattr(child_process, "SCRIPT", tmp_path / "child.py")
+    monkeypatch.setattr(child_process, "SECONDS", 1 if "sleep" in program else 60)
     with pytest.raises(TableError, match=DEATHS[program]) as caught:
         open_source(workbook(tmp_path / "t.xlsx", "A9"))
     assert "t.xlsx" in str(caught.value) and "Ann" not in str(caught.value) and caught.value.next_step
@@ -88,16 +88,16 @@ def test_the_process_has_a_limit_of_memory_and_of_time(tmp_path: Path, monkeypat
     child = (
         "import sys; sys.path.insert(0, PLACE); import foreign; foreign.read_workbook = lambda r: GREED\nforeign.main()"
     )
-    place = repr(str(Path(apart.__file__).parent))
+    place = repr(str(Path(child_process.__file__).parent))
     (tmp_path / "child.py").write_text(child.replace("PLACE", place).replace("GREED", "bytearray(1 << 36)"))
-    monkeypatch.setattr(apart, "SCRIPT", tmp_path / "child.py")
+    monkeypatch.setattr(child_process, "SCRIPT", tmp_path / "child.py")
     with pytest.raises(TableError, match=r"needs more than [\d.]+ GB to be read"):
         open_source(workbook(tmp_path / "t.xlsx", "A9"))
     limits = "{n: __import__('resource').getrlimit(getattr(__import__('resource'), n))[0] for n in r and NAMES}"
     (tmp_path / "child.py").write_text(
         child.replace("PLACE", place).replace("GREED", limits.replace("NAMES", "('RLIMIT_CPU', 'RLIMIT_CORE')"))
     )
-    answer, _ = apart.read_apart(str(tmp_path / "t.xlsx"), "x", kind="workbook")
+    answer, _ = child_process.read_apart(str(tmp_path / "t.xlsx"), "x", kind="workbook")
     assert answer == {"RLIMIT_CPU": 300, "RLIMIT_CORE": 0}
     assert resource.getrlimit(resource.RLIMIT_CPU)[0] != 300, "only the process is limited"
 
@@ -112,10 +112,10 @@ def test_the_work_can_be_stopped_while_it_waits(tmp_path: Path, monkeypatch):
     (tmp_path / "child.py").write_text(
         f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(60)"
     )
-    monkeypatch.setattr(apart, "SCRIPT", tmp_path / "child.py")
-    monkeypatch.setattr(apart, "GRACE", 3.0)
+    monkeypatch.setattr(child_process, "SCRIPT", tmp_path / "child.py")
+    monkeypatch.setattr(child_process, "GRACE", 3.0)
     begun = time.monotonic()
-    with listening(stop), pytest.raises(StoppedError):
+    with progress_listener(stop), pytest.raises(StoppedError):
         open_source(workbook(tmp_path / "t.xlsx", "A9"))
     assert time.monotonic() - begun < 30
     with pytest.raises(ProcessLookupError):
@@ -135,5 +135,5 @@ def test_threads_read_and_no_main_module_is_run_again(tmp_path: Path):
 
 
 def test_the_process_imports_nothing_of_sfumato():
-    text = Path(apart.SCRIPT).read_text()
+    text = Path(child_process.SCRIPT).read_text()
     assert "import sfumato" not in text and "from sfumato" not in text

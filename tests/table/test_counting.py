@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sfumato import Schema, read
 from sfumato.errors import TableError
 from sfumato.schema.column import Column
-from sfumato.table.cover import cover, marginal
 from sfumato.table.encode import ColumnEncoder
+from sfumato.table.marginal_cover import marginal_cover, sum_to_marginal
 
 SETS = [("age", "sex"), ("income",), ("status", "hours", "insured"), ("moved_in", "education"), ("sex", "age")]
 
@@ -74,10 +74,10 @@ def test_every_source_counts_as_brute_force_does(frame, schema, tmp_path):
 
 
 def test_pushed_down_group_by_equals_the_compiled_loops(frame, schema):
-    from sfumato.table.counting import _count_remotely, _find
+    from sfumato.table.counting import _count_by_group_by, _find
 
     table = read(frame, schema)
-    covering = _count_remotely(table.source.engine, schema, list(schema.names), SETS)
+    covering = _count_by_group_by(table.source.engine, schema, list(schema.names), SETS)
     remote = {names: _find(covering, names) for names in SETS}
     local = table.marginals(SETS)
     for names in SETS:
@@ -95,7 +95,7 @@ def test_cover_contains_every_wanted_set_and_keeps_the_limit(data):
         )
     )
     limit = data.draw(st.integers(1, 5000))
-    chosen = cover(sizes, wanted, limit)
+    chosen = marginal_cover(sizes, wanted, limit)
     for one in wanted:
         assert any(set(one) <= set(table) for table in chosen)
     largest = max(np.prod([sizes[n] for n in one]) for one in wanted)
@@ -105,7 +105,7 @@ def test_cover_contains_every_wanted_set_and_keeps_the_limit(data):
 
 def test_cover_of_all_pairs_is_much_smaller_than_the_pairs():
     sizes = {f"c{i}": 4 for i in range(12)}
-    assert len(cover(sizes, list(combinations(sizes, 2)), 16_384)) <= 7
+    assert len(marginal_cover(sizes, list(combinations(sizes, 2)), 16_384)) <= 7
 
 
 @given(st.permutations(["a", "b", "c"]), st.integers(1, 3))
@@ -113,7 +113,7 @@ def test_marginal_sums_and_orders_axes(order: list[str], keep: int):
     table = np.arange(24).reshape(2, 3, 4)
     wanted = tuple(order[:keep])
     expected = np.einsum(table, [0, 1, 2], ["abc".index(name) for name in wanted])
-    assert np.array_equal(marginal(table, ("a", "b", "c"), wanted), expected)
+    assert np.array_equal(sum_to_marginal(table, ("a", "b", "c"), wanted), expected)
 
 
 EDGES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40, unique=True).map(sorted)

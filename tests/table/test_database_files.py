@@ -15,10 +15,10 @@ import pytest
 
 from sfumato import Schema
 from sfumato.errors import TableError
-from sfumato.progress import listening
+from sfumato.progress import progress_listener
 from sfumato.schema.dialect import Dialect
 from sfumato.table.sources import open_source
-from sfumato.table.sources.private import EXTENSIONS, connect
+from sfumato.table.sources.scratch_space import EXTENSIONS, connect
 
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(n) AS n FROM r"
 
@@ -82,7 +82,7 @@ def test_an_endless_view_can_be_stopped(database: Path):
         if time.monotonic() - began > 0.5:
             raise StoppedError
 
-    with listening(stop), pytest.raises(StoppedError):
+    with progress_listener(stop), pytest.raises(StoppedError):
         open_source(database, Dialect(sheet="endless"))
     assert time.monotonic() - began < 60
 

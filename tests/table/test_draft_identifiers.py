@@ -10,7 +10,7 @@ import pytest
 
 import sfumato
 from sfumato import Schema
-from sfumato.table.drafting.names import words_of
+from sfumato.table.drafting.lexicon import split_name
 
 FIRST = ("Anna", "Boris", "Clara", "David", "Emma", "Felix", "Greta", "Hans", "Ida", "Jonas", "Karl", "Lena")
 LAST = ("Maier", "Schmidt", "Weber", "Huber", "Koch", "Bauer", "Wolf", "Klein", "Braun", "Lang", "Roth", "Vogel")
@@ -183,6 +183,6 @@ def test_households_and_firms_with_several_rows_are_asked_about(shared_data: Pat
 
 
 def test_words_of_names():
-    assert words_of("UTILITYID") == ("utilityid",)
-    assert words_of("insuranceNo") == ("insurance", "no")
-    assert words_of("prénom") == ("prenom",)
+    assert split_name("UTILITYID") == ("utilityid",)
+    assert split_name("insuranceNo") == ("insurance", "no")
+    assert split_name("prénom") == ("prenom",)

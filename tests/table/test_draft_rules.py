@@ -10,9 +10,9 @@ import pytest
 
 import sfumato
 from sfumato import Schema
-from sfumato.table.drafting import dependences, sampling
-from sfumato.table.drafting.dependences import reduced
-from sfumato.table.drafting.wording import named, written
+from sfumato.schema.rules import format_literal, quote_column
+from sfumato.table.drafting import row_sample, rule_candidates
+from sfumato.table.drafting.rule_candidates import transitive_reduction
 
 
 def related(rows: int = 1500) -> pd.DataFrame:
@@ -71,7 +71,7 @@ def test_a_rule_that_one_row_beyond_the_sample_breaks_is_not_proposed(monkeypatc
     frame.loc[777, ["group", "income", "gross"]] = ["adult" if frame["age"][777] > 64 else "old", 5, 0]
     frame.loc[777, "age"] = 3
     frame.loc[777, "end"] = frame.loc[777, "start"] - pd.Timedelta(days=3)
-    monkeypatch.setattr(sampling, "_some_rows", lambda engine, values: values.limit(500))
+    monkeypatch.setattr(row_sample, "_some_rows", lambda engine, values: values.limit(500))
     kept = {rule.check for rule in Schema.draft(frame).rules}
     assert kept <= RULES
     assert not kept & {"age determines group", 'col("net pay") + tax == gross', "start <= end"}
@@ -85,7 +85,7 @@ def test_columns_that_know_nothing_of_each_other_get_no_rules(monkeypatch: pytes
     frame["rare"] = np.where(np.arange(600) < 2, "x", "y")
     frame["code"] = np.where(np.arange(600) < 2, "p", rng.choice(list("qrstu"), 600))
     assert Schema.draft(frame).rules == ()
-    monkeypatch.setattr(dependences, "UNLIKELY", 0.0)  # the mutant: chance is no objection
+    monkeypatch.setattr(rule_candidates, "MAX_LOG_CHANCE", 0.0)  # the mutant: chance is no objection
     assert [rule.check for rule in Schema.draft(frame).rules] == ["code determines rare"]
 
 
@@ -96,18 +96,18 @@ def test_values_that_hardly_repeat_determine_nothing():
 
 def test_chains_say_nothing_twice():
     pairs = [("city", "state"), ("state", "land"), ("city", "land"), ("a", "b"), ("b", "a")]
-    assert reduced(pairs) == [("city", "state"), ("state", "land"), ("a", "b"), ("b", "a")]
+    assert transitive_reduction(pairs) == [("city", "state"), ("state", "land"), ("a", "b"), ("b", "a")]
 
 
 def test_names_and_values_are_written_as_rules_read_them():
-    assert [named(name) for name in ("age", "missing", "in", "a b", 'q"')] == [
+    assert [quote_column(name) for name in ("age", "missing", "in", "a b", 'q"')] == [
         "age",
         'col("missing")',
         'col("in")',
         'col("a b")',
         'col("q\\"")',
     ]
-    assert [written(value) for value in (3, 2.5, "é")] == ["3", "2.5", '"é"']
+    assert [format_literal(value) for value in (3, 2.5, "é")] == ["3", "2.5", '"é"']
 
 
 def test_compas_keeps_its_texts_of_scores(shared_data: Path):

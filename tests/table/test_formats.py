@@ -29,7 +29,7 @@ from sfumato import Schema
 from sfumato.errors import MissingExtra, SfumatoError, TableError
 from sfumato.schema.dialect import Dialect
 from sfumato.table.sources import open_source
-from sfumato.table.sources.private import connect, spill_folder
+from sfumato.table.sources.scratch_space import connect, spill_folder
 
 FRAME = pd.DataFrame(
     {

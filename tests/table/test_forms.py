@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from sfumato.schema.column import Column
-from sfumato.table.drafting.forms import with_written_forms
+from sfumato.table.drafting.written_format import with_written_formats
 from sfumato.table.sources import open_source
 
 DAYS = [dt.date(2015 + k // 12, k % 12 + 1, 1) for k in range(48)]
@@ -26,7 +26,7 @@ def form_of(cells: Any, kind: Any = "number", missing: bool = False, **facts: An
     """Return the facts that are found about one column."""
     source = open_source(pd.DataFrame({"x": cells}))
     column = Column("x", kind, bounds=BOUNDS.get(kind), missing=missing, **facts)
-    (found,) = with_written_forms(source, [column])
+    (found,) = with_written_formats(source, [column])
     keys = ("decimals", "trailing_zeros", "step", "true", "false", "date_format")
     return {key: getattr(found, key) for key in keys if getattr(found, key) not in (None, False)} | (
         {"decimals": 0} if found.decimals == 0 else {}

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Schema, read
-from sfumato.table import kernel, loops, plain_loops
+from sfumato.table import counting_loops, numba_loops, numpy_loops
 
 FACTS = """
 [table]
@@ -78,11 +78,11 @@ def people(rows: int = 2000) -> pa.Table:
 @given(values=st.lists(st.floats(-30, 30) | st.integers(-3, 21).map(float), max_size=60))
 def test_numpy_encodes_as_the_compiled_loops_do(name, values):
     given_values = np.array(values, float)
-    codes = {k: np.full(len(values), 7, np.uint8) for k in (kernel, plain_loops)}
+    codes = {k: np.full(len(values), 7, np.uint8) for k in (numba_loops, numpy_loops)}
     for each, found in codes.items():
         ENCODERS[name](each, given_values, found)
-    np.testing.assert_array_equal(codes[plain_loops], codes[kernel])
-    assert plain_loops.tally(codes[kernel], 255) == kernel.tally(codes[kernel], 255)
+    np.testing.assert_array_equal(codes[numpy_loops], codes[numba_loops])
+    assert numpy_loops.tally(codes[numba_loops], 255) == numba_loops.count_code(codes[numba_loops], 255)
 
 
 @pytest.mark.parametrize("rows", [3, 500])
@@ -90,19 +90,19 @@ def test_numpy_counts_as_the_compiled_loops_do(rows):
     random = np.random.default_rng(rows)
     codes = random.integers(0, 4, (3, rows + 5)).astype(np.uint8)
     columns, pointers, strides = np.array([0, 1, 2, 0, 2]), np.array([0, 3, 5]), np.array([16, 4, 1, 4, 1])
-    found = {k: np.zeros(80, np.int64) for k in (kernel, plain_loops)}
+    found = {k: np.zeros(80, np.int64) for k in (numba_loops, numpy_loops)}
     for each, counts in found.items():
         each.count_sets(codes, rows, columns, pointers, strides, np.array([0, 64, 80]), counts)
         each.count_large_set(codes, rows, columns[:3], strides[:3], counts[:64])
-    np.testing.assert_array_equal(found[plain_loops], found[kernel])
-    assert found[kernel].sum() == 3 * rows
+    np.testing.assert_array_equal(found[numpy_loops], found[numba_loops])
+    assert found[numba_loops].sum() == 3 * rows
 
 
 def test_counts_are_the_same_wherever_the_compiled_loops_take_over(monkeypatch):
     table, sets = read(people(), Schema.parse(FACTS)), [("age", "sex"), ("height",), ("sex", "height")]
     plain = table.marginals(sets)
     for steps in (-1, 2500):
-        monkeypatch.setattr(loops, "PLAIN_STEPS", steps)
+        monkeypatch.setattr(counting_loops, "NUMPY_STEPS", steps)
         for names, counts in table.marginals(sets).items():
             np.testing.assert_array_equal(counts, plain[names])
 
@@ -125,7 +125,7 @@ def test_a_small_count_takes_little_memory_and_loads_nothing_heavy(kind, tmp_pat
 
 TWICE = """
 import numpy as np
-from sfumato.table.kernel import tally
+from sfumato.table.numba_loops import tally
 assert tally(np.zeros(5, np.uint8), 0) == 5
 print(sum(tally.stats.cache_hits.values()), sum(tally.stats.cache_misses.values()))
 """

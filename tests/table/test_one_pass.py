@@ -11,8 +11,9 @@ import pytest
 
 from sfumato import Schema, read
 from sfumato.errors import SlowCountingWarning, TableError
-from sfumato.table import counting, one_pass, passes
-from sfumato.table.passes import Ask
+from sfumato.table import counting, scan_plan
+from sfumato.table.engines import ibis as one_pass
+from sfumato.table.scan_plan import DataRequest
 
 ODD = 'a "quoted" %s; name'
 FACTS = f"""
@@ -85,7 +86,7 @@ def in_postgresql(postgres_url):
 
 
 def one_by_one(monkeypatch) -> None:
-    monkeypatch.setattr(one_pass, "AT_ONCE", ())
+    monkeypatch.setattr(one_pass, "GROUPING_SETS_BACKENDS", ())
 
 
 @pytest.mark.postgres
@@ -93,13 +94,13 @@ def test_one_query_counts_as_duckdb_does(in_postgresql, schema, monkeypatch):
     asked: list[str] = []
     monkeypatch.setattr(counting, "GROUPED_CELLS", 300)  # several covering tables
     monkeypatch.setattr(
-        counting, "count_at_once", lambda *given: asked.append("once") or one_pass.count_at_once(*given)
+        counting, "count_grouping_sets", lambda *given: asked.append("once") or one_pass.count_grouping_sets(*given)
     )
     monkeypatch.setattr(counting, "_count_one_by_one", lambda *_: pytest.fail("tables were counted one by one"))
     theirs, ours = read(in_postgresql, schema).marginals(SETS), read(visits(), schema).marginals(SETS)
     assert asked == ["once"]
-    monkeypatch.setattr(passes, "GROUPED_CELLS", 300)
-    said = read(in_postgresql, schema).source.engine.answer(Ask("tables", sets=tuple(SETS)), schema)
+    monkeypatch.setattr(scan_plan, "GROUPED_CELLS", 300)
+    said = read(in_postgresql, schema).source.engine.answer(DataRequest("tables", sets=tuple(SETS)), schema)
     assert said.passes == 1 and said.leaves == "counts" and "GROUPING SETS" in said.where
     for names in SETS:
         assert np.array_equal(theirs[names], ours[names]), names
@@ -117,7 +118,7 @@ def test_many_tables_take_several_queries(in_postgresql, schema, monkeypatch):
 @pytest.mark.postgres
 def test_a_query_that_fails_is_followed_by_group_bys(in_postgresql, schema, monkeypatch):
     monkeypatch.setattr(counting, "GROUPED_CELLS", 300)
-    monkeypatch.setattr(one_pass, "query", lambda *_: "SELECT 1 AS cell, nothing AS times")
+    monkeypatch.setattr(one_pass, "grouping_sets_query", lambda *_: "SELECT 1 AS cell, nothing AS times")
     with pytest.warns(SlowCountingWarning, match="one after the other"):
         theirs = read(in_postgresql, schema).marginals(SETS)
     ours = read(visits(), schema).marginals(SETS)
@@ -139,4 +140,4 @@ def test_values_outside_are_refused_in_the_same_words(in_postgresql, schema, mon
 
 
 def test_only_engines_that_group_by_themselves_are_asked(schema):
-    assert not one_pass.can_count_at_once(read(visits(), schema).source.engine, schema, SETS)
+    assert not one_pass.supports_grouping_sets(read(visits(), schema).source.engine, schema, SETS)

@@ -19,8 +19,8 @@ import pytest
 import sfumato
 from sfumato import Schema
 from sfumato.errors import SfumatoError, TableError, place_of
-from sfumato.table.causes import cause_of
-from sfumato.table.engine import engine_errors
+from sfumato.table.engines.engine import engine_errors
+from sfumato.table.error_causes import cause_of
 
 CANARY = "Ann Canary 4711"
 SCHEMA = Schema.parse('[table]\nname="t"\n[columns.a]\nkind="integer"\nbounds=[0,9]\n')
@@ -58,7 +58,7 @@ def test_damaged_texts_are_told_by_line_and_counts(name: str, tmp_path: Path):
 
 
 def test_the_command_line_quotes_no_row(tmp_path, monkeypatch, capsys):
-    from sfumato.cli.app import run
+    from sfumato.cli.main import run
 
     monkeypatch.chdir(tmp_path)
     Path("ragged.csv").write_text(FILES["ragged.csv"][0])

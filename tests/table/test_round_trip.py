@@ -27,10 +27,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from sfumato.rows.draw import draw_values
-from sfumato.rows.values import rows_table
+from sfumato.constraints.draw_rows import draw_values
+from sfumato.sampling.values import rows_table
 from sfumato.schema import Schema
-from sfumato.schema.writer import format_schema
+from sfumato.schema.toml import format_schema
 from sfumato.table.writing.formats import WRITERS
 
 ROWS = 300

@@ -13,7 +13,7 @@ import pytest
 import sfumato
 from sfumato.errors import TableError
 from sfumato.table import counting
-from sfumato.table.on_workers import Job
+from sfumato.table.engines.spark_worker import CountJob
 from table.kept_cases import counted, rows
 
 pytestmark = [
@@ -40,7 +40,7 @@ def test_spark_groups_all_tables_in_one_query(spark_frame, frame, schema, monkey
     monkeypatch.setattr(counting, "GROUPED_CELLS", 300)  # several covering tables
     monkeypatch.setattr(counting, "_count_one_by_one", lambda *_: pytest.fail("tables were counted one by one"))
     names = list(dict.fromkeys(name for members in SETS for name in members))
-    theirs = counting._count_remotely(sfumato.read(spark_frame, schema).source.engine, schema, names, SETS)
+    theirs = counting._count_by_group_by(sfumato.read(spark_frame, schema).source.engine, schema, names, SETS)
     ours = sfumato.read(frame, schema).marginals(SETS)
     assert len(theirs) > 1
     assert all(np.array_equal(counting._find(theirs, members), ours[members]) for members in SETS)
@@ -68,7 +68,7 @@ def test_every_method_releases_from_spark_what_it_releases_from_a_file(spark_fra
 def test_a_disk_that_is_full_on_a_worker_is_named_and_what_was_spent_is_recorded(
     spark_frame, frame, schema, monkeypatch, tmp_path
 ):
-    task, few = Job.task, five_columns(schema)
+    task, few = CountJob.task, five_columns(schema)
 
     def failing(self):
         count = task(self)
@@ -84,7 +84,7 @@ def test_a_disk_that_is_full_on_a_worker_is_named_and_what_was_spent_is_recorded
 
         return full
 
-    monkeypatch.setattr(Job, "task", failing)
+    monkeypatch.setattr(CountJob, "task", failing)
     ledger = sfumato.Ledger(tmp_path / "ledger.db")
     ledger.open_table(few.name, epsilon=5)
     table = sfumato.read(spark_frame.filter("age >= 0"), few)

@@ -11,8 +11,8 @@ import pytest
 
 import sfumato
 from sfumato.errors import ModelError
-from sfumato.methods.graphical.saved import on_spark
-from sfumato.methods.graphical.saved.folder import read_manifest
+from sfumato.mechanisms.graphical.fitted_model import spark_sampling
+from sfumato.mechanisms.graphical.fitted_model.sample_folder import read_manifest
 
 pytestmark = [
     pytest.mark.spark,
@@ -44,7 +44,7 @@ def test_workers_write_the_files_that_one_process_writes(spark, model, tmp_path)
 
 
 def test_tasks_that_fail_after_writing_double_no_rows(spark, model, tmp_path, monkeypatch):
-    task = on_spark._task
+    task = spark_sampling._task
 
     def stumbling(folder, parts, version):
         draw = task(folder, parts, version)
@@ -59,7 +59,7 @@ def test_tasks_that_fail_after_writing_double_no_rows(spark, model, tmp_path, mo
 
         return first_in_vain
 
-    monkeypatch.setattr(on_spark, "_task", stumbling)
+    monkeypatch.setattr(spark_sampling, "_task", stumbling)
     folder = model.write_parts(tmp_path / "rows", 500, seed=5, part_rows=250, spark=spark)
     monkeypatch.undo()
     assert spark.read.parquet(str(folder)).count() == 500
@@ -67,7 +67,7 @@ def test_tasks_that_fail_after_writing_double_no_rows(spark, model, tmp_path, mo
 
 
 def test_a_worker_whose_disk_is_full_is_named_and_nothing_is_left(spark, model, tmp_path, monkeypatch):
-    task = on_spark._task
+    task = spark_sampling._task
 
     def failing(folder, parts, version):
         draw = task(folder, parts, version)
@@ -76,28 +76,28 @@ def test_a_worker_whose_disk_is_full_is_named_and_nothing_is_left(spark, model, 
             import errno
             import os
 
-            from sfumato.methods.graphical.saved import parts as module
+            from sfumato.mechanisms.graphical.fitted_model import sample_files as module
 
             def no_room(_):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-            before, module.settle = module.settle, no_room
+            before, module.flush_to_disk = module.flush_to_disk, no_room
             try:
                 yield from draw(batches)
             finally:
-                module.settle = before
+                module.flush_to_disk = before
 
         return full
 
-    monkeypatch.setattr(on_spark, "_task", failing)
+    monkeypatch.setattr(spark_sampling, "_task", failing)
     with pytest.raises(ModelError, match="a worker cannot write its part: No space left on device"):
         model.write_parts(tmp_path / "rows", 500, spark=spark)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_workers_do_not_see_is_named(spark, model, tmp_path, monkeypatch):
-    task = on_spark._task
-    monkeypatch.setattr(on_spark, "_task", lambda folder, *rest: task(folder + "-elsewhere", *rest))
+    task = spark_sampling._task
+    monkeypatch.setattr(spark_sampling, "_task", lambda folder, *rest: task(folder + "-elsewhere", *rest))
     with pytest.raises(ModelError, match="a worker does not see the folder") as caught:
         model.write_parts(tmp_path / "rows", 500, spark=spark)
     assert "mounted under the same path" in str(caught.value) and list(tmp_path.iterdir()) == []
@@ -109,7 +109,7 @@ def test_workers_without_the_package_are_refused_before_anything_is_written(spar
     bare.chmod(0o755)
     monkeypatch.setenv("PYSPARK_PYTHON", str(bare))
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(bare))
-    monkeypatch.setattr("sfumato.table.spark._fit", {})
+    monkeypatch.setattr("sfumato.table.engines.spark._fit", {})
     with pytest.raises(ModelError, match=r"cannot draw rows: a worker's Python lacks \w+") as caught:
         model.write_parts(tmp_path / "rows", 500, spark=spark)
     assert "PYSPARK_PYTHON" in str(caught.value) and [path.name for path in tmp_path.iterdir()] == ["python"]
@@ -118,11 +118,11 @@ def test_workers_without_the_package_are_refused_before_anything_is_written(spar
 def test_the_command_line_draws_by_a_session(spark, model, tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
-    from sfumato.cli.app import app
+    from sfumato.cli.main import app
 
     model.save(tmp_path / "model.sfumato")
     asked = []
-    monkeypatch.setattr(on_spark, "opened_session", lambda master: asked.append(master) or spark)
+    monkeypatch.setattr(spark_sampling, "open_session", lambda master: asked.append(master) or spark)
     monkeypatch.setattr(type(spark), "stop", lambda self: asked.append("stopped"))
     call = ["sample", str(tmp_path / "model.sfumato"), "--rows", "300", "--out", str(tmp_path / "rows")]
     answer = CliRunner().invoke(app, [*call, "--spark", "spark://m:7077", "--part-rows", "100"])

@@ -17,9 +17,8 @@ import pytest
 import sfumato
 from sfumato.errors import SlowCountingWarning, TableError
 from sfumato.table import counting
-from sfumato.table.on_workers import Job
-from sfumato.table.spark import SparkEngine
-from sfumato.table.spark_files import plain_files
+from sfumato.table.engines.spark import SparkEngine, parquet_files_of
+from sfumato.table.engines.spark_worker import CountJob
 
 pytestmark = [
     pytest.mark.spark,
@@ -99,7 +98,7 @@ def passes(monkeypatch):
         return count(self, expression, job)
 
     monkeypatch.setattr(SparkEngine, "count", watched)
-    monkeypatch.setattr(counting, "count_occupied", lambda *_: pytest.fail("a GROUP BY was sent"))
+    monkeypatch.setattr(counting, "count_nonempty_cells", lambda *_: pytest.fail("a GROUP BY was sent"))
     return seen
 
 
@@ -121,13 +120,13 @@ def test_persons_clamping_and_missing_values_count_as_on_duckdb(visits_on_spark,
 
 
 def test_many_cells_are_summed_by_spark(visits_on_spark, passes, monkeypatch):
-    monkeypatch.setattr("sfumato.table.spark.FEW_CELLS", 0)
+    monkeypatch.setattr("sfumato.table.engines.spark.FEW_CELLS", 0)
     sets = [("ward", "age"), ("cost",)]
     assert equal(sfumato.read(visits_on_spark, VISITS).marginals(sets), sfumato.read(visits(), VISITS).marginals(sets))
 
 
 def test_a_task_that_is_run_again_counts_once(visits_on_spark, passes, monkeypatch):
-    task = Job.task
+    task = CountJob.task
 
     def stumbling(self):
         count = task(self)
@@ -142,7 +141,7 @@ def test_a_task_that_is_run_again_counts_once(visits_on_spark, passes, monkeypat
 
         return first_in_vain
 
-    monkeypatch.setattr(Job, "task", stumbling)
+    monkeypatch.setattr(CountJob, "task", stumbling)
     sets = [("ward", "insured")]
     assert equal(sfumato.read(visits_on_spark, VISITS).marginals(sets), sfumato.read(visits(), VISITS).marginals(sets))
 
@@ -153,7 +152,7 @@ def test_workers_without_the_package_are_told_and_rows_are_grouped(spark, visits
     bare.chmod(0o755)
     monkeypatch.setenv("PYSPARK_PYTHON", str(bare))
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(bare))
-    monkeypatch.setattr("sfumato.table.spark._fit", {})
+    monkeypatch.setattr("sfumato.table.engines.spark._fit", {})
     sets = [("ward", "insured"), ("age",)]
     with pytest.warns(SlowCountingWarning, match=r"a worker's Python lacks \w+: .*PYSPARK_PYTHON"):
         theirs = sfumato.read(visits_on_spark, VISITS).marginals(sets)
@@ -163,11 +162,11 @@ def test_workers_without_the_package_are_told_and_rows_are_grouped(spark, visits
 def test_workers_of_another_version_do_not_count(visits_on_spark, monkeypatch):
     table, sets = sfumato.read(visits_on_spark, VISITS), [("ward", "insured")]
     expected = sfumato.read(visits(), VISITS).marginals(sets)
-    monkeypatch.setattr(counting, "Job", lambda columns, chosen: Job(columns, chosen, version="0.0"))
+    monkeypatch.setattr(counting, "CountJob", lambda columns, chosen: CountJob(columns, chosen, version="0.0"))
     with pytest.warns(SlowCountingWarning, match="another version: sfumato .* on a worker, 0.0 on the driver"):
         assert equal(table.marginals(sets), expected)
-    monkeypatch.setattr("sfumato.table.spark._fit", {})
-    monkeypatch.setattr("sfumato.table.spark.__version__", "0.0")
+    monkeypatch.setattr("sfumato.table.engines.spark._fit", {})
+    monkeypatch.setattr("sfumato.table.engines.spark.__version__", "0.0")
     with pytest.warns(SlowCountingWarning, match="its workers have sfumato .*, not 0.0"):
         assert equal(table.marginals(sets), expected)
 
@@ -244,7 +243,7 @@ def files(spark, tmp_path):
 
 
 def test_workers_read_plain_parquet_themselves(files, passes, monkeypatch):
-    monkeypatch.setattr("sfumato.table.spark_files.SPLIT_BYTES", 2000)
+    monkeypatch.setattr("sfumato.table.engines.spark.SPLIT_BYTES", 2000)
     table = sfumato.read(files, PLAIN)
     assert len(table.source.engine.files.splits()) > 3
     assert table.check() == ()
@@ -259,7 +258,7 @@ def test_what_is_more_than_files_is_read_by_spark(files, passes):
     assert equal(table.marginals(FILE_SETS), sfumato.read(one, PLAIN).marginals(FILE_SETS))
     assert len(passes) == 1
     for other in (files.limit(5), files.union(files), files.withColumnRenamed("n", "m"), files.sample(0.5, seed=1)):
-        assert plain_files(other) is None
+        assert parquet_files_of(other) is None
 
 
 def test_partition_folders_are_read_by_spark(spark, files, tmp_path):
@@ -271,7 +270,7 @@ def test_partition_folders_are_read_by_spark(spark, files, tmp_path):
 
 def test_files_of_other_types_are_left_to_spark(files, passes, monkeypatch):
     wrong = pa.schema([("a", pa.string()), ("n", pa.int32()), ("c", pa.float64())])
-    monkeypatch.setattr("sfumato.table.spark_files.SparkFiles.kinds", lambda *_: wrong)
+    monkeypatch.setattr("sfumato.table.engines.spark.SparkParquetFiles.kinds", lambda *_: wrong)
     table = sfumato.read(files, PLAIN)
     assert equal(table.marginals([("a", "n", "c")]), sfumato.read(plain(), PLAIN).marginals([("a", "n", "c")]))
     assert len(passes) == 1

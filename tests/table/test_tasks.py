@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.table.on_workers import UNFIT, Job
+from sfumato.table.engines.spark_worker import VERSIONS_DIFFER, CountJob
 
 SCHEMA = sfumato.Schema.parse(
     '[table]\nname="t"\n[columns.a]\nkind="category"\nvalues=["x","y"]\nmissing=true\n'
     '[columns.n]\nkind="integer"\nbounds=[0,9]\n'
 )
 SETS = (("a", "n"), ("n",))
-JOB = Job(tuple(SCHEMA.columns), SETS)
+JOB = CountJob(tuple(SCHEMA.columns), SETS)
 
 
 def batch(rows: list[tuple[str | None, int]]) -> pa.RecordBatch:
@@ -54,5 +54,5 @@ def test_no_rows_are_no_cells():
 
 
 def test_a_worker_of_another_version_counts_nothing():
-    with pytest.raises(RuntimeError, match=f"{UNFIT}.*0.0 on the driver"):
-        Job(JOB.columns, JOB.sets, version="0.0").count(iter([]))
+    with pytest.raises(RuntimeError, match=f"{VERSIONS_DIFFER}.*0.0 on the driver"):
+        CountJob(JOB.columns, JOB.sets, version="0.0").count(iter([]))

@@ -19,9 +19,8 @@ from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
 from sfumato.table.writing import formats
-from sfumato.table.writing.copies import holds_rows
-from sfumato.table.writing.delimited import encoding_of, holds_same
-from sfumato.table.writing.formats import COPIES, WRITERS, copy_suffix, note_on_copy, suffix_of
+from sfumato.table.writing.delimited import output_encoding, text_file_matches_rows
+from sfumato.table.writing.formats import COPIES, WRITERS, copy_suffix, file_matches_rows, note_on_copy, suffix_of
 
 COLUMNS = (
     Column("sex", "category", values=(1, 2), description="Sex of the person", value_labels={1: "male", 2: "female"}),
@@ -91,7 +90,7 @@ def test_a_column_that_stands_alone_keeps_its_missing_rows(tmp_path: Path):
     rows = pa.table({"x": pa.array([1, None, None, 4], pa.int64())})
     path = write(tmp_path / "a.csv", schema, rows)
     assert len(pd.read_csv(path)) == 4
-    assert holds_same(path, rows, schema)
+    assert text_file_matches_rows(path, rows, schema)
 
 
 @pytest.mark.parametrize(
@@ -101,17 +100,17 @@ def test_a_column_that_stands_alone_keeps_its_missing_rows(tmp_path: Path):
 def test_a_file_is_told_from_one_that_was_changed(tmp_path: Path, facts: dict[str, Any]):
     schema = in_dialect(**facts)
     path = write(tmp_path / "a.csv", schema)
-    assert holds_same(path, ROWS, schema)
-    text = path.read_bytes().decode(encoding_of(schema))
+    assert text_file_matches_rows(path, ROWS, schema)
+    text = path.read_bytes().decode(output_encoding(schema))
     for old, new in {"66000": "66001", "Nein": "Ja", "2024": "2025", "=A1": "a"}.items():
-        path.write_bytes(text.replace(old, new).encode(encoding_of(schema)))
-        assert not holds_same(path, ROWS, schema), old
+        path.write_bytes(text.replace(old, new).encode(output_encoding(schema)))
+        assert not text_file_matches_rows(path, ROWS, schema), old
 
 
 def test_letters_that_the_encoding_lacks_are_written_as_utf8():
     column = Column("city", "category", values=("\u0141\u00f3d\u017a", "K\u00f6ln"))
-    assert encoding_of(Schema("t", (column,), source=Dialect(encoding="cp1252"))) == "utf-8"
-    assert encoding_of(Schema("t", (column,), source=Dialect(encoding="cp1250"))) == "cp1250"
+    assert output_encoding(Schema("t", (column,), source=Dialect(encoding="cp1252"))) == "utf-8"
+    assert output_encoding(Schema("t", (column,), source=Dialect(encoding="cp1250"))) == "cp1250"
 
 
 def test_packed_files_and_tabs(tmp_path: Path):
@@ -161,7 +160,7 @@ def test_a_file_says_nothing_of_when_it_was_written(tmp_path: Path, suffix: str,
     one = write(tmp_path / f"one{suffix}").read_bytes()
     monkeypatch.setitem(formats.NO_TIME, suffix, formats.NO_TIME.get(suffix, b""))
     assert one == write(tmp_path / f"two{suffix}").read_bytes()
-    if suffix in formats.STAMPS:
+    if suffix in formats.TIMESTAMP_PATTERNS:
         assert formats.NO_TIME[suffix] in one
 
 
@@ -179,10 +178,10 @@ def test_a_copy_is_read_back_and_told_from_another_one(tmp_path: Path, suffix: s
     if not formats.is_installed(suffix):
         pytest.skip("needs the extra [formats]")
     schema = in_dialect(date_format="%d.%m.%Y", missing=("NA",))
-    assert holds_rows(write(tmp_path / f"one{suffix}", schema), ROWS, schema)
+    assert file_matches_rows(write(tmp_path / f"one{suffix}", schema), ROWS, schema)
     other = ROWS.set_column(4, "income", pa.array([66000, 0, 6], pa.int64()))
-    assert not holds_rows(write(tmp_path / f"two{suffix}", schema, other), ROWS, schema)
-    assert not holds_rows(write(tmp_path / f"few{suffix}", schema, ROWS.slice(1)), ROWS, schema)
+    assert not file_matches_rows(write(tmp_path / f"two{suffix}", schema, other), ROWS, schema)
+    assert not file_matches_rows(write(tmp_path / f"few{suffix}", schema, ROWS.slice(1)), ROWS, schema)
 
 
 def test_texts_around_numbers_are_written_and_read_again(tmp_path: Path):
@@ -198,5 +197,5 @@ def test_texts_around_numbers_are_written_and_read_again(tmp_path: Path):
     with WRITERS[".csv"](path, rows.schema, schema) as file:
         file.write_table(rows)
     assert path.read_text().splitlines()[1:] == ['"-ca., $ 1,234,567.5",none,N/A', "-,4000 kg,none"]
-    assert holds_same(path, rows, schema)
-    assert holds_rows(path, rows, schema)
+    assert text_file_matches_rows(path, rows, schema)
+    assert file_matches_rows(path, rows, schema)

@@ -14,9 +14,9 @@ from scipy.stats import norm
 import sfumato
 from sfumato import Column, Schema
 from sfumato.errors import ArgumentError, BundleError, PlanError
-from sfumato.progress import listening
-from sfumato.uncertainty import reruns as made_again
-from sfumato.uncertainty.mechanism import SIZE_CHOSEN, Published
+from sfumato.evaluate.uncertainty import reruns as made_again
+from sfumato.evaluate.uncertainty.rerun_method import SIZE_CHOSEN, EvaluationInput
+from sfumato.progress import progress_listener
 
 SCHEMA = Schema(
     "people",
@@ -54,8 +54,8 @@ def test_a_bundle_gives_the_numbers_of_its_release_without_a_ledger_or_a_warning
         warnings.simplefilter("error")
         here, there = grid.uncertainty(asked, reruns=5), sfumato.uncertainty(tmp_path / "bundle", asked, reruns=5)
     assert here.estimates == there.estimates
-    opened = Published.of(tmp_path / "bundle").mechanism()
-    assert Published.of(grid).mechanism().key == opened.key != replace(opened, rows_asked=7).key
+    opened = EvaluationInput.of(tmp_path / "bundle").mechanism()
+    assert EvaluationInput.of(grid).mechanism().key == opened.key != replace(opened, rows_asked=7).key
     assert opened.key != replace(opened, schema=replace(SCHEMA, name="others")).key
     assert [each.kind for each in here.estimates] == ["group mean"] * 2 + ["share"] * 2
     assert all(each.low < each.value < each.high and each.error > 0 for each in here.estimates)
@@ -65,21 +65,21 @@ def test_a_bundle_gives_the_numbers_of_its_release_without_a_ledger_or_a_warning
 
 def test_a_second_question_runs_nothing_again(grid, monkeypatch):
     told = []
-    with listening(lambda stage, done: told.append(done)):
+    with progress_listener(lambda stage, done: told.append(done)):
         first = grid.uncertainty("mean age", reruns=6)
     assert told[-1] == 1.0
-    monkeypatch.setattr(made_again.Mechanism, "rerun", None)
+    monkeypatch.setattr(made_again.RerunMechanism, "rerun", None)
     assert grid.uncertainty("mean age", reruns=6) == first
     assert grid.uncertainty("sd age", reruns=6).estimates[0].kind == "sd"
 
 
 def test_another_process_makes_the_same_reruns(grid, monkeypatch):
-    mechanism = Published.of(grid).mechanism()
-    here = made_again.reruns_of(mechanism, 5)
+    mechanism = EvaluationInput.of(grid).mechanism()
+    here = made_again.rerun(mechanism, 5)
     monkeypatch.setattr(made_again, "WORTH_A_PROCESS", 0.0)
     monkeypatch.setattr(made_again, "_cores", lambda: 2)
     monkeypatch.setattr(made_again, "_kept", type(made_again._kept)())
-    assert made_again.reruns_of(mechanism, 5) == here
+    assert made_again.rerun(mechanism, 5) == here
     assert len({str(each.to_pydict()) for each in here}) == 5
 
 
@@ -136,18 +136,18 @@ def test_the_noise_is_that_of_the_tables_own_size(table):
     few = sfumato.release(table, sfumato.Grid(("sex", "age"), epsilon=1), rows=50, ledger=False, seed=1)
     many = sfumato.release(table, sfumato.Grid(("sex", "age"), epsilon=1), rows=5000, ledger=False, seed=1)
     for release in (few, many):
-        public = Published.of(release)
+        public = EvaluationInput.of(release)
         assert public.mechanism().base.num_rows == pytest.approx(500, abs=60)
         assert public.mechanism().rerun(0).num_rows == release.tables[("synthetic",)].num_rows
         assert not public.notes
-    unknown = replace(Published.of(few), noisy_total=None)
+    unknown = replace(EvaluationInput.of(few), noisy_total=None)
     assert unknown.notes == (SIZE_CHOSEN,)
 
 
 def test_people_with_several_rows_keep_their_wider_noise(rows):
     schema = replace(SCHEMA, person="city", rows_per_person=5)
     release = sfumato.release(sfumato.read(rows, schema), sfumato.MST(epsilon=3), ledger=False, seed=1)
-    mechanism = Published.of(release).mechanism()
+    mechanism = EvaluationInput.of(release).mechanism()
     assert mechanism.table.schema.rows_per_person == 5
     assert mechanism.plan.stages == release.plan.stages
     assert mechanism.table.marginals([("sex",)])[("sex",)].sum() == mechanism.base.num_rows

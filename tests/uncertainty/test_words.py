@@ -11,8 +11,8 @@ import pytest
 
 from sfumato import Column, Schema
 from sfumato.errors import ArgumentError
-from sfumato.uncertainty.values import Values
-from sfumato.uncertainty.words import question_of
+from sfumato.evaluate.uncertainty.statistic_parser import parse_statistic
+from sfumato.evaluate.uncertainty.values import RowsView
 
 SCHEMA = Schema(
     "people",
@@ -45,12 +45,12 @@ def frame() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def values(frame: pd.DataFrame) -> Values:
-    return Values(pa.Table.from_pandas(frame, preserve_index=False), SCHEMA)
+def values(frame: pd.DataFrame) -> RowsView:
+    return RowsView(pa.Table.from_pandas(frame, preserve_index=False), SCHEMA)
 
 
-def answer(values: Values, words: str) -> dict[str, float]:
-    return dict(question_of(words, SCHEMA, SCHEMA.names).compute(values))
+def answer(values: RowsView, words: str) -> dict[str, float]:
+    return dict(parse_statistic(words, SCHEMA, SCHEMA.names).compute(values))
 
 
 def test_numbers_of_one_column(values, frame):
@@ -80,7 +80,7 @@ def test_groups_also_by_a_name_that_holds_the_word_by(values, frame):
     found = answer(values, "mean income by region by law")
     assert found["mean income, region by law = north"] == pytest.approx(means["north"])
     assert np.isnan(found["mean income, region by law = east"])
-    assert question_of("sd income by `sex`", SCHEMA, SCHEMA.names).kind == "group sd"
+    assert parse_statistic("sd income by `sex`", SCHEMA, SCHEMA.names).kind == "group sd"
 
 
 def test_relations(values, frame):
@@ -126,5 +126,5 @@ def test_auc_against_scikit_learn(values, frame):
 )
 def test_other_words_are_answered_with_what_can_be_asked(words, said):
     with pytest.raises(ArgumentError) as refused:
-        question_of(words, SCHEMA, SCHEMA.names)
+        parse_statistic(words, SCHEMA, SCHEMA.names)
     assert said in str(refused.value)

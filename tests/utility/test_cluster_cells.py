@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.calibration import Target
-from sfumato.calibration.metrics import metric
-from sfumato.calibration.private import GRAIN, Score
 from sfumato.errors import TableError
+from sfumato.evaluate.calibrate import Target
+from sfumato.evaluate.calibrate.metrics import metric
+from sfumato.evaluate.calibrate.private_selection import GRAIN, NoisyScore
+from sfumato.evaluate.utility.cluster_cells import ClusterCells, cluster_tvd, misplaced_cluster_records
+from sfumato.evaluate.utility.clusters import kmeans, nearest_centroid
+from sfumato.evaluate.utility.marginals import MarginalPair, misplaced_tvd
 from sfumato.privacy.noise import laplace_scale
 from sfumato.schema import Column, Schema
-from sfumato.utility.cluster_cells import ReleasedClusters, cluster_tvd, misplaced_clusters
-from sfumato.utility.clusters import kmeans, nearest
-from sfumato.utility.marginals import Compared, misplaced_tvd
 
 CORNERS = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
 MADE = np.random.default_rng(3).normal(0, 0.3, (60, 2)) + np.repeat(CORNERS, 15, axis=0)
-FOUND = ReleasedClusters.of(MADE, 4)
+FOUND = ClusterCells.of(MADE, 4)
 RELEASED = FOUND.counts(MADE)
 BOUND = Fraction(1, 4)
 numbers = st.one_of(st.floats(-3, 3), st.just(float("nan")))
@@ -30,13 +30,13 @@ rows_of_two = st.tuples(numbers, numbers)
 
 
 def misplaced(rows) -> Fraction:
-    return misplaced_tvd(Compared(("cluster",), RELEASED, FOUND.counts(np.array(rows, float).reshape(-1, 2))))
+    return misplaced_tvd(MarginalPair(("cluster",), RELEASED, FOUND.counts(np.array(rows, float).reshape(-1, 2))))
 
 
-def score(adjacency: str) -> Score:
+def score(adjacency: str) -> NoisyScore:
     facts = {"adjacency": adjacency} | ({"rows": 10} if adjacency == "replace" else {})
     schema = Schema(name="t", columns=(Column("a", "number", bounds=(-3.0, 3.0)),), **facts)
-    return Score(Target(metric("cluster_tvd"), "<=", float(BOUND)), schema, 0.5, (1.0,))
+    return NoisyScore(Target(metric("cluster_tvd"), "<=", float(BOUND)), schema, 0.5, (1.0,))
 
 
 @settings(max_examples=150, deadline=None)
@@ -61,8 +61,8 @@ def test_a_mutant_that_clusters_the_true_rows_has_no_such_bound():
     made = kmeans(np.vstack([square, [[0.0, 5.0]] * 3]), 2, 0).centroids
 
     def changed(rows) -> int:
-        own = nearest(rows, kmeans(rows, 2, 0).centroids)
-        other = nearest(rows, made)
+        own = nearest_centroid(rows, kmeans(rows, 2, 0).centroids)
+        other = nearest_centroid(rows, made)
         same = int((own == other).sum())
         return len(rows) - max(same, len(rows) - same)
 
@@ -88,7 +88,7 @@ def test_the_noise_of_the_score_covers_the_worst_row_and_no_less_would():
 
 
 def _excess(rows, made) -> int:
-    return floor((misplaced_clusters(rows, made, 2) - BOUND * len(rows)) * GRAIN)
+    return floor((misplaced_cluster_records(rows, made, 2) - BOUND * len(rows)) * GRAIN)
 
 
 def test_it_is_nought_for_the_rows_themselves_and_all_where_the_clusters_are_elsewhere():
@@ -113,7 +113,7 @@ def test_it_sees_sizes_radii_and_displaced_centres():
 def test_missing_numbers_are_a_cell_of_their_own():
     holes = MADE.copy()
     holes[:15, 0] = np.nan
-    assert ReleasedClusters.of(holes, 3).counts(holes)[-1] == 15
+    assert ClusterCells.of(holes, 3).counts(holes)[-1] == 15
     assert cluster_tvd(holes, holes, 3) == 0
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sfumato.errors import TableError
-from sfumato.utility.cluster_cells import cluster_tvd
-from sfumato.utility.cluster_comparison import BOX, HALF, WITHOUT_NOISE, compare_clusters
-from sfumato.utility.clusters import aligned_ari, cluster_errors, transfer_ari
+from sfumato.evaluate.clusters import HALF, UNIFORM_ROWS, WITHOUT_NOISE, compare_clusters
+from sfumato.evaluate.utility.cluster_cells import cluster_tvd
+from sfumato.evaluate.utility.clusters import aligned_ari, cluster_errors, transfer_ari
 
 CENTRES = np.array([[2.0, 2.0], [8.0, 3.0], [5.0, 8.0]])
 BOUNDS = ((0.0, 0.0), (20.0, 20.0))
@@ -30,10 +30,10 @@ def test_its_numbers_are_those_of_the_single_functions():
 def test_yardsticks_and_baselines_stand_beside_the_release():
     found = compare_clusters(rows(1), rows(2), 3, BOUNDS, baseline_epsilon=0.1)
     by_name = {kept.rows: kept for kept in found.kept}
-    assert list(by_name)[:4] == ["the release", BOX, HALF, WITHOUT_NOISE]
+    assert list(by_name)[:4] == ["the release", UNIFORM_ROWS, HALF, WITHOUT_NOISE]
     assert by_name[HALF].transfer_ari == by_name[WITHOUT_NOISE].transfer_ari == 1
     noisy = by_name["the paper's noise on every value, epsilon 0.1"]
-    assert noisy.transfer_ari < 0.5 and by_name[BOX].cluster_tvd > 0.4 > by_name[HALF].cluster_tvd
+    assert noisy.transfer_ari < 0.5 and by_name[UNIFORM_ROWS].cluster_tvd > 0.4 > by_name[HALF].cluster_tvd
 
 
 def test_the_confusion_matrix_is_paired():

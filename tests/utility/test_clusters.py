@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import PlanError, TableError
-from sfumato.utility.clusters import (
+from sfumato.evaluate.utility.clusters import (
     ALIGNED_WARNING,
     aligned_ari,
     ari,
-    ari_of_table,
+    ari_from_confusion,
     cluster_errors,
     confusion,
     kmeans,
-    nearest,
-    standardiser,
+    nearest_centroid,
+    standardise,
     transfer_ari,
 )
 
@@ -50,11 +50,11 @@ def test_the_index_is_symmetric_and_blind_to_names(pair):
 
 
 def test_the_paper_s_matrix_and_a_local_optimum():
-    assert ari_of_table([[1, 2, 94, 3], [3, 83, 3, 11], [90, 0, 1, 5], [3, 14, 11, 76]]) == pytest.approx(
+    assert ari_from_confusion([[1, 2, 94, 3], [3, 83, 3, 11], [90, 0, 1, 5], [3, 14, 11, 76]]) == pytest.approx(
         0.6656, abs=5e-5
     )
     merged = [[100, 0, 0, 0], [100, 0, 0, 0], [0, 100, 0, 0], [0, 0, 50, 50]]
-    assert ari_of_table(merged) == pytest.approx(0.6275, abs=5e-5)
+    assert ari_from_confusion(merged) == pytest.approx(0.6275, abs=5e-5)
 
 
 def test_a_seed_repeats():
@@ -74,7 +74,7 @@ def test_nearest_is_brute_force(seed):
     generator = np.random.default_rng(seed)
     rows, centroids = generator.normal(size=(20, 3)), generator.normal(size=(4, 3))
     gaps = np.linalg.norm(rows[:, None] - centroids[None], axis=2)
-    assert (nearest(rows, centroids) == gaps.argmin(axis=1)).all()
+    assert (nearest_centroid(rows, centroids) == gaps.argmin(axis=1)).all()
 
 
 def test_transfer_needs_no_order_and_no_number_of_rows():
@@ -89,7 +89,7 @@ def test_transfer_needs_no_order_and_no_number_of_rows():
 def test_rows_that_know_nothing_score_zero_only_by_transfer():
     """Each row becomes its own cluster's point, far from where the cluster is: copied labels, nothing learned."""
     rows = blobs()
-    labels = kmeans(standardiser(rows)(rows), 3, 0).labels
+    labels = kmeans(standardise(rows)(rows), 3, 0).labels
     made = np.array([[1e6, 1e6], [2e6, 4e6], [3e6, 9e6]])[labels] + np.random.default_rng(0).normal(size=rows.shape)
     assert aligned_ari(rows, made, 3) == 1
     assert transfer_ari(rows, made, 3) == pytest.approx(0, abs=0.01)
@@ -109,7 +109,7 @@ def test_the_unit_is_a_choice():
     rows = blobs()
     assert transfer_ari(rows, rows, 3, scale="none") == pytest.approx(1)
     truth = np.repeat([0, 1, 2], 60)
-    assert ari(truth, kmeans(standardiser(rows)(rows), 3, 0).labels) == 1 > ari(truth, kmeans(rows, 3, 0).labels)
+    assert ari(truth, kmeans(standardise(rows)(rows), 3, 0).labels) == 1 > ari(truth, kmeans(rows, 3, 0).labels)
     stretched = rows * (1, 50)
     by_own = aligned_ari(rows, stretched, 3), aligned_ari(rows, stretched, 3, scale="original")
     assert by_own[0] == 1 > by_own[1]
@@ -166,5 +166,8 @@ def test_bad_settings_are_named():
 
 
 def test_importing_stays_light():
-    code = "import sys, sfumato.utility.clusters; assert 'sklearn' not in sys.modules and 'scipy' not in sys.modules"
+    code = (
+        "import sys, sfumato.evaluate.utility.clusters; assert 'sklearn' not in sys.modules and 'scipy' not in "
+        "sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -9,9 +9,9 @@ import pytest
 
 import sfumato
 from sfumato.errors import PlanError, TableError
+from sfumato.evaluate.utility import compare_column_copies
+from sfumato.evaluate.utility.columns import compare_copies
 from sfumato.schema import Column, Schema
-from sfumato.utility import compare
-from sfumato.utility.columns import compare_columns
 
 SCHEMA = Schema(
     name="t",
@@ -29,23 +29,23 @@ def copies() -> list[pa.Table]:
 
 
 def test_each_column_is_compared_as_by_hand_and_missing_values_are_left_out():
-    found = compare_columns(sfumato.read(FRAME, SCHEMA), copies(), SCHEMA)
+    found = compare_copies(sfumato.read(FRAME, SCHEMA), copies(), SCHEMA)
     assert list(found) == ["a", "b"]
-    assert found["b"] == compare([1, 2, 3, 4], [[1, 2, 3, 4], [2, 3, 4, 5]])
+    assert found["b"] == compare_column_copies([1, 2, 3, 4], [[1, 2, 3, 4], [2, 3, 4, 5]])
     assert (found["a"].records, found["a"].copies, found["a"].ecdf_max.mean) == (3, 2, 0)
     assert found["b"].ecdf_max.mean > 0, "the second copy differs"
 
 
 def test_only_what_the_release_has_is_compared():
-    found = compare_columns(sfumato.read(FRAME, SCHEMA), [copies()[0].select(["a"])], SCHEMA)
+    found = compare_copies(sfumato.read(FRAME, SCHEMA), [copies()[0].select(["a"])], SCHEMA)
     assert list(found) == ["a"]
 
 
 def test_what_cannot_be_compared_is_named():
     table = sfumato.read(FRAME, SCHEMA)
     with pytest.raises(PlanError, match="'g' is no column of numbers"):
-        compare_columns(table, copies(), SCHEMA, ["b", "g"])
+        compare_copies(table, copies(), SCHEMA, ["b", "g"])
     with pytest.raises(PlanError, match="no column of numbers or dates"):
-        compare_columns(table, [pa.Table.from_pandas(FRAME[["g"]])], SCHEMA)
+        compare_copies(table, [pa.Table.from_pandas(FRAME[["g"]])], SCHEMA)
     with pytest.raises(TableError, match="copy 1 has no value of a"):
-        compare_columns(table, [pa.Table.from_pandas(FRAME.assign(a=np.nan))], SCHEMA)
+        compare_copies(table, [pa.Table.from_pandas(FRAME.assign(a=np.nan))], SCHEMA)

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import PlanError, TableError
-from sfumato.utility import Comparison, OverCopies, compare, ecdf_max, ecdf_msq
+from sfumato.evaluate.utility import (
+    ColumnCopies,
+    MeanOverCopies,
+    compare_column_copies,
+    ecdf_max,
+    ecdf_msq,
+)
 
 few = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=12)
 
@@ -51,7 +57,7 @@ def test_the_mean_is_squared_and_over_the_pool():
 def test_comparison_over_copies():
     rng = np.random.default_rng(3)
     real, copies = rng.lognormal(3, 1, 500), [rng.lognormal(3, 1, 500) * 0.9 for _ in range(20)]
-    found = compare(real, copies, quantiles=(0.1, 0.5, 0.9))
+    found = compare_column_copies(real, copies, quantiles=(0.1, 0.5, 0.9))
     assert [each.name for each in found.ratios] == ["mean", "median", "Q10", "Q90"]
     q90 = found.ratio("Q90")
     each = [np.quantile(copy, 0.9) / np.quantile(real, 0.9) for copy in copies]
@@ -64,33 +70,33 @@ def test_comparison_over_copies():
 
 def test_copies_of_other_lengths_a_matrix_and_a_plain_column():
     real = [1.0, 2.0, 3.0]
-    assert compare(real, [[1.0], [1.0, 2.0]]).copies == 2
-    assert compare(real, np.ones((4, 3))).copies == 4
-    one = compare(real, np.array([1.0, 2.0]))
+    assert compare_column_copies(real, [[1.0], [1.0, 2.0]]).copies == 2
+    assert compare_column_copies(real, np.ones((4, 3))).copies == 4
+    one = compare_column_copies(real, np.array([1.0, 2.0]))
     assert one.copies == 1 and one.ecdf_max.low is None and one.ecdf_max.sd is None
     assert "without intervals" in one.statement()
 
 
 def test_the_statement_says_who_may_read_it():
-    found = compare([1.0, -1.0, 4.0], [[1.0, 2.0, 3.0], [0.0, 1.0, 2.0]])
+    found = compare_column_copies([1.0, -1.0, 4.0], [[1.0, 2.0, 3.0], [0.0, 1.0, 2.0]])
     said = found.statement()
     assert said.startswith("Computed from confidential values: for the custodian, not for publication.")
     assert "3 confidential values against 2 synthetic copies; in brackets 95 % intervals" in said
-    assert Comparison.model_validate_json(found.model_dump_json()) == found
+    assert ColumnCopies.model_validate_json(found.model_dump_json()) == found
 
 
 def test_no_ratio_where_the_confidential_value_is_zero():
-    found = compare([0.0, 0.0, 5.0], [[1.0, 2.0]])
+    found = compare_column_copies([0.0, 0.0, 5.0], [[1.0, 2.0]])
     assert found.ratio("median").ratio is None and "median not defined" in found.statement()
 
 
 def test_one_copy_has_no_spread():
-    assert OverCopies.of([2.0]) == OverCopies(mean=2.0, sd=None, low=None, high=None, copies=1)
+    assert MeanOverCopies.of([2.0]) == MeanOverCopies(mean=2.0, sd=None, low=None, high=None, copies=1)
 
 
 def test_everything_wrong_is_said_at_once():
     with pytest.raises(TableError) as caught:
-        compare([1.0, float("nan")], [[], [[1.0]], ["a"], [1.0, float("inf")]])
+        compare_column_copies([1.0, float("nan")], [[], [[1.0]], ["a"], [1.0, float("inf")]])
     assert caught.value.problems == (
         "copy 3: not numbers",
         "confidential values: 1 missing or infinite values",
@@ -99,10 +105,10 @@ def test_everything_wrong_is_said_at_once():
         "copy 4: 1 missing or infinite values",
     )
     with pytest.raises(TableError, match="no synthetic copy"):
-        compare([1.0], [])
+        compare_column_copies([1.0], [])
     with pytest.raises(TableError, match="copy 1: empty"):
         ecdf_max([1.0], [])
     with pytest.raises(PlanError, match=r"quantile 1\.5.*\n.*level 1"):
-        compare([1.0], [[1.0]], quantiles=(0.5, 1.5), level=1)
+        compare_column_copies([1.0], [[1.0]], quantiles=(0.5, 1.5), level=1)
     with pytest.raises(PlanError, match="use one of: mean, median, Q10, Q90"):
-        compare([1.0], [[1.0]]).ratio("Q50")
+        compare_column_copies([1.0], [[1.0]]).ratio("Q50")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import RiskError
-from sfumato.utility.prediction import (
+from sfumato.evaluate.utility.prediction import (
     delta_mse,
     mapd,
     mean_squared_error,

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from sfumato.errors import RiskError
+from sfumato.evaluate.train_synthetic_test_real import TrainTestResult, roc_auc_one_vs_rest, train_and_test
+from sfumato.papers.two_stage.price_metrics import compare_elasticities
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-from sfumato.utility.pricing import serves_pricing
-from sfumato.utility.served import Served, mean_auc, serves_prediction
 
 SCHEMA = Schema(
     name="people",
@@ -30,9 +30,11 @@ def people(rows: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame({"x": x, "kind": kind, "y": y, "risk": np.where(y > 3, "high", "low")})
 
 
-def served(released: pd.DataFrame, target: str, inputs: tuple[str, ...] = ("x", "kind"), **more: object) -> Served:
+def served(
+    released: pd.DataFrame, target: str, inputs: tuple[str, ...] = ("x", "kind"), **more: object
+) -> TrainTestResult:
     models = ("krr", "forest")
-    return serves_prediction(people(200, 1), released, SCHEMA, target, inputs, models=models, seed=1, **more)
+    return train_and_test(people(200, 1), released, SCHEMA, target, inputs, models=models, seed=1, **more)
 
 
 def test_true_rows_of_others_serve_as_well_as_those_of_the_table():
@@ -68,7 +70,7 @@ def test_the_area_is_that_of_scikit_learn():
     generator = np.random.default_rng(1)
     truth, scores = generator.integers(0, 3, 60), generator.dirichlet(np.ones(3), 60)
     expected = roc_auc_score(truth, scores, multi_class="ovr")
-    assert mean_auc(scores, np.arange(3), truth.astype(float)) == pytest.approx(expected)
+    assert roc_auc_one_vs_rest(scores, np.arange(3), truth.astype(float)) == pytest.approx(expected)
 
 
 def test_rows_with_missing_numbers_are_left_out_and_counted():
@@ -78,7 +80,7 @@ def test_rows_with_missing_numbers_are_left_out_and_counted():
     )
     holes = people(200, 1)
     holes.loc[:9, "x"] = np.nan
-    found = serves_prediction(holes, people(200, 2), schema, "y", ("x",), models=("forest",), seed=1)
+    found = train_and_test(holes, people(200, 2), schema, "y", ("x",), models=("forest",), seed=1)
     assert found.left_out == 10
 
 
@@ -87,7 +89,7 @@ def test_wrong_columns_and_models_are_named():
         served(people(200, 2), "z", ("x", "q"))
     assert len(caught.value.problems) == 2
     with pytest.raises(RiskError, match="models"):
-        serves_prediction(people(50, 1), people(50, 2), SCHEMA, "y", models=("net",))
+        train_and_test(people(50, 1), people(50, 2), SCHEMA, "y", models=("net",))
     with pytest.raises(RiskError, match="the release: 5 complete rows"):
         served(people(5, 2), "y")
 
@@ -109,15 +111,15 @@ def shop(betas: tuple[float, float]) -> pd.DataFrame:
 
 
 def test_prices_are_those_of_the_formulas():
-    found = serves_pricing(shop((-1.5, -0.5)), shop((-1.540335, -0.6)), PRICES, "sales", "price", "brand")
+    found = compare_elasticities(shop((-1.5, -0.5)), shop((-1.540335, -0.6)), PRICES, "sales", "price", "brand")
     one, two = found.brands
     assert one.markup == pytest.approx(2.0) and one.profit_ratio == pytest.approx(0.999, abs=1e-4)
     assert two.markup is None and two.profit_ratio is None and two.released == pytest.approx(-0.6)
     assert found.mapd == pytest.approx((0.040335 / 1.5 + 0.2) / 2)
-    assert len(serves_pricing(shop((-2, -2)), shop((-2, -2)), PRICES, "sales", "price").brands) == 1
+    assert len(compare_elasticities(shop((-2, -2)), shop((-2, -2)), PRICES, "sales", "price").brands) == 1
 
 
 def test_prices_need_numbers_and_brands_levels():
     with pytest.raises(RiskError, match="elasticities") as caught:
-        serves_pricing(shop((-2, -2)), shop((-2, -2)), PRICES, "brand", "price", "price")
+        compare_elasticities(shop((-2, -2)), shop((-2, -2)), PRICES, "brand", "price", "price")
     assert len(caught.value.problems) == 2

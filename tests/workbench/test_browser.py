@@ -169,7 +169,7 @@ def same_by_script(page, hand, tmp_path, data):
     made = json.loads((out / "release.json").read_text())
     assert plan["method"] == "marginals" and made["method"]["name"] == "marginals"
     assert [each["epsilon"] for each in plan["events"]] == [each["epsilon"] for each in made["events"]]
-    from sfumato.report.verify import verify_bundle
+    from sfumato.bundle.verify import verify_bundle
 
     assert verify_bundle(out, str(book)).ok
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sfumato.cli.app import run
+from sfumato.cli.main import run
 from sfumato.errors import WorkbenchError
 from sfumato.workbench import server
-from sfumato.workbench.guard import FRAMED, Guard, Keys
-from sfumato.workbench.server import PASSWORD, Place, require_safe, start
+from sfumato.workbench.access import FRAMED, Guard, SessionKeys
+from sfumato.workbench.server import PASSWORD, Address, require_tls_or_local, start
 
 HOST, BASE = "127.0.0.1:8000", "/w-abc"
 PAGE = b"<html><script>one()</script><script type=module>two()</script></html>"
@@ -61,7 +61,7 @@ def clock():
 
 @pytest.fixture
 def keys(clock):
-    return Keys(token="right", lock_seconds=100, clock=clock)
+    return SessionKeys(token="right", lock_seconds=100, clock=clock)
 
 
 @pytest.fixture
@@ -151,12 +151,12 @@ def test_the_browser_is_given_a_file_and_no_token(project, monkeypatch):
             door = project.folder / "open-workbench.html"
             opened.append((stat.S_IMODE(door.stat().st_mode), door.read_text()))
 
-    uvicorn, _ = server._installed()
+    uvicorn, _ = server._require_nicegui()
     monkeypatch.setattr(server, "application", lambda *_: None)
     monkeypatch.setattr(server, "_load", lambda: None)
     monkeypatch.setattr(server.threading, "Timer", lambda _, work, words: opened.append(words) or threading.Thread())
     monkeypatch.setattr(uvicorn, "Server", Server)
-    start(project, Place(), said.append)
+    start(project, Address(), said.append)
     (words,), (mode, text) = opened
     token, ticket = (re.search(r"token=([\w-]+)", each)[1] for each in (said[0], text))
     assert words == (project.folder / "open-workbench.html").as_uri() and mode == 0o600
@@ -303,23 +303,23 @@ def test_a_hostile_token_stays_a_text_on_the_door(guard, keys):
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.4", "::", "example.org"])
 def test_elsewhere_needs_encryption_and_a_password(host):
     for place, password in (
-        (Place(host), None),
-        (Place(host), "a long password"),
-        (Place(host, 0, "c.pem", "k.pem"), None),
-        (Place(host, 0, "c.pem", "k.pem"), "short"),
+        (Address(host), None),
+        (Address(host), "a long password"),
+        (Address(host, 0, "c.pem", "k.pem"), None),
+        (Address(host, 0, "c.pem", "k.pem"), "short"),
     ):
         with pytest.raises(WorkbenchError, match="will not answer") as refused:
-            require_safe(place, password)
+            require_tls_or_local(place, password)
         assert PASSWORD in refused.value.next_step
-    require_safe(Place(host, 0, "c.pem", "k.pem"), "a long password")
+    require_tls_or_local(Address(host, 0, "c.pem", "k.pem"), "a long password")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
 def test_at_home_neither_is_needed(host):
-    require_safe(Place(host), None)
+    require_tls_or_local(Address(host), None)
 
 
 def test_tokens_are_long_and_shown_by_no_repr():
-    first, second = Keys(), Keys()
+    first, second = SessionKeys(), SessionKeys()
     assert first.token != second.token and len(first.token) >= 43
     assert first.token not in repr(first)

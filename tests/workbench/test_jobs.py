@@ -7,16 +7,16 @@ from importlib import import_module
 
 import pytest
 
+from sfumato.bundle import write as bundle
 from sfumato.errors import KeptElsewhereError, TableError, WorkbenchError
+from sfumato.evaluate.uncertainty import main_numbers
 from sfumato.privacy.ledger import Ledger
-from sfumato.progress import tell
-from sfumato.report import bundle
-from sfumato.uncertainty import main_numbers
+from sfumato.progress import report_progress
 from sfumato.workbench.jobs import Job, Jobs
 from sfumato.workbench.views import release
 
 LONG = 60
-WAY = import_module("sfumato.release.release")  # the function of the same name hides the folder
+WAY = import_module("sfumato.core.release")  # the function of the same name hides the folder
 
 
 def stopped_at(stage, project, monkeypatch):
@@ -27,7 +27,7 @@ def stopped_at(stage, project, monkeypatch):
     def telling(words, done=None):
         if words.startswith(stage):
             job.stop()
-        tell(words, done)
+        report_progress(words, done)
 
     monkeypatch.setattr(WAY, "tell", telling)
     job.start()
@@ -52,10 +52,10 @@ def test_stopped_after_the_record_the_cost_is_said_and_marked(budgeted, monkeypa
 def test_a_stop_during_the_reruns_keeps_the_bundle_and_lists_it(budgeted, monkeypatch):
     def again(*_):
         job.stop()
-        tell("running the method again on the released rows")
+        report_progress("running the method again on the released rows")
         raise AssertionError("the stop was not delivered")
 
-    monkeypatch.setattr(main_numbers, "main_numbers", again)
+    monkeypatch.setattr(main_numbers, "main_statistics", again)
     monkeypatch.setenv("SFUMATO_RERUNS", "4")
     budgeted.change(columns=("sex", "region"), method="marginals", settings="pairs=none", anyway=True)
     job = Job("releasing", lambda: release.run(budgeted))
@@ -63,7 +63,7 @@ def test_a_stop_during_the_reruns_keeps_the_bundle_and_lists_it(budgeted, monkey
     job.wait(LONG)
     assert job.standing == "stopped" and "is complete, but may lack expected errors" in job.spent
     assert [each.method for each in budgeted.state.releases] == ["marginals"]
-    assert release.verified(budgeted, 1).ok
+    assert release.verify_release(budgeted, 1).ok
 
 
 def test_a_stop_is_delivered_once():
@@ -72,9 +72,9 @@ def test_a_stop_is_delivered_once():
     def work():
         job.stop()
         try:
-            tell("first")
+            report_progress("first")
         finally:
-            tell("saving what is paid for")
+            report_progress("saving what is paid for")
             heard.append("saved")
 
     job = Job("working", work)
@@ -96,7 +96,7 @@ def test_a_release_that_is_kept_elsewhere_is_listed(budgeted, monkeypatch, tmp_p
     with pytest.raises(KeptElsewhereError) as error:
         release.run(budgeted)
     assert [each.folder for each in budgeted.state.releases] == [str(error.value.folder)]
-    assert release.verified(budgeted, 1).ok
+    assert release.verify_release(budgeted, 1).ok
 
 
 def test_one_piece_of_work_at_a_time():

@@ -13,23 +13,23 @@ import pytest
 
 import sfumato.workbench
 from sfumato import Schema
+from sfumato.bundle.verify import verify_bundle
+from sfumato.core.method import parameters_of
 from sfumato.errors import BundleError, PlanError, WorkbenchError
+from sfumato.privacy.canonical_json import to_jsonable
 from sfumato.privacy.ledger import Ledger
-from sfumato.privacy.sealed import plain
-from sfumato.release.method import parameters_of
-from sfumato.report.verify import verify_bundle
-from sfumato.schema.confirming import unmarked
-from sfumato.workbench.texts import every
+from sfumato.schema.confirm import without_fingerprints
+from sfumato.workbench.texts import all_texts
 from sfumato.workbench.views import ledger, plan, release, script
 
 
 def test_a_plan_needs_a_schema(opened):
-    assert plan.planned(opened).trouble.headline == "the table is not described yet"
+    assert plan.plan_view(opened).trouble.headline == "the table is not described yet"
 
 
 def test_a_plan_shows_four_things(budgeted):
     budgeted.change(about_rows="600")
-    found = plan.planned(budgeted)
+    found = plan.plan_view(budgeted)
     assert found.trouble is None and found.budget_trouble is None
     assert found.cost.startswith("epsilon 1") and found.budget == "5 of 5 left before, 4 after"
     assert found.verdict and found.expected
@@ -38,13 +38,13 @@ def test_a_plan_shows_four_things(budgeted):
 
 
 def test_without_an_account_the_forecast_is_still_there(confirmed):
-    found = plan.planned(confirmed)
+    found = plan.plan_view(confirmed)
     assert found.verdict and found.budget_trouble.name == "LedgerError"
 
 
 def test_a_cap_that_is_exceeded_is_said_beside_the_cost(budgeted):
     budgeted.change(epsilon="6")
-    found = plan.planned(budgeted)
+    found = plan.plan_view(budgeted)
     assert found.budget_trouble.name == "BudgetExceeded" and found.verdict
 
 
@@ -53,39 +53,39 @@ def test_a_cap_that_is_exceeded_is_said_beside_the_cost(budgeted):
 )
 def test_what_cannot_be_read_is_a_sentence_and_stays(budgeted, field, text):
     budgeted.change(**{field: text})
-    assert plan.planned(budgeted).trouble is not None
+    assert plan.plan_view(budgeted).trouble is not None
     assert getattr(budgeted.state, field) == text
 
 
 def test_columns_and_uses_reach_the_method(budgeted):
     budgeted.change(columns=("age", "sex"))
-    assert plan.wanted(budgeted)[0].columns == ("age", "sex")
+    assert plan.chosen_method(budgeted)[0].columns == ("age", "sex")
     for name in plan.PRESETS:
         plan.choose_preset(budgeted, name)
-        assert plan.planned(budgeted).trouble is None, name
+        assert plan.plan_view(budgeted).trouble is None, name
     plan.choose_preset(budgeted, "testing")
-    assert plan.wanted(budgeted)[0].name == "marginals"
+    assert plan.chosen_method(budgeted)[0].name == "marginals"
 
 
 def test_no_column_is_refused(budgeted):
     budgeted.change(columns=())
     with pytest.raises(PlanError, match="no column"):
-        plan.wanted(budgeted)
+        plan.chosen_method(budgeted)
 
 
 def test_one_column_with_a_method_of_one(budgeted):
     budgeted.change(columns=("sex",), method="histogram")
-    assert plan.wanted(budgeted)[0].column == "sex"
+    assert plan.chosen_method(budgeted)[0].column == "sex"
 
 
 def test_a_release_a_bundle_and_its_verification(budgeted):
     budgeted.change(columns=("sex",), method="histogram", about_rows="600")
-    before = plan.planned(budgeted).sentence
+    before = plan.plan_view(budgeted).sentence
     done = release.run(budgeted)
     assert done.statement == before
-    assert release.verified(budgeted, 1).ok
+    assert release.verify_release(budgeted, 1).ok
     assert "<html" in release.page_of(budgeted, 1, "report")
-    entry = ledger.book(budgeted).entries[0]
+    entry = ledger.ledger_view(budgeted).entries[0]
     assert entry.method == "histogram" and entry.outcome.startswith("bundle saved")
 
 
@@ -108,12 +108,12 @@ def test_no_address_reaches_another_file(budgeted, number):
 def test_the_ledger_is_shown_exported_and_verified(budgeted):
     Ledger(budgeted.ledger).spend("people", epsilon=1)
     Ledger(budgeted.ledger).spend("people", epsilon="0.5")
-    found = ledger.book(budgeted)
+    found = ledger.ledger_view(budgeted)
     (account,) = found.accounts
     assert (account.spent, account.left, account.cap) == ("1.5", "3.5", "5")
     assert "<svg" in account.curve and "1.5 of 5" in account.curve
-    assert json.loads(ledger.exported(budgeted))["accounts"][0]["name"] == "people"
-    assert ledger.verified(budgeted).ok
+    assert json.loads(ledger.export_ledger(budgeted))["accounts"][0]["name"] == "people"
+    assert ledger.verify_ledger(budgeted).ok
 
 
 def test_a_hostile_name_stays_a_text_in_the_drawing():
@@ -124,7 +124,7 @@ def test_a_hostile_name_stays_a_text_in_the_drawing():
 def test_a_ledger_that_is_none_is_a_sentence(confirmed, tmp_path):
     (tmp_path / "notes.txt").write_text("no ledger")
     confirmed.choose_ledger(str(tmp_path / "notes.txt"))
-    assert ledger.book(confirmed).trouble is not None
+    assert ledger.ledger_view(confirmed).trouble is not None
 
 
 def test_every_step_has_its_lines(budgeted):
@@ -158,7 +158,7 @@ def test_the_script_does_what_was_clicked_once(tight, tmp_path, monkeypatch):
             [sys.executable, place, *more], cwd=elsewhere, capture_output=True, text=True, check=False
         )
 
-    wanted, method = plan.made_plan(tight)
+    wanted, method = plan.compute_plan(tight)
     assert json.loads(ran("--plan").stdout)["events"] == json.loads(wanted.model_dump_json())["events"]
     first, second = ran(), ran()
     assert (first.returncode, second.returncode) == (0, 2), first.stderr
@@ -168,8 +168,8 @@ def test_the_script_does_what_was_clicked_once(tight, tmp_path, monkeypatch):
     account = book.account("people")
     assert (account.cap_epsilon, account.cap_delta, account.composition) == ("3", "1e-05", "tight")
     document = json.loads((tight.out / "release.json").read_text())
-    assert document["method"]["parameters"] == plain(parameters_of(method))
-    assert Schema.load(tight.out / "schema.toml") == unmarked(tight.schema)
+    assert document["method"]["parameters"] == to_jsonable(parameters_of(method))
+    assert Schema.load(tight.out / "schema.toml") == without_fingerprints(tight.schema)
     assert verify_bundle(tight.out, tight.ledger).ok
     assert list(elsewhere.iterdir()) == []
 
@@ -220,7 +220,7 @@ def test_texts_are_all_there_and_all_used():
     home = Path(sfumato.workbench.__file__).parent
     code = "".join(path.read_text() for path in home.rglob("*.py"))
     built = ("table.filter_", "table.no_", "plan.", "release.", "page.", "script.download_", "ledger.", "table.")
-    unused = [name for name in every() if f'"{name}"' not in code and not name.startswith(built)]
+    unused = [name for name in all_texts() if f'"{name}"' not in code and not name.startswith(built)]
     assert unused == []
 
 

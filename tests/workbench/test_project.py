@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from sfumato.errors import WorkbenchError
-from sfumato.workbench.project import Project, State
+from sfumato.workbench.project import Project, ProjectState
 from sfumato.workbench.views import table
 from sfumato.workbench.views.script import python_script, shell_script
 
@@ -65,7 +65,7 @@ def test_the_state_holds_no_row_and_no_password(confirmed):
     assert confirmed.ledger == "postgresql://ann:secret@db.example/ledger"
     written = "".join(path.read_text() for path in confirmed.folder.iterdir() if path.name != ".lock")
     assert "secret" not in written
-    assert set(confirmed.state.model_dump()) == set(State.model_fields)
+    assert set(confirmed.state.model_dump()) == set(ProjectState.model_fields)
 
 
 @pytest.mark.parametrize(

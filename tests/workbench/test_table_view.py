@@ -24,14 +24,14 @@ def test_search_and_filters(opened):
 
 def test_edits_are_applied_and_the_mark_of_the_rows_is_gone(opened):
     opened.edit("age", low="0", high="130")
-    found = table.described(opened)
+    found = table.table_view(opened)
     assert found.schema["age"].bounds == (0, 130)
     assert "bounds" not in found.schema["age"].unchanged
 
 
 def test_what_makes_no_sense_is_kept_and_said_in_its_place(opened):
     opened.edit("age", low="zero")
-    found = table.described(opened)
+    found = table.table_view(opened)
     assert "no whole number" in found.problems["age"]
     assert table.fields_of(opened, "age")["low"] == "zero"
     with pytest.raises(SchemaError, match="make no sense yet"):
@@ -41,19 +41,19 @@ def test_what_makes_no_sense_is_kept_and_said_in_its_place(opened):
 def test_a_change_of_kind_loses_nothing(opened):
     opened.edit("age", low="0", high="120")
     opened.edit("age", kind="category", values="young\nold")
-    assert table.described(opened).schema["age"].values == ("young", "old")
+    assert table.table_view(opened).schema["age"].values == ("young", "old")
     opened.edit("age", kind="integer")
-    assert table.described(opened).schema["age"].bounds == (0, 120)
+    assert table.table_view(opened).schema["age"].bounds == (0, 120)
 
 
 def test_listed_numbers_stay_numbers(opened):
     opened.edit("q1", kind="category", values="1\n2\n3\n4\n5")
-    assert table.described(opened).schema["q1"].values == ("1", "2", "3", "4", "5")
+    assert table.table_view(opened).schema["q1"].values == ("1", "2", "3", "4", "5")
 
 
 def test_a_date_needs_dates(opened):
     opened.edit("age", kind="date", low="2020-01-01", high="soon")
-    assert "no date" in table.described(opened).problems["age"]
+    assert "no date" in table.table_view(opened).problems["age"]
 
 
 def test_confirming_needs_a_source_and_says_where(opened):
@@ -92,9 +92,9 @@ def test_whose_rows_is_asked_where_people_repeat(project, tmp_path):
 def test_rounder_bounds_by_one_click(opened):
     (remedy,) = table.remedies(opened)
     remedy.act()
-    assert table.described(opened).schema["age"].bounds == (0, 120)
+    assert table.table_view(opened).schema["age"].bounds == (0, 120)
     assert table.remedies(opened) == []
-    assert "bounds" in table.described(opened).schema["age"].taught, "the program computed them from the rows"
+    assert "bounds" in table.table_view(opened).schema["age"].taught, "the program computed them from the rows"
 
 
 def test_marks_for_missing_values_by_one_click(project, tmp_path):
@@ -136,7 +136,7 @@ def test_a_file_that_is_no_table(tmp_path):
 def test_rules_that_hold_by_chance_are_taken_away(opened):
     checks = [rule.check for rule in opened.draft.rules]
     opened.change(no_rules=tuple(checks))
-    assert table.described(opened).schema.rules == ()
+    assert table.table_view(opened).schema.rules == ()
 
 
 def test_sample_rows_are_read_and_kept_nowhere(opened):

@@ -1,4 +1,4 @@
-"""The command line: every verb teaches, reports progress, speaks JSON on request, and fails without a traceback."""
+"""The command line of sfumato."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def main() -> None:
     """Run the command line; named errors become one message and exit code 2."""
     try:
         listen()
-        from sfumato.cli.app import run
+        from sfumato.cli.main import run
     except Stopped as stop:
         sys.exit(before_anything(stop.number))
     except BaseException:

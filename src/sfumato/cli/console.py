@@ -1,4 +1,7 @@
-"""How the command line speaks: tables for people on standard output, JSON for machines, errors on standard error."""
+"""Terminal output: tables and progress for people, JSON for machines, errors on stderr.
+
+It listens to :mod:`sfumato.progress`. Shares and times are shown, never numbers of private rows.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,36 @@ import json
 import re
 import sys
 import textwrap
+import time
 import unicodedata
 import warnings
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sfumato.errors import SfumatoError
+from sfumato.progress import RemainingTime, format_duration, progress_listener
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+__all__ = ["RemainingTime", "format_duration", "progress_bar"]
+
 EXIT_ERROR = 2
+
 LABEL = 11
+
 """Columns of a label before what it labels."""
+
 UNSAFE = re.compile(r"[^\n -~]")
+
 """Everything but plain ASCII is looked at; most of it is fine."""
+
 JOINERS = "\u200c\u200d"
+
 """Invisible, but part of how many languages and emoji are written."""
 
 
@@ -45,7 +58,7 @@ def _shown(character: str) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
 
 
-def in_a_cell(value: object) -> str:
+def table_cell(value: object) -> str:
     """Return a value for one cell or title: a line break could pass for another row."""
     return printable(str(value)).replace("\n", "\\n")
 
@@ -118,11 +131,11 @@ class Voice:
             return
         from rich.table import Table
 
-        table = Table(title=_as_it_is(in_a_cell(title), "bold"), title_justify="left", header_style="bold")
+        table = Table(title=_as_it_is(table_cell(title), "bold"), title_justify="left", header_style="bold")
         for header in headers:
-            table.add_column(_as_it_is(in_a_cell(header)), overflow="fold")
+            table.add_column(_as_it_is(table_cell(header)), overflow="fold")
         for row in rows:
-            table.add_row(*(_as_it_is(in_a_cell(cell)) for cell in row))
+            table.add_row(*(_as_it_is(table_cell(cell)) for cell in row))
         self.out.print(table, soft_wrap=False)
 
     def panel(self, title: str, text: str, style: str = "green") -> None:
@@ -131,7 +144,7 @@ class Voice:
             return
         from rich.panel import Panel
 
-        heading = _as_it_is(in_a_cell(title))
+        heading = _as_it_is(table_cell(title))
         framed = Panel(_as_it_is(printable(text)), title=heading, title_align="left", border_style=style)
         self.out.print(framed, soft_wrap=False)
 
@@ -166,13 +179,12 @@ class Voice:
 
         ``seconds`` is what a plan allows for it. The library tells its stages itself (:mod:`sfumato.progress`).
         """
-        from sfumato.cli.bar import bar
 
-        return bar(self.err, what, seconds, in_a_cell)
+        return progress_bar(self.err, what, seconds, table_cell)
 
 
 @contextmanager
-def shown_warnings(voice: Voice) -> Generator[None]:
+def print_warnings(voice: Voice) -> Generator[None]:
     """Print warnings as sentences for people, not as lines of source code."""
 
     def show(
@@ -188,3 +200,46 @@ def shown_warnings(voice: Voice) -> Generator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
+
+
+BETWEEN = 0.1
+
+"""Seconds between two changes of the bar within a stage: work that tells often is not slowed by being listened to."""
+
+UNFINISHED = 0.999
+
+"""The end of a stage is not the end of the work: a full bar would stop its clock."""
+
+
+@contextmanager
+def progress_bar(
+    console: Console, what: str, expected: float | None, clean: Callable[[object], str]
+) -> Generator[None]:
+    """Show a bar on a terminal while the work inside goes on; elsewhere nobody listens."""
+    if not console.is_terminal:
+        yield
+        return
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    left = RemainingTime(expected)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20, pulse_style="cyan"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}", markup=False),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        progress.add_task(clean(what), total=None, left=left)
+        task, shown = progress.tasks[0], [0.0]
+
+        def heard(stage: str, done: float | None) -> None:
+            fresh, now = stage != left.stage, time.monotonic()
+            left.tell(stage, done)
+            if fresh or now - shown[0] >= BETWEEN:
+                shown[0] = now
+                task.total = None if done is None else 1.0
+                progress.update(task.id, description=clean(f"{what}: {stage}"), completed=min(done or 0, UNFINISHED))
+
+        with progress_listener(heard):
+            yield

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: stop at once, clean up on the way out, and say what was spent.
+"""Handle Ctrl-C and SIGTERM, and report the budget spent before the stop.
 
 Both signals raise :class:`~sfumato.progress.Stopped`, as the button of the workbench does. The command line library
 swallows a KeyboardInterrupt, and engines turn what a signal raises into errors of theirs, so the signal is also
@@ -38,7 +38,7 @@ def exit_code(number: int) -> int:
     return 128 + number
 
 
-def words(error: BaseException, verb: str | None) -> str:
+def interrupt_message(error: BaseException, verb: str | None) -> str:
     """Return what to tell the user: what the release said about itself, or what is true of the verb."""
     told = getattr(error, "__notes__", ())
     if told:
@@ -49,16 +49,16 @@ def words(error: BaseException, verb: str | None) -> str:
 
 
 @dataclass
-class Standing:
+class InterruptNote:
     """What is true if a signal comes now; a verb that spends keeps it up to date."""
 
     words: str = NOTHING
 
 
 @contextmanager
-def standing() -> Generator[Standing]:
+def interrupt_note() -> Generator[InterruptNote]:
     """Yield what is true so far; an interruption that says nothing itself carries it to the user."""
-    stand = Standing()
+    stand = InterruptNote()
     try:
         yield stand
     except BaseException as error:

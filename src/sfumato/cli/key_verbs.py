@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.arguments import AsJson
 from sfumato.cli.console import Voice
+from sfumato.cli.options import AsJson
 from sfumato.errors import SigningError
 
 if TYPE_CHECKING:
-    from sfumato.report.signature import SigningKey
+    from sfumato.bundle.signature import SigningKey
 
 key_app = typer.Typer(no_args_is_help=True, help="Make keys and sign bundles, so that readers can tell who released.")
 Sign = Annotated[
@@ -31,7 +31,7 @@ def signing_key(path: str | None) -> SigningKey | None:
     """Read a private key, asking for its passphrase on a terminal; called before anything is spent."""
     if path is None:
         return None
-    from sfumato.report.signature import SigningKey
+    from sfumato.bundle.signature import SigningKey
 
     return SigningKey.load(path, partial(_asked, f"Passphrase of {path}") if sys.stdin.isatty() else None)
 
@@ -55,7 +55,7 @@ def new(
     json: AsJson = False,
 ) -> None:
     """Make a pair of keys (Ed25519): keep the private one, and publish the public one where readers know you."""
-    from sfumato.report.signature import ENVIRONMENT, PUBLIC, new_key
+    from sfumato.bundle.signature import ENVIRONMENT, PUBLIC, new_key
 
     voice = Voice(json)
     word = None
@@ -82,8 +82,8 @@ def sign(
     json: AsJson = False,
 ) -> None:
     """Sign a bundle that exists, or sign it again after a quality statement was added. It must verify first."""
-    from sfumato.report.signature import SIGNATURE
-    from sfumato.report.verify import verify_bundle
+    from sfumato.bundle.signature import SIGNATURE
+    from sfumato.bundle.verify import verify_bundle
 
     voice, private = Voice(json), signing_key(key)
     assert private is not None  # a key was named

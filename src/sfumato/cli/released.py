@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.bounded import is_folder
+from sfumato.bounded_reads import is_folder
+from sfumato.bundle.read import open_bundle
 from sfumato.errors import BundleError, SchemaError, TableError
-from sfumato.report.opened import opened_bundle
 from sfumato.schema import Schema
 
 MadeRows = Annotated[
@@ -21,11 +21,11 @@ OwnSchema = Annotated[
 PrivatePage = Annotated[str | None, typer.Option("--out", "-o", help="Write a page, readable by its owner alone.")]
 
 
-def released(place: str) -> Any:
+def open_evaluation_input(place: str) -> Any:
     """Return what a bundle released, the first of its copies, or the path of a file of rows."""
     if not is_folder(place):
         return place
-    opened = opened_bundle(place)
+    opened = open_bundle(place)
     return opened.rows if opened.document.method.makes == "rows" else dict(opened.tables)
 
 
@@ -33,13 +33,13 @@ def released_copies(place: str) -> list[Any]:
     """Return every copy of released rows; refuse a bundle of counts."""
     if not is_folder(place):
         return [place]
-    opened = opened_bundle(place)
+    opened = open_bundle(place)
     return [opened.rows, *(table for _, table in opened.tables[1:])]
 
 
 def released_rows(place: str) -> Any:
     """Return released rows; refuse a bundle of counts."""
-    found = released(place)
+    found = open_evaluation_input(place)
     if isinstance(found, dict):
         raise BundleError(f"{place!r} holds counts, not rows", next_step="give a release of synthetic rows")
     return found
@@ -50,7 +50,7 @@ def facts_of(bundle: str, schema: str | None) -> Schema:
     if schema is not None:
         return Schema.load(schema)
     if is_folder(bundle):
-        return opened_bundle(bundle).schema
+        return open_bundle(bundle).schema
     raise SchemaError(
         f"{bundle!r} is no bundle, so nobody says what its columns are", next_step="give --schema SCHEMA, or a bundle"
     )
@@ -68,6 +68,6 @@ def require_free(out: str | None, what: str) -> None:
     ]
     if problems:
         raise TableError(f"the page cannot be written to {out!r}", problems, "choose another --out")
-    from sfumato.report.private_page import free_place
+    from sfumato.bundle.private_files import require_free_path
 
-    free_place(out, what)
+    require_free_path(out, what)

@@ -26,7 +26,7 @@ def renyi(counts: ArrayLike, order: float) -> float:
     >>> renyi([1, 1, 1, 1], 2)
     2.0
     """
-    refuse_order(order)
+    check_order(order)
     shares = _shares(counts)
     if shares.size == 0:
         return 0.0
@@ -47,7 +47,7 @@ def _shares(counts: ArrayLike) -> NDArray[np.float64]:
     return weights / weights.sum() if weights.size else weights
 
 
-def refuse_order(order: float) -> None:
+def check_order(order: float) -> None:
     """Refuse what is no order of an entropy."""
     if math.isnan(order) or order < 0:
         raise PlanError(f"the order must be 0 or more, found {order!r}", next_step="use 1 for Shannon, 2, or math.inf")

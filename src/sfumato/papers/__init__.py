@@ -1,4 +1,4 @@
-"""Reproductions of papers: what is printed, what we compute, and why the two differ. Nothing else imports them."""
+"""The five papers: records, published forms, errata and reproductions."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, Protocol, cast
 from pydantic import BaseModel
 
 from sfumato.errors import PlanError
-from sfumato.papers.reproduction_page import PageTable, ReproductionPage
+from sfumato.papers.page import PageTable, ReproductionPage
 
 
 @dataclass(frozen=True)
-class Listed:
+class PaperRecord:
     """What the command line says about a paper before its module is imported; a test compares it with the module."""
 
     home: str
     about: str
     parts: str
-    """Its figures and tables, as :func:`sfumato.papers.parts.in_words` writes them."""
+    """Its figures and tables, as :func:`sfumato.papers.compute.parts_text` writes them."""
     files: tuple[str, ...] = ()
     """Public tables that it reads; without them, what needs them is left out or refused."""
     repeats: str = ""
@@ -30,34 +30,34 @@ class Listed:
 
 
 PAPERS = {
-    "homogeneity-attack": Listed(
+    "homogeneity-attack": PaperRecord(
         "sfumato.papers.homogeneity_attack",
         "the risk that noisy counts give a sensitive value away",
         "figures 3 to 5, D; table 1",
         ("adult.csv.gz", "qualitative_bankruptcy.csv"),
         "draws of the distances of figure 5, 40 unless said",
     ),
-    "reaedp": Listed(
+    "reaedp": PaperRecord(
         "sfumato.papers.reaedp",
         "entropy-calibrated histograms, plausible deniability, mean curves",
         "figures 1 to 8, S1, S2, S4; tables IV, S1, S3",
         ("house_prices.csv", "unrate.csv"),
     ),
-    "range-restriction": Listed(
+    "range-restriction": PaperRecord(
         "sfumato.papers.range_restriction",
         "pseudo posteriors under a restricted range",
         "figures 1 to 20; table 1",
         ("fatigue.csv",),
         "repeated samples, 30 unless said; the paper has 100",
     ),
-    "kmeans-geometry": Listed(
+    "kmeans-geometry": PaperRecord(
         "sfumato.papers.kmeans_geometry",
         "noisy centroids and radii, epsilon by a Rand index",
         "figures 1 to 5; tables 1 to 4",
         (),
         "runs at each epsilon, 40 unless said; the paper has 30",
     ),
-    "two-stage": Listed(
+    "two-stage": PaperRecord(
         "sfumato.papers.two_stage",
         "synthetic inputs, blended with true rows, then predicted outputs",
         "figures 4 to 13; tables 4, 7, 8",
@@ -69,7 +69,7 @@ PAPERS = {
 """Papers that can be reproduced, by the name that the command line takes."""
 
 
-class PaperModule(Protocol):
+class Reproducible(Protocol):
     """What the module of a paper offers."""
 
     def parts(self) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ class PaperModule(Protocol):
         ...
 
 
-def paper(name: str) -> PaperModule:
+def paper(name: str) -> Reproducible:
     """Return the module of a paper.
 
     >>> paper("homogeneity-attack").__name__
@@ -97,4 +97,4 @@ def paper(name: str) -> PaperModule:
     """
     if name not in PAPERS:
         raise PlanError(f"no reproduction of a paper {name!r}", next_step=f"use one of: {', '.join(PAPERS)}")
-    return cast("PaperModule", importlib.import_module(PAPERS[name].home))
+    return cast("Reproducible", importlib.import_module(PAPERS[name].home))

@@ -1,4 +1,4 @@
-"""Where the public tables of the papers lie, and what is said when they do not."""
+"""Locate the public data files of the papers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def data_folder(folder: Path | None = None) -> Path:
     return folder or Path(os.environ.get(DATA_VARIABLE) or DEFAULT_FOLDER)
 
 
-def absent(folder: Path, files: Sequence[str]) -> list[str]:
+def missing_files(folder: Path, files: Sequence[str]) -> list[str]:
     """Return the files that are not in a folder."""
     return [name for name in files if not (folder / name).is_file()]
 
 
 def require_files(folder: Path, files: Sequence[str]) -> None:
     """Refuse, naming every file that is missing and how to give the folder."""
-    missing = absent(folder, files)
+    missing = missing_files(folder, files)
     if missing:
         raise TableError(
             f"the paper's tables are not in {str(folder)!r}",

@@ -1,4 +1,4 @@
-"""``sfumato reproduce``: what a paper printed, what we compute, and why they differ."""
+"""The command sfumato reproduce: recompute a paper's figures and tables."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.arguments import AsJson
 from sfumato.cli.console import Voice
+from sfumato.cli.options import AsJson
 from sfumato.errors import BundleError, PlanError
-from sfumato.papers import PAPERS, Listed
+from sfumato.papers import PAPERS, PaperRecord
 
 if TYPE_CHECKING:
-    from sfumato.papers import PaperModule
+    from sfumato.papers import Reproducible
 
 PAGE, RESULTS = "page.html", "results.json"
 
@@ -39,11 +39,11 @@ def reproduce(
     is computed.
     """
     from sfumato.papers import paper as find_paper
-    from sfumato.papers.reproduction_page import render
+    from sfumato.papers.page import render
 
     voice, module = Voice(json), find_paper(paper)
     part = _chosen_part(paper, module, figure, table)
-    more = _more(paper, module, {"only": part, "repeats": repeats, "deep": deep or None})
+    more = _run_options(paper, module, {"only": part, "repeats": repeats, "deep": deep or None})
     folder = Path(out or f"{paper}-{part.replace(' ', '-') if part else 'reproduction'}")
     _refuse_overwrite(folder, force)
     patience = "minutes or more" if repeats is not None or deep else "a minute or two"
@@ -60,7 +60,7 @@ def reproduce(
     voice.document({"paper": paper, **({"part": part} if part else {}), **places, "summary": rows})
 
 
-def _chosen_part(name: str, module: PaperModule, figure: str | None, table: str | None) -> str | None:
+def _chosen_part(name: str, module: Reproducible, figure: str | None, table: str | None) -> str | None:
     """Return the figure or table asked for, as the paper names it; None for everything."""
     if figure is None and table is None:
         return None
@@ -76,7 +76,7 @@ def _chosen_part(name: str, module: PaperModule, figure: str | None, table: str 
     return found
 
 
-def _more(name: str, module: PaperModule, asked: dict[str, Any]) -> dict[str, Any]:
+def _run_options(name: str, module: Reproducible, asked: dict[str, Any]) -> dict[str, Any]:
     """Return what was asked for besides the name; refuse all that this paper does not have."""
     given = {option: value for option, value in asked.items() if value is not None}
     known = inspect.signature(module.reproduce).parameters
@@ -96,7 +96,7 @@ def _listing() -> str:
     return "\n\n".join(f"- **{name}**: {_line(listed)}" for name, listed in PAPERS.items())
 
 
-def _line(listed: Listed) -> str:
+def _line(listed: PaperRecord) -> str:
     said = [
         f"{listed.about}.",
         f"Parts: {listed.parts}.",

@@ -1,4 +1,4 @@
-"""Guarantees, events, accountant, ledger, noise and randomness: everything that the promise rests on."""
+"""Accounting, noise, ledger and randomness: what every guarantee rests on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Budgets are exact fractions: fifty spends of 0.1 make 5, not 4.999999999999998."""
+"""Read, round and print epsilon and delta as exact fractions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_TEXT = 1000
 LONGEST_SHOWN = 60
 
 
-def exact(value: Number, what: str = "epsilon") -> Fraction:
+def to_fraction(value: Number, what: str = "epsilon") -> Fraction:
     """Read a number as its shortest decimal says, so that ``0.1`` is one tenth.
 
     >>> sum([exact(0.1)] * 50) == 5
@@ -31,11 +31,11 @@ def exact(value: Number, what: str = "epsilon") -> Fraction:
         return _within_reach(Fraction(shown))
     except (ValueError, TypeError, ArithmeticError) as error:
         raise PlanError(
-            f"{what} must be a finite number, found {in_short(value)}", next_step=f"give {what} as 0.5"
+            f"{what} must be a finite number, found {shorten_for_message(value)}", next_step=f"give {what} as 0.5"
         ) from error
 
 
-def in_short(value: object) -> str:
+def shorten_for_message(value: object) -> str:
     """Write what was found for a message; numbers with hundreds of digits are told by their size."""
     if isinstance(value, int | Fraction) and abs(value) >= TOO_LARGE:
         return f"one of 10^{LARGEST_EXPONENT} or more"
@@ -65,9 +65,9 @@ def _within_reach(number: Fraction) -> Fraction:
     return number
 
 
-def positive(value: Number, what: str = "epsilon") -> Fraction:
+def to_positive_fraction(value: Number, what: str = "epsilon") -> Fraction:
     """Read a number that must be above 0."""
-    number = exact(value, what)
+    number = to_fraction(value, what)
     if number <= 0:
         raise PlanError(f"{what} must be above 0, found {value}", next_step=f"give {what} a value such as 1.0")
     return number
@@ -85,7 +85,7 @@ def round_down(value: Fraction) -> float:
     return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
 
 
-def text(value: Fraction) -> str:
+def fraction_to_text(value: Fraction) -> str:
     """Write a fraction so that :func:`exact` reads it back unchanged, as a decimal where that is exact.
 
     >>> text(Fraction(1, 10)), text(Fraction(1, 3))
@@ -118,12 +118,12 @@ def at_least(value: Number, digits: int = 6) -> str:
 def _rounded(value: Number, digits: int, direction: str) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f"{value:g}"
-    number = exact(value, "a bound")
+    number = to_fraction(value, "a bound")
     # the quotient of two whole numbers is rounded once, and a float of so few digits prints them back
     rounded = Context(prec=digits, rounding=direction).divide(Decimal(number.numerator), Decimal(number.denominator))
     return f"{float(rounded):.{digits}g}"
 
 
-def show(value: Fraction) -> str:
+def format_fraction(value: Fraction) -> str:
     """Write a cost for people: at most six significant digits, never less than it is."""
     return at_most(value)

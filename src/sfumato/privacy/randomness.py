@@ -1,4 +1,4 @@
-"""Where randomness comes from: the operating system by default, a seed only for runs that are never released."""
+"""Sources of randomness: the operating system, or a seed that stamps the output not for release."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 STAMP = "not for release"
 
 
-class Uniform(Protocol):
+class UniformSource(Protocol):
     """A source of uniform numbers in [0, 1)."""
 
     def random(self, size: int) -> NDArray[np.float64]:
@@ -21,7 +21,7 @@ class Uniform(Protocol):
         ...
 
 
-class SystemUniform:
+class SystemUniformSource:
     """Uniform numbers of 53 bits, each straight from the operating system."""
 
     def random(self, size: int) -> NDArray[np.float64]:
@@ -56,9 +56,9 @@ class Randomness:
         return np.random.default_rng(self.seed)
 
     @property
-    def uniform(self) -> Uniform:
+    def uniform(self) -> UniformSource:
         """Uniform numbers for draws on which the guarantee rests: from the operating system unless a seed was given."""
-        return SystemUniform() if self.seed is None else self.generator
+        return SystemUniformSource() if self.seed is None else self.generator
 
     @property
     def stamp(self) -> str | None:

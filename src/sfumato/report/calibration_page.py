@@ -1,4 +1,7 @@
-"""One self-contained page: a metric against a parameter, its intervals, the target, and every value that meets it."""
+"""Page on a calibration: a metric against a parameter, with the target and the choices.
+
+Beside it, for orientation: which epsilons others took.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,117 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from sfumato.calibration.deployments import Deployment, neighbours, orientation, ranked
-from sfumato.calibration.result import CONFIDENTIAL, Calibration, Point, sentence
-from sfumato.calibration.words import advice, in_plain_words
-from sfumato.privacy.exact import at_most, exact
-from sfumato.report.charts.trade_off import others_chart, trade_off_chart
-from sfumato.report.page import render
-from sfumato.report.risk_page import Grid
-from sfumato.report.words.banners import Banner
+from sfumato.bundle.banners import Banner
+from sfumato.evaluate.calibrate.deployments import Deployment, by_epsilon, nearest_deployments, orientation_text
+from sfumato.evaluate.calibrate.explain import advice, explain_value
+from sfumato.evaluate.calibrate.result import CONFIDENTIAL, Calibration, Point, as_sentence
+from sfumato.privacy.exact import at_most, to_fraction
+from sfumato.report.charts.figure import figure_html
+from sfumato.report.charts.marks import LineMark, Lines, RuleMark, describe_ends, lines
+from sfumato.report.charts.plane import Axis
+from sfumato.report.homogeneity_page import TableBlock
+from sfumato.report.page import render_page
 from sfumato.version import __version__
 
+HEIGHT = 340
+
+MOST_PLACES = 8
+
+"""As many tried values have a tick each."""
+
+MARGIN = 1.12
+
+"""A single feasible value is shaded this factor to both sides."""
+
+SIDE = 0.02
+
+"""Where steps are equal: this share of the axis to both sides."""
+
+
+def trade_off_chart(found: Calibration) -> Markup:
+    """Return points and intervals of the metric, the target as a line, feasible values shaded, the choice ringed."""
+    line = LineMark(
+        f"{found.metric} of {found.method}",
+        [point.value for point in found.points],
+        [point.mean for point in found.points],
+        [point.low for point in found.points],
+        [point.high for point in found.points],
+    )
+    x, y, drawn = _across(found), Axis(found.metric), [line, *_of_pair(found)]
+    rules = (RuleMark(f"target: {found.target}", found.bound, goal=True),)
+    chosen = None if found.chosen is None else RuleMark(f"chosen: {found.parameter} = {found.chosen:g}", found.chosen)
+    said = [describe_ends(drawn, x, y), f"{rules[0].words}.", f"{chosen.words}." if chosen else "No value meets it."]
+    return lines(
+        drawn,
+        x,
+        y,
+        " ".join(said),
+        rules=rules,
+        shaded=[each if each[0] < each[1] else _around(found, *each) for each in found.intervals],
+        shade_words="meets the target",
+        marked=chosen,
+        height=HEIGHT,
+    )
+
+
+def _of_pair(found: Calibration) -> list[LineMark]:
+    """Return what a stated pair alone would prove, beside a proved ceiling."""
+    if found.proved is None:
+        return []
+    pair = found.proved.pair
+    return [LineMark("stated pair alone", [p.value for p in pair], [p.mean for p in pair], yardstick=True)]
+
+
+def deployments_chart(epsilon: float, delta: float) -> Markup:
+    """Return what others took, with its legend."""
+    drawing = deployments_figure(epsilon, delta)
+    words = f"{describe_ends(drawing.shown, drawing.x, drawing.y)} {orientation_text(epsilon, delta)[0]}"
+    return figure_html(drawing, words, HEIGHT, narrow=False)
+
+
+def deployments_figure(epsilon: float, delta: float) -> Lines:
+    """Return how many products took at most an epsilon, of all and of those for whole people, with ours ringed."""
+    known = by_epsilon(delta)
+    whole = [pair for pair in known if pair[1].covers_a_person]
+    drawn = [_count("all products", known, epsilon), _count("a person or user as a whole", whole, epsilon)]
+    x, y = Axis("epsilon (log scale)", logarithmic=True), Axis("products with at most this epsilon")
+    return Lines(drawn, x, y, marked=RuleMark(f"yours: epsilon = {epsilon:g}", epsilon))
+
+
+def _count(name: str, known: Sequence[tuple[float, Deployment]], ours: float) -> LineMark:
+    """Return a count that steps up at every product."""
+    places = sorted({ours, *(epsilon for epsilon, _ in known)})
+    below = [float(sum(epsilon < place for epsilon, _ in known)) for place in places]
+    upto = [float(sum(epsilon <= place for epsilon, _ in known)) for place in places]
+    steps = [count for pair in zip(below, upto, strict=True) for count in pair]
+    return LineMark(name, [place for place in places for _ in range(2)], steps, dots=False)
+
+
+def _across(found: Calibration) -> Axis:
+    """Return the axis of the parameter: a logarithm has no place for 0."""
+    low, high = _around(found, found.points[0].value, found.points[-1].value)
+    tried = [point.value for point in found.points]
+    places = tried if len(tried) <= MOST_PLACES else None
+    if _even(found):
+        return Axis(found.parameter, low, high, places=places)
+    return Axis(f"{found.parameter} (log scale)", low, high, logarithmic=True, places=places)
+
+
+def _even(found: Calibration) -> bool:
+    return found.points[0].value == 0
+
+
+def _around(found: Calibration, low: float, high: float) -> tuple[float, float]:
+    """Return an interval a little wider than the one given."""
+    if _even(found):
+        side = SIDE * (found.points[-1].value or 1.0)
+        return low - side, high + side
+    factor = MARGIN if len(found.points) > 1 else 2.0
+    return low / factor, high * factor
+
+
 TEMPLATE = "calibration.html.j2"
+
 PROVED_HOW = (
     "At each value the method was planned, and the curve of its events, delta at every epsilon, gives the ceiling. "
     "No table was looked at and nothing was run. The choice is rounded down and was planned itself.",
@@ -29,7 +132,7 @@ PROVED_HOW = (
 
 def calibration_page(found: Calibration) -> str:
     """Return the page as HTML."""
-    return render(
+    return render_page(
         TEMPLATE,
         chart=trade_off_chart(found),
         version=__version__,
@@ -37,40 +140,40 @@ def calibration_page(found: Calibration) -> str:
         banners=banners(found),
         answer=found.answer(),
         advice=advice(found),
-        plain=(*in_plain_words(found), *(found.notes if found.proved else ()), *found.cautions()),
+        plain=(*explain_value(found), *(found.notes if found.proved else ()), *found.cautions()),
         values=values_grid(found),
         cost=cost_words(found),
         how=how_words(found),
         caption=caption(found),
-        others=others(found),
+        others=published_deployments(found),
     )
 
 
-class Others(NamedTuple):
+class DeploymentComparison(NamedTuple):
     """What others took, with ours among them."""
 
     words: tuple[str, ...]
     chart: Markup
-    grid: Grid
+    grid: TableBlock
 
 
-def others(found: Calibration, each_side: int | None = None) -> Others | None:
+def published_deployments(found: Calibration, each_side: int | None = None) -> DeploymentComparison | None:
     """Return what others took, where an epsilon was chosen that can be compared; all, or the nearest on each side."""
     if found.parameter != "epsilon" or found.chosen is None or found.charge is not None:
         return None
-    delta = 0.0 if found.proved is None else float(exact(found.proved.delta))
-    known = ranked(delta) if each_side is None else neighbours(found.chosen, delta, each_side)
-    words, chart = orientation(found.chosen, delta), others_chart(found.chosen, delta)
-    return Others(words, chart, others_grid(found, known, delta))
+    delta = 0.0 if found.proved is None else float(to_fraction(found.proved.delta))
+    known = by_epsilon(delta) if each_side is None else nearest_deployments(found.chosen, delta, each_side)
+    words, chart = orientation_text(found.chosen, delta), deployments_chart(found.chosen, delta)
+    return DeploymentComparison(words, chart, deployments_grid(found, known, delta))
 
 
-def others_grid(found: Calibration, known: Sequence[tuple[float, Deployment]], delta: float) -> Grid:
+def deployments_grid(found: Calibration, known: Sequence[tuple[float, Deployment]], delta: float) -> TableBlock:
     """Return products by their epsilon, with the choice among them."""
     chosen = found.chosen or 0.0
     ours = (f"{chosen:g}", "your choice", "", "", _protected(found), f"{delta:.3g}" if delta else "")
     rows = [(chosen, ours), *((epsilon, _product(epsilon, each)) for epsilon, each in known)]
     header = ("epsilon", "product", "curator", "year", "protects", "delta, or rho")
-    return Grid(header, tuple(row for _, row in sorted(rows, key=lambda pair: pair[0])), (0, 3))
+    return TableBlock(header, tuple(row for _, row in sorted(rows, key=lambda pair: pair[0])), (0, 3))
 
 
 def _product(epsilon: float, each: Deployment) -> tuple[str, ...]:
@@ -106,14 +209,14 @@ def standing(found: Calibration) -> str:
     return {"pilot": "from a pilot", "declared": "custodian's copy, do not publish", "private": kept}[found.cost]
 
 
-def values_grid(found: Calibration) -> Grid:
+def values_grid(found: Calibration) -> TableBlock:
     """Return the curve as a table."""
     if found.proved is not None:
         header = (found.parameter, f"{found.metric}, proved", "by the stated pair", "meets the target")
         pairs = zip(found.points, found.proved.pair, strict=True)
-        return Grid(header, tuple(_proved_row(point, stated) for point, stated in pairs), (0, 1, 2))
+        return TableBlock(header, tuple(_proved_row(point, stated) for point, stated in pairs), (0, 1, 2))
     header = (found.parameter, found.metric, f"{100 * found.level:g} % interval", "runs", "meets the target")
-    return Grid(header, tuple(_row(point) for point in found.points), (0, 1, 3))
+    return TableBlock(header, tuple(_row(point) for point in found.points), (0, 1, 3))
 
 
 def _row(point: Point) -> tuple[str, ...]:
@@ -138,7 +241,7 @@ def caption(found: Calibration) -> str:
 
 def cost_words(found: Calibration) -> tuple[str, ...]:
     """Say what the search used and what it cost."""
-    lines = [sentence(found.assumption)]
+    lines = [as_sentence(found.assumption)]
     if found.cost == "declared":
         lines.append(f"Every number here is {CONFIDENTIAL}. Put the sentence above into the guarantee.")
     return tuple(lines)

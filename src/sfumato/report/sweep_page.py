@@ -1,4 +1,4 @@
-"""One self-contained page: every attack on a method against epsilon, beside guessing, best attack and ceiling."""
+"""Page on an attack sweep: every attack on a method at several epsilons."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from sfumato.report.charts.lines import Line, ends_in_words, lines
+from sfumato.bundle.banners import Banner
+from sfumato.report.charts.marks import LineMark, describe_ends, lines
 from sfumato.report.charts.plane import Axis
-from sfumato.report.page import render
-from sfumato.report.risk_page import Grid
-from sfumato.report.words.banners import Banner
-from sfumato.risk.attack import AttackResult
-from sfumato.risk.sweep import Sweep
+from sfumato.report.homogeneity_page import TableBlock
+from sfumato.report.page import render_page
+from sfumato.risk.attacks.attack import AttackResult
+from sfumato.risk.simulated.epsilon_sweep import Sweep
 from sfumato.version import __version__
 
 TEMPLATE = "sweep.html.j2"
@@ -27,8 +27,8 @@ SIDE = 1.1
 
 def sweep_page(found: Sweep, draft: bool = False) -> str:
     """Return the page as HTML; ``draft`` says that the schema was not yet confirmed as public."""
-    games, guesses = _kinds(found)
-    return render(
+    games, guesses = _split_attacks(found)
+    return render_page(
         TEMPLATE,
         games_chart=_chart(found, _games(found, games)) if games else "",
         guesses_chart=_chart(found, _guesses(found, guesses)) if guesses else "",
@@ -43,14 +43,14 @@ def sweep_page(found: Sweep, draft: bool = False) -> str:
     )
 
 
-def values_grid(found: Sweep) -> Grid:
+def values_grid(found: Sweep) -> TableBlock:
     """Return every result as a table, in per cent."""
     rows = tuple(
         (f"{point.epsilon:g}", found.short(result), *_cells(result))
         for point in found.points
         for result in point.results
     )
-    return Grid(HEADER, rows, (0, 2, 4, 5, 6, 7))
+    return TableBlock(HEADER, rows, (0, 2, 4, 5, 6, 7))
 
 
 def _cells(result: AttackResult) -> tuple[str, ...]:
@@ -73,35 +73,35 @@ def _banners(found: Sweep, draft: bool) -> list[Banner]:
     return banners
 
 
-def _kinds(found: Sweep) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split_attacks(found: Sweep) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the games between two tables, and the guesses of a value, which have no ceiling."""
     guesses = tuple(attack for attack in found.attacks if attack.startswith("Inference"))
     return tuple(attack for attack in found.attacks if attack not in guesses), guesses
 
 
-def _chart(found: Sweep, items: Sequence[Line]) -> Markup:
+def _chart(found: Sweep, items: Sequence[LineMark]) -> Markup:
     """Return points with their intervals and straight lines between them: nothing is drawn that was not computed."""
     places = sorted({point.epsilon for point in found.points})
     few = places if len(places) <= MOST_PLACES else None
     x = Axis("epsilon (log scale)", places[0] / SIDE, places[-1] * SIDE, logarithmic=True, places=few)
     lowest = min((low for line in items for low in line.low or line.y), default=0.0)
     y = Axis("right", max(0.0, min(0.45, lowest - 0.03)), 1.0, percent=True)
-    return lines(items, x, y, ends_in_words(items, x, y), height=HEIGHT)
+    return lines(items, x, y, describe_ends(items, x, y), height=HEIGHT)
 
 
-def _line(found: Sweep, attack: str, name: str) -> Line:
+def _line(found: Sweep, attack: str, name: str) -> LineMark:
     results = found.of(attack)
     within = [result.interval for _, result in results]
     low, high = [each.low for each in within], [each.high for each in within]
-    return Line(name, [epsilon for epsilon, _ in results], [result.rate for _, result in results], low, high)
+    return LineMark(name, [epsilon for epsilon, _ in results], [result.rate for _, result in results], low, high)
 
 
-def _yardstick(name: str, shares: Sequence[tuple[float, float | None]]) -> Line:
+def _yardstick(name: str, shares: Sequence[tuple[float, float | None]]) -> LineMark:
     known = [(epsilon, share) for epsilon, share in shares if share is not None]
-    return Line(name, [epsilon for epsilon, _ in known], [share for _, share in known], yardstick=True)
+    return LineMark(name, [epsilon for epsilon, _ in known], [share for _, share in known], yardstick=True)
 
 
-def _games(found: Sweep, attacks: Sequence[str]) -> list[Line]:
+def _games(found: Sweep, attacks: Sequence[str]) -> list[LineMark]:
     first = found.of(attacks[0])
     return [
         *(_line(found, attack, attack) for attack in attacks),
@@ -111,8 +111,8 @@ def _games(found: Sweep, attacks: Sequence[str]) -> list[Line]:
     ]
 
 
-def _guesses(found: Sweep, attacks: Sequence[str]) -> list[Line]:
-    items: list[Line] = []
+def _guesses(found: Sweep, attacks: Sequence[str]) -> list[LineMark]:
+    items: list[LineMark] = []
     for attack in attacks:
         items += [
             _line(found, attack, f"{attack}: people in the release"),
@@ -122,9 +122,9 @@ def _guesses(found: Sweep, attacks: Sequence[str]) -> list[Line]:
     return items
 
 
-def _control(results: Sequence[tuple[float, AttackResult]]) -> Line:
+def _control(results: Sequence[tuple[float, AttackResult]]) -> LineMark:
     """Return the same guesses about people who are not in the release."""
     known = [(epsilon, r, r.control) for epsilon, r in results if r.control is not None]
     low = [share if r.control_interval is None else r.control_interval.low for _, r, share in known]
     high = [share if r.control_interval is None else r.control_interval.high for _, r, share in known]
-    return Line("people who are not in it", [e for e, _, _ in known], [share for _, _, share in known], low, high)
+    return LineMark("people who are not in it", [e for e, _, _ in known], [share for _, _, share in known], low, high)

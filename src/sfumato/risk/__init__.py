@@ -1,4 +1,4 @@
-"""What can be learned about people from a release: in closed form, or measured by attacks."""
+"""Disclosure risk of a release: exact formulas, attacks and audits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sfumato.risk.auditing.one_run import OneRunAudit as OneRunAudit
     from sfumato.risk.auditing.one_run import make_canaries as make_canaries
     from sfumato.risk.auditing.one_run import one_run_audit as one_run_audit
-    from sfumato.risk.released.attacks import attack_release as attack_release
+    from sfumato.risk.on_release.run import attack_release as attack_release
 
 _MODULES = (
     "attack",
@@ -30,7 +30,7 @@ _MODULES = (
     "yardsticks",
 )
 _NAMES = {
-    "attack_release": "sfumato.risk.released.attacks",
+    "attack_release": "sfumato.risk.on_release.run",
     "audit": "sfumato.risk.auditing.audit",
     "Audit": "sfumato.risk.auditing.audit",
     "one_run_audit": "sfumato.risk.auditing.one_run",

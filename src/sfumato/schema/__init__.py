@@ -1,4 +1,4 @@
-"""The public facts about a table: columns, rules, and the schema that holds them. All of them check themselves."""
+"""Public facts about a table: columns, rules between them, and where each fact comes from."""
 
 from __future__ import annotations
 

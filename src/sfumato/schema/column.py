@@ -1,4 +1,4 @@
-"""One column's public facts, and the finite domain that follows from them.
+"""Public facts about one column and the finite domain they define.
 
 A column is encoded as an integer code in ``0 .. size - 1``. Levels (category, ordinal, boolean) take one code
 each; ordered kinds (integer, number, date) are cut into public bins; a missing value, where the schema allows
@@ -15,8 +15,8 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.calling import named_parameters
-from sfumato.schema.provenance import FACTS, SOLD_FACTS, WORD_FACTS, Provenance, is_stated, unchanged
+from sfumato.argument_errors import checked_parameters
+from sfumato.schema.provenance import BUYABLE_FACTS, FACTS, WORD_FACTS, Provenance, is_stated, unchanged
 
 Kind = Literal["category", "ordinal", "boolean", "integer", "number", "date"]
 Role = Literal["identifier", "quasi-identifier", "sensitive", "target"]
@@ -44,7 +44,7 @@ def day_number(value: dt.date) -> int:
     return (value - EPOCH).days
 
 
-@named_parameters
+@checked_parameters
 @dataclass(frozen=True)
 class Column:
     """Public facts about one column; facts that make no sense are refused, all of them at once.
@@ -98,10 +98,10 @@ class Column:
     """Facts that the file tells of its own columns, for which nobody else vouched."""
 
     def __post_init__(self) -> None:
-        from sfumato.schema.column_checks import sound_facts
+        from sfumato.schema.column_checks import validated_facts
 
         stated = {item.name: getattr(self, item.name) for item in fields(Column)}
-        for name, fact in sound_facts(stated).items():
+        for name, fact in validated_facts(stated).items():
             object.__setattr__(self, name, fact)
 
     @property
@@ -136,7 +136,7 @@ class Column:
             return Provenance("rows")
         if fact in self.told:
             return Provenance("file")
-        bought = self.bought and fact in SOLD_FACTS
+        bought = self.bought and fact in BUYABLE_FACTS
         return Provenance("bought", self.bought) if bought else Provenance("public", self.source)
 
     @property

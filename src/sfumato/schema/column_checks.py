@@ -1,9 +1,10 @@
-"""Do the facts about a column make sense? Every problem at once, however the column was made."""
+"""Check the facts about a column and report all problems at once."""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
@@ -13,18 +14,26 @@ import numpy as np
 
 from sfumato.errors import SchemaError
 from sfumato.schema.column import DEFAULT_BINS, KINDS, LEVEL_KINDS, OUTSIDE, ROLES
+from sfumato.schema.provenance import FACTS, WORD_FACTS
 
 LARGEST_WHOLE = 2**53
+
 """Integers are compared as 64-bit floats where a source holds them so; beyond this they would not be exact."""
-MOST_CELLS = 1_000_000
+
+MAX_BINS_OR_LEVELS = 1_000_000
+
 """Bins or listed values of one column: with more of them, three lines of text would take the machine."""
+
 NARROWEST_BIN = 2
+
 """Width of a bin of real numbers in floating-point spacings: below that, bins would share their ends."""
+
 SHOWN = 5
+
 WANTED = {"integer": "whole numbers up to 2^53", "number": "finite numbers", "date": "dates like 2024-12-31"}
 
 
-def sound_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+def validated_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the facts about a column in their own types, or refuse them with every problem listed.
 
     >>> facts = {"name": "x", "kind": "integer", "edges": [1, 5, 9.0], "missing": False, "outside": "refuse"}
@@ -53,7 +62,7 @@ def is_positive(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-def shown(values: Sequence[Any]) -> str:
+def shorten_list(values: Sequence[Any]) -> str:
     """Return a few of many values for a message."""
     listed = ", ".join(str(value)[:60] for value in islice(values, SHOWN))
     return f"[{listed}{', ...' if len(values) > SHOWN else ''}]"
@@ -98,10 +107,9 @@ class _Check:
 
     def written(self, kind: str) -> None:
         """Look at how values are written, and at where facts come from."""
-        from sfumato.schema.form_checks import form_problems, settled_form
 
-        self.facts |= settled_form(self.facts)
-        self.problems += form_problems(kind, self.facts)
+        self.facts |= normalised_format_facts(self.facts)
+        self.problems += format_problems(kind, self.facts)
 
     def levels(self, kind: str) -> None:
         for key in ("bounds", "edges", "bins"):
@@ -121,7 +129,7 @@ class _Check:
         if not self.need(isinstance(raw, list | tuple | np.ndarray) and len(cast("Any", raw)) > 0, problem):
             return None
         several = cast("Sequence[Any]", raw)
-        most = MOST_CELLS if key == "values" else MOST_CELLS + 1
+        most = MAX_BINS_OR_LEVELS if key == "values" else MAX_BINS_OR_LEVELS + 1
         if not self.need(len(several) <= most, f"{key}: {len(several):,} of them, at most {most:,} can be counted"):
             return None
         return tuple(several.tolist() if isinstance(several, np.ndarray) else several)
@@ -132,7 +140,7 @@ class _Check:
             listed = self.facts["values"] = tuple(map(_plain, listed))
             kinds = set(map(type, listed))
         texts, whole = all(issubclass(kind, str) for kind in kinds), kinds == {int}
-        if not self.need(texts or whole, f"values {shown(listed)} must be all texts or all whole numbers"):
+        if not self.need(texts or whole, f"values {shorten_list(listed)} must be all texts or all whole numbers"):
             return
         if whole:
             self.need(max(listed) <= LARGEST_WHOLE and min(listed) >= -LARGEST_WHOLE, "values must lie within +-2^53")
@@ -146,7 +154,8 @@ class _Check:
         self.need(values is None, f"values has no meaning for kind {kind!r}; give bounds")
         self.need(bins is None or is_positive(bins), f"bins needs a whole number of at least 1, found {_short(bins)}")
         self.need(
-            not is_positive(bins) or cast("int", bins) <= MOST_CELLS, f"bins: at most {MOST_CELLS:,} can be counted"
+            not is_positive(bins) or cast("int", bins) <= MAX_BINS_OR_LEVELS,
+            f"bins: at most {MAX_BINS_OR_LEVELS:,} can be counted",
         )
         stated = [key for key in ("bounds", "edges") if self.facts.get(key) is not None]
         self.need(bins is None or "edges" not in stated, "give edges or bins, not both")
@@ -162,30 +171,32 @@ class _Check:
         raw = self.listed(key, f"{key} needs a list")
         if raw is None:
             return None
-        read = tuple(as_kind(_plain(value), kind) for value in raw)
-        return read if self.need(None not in read, f"{key} {shown(raw)} must be {WANTED[kind]}") else None
+        read = tuple(parse_as_kind(_plain(value), kind) for value in raw)
+        return read if self.need(None not in read, f"{key} {shorten_list(raw)} must be {WANTED[kind]}") else None
 
     def bounds(self, kind: str, bounds: tuple[Any, ...]) -> bool:
         rising = len(bounds) == 2 and (bounds[0] < bounds[1] or (bounds[0] == bounds[1] and kind != "number"))
-        if not self.need(rising, f"bounds {shown(bounds)} must be low < high") or kind != "number":
+        if not self.need(rising, f"bounds {shorten_list(bounds)} must be low < high") or kind != "number":
             return rising
         low, high = bounds
         bins = self.facts.get("bins") if is_positive(self.facts.get("bins")) else DEFAULT_BINS
-        cells = 1 if self.facts.get("edges") is not None else min(cast("int", bins), MOST_CELLS)
+        cells = 1 if self.facts.get("edges") is not None else min(cast("int", bins), MAX_BINS_OR_LEVELS)
         apart = NARROWEST_BIN * float(np.spacing(max(abs(low), abs(high))))
-        room = self.need(math.isfinite(high - low), f"bounds {shown(bounds)} lie too far apart to be cut into bins")
+        room = self.need(
+            math.isfinite(high - low), f"bounds {shorten_list(bounds)} lie too far apart to be cut into bins"
+        )
         return room and self.need(
             (high - low) / cells >= apart,
-            f"bounds {shown(bounds)} lie too close for {cells} bins: floating point cannot tell them apart",
+            f"bounds {shorten_list(bounds)} lie too close for {cells} bins: floating point cannot tell them apart",
         )
 
     def edges(self, bounds: tuple[Any, ...], edges: tuple[Any, ...]) -> None:
         rising = len(edges) >= 2 and all(a < b for a, b in pairwise(edges))
-        self.need(rising, f"edges {shown(edges)} must rise, two at least")
+        self.need(rising, f"edges {shorten_list(edges)} must rise, two at least")
         self.need(bounds[0] <= min(edges) and max(edges) <= bounds[1], "edges must lie within the bounds")
 
 
-def as_kind(value: Any, kind: str) -> Any:
+def parse_as_kind(value: Any, kind: str) -> Any:
     """Return a value of an ordered column in its own type, or None where it is none."""
     if kind == "date":
         return _as_date(value)
@@ -243,3 +254,148 @@ def _list(words: Iterable[str]) -> str:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+MOST_DECIMALS = 15
+
+DATE_STEPS = ("week", "month", "quarter", "year")
+
+"""Steps of dates: each date is the first day of one of these."""
+
+NO_AROUND = re.compile(r"[-+\d]")
+
+"""What would be taken for a part of the number."""
+
+LISTED = ("category", "ordinal")
+
+WRITTEN = {
+    "decimals": ("number", "integer", "category", "ordinal"),
+    "step": ("number", "integer", "date"),
+    "true": ("boolean",),
+    "false": ("boolean",),
+    "date_format": ("date",),
+    "grouped": ("number", "integer", "category", "ordinal"),
+    "prefix": ("number", "integer", "category", "ordinal"),
+    "suffix": ("number", "integer", "category", "ordinal"),
+    "value_labels": ("category", "ordinal"),
+}
+
+"""Facts about the written form, and the kinds of columns that have them."""
+
+
+def normalised_format_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return lists as tuples and a mapping of labels as pairs, so that a column can be compared and hashed."""
+    made: dict[str, Any] = {key: _listed(facts.get(key)) for key in ("from_rows", "from_file", "drafted")}
+    labels = facts.get("value_labels")
+    if isinstance(labels, Mapping):
+        wanted = {str(value): value for value in facts.get("values") or ()}
+        pairs = cast("Mapping[Any, Any]", labels).items()
+        made["value_labels"] = tuple((wanted.get(str(key), key), words) for key, words in pairs)
+    return made
+
+
+def _listed(marks: Any) -> tuple[Any, ...]:
+    """Return marks as a tuple; what is no list stays one odd mark, which is refused."""
+    return tuple(cast("list[Any]", marks)) if isinstance(marks, list | tuple) else () if marks is None else (marks,)
+
+
+def format_problems(kind: str, facts: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with decimals, steps, written forms, labels and marks of origin."""
+    wrong = [
+        f"{key} has no meaning for kind {kind!r}"
+        for key, kinds in WRITTEN.items()
+        if facts.get(key) is not None and facts[key] is not False and kind not in kinds
+    ]
+    if wrong:
+        return wrong
+    zeros, decimals, known = facts.get("trailing_zeros", False), facts.get("decimals"), (*FACTS, *WORD_FACTS)
+    said = [key for key in ("decimals", "grouped", "prefix", "suffix") if facts.get(key)]
+    checks = (
+        (
+            isinstance(zeros, bool) or (_is_count(zeros) and zeros <= (decimals or 0)),
+            f"trailing_zeros needs true, false, or how many of the decimals are always written, found {zeros!r}",
+        ),
+        (not zeros or decimals is not None, "trailing_zeros needs decimals = how many digits"),
+        (_is_count(decimals), f"decimals needs a whole number from 0 to {MOST_DECIMALS}, found {decimals!r}"),
+        (_is_step(kind, facts.get("step")), _step_words(kind, facts.get("step"))),
+        (
+            _can_be_written(facts.get("step"), decimals),
+            f"step = {facts.get('step')!r} needs more than {decimals} decimals",
+        ),
+        (
+            kind not in LISTED or not said or _are_whole(facts.get("values")),
+            f"{', '.join(said)} needs values that are numbers",
+        ),
+        (isinstance(facts.get("grouped", False), bool), f"grouped needs true or false, found {facts.get('grouped')!r}"),
+        *(
+            (all(mark in known for mark in facts[key]), f"{key} names facts, of {', '.join(known)}")
+            for key in ("from_rows", "from_file")
+        ),
+        (all(isinstance(mark, str) for mark in facts["drafted"]), "drafted is written by a draft alone"),
+    )
+    return [problem for holds, problem in checks if not holds] + _around_problems(facts) + _text_problems(facts)
+
+
+def _around_problems(facts: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with texts around numbers, and with the text that stands for no value."""
+
+    said = {key: facts[key] for key in ("prefix", "suffix") if facts.get(key) is not None}
+    found = [
+        f"{key} needs a text without digits and without + or -, found {text!r}"
+        for key, text in said.items()
+        if not is_text(text) or not text.strip() or NO_AROUND.search(text)
+    ]
+    mark = facts.get("missing_text")
+    if mark is not None and not (mark == "" or is_text(mark)):
+        found.append(f"missing_text needs a text, found {mark!r}")
+    listed = facts.get("values")
+    if mark is not None and isinstance(listed, tuple) and mark in listed:
+        found.append(f"missing_text {mark!r} is one of the values")
+    return found
+
+
+def _text_problems(facts: Mapping[str, Any]) -> list[str]:
+
+    texts = [key for key in ("true", "false", "date_format") if facts.get(key) is not None and not is_text(facts[key])]
+    found = [f"{key} needs a text, found {facts[key]!r}" for key in texts]
+    true, false, labels = facts.get("true"), facts.get("false"), facts.get("value_labels")
+    if (true is None) != (false is None) or (true is not None and true == false):
+        found.append("a boolean that is written in words needs both, true = ... and false = ...")
+    pairs = cast("tuple[Any, ...]", labels or ())
+    if not isinstance(labels, tuple | None) or not all(isinstance(pair, tuple) and is_text(pair[1]) for pair in pairs):
+        return [*found, "value_labels needs a text for each value that it explains"]
+    unknown = [str(value) for value, _ in pairs if facts.get("values") is not None and value not in facts["values"]]
+    return found + ([f"value_labels explains {', '.join(unknown[:5])}, not among the values"] if unknown else [])
+
+
+def _is_count(decimals: Any) -> bool:
+    if decimals is None:
+        return True
+    return isinstance(decimals, int) and not isinstance(decimals, bool) and 0 <= decimals <= MOST_DECIMALS
+
+
+def _is_step(kind: str, step: Any) -> bool:
+    if step is None:
+        return True
+    if kind == "date":
+        return step in DATE_STEPS
+    number = isinstance(step, int | float) and not isinstance(step, bool) and 0 < step < float("inf")
+    return number and (kind != "integer" or step == int(step))
+
+
+def _can_be_written(step: Any, decimals: Any) -> bool:
+    """Whether a step has no more decimals than its values may have."""
+    if decimals is None or not isinstance(step, int | float) or not _is_count(decimals):
+        return True
+    return step == round(step, decimals)
+
+
+def _are_whole(values: Any) -> bool:
+    return bool(values) and all(isinstance(value, int) for value in values)
+
+
+def _step_words(kind: str, step: Any) -> str:
+    wanted = (
+        f"one of {', '.join(DATE_STEPS)}" if kind == "date" else f"a {'whole ' * (kind == 'integer')}number above 0"
+    )
+    return f"step needs {wanted}, found {step!r}"

@@ -1,4 +1,4 @@
-"""How a file is written: the ``[source]`` section of a schema, and the options of every verb that reads.
+"""File dialect: delimiter, decimal mark, date format, missing markers, encoding, sheet and format.
 
 A dialect says how to read texts and where they stand, and synthetic files are written by it again.
 """
@@ -163,5 +163,5 @@ def _is_sheet(sheet: Any) -> bool:
     return sheet is None or (isinstance(sheet, int) and not isinstance(sheet, bool) and sheet >= 1)
 
 
-PLAIN = Dialect()
+DEFAULT_DIALECT = Dialect()
 """What nobody said anything about."""

@@ -1,5 +1,4 @@
-"""Where the facts of a schema come from: public knowledge with a source in words, bought, told by the file, or taken
-from the rows.
+"""Where each fact of a schema comes from: a public source, bought under DP, or the private rows.
 
 A draft marks every fact that it took from the rows, or from what a file says of its columns, with a fingerprint. What
 still has the fingerprint when a person confirms the schema is as the rows or the file had it; what was changed is that
@@ -18,13 +17,13 @@ from typing import Any, Literal
 
 DOMAIN_FACTS = ("bounds", "values", "edges")
 """What a person must vouch for, or accept as taken from the rows."""
-WRITTEN_FACTS = ("trailing_zeros", "grouped", "prefix", "suffix", "true", "false", "date_format", "missing_text")
+FORMAT_FACTS = ("trailing_zeros", "grouped", "prefix", "suffix", "true", "false", "date_format", "missing_text")
 """How a file writes its values: nothing but its look follows from them."""
 KIND_FACTS = ("kind", "role")
-FORM_FACTS = ("missing", "decimals", "step", *WRITTEN_FACTS, *KIND_FACTS)
+FORMAT_AND_MISSING_FACTS = ("missing", "decimals", "step", *FORMAT_FACTS, *KIND_FACTS)
 """What is recorded as taken from the rows where nobody says otherwise, without stopping anybody."""
-FACTS = (*DOMAIN_FACTS, *FORM_FACTS)
-SOLD_FACTS = (*DOMAIN_FACTS, *KIND_FACTS, "missing", "decimals", "trailing_zeros")
+FACTS = (*DOMAIN_FACTS, *FORMAT_AND_MISSING_FACTS)
+BUYABLE_FACTS = (*DOMAIN_FACTS, *KIND_FACTS, "missing", "decimals", "trailing_zeros")
 """What can be bought: noisy counts tell it."""
 WORD_FACTS = ("description", "unit", "value_labels")
 """What a file or a person says of a column to its readers; no cell follows from it."""
@@ -143,10 +142,10 @@ def is_stated(fact: str, value: Any) -> bool:
     >>> is_stated("missing", False), is_stated("grouped", False), is_stated("bounds", (0, 9))
     (True, False, True)
     """
-    return value is not None and (value is not False or fact not in WRITTEN_FACTS)
+    return value is not None and (value is not False or fact not in FORMAT_FACTS)
 
 
-def listed(facts: Iterable[str]) -> str:
+def join_names(facts: Iterable[str]) -> str:
     """Return facts in words: "bounds and missing"."""
     names = list(facts)
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,9 +1,9 @@
-"""Rules between columns: a small, safe language that reads alike on engines and on NumPy arrays.
+"""Rules between columns: parse, type-check and evaluate a small expression language.
 
 ``start <= end``, ``age < 15 implies missing(income)``, ``tenure == "own" and rooms > 1 or size in [1, 2]``,
 ``col("hours worked") + travel <= 168``. As in SQL, a comparison with a missing value is neither true nor false,
 and a rule is broken only where it is false. ``score determines text`` says that a column is a function of another
-(:mod:`sfumato.schema.determines`).
+(:mod:`sfumato.schema.functional_dependence`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 import datetime as dt
+import json
+import keyword
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,21 +23,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import RuleError
-from sfumato.schema.algebras import Algebra, ArrayAlgebra, EngineAlgebra, joined
 from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_text
-from sfumato.schema.determines import (
+from sfumato.schema.functional_dependence import (
     WORD,
-    Dependence,
-    Lookup,
+    DependenceMap,
+    FunctionalDependence,
     column_name,
-    dependence_of,
-    kept_pairs,
-    lookup_of,
-    read_map,
-    written_map,
+    dependence_map,
+    format_map,
+    normalise_map,
+    parse_dependence,
+    validate_map,
 )
 from sfumato.schema.provenance import FINGERPRINT_DIGITS, Provenance, fingerprint
+from sfumato.schema.rule_backends import ArrayBackend, EngineBackend, RuleBackend, balanced_reduce
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -45,19 +47,26 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
 }
+
 ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
-DEEPEST = 50
+
+MAX_DEPTH = 50
+
 """Levels of nesting in a rule: more cannot be turned into a query, and nobody can read them."""
-LONGEST = 200_000
+
+MAX_LENGTH = 200_000
+
 """Characters of a rule."""
+
 MARK = re.compile(f"check [0-9a-f]{{{FINGERPRINT_DIGITS}}}")
+
 HELP = (
     'write for example: start <= end, age < 15 implies missing(income), size in [1, 2], col("a b") > 0, '
     "score determines text"
 )
 
 
-def drafted_mark(check: str) -> str:
+def rule_fingerprint(check: str) -> str:
     """Return the mark of a drafted rule. A rule that somebody rewrites loses it: it is that person's word.
 
     >>> drafted_mark("a <= b") == drafted_mark("a<=b") != drafted_mark("a < b")
@@ -90,12 +99,12 @@ class Rule:
 
     def __post_init__(self) -> None:
         if self.map is not None:
-            object.__setattr__(self, "map", kept_pairs(self.map))
+            object.__setattr__(self, "map", normalise_map(self.map))
 
     @property
     def taught(self) -> bool:
         """Whether the rows taught the rule, accepted or not, and nobody named a source for it."""
-        as_drafted = self.drafted is True or self.drafted == drafted_mark(self.check)
+        as_drafted = self.drafted is True or self.drafted == rule_fingerprint(self.check)
         return self.from_rows or (as_drafted and self.source is None)
 
     @property
@@ -104,9 +113,9 @@ class Rule:
         return Provenance("rows") if self.taught else Provenance("public", self.source)
 
     @cached_property
-    def dependence(self) -> Dependence | None:
+    def dependence(self) -> FunctionalDependence | None:
         """The columns of ``a determines b``; None for other rules."""
-        return dependence_of(self.check) if isinstance(self.check, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
+        return parse_dependence(self.check) if isinstance(self.check, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
 
     @property
     def lacks_map(self) -> bool:
@@ -120,7 +129,7 @@ class Rule:
         >>> Rule("sick determines paid", map={True: False, False: True}).words
         "'sick determines paid': true = false, false = true"
         """
-        return repr(self.check) if self.map is None else f"{self.check!r}: {written_map(self.map)}"
+        return repr(self.check) if self.map is None else f"{self.check!r}: {format_map(self.map)}"
 
     @cached_property
     def tree(self) -> ast.expr:
@@ -136,8 +145,8 @@ class Rule:
         return ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), trees[0]), trees[1]])
 
     def _parse(self, text: str) -> ast.expr:
-        if len(text) > LONGEST:
-            raise self._error(f"it is longer than {LONGEST:,} characters")
+        if len(text) > MAX_LENGTH:
+            raise self._error(f"it is longer than {MAX_LENGTH:,} characters")
         try:
             tree = ast.parse(text.strip(), mode="eval").body
         except (RecursionError, MemoryError) as error:
@@ -168,7 +177,7 @@ class Rule:
 
         A column that is there but could not be read is None: nothing is said about it.
         """
-        from sfumato.schema.rule_kinds import KindAlgebra
+        from sfumato.schema.rule_backends import TypeCheckBackend
 
         self._require_origin()
         if self.dependence is not None:
@@ -176,7 +185,7 @@ class Rule:
             return
         if self.map is not None:
             raise self._error("only 'a determines b' has a map")
-        kinds = KindAlgebra(columns, self._error)
+        kinds = TypeCheckBackend(columns, self._error)
         known = {name: column for name, column in columns.items() if column is not None}
         self.evaluate(kinds, known)
         if kinds.absent:
@@ -202,7 +211,7 @@ class Rule:
         source, target = (columns[name] for name in self.columns)
         if self.map is None or source is None or target is None:
             return
-        _, problems = read_map(self.map, source, target)
+        _, problems = validate_map(self.map, source, target)
         if problems:
             raise self._error("its map does not fit the columns", problems)
 
@@ -210,18 +219,18 @@ class Rule:
         """Return the rule as a schema keeps it: a map with keys and values of the columns' own types."""
         if self.dependence is None or self.map is None:
             return self
-        pairs, _ = read_map(self.map, *(columns[name] for name in self.columns))
+        pairs, _ = validate_map(self.map, *(columns[name] for name in self.columns))
         return dataclasses.replace(self, map=pairs)
 
-    def evaluate(self, algebra: Algebra, columns: Mapping[str, Column] | None = None) -> Any:
+    def evaluate(self, algebra: RuleBackend, columns: Mapping[str, Column] | None = None) -> Any:
         """Return the rule's truth in the given algebra; ``columns`` lets text be read as dates."""
         if self.dependence is not None:
             return self._evaluate_dependence(algebra, columns or {})
         return _Walk(algebra, columns or {}, self._error).truth(self.tree)
 
-    def _evaluate_dependence(self, algebra: Algebra, columns: Mapping[str, Column]) -> Any:
+    def _evaluate_dependence(self, algebra: RuleBackend, columns: Mapping[str, Column]) -> Any:
         if self.map is not None:
-            return algebra.determined(lookup_of(self.map, *(columns[name] for name in self.columns)))
+            return algebra.determined(dependence_map(self.map, *(columns[name] for name in self.columns)))
         absent = algebra.is_missing(algebra.column(self.columns[0]))
         return algebra.disjunction(absent, algebra.negation(absent))  # true of every row
 
@@ -231,28 +240,28 @@ class Rule:
         columns: Mapping[str, Column],
     ) -> NDArray[np.bool_]:
         """Return which rows keep the rule, for columns given as (values, missing mask)."""
-        truth, known = self.evaluate(ArrayAlgebra(values), columns)
+        truth, known = self.evaluate(ArrayBackend(values), columns)
         return np.asarray(truth | ~known)
 
     def breaks(self, table: Any, columns: Mapping[str, Column]) -> Any:
         """Return the engine expression that is true on rows that break the rule."""
-        return (~self.evaluate(EngineAlgebra(table), columns)).fill_null(False)
+        return (~self.evaluate(EngineBackend(table), columns)).fill_null(False)
 
 
-TOO_DEEP = f"it is nested more than {DEEPEST} deep"
+TOO_DEEP = f"it is nested more than {MAX_DEPTH} deep"
 
 
 def _is_deep(tree: ast.AST) -> bool:
     """Whether a tree is nested too deep, found level by level: a walk that calls itself would not come back."""
     level: list[ast.AST] = [tree]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     return bool(level)
 
 
 @dataclass(frozen=True)
 class _Walk:
-    algebra: Algebra
+    algebra: RuleBackend
     columns: Mapping[str, Column]
     error: Callable[[str], RuleError]
 
@@ -260,7 +269,7 @@ class _Walk:
         match node:
             case ast.BoolOp(op=op, values=values):
                 join = self.algebra.conjunction if isinstance(op, ast.And) else self.algebra.disjunction
-                return joined(join, (self.truth(value) for value in values))
+                return balanced_reduce(join, (self.truth(value) for value in values))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.algebra.negation(self.truth(operand))
             case ast.Compare(left=left, ops=ops, comparators=comparators):
@@ -276,7 +285,7 @@ class _Walk:
         chain = [left, *rights]
         date = any(self.is_date(node) for node in chain)
         terms = [self.link(a, op, b, date) for a, op, b in zip(chain, ops, rights, strict=False)]
-        return joined(self.algebra.conjunction, terms)
+        return balanced_reduce(self.algebra.conjunction, terms)
 
     def link(self, left: ast.expr, op: ast.cmpop, right: ast.expr, date: bool) -> Any:
         if isinstance(op, ast.In | ast.NotIn):
@@ -284,7 +293,7 @@ class _Walk:
                 raise self.error("'in' needs a list of values")
             value = self.value(left, date)
             options = (self.algebra.compare("==", value, self.value(item, date)) for item in right.elts)
-            found = joined(self.algebra.disjunction, options)
+            found = balanced_reduce(self.algebra.disjunction, options)
             return self.algebra.negation(found) if isinstance(op, ast.NotIn) else found
         if type(op) not in COMPARISONS:
             raise self.error("only < <= > >= == != and in compare values")
@@ -334,4 +343,28 @@ class _NameCollector:
     def disjunction(self, left: Any, right: Any) -> None: ...
     def negation(self, operand: Any) -> None: ...
     def is_missing(self, operand: Any) -> None: ...
-    def determined(self, lookup: Lookup) -> None: ...
+    def determined(self, lookup: DependenceMap) -> None: ...
+
+
+TAKEN = ("missing", "col", "implies", "determines", "true", "false")
+
+
+def quote_column(name: str) -> str:
+    """Return a column as a rule names it.
+
+    >>> named("age"), named("1stFlrSF")
+    ('age', 'col("1stFlrSF")')
+    """
+    plain = name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and name.lower() not in TAKEN
+    return name if plain else f"col({json.dumps(name, ensure_ascii=False)})"
+
+
+def format_literal(value: Any) -> str:
+    """Return a value as a rule writes it.
+
+    >>> written(15.0), written(0.5), written("no")
+    ('15', '0.5', '"no"')
+    """
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return str(int(value)) if float(value).is_integer() else repr(float(value))

@@ -1,4 +1,4 @@
-"""The public schema of a table: what may be said about its columns before anyone looks at the rows."""
+"""The public schema of a table: columns, rules, adjacency, person column and dialect."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
-from sfumato.bounded import bounded_text
-from sfumato.calling import named_arguments, named_parameters
+from sfumato.argument_errors import checked_arguments, checked_parameters
+from sfumato.bounded_reads import bounded_text
+from sfumato.core.registry import HOOKS, load_object
 from sfumato.errors import DraftSchemaError, RuleError, SchemaError
-from sfumato.registry import OFFERED, found
+from sfumato.reprs import ReprMixin
 from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_positive, is_text
-from sfumato.schema.determines import doubled
-from sfumato.schema.dialect import PLAIN, Dialect
+from sfumato.schema.dialect import DEFAULT_DIALECT, Dialect
+from sfumato.schema.functional_dependence import conflicting_maps
 from sfumato.schema.provenance import OF_FILE, TABLE_FACTS, Confirmation, unchanged
 from sfumato.schema.purchase import Purchase, purchase_problems
 from sfumato.schema.rules import Rule
-from sfumato.shown import Shown
-from sfumato.system import for_owner_alone
+from sfumato.system import restrict_to_owner
 
 Adjacency = Literal["add-remove", "replace"]
 ADJACENCIES = ("add-remove", "replace")
-PUBLIC_WORDS = ("description", "contact", "licence", "custodian", "use", "region")
+PUBLIC_TEXTS = ("description", "contact", "licence", "custodian", "use", "region")
 """What may be said about a table for those who get a release of it."""
 MOST_NAMED = 50
 """Columns that a message lists."""
@@ -37,9 +37,9 @@ MOST_MARKED = 8
 """Columns that a refused draft names."""
 
 
-@named_parameters
+@checked_parameters
 @dataclass(frozen=True, repr=False)
-class Schema(Shown):
+class Schema(ReprMixin):
     """Public facts about a table. Load one from TOML, or draft one from data and confirm it.
 
     ``adjacency`` says what the guarantee hides: "add-remove" (the presence of one row, or of one person where
@@ -65,7 +65,7 @@ class Schema(Shown):
     rows_per_person: int = 1
     is_draft: bool = False
     rules: tuple[Rule, ...] = ()
-    source: Dialect = PLAIN
+    source: Dialect = DEFAULT_DIALECT
     """How the file is written that the rows come from."""
     confirmation: Confirmation | None = None
     """Who vouched for the facts, and when."""
@@ -141,29 +141,29 @@ class Schema(Shown):
     @classmethod
     def parse(cls, text: str, origin: str = "schema") -> Self:
         """Read a schema from TOML text; every problem is reported at once."""
-        from sfumato.schema.reader import parse_schema
+        from sfumato.schema.toml import parse_schema
 
         return cast("Self", parse_schema(text, origin))
 
     @classmethod
-    @named_arguments
+    @checked_arguments
     def draft(cls, source: Any, name: str | None = None, delimiter: str | None = None, **dialect: Any) -> Self:
         """Propose a schema from data. The proposal leaks: it is a draft until :meth:`confirm`.
 
         ``dialect`` says how a file is written: decimal, thousands, date_format, missing, encoding, sheet
         (:class:`~sfumato.schema.dialect.Dialect`).
         """
-        return cast("Self", found(OFFERED["Schema.draft"])(source, name=name, delimiter=delimiter, **dialect))
+        return cast("Self", load_object(HOOKS["Schema.draft"])(source, name=name, delimiter=delimiter, **dialect))
 
     @classmethod
-    @named_arguments
+    @checked_arguments
     def from_metadata(cls, path: str | Path, table: str | None = None, name: str | None = None) -> Self:
         """Propose a schema from a file that describes the table: Croissant, Frictionless or CSVW, as JSON.
 
         Every fact is told by the file, and asked about by :meth:`confirm`, until which it is a draft; what cannot be
         carried over stands in ``notes``. ``table`` chooses one of several, ``name`` names it.
         """
-        from sfumato.schema.importing.draft import import_schema
+        from sfumato.schema.importing.metadata_file import import_schema
 
         return cast("Self", import_schema(path, table, name))
 
@@ -183,10 +183,10 @@ class Schema(Shown):
         states. ``person`` answers whose rows these are: a column, of which ``rows_per_person`` rows count at most, or
         False where every row is somebody else. ``by`` is who says so, the account's name unless given.
         """
-        from sfumato.schema.confirming import Answer, confirmed
+        from sfumato.schema.confirm import PersonDeclaration, confirm_schema
 
-        answer = Answer(person, rows_per_person)
-        return cast("Self", confirmed(self, sources or {}, accept_unchanged, by, on, answer))
+        answer = PersonDeclaration(person, rows_per_person)
+        return cast("Self", confirm_schema(self, sources or {}, accept_unchanged, by, on, answer))
 
     @property
     def is_confirmed(self) -> bool:
@@ -221,7 +221,7 @@ class Schema(Shown):
 
     def to_toml(self) -> str:
         """Return the schema as TOML text."""
-        from sfumato.schema.writer import format_schema
+        from sfumato.schema.toml import format_schema
 
         return format_schema(self)
 
@@ -282,7 +282,7 @@ class Schema(Shown):
 
     def with_words(self, words: Mapping[str, str | None]) -> Self:
         """Return a copy that says more to the readers of a release, by the names of PUBLIC_WORDS; None says nothing."""
-        if problems := words_problems(words):
+        if problems := text_problems(words):
             raise SchemaError(f"table {self.name!r} cannot be described so", problems, "docs/schema.md lists the names")
         said: dict[str, Any] = {key: text for key, text in words.items() if text is not None}
         return dataclasses.replace(self, **said) if said else self
@@ -334,7 +334,7 @@ def _hide(path: Path) -> None:
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
     try:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            for_owner_alone(descriptor)
+            restrict_to_owner(descriptor)
     finally:
         os.close(descriptor)
 
@@ -360,14 +360,14 @@ def table_problems(facts: Mapping[str, Any]) -> list[str]:
             "[table] rows_per_person needs person = the column that tells people apart",
         ),
         *_adjacency_problems(facts["adjacency"], rows, facts["person"]),
-        *(problem for key in PUBLIC_WORDS for problem in _words_problems(key, facts[key])),
+        *(problem for key in PUBLIC_TEXTS for problem in _words_problems(key, facts[key])),
     ]
 
 
-def words_problems(words: Mapping[str, Any]) -> list[str]:
+def text_problems(words: Mapping[str, Any]) -> list[str]:
     """Return what is wrong with words for the readers of a release."""
-    unknown = [f"{key!r} is none of {', '.join(PUBLIC_WORDS)}" for key in words if key not in PUBLIC_WORDS]
-    return unknown + [problem for key in PUBLIC_WORDS for problem in _words_problems(key, words.get(key))]
+    unknown = [f"{key!r} is none of {', '.join(PUBLIC_TEXTS)}" for key in words if key not in PUBLIC_TEXTS]
+    return unknown + [problem for key in PUBLIC_TEXTS for problem in _words_problems(key, words.get(key))]
 
 
 def _words_problems(key: str, words: Any) -> list[str]:
@@ -416,7 +416,7 @@ def rule_problems(rules: Sequence[Rule], columns: Mapping[str, Column | None]) -
             rule.require_meaning(columns)
         except RuleError as error:
             problems += [f"{error.headline}: {problem}" for problem in error.problems] or [error.headline]
-    return problems or doubled((rule.dependence, rule.map) for rule in rules)
+    return problems or conflicting_maps((rule.dependence, rule.map) for rule in rules)
 
 
 def _unless(holds: bool, problem: str) -> list[str]:

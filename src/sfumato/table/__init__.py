@@ -11,18 +11,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.calling import named_arguments
+from sfumato.argument_errors import checked_arguments
 from sfumato.errors import SchemaError, TableError
+from sfumato.reprs import ReprMixin
 from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
-from sfumato.shown import Shown
-from sfumato.table.check import UNREAD, Violation, find_contradictions, find_violations, require_columns, row_count
-from sfumato.table.counting import count_marginals, rehearse_counting
+from sfumato.table.check import (
+    UNREAD,
+    Violation,
+    find_broken_dependences,
+    find_violations,
+    require_columns,
+    row_count,
+)
+from sfumato.table.counting import count_marginals, dry_run_counting
 from sfumato.table.sources import Source, open_source
 
 
 @dataclass(frozen=True, repr=False)
-class Table(Shown):
+class Table(ReprMixin):
     """Private rows behind an engine, with their public schema. Made by :func:`read`; nothing is loaded."""
 
     schema: Schema
@@ -49,7 +56,7 @@ class Table(Shown):
     @cached_property
     def contradictions(self) -> tuple[Violation, ...]:
         """Every dependence without a map that the rows contradict; a release is made all the same."""
-        return find_contradictions(self.source.engine, self.schema)
+        return find_broken_dependences(self.source.engine, self.schema)
 
     def check(self) -> tuple[Violation, ...]:
         """Return all violations of the schema, contradicted dependences too; empty when the table fits."""
@@ -71,17 +78,17 @@ class Table(Shown):
 
     def _advice(self) -> str:
         """Return what to do about misfits; texts that an option would make readable are told with that option."""
-        from sfumato.table.drafting.written import hints, together
+        from sfumato.table.drafting.dialect_hints import combined_options, dialect_hints
 
         step = "mend the table, widen the schema by public knowledge, or set outside = 'clamp' for a column"
         unread = [v.column for v in self.violations if UNREAD in v.problem and v.column in self.schema]
-        options = together(hints(self.source, unread)) if unread else ""
+        options = combined_options(dialect_hints(self.source, unread)) if unread else ""
         said = self.source.dialect.as_options()
         return f"say how the file is written: {options}; or {step}" if options not in ("", said) else step
 
     def rehearse(self) -> None:
         """Try, on no rows, all that a release needs of this table: what cannot work is refused before a spend."""
-        rehearse_counting(self.source.engine, self.schema)
+        dry_run_counting(self.source.engine, self.schema)
         self.schema.to_toml()
 
     def count_rows(self) -> int:
@@ -111,7 +118,7 @@ def _facts(schema: Any) -> Schema:
     raise SchemaError(f"read was given {found}", next_step=step)
 
 
-@named_arguments
+@checked_arguments
 def read(
     source: Any,
     schema: Schema | str | Path | None = None,

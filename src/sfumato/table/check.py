@@ -1,4 +1,4 @@
-"""Does the table fit its schema? All violations at once, with counts, in one pass."""
+"""Check a table against its schema and count every violation in one pass."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ from sfumato.errors import TableError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
-from sfumato.table.counting import all_inside
-from sfumato.table.engine import Engine, only_texts
-from sfumato.table.parquet import ParquetEngine
+from sfumato.table.column_expressions import (
+    cast_to_kind,
+    has_many_levels,
+    is_outside_domain,
+    is_unreadable,
+    lacks_person,
+)
+from sfumato.table.counting import all_values_in_domain
+from sfumato.table.engines.duckdb import ParquetEngine
+from sfumato.table.engines.engine import Engine, has_only_text_columns
+from sfumato.table.engines.spark import SparkEngine
 from sfumato.table.persons import kept_rows
 from sfumato.table.sources import guess_delimiter
-from sfumato.table.spark import SparkEngine
-from sfumato.table.values import has_many_levels, nobody, outside, typed, unreadable
 
 EXAMPLES = 3
 ROWS = "rows"
@@ -61,13 +67,17 @@ def require_columns(engine: Engine, schema: Schema, name: str) -> None:
 def _require_plain_values(engine: Engine, schema: Schema) -> None:
     """Refuse columns that hold lists, records, bytes or durations: no fact of a schema speaks of them."""
     kinds = engine.table.schema()
-    odd = [f"column {name!r} holds values of type {kinds[name]}" for name in schema.names if not is_plain(kinds[name])]
+    odd = [
+        f"column {name!r} holds values of type {kinds[name]}"
+        for name in schema.names
+        if not is_scalar_type(kinds[name])
+    ]
     if odd:
         step = "turn them into texts, numbers or dates, or leave them out of the schema"
         raise TableError(f"table {schema.name!r} has columns that no schema can describe", odd, step)
 
 
-def is_plain(kind: Any) -> bool:
+def is_scalar_type(kind: Any) -> bool:
     """Whether an engine's type holds single values that read as texts, numbers or dates."""
     return not (kind.is_nested() or kind.is_binary() or kind.is_interval() or kind.is_unknown())
 
@@ -78,7 +88,7 @@ def find_violations(engine: Engine, schema: Schema) -> tuple[Violation, ...]:
     Files are first run through the encoders, several times faster than SQL; only when a value does not fit are the
     columns looked at one by one.
     """
-    quick = _has_quick_readers(engine, schema) and all_inside(engine, schema)
+    quick = _has_quick_readers(engine, schema) and all_values_in_domain(engine, schema)
     columns = [c for c in schema if c.is_open or not quick]
     counts = _count(engine, schema, columns)
     strays = {c.name: _strays(engine, c) for c in columns if has_many_levels(c)}
@@ -99,24 +109,24 @@ def _has_quick_readers(engine: Engine, schema: Schema) -> bool:
     """Whether encoders read the rows faster than SQL: from Parquet, and texts, of which SQL makes values many times."""
     if schema.person is not None:
         return False
-    return only_texts(engine, schema) or isinstance(engine, ParquetEngine | SparkEngine)
+    return has_only_text_columns(engine, schema) or isinstance(engine, ParquetEngine | SparkEngine)
 
 
 def _count(engine: Engine, schema: Schema, columns: Sequence[Column]) -> Counter[str]:
     """Count rows, broken rules, and the misfits of the given columns in one aggregate query."""
     raw = engine.table
-    values = {column.name: typed(raw[column.name], column) for column in schema}
+    values = {column.name: cast_to_kind(raw[column.name], column) for column in schema}
     measures: dict[str, Any] = {ROWS: raw.count()} if columns or schema.rules or schema.rows is not None else {}
     position = {name: place for place, name in enumerate(schema.names)}
     for column in columns:
-        place, bad = position[column.name], unreadable(raw[column.name], column)
+        place, bad = position[column.name], is_unreadable(raw[column.name], column)
         measures[f"unreadable_{place}"] = bad.sum()
         if column.name == schema.person:
-            measures[NOBODY] = (nobody(raw[column.name], column) & ~bad).sum()
+            measures[NOBODY] = (lacks_person(raw[column.name], column) & ~bad).sum()
         else:
             measures[f"missing_{place}"] = (values[column.name].isnull() & ~bad).sum()
         if not has_many_levels(column):
-            measures[f"outside_{place}"] = outside(values[column.name], column).sum()
+            measures[f"outside_{place}"] = is_outside_domain(values[column.name], column).sum()
     by_name = {column.name: column for column in schema}
     for index, rule in enumerate(schema.rules):
         measures[f"rule_{index}"] = rule.breaks(values, by_name).sum()
@@ -130,7 +140,7 @@ def row_count(engine: Engine, schema: Schema) -> int:
     return int(engine.aggregate(kept.aggregate(**{ROWS: kept.count()})).to_pylist()[0][ROWS])
 
 
-def find_contradictions(engine: Engine, schema: Schema) -> tuple[Violation, ...]:
+def find_broken_dependences(engine: Engine, schema: Schema) -> tuple[Violation, ...]:
     """Return the dependences without a map that the rows contradict, each with the fewest rows that would have to go.
 
     These are counts of private rows, and no reason to refuse a release: its rows find a map of their own.
@@ -152,7 +162,7 @@ def _several(rule: Rule, values: int) -> str:
 def _contradicting(engine: Engine, schema: Schema, source: str, target: str) -> tuple[int, int]:
     """Return how many rows do not have the commonest target of their source, and how many sources have several."""
     raw = engine.table
-    both = raw.select(a=typed(raw[source], schema[source]), b=typed(raw[target], schema[target]))
+    both = raw.select(a=cast_to_kind(raw[source], schema[source]), b=cast_to_kind(raw[target], schema[target]))
     pairs = both.group_by("a", "b").aggregate(times=both.count())
     sources = pairs.group_by("a").aggregate(rows=pairs.times.sum(), most=pairs.times.max())
     over = (sources.rows - sources.most).sum()
@@ -168,31 +178,31 @@ def _person_violations(schema: Schema, counts: Mapping[str, int]) -> list[Violat
 
 
 @dataclass(frozen=True)
-class _Strays:
+class _UnlistedValues:
     """How many values are not listed, and the first of them."""
 
     count: int
     examples: tuple[str, ...]
 
 
-def _strays(engine: Engine, column: Column) -> _Strays:
+def _strays(engine: Engine, column: Column) -> _UnlistedValues:
     """Look up every distinct value here: a query that names a million levels would not come back."""
     known, count, examples = frozenset(column.levels), 0, list[str]()
     for value, times in _distinct(engine, column):
         if value is not None and value not in known:
             count += times
             examples = nsmallest(EXAMPLES, [*examples, str(value)])
-    return _Strays(count, tuple(examples))
+    return _UnlistedValues(count, tuple(examples))
 
 
 def _distinct(engine: Engine, column: Column) -> Iterator[tuple[Any, int]]:
-    values = engine.table.select(value=typed(engine.table[column.name], column))
+    values = engine.table.select(value=cast_to_kind(engine.table[column.name], column))
     for batch in engine.batches(values.group_by("value").aggregate(times=values.count())):
         yield from zip(batch.column("value").to_pylist(), batch.column("times").to_pylist(), strict=True)
 
 
 def _column_violations(
-    engine: Engine, column: Column, position: int, counts: Mapping[str, int], strays: Mapping[str, _Strays]
+    engine: Engine, column: Column, position: int, counts: Mapping[str, int], strays: Mapping[str, _UnlistedValues]
 ) -> list[Violation]:
     found: list[Violation] = []
     name = column.name
@@ -223,7 +233,7 @@ def _domain(column: Column) -> str:
 def _examples(engine: Engine, column: Column, readable: bool) -> str:
     """Return a few offending values: the custodian needs them, and this message never leaves with a release."""
     raw = engine.table[column.name]
-    bad = outside(typed(raw, column), column) if readable else unreadable(raw, column)
+    bad = is_outside_domain(cast_to_kind(raw, column), column) if readable else is_unreadable(raw, column)
     rows = engine.table.filter(bad).select(value=raw.cast("string")).distinct().order_by("value").limit(EXAMPLES)
     return _such_as([row["value"] for row in engine.aggregate(rows).to_pylist()])
 

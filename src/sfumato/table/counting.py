@@ -1,4 +1,4 @@
-"""Counting many column sets: streamed through compiled loops here, or pushed down to where the rows are."""
+"""Count marginals of many column sets in as few passes as possible, on any engine."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import SlowCountingWarning, TableError
-from sfumato.progress import tell
+from sfumato.progress import report_progress
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-from sfumato.system import cores
-from sfumato.table.cover import ColumnSet, cover, marginal
-from sfumato.table.engine import Engine, IbisEngine, UnfitWorkersError, engine_errors
-from sfumato.table.on_workers import Counted, Job
-from sfumato.table.one_pass import can_count_at_once, count_at_once, split_outside
-from sfumato.table.parquet import ParquetEngine, Unit
-from sfumato.table.passes import GROUPED_CELLS, LARGEST_SEARCH
+from sfumato.system import usable_cores
+from sfumato.table.column_expressions import code_expression, encodable, has_many_levels
+from sfumato.table.count_buffer import BufferLayout, CountBuffer, MarginalCounts, column_encoders
+from sfumato.table.engines.duckdb import BatchReader, ParquetEngine
+from sfumato.table.engines.engine import Engine, IbisEngine, WorkersUnavailableError, engine_errors
+from sfumato.table.engines.ibis import count_grouping_sets, separate_outside_domain, supports_grouping_sets
+from sfumato.table.engines.spark import SparkEngine
+from sfumato.table.engines.spark_worker import CountJob, WorkerCounts
+from sfumato.table.marginal_cover import ColumnSet, marginal_cover, sum_to_marginal
 from sfumato.table.persons import kept_rows
-from sfumato.table.spark import SparkEngine
-from sfumato.table.tally import Counts, Layout, Tally, encoders_of
-from sfumato.table.values import code_expression, countable, has_many_levels
+from sfumato.table.scan_plan import GROUPED_CELLS, LARGEST_SEARCH
 
 LOCAL_LIMIT = 16_384
 """Cells of a covering table in this process: small enough for the processor's cache."""
@@ -37,9 +37,9 @@ GROUPED = "the engine groups the rows itself, with the same counts, more slowly"
 CHANGED = "run the release again; if it persists, the schema and the table disagree: sfumato schema check"
 
 
-def count_marginals(engine: Engine, schema: Schema, wanted: Sequence[ColumnSet]) -> Counts:
+def count_marginals(engine: Engine, schema: Schema, wanted: Sequence[ColumnSet]) -> MarginalCounts:
     """Return the counts of every wanted column set."""
-    tell("counting")
+    report_progress("counting")
     needed = {name for columns in wanted for name in columns}
     names = [name for name in schema.names if name in needed]
     sets = [columns for columns in dict.fromkeys(wanted) if columns]
@@ -47,33 +47,35 @@ def count_marginals(engine: Engine, schema: Schema, wanted: Sequence[ColumnSet])
     return {columns: _find(tables, columns) for columns in wanted}
 
 
-def _find(tables: Counts, wanted: ColumnSet) -> NDArray[np.int64]:
+def _find(tables: MarginalCounts, wanted: ColumnSet) -> NDArray[np.int64]:
     if wanted in tables:
         return tables[wanted]
     for names, table in tables.items():
         if set(wanted) <= set(names):
-            return marginal(table, names, wanted)
+            return sum_to_marginal(table, names, wanted)
     raise TableError(f"no counts for {', '.join(wanted)}", next_step="name at least one column of the schema")
 
 
-def _counter(engine: Engine) -> Callable[[Engine, Schema, Sequence[str], Sequence[ColumnSet]], Counts]:
+def _counter(engine: Engine) -> Callable[[Engine, Schema, Sequence[str], Sequence[ColumnSet]], MarginalCounts]:
     """Return how an engine counts: its rows stream to us, our loops go to its rows, or it groups them itself."""
     if engine.streams:
         return _count_streaming
-    return _count_in_workers if engine.workers else _count_remotely
+    return _count_in_workers if engine.workers else _count_by_group_by
 
 
 def _covering(schema: Schema, names: Sequence[str], wanted: Sequence[ColumnSet], limit: int) -> list[ColumnSet]:
     """Return the tables to count; where searching for few that hold all would take longer, the wanted ones."""
     if limit == LOCAL_LIMIT and len(wanted) * len(names) > LARGEST_SEARCH:
         return list(wanted)
-    return cover({name: schema[name].size for name in names}, wanted, limit)
+    return marginal_cover({name: schema[name].size for name in names}, wanted, limit)
 
 
-def _count_streaming(engine: Engine, schema: Schema, names: Sequence[str], wanted: Sequence[ColumnSet]) -> Counts:
+def _count_streaming(
+    engine: Engine, schema: Schema, names: Sequence[str], wanted: Sequence[ColumnSet]
+) -> MarginalCounts:
     sets = _covering(schema, names, wanted, LOCAL_LIMIT)
-    layout = Layout.by_name([schema[name] for name in names], sets)
-    workers = _run_side_by_side(schema, names, layout, _units(engine, schema, names))
+    layout = BufferLayout.by_name([schema[name] for name in names], sets)
+    workers = _count_in_threads(schema, names, layout, _units(engine, schema, names))
     _refuse_outside(names, sum(worker.outside for worker in workers))
     counts = workers[0].counts
     for worker in workers[1:]:
@@ -81,23 +83,25 @@ def _count_streaming(engine: Engine, schema: Schema, names: Sequence[str], wante
     return layout.tables(counts, sets)
 
 
-def _count_in_workers(engine: Engine, schema: Schema, names: Sequence[str], wanted: Sequence[ColumnSet]) -> Counts:
+def _count_in_workers(
+    engine: Engine, schema: Schema, names: Sequence[str], wanted: Sequence[ColumnSet]
+) -> MarginalCounts:
     """Count all tables in one pass, in the workers of the engine; by GROUP BY, with a warning, where they cannot."""
     sets = _covering(schema, names, wanted, LOCAL_LIMIT)
     found = _ask_workers(engine, schema, names, sets)
     if found is None:
-        return _count_remotely(engine, schema, names, wanted)
+        return _count_by_group_by(engine, schema, names, wanted)
     _refuse_outside(names, found.outside)
-    return Layout.by_name([schema[name] for name in names], sets).tables(found.counts, sets)
+    return BufferLayout.by_name([schema[name] for name in names], sets).tables(found.counts, sets)
 
 
 def _ask_workers(
     engine: Engine, schema: Schema, names: Sequence[str], sets: Sequence[ColumnSet], rows: int | None = None
-) -> Counted | None:
+) -> WorkerCounts | None:
     """Return what the workers counted, of all rows or of so many; None, after a warning, where they cannot."""
     if engine.workers is None:
         return None
-    job = Job(tuple(schema[name] for name in names), tuple(sets))
+    job = CountJob(tuple(schema[name] for name in names), tuple(sets))
     if isinstance(engine, SparkEngine) and schema.person is None and rows is None:
         found = engine.count_files(job)
         if found is not None:
@@ -105,31 +109,31 @@ def _ask_workers(
     chosen = _countable_rows(engine, schema, names)
     try:
         return engine.workers.count(chosen if rows is None else chosen.limit(rows), job)
-    except UnfitWorkersError as error:
+    except WorkersUnavailableError as error:
         warnings.warn(SlowCountingWarning(f"{error}: {GROUPED}; {error.next_step}"), stacklevel=2)
         return None
 
 
-def all_inside(engine: Engine, schema: Schema) -> bool:
+def all_values_in_domain(engine: Engine, schema: Schema) -> bool:
     """Whether every value of every column lies in its public domain: one quick pass, nothing counted.
 
     False also where no pass would be quicker than to ask the engine.
     """
     closed = [column.name for column in schema if not column.is_open]
     if isinstance(engine, SparkEngine):
-        found = engine.count_files(Job(tuple(schema[name] for name in closed), ()))
+        found = engine.count_files(CountJob(tuple(schema[name] for name in closed), ()))
         return found is not None and not found.outside.any()
-    layout = Layout.of(schema.shape(schema.names), [])
-    workers = _run_side_by_side(schema, closed, layout, _units(engine, schema, closed))
+    layout = BufferLayout.of(schema.shape(schema.names), [])
+    workers = _count_in_threads(schema, closed, layout, _units(engine, schema, closed))
     return not any(worker.outside.any() for worker in workers)
 
 
-def _worker_count(layout: Layout) -> int:
+def _worker_count(layout: BufferLayout) -> int:
     """Each worker holds all tables; when they are large, one worker saves the memory."""
-    return min(cores(), 8) if layout.offsets[-1] < 10_000_000 else 1
+    return min(usable_cores(), 8) if layout.offsets[-1] < 10_000_000 else 1
 
 
-def _units(engine: Engine, schema: Schema, names: Sequence[str]) -> Iterator[Unit]:
+def _units(engine: Engine, schema: Schema, names: Sequence[str]) -> Iterator[BatchReader]:
     """Return pieces of work: row groups that workers read themselves, or batches of one stream."""
     if isinstance(engine, ParquetEngine) and schema.person is None:
         groups = engine.row_groups([schema[name] for name in names])
@@ -140,25 +144,27 @@ def _units(engine: Engine, schema: Schema, names: Sequence[str]) -> Iterator[Uni
 
 def _countable_rows(engine: Engine, schema: Schema, names: Sequence[str]) -> Any:
     table = kept_rows(engine.table, schema)
-    return table.select(**{name: countable(table[name], schema[name], by_encoders=True) for name in names})
+    return table.select(**{name: encodable(table[name], schema[name], by_encoders=True) for name in names})
 
 
-def _batch_units(batches: Iterator[pa.RecordBatch]) -> Iterator[Unit]:
+def _batch_units(batches: Iterator[pa.RecordBatch]) -> Iterator[BatchReader]:
     for batch in batches:
         yield lambda batch=batch: iter([batch])
 
 
-def _run_side_by_side(schema: Schema, names: Sequence[str], layout: Layout, units: Iterator[Unit]) -> list[Tally]:
+def _count_in_threads(
+    schema: Schema, names: Sequence[str], layout: BufferLayout, units: Iterator[BatchReader]
+) -> list[CountBuffer]:
     """Let workers take units until none is left; each keeps its own tables, so that only the queue is shared."""
-    encoders, code_type = encoders_of([schema[name] for name in names])
-    workers = [Tally(encoders, code_type, layout) for _ in range(_worker_count(layout))]
+    encoders, code_type = column_encoders([schema[name] for name in names])
+    workers = [CountBuffer(encoders, code_type, layout) for _ in range(_worker_count(layout))]
     lock, failures = threading.Lock(), list[BaseException]()
 
-    def take() -> Unit | None:
+    def take() -> BatchReader | None:
         with lock:
             return None if failures else next(units, None)
 
-    def work(worker: Tally) -> None:
+    def work(worker: CountBuffer) -> None:
         try:
             while (unit := take()) is not None:
                 for batch in unit():
@@ -183,13 +189,15 @@ def _refuse_outside(names: Sequence[str], outside: Any) -> None:
         raise TableError("the table does not fit its schema (it may have changed while it was read)", bad, CHANGED)
 
 
-def _count_remotely(engine: Engine, schema: Schema, names: Sequence[str], wanted: Sequence[ColumnSet]) -> Counts:
+def _count_by_group_by(
+    engine: Engine, schema: Schema, names: Sequence[str], wanted: Sequence[ColumnSet]
+) -> MarginalCounts:
     """Count where the rows are: all tables in one pass where the engine's SQL can, else by a GROUP BY for each."""
     sets = _covering(schema, names, wanted, GROUPED_CELLS)
-    if isinstance(engine, IbisEngine) and can_count_at_once(engine, schema, sets):
+    if isinstance(engine, IbisEngine) and supports_grouping_sets(engine, schema, sets):
         _refuse_many_bins(schema, names)
         try:
-            counts, outside = split_outside(count_at_once(engine, schema, sets))
+            counts, outside = separate_outside_domain(count_grouping_sets(engine, schema, sets))
         except (
             TableError
         ) as error:  # SQL that is not what its dialect says; if the engine is lost, the next query tells
@@ -200,15 +208,17 @@ def _count_remotely(engine: Engine, schema: Schema, names: Sequence[str], wanted
     return _count_one_by_one(engine, schema, sets)
 
 
-def _count_one_by_one(engine: Engine, schema: Schema, sets: Sequence[ColumnSet]) -> Counts:
-    counts: Counts = {}
+def _count_one_by_one(engine: Engine, schema: Schema, sets: Sequence[ColumnSet]) -> MarginalCounts:
+    counts: MarginalCounts = {}
     for done, members in enumerate(sets):
-        tell("counting where the rows are", done / len(sets))
-        counts[members] = _dense(*count_occupied(engine, schema, members), schema.shape(members))
+        report_progress("counting where the rows are", done / len(sets))
+        counts[members] = _dense(*count_nonempty_cells(engine, schema, members), schema.shape(members))
     return counts
 
 
-def count_occupied(engine: Engine, schema: Schema, names: ColumnSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def count_nonempty_cells(
+    engine: Engine, schema: Schema, names: ColumnSet
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the codes and the counts of the cells that hold a row: any number of columns, on any engine.
 
     GROUP BY is pushed down; the codes are computed first, because nested group keys are not portable. Columns with very
@@ -230,7 +240,7 @@ def _coded_rows(engine: Engine, schema: Schema, names: Sequence[str]) -> Any:
     columns = [schema[name] for name in names]
     return raw.select(
         **{
-            c.name: countable(raw[c.name], c) if has_many_levels(c) else code_expression(raw[c.name], c)
+            c.name: encodable(raw[c.name], c) if has_many_levels(c) else code_expression(raw[c.name], c)
             for c in columns
         }
     )
@@ -250,14 +260,14 @@ def _dense(codes: NDArray[np.int64], counts: NDArray[np.int64], shape: tuple[int
     return table
 
 
-def rehearse_counting(engine: Engine, schema: Schema) -> None:
+def dry_run_counting(engine: Engine, schema: Schema) -> None:
     """Compile and run, on no rows, everything that counts the columns of a release: what fails, fails here."""
     names = [name for name in schema.releasable if not schema[name].is_open]
     if not names:
         return
     with engine_errors("the table"):
         rows = engine.aggregate(_countable_rows(engine, schema, names).limit(0))
-        for encoder, kind in zip(encoders_of([schema[n] for n in names])[0], rows.schema.types, strict=True):
+        for encoder, kind in zip(column_encoders([schema[n] for n in names])[0], rows.schema.types, strict=True):
             encoder(pa.array([], kind), np.zeros(0, np.int32))
     if not engine.streams:
         _ask_workers(engine, schema, names, [(name,) for name in names], rows=0)

@@ -1,4 +1,4 @@
-"""Arrow columns to codes: one encoder per column, built from public facts only."""
+"""Encode Arrow columns as integer codes of the schema."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.schema.column import Column
-from sfumato.table.loops import FEW_BINS, loops
+from sfumato.table.counting_loops import FEW_BINS, kernels_for
 
 SMALL_OUTSIDE = 255
 """Code of values outside the domain when codes fit into one byte."""
@@ -17,7 +17,7 @@ LONGEST_LOOKUP = 1 << 20
 GRID_PER_BIN = 4
 
 
-def code_type(columns: list[Column]) -> tuple[Any, int]:
+def narrowest_code_type(columns: list[Column]) -> tuple[Any, int]:
     """Return the narrowest code type for the columns, and the code that stands for outside values."""
     return (np.uint8, SMALL_OUTSIDE) if all(c.size < SMALL_OUTSIDE for c in columns) else (np.int32, -1)
 
@@ -34,10 +34,10 @@ def can_encode(column: Column, kind: pa.DataType) -> bool:
     if column.is_ordered or column.has_integer_levels:
         whole = types.is_integer(kind) and not types.is_uint64(kind)
         return whole or types.is_float64(kind) or types.is_float32(kind)
-    return is_text(kind)
+    return is_text_type(kind)
 
 
-def is_text(kind: pa.DataType) -> bool:
+def is_text_type(kind: pa.DataType) -> bool:
     """Whether an Arrow type holds text, plain or as a dictionary."""
     types = pa.types
     value = kind.value_type if types.is_dictionary(kind) else kind
@@ -53,15 +53,15 @@ class ColumnEncoder:
         self.missing = column.present_size if column.missing else outside
         self.outside = self.missing if column.forgives else outside
         self.position = {level: code for code, level in enumerate(column.levels)} if not column.is_ordered else {}
-        self._seen, self._loops = 0, loops(0)
+        self._seen, self._loops = 0, kernels_for(0)
         self._lookup = self._whole_lookup()
         self._guess = self._bin_guess()
 
     def __call__(self, array: pa.Array, codes: NDArray[Any]) -> int:
         """Fill ``codes`` and return the number of values outside the domain."""
         self._seen += len(array)
-        self._loops = loops(self._seen)
-        if is_text(array.type):
+        self._loops = kernels_for(self._seen)
+        if is_text_type(array.type):
             self._encode_text(array, codes)
         else:
             numbers = _plain(array)

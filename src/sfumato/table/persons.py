@@ -20,7 +20,7 @@ from typing import Any
 
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-from sfumato.table.values import day_number_of, typed, unreadable
+from sfumato.table.column_expressions import cast_to_kind, day_number_of, is_unreadable
 
 KEY = "sfumato kept rows 1"
 BETWEEN, THERE, UNREAD = "\x1f", "=", "?"
@@ -42,12 +42,12 @@ def kept_rows(table: Any, schema: Schema) -> Any:
     others = [column for column in schema if column.name != schema.person]
     read = table.mutate(
         **{
-            person: typed(table[schema.person], schema[schema.person]),
+            person: cast_to_kind(table[schema.person], schema[schema.person]),
             values: _joined([_text(table[column.name], column) for column in others]),
         }
     )
     # numbers that lie too near to each other to be hashed apart
-    numbers = [typed(read[column.name], column) for column in others if _is_fine(read[column.name], column)]
+    numbers = [cast_to_kind(read[column.name], column) for column in others if _is_fine(read[column.name], column)]
     read = read.mutate(**{place: ibis.row_number().over(group_by=[person, values], order_by=numbers)})
     parts = [ibis.literal(KEY), _text(read[schema.person], schema[schema.person]), read[values]]
     text = _joined([*parts, read[place].cast("string")])
@@ -63,14 +63,14 @@ def _joined(texts: Sequence[Any]) -> Any:
 
 
 def _is_fine(raw: Any, column: Column) -> bool:
-    return typed(raw, column).type().is_floating()
+    return cast_to_kind(raw, column).type().is_floating()
 
 
 def _text(raw: Any, column: Column) -> Any:
     """Return a value as the schema reads it in a text that is the same on every engine."""
     import ibis
 
-    value = typed(raw, column)
+    value = cast_to_kind(raw, column)
     if raw.type().is_floating() or value.type().is_numeric():
         number = raw.cast("float64") if value.type().is_string() else value
         text = _whole(number, column)
@@ -78,7 +78,7 @@ def _text(raw: Any, column: Column) -> Any:
         text = value.ifelse("1", "0")
     else:
         text = day_number_of(value).cast("string") if value.type().is_date() else value
-    return ibis.cases((value.notnull(), ibis.literal(THERE) + text), (unreadable(raw, column), UNREAD), else_="")
+    return ibis.cases((value.notnull(), ibis.literal(THERE) + text), (is_unreadable(raw, column), UNREAD), else_="")
 
 
 def _whole(value: Any, column: Column) -> Any:

@@ -1,4 +1,4 @@
-"""Rows for the methods that need them: numbers as they are, levels as codes, in memory or batch by batch."""
+"""Columns of a table as NumPy arrays, whole or batch by batch, with levels as codes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from sfumato.errors import TableError
 from sfumato.schema.column import Column
+from sfumato.table.column_expressions import encodable
 from sfumato.table.counting import CHANGED
 from sfumato.table.encode import ColumnEncoder
 from sfumato.table.persons import kept_rows
-from sfumato.table.values import countable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 OUTSIDE = -1
-Values = dict[str, NDArray[Any]]
+ColumnArrays = dict[str, NDArray[Any]]
 
 
-def row_values(table: Table, names: Sequence[str]) -> Values:
+def column_arrays(table: Table, names: Sequence[str]) -> ColumnArrays:
     """Return whole columns: ordered ones as float64 (dates as day numbers), others as codes of the schema.
 
     Values are read and clamped as for counting, and at most ``rows_per_person`` rows of a person come. A missing number
     is NaN, a missing level its code. What does not fit is refused, as it was when the table was checked.
     """
-    parts = list(stream_values(table, names))
+    parts = list(stream_column_arrays(table, names))
     if not parts:
         return {name: np.zeros(0, float if table.schema[name].is_ordered else np.int64) for name in names}
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
-def stream_values(table: Table, names: Sequence[str]) -> Iterator[Values]:
+def stream_column_arrays(table: Table, names: Sequence[str]) -> Iterator[ColumnArrays]:
     """Yield the same columns batch by batch, so that the rows need not fit into memory."""
     schema, engine = table.schema, table.source.engine
     kept = kept_rows(engine.table, schema)
     columns = [schema[name] for name in names]
-    for batch in engine.batches(kept.select(**{c.name: countable(kept[c.name], c) for c in columns})):
-        values = {c.name: column_values(batch.column(i), c) for i, c in enumerate(columns)}
-        refuse_outside(columns, values)
+    for batch in engine.batches(kept.select(**{c.name: encodable(kept[c.name], c) for c in columns})):
+        values = {c.name: to_array(batch.column(i), c) for i, c in enumerate(columns)}
+        require_in_domain(columns, values)
         yield values
 
 
-def column_values(array: pa.Array, column: Column) -> NDArray[Any]:
+def to_array(array: pa.Array, column: Column) -> NDArray[Any]:
     """Return one Arrow column as numbers or as codes; codes are -1 where a level is not in the schema."""
     import pyarrow as pa
 
@@ -66,7 +66,7 @@ def encode_column(array: pa.Array, column: Column) -> NDArray[np.int64]:
     return codes.astype(np.int64)
 
 
-def stream_numbers(table: Table, names: Sequence[str]) -> Iterator[NDArray[np.float64]]:
+def stream_matrices(table: Table, names: Sequence[str]) -> Iterator[NDArray[np.float64]]:
     """Yield matrices of float64, one row per record that counts and one column per name, in the order of the names.
 
     Values are read and clamped as for counting; at most ``rows_per_person`` rows of a person come. The columns must be
@@ -74,7 +74,7 @@ def stream_numbers(table: Table, names: Sequence[str]) -> Iterator[NDArray[np.fl
     """
     schema, engine = table.schema, table.source.engine
     kept = kept_rows(engine.table, schema)
-    expression = kept.select(**{name: countable(kept[name], schema[name]).cast("float64") for name in names})
+    expression = kept.select(**{name: encodable(kept[name], schema[name]).cast("float64") for name in names})
     bounds = np.array([schema[name].numeric_bounds for name in names], dtype=float)
     for batch in engine.batches(expression):
         matrix = np.empty((batch.num_rows, len(names)))
@@ -85,7 +85,7 @@ def stream_numbers(table: Table, names: Sequence[str]) -> Iterator[NDArray[np.fl
         yield matrix
 
 
-def refuse_outside(columns: Sequence[Column], values: Values) -> None:
+def require_in_domain(columns: Sequence[Column], values: ColumnArrays) -> None:
     """Refuse values outside the public domain, as they were when the table was checked; a missing number is none."""
     counts: dict[str, int] = {}
     for column in columns:

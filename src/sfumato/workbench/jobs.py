@@ -1,4 +1,4 @@
-"""Long work beside the pages: one piece at a time, with its stage, the time that is left, and a way to stop it.
+"""Background jobs: one at a time, with stage, remaining time and a stop button.
 
 Work is stopped where it next says what it is doing, and once: what is saved on the way out is not stopped again. If
 something was spent by then, the release itself adds to the exception what it cost and marks the ledger; if nothing was,
@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sfumato.errors import ResourceError, SfumatoError, WorkbenchError
-from sfumato.progress import Remaining, Stopped, deliver, listening
+from sfumato.progress import RemainingTime, Stopped, deliver, progress_listener
 from sfumato.workbench.texts import words
 
 Standing = Literal["waiting", "running", "done", "failed", "stopped"]
 
 
 @dataclass(frozen=True)
-class Trouble:
+class ErrorText:
     """What went wrong, for a page: found, problems, next step, and what was spent."""
 
     headline: str
@@ -30,7 +30,7 @@ class Trouble:
     name: str = ""
 
     @classmethod
-    def of(cls, error: BaseException) -> Trouble:
+    def of(cls, error: BaseException) -> ErrorText:
         """Return an error in words. Of an error that nobody foresaw only the kind is told: its text may be private."""
         notes = tuple(getattr(error, "__notes__", ()))
         if isinstance(error, SfumatoError):
@@ -49,17 +49,17 @@ class Job:
     expected: float | None = None
     standing: Standing = "waiting"
     result: Any = field(default=None, repr=False)
-    trouble: Trouble | None = None
+    trouble: ErrorText | None = None
     spent: str = ""
     """After a stop: what was spent, in words."""
-    _left: Remaining = field(init=False, repr=False)
+    _left: RemainingTime = field(init=False, repr=False)
     _wanted: bool = True
     _delivered: bool = False
     _thread: threading.Thread | None = field(default=None, repr=False)
 
     def start(self) -> None:
         """Begin, in a thread of its own."""
-        self._left, self.standing = Remaining(self.expected), "running"
+        self._left, self.standing = RemainingTime(self.expected), "running"
         self._thread = threading.Thread(target=self._run, name=f"workbench: {self.title}", daemon=True)
         self._thread.start()
 
@@ -99,7 +99,7 @@ class Job:
 
     def _run(self) -> None:
         try:
-            with listening(self._heard):
+            with progress_listener(self._heard):
                 self.result = self.work()
             self.standing = "done"
         except Stopped as stop:
@@ -107,7 +107,7 @@ class Job:
             self.spent = "; ".join(told) or words("job.nothing_spent")
             self.standing = "stopped"
         except BaseException as error:  # noqa: BLE001  the thread ends here, and the page must say why
-            self.trouble = Trouble.of(error)
+            self.trouble = ErrorText.of(error)
             self.standing = "failed"
 
     def _heard(self, stage: str, done: float | None) -> None:

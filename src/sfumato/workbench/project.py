@@ -1,4 +1,4 @@
-"""The project folder: what was typed and chosen, kept so that a reload or a restart loses nothing.
+"""The project folder: everything typed and chosen, saved so that a restart loses nothing.
 
 It holds public facts, choices and paths, and the draft, which is proposed from the rows and is the owner's alone: the
 folder has mode 700. No row, no comparison and no password is ever written to it.
@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from sfumato.atomic_files import atomic_file
 from sfumato.errors import ModelError, WorkbenchError
 from sfumato.privacy.ledger.address import shown_address
-from sfumato.rows.atomic import whole_file
 from sfumato.schema import Schema
 
 STATE, DRAFT, SCHEMA, HELD, BOOK, BUNDLES = "project.json", "draft.toml", "schema.toml", ".lock", "budget.db", "bundles"
@@ -27,7 +27,7 @@ DOOR = "open-workbench.html"
 OTHER_FOLDER = "give another folder with --project"
 
 
-class Made(BaseModel):
+class ReleaseRecord(BaseModel):
     """One release that was made here."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,7 +39,7 @@ class Made(BaseModel):
     made_at: str
 
 
-class State(BaseModel):
+class ProjectState(BaseModel):
     """Everything that was typed, as it was typed: what is wrong is kept, too, and said beside it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -72,7 +72,7 @@ class State(BaseModel):
     out: str = ""
     holdout: str = ""
     colours: Literal["auto", "light", "dark"] = "auto"
-    releases: tuple[Made, ...] = ()
+    releases: tuple[ReleaseRecord, ...] = ()
 
 
 FRESH_TABLE = ("edits", "no_rules", "sources", "rest_source", "accept", "whose", "person", "rows_per_person", "columns")
@@ -86,7 +86,7 @@ class Project:
         self.folder = Path(folder).absolute()
         self._is_new = not self.folder.exists()
         _prepare(self.folder)
-        self._held = _hold(self.folder)
+        self._held = _lock_folder(self.folder)
         self._writing = threading.RLock()
         self._passwords: dict[str, str] = {}
         self.state = self._read()
@@ -100,10 +100,10 @@ class Project:
             self.folder.rmdir()
         os.close(self._held)
 
-    def change(self, **facts: Any) -> State:
+    def change(self, **facts: Any) -> ProjectState:
         """Keep what was typed; nothing else changes."""
         with self._writing:
-            self.state = State.model_validate({**self.state.model_dump(), **facts})
+            self.state = ProjectState.model_validate({**self.state.model_dump(), **facts})
             self._write(STATE, self.state.model_dump_json(indent=1))
             return self.state
 
@@ -135,7 +135,7 @@ class Project:
             (self.folder / SCHEMA).unlink(missing_ok=True)
             self.schema = None
 
-    def add_release(self, made: Made) -> None:
+    def add_release(self, made: ReleaseRecord) -> None:
         """Remember a release."""
         with self._writing:
             self.change(releases=(*self.state.releases, made))
@@ -164,12 +164,12 @@ class Project:
             return Path(self.state.out).expanduser()
         return self.folder / BUNDLES / f"release-{len(self.state.releases) + 1}"
 
-    def _read(self) -> State:
+    def _read(self) -> ProjectState:
         place = self.folder / STATE
         if not place.exists():
-            return State()
+            return ProjectState()
         try:
-            return State.model_validate_json(place.read_text(encoding="utf-8"))
+            return ProjectState.model_validate_json(place.read_text(encoding="utf-8"))
         except (OSError, ValueError, ValidationError) as error:
             raise WorkbenchError(f"{str(place)!r} cannot be read as a project", next_step=OTHER_FOLDER) from error
 
@@ -184,7 +184,7 @@ class Project:
 
     def _write(self, name: str, text: str) -> None:
         try:
-            with whole_file(self.folder / name, overwrite=True) as fresh:
+            with atomic_file(self.folder / name, overwrite=True) as fresh:
                 descriptor = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
                 with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                     file.write(text)
@@ -193,7 +193,7 @@ class Project:
 
 
 def _default(name: str) -> Any:
-    return State.model_fields[name].get_default(call_default_factory=True)
+    return ProjectState.model_fields[name].get_default(call_default_factory=True)
 
 
 def _with_notes(schema: Schema, notes: tuple[str, ...]) -> Schema:
@@ -212,7 +212,7 @@ def _prepare(folder: Path) -> None:
         raise WorkbenchError(f"{str(folder)!r} cannot be used: {error.strerror}", next_step=OTHER_FOLDER) from error
 
 
-def _hold(folder: Path) -> int:
+def _lock_folder(folder: Path) -> int:
     descriptor = os.open(folder / HELD, os.O_CREAT | os.O_RDWR, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Starting the workbench: one process, one project, one address on this machine."""
+"""Start the workbench server: one process, one project, one local address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import MissingExtra, WorkbenchError
-from sfumato.workbench.guard import LOCK_SECONDS, TOKEN, Guard, Keys
+from sfumato.workbench.access import LOCK_SECONDS, TOKEN, Guard, SessionKeys
 from sfumato.workbench.jobs import Jobs
 from sfumato.workbench.project import DOOR, OTHER_FOLDER, Project
 
@@ -26,7 +26,7 @@ SHORTEST_PASSWORD = 12
 
 
 @dataclass(frozen=True)
-class Place:
+class Address:
     """Where the workbench answers."""
 
     host: str = HOME
@@ -48,7 +48,7 @@ class Place:
             return self.host == "localhost"
 
 
-def require_safe(place: Place, password: str | None) -> None:
+def require_tls_or_local(place: Address, password: str | None) -> None:
     """Refuse to answer other machines without encryption and a password."""
     if place.is_home:
         return
@@ -73,7 +73,7 @@ def require_safe(place: Place, password: str | None) -> None:
 
 def start(
     project: Project,
-    place: Place,
+    place: Address,
     say: Callable[[str], None],
     show: bool = True,
     lock_seconds: float = LOCK_SECONDS,
@@ -83,9 +83,9 @@ def start(
     The browser is given a file of the owner's alone that holds a ticket: a command line can be read by everybody.
     """
     password = os.environ.get(PASSWORD) or None
-    require_safe(place, password)
-    uvicorn, _ = _installed()
-    keys = Keys(password=None if place.is_home else password, lock_seconds=lock_seconds)
+    require_tls_or_local(place, password)
+    uvicorn, _ = _require_nicegui()
+    keys = SessionKeys(password=None if place.is_home else password, lock_seconds=lock_seconds)
     with _listening(place) as listener:
         port = listener.getsockname()[1]
         scheme = "https" if place.certificate else "http"
@@ -127,18 +127,18 @@ def _door(folder: Path, address: str) -> Generator[Path]:
         page.unlink(missing_ok=True)
 
 
-def application(project: Project, keys: Keys, host: str, port: int, secure: bool = False) -> Guard:
+def application(project: Project, keys: SessionKeys, host: str, port: int, secure: bool = False) -> Guard:
     """Return the whole workbench behind its guard."""
-    _, ui = _installed()
+    _, ui = _require_nicegui()
     from fastapi import FastAPI
 
-    from sfumato.workbench.pages.all import build
-    from sfumato.workbench.pages.parts import Desk
+    from sfumato.workbench.pages.components import PageContext
+    from sfumato.workbench.pages.routes import register_routes
 
     base = f"/w-{secrets.token_hex(8)}"
     outer = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    desk = Desk(project, Jobs(), keys, base, {})
-    build(desk, outer)
+    desk = PageContext(project, Jobs(), keys, base, {})
+    register_routes(desk, outer)
     ui.run_with(
         outer,
         mount_path=base,
@@ -158,12 +158,12 @@ def application(project: Project, keys: Keys, host: str, port: int, secure: bool
 
 
 def _load() -> None:
-    from sfumato.workbench.pages.all import load
+    from sfumato.workbench.pages.routes import preload_pages
 
-    load()
+    preload_pages()
 
 
-def _listening(place: Place) -> socket.socket:
+def _listening(place: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -179,7 +179,7 @@ def _listening(place: Place) -> socket.socket:
     return listener
 
 
-def _installed() -> tuple[Any, Any]:
+def _require_nicegui() -> tuple[Any, Any]:
     try:
         import uvicorn
         from nicegui import ui

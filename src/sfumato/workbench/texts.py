@@ -1,4 +1,4 @@
-"""The words of the workbench: all of them stand in ``texts.toml``, so that they can be translated in one place."""
+"""Texts of the workbench, read from texts.toml."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 @cache
-def every() -> dict[str, str]:
+def all_texts() -> dict[str, str]:
     """Return all texts by their name, such as ``table.open``."""
     read = tomllib.loads(files("sfumato.workbench").joinpath("texts.toml").read_text(encoding="utf-8"))
     return {f"{part}.{name}": text for part, texts in read.items() for name, text in texts.items()}
@@ -21,5 +21,5 @@ def words(name: str, /, **facts: Any) -> str:
     >>> words("door.enter")
     'Open'
     """
-    text = every()[name]
+    text = all_texts()[name]
     return text.format(**facts) if facts else text

@@ -14,13 +14,13 @@ from scipy import stats
 
 import sfumato
 from sfumato import ClusterGeometry, Grid, Ledger, Schema
+from sfumato.core.limits import sample_size
 from sfumato.errors import PlanError, SfumatoError, TableError
-from sfumato.methods.cluster_geometry import Bounds, ClusterGeometryAsPublished, published_geometry
-from sfumato.privacy.exact import exact
+from sfumato.mechanisms.cluster_geometry import ClusterGeometryAsPublished, ColumnBounds, published_geometry
+from sfumato.mechanisms.noisy_grid import GridPlan
+from sfumato.privacy.exact import to_fraction
 from sfumato.privacy.randomness import Randomness
-from sfumato.rows.box import Axis
-from sfumato.rows.noisy_grid import GridPlan
-from sfumato.rows.settings import drawn_rows
+from sfumato.sampling.public_box import BoundedAxis
 from sfumato.schema import Column
 
 ALPHA = 1e-6
@@ -74,7 +74,7 @@ def test_every_row_keeps_bounds_and_wholeness(columns, table):
     method = ClusterGeometry(3, epsilon=2, delta="1e-6", columns=columns, expected_rows=900)
     made = sfumato.release(table, method, rows=3000)
     assert set(made.data.columns) == set(columns)
-    from sfumato.report.document import released_schema
+    from sfumato.bundle.document import released_schema
 
     assert sfumato.read(made.data, released_schema(SCHEMA, made.data.columns)).check() == ()
     assert made.guarantee.formal
@@ -90,7 +90,7 @@ def test_every_row_keeps_bounds_and_wholeness(columns, table):
     epsilon=st.sampled_from([0.1, 1.0, 10.0]),
 )
 def test_rows_of_a_grid_stay_in_the_box(low, span, whole, rows, seed, epsilon):
-    axis = Axis(float(low), float(low + span), whole=whole)
+    axis = BoundedAxis(float(low), float(low + span), whole=whole)
     drawn = np.random.default_rng(seed).integers(low, low + span + 1, (rows, 2)).astype(float)
     noisy = GridPlan(axes=(axis, axis), epsilon=epsilon, n_pub=rows).release([drawn], Randomness.of(seed))
     made = noisy.draw(200, np.random.default_rng(seed))
@@ -118,7 +118,7 @@ def test_delta_is_pure_where_that_is_possible_and_shown_where_it_is_not():
     by_default, stated = (
         sfumato.plan(SCHEMA, ClusterGeometry(3, 1, delta=delta, columns=four)) for delta in (None, "1e-9")
     )
-    assert by_default == stated and exact(by_default.delta) == exact("1e-9")
+    assert by_default == stated and to_fraction(by_default.delta) == to_fraction("1e-9")
 
 
 def test_each_form_has_its_own_fields():
@@ -223,7 +223,7 @@ def test_a_noisy_number_of_rows_stays_within_memory(name, table, monkeypatch):
     made = [sfumato.release(table, method, seed=seed).data for seed in range(4)]
     most = needed // (64 * made[0].shape[1])
     assert 1 <= min(len(rows) for rows in made) <= max(len(rows) for rows in made) <= most
-    assert drawn_rows(sfumato.plan(SCHEMA, method), 1e15, made[0].shape[1]) == most
+    assert sample_size(sfumato.plan(SCHEMA, method), 1e15, made[0].shape[1]) == most
     with pytest.raises(PlanError, match="rows need about"):
         sfumato.plan(SCHEMA, method, rows=100_000)
 
@@ -256,7 +256,7 @@ def test_the_published_form_shuffles_and_keeps_its_measures_to_itself(table):
     made = sfumato.release(table, method, seed=1)
     together = np.corrcoef(made.data["x"], people()["x"])[0, 1]
     assert abs(together) < 6 / np.sqrt(900), "row i of the release is not made from row i: six standard errors"
-    true = published_geometry(people()[["x", "y"]], 3, 1e6, Bounds.of([0, 0], [10, 10]), np.random.default_rng(1))
+    true = published_geometry(people()[["x", "y"]], 3, 1e6, ColumnBounds.of([0, 0], [10, 10]), np.random.default_rng(1))
     assert np.corrcoef(true.rows[:, 0], people()["x"])[0, 1] > 0.9
     assert made.statistics == {"clusters": 3}
     assert set(made.confidential) == {
@@ -312,7 +312,7 @@ def test_the_audited_epsilon_of_the_private_form_is_below_the_claim(epsilon):
     """40,000 runs on two neighbouring tables, alpha 1e-6; a mutant with half the noise is caught."""
     home = np.full((60, 2), 0.5)
     alone = np.vstack([home, [[9.9, 9.9]]])
-    plan = GridPlan(axes=(Axis(0.0, 10.0), Axis(0.0, 10.0)), epsilon=epsilon, n_pub=400)
+    plan = GridPlan(axes=(BoundedAxis(0.0, 10.0), BoundedAxis(0.0, 10.0)), epsilon=epsilon, n_pub=400)
     without, within = far_rows(plan, home, RUNS, 1), far_rows(plan, alone, RUNS, 2)
     audited = max(lower_epsilon(int((within >= t).sum()), int((without >= t).sum()), RUNS) for t in range(-2, 5))
     assert 0.7 * epsilon < audited <= epsilon

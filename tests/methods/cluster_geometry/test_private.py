@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import PlanError
-from sfumato.methods.cluster_geometry import kernel
-from sfumato.methods.cluster_geometry.geometry import PrivateGeometry, Space
-from sfumato.methods.cluster_geometry.plan import GeometryPlan
-from sfumato.methods.cluster_geometry.plane import BINS
-from sfumato.methods.cluster_geometry.run import QuantisedRows, _PlaneRun, release_geometry
-from sfumato.privacy.accounting.calibration import gaussian_mu
+from sfumato.mechanisms.cluster_geometry import compiled_loops
+from sfumato.mechanisms.cluster_geometry.geometry import PrivateGeometry, StandardisedSpace
+from sfumato.mechanisms.cluster_geometry.plan import GeometryPlan
+from sfumato.mechanisms.cluster_geometry.principal_plane import BINS
+from sfumato.mechanisms.cluster_geometry.run import QuantisedRows, _PrincipalPlaneRun, release_geometry
+from sfumato.mechanisms.noisy_grid import GridPlan
+from sfumato.privacy.accounting.gaussian_calibration import gaussian_mu
 from sfumato.privacy.accounting.lattice_gaussian import composed_delta, composed_sigmas, lattice_sigma
-from sfumato.privacy.exact import exact
+from sfumato.privacy.exact import to_fraction
 from sfumato.privacy.randomness import Randomness
-from sfumato.rows.box import Axis
-from sfumato.rows.noisy_grid import GridPlan
+from sfumato.sampling.public_box import BoundedAxis
 
 ALPHA = 1e-6
-UNIT_BOX = Axis(-1.0, 1.0)
+UNIT_BOX = BoundedAxis(-1.0, 1.0)
 ADJACENCIES = ("add-remove", "replace")
 
 
@@ -46,21 +46,21 @@ def contributions(record: np.ndarray, released: int, clusters: int = 3) -> dict[
     generator, d = np.random.default_rng(released), len(record)
     mean, factor = generator.uniform(-1, 1, d), 1 / (3.5 * generator.uniform(0.02, 1, d))
     centres, plane = generator.uniform(-1, 1, (clusters, d)), np.linalg.qr(generator.normal(size=(d, 2)))[0]
-    one = Space((UNIT_BOX,) * d, np.zeros(d), np.ones(d)).quantised(record[None])
+    one = StandardisedSpace((UNIT_BOX,) * d, np.zeros(d), np.ones(d)).quantised(record[None])
     scales, products = np.zeros(1 + 2 * d, np.int64), np.zeros(d * (d + 1) // 2, np.int64)
     cells, radii = np.zeros((7, 7), np.int64), np.zeros((clusters, BINS), np.int64)
     sizes, steps = np.zeros(clusters, np.int64), np.zeros((clusters, d), np.int64)
-    kernel.sum_scales(one, scales)
-    kernel.sum_products(one, mean, factor, 0.45 * math.sqrt(d), products)
-    kernel.count_plane(one, mean, factor, plane, np.full(2, -0.5), np.full(2, 7.0), cells)
-    kernel.sum_steps(one, mean, factor, centres, 0.45 * math.sqrt(d), sizes, steps)
-    kernel.count_radii(one, mean, factor, centres, 5.0, radii)
+    compiled_loops.sum_scales(one, scales)
+    compiled_loops.sum_products(one, mean, factor, 0.45 * math.sqrt(d), products)
+    compiled_loops.count_plane(one, mean, factor, plane, np.full(2, -0.5), np.full(2, 7.0), cells)
+    compiled_loops.sum_steps(one, mean, factor, centres, 0.45 * math.sqrt(d), sizes, steps)
+    compiled_loops.count_radii(one, mean, factor, centres, 5.0, radii)
     counted = {"plane": cells, "sizes": sizes, "radii": radii}
     return {
         "scales": scales,
         "products": products,
         "steps": steps,
-        **{stage: counts * kernel.LENGTH for stage, counts in counted.items()},
+        **{stage: counts * compiled_loops.LENGTH for stage, counts in counted.items()},
     }
 
 
@@ -108,13 +108,13 @@ def test_replacing_reaches_what_is_stated():
 
 def test_sums_do_not_depend_on_batches_order_workers_or_memory():
     rows = blobs(20_000, 5, seed=1)
-    box = Space((UNIT_BOX,) * 5, np.zeros(5), np.ones(5))
+    box = StandardisedSpace((UNIT_BOX,) * 5, np.zeros(5), np.ones(5))
     facts = (np.full(5, 0.1), np.full(5, 0.8), np.linspace(-0.5, 0.5, 15).reshape(3, 5), 1.0)
     mixed = rows[np.random.default_rng(2).permutation(len(rows))]
     found = []
     for table, size, kept in ((rows, len(rows), 1 << 29), (mixed, 97, 1 << 29), (mixed, 1001, 1000)):
         source = QuantisedRows(lambda t=table, s=size: (t[i : i + s] for i in range(0, len(t), s)), box, kept)
-        found.append([source.sums(kernel.sum_steps, facts, (3,), (3, 5)) for _ in range(2)])
+        found.append([source.sums(compiled_loops.sum_steps, facts, (3,), (3, 5)) for _ in range(2)])
     for each in found:
         for again in each:
             assert all((a == b).all() for a, b in zip(again, found[0][0], strict=True))
@@ -125,10 +125,10 @@ def test_a_failing_pass_raises_and_is_not_kept():
         yield np.zeros((3, 4))
         raise OSError("gone")
 
-    source = QuantisedRows(broken, Space((UNIT_BOX,) * 4, np.zeros(4), np.ones(4)))
+    source = QuantisedRows(broken, StandardisedSpace((UNIT_BOX,) * 4, np.zeros(4), np.ones(4)))
     for _ in range(2):
         with pytest.raises(OSError, match="gone"):
-            source.sums(kernel.sum_scales, (), (9,))
+            source.sums(compiled_loops.sum_scales, (), (9,))
 
 
 @settings(max_examples=60)
@@ -148,7 +148,7 @@ def test_a_plan_is_a_function_of_public_facts(columns, clusters, epsilon, rows, 
     if not plan.by_grid:
         units, sigmas = [part.sensitivity for part in plan.parts], [part.scale for part in plan.parts]
         cells = sum(part.cells for part in plan.parts)
-        assert composed_delta(float(exact(epsilon)), sigmas, units, cells, 15) <= 1e-6 * (1 + 1e-9)
+        assert composed_delta(float(to_fraction(epsilon)), sigmas, units, cells, 15) <= 1e-6 * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -161,9 +161,9 @@ def test_a_plan_is_a_function_of_public_facts(columns, clusters, epsilon, rows, 
         {"adjacency": "swap"},
         {"epsilon": 0},
         {"axes": ()},
-        {"axes": (Axis(1, 1),) * 4},
-        {"axes": (Axis(0, math.inf),) * 4},
-        {"axes": (Axis(0, 1.5, True),) * 4},
+        {"axes": (BoundedAxis(1, 1),) * 4},
+        {"axes": (BoundedAxis(0, math.inf),) * 4},
+        {"axes": (BoundedAxis(0, 1.5, True),) * 4},
     ],
 )
 def test_bad_plans_are_refused(facts):
@@ -173,7 +173,7 @@ def test_bad_plans_are_refused(facts):
 
 def test_every_problem_is_named_at_once():
     with pytest.raises(PlanError) as caught:
-        GeometryPlan(axes=(Axis(2, 1), Axis(0, math.nan)) * 2, clusters=0, epsilon=1, n_pub=0)
+        GeometryPlan(axes=(BoundedAxis(2, 1), BoundedAxis(0, math.nan)) * 2, clusters=0, epsilon=1, n_pub=0)
     assert len(caught.value.problems) == 7
 
 
@@ -196,7 +196,9 @@ def test_composed_sigmas_agree_with_one_vector_and_with_gaussian_dp():
 def test_the_noise_of_every_stage_has_the_planned_scale(mutant):
     """n = 5000 draws: sum of squares over sigma^2 against chi-square at alpha 1e-6; a scale 10 % smaller is caught."""
     plan = plan_of(5, n_pub=100_000)
-    run = _PlaneRun(plan, QuantisedRows(lambda: iter([]), Space(plan.axes, np.zeros(5), np.ones(5))), Randomness.of(3))
+    run = _PrincipalPlaneRun(
+        plan, QuantisedRows(lambda: iter([]), StandardisedSpace(plan.axes, np.zeros(5), np.ones(5))), Randomness.of(3)
+    )
     low, high = stats.chi2.ppf([ALPHA / 2, 1 - ALPHA / 2], 5000)
     for part in plan.parts:
         noise = run._noisy(part.stage, np.zeros(5000, np.int64), 1) * mutant
@@ -234,17 +236,19 @@ def test_much_data_gives_the_clusters_back():
 
 def test_values_that_are_not_numbers_count_nowhere():
     rows = np.array([[0.1, np.nan, 0, 0], [np.inf, -np.inf, 0, 0]])
-    space = Space((UNIT_BOX,) * 4, np.zeros(4), np.ones(4))
+    space = StandardisedSpace((UNIT_BOX,) * 4, np.zeros(4), np.ones(4))
     sums = np.zeros(9, np.int64)
-    kernel.sum_scales(space.quantised(rows), sums)
-    assert sums[0] == kernel.UNIT
-    assert sums[1:3].tolist() == [kernel.UNIT, -kernel.UNIT]
+    compiled_loops.sum_scales(space.quantised(rows), sums)
+    assert sums[0] == compiled_loops.UNIT
+    assert sums[1:3].tolist() == [compiled_loops.UNIT, -compiled_loops.UNIT]
     geometry = release_geometry(plan_of(4), lambda: iter([rows]), Randomness.of(1))
     assert geometry.assign(rows)[0] == -1
     assert GridPlan(axes=(UNIT_BOX,) * 2, epsilon=1, n_pub=100).count([rows[:, :2]]).sum() == 1
 
 
-sides = st.tuples(st.integers(-50, 50), st.integers(1, 60), st.booleans()).map(lambda s: Axis(s[0], s[0] + s[1], s[2]))
+sides = st.tuples(st.integers(-50, 50), st.integers(1, 60), st.booleans()).map(
+    lambda s: BoundedAxis(s[0], s[0] + s[1], s[2])
+)
 
 
 @settings(max_examples=60)
@@ -252,7 +256,7 @@ sides = st.tuples(st.integers(-50, 50), st.integers(1, 60), st.booleans()).map(l
 def test_bounds_and_whole_numbers_hold_in_every_row(axes, seed, reach):
     """Centres anywhere and radii of any size, far beyond the box too."""
     generator, d = np.random.default_rng(seed), len(axes)
-    space = Space(tuple(axes), generator.uniform(-1, 1, d), 1 / generator.uniform(0.05, 3, d))
+    space = StandardisedSpace(tuple(axes), generator.uniform(-1, 1, d), 1 / generator.uniform(0.05, 3, d))
     edges = np.tile(np.linspace(0, reach, 4), (2, 1))
     geometry = PrivateGeometry(
         space,
@@ -271,7 +275,7 @@ def test_bounds_and_whole_numbers_hold_in_every_row(axes, seed, reach):
 
 @given(value=st.floats(-1e6, 1e6), low=st.floats(-100, 100), width=st.floats(0.01, 100))
 def test_folding_is_a_reflection(value, low, width):
-    folded, again = (kernel.fold_value(v, low, low + width) for v in (value, 2 * low - value))
+    folded, again = (compiled_loops.reflect_value(v, low, low + width) for v in (value, 2 * low - value))
     assert low <= folded <= low + width
     assert folded == pytest.approx(again, abs=1e-6), "a value and its mirror image end at one place"
 
@@ -281,7 +285,7 @@ def test_folding_is_a_reflection(value, low, width):
 def test_rounding_is_right_on_average(value):
     """n = 40,000 coins, exact binomial test at alpha 1e-6; even odds (as published) are caught away from one half."""
     coins = np.random.default_rng(1).random(40_000)
-    up = sum(kernel.round_value(value, coin) > value for coin in coins)
+    up = sum(compiled_loops.round_value(value, coin) > value for coin in coins)
     fraction = value - math.floor(value)
     assert stats.binomtest(up, len(coins), fraction).pvalue > ALPHA
     if fraction != 0.5:
@@ -317,7 +321,7 @@ def test_the_grid_spends_epsilon_once_and_twice_under_replace():
 @pytest.mark.statistical
 def test_grid_rows_follow_the_noisy_table():
     """n = 50,000 rows in 16 cells, chi-square at alpha 1e-6; the unprojected mutant (uniform shares) is caught."""
-    plan = GridPlan(axes=(UNIT_BOX, Axis(0, 3, whole=True)), epsilon=1, n_pub=160)
+    plan = GridPlan(axes=(UNIT_BOX, BoundedAxis(0, 3, whole=True)), epsilon=1, n_pub=160)
     grid = plan.release([np.column_stack([blobs(400, 1, 3)[:, 0], np.arange(400) % 4])], Randomness.of(5))
     drawn = plan.count([grid.draw(50_000, np.random.default_rng(6))]).ravel()
     expected = grid.table.ravel() / grid.table.sum() * 50_000

@@ -11,26 +11,26 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.cluster_geometry.published.algorithm import (
+from sfumato.evaluate.utility.clusters import aligned_ari, kmeans, standardise, transfer_ari
+from sfumato.papers.kmeans_geometry.published.algorithm import (
     LABEL,
     REFLECTIONS,
-    Bounds,
+    ColumnBounds,
     PublishedGeometry,
+    coordinate_noise,
     fold,
     in_balls,
+    nonprivate_geometry,
     published_geometry,
     reflect,
     reflection_failure,
     round_randomly,
 )
-from sfumato.methods.cluster_geometry.published.baselines import coordinate_noise, nonprivate_geometry
-from sfumato.papers.kmeans_geometry.data import BOUNDS, CLUSTERS, HIGH, LOW, illustrative
-from sfumato.papers.kmeans_geometry.sensitivity import ceiling, failures, flip, outlier
-from sfumato.papers.kmeans_geometry.simulation import recovered
-from sfumato.utility.clusters import aligned_ari, kmeans, standardiser, transfer_ari
+from sfumato.papers.kmeans_geometry.sensitivity import ceiling, failures, label_flip_example, outlier_example
+from sfumato.papers.kmeans_geometry.simulation import BOUNDS, CLUSTERS, HIGH, LOW, illustrative_rows, recovered
 from statistical.laws import ALPHA
 
-ROWS = illustrative()
+ROWS = illustrative_rows()
 FAILURES = {
     0.1: (0.877, 1.000),
     0.5: (0.521, 0.947),
@@ -173,7 +173,7 @@ def test_the_illustrative_rows_are_like_the_paper_s():
 
 def test_every_step_is_as_printed():
     made = run(1.6, 5)
-    z = standardiser(ROWS)(ROWS)
+    z = standardise(ROWS)(ROWS)
     assert made.standard.forward(ROWS) == pytest.approx(z)
     assert (np.bincount(made.labels) >= 99).all()
     assert made.true_radii == pytest.approx(np.linalg.norm(z - made.true_centroids[made.labels], axis=1))
@@ -196,7 +196,7 @@ def test_a_seed_repeats_and_rows_are_aligned():
 
 
 def test_baselines_of_table_2():
-    labels = kmeans(standardiser(ROWS)(ROWS), CLUSTERS, 0).labels
+    labels = kmeans(standardise(ROWS)(ROWS), CLUSTERS, 0).labels
     found: dict[str, list[float]] = {"plain": [], "coordinate": []}
     for seed in range(25):
         plain = nonprivate_geometry(ROWS, CLUSTERS, BOUNDS, np.random.default_rng(seed), starts=3).rows
@@ -209,7 +209,7 @@ def test_baselines_of_table_2():
 
 def indices(epsilon: float, runs: int) -> np.ndarray:
     """Return aligned and transfer index, one row a run."""
-    labels = kmeans(standardiser(ROWS)(ROWS), CLUSTERS, 0).labels
+    labels = kmeans(standardise(ROWS)(ROWS), CLUSTERS, 0).labels
     made = [(seed, run(epsilon, seed).rows) for seed in range(runs)]
     return np.array(
         [
@@ -230,14 +230,14 @@ def test_the_aligned_index_stays_while_the_transfer_index_goes_to_zero(epsilon, 
 
 
 def test_one_record_turns_k_means_round():
-    found = flip()
+    found = label_flip_example()
     assert found.delta == pytest.approx(1.95, abs=0.06) and found.centroids == pytest.approx(3.9, abs=0.15)
     assert found.radii == pytest.approx(126.7, rel=0.08) and found.log_ratio == pytest.approx(52, abs=2)
     assert found.centroids > 1.9 * found.delta and found.log_ratio > 30 * 1.6
 
 
 def test_one_outlier_takes_delta_and_the_unit_along():
-    found = outlier(ROWS)
+    found = outlier_example(ROWS)
     assert found.delta == pytest.approx((2.7, 19.6), abs=0.3) and found.sd == pytest.approx((5.1, 20.6), abs=0.1)
 
 
@@ -286,7 +286,7 @@ def test_bounds_and_whole_numbers_hold_in_every_row(shape, reflection, rounding,
         rows,
         2,
         epsilon,
-        Bounds.of(low, high, discrete),
+        ColumnBounds.of(low, high, discrete),
         generator,
         reflection=reflection,
         whole_numbers=rounding,
@@ -301,10 +301,10 @@ def test_bounds_and_whole_numbers_hold_in_every_row(shape, reflection, rounding,
     ("rows", "bounds", "problem"),
     [
         ([[1.0, 2.0], [1.0, 3.0], [1.0, 4.0]], None, "column 0: the same value"),
-        ([[1.0], [2.0], [3.0]], Bounds.of([2.0], [5.0]), "1 values outside"),
-        ([[1.0], [2.0], [3.0]], Bounds.of([5.0], [2.0]), "no room"),
-        ([[1.0], [2.0], [3.0]], Bounds.of([0.2], [0.8], [True]), "no room"),
-        ([[1.0], [2.0], [3.0]], Bounds.of([0.0, 1.0], [5.0]), "low: shape"),
+        ([[1.0], [2.0], [3.0]], ColumnBounds.of([2.0], [5.0]), "1 values outside"),
+        ([[1.0], [2.0], [3.0]], ColumnBounds.of([5.0], [2.0]), "no room"),
+        ([[1.0], [2.0], [3.0]], ColumnBounds.of([0.2], [0.8], [True]), "no room"),
+        ([[1.0], [2.0], [3.0]], ColumnBounds.of([0.0, 1.0], [5.0]), "low: shape"),
         ([[1.0], [1.0], [np.inf]], None, "infinite"),
         ([[1.0]], None, "1 rows for 2 clusters"),
     ],

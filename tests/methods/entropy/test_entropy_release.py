@@ -15,7 +15,7 @@ import sfumato
 from sfumato import EntropyRelease, Histogram, Ledger
 from sfumato.entropy import renyi, sensitivity, shannon
 from sfumato.errors import PlanError
-from sfumato.methods.entropy.method import SLACK, UNITS, _filled
+from sfumato.mechanisms.entropy.method import SLACK, UNITS, _pad_to_lower_bound
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
 
@@ -77,7 +77,7 @@ def test_neighbours_of_every_size_stay_within_the_sensitivity(counts, cell, orde
     step = method.bound(schema) / UNITS
     less = np.array(counts)
     more = less + np.eye(5, dtype=int)[cell]
-    units = [round(renyi(_filled(each, BOUND), order) / step) for each in (less, more)]
+    units = [round(renyi(_pad_to_lower_bound(each, BOUND), order) / step) for each in (less, more)]
     assert abs(units[0] - units[1]) <= UNITS + SLACK
 
 
@@ -120,7 +120,7 @@ def test_all_orders_and_joint_columns_under_replace(public, frame):
 
 
 def test_the_min_entropy_survives_a_bundle(public, frame, tmp_path):
-    from sfumato.report.verify import verify_bundle
+    from sfumato.bundle.verify import verify_bundle
 
     table = sfumato.read(frame, public)
     made = sfumato.release(table, EntropyRelease("age", epsilon=1, order=math.inf))

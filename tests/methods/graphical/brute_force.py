@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
-from sfumato.methods.graphical.tree.junction import maximal_cliques
-from sfumato.methods.graphical.tree.model import GraphicalModel
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
+from sfumato.mechanisms.graphical.junction_tree.junction_tree import maximal_cliques
 
 TOTAL = 50.0
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from sfumato import Schema
-from sfumato.rows.rules.repair import repair
-from sfumato.rows.values import draw_values, rows_table
+from sfumato.constraints.repair import repair
+from sfumato.sampling.values import draw_values, rows_table
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
 

@@ -8,20 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfumato.methods.graphical import run as graphical_run
-from sfumato.methods.graphical.cells import groups, one_way
-from sfumato.methods.graphical.choosing.budget import Budget
-from sfumato.privacy.accounting.concentrated import gaussian_cost
+from sfumato.mechanisms.graphical import (
+    domain_compression,
+    one_way_marginals,
+)
+from sfumato.mechanisms.graphical import method as graphical_run
+from sfumato.mechanisms.graphical.budget import Budget
+from sfumato.privacy.accounting.zcdp import gaussian_rho
 from sfumato.privacy.noise import add_gaussian
 
 
 def half_noise(self: Budget, counts: np.ndarray, sigma: float, randomness: Any) -> np.ndarray:
     """Mutant: pays for sigma, draws half of it."""
-    self.noise.spend(gaussian_cost(sigma, self.squared_sensitivity))
+    self.noise.spend(gaussian_rho(sigma, self.squared_sensitivity))
     return add_gaussian(counts * self.units, sigma * self.units / 2, randomness) / self.units
 
 
-true_one_way, true_groups = graphical_run.measure_one_way, groups.group_column
+true_one_way, true_groups = graphical_run.measure_one_way_marginals, domain_compression.compress_column
 
 
 def with_true_total(table: Any, *rest: Any) -> Any:
@@ -37,7 +40,7 @@ def with_true_groups(table: Any, *rest: Any) -> Any:
         return true_groups(column, counts[(column.name,)], 0.5, total, *more)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(one_way, "group_column", learned)
+        patch.setattr(one_way_marginals, "compress_column", learned)
         return true_one_way(table, *rest)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.methods.graphical.tree.fit import fit
-from sfumato.methods.graphical.tree.model import NoisyTable
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import LinearMeasurement
+from sfumato.mechanisms.graphical.junction_tree.mirror_descent import estimate
 
 mbi = pytest.importorskip("mbi")
 
@@ -17,7 +17,7 @@ PAIRS = ((0, 1), (0, 2), (3, 5), (1, 5))
 SIGMA, TOTAL = 20.0, 5000.0
 
 
-def measured() -> list[NoisyTable]:
+def measured() -> list[LinearMeasurement]:
     generator = np.random.default_rng(8)
     rows = np.stack([generator.binomial(size - 1, 0.2 + 0.6 * generator.random(), int(TOTAL)) for size in SIZES], 1)
     rows[:, 2] = (rows[:, 2] + rows[:, 0]) % SIZES[2]
@@ -26,7 +26,7 @@ def measured() -> list[NoisyTable]:
         shape = [SIZES[column] for column in clique]
         counts = np.zeros(shape)
         np.add.at(counts, tuple(rows[:, column] for column in clique), 1.0)
-        tables.append(NoisyTable(clique, counts + generator.normal(0, SIGMA, shape), SIGMA))
+        tables.append(LinearMeasurement(clique, counts + generator.normal(0, SIGMA, shape), SIGMA))
     return tables
 
 
@@ -34,7 +34,7 @@ def measured() -> list[NoisyTable]:
 def test_the_same_fit_as_mbi():
     names = [f"c{column}" for column in range(len(SIZES))]
     tables = measured()
-    ours = fit(SIZES, tables, TOTAL, most_steps=5000, tolerance=1e-8)
+    ours = estimate(SIZES, tables, TOTAL, most_steps=5000, tolerance=1e-8)
     asked = [
         mbi.LinearMeasurement(table.counts.ravel(), tuple(names[column] for column in table.clique), stddev=SIGMA)
         for table in tables

@@ -12,16 +12,15 @@ import sfumato
 from methods.graphical.mixed import rows_of, schemas
 from methods.graphical.watching import QUICK
 from sfumato import AIM, MST, Schema
+from sfumato.bundle.document import released_schema
+from sfumato.bundle.verify import verify_bundle
+from sfumato.constraints.contradictions import refuse_contradictions
+from sfumato.constraints.repair import RepairedRows
 from sfumato.errors import PlanError
-from sfumato.methods.graphical.mixture.averaged import AveragedModel
-from sfumato.methods.graphical.mixture.model import MixtureModel
-from sfumato.methods.graphical.saved import model as saved_model
-from sfumato.methods.graphical.saved.model import FittedModel
-from sfumato.methods.graphical.tree.model import GraphicalModel
-from sfumato.report.document import released_schema
-from sfumato.report.verify import verify_bundle
-from sfumato.rows.rules.refuse import refuse_impossible_rules
-from sfumato.rows.rules.repair import Repaired
+from sfumato.mechanisms.graphical.fitted_model import fitted_model as saved_model
+from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
+from sfumato.mechanisms.graphical.mixture.model import AveragedModel, MixtureModel
 
 SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much]
 methods = st.one_of(
@@ -49,7 +48,7 @@ methods = st.one_of(
 def test_every_row_is_valid_under_schema_and_rules(schema, method, size, wanted, seed):
     """Any columns, missing values and rules; AIM with every engine, and MST; short fits."""
     try:
-        refuse_impossible_rules(schema, schema.names)
+        refuse_contradictions(schema, schema.names)
     except PlanError:
         assume(False)
     table = sfumato.read(rows_of(schema, size, seed), schema)
@@ -96,7 +95,7 @@ def broken(monkeypatch, mutant=None) -> int:
 
 def test_rows_keep_an_order_within_cells_and_a_mutant_without_repair_does_not(monkeypatch):
     assert broken(monkeypatch) == 0
-    assert broken(monkeypatch, lambda schema, values, generator: Repaired(values, {}, 0)) > 0
+    assert broken(monkeypatch, lambda schema, values, generator: RepairedRows(values, {}, 0)) > 0
 
 
 BLOCKS = Schema.parse(

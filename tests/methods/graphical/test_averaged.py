@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from sfumato.errors import PlanError
-from sfumato.methods.graphical.mixture.averaged import AveragedModel
-from sfumato.methods.graphical.mixture.model import MixtureModel
-from sfumato.methods.graphical.tree.model import GraphicalModel
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
+from sfumato.mechanisms.graphical.mixture.model import AveragedModel, MixtureModel
 
 SIZES, TOTAL = (2, 3, 4), 500.0
 

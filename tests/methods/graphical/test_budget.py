@@ -13,14 +13,14 @@ import sfumato
 from methods.graphical.watching import Transcript, watch
 from sfumato import AIM, MST, Ledger, Schema
 from sfumato.errors import AccountingError
-from sfumato.methods.graphical.cells.group_counts import group_counts
-from sfumato.methods.graphical.cells.groups import ungrouped
-from sfumato.methods.graphical.cells.one_way import squared_sensitivity
-from sfumato.methods.graphical.choosing import budget as budgets
-from sfumato.methods.graphical.choosing.budget import Budget
-from sfumato.privacy.accounting.concentrated import Filter, concentrated_rho, gaussian_cost
-from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES, SMALLEST_SIGMA, run_delta
+from sfumato.mechanisms.graphical import budget as budgets
+from sfumato.mechanisms.graphical.budget import Budget
+from sfumato.mechanisms.graphical.candidates import count_cliques
+from sfumato.mechanisms.graphical.domain_compression import identity_grouping
+from sfumato.mechanisms.graphical.one_way_marginals import squared_sensitivity
+from sfumato.privacy.accounting.gaussian_and_selection import MOST_COORDINATES, SMALLEST_SIGMA, run_delta
 from sfumato.privacy.accounting.sensitivity import histogram_l1
+from sfumato.privacy.accounting.zcdp import ZCDPFilter, gaussian_rho, zcdp_rho
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
 
@@ -89,7 +89,7 @@ def spent(seen: Transcript, kind: str) -> tuple[float, float]:
 def certified(seen: Transcript, kind: str, epsilon: float, delta: float) -> bool:
     """Whether the theorem, or plain zCDP, gives (epsilon, delta) for what was drawn; room for the lattice only."""
     mu, rho = spent(seen, kind)
-    plain = mu * mu / 2 + rho <= float(concentrated_rho(epsilon, delta)) * (1 + 1e-9)
+    plain = mu * mu / 2 + rho <= float(zcdp_rho(epsilon, delta)) * (1 + 1e-9)
     return plain or run_delta(epsilon, mu, rho) <= delta * (1 + 1e-9)
 
 
@@ -131,7 +131,7 @@ def test_nothing_is_drawn_before_the_ledger_has_it_and_it_is_charged_once(method
 
 
 def paid_but_half(self, counts, sigma, randomness):
-    self.noise.spend(gaussian_cost(sigma, self.squared_sensitivity))
+    self.noise.spend(gaussian_rho(sigma, self.squared_sensitivity))
     return add_gaussian(counts * self.units, sigma * self.units / 2, randomness) / self.units
 
 
@@ -146,7 +146,7 @@ true_init = Budget.__init__
 def all_for_noise(self, *arguments):
     """The noise gets the whole budget, choices theirs on top."""
     true_init(self, *arguments)
-    self.noise = Filter(self.rho)
+    self.noise = ZCDPFilter(self.rho)
 
 
 MUTANTS = {
@@ -178,8 +178,8 @@ def test_one_person_moves_counts_by_no_more_than_the_budget_thinks(kind):
     """Every neighbour of a small table, in every table of up to three columns; the bound is reached."""
     schema, frame = SCHEMAS[kind], clinic(12)
     names = ["sex", "ward", "age", "stage"]
-    groupings, cliques = [ungrouped(schema[name]) for name in names], [(0,), (1, 3), (2,), (0, 1, 3)]
-    counted = group_counts(sfumato.read(frame, schema), groupings, cliques)
+    groupings, cliques = [identity_grouping(schema[name]) for name in names], [(0,), (1, 3), (2,), (0, 1, 3)]
+    counted = count_cliques(sfumato.read(frame, schema), groupings, cliques)
     one = frame.iloc[[0]].assign(who=500)
     changed = {
         "add-remove": [frame.iloc[1:], pd.concat([frame, one])],
@@ -188,7 +188,7 @@ def test_one_person_moves_counts_by_no_more_than_the_budget_thinks(kind):
     }[kind]
     squared, moved = [], []
     for neighbour in changed:
-        other = group_counts(sfumato.read(neighbour, schema), groupings, cliques)
+        other = count_cliques(sfumato.read(neighbour, schema), groupings, cliques)
         squared += [int(((counted[c] - other[c]) ** 2).sum()) for c in cliques]
         moved += [int(np.abs(counted[c] - other[c]).sum()) for c in cliques]
     stated = squared_sensitivity(schema), histogram_l1(schema.adjacency, schema.rows_per_person)

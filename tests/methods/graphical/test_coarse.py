@@ -12,17 +12,27 @@ from hypothesis import strategies as st
 
 from methods.graphical.brute_force import summed
 from sfumato.errors import PlanError
-from sfumato.methods.graphical.mixture import wide
-from sfumato.methods.graphical.mixture.fit import BLOCK, FitSettings, descend
-from sfumato.methods.graphical.mixture.layout import Layout, Views, with_views, without_views
-from sfumato.methods.graphical.mixture.model import MixtureModel, fit_mixture
-from sfumato.methods.graphical.mixture.objective import Objective as MixtureObjective
-from sfumato.methods.graphical.mixture.objective import half_squares, value_and_gradient
-from sfumato.methods.graphical.mixture.penalty import noise_threshold
-from sfumato.methods.graphical.mixture.targets import targets_of, thinned
-from sfumato.methods.graphical.tree.coarse import Pool, coarse_shape, coarsened, key_of
-from sfumato.methods.graphical.tree.fit import fit, objective
-from sfumato.methods.graphical.tree.model import NoisyTable, Support
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import LinearMeasurement, StructuralZeros
+from sfumato.mechanisms.graphical.junction_tree.linear_measurement import (
+    GroupSum,
+    coarse_shape,
+    coarsening_key,
+    sum_to_coarser,
+)
+from sfumato.mechanisms.graphical.junction_tree.mirror_descent import estimate, objective
+from sfumato.mechanisms.graphical.mixture import objective as mixture_objective
+from sfumato.mechanisms.graphical.mixture.fit import BLOCK, MixtureSettings, minimise, noise_threshold
+from sfumato.mechanisms.graphical.mixture.model import MixtureModel, fit_mixture
+from sfumato.mechanisms.graphical.mixture.objective import MixtureLoss as MixtureObjective
+from sfumato.mechanisms.graphical.mixture.objective import half_squares, value_and_gradient
+from sfumato.mechanisms.graphical.mixture.targets import (
+    CoarseColumns,
+    LevelLayout,
+    append_coarse,
+    fold_coarse,
+    split_noise,
+    targets_of,
+)
 
 SIZES = (4, 2, 6, 3)
 TOTAL = 1000.0
@@ -44,12 +54,12 @@ def looped(table: np.ndarray, coarse) -> np.ndarray:
     return found
 
 
-def exact(table: np.ndarray, clique, coarse=None, sigma: float = 1.0) -> NoisyTable:
+def exact(table: np.ndarray, clique, coarse=None, sigma: float = 1.0) -> LinearMeasurement:
     counts = summed(table, clique)
-    return NoisyTable(clique, counts if coarse is None else looped(counts, coarse), sigma, coarse)
+    return LinearMeasurement(clique, counts if coarse is None else looped(counts, coarse), sigma, coarse)
 
 
-def some_tables(table: np.ndarray, sigma: float = 1.0) -> list[NoisyTable]:
+def some_tables(table: np.ndarray, sigma: float = 1.0) -> list[LinearMeasurement]:
     """One table of each kind: fine, coarse, both in one, the same clique at two resolutions, two to four columns."""
     two, three, four = HALVES[3], APART, HALVES[4]
     asked = [
@@ -78,34 +88,38 @@ def coarse_tables(draw):
 @given(coarse_tables())
 def test_sums_equal_those_of_a_loop_and_spreading_is_their_transpose(case):
     counts, coarse = case
-    found = coarsened(counts, coarse)
+    found = sum_to_coarser(counts, coarse)
     assert found.dtype == counts.dtype
     np.testing.assert_array_equal(found, looped(counts, coarse))
     assert found.shape == coarse_shape(counts.shape, coarse)
-    pool, fine = Pool.of(counts.shape, coarse), counts.astype(float)
+    pool, fine = GroupSum.of(counts.shape, coarse), counts.astype(float)
     other = np.random.default_rng(0).normal(size=pool.shape)
     assert np.vdot(pool.summed(fine), other) == pytest.approx(np.vdot(fine.ravel(), pool.spread(other)), abs=1e-9)
 
 
 def test_keys_tell_maps_apart_and_know_the_models_own_groups():
     same = np.arange(4, dtype=np.int32)
-    assert key_of(None) is key_of((None, None)) is key_of((same, None)) is None
-    assert key_of((HALVES[4], None)) == key_of((HALVES[4].astype(np.int64), same)) != key_of((None, HALVES[4]))
-    assert key_of((HALVES[4],)) != key_of((HALVES[4][::-1],))
+    assert coarsening_key(None) is coarsening_key((None, None)) is coarsening_key((same, None)) is None
+    assert (
+        coarsening_key((HALVES[4], None))
+        == coarsening_key((HALVES[4].astype(np.int64), same))
+        != coarsening_key((None, HALVES[4]))
+    )
+    assert coarsening_key((HALVES[4],)) != coarsening_key((HALVES[4][::-1],))
 
 
 def tree(sizes, tables, total, supports=()):
-    return fit(sizes, tables, total, supports, most_steps=4000, tolerance=1e-9)
+    return estimate(sizes, tables, total, supports, most_steps=4000, tolerance=1e-9)
 
 
 def mixture(sizes, tables, total, supports=(), components=60, share=0.01):
-    settings = FitSettings(components=components)
+    settings = MixtureSettings(components=components)
     return fit_mixture(sizes, tables, total, supports, np.random.default_rng(0), settings, share)
 
 
 def worst(model, tables) -> float:
     """The largest share of rows that a table has in the wrong cells."""
-    found = [coarsened(model.marginal(table.clique), table.coarse) for table in tables]
+    found = [sum_to_coarser(model.marginal(table.clique), table.coarse) for table in tables]
     return max(np.abs(mine - t.counts).sum() / 2 / model.total for mine, t in zip(found, tables, strict=True))
 
 
@@ -117,25 +131,27 @@ def test_consistent_tables_of_any_resolution_are_reproduced(engine, bound):
 
 
 def test_with_the_wrong_sums_the_tree_misses(monkeypatch):
-    tables, right = some_tables(truth(), sigma=0.2), Pool.summed
-    monkeypatch.setattr(Pool, "summed", lambda pool, table: right(pool, table)[::-1])
+    tables, right = some_tables(truth(), sigma=0.2), GroupSum.summed
+    monkeypatch.setattr(GroupSum, "summed", lambda pool, table: right(pool, table)[::-1])
     model = tree(SIZES, tables, TOTAL)
     monkeypatch.undo()
     assert worst(model, tables) > 0.05
 
 
 def test_with_the_wrong_sums_the_mixture_misses(monkeypatch):
-    tables, right = some_tables(truth(), sigma=0.2), Views.of
-    monkeypatch.setattr(Views, "of", lambda columns, asked: right(columns, [_backwards(table) for table in asked]))
-    monkeypatch.setattr(Views, "places", lambda views, table: PLACES(views, _backwards(table)))
+    tables, right = some_tables(truth(), sigma=0.2), CoarseColumns.of
+    monkeypatch.setattr(
+        CoarseColumns, "of", lambda columns, asked: right(columns, [_backwards(table) for table in asked])
+    )
+    monkeypatch.setattr(CoarseColumns, "places", lambda views, table: PLACES(views, _backwards(table)))
     model = mixture(SIZES, tables, TOTAL)
     assert worst(model, tables) > 0.05
 
 
-PLACES = Views.places
+PLACES = CoarseColumns.places
 
 
-def _backwards(table: NoisyTable) -> NoisyTable:
+def _backwards(table: LinearMeasurement) -> LinearMeasurement:
     """The same table with the numbers of its coarse groups the wrong way round."""
     turned = [None if groups is None else groups.max() - groups for groups in table.coarse or ()]
     return table if table.coarse is None else replace(table, coarse=tuple(turned))
@@ -143,7 +159,7 @@ def _backwards(table: NoisyTable) -> NoisyTable:
 
 def test_between_coarse_cells_the_tree_stays_as_even_as_it_may():
     """The largest entropy under coarse counts: they are shared equally among their cells."""
-    table = NoisyTable((0, 1), np.array([[60.0, 20.0], [5.0, 15.0]]), 1.0, (HALVES[4], HALVES[8]))
+    table = LinearMeasurement((0, 1), np.array([[60.0, 20.0], [5.0, 15.0]]), 1.0, (HALVES[4], HALVES[8]))
     found = tree((4, 8), [table], 100.0).marginal((0, 1))
     np.testing.assert_allclose(found, np.kron(table.counts / 8, np.ones((2, 4))), rtol=1e-4)
 
@@ -151,10 +167,10 @@ def test_between_coarse_cells_the_tree_stays_as_even_as_it_may():
 def test_the_same_groups_are_joined_by_precision_and_others_are_not():
     coarse = (HALVES[4],)
     twice = [
-        NoisyTable((0,), np.array([30.0, 20.0]), 1.0, coarse),
-        NoisyTable((0,), np.array([20.0, 30.0]), 2.0, coarse),
+        LinearMeasurement((0,), np.array([30.0, 20.0]), 1.0, coarse),
+        LinearMeasurement((0,), np.array([20.0, 30.0]), 2.0, coarse),
     ]
-    fine = NoisyTable((0,), np.full(4, 12.5), 1.0)
+    fine = LinearMeasurement((0,), np.full(4, 12.5), 1.0)
     goal = objective((4,), [(0,)], [*twice, fine, replace(fine, coarse=(None,))], 50.0)
     assert [target.counts.shape for target in goal.targets] == [(2,), (4,)]
     np.testing.assert_allclose(goal.targets[0].counts, [28.0, 22.0])
@@ -177,7 +193,7 @@ def test_the_trees_gradient_equals_finite_differences():
 
 
 def mixture_problem():
-    support = Support((1, 2), np.random.default_rng(2).random((2, 6)) < 0.7)
+    support = StructuralZeros((1, 2), np.random.default_rng(2).random((2, 6)) < 0.7)
     return targets_of(SIZES, some_tables(truth(1), 20.0), [support], TOTAL)
 
 
@@ -200,9 +216,9 @@ def test_the_mixtures_gradient_equals_finite_differences():
 def test_the_mixtures_error_is_half_the_squared_errors_in_units_of_noise():
     tables = some_tables(truth(1), 20.0)
     targets = targets_of(SIZES, tables, (), TOTAL)
-    found = descend(targets, 3.0, np.random.default_rng(0), FitSettings(5, BLOCK))
+    found = minimise(targets, 3.0, np.random.default_rng(0), MixtureSettings(5, BLOCK))
     model = mixture_of(found)
-    errors = [((coarsened(model.marginal(t.clique), t.coarse) - t.counts) / t.sigma) ** 2 for t in tables]
+    errors = [((sum_to_coarser(model.marginal(t.clique), t.coarse) - t.counts) / t.sigma) ** 2 for t in tables]
     expected = sum(error.sum() for error in errors) / 2
     assert found.error == pytest.approx(expected, rel=1e-4)
     goal, arrays = goal_in_doubles(targets)
@@ -223,7 +239,7 @@ def test_batches_change_nothing_but_the_time(monkeypatch):
         return len(goal.wide), value_and_gradient(np, goal, arrays, logits)
 
     few, (value, _, gradient) = found()
-    monkeypatch.setattr(wide, "MOST_CELLS", 1)
+    monkeypatch.setattr(mixture_objective, "MOST_CELLS", 1)
     many, (again, _, same) = found()
     assert few < many == len(cliques)
     assert value == pytest.approx(again)
@@ -235,22 +251,22 @@ def mixture_of(found):
 
 
 def test_views_sum_levels_and_pull_back():
-    views = Views.of(Layout(SIZES), some_tables(truth()))
+    views = CoarseColumns.of(LevelLayout(SIZES), some_tables(truth()))
     # Coarse groups of column 0, of 2 and of 3: each once, however many tables use them.
     assert views.seen.sizes == (*SIZES, 3, 2, 2)
     levels = np.random.default_rng(0).random((sum(SIZES), 3))
-    seen = with_views(np, levels, views.sums)
+    seen = append_coarse(np, levels, views.sums)
     np.testing.assert_allclose(seen[: sum(SIZES)], levels)
     np.testing.assert_allclose(
         seen[views.seen.block(4)], [levels[7:9].sum(0), levels[9:12].sum(0), levels[6]], rtol=1e-6
     )
     other = np.random.default_rng(1).random(seen.shape)
-    assert np.vdot(seen, other) == pytest.approx(np.vdot(levels, without_views(other, views.sums)))
+    assert np.vdot(seen, other) == pytest.approx(np.vdot(levels, fold_coarse(other, views.sums)))
 
 
 def test_reference_reads_levels_beside_coarse_columns_and_no_coarse_ones():
     counts = np.array([[30.0, 10.0], [20.0, 5.0], [10.0, 5.0], [15.0, 5.0]])
-    tables = [NoisyTable((0, 1), counts, 0.01, (None, HALVES[4]))]
+    tables = [LinearMeasurement((0, 1), counts, 0.01, (None, HALVES[4]))]
     found = targets_of((4, 4), tables, (), 100.0).reference
     np.testing.assert_allclose(found, [0.4, 0.25, 0.15, 0.2, *[0.25] * 4], atol=1e-3)
 
@@ -259,7 +275,7 @@ def test_a_coarse_table_has_the_threshold_of_the_same_table_without_finer_levels
     """Its noise moves coarse groups only: how many levels they have is no matter."""
     coarse = (HALVES[8],) * 2
     cliques = list(combinations(range(12), 2))
-    below = [NoisyTable(c, np.full((2, 2), 2500.0), 10.0, coarse) for c in cliques]
+    below = [LinearMeasurement(c, np.full((2, 2), 2500.0), 10.0, coarse) for c in cliques]
     alone = [replace(table, coarse=None) for table in below]
 
     def mean(sizes, tables):
@@ -270,7 +286,7 @@ def test_a_coarse_table_has_the_threshold_of_the_same_table_without_finer_levels
 
 
 def test_a_coarse_wide_table_has_a_threshold_too():
-    quad = NoisyTable((0, 1, 2, 3), np.full((2,) * 4, 625.0), 10.0, (HALVES[8],) * 4)
+    quad = LinearMeasurement((0, 1, 2, 3), np.full((2,) * 4, 625.0), 10.0, (HALVES[8],) * 4)
     below = noise_threshold(targets_of((8,) * 4, [quad], (), 1e4), np.random.default_rng(0))
     alone = noise_threshold(targets_of((2,) * 4, [replace(quad, coarse=None)], (), 1e4), np.random.default_rng(0))
     assert 0 < below < 4 * alone
@@ -278,8 +294,8 @@ def test_a_coarse_wide_table_has_a_threshold_too():
 
 def test_thinned_tables_keep_their_groups():
     tables = some_tables(truth())
-    for half in thinned(tables, 0.5, np.random.default_rng(0)):
-        assert [key_of(table.coarse) for table in half] == [key_of(table.coarse) for table in tables]
+    for half in split_noise(tables, 0.5, np.random.default_rng(0)):
+        assert [coarsening_key(table.coarse) for table in half] == [coarsening_key(table.coarse) for table in tables]
         assert [table.counts.shape for table in half] == [table.counts.shape for table in tables]
 
 
@@ -291,16 +307,16 @@ def test_maps_that_change_nothing_change_no_bit(share):
     plain = [replace(t, counts=t.counts + generator.normal(0, 5.0, t.counts.shape)) for t in plain]
     same = [replace(t, coarse=(None,) * len(t.clique)) for t in plain[:3]]
     same += [replace(t, coarse=tuple(np.arange(s, dtype=np.int32) for s in t.counts.shape)) for t in plain[3:]]
-    one, other = (fit(SIZES, tables, TOTAL) for tables in (plain, same))
+    one, other = (estimate(SIZES, tables, TOTAL) for tables in (plain, same))
     for mine, theirs in zip(one.potentials, other.potentials, strict=True):
         np.testing.assert_array_equal(mine, theirs)
-    settings = FitSettings(5, 2 * BLOCK)
+    settings = MixtureSettings(5, 2 * BLOCK)
     left, right = (fit_mixture(SIZES, tables, TOTAL, settings=settings, share=share) for tables in (plain, same))
     np.testing.assert_array_equal(left.levels, right.levels)
     assert left.penalty == right.penalty
 
 
-def parity_tables(rows: int) -> list[NoisyTable]:
+def parity_tables(rows: int) -> list[LinearMeasurement]:
     """Three numbers of 8 groups, a fourth that is another draw, and whether an odd number of them is high."""
     generator = np.random.default_rng(7)
     codes = generator.integers(0, 8, (rows, 5))
@@ -313,7 +329,7 @@ def parity_tables(rows: int) -> list[NoisyTable]:
         shape = [2 if high else sizes[column] for column in clique]
         cells = tuple(codes[:, c] // 4 if high and c < 4 else codes[:, c] for c in clique)
         counts = np.bincount(np.ravel_multi_index(cells, shape), minlength=np.prod(shape)).reshape(shape)
-        return NoisyTable(clique, counts + generator.normal(0, sigma, shape), sigma, coarse if high else None)
+        return LinearMeasurement(clique, counts + generator.normal(0, sigma, shape), sigma, coarse if high else None)
 
     return [*(table((column,), False) for column in range(5)), table(quad, True)]
 
@@ -334,7 +350,7 @@ def test_jax_takes_the_same_steps_with_views():
     pytest.importorskip("jax", reason="needs JAX: pip install 'sfumato[deep]'")
     targets = mixture_problem()
     ends = [
-        descend(targets, 3.0, np.random.default_rng(0), FitSettings(5, 2 * BLOCK, 1e-3, backend))
+        minimise(targets, 3.0, np.random.default_rng(0), MixtureSettings(5, 2 * BLOCK, 1e-3, backend))
         for backend in ("numpy", "jax")
     ]
     np.testing.assert_allclose(ends[1].levels, ends[0].levels, atol=5e-3)
@@ -344,13 +360,13 @@ def test_jax_takes_the_same_steps_with_views():
 @pytest.mark.parametrize("engine", [tree, mixture])
 def test_all_misfits_of_groups_are_told_at_once(engine):
     wrong = [
-        NoisyTable((0,), np.zeros(2), 1.0, (np.array([0, 0, 2, 2], np.int32),)),
-        NoisyTable((0,), np.zeros(2), 1.0, (np.array([0, 1, 1], np.int32),)),
-        NoisyTable((0,), np.zeros(2), 1.0, (np.array([0.0, 0.0, 1.0, 1.0]),)),
-        NoisyTable((0,), np.zeros(2), 1.0, (np.array([-1, 0, 1, 1], np.int32),)),
-        NoisyTable((0,), np.zeros(3), 1.0, (HALVES[4],)),
-        NoisyTable((0, 1), np.zeros((2, 2)), 1.0, (HALVES[4],)),
-        NoisyTable((0, 2), np.zeros((2, 2)), 1.0, (np.zeros(4, np.int32), np.array([0] * 5 + [9], np.int32))),
+        LinearMeasurement((0,), np.zeros(2), 1.0, (np.array([0, 0, 2, 2], np.int32),)),
+        LinearMeasurement((0,), np.zeros(2), 1.0, (np.array([0, 1, 1], np.int32),)),
+        LinearMeasurement((0,), np.zeros(2), 1.0, (np.array([0.0, 0.0, 1.0, 1.0]),)),
+        LinearMeasurement((0,), np.zeros(2), 1.0, (np.array([-1, 0, 1, 1], np.int32),)),
+        LinearMeasurement((0,), np.zeros(3), 1.0, (HALVES[4],)),
+        LinearMeasurement((0, 1), np.zeros((2, 2)), 1.0, (HALVES[4],)),
+        LinearMeasurement((0, 2), np.zeros((2, 2)), 1.0, (np.zeros(4, np.int32), np.array([0] * 5 + [9], np.int32))),
     ]
     with pytest.raises(PlanError) as caught:
         engine(SIZES, wrong, TOTAL)

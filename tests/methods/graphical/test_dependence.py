@@ -12,13 +12,12 @@ import pytest
 
 import sfumato
 from sfumato import AIM, MST, Schema
-from sfumato.methods.graphical.cells.expand import values_of
-from sfumato.methods.graphical.cells.groups import Grouping, ungrouped
-from sfumato.methods.graphical.cells.pair_evidence import ModelEvidence
-from sfumato.methods.graphical.cells.settled import settled
-from sfumato.methods.graphical.cells.zeros import supports_of
-from sfumato.methods.graphical.saved.model import FittedModel
-from sfumato.rows.rules.dependence import bound_schema, follow
+from sfumato.constraints.functional_dependence import apply_maps, with_estimated_maps
+from sfumato.mechanisms.graphical.domain_compression import Grouping, identity_grouping
+from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel
+from sfumato.mechanisms.graphical.functional_dependence import ModelPairWeights, move_within_groups
+from sfumato.mechanisms.graphical.structural_zeros import structural_zeros
+from sfumato.mechanisms.graphical.within_group_values import values_in_groups
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
 
@@ -55,16 +54,16 @@ def in_groups(column: Column, starts: list[int]) -> Grouping:
 
 def test_a_map_gives_exact_zeros_on_groups():
     """A group that lies in one interval of the map has one value; one that straddles a turn has two."""
-    groupings = [in_groups(COLUMNS[0], [0, 2, 4, 6, 9]), ungrouped(COLUMNS[1])]
-    (support,), alone = supports_of(schema_of(mapped=True), groupings, 1000)
+    groupings = [in_groups(COLUMNS[0], [0, 2, 4, 6, 9]), identity_grouping(COLUMNS[1])]
+    (support,), alone = structural_zeros(schema_of(mapped=True), groupings, 1000)
     wanted = [["low"], ["low"], ["middle"], ["middle", "high"], ["high"]]
     assert [[t for t, a in zip(TEXTS, row, strict=True) if a] for row in support.allowed] == wanted
     assert alone == []
 
 
 def test_without_a_map_nothing_is_zero_and_nothing_is_left_to_repair_alone():
-    groupings = [in_groups(COLUMNS[0], [0, 2, 4, 6, 9]), ungrouped(COLUMNS[1])]
-    assert supports_of(schema_of(mapped=False), groupings, 1000) == ([], [])
+    groupings = [in_groups(COLUMNS[0], [0, 2, 4, 6, 9]), identity_grouping(COLUMNS[1])]
+    assert structural_zeros(schema_of(mapped=False), groupings, 1000) == ([], [])
 
 
 class Pairs:
@@ -79,17 +78,19 @@ class Pairs:
 
 def test_a_group_that_straddles_a_turn_is_shared_out():
     """Groups 0-2, 3-5, 6-11: the second holds one part low to two parts middle, the third one to two parts high."""
-    groupings = [in_groups(COLUMNS[0], [0, 3, 6]), ungrouped(COLUMNS[1])]
+    groupings = [in_groups(COLUMNS[0], [0, 3, 6]), identity_grouping(COLUMNS[1])]
     model = Pairs([[300, 5, 0], [104, 195, 1], [8, 190, 402]])
-    bound = bound_schema(schema_of(mapped=False), ["score", "text"], ModelEvidence(groupings, model))
+    bound = with_estimated_maps(schema_of(mapped=False), ["score", "text"], ModelPairWeights(groupings, model))
     assert bound.rules[0].map == (((0, 3), "low"), ((4, 7), "middle"), ((8, 11), "high"))
 
 
 def test_a_small_group_believes_its_neighbours_more_than_noise():
-    groupings = [in_groups(COLUMNS[0], [0, 2, 6]), ungrouped(COLUMNS[1])]
+    groupings = [in_groups(COLUMNS[0], [0, 2, 6]), identity_grouping(COLUMNS[1])]
     model = Pairs([[14, 2, 16], [290, 5, 0], [8, 300, 4]])
     alone, helped = (
-        bound_schema(schema_of(mapped=False), ["score", "text"], ModelEvidence(groupings, model, noise)).rules[0]
+        with_estimated_maps(
+            schema_of(mapped=False), ["score", "text"], ModelPairWeights(groupings, model, noise)
+        ).rules[0]
         for noise in (0.0, 40.0)
     )
     assert alone.map[0][1] == "high"
@@ -98,17 +99,17 @@ def test_a_small_group_believes_its_neighbours_more_than_noise():
 
 def test_values_move_inside_their_group_to_where_the_map_says_what_was_drawn():
     """Group 3-5 has a low cell and two middle ones: every drawn text of the two is kept, in the right cell."""
-    schema, groupings = schema_of(mapped=True), [in_groups(COLUMNS[0], [0, 3, 6]), ungrouped(COLUMNS[1])]
+    schema, groupings = schema_of(mapped=True), [in_groups(COLUMNS[0], [0, 3, 6]), identity_grouping(COLUMNS[1])]
     generator = np.random.default_rng(5)
     codes = np.column_stack([np.ones(900, int), generator.integers(0, 3, 900)])
-    values = values_of(groupings, codes, generator)
-    moved = settled(schema, groupings, codes, values, generator)
+    values = values_in_groups(groupings, codes, generator)
+    moved = move_within_groups(schema, groupings, codes, values, generator)
     score, text = moved["score"][0], moved["text"][0]
     assert [set(score[text == word]) for word in ("low", "middle")] == [{3}, {4, 5}]
     high = text == "high"
     assert set(score[high]) == {3, 4, 5}, "nobody leaves the group"
     assert np.array_equal(score[high], values["score"][0][high]), "no cell of the group goes with it"
-    followed, changed = follow(schema, moved)
+    followed, changed = apply_maps(schema, moved)
     assert changed["score determines text"] == int(high.sum())
     assert np.array_equal(followed["score"][0], score)
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from methods.graphical.brute_force import joint, models, summed
-from sfumato.methods.graphical.tree import model as tree_model
-from sfumato.methods.graphical.tree.model import GraphicalModel
+from sfumato.mechanisms.graphical.junction_tree import graphical_model as tree_model
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
 from statistical.laws import ALPHA
 
 ROWS = 20_000

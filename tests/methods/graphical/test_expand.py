@@ -11,10 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Schema, read
-from sfumato.methods.graphical.cells.expand import expand, fine_values, spread_places, values_of
-from sfumato.methods.graphical.cells.groups import Grouping, group_column, ungrouped
-from sfumato.rows.smooth.fine import fine_column
-from sfumato.rows.values import rows_table
+from sfumato.mechanisms.graphical.domain_compression import Grouping, compress_column, identity_grouping
+from sfumato.mechanisms.graphical.within_group_values import (
+    fine_cells_at,
+    positions_in_groups,
+    values_in_fine_cells,
+    values_in_groups,
+)
+from sfumato.sampling.fine_cells import fine_column
+from sfumato.sampling.values import rows_table
 from sfumato.schema.column import Column, day_number
 
 COLUMNS = (
@@ -34,7 +39,7 @@ def expanded(
     grouping: Grouping, codes: np.ndarray, generator: np.random.Generator, rounding: bool = True
 ) -> np.ndarray:
     """A fine code for each group code."""
-    return expand(grouping, codes, spread_places(codes, grouping.size, generator, rounding))[0]
+    return fine_cells_at(grouping, codes, positions_in_groups(codes, grouping.size, generator, rounding))[0]
 
 
 @settings(max_examples=25)
@@ -45,9 +50,9 @@ def test_every_expanded_value_is_valid_under_the_schema(seed, fine_cells, most, 
     for column in COLUMNS:
         fine = fine_column(column, fine_cells)
         noisy = np.rint(generator.exponential(60, fine.size) + generator.normal(0, 30, fine.size)).astype(np.int64)
-        groupings.append(group_column(fine, noisy, 30.0, float(noisy.sum()), most_groups=most))
+        groupings.append(compress_column(fine, noisy, 30.0, float(noisy.sum()), most_groups=most))
     codes = np.column_stack([generator.integers(0, g.size, 300) for g in groupings]).astype(np.int32)
-    values = values_of(groupings, codes, generator, rounding)
+    values = values_in_groups(groupings, codes, generator, rounding)
     table = rows_table(SCHEMA, values)
     assert table.num_rows == 300 and table.column_names == list(SCHEMA.names)
     assert read(table, SCHEMA).check() == ()
@@ -88,7 +93,7 @@ def test_rounded_counts_follow_the_shares_within_one(seed, cells, most_groups, r
 def test_places_of_a_group_are_given_out_in_the_wanted_order(seed, size, rows, rounding):
     generator = np.random.default_rng(seed)
     codes, wanted = generator.integers(0, size, rows), generator.normal(size=rows)
-    places = spread_places(codes, size, generator, rounding, wanted)
+    places = positions_in_groups(codes, size, generator, rounding, wanted)
     assert ((places >= 0) & (places < 1)).all()
     for group in np.unique(codes):
         here = codes == group
@@ -100,7 +105,7 @@ def test_places_of_a_group_are_given_out_in_the_wanted_order(seed, size, rows, r
 def test_a_place_is_split_into_a_cell_and_a_place_within_it():
     column = Column("x", "category", values=tuple("abcd"))
     grouping = Grouping(column, np.array([0, 0, 1, 1], np.int32), np.array([0.25, 0.75, 1.0, 0.0]), 2)
-    fine, within = expand(grouping, np.array([0, 0, 0, 1, 1]), np.array([0.0, 0.125, 0.625, 0.0, 0.875]))
+    fine, within = fine_cells_at(grouping, np.array([0, 0, 0, 1, 1]), np.array([0.0, 0.125, 0.625, 0.0, 0.875]))
     assert fine.tolist() == [0, 0, 1, 2, 2]
     assert within.tolist() == [0.0, 0.5, 0.5, 0.0, 0.875]
 
@@ -114,8 +119,8 @@ def test_cells_without_a_share_are_never_drawn():
 
 
 def test_no_rows_expand_to_no_rows():
-    grouping = ungrouped(fine_column(COLUMNS[5], 64))
-    values = values_of([grouping], np.zeros((0, 1), np.int32), np.random.default_rng(0))
+    grouping = identity_grouping(fine_column(COLUMNS[5], 64))
+    values = values_in_groups([grouping], np.zeros((0, 1), np.int32), np.random.default_rng(0))
     assert len(values["wage"][0]) == 0
 
 
@@ -150,9 +155,9 @@ def test_points_come_back_exactly_and_do_not_lengthen_the_decimals():
     generator = np.random.default_rng(2)
     for number in (-250.0, 0.0, 1e6):
         cell = int(np.searchsorted(column.starts, number, "right")) - 1
-        values, missing = fine_values(column, np.full(50, cell), generator.random(50))
+        values, missing = values_in_fine_cells(column, np.full(50, cell), generator.random(50))
         assert set(values) == {number} and not missing.any()
-    values, _ = fine_values(column, np.full(200, 40), generator.random(200))
+    values, _ = values_in_fine_cells(column, np.full(200, 40), generator.random(200))
     assert np.array_equal(values, np.round(values, 2)) and len(set(values)) > 150
 
 
@@ -161,7 +166,7 @@ def test_whole_piles_at_the_bounds_and_at_zero_come_back(bounds):
     column = fine_column(Column("x", "integer", bounds=bounds), 128)
     for number in {*bounds, 0} if bounds[0] <= 0 else bounds:
         cell = int(np.searchsorted(column.starts, number, "right")) - 1
-        assert set(fine_values(column, np.full(20, cell), np.random.default_rng(0).random(20))[0]) == {number}
+        assert set(values_in_fine_cells(column, np.full(20, cell), np.random.default_rng(0).random(20))[0]) == {number}
 
 
 def largest_gap(real: np.ndarray, synthetic: np.ndarray) -> float:
@@ -176,10 +181,10 @@ def released(values: np.ndarray, column: Column, most: int | None, sigma: float,
     generator = np.random.default_rng(seed)
     counts = np.bincount(np.searchsorted(column.starts, values, "right") - 1, minlength=column.size)
     noisy = counts + np.rint(generator.normal(0, sigma, column.size)).astype(np.int64)
-    grouping = group_column(column, noisy, sigma, float(len(values)), most_groups=most)
+    grouping = compress_column(column, noisy, sigma, float(len(values)), most_groups=most)
     masses = np.maximum(np.bincount(grouping.groups, noisy, grouping.size), 0)
     codes = generator.choice(grouping.size, len(values), p=masses / masses.sum())
-    return values_of([grouping], codes[:, None], generator)[column.name][0].astype(float)
+    return values_in_groups([grouping], codes[:, None], generator)[column.name][0].astype(float)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +205,7 @@ def test_adaptive_bins_beat_equal_ones_on_heavy_tails(shared_data, file, name, c
 
 def test_dates_keep_their_bounds():
     column = fine_column(COLUMNS[7], 128)
-    values, _ = fine_values(
+    values, _ = values_in_fine_cells(
         column, np.arange(column.present_size), np.random.default_rng(0).random(column.present_size)
     )
     assert values.min() == day_number(dt.date(1920, 1, 1)) and values.max() == day_number(dt.date(2020, 12, 31))

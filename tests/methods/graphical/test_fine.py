@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sfumato import read
 from sfumato.errors import PlanError, SchemaError
-from sfumato.rows.smooth.fine import cut_column, fine_column, fine_schema
+from sfumato.sampling.fine_cells import fine_column, fine_schema, refined_column
 from sfumato.schema.column import Column, day_number
 
 ORDERED = ["age", "hours", "income", "moved_in", "interviewed"]
@@ -102,7 +102,7 @@ def test_bad_requests_are_refused(schema):
 
 
 def test_a_cut_column_counts_its_upper_bound_alone():
-    column = cut_column(Column("x", "integer", bounds=(0, 9), missing=True), np.array([0.0, 3.0, 9.0]))
+    column = refined_column(Column("x", "integer", bounds=(0, 9), missing=True), np.array([0.0, 3.0, 9.0]))
     assert column.size == 4 and column.labels == ("[0, 2]", "[3, 8]", "[9, 9]", None)
 
 

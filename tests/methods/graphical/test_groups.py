@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 
 from sfumato import Schema, read
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.graphical.cells import group_counts as counting
-from sfumato.methods.graphical.cells.group_counts import group_counts
-from sfumato.methods.graphical.cells.groups import (
+from sfumato.mechanisms.graphical import candidates as counting
+from sfumato.mechanisms.graphical.candidates import count_cliques
+from sfumato.mechanisms.graphical.domain_compression import (
     Grouping,
-    coarse,
-    group_column,
+    compress_column,
     has_order,
     level_shares,
     nearest_nonnegative,
     ordered_shares,
+    sum_to_groups,
 )
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
-from sfumato.rows.smooth.fine import fine_schema
+from sfumato.sampling.fine_cells import fine_schema
 from sfumato.schema.column import Column
 from sfumato.table import Table
 
@@ -57,10 +57,10 @@ def test_every_grouping_is_a_partition_that_keeps_missing_apart(data):
     noisy = np.array(data.draw(st.lists(st.integers(-200, 2000), min_size=column.size, max_size=column.size)))
     sigma = data.draw(st.sampled_from([0.0, 0.5, 20.0, 1e6]))
     most = data.draw(st.none() | st.integers(1, 12))
-    grouping = group_column(column, noisy, sigma, float(noisy.sum()), most_groups=most)
+    grouping = compress_column(column, noisy, sigma, float(noisy.sum()), most_groups=most)
     assert np.array_equal(np.unique(grouping.groups), np.arange(grouping.size))
     assert np.allclose(np.bincount(grouping.groups, grouping.shares), 1) and np.all(grouping.shares >= 0)
-    assert coarse(noisy, [grouping]).sum() == noisy.sum()
+    assert sum_to_groups(noisy, [grouping]).sum() == noisy.sum()
     if has_order(column):
         assert np.all(np.isin(np.diff(grouping.groups), (0, 1)))
     if column.missing:
@@ -74,37 +74,37 @@ def test_every_grouping_is_a_partition_that_keeps_missing_apart(data):
 def test_groups_of_an_ordered_column_stand_above_their_noise_or_lie_beside_atoms(counts):
     noisy = np.array(counts)
     total = float(noisy.sum())
-    grouping = group_column(whole(len(counts)), noisy, SIGMA, total)
-    sums, cells = coarse(noisy, [grouping]), np.bincount(grouping.groups)
+    grouping = compress_column(whole(len(counts)), noisy, SIGMA, total)
+    sums, cells = sum_to_groups(noisy, [grouping]), np.bincount(grouping.groups)
     atom = (cells == 1) & (sums >= max(total / 32, 4 * SIGMA))
     beside = np.append(True, atom[:-1]) & np.append(atom[1:], True)
     assert np.all((sums >= 1.5 * SIGMA * np.sqrt(cells)) | beside)
 
 
 def test_rare_levels_are_pooled_by_the_rule_of_the_note():
-    grouping = group_column(levels(6), np.array([500, 3, 400, 14, 15, -8]), SIGMA, 924.0)
+    grouping = compress_column(levels(6), np.array([500, 3, 400, 14, 15, -8]), SIGMA, 924.0)
     # 3, 14 and -8 lie below 15; their pool of 9 is still below and takes the smallest other level (15) in.
     assert grouping.groups.tolist() == [0, 2, 1, 2, 2, 2]
-    assert group_column(levels(3), np.array([500, 20, 400]), SIGMA, 920.0).size == 3
-    assert group_column(levels(4), np.array([500, 12, 11, 400]), SIGMA, 920.0).groups.tolist() == [0, 2, 2, 1]
+    assert compress_column(levels(3), np.array([500, 20, 400]), SIGMA, 920.0).size == 3
+    assert compress_column(levels(4), np.array([500, 12, 11, 400]), SIGMA, 920.0).groups.tolist() == [0, 2, 2, 1]
 
 
 def test_a_pool_of_many_levels_does_not_swallow_levels_that_stand_alone():
     noisy = np.append(np.full(2000, 1), [300, 400, 500])
-    assert group_column(levels(2003), noisy, SIGMA, 3200.0).size == 4
+    assert compress_column(levels(2003), noisy, SIGMA, 3200.0).size == 4
 
 
 def test_levels_are_never_capped_and_ordinals_merge_neighbours_only():
-    assert group_column(levels(10), np.full(10, 500), SIGMA, 5000.0, most_groups=4).size == 10
+    assert compress_column(levels(10), np.full(10, 500), SIGMA, 5000.0, most_groups=4).size == 10
     noisy = np.array([2, 900, 880, 870, 3, 900, 870])
-    grouping = group_column(levels(7, "ordinal"), noisy, SIGMA, 40_000.0)
+    grouping = compress_column(levels(7, "ordinal"), noisy, SIGMA, 40_000.0)
     assert grouping.groups.tolist() == [0, 0, 1, 2, 2, 3, 4]
 
 
 def test_an_atom_stays_alone_among_light_neighbours():
     noisy = np.array([4, 7, 9000, 6, 3, 2, 30, 60, 90])
     for most in (None, 4):
-        grouping = group_column(whole(9), noisy, SIGMA, float(noisy.sum()), most_groups=most)
+        grouping = compress_column(whole(9), noisy, SIGMA, float(noisy.sum()), most_groups=most)
         assert np.sum(grouping.groups == grouping.groups[2]) == 1
 
 
@@ -112,20 +112,20 @@ def test_adaptive_bins_have_about_equal_mass():
     generator = np.random.default_rng(1)
     counts = np.bincount(np.minimum(generator.exponential(30, 40_000), 255).astype(int), minlength=256)
     noisy = counts + np.rint(generator.normal(0, SIGMA, 256)).astype(np.int64)
-    grouping = group_column(whole(256), noisy, SIGMA, 40_000.0, most_groups=16)
-    masses = coarse(noisy, [grouping])
+    grouping = compress_column(whole(256), noisy, SIGMA, 40_000.0, most_groups=16)
+    masses = sum_to_groups(noisy, [grouping])
     assert grouping.size == 16 and masses.max() < 4 * masses.min()
 
 
 def test_missing_is_never_merged_even_when_it_is_noise():
     for column in (levels(4, missing=True), levels(4, "ordinal", True), whole(4, True)):
-        grouping = group_column(column, np.array([1, 0, -3, 2, -9]), SIGMA, 0.0)
+        grouping = compress_column(column, np.array([1, 0, -3, 2, -9]), SIGMA, 0.0)
         assert grouping.groups.tolist() == [0, 0, 0, 0, 1] and grouping.shares[-1] == 1
 
 
 def test_bad_input_is_refused_with_every_problem():
     with pytest.raises(PlanError) as caught:
-        group_column(levels(3), np.zeros(2, np.int64), -1.0, 0.0, threshold=np.nan, most_groups=0)
+        compress_column(levels(3), np.zeros(2, np.int64), -1.0, 0.0, threshold=np.nan, most_groups=0)
     assert len(caught.value.problems) == 4
     column = whole(3, True)
     for groups, shares in (
@@ -186,7 +186,9 @@ def grouped(schema: Schema, table: Table, names: list[str], most: int | None = 6
     counts = dataclasses.replace(table, schema=fine).marginals([(name,) for name in names])
     randomness = Randomness.of(3)
     noisy = {name: add_gaussian(counts[(name,)], 4.0, randomness) for name in names}
-    return [group_column(fine[name], noisy[name], 4.0, float(table_rows(counts)), most_groups=most) for name in names]
+    return [
+        compress_column(fine[name], noisy[name], 4.0, float(table_rows(counts)), most_groups=most) for name in names
+    ]
 
 
 def table_rows(counts: dict) -> int:
@@ -215,7 +217,7 @@ def test_every_source_counts_groups_as_fine_cells_add_up(frame, schema, tmp_path
     frame.to_parquet(tmp_path / "t.parquet", index=False)
     remote = ibis.polars.connect().create_table("t", ibis.memtable(frame).to_pyarrow())
     for source in (frame, tmp_path / "t.csv", tmp_path / "t.parquet", remote):
-        counts = group_counts(read(source, schema), groupings, CLIQUES)
+        counts = count_cliques(read(source, schema), groupings, CLIQUES)
         assert list(counts) == CLIQUES
         for clique in CLIQUES:
             assert counts[clique].dtype == np.int64
@@ -226,11 +228,11 @@ def test_every_source_counts_groups_as_fine_cells_add_up(frame, schema, tmp_path
 def test_a_small_memory_limit_changes_passes_and_nothing_else(frame, schema, monkeypatch, limit):
     table = read(frame, schema)
     groupings = grouped(schema, table, NAMES)
-    whole_pass = group_counts(table, groupings, CLIQUES)
+    whole_pass = count_cliques(table, groupings, CLIQUES)
     remote = read(ibis.polars.connect().create_table("t", ibis.memtable(frame).to_pyarrow()), schema)
     monkeypatch.setattr(counting, "PASS_CELLS", limit)
     for source in (table, remote):
-        parts = group_counts(source, groupings, CLIQUES)
+        parts = count_cliques(source, groupings, CLIQUES)
         assert all(np.array_equal(parts[clique], whole_pass[clique]) for clique in CLIQUES)
 
 
@@ -247,7 +249,7 @@ def test_one_pass_counts_all_cliques(frame, schema, monkeypatch):
         return original(self, sets)
 
     monkeypatch.setattr(Table, "marginals", spy)
-    group_counts(table, groupings, CLIQUES)
+    count_cliques(table, groupings, CLIQUES)
     assert calls == [len(CLIQUES)]
 
 
@@ -257,25 +259,25 @@ def test_two_columns_with_thousands_of_levels_are_counted_without_their_grid():
     schema = Schema("t", (Column("a", "category", values=values), Column("b", "category", values=values)))
     rows = pd.DataFrame({name: np.array(values)[np.minimum(generator.geometric(0.1, 5000), 5999)] for name in "ab"})
     noisy = [rows[name].value_counts().reindex(values, fill_value=0).to_numpy() for name in "ab"]
-    groupings = [group_column(schema[name], noise, 20.0, 5000.0) for name, noise in zip("ab", noisy, strict=True)]
-    counts = group_counts(read(rows, schema), groupings, [(0, 1), (0,)])
+    groupings = [compress_column(schema[name], noise, 20.0, 5000.0) for name, noise in zip("ab", noisy, strict=True)]
+    counts = count_cliques(read(rows, schema), groupings, [(0, 1), (0,)])
     assert counts[0, 1].sum() == 5000 and counts[0, 1].shape == (groupings[0].size, groupings[1].size)
     assert np.array_equal(counts[0, 1].sum(axis=1), counts[(0,)])
     strange = rows.assign(b="id9999")
     with pytest.raises(TableError, match="outside the schema"):
-        group_counts(read(strange, schema), groupings, [(0, 1)])
+        count_cliques(read(strange, schema), groupings, [(0, 1)])
 
 
 # Groups come from noise that was paid for, never from true counts.
 
 
 def test_grouping_sees_no_table(frame, schema, monkeypatch):
-    assert "table" not in inspect.signature(group_column).parameters
+    assert "table" not in inspect.signature(compress_column).parameters
     table = read(frame, schema)
     counts = table.marginals([("age",)])[("age",)]
     monkeypatch.setattr(Table, "marginals", lambda *_: pytest.fail("true counts were read"))
     noisy = add_gaussian(counts, 5.0, Randomness.of(1))
-    first, second = (group_column(schema["age"], noisy, 5.0, 600.0) for _ in range(2))
+    first, second = (compress_column(schema["age"], noisy, 5.0, 600.0) for _ in range(2))
     assert np.array_equal(first.groups, second.groups) and np.array_equal(first.shares, second.shares)
 
 
@@ -286,7 +288,7 @@ def pooled_with_canary(count: int, draws: int, learn_from_data: bool) -> np.ndar
     pooled = np.zeros(draws, bool)
     for draw in range(draws):
         noisy = true if learn_from_data else add_gaussian(true, SIGMA, randomness)
-        groups = group_column(levels(5), noisy, SIGMA, 930.0).groups
+        groups = compress_column(levels(5), noisy, SIGMA, 930.0).groups
         pooled[draw] = np.sum(groups == groups[-1]) > 1
     return pooled
 

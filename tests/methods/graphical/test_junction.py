@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 
 from methods.graphical.brute_force import shapes
-from sfumato.methods.graphical.tree.junction import (
+from sfumato.mechanisms.graphical.junction_tree.junction_tree import (
     MOST_CELLS,
     JunctionTree,
-    Sizing,
+    ModelSize,
     junction_tree,
     maximal_cliques,
     model_cells,
@@ -89,7 +89,7 @@ def test_a_hopeless_model_has_a_size_too():
 def test_one_clique_more_is_sized_as_the_whole_model(shape):
     sizes, cliques = shape
     held = cliques[:-1]
-    sizing = Sizing(sizes, held)
+    sizing = ModelSize(sizes, held)
     assert sizing.cells == model_cells(sizes, held)
     for one in range(len(sizes)):
         for other in range(one + 1, len(sizes)):

@@ -12,15 +12,20 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato import AIM, Schema
-from sfumato.methods.graphical import run as graphical_run
-from sfumato.methods.graphical.cells.group_counts import look_counts
-from sfumato.methods.graphical.cells.groups import Grouping
-from sfumato.methods.graphical.cells.nested import nested_groups
-from sfumato.methods.graphical.choosing.looks import Look, Resolutions, model_tables, offered_looks, weight_of
-from sfumato.methods.graphical.choosing.rounds import offers_larger
-from sfumato.methods.graphical.tree.coarse import coarsened
-from sfumato.methods.graphical.tree.fit import fit
-from sfumato.methods.graphical.tree.model import NoisyTable
+from sfumato.mechanisms.graphical import method as graphical_run
+from sfumato.mechanisms.graphical.candidates import count_candidates
+from sfumato.mechanisms.graphical.coarsened_marginals import (
+    CoarsenedMarginal,
+    Resolutions,
+    candidate_marginals,
+    candidate_weight,
+    model_marginals,
+)
+from sfumato.mechanisms.graphical.domain_compression import Grouping, nested_groups
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import LinearMeasurement
+from sfumato.mechanisms.graphical.junction_tree.linear_measurement import sum_to_coarser
+from sfumato.mechanisms.graphical.junction_tree.mirror_descent import estimate
+from sfumato.mechanisms.graphical.rounds import offer_larger_cliques
 
 EIGHT = nested_groups(np.ones(32), np.zeros((32, 32)), 8, 1.5)
 SIX = nested_groups(np.ones(32), np.zeros((32, 32)), 5, 1.5).with_missing()
@@ -28,24 +33,26 @@ RESOLUTIONS = Resolutions((8, 6, 3, 8), (EIGHT.coarser, SIX.coarser, {}, EIGHT.c
 
 
 def test_a_look_sums_the_columns_that_have_its_resolution():
-    assert RESOLUTIONS.shape(Look((0, 1, 2))) == (8, 6, 3)
-    assert RESOLUTIONS.shape(Look((0, 1, 2), 4)) == (4, 5, 3), "missing stays a group, categories keep their levels"
-    assert RESOLUTIONS.shape(Look((0, 1, 2), 2)) == (2, 3, 3)
-    assert RESOLUTIONS.maps(Look((2,), 2)) is None
+    assert RESOLUTIONS.shape(CoarsenedMarginal((0, 1, 2))) == (8, 6, 3)
+    assert RESOLUTIONS.shape(CoarsenedMarginal((0, 1, 2), 4)) == (4, 5, 3), (
+        "missing stays a group, categories keep their levels"
+    )
+    assert RESOLUTIONS.shape(CoarsenedMarginal((0, 1, 2), 2)) == (2, 3, 3)
+    assert RESOLUTIONS.maps(CoarsenedMarginal((2,), 2)) is None
 
 
 def test_pairs_are_offered_at_about_half_their_groups_and_larger_sets_at_few():
-    offered = offered_looks([(2,), (0, 3), (0, 1, 3), (0, 1, 2, 3)], RESOLUTIONS, 100)
-    assert [look for look in offered if look.clique == (2,)] == [Look((2,))]
+    offered = candidate_marginals([(2,), (0, 3), (0, 1, 3), (0, 1, 2, 3)], RESOLUTIONS, 100)
+    assert [look for look in offered if look.clique == (2,)] == [CoarsenedMarginal((2,))]
     assert [look.groups for look in offered if look.clique == (0, 3)] == [None, 4]
     assert [look.groups for look in offered if look.clique == (0, 1, 3)] == [4, 2]
     assert [look.groups for look in offered if len(look.clique) == 4] == [2], "4 x 5 x 3 x 4 cells are too many"
 
 
 def test_coarser_looks_at_pairs_weigh_a_little_less():
-    assert weight_of(Look((0, 3)), 1000) == 1000
-    assert weight_of(Look((0, 3), 4), 1000) == 850
-    assert weight_of(Look((0, 1, 3), 4), 500) == 500
+    assert candidate_weight(CoarsenedMarginal((0, 3)), 1000) == 1000
+    assert candidate_weight(CoarsenedMarginal((0, 3), 4), 1000) == 850
+    assert candidate_weight(CoarsenedMarginal((0, 1, 3), 4), 500) == 500
 
 
 @settings(max_examples=30)
@@ -55,13 +62,16 @@ def test_what_a_model_says_of_a_look_is_its_table_summed(seed, cliques):
     generator = np.random.default_rng(seed)
     sizes = RESOLUTIONS.sizes
     shapes = {clique: tuple(sizes[c] for c in clique) for clique in set(cliques)}
-    tables = [NoisyTable(c, generator.exponential(10, shape), 1.0) for c, shape in shapes.items()]
-    model = fit(sizes, tables, 500.0, most_steps=5)
+    tables = [LinearMeasurement(c, generator.exponential(10, shape), 1.0) for c, shape in shapes.items()]
+    model = estimate(sizes, tables, 500.0, most_steps=5)
     wanted = [
-        Look(clique, groups) for n in (1, 2, 3, 4) for clique in combinations(range(4), n) for groups in (None, 4, 2)
+        CoarsenedMarginal(clique, groups)
+        for n in (1, 2, 3, 4)
+        for clique in combinations(range(4), n)
+        for groups in (None, 4, 2)
     ]
-    for look, found in model_tables(model, wanted, RESOLUTIONS).items():
-        assert np.allclose(found, coarsened(model.marginal(look.clique), RESOLUTIONS.maps(look)))
+    for look, found in model_marginals(model, wanted, RESOLUTIONS).items():
+        assert np.allclose(found, sum_to_coarser(model.marginal(look.clique), RESOLUTIONS.maps(look)))
 
 
 SCHEMA = Schema.parse("""
@@ -99,8 +109,14 @@ def test_true_counts_of_looks_are_those_of_the_rows():
         Grouping(SCHEMA["z"], np.arange(3, dtype=np.int32), np.ones(3), 3),
     ]
     resolutions = Resolutions((8, 6, 3), (EIGHT.coarser, SIX.coarser, {}))
-    wanted = [Look((0, 1)), Look((0, 1), 4), Look((0, 1, 2), 4), Look((0, 1, 2), 2), Look((2,))]
-    found = look_counts(sfumato.read(frame, SCHEMA), groupings, resolutions, wanted)
+    wanted = [
+        CoarsenedMarginal((0, 1)),
+        CoarsenedMarginal((0, 1), 4),
+        CoarsenedMarginal((0, 1, 2), 4),
+        CoarsenedMarginal((0, 1, 2), 2),
+        CoarsenedMarginal((2,)),
+    ]
+    found = count_candidates(sfumato.read(frame, SCHEMA), groupings, resolutions, wanted)
     codes = [
         EIGHT.groups[np.floor(frame["x"]).astype(int)],
         SIX.groups[np.where(frame["y"].isna(), 32, np.floor(frame["y"].fillna(0))).astype(int)],
@@ -109,7 +125,7 @@ def test_true_counts_of_looks_are_those_of_the_rows():
     for look, counts in found.items():
         cells = np.zeros([resolutions.sizes[c] for c in look.clique], np.int64)
         np.add.at(cells, tuple(codes[c] for c in look.clique), 1)
-        assert np.array_equal(counts, coarsened(cells, resolutions.maps(look)))
+        assert np.array_equal(counts, sum_to_coarser(cells, resolutions.maps(look)))
         assert counts.dtype == np.int64
 
 
@@ -117,7 +133,7 @@ def _even(groups):
     return 1.0 / np.bincount(groups)[groups]
 
 
-PAIR, TRIPLE = Look((0, 1)), Look((0, 1, 2))
+PAIR, TRIPLE = CoarsenedMarginal((0, 1)), CoarsenedMarginal((0, 1, 2))
 
 
 @pytest.mark.parametrize(
@@ -130,8 +146,8 @@ PAIR, TRIPLE = Look((0, 1)), Look((0, 1, 2))
     ],
 )
 def test_many_larger_sets_are_offered_more_seldom_until_one_is_chosen(larger, chosen, rounds):
-    offered = [Look(clique) for clique in list(combinations(range(20), 3))[:larger]]
-    assert {done for done in range(len(chosen) + 1) if offers_larger(offered, chosen[:done])} == rounds
+    offered = [CoarsenedMarginal(clique) for clique in list(combinations(range(20), 3))[:larger]]
+    assert {done for done in range(len(chosen) + 1) if offer_larger_cliques(offered, chosen[:done])} == rounds
 
 
 def parity(rows: int, seed: int) -> pd.DataFrame:
@@ -156,7 +172,9 @@ def test_structure_that_no_pair_shows_is_found_by_default(monkeypatch):
     assert ["x0", "x1", "label"] in [names[:2] + names[-1:] for names in found.statistics["measured_tables"]]
     assert right_share(found.data) > 0.9
     monkeypatch.setattr(
-        graphical_run, "offered_looks", lambda cliques, *rest: offered_looks([c for c in cliques if len(c) < 3], *rest)
+        graphical_run,
+        "candidate_marginals",
+        lambda cliques, *rest: candidate_marginals([c for c in cliques if len(c) < 3], *rest),
     )
     blind = sfumato.release(table, AIM(epsilon=1, delta=1e-5), seed=4, ledger=False)
     assert right_share(blind.data) < 0.6

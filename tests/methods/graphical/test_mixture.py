@@ -12,16 +12,14 @@ from scipy import stats
 
 from methods.graphical.brute_force import summed
 from sfumato.errors import MissingExtra, PlanError
-from sfumato.methods.graphical.mixture import model as mixture_model
-from sfumato.methods.graphical.mixture import penalty as penalties
-from sfumato.methods.graphical.mixture.fit import BLOCK, descend
-from sfumato.methods.graphical.mixture.fit import FitSettings as of
-from sfumato.methods.graphical.mixture.layout import Layout
-from sfumato.methods.graphical.mixture.model import MixtureModel, fit_mixture
-from sfumato.methods.graphical.mixture.objective import Objective, recentred, shares, value_and_gradient
-from sfumato.methods.graphical.mixture.penalty import _lowest, noise_threshold
-from sfumato.methods.graphical.mixture.targets import targets_of, thinned
-from sfumato.methods.graphical.tree.model import NoisyTable, Support
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import LinearMeasurement, StructuralZeros
+from sfumato.mechanisms.graphical.mixture import fit as penalties
+from sfumato.mechanisms.graphical.mixture import model as mixture_model
+from sfumato.mechanisms.graphical.mixture.fit import BLOCK, _lowest, minimise, noise_threshold
+from sfumato.mechanisms.graphical.mixture.fit import MixtureSettings as of
+from sfumato.mechanisms.graphical.mixture.model import MixtureModel, fit_mixture
+from sfumato.mechanisms.graphical.mixture.objective import MixtureLoss, centre_logits, shares, value_and_gradient
+from sfumato.mechanisms.graphical.mixture.targets import LevelLayout, split_noise, targets_of
 from statistical.laws import ALPHA
 
 TOTAL = 1000.0
@@ -45,10 +43,10 @@ def joint(model: MixtureModel) -> np.ndarray:
     return table
 
 
-def tables_of(model: MixtureModel, cliques, sigma=1.0, generator=None) -> list[NoisyTable]:
+def tables_of(model: MixtureModel, cliques, sigma=1.0, generator=None) -> list[LinearMeasurement]:
     exact = model.marginals(cliques)
     noise = {c: 0.0 if generator is None else generator.normal(0, sigma, exact[c].shape) for c in cliques}
-    return [NoisyTable(clique, exact[clique] + noise[clique], sigma) for clique in cliques]
+    return [LinearMeasurement(clique, exact[clique] + noise[clique], sigma) for clique in cliques]
 
 
 def ways(sizes, *widths):
@@ -99,16 +97,16 @@ def a_problem(penalty=3.0, wide=True):
     model = mixture((3, 2, 4, 3), 4, 7)
     cliques = [(0,), (2,), (0, 1), (0, 2), (1, 3), (2, 3)] + ([(0, 1, 3), (0, 1, 2, 3)] if wide else [])
     tables = tables_of(model, cliques, 20.0, np.random.default_rng(1))
-    support = Support((1, 2), np.random.default_rng(2).random((2, 4)) < 0.7)
+    support = StructuralZeros((1, 2), np.random.default_rng(2).random((2, 4)) < 0.7)
     return targets_of(model.sizes, tables, [support], TOTAL), penalty
 
 
-def doubles(goal: Objective) -> dict:
+def doubles(goal: MixtureLoss) -> dict:
     return {k: v if k == "owners" else v.astype(np.float64) for k, v in goal.arrays.items()}
 
 
 def test_gradient_equals_finite_differences():
-    goal = Objective.of(*a_problem())
+    goal = MixtureLoss.of(*a_problem())
     arrays = doubles(goal)
     logits = np.random.default_rng(3).normal(size=(goal.layout.levels + 1, 5))
     _, _, gradient = value_and_gradient(np, goal, arrays, logits)
@@ -123,7 +121,7 @@ def test_the_error_is_half_the_squared_errors_in_units_of_noise():
     model, other = mixture((3, 2, 4), 4, 7), mixture((3, 2, 4), 3, 8)
     cliques = ways(model.sizes, 1, 2, 3)
     targets = targets_of(model.sizes, tables_of(model, cliques, 5.0), (), TOTAL)
-    goal = Objective.of(targets, 2.0)
+    goal = MixtureLoss.of(targets, 2.0)
     logits = np.log(np.vstack([other.levels, other.weights]) + 1e-12)
     value, error, _ = value_and_gradient(np, goal, doubles(goal), logits)
     mine, theirs = model.marginals(cliques), other.marginals(cliques)
@@ -134,16 +132,19 @@ def test_the_error_is_half_the_squared_errors_in_units_of_noise():
 
 
 def test_recentred_logits_are_the_same_distribution():
-    goal = Objective.of(*a_problem())
+    goal = MixtureLoss.of(*a_problem())
     logits = np.random.default_rng(0).normal(30, 3, (goal.layout.levels + 1, 4)).astype(np.float32)
-    again = recentred(goal.layout, logits)
+    again = centre_logits(goal.layout, logits)
     assert again.max() == 0
     for one, other in zip(shares(np, goal, doubles(goal), logits), shares(np, goal, doubles(goal), again), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
 def test_a_cell_measured_twice_is_joined_by_its_precision():
-    twice = [NoisyTable((0, 1), np.full((2, 2), 10.0), 1.0), NoisyTable((0, 1), np.full((2, 2), 20.0), 2.0)]
+    twice = [
+        LinearMeasurement((0, 1), np.full((2, 2), 10.0), 1.0),
+        LinearMeasurement((0, 1), np.full((2, 2), 20.0), 2.0),
+    ]
     block = targets_of((2, 2), twice, (), 100.0).pairs
     np.testing.assert_allclose(block.target[:2, 2:], 0.12)
     np.testing.assert_allclose(block.weight[2:, :2], 100.0**2 * 1.25)
@@ -152,7 +153,7 @@ def test_a_cell_measured_twice_is_joined_by_its_precision():
 def test_reference_reads_every_table_and_is_even_where_nothing_was_measured():
     counts = np.array([[60.0, 20.0], [15.0, 5.0]])
     cube = np.stack([counts / 4, counts * 3 / 4], axis=2)
-    tables = [NoisyTable((0, 1), counts, 0.01), NoisyTable((0, 1, 3), cube, 0.01)]
+    tables = [LinearMeasurement((0, 1), counts, 0.01), LinearMeasurement((0, 1, 3), cube, 0.01)]
     targets = targets_of((2, 2, 3, 2), tables, (), 100.0)
     np.testing.assert_allclose(targets.reference, [0.8, 0.2, 0.75, 0.25, *[1 / 3] * 3, 0.25, 0.75], atol=1e-3)
 
@@ -186,14 +187,14 @@ def test_the_penalty_keeps_noise_out_and_thinning_finds_a_good_share():
 def test_the_threshold_is_the_edge_of_the_noise():
     """For even shares the forces are a random symmetric matrix with zero blocks: its edge is 2 s sqrt(free levels)."""
     sizes = (8,) * 30
-    tables = [NoisyTable(c, np.full((8, 8), 1e4 / 64), 10.0) for c in ways(sizes, 2)]
+    tables = [LinearMeasurement(c, np.full((8, 8), 1e4 / 64), 10.0) for c in ways(sizes, 2)]
     targets = targets_of(sizes, tables, (), 1e4)
     expected = 2 * (1e4 / 10.0) / 8 * sqrt(7 * 29)
     assert noise_threshold(targets, np.random.default_rng(0)) == pytest.approx(expected, rel=0.05)
 
 
 def test_a_wide_table_has_a_threshold_too_and_many_levels_go_the_sparse_way(monkeypatch):
-    cube = [NoisyTable((0, 1, 2), np.full((6, 6, 6), 50.0), 5.0)]
+    cube = [LinearMeasurement((0, 1, 2), np.full((6, 6, 6), 50.0), 5.0)]
     targets = targets_of((6, 6, 6), cube, (), 10800.0)
     dense = noise_threshold(targets, np.random.default_rng(0))
     monkeypatch.setattr(penalties, "DENSE_LEVELS", 3)
@@ -203,7 +204,7 @@ def test_a_wide_table_has_a_threshold_too_and_many_levels_go_the_sparse_way(monk
 def test_thinned_tables_keep_their_mean_and_have_independent_noise():
     """alpha 1e-6 on 40,000 cells: two variances and one correlation. A mutant that adds twice must be caught."""
     generator = np.random.default_rng(5)
-    table = NoisyTable((0, 1), generator.normal(7.0, 3.0, (200, 200)), 3.0)
+    table = LinearMeasurement((0, 1), generator.normal(7.0, 3.0, (200, 200)), 3.0)
 
     def rejected(first, second):
         one, two = first.counts.ravel() - 7.0, second.counts.ravel() - 7.0
@@ -212,7 +213,7 @@ def test_thinned_tables_keep_their_mean_and_have_independent_noise():
         off = [(one.var() / first.sigma**2 - 1) / sqrt(2 / size), (two.var() / second.sigma**2 - 1) / sqrt(2 / size)]
         return max(map(abs, [*off, np.corrcoef(one, two)[0, 1] * sqrt(size)])) > bound
 
-    first, second = (parts[0] for parts in thinned([table], 0.5, generator))
+    first, second = (parts[0] for parts in split_noise([table], 0.5, generator))
     assert not rejected(first, second)
     assert rejected(first, replace(second, counts=2 * table.counts - second.counts))
 
@@ -241,8 +242,13 @@ def test_the_reported_loss_is_that_of_the_marginals():
 def test_forbidden_cells_are_nearly_empty_but_not_exactly():
     sizes, total = (3, 4), 5000.0
     allowed = np.array([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1]], bool)
-    tables = [NoisyTable((0,), np.full(3, total / 3), 30.0), NoisyTable((1,), np.full(4, total / 4), 30.0)]
-    inside = fit_mixture(sizes, tables, total, [Support((0, 1), allowed)], settings=of(30), share=0.1).marginal((0, 1))
+    tables = [
+        LinearMeasurement((0,), np.full(3, total / 3), 30.0),
+        LinearMeasurement((1,), np.full(4, total / 4), 30.0),
+    ]
+    inside = fit_mixture(sizes, tables, total, [StructuralZeros((0, 1), allowed)], settings=of(30), share=0.1).marginal(
+        (0, 1)
+    )
     without = fit_mixture(sizes, tables, total, settings=of(30), share=0.1).marginal((0, 1))
     assert inside[~allowed].sum() < 0.01 * total
     assert without[~allowed].sum() > 0.2 * total
@@ -308,7 +314,7 @@ def test_a_level_without_share_is_never_drawn():
 def test_jax_takes_the_same_steps():
     pytest.importorskip("jax", reason="needs JAX: pip install 'sfumato[deep]'")
     targets, penalty = a_problem()
-    ends = [descend(targets, penalty, np.random.default_rng(0), of(5, 2 * BLOCK, 1e-3, b)) for b in ("numpy", "jax")]
+    ends = [minimise(targets, penalty, np.random.default_rng(0), of(5, 2 * BLOCK, 1e-3, b)) for b in ("numpy", "jax")]
     assert ends[0].steps == ends[1].steps == 2 * BLOCK
     np.testing.assert_allclose(ends[1].levels, ends[0].levels, atol=5e-3)
     assert ends[1].error == pytest.approx(ends[0].error, rel=1e-3)
@@ -317,7 +323,7 @@ def test_jax_takes_the_same_steps():
 def test_without_jax_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "jax", None)
     with pytest.raises(MissingExtra, match=r"sfumato\[deep\]"):
-        fit_mixture((2,), [NoisyTable((0,), np.ones(2), 1.0)], 2.0, settings=of(2, backend="jax"), share=1.0)
+        fit_mixture((2,), [LinearMeasurement((0,), np.ones(2), 1.0)], 2.0, settings=of(2, backend="jax"), share=1.0)
 
 
 def test_all_that_is_wrong_is_said_at_once():
@@ -325,10 +331,10 @@ def test_all_that_is_wrong_is_said_at_once():
         fit_mixture((2,), [], 0.0, settings=of(0, most_steps=0), share=-1.0)
     assert len(caught.value.problems) == 4
     wrong = [
-        NoisyTable((1, 0), np.ones((2, 2)), 1.0),
-        NoisyTable((0, 5), np.ones((2, 2)), 1.0),
-        NoisyTable((0,), np.ones(3), 1.0),
-        NoisyTable((0,), np.ones(2), 0.0),
+        LinearMeasurement((1, 0), np.ones((2, 2)), 1.0),
+        LinearMeasurement((0, 5), np.ones((2, 2)), 1.0),
+        LinearMeasurement((0,), np.ones(3), 1.0),
+        LinearMeasurement((0,), np.ones(2), 0.0),
     ]
     with pytest.raises(PlanError) as caught:
         fit_mixture((2, 2), wrong, 4.0)
@@ -348,6 +354,6 @@ def test_same_generator_same_model():
 
 
 def test_layout_places_the_levels():
-    layout = Layout((2, 3))
+    layout = LevelLayout((2, 3))
     assert (layout.levels, layout.block(1), layout.shape((1, 0))) == (5, slice(2, 5), (3, 2))
     np.testing.assert_array_equal(layout.members, [[1, 1, 0, 0, 0], [0, 0, 1, 1, 1]])

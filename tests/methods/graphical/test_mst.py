@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 import sfumato
 from methods.graphical.watching import QUICK, watch
 from sfumato import MST, Schema
-from sfumato.methods.graphical.choosing import pair_scores, spanning_tree
-from sfumato.methods.graphical.choosing.budget import Budget
-from sfumato.methods.graphical.choosing.looks import Look, Resolutions
-from sfumato.methods.graphical.choosing.rounds import Problem
-from sfumato.methods.graphical.choosing.spanning_tree import run_spanning_tree
-from sfumato.methods.graphical.saved.model import FittedModel
-from sfumato.methods.graphical.tree.fit import fit
-from sfumato.methods.graphical.tree.model import NoisyTable, Support
+from sfumato.mechanisms.graphical import pair_scores, spanning_tree
+from sfumato.mechanisms.graphical.budget import Budget
+from sfumato.mechanisms.graphical.coarsened_marginals import CoarsenedMarginal, Resolutions
+from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import LinearMeasurement, StructuralZeros
+from sfumato.mechanisms.graphical.junction_tree.mirror_descent import estimate
+from sfumato.mechanisms.graphical.rounds import Candidates
+from sfumato.mechanisms.graphical.spanning_tree import run_mst
 from sfumato.privacy.randomness import Randomness
 
 
@@ -35,7 +35,7 @@ def is_spanning_tree(edges: list[tuple[int, ...]], columns: int) -> bool:
     return len(edges) == len(set(edges)) == columns - 1 and len(reached) == columns
 
 
-def problem(codes: np.ndarray, sizes: tuple[int, ...]) -> Problem:
+def problem(codes: np.ndarray, sizes: tuple[int, ...]) -> Candidates:
     """Counts of every column and pair."""
     cliques = [(i,) for i in range(len(sizes))] + [(i, j) for i in range(len(sizes)) for j in range(i + 1, len(sizes))]
     counts = {}
@@ -43,13 +43,13 @@ def problem(codes: np.ndarray, sizes: tuple[int, ...]) -> Problem:
         shape = tuple(sizes[i] for i in clique)
         cells = np.ravel_multi_index(tuple(codes[:, clique].T), shape)
         counts[clique] = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
-    looks = {Look(clique): table for clique, table in counts.items()}
-    return Problem(Resolutions(sizes), float(len(codes)), looks, dict.fromkeys(looks, 1), 1)
+    looks = {CoarsenedMarginal(clique): table for clique, table in counts.items()}
+    return Candidates(Resolutions(sizes), float(len(codes)), looks, dict.fromkeys(looks, 1), 1)
 
 
-def first_tables(given_problem: Problem) -> list[NoisyTable]:
+def first_tables(given_problem: Candidates) -> list[LinearMeasurement]:
     ones = [(look.clique, counts) for look, counts in given_problem.counts.items() if len(look.clique) == 1]
-    return [NoisyTable(clique, counts.astype(float), 1.0) for clique, counts in ones]
+    return [LinearMeasurement(clique, counts.astype(float), 1.0) for clique, counts in ones]
 
 
 @settings(max_examples=40)
@@ -58,7 +58,7 @@ def test_the_chosen_pairs_always_span_all_columns(sizes, seed, epsilon):
     generator = np.random.default_rng(seed)
     posed = problem(np.stack([generator.integers(0, size, 30) for size in sizes], axis=1), tuple(sizes))
     budget = Budget(epsilon, "1e-6", Fraction(1, 3), 1)
-    found = run_spanning_tree(posed, first_tables(posed), budget, QUICK, Randomness.of(seed))
+    found = run_mst(posed, first_tables(posed), budget, QUICK, Randomness.of(seed))
     edges = [done.look.clique for done in found.rounds]
     assert is_spanning_tree(edges, len(sizes))
     assert [table.clique for table in found.tables[len(sizes) :]] == edges
@@ -79,7 +79,7 @@ def chain(rows: int = 4000) -> np.ndarray:
 
 def test_a_chain_of_dependence_is_found():
     posed = problem(chain(), (3,) * CHAIN)
-    found = run_spanning_tree(posed, first_tables(posed), Budget(5, "1e-9", Fraction(1, 3), 1), QUICK, Randomness.of(1))
+    found = run_mst(posed, first_tables(posed), Budget(5, "1e-9", Fraction(1, 3), 1), QUICK, Randomness.of(1))
     assert {done.look.clique for done in found.rounds} == {(i, i + 1) for i in range(CHAIN - 1)}
 
 
@@ -88,8 +88,7 @@ def test_without_a_budget_for_choices_any_tree_may_come():
     posed = problem(chain(), (3,) * CHAIN)
     budgets = [Budget("0.001", "1e-9", Fraction(1, 3), 1) for _ in range(5)]
     found = [
-        run_spanning_tree(posed, first_tables(posed), budget, QUICK, Randomness.of(seed))
-        for seed, budget in enumerate(budgets)
+        run_mst(posed, first_tables(posed), budget, QUICK, Randomness.of(seed)) for seed, budget in enumerate(budgets)
     ]
     trees = [{done.look.clique for done in one.rounds} for one in found]
     assert len({frozenset(tree) for tree in trees}) > 1
@@ -145,7 +144,7 @@ def test_many_columns_choose_the_same_tree_as_few_do(seed, monkeypatch):
         monkeypatch.setattr(spanning_tree, "FEW_PAIRS", few)
         monkeypatch.setattr(pair_scores, "BLOCK_PAIRS", 4)
         budget = Budget(1, "1e-9", Fraction(1, 3), 1)
-        found = run_spanning_tree(each, first_tables(posed), budget, QUICK, Randomness.of(seed))
+        found = run_mst(each, first_tables(posed), budget, QUICK, Randomness.of(seed))
         trees.append(
             [(done.look, table.counts.tolist()) for done, table in zip(found.rounds, found.tables[CHAIN:], strict=True)]
         )
@@ -156,9 +155,9 @@ def test_many_columns_choose_the_same_tree_as_few_do(seed, monkeypatch):
 def test_pairs_that_a_rule_ties_are_scored_by_the_model_and_not_as_a_product():
     posed = problem(chain(), (3,) * CHAIN)
     allowed = np.eye(3, dtype=bool)
-    model = fit(posed.sizes, first_tables(posed), posed.total, [Support((0, 1), allowed)])
-    told = pair_scores.Independent(model)
-    for pair in (Look((0, 1)), Look((0, 2)), Look((3, 5))):
+    model = estimate(posed.sizes, first_tables(posed), posed.total, [StructuralZeros((0, 1), allowed)])
+    told = pair_scores.ProductMarginals(model)
+    for pair in (CoarsenedMarginal((0, 1)), CoarsenedMarginal((0, 2)), CoarsenedMarginal((3, 5))):
         np.testing.assert_allclose(told.table(pair, posed.resolutions), model.marginal(pair.clique), atol=1e-6)
 
 

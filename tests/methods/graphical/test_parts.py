@@ -14,10 +14,10 @@ import pytest
 
 import sfumato
 from sfumato.errors import ModelError, PlanError
-from sfumato.methods.graphical.saved import parts as parts_module
-from sfumato.methods.graphical.saved import processes
-from sfumato.methods.graphical.saved.folder import MANIFEST, SUCCESS, read_manifest
-from sfumato.methods.graphical.saved.parts import MOST_PARTS, Parts
+from sfumato.mechanisms.graphical.fitted_model import sample_files as parts_module
+from sfumato.mechanisms.graphical.fitted_model.sample_files import MOST_PARTS, SampleParts
+from sfumato.mechanisms.graphical.fitted_model.sample_folder import MANIFEST, SUCCESS, read_manifest
+from sfumato.mechanisms.graphical.saved import processes
 
 COLUMNS = ["sex", "insured", "persons", "children"]
 NAMES = ["_SUCCESS", "_manifest.json", "part-00000.parquet", "part-00001.parquet", "part-00002.parquet"]
@@ -59,17 +59,17 @@ def test_a_seed_repeats_the_folder_whoever_draws_it(model, tmp_path):
 
 
 def test_parts_are_independent_of_each_other():
-    parts = Parts.of(10, 3, seed=4, rounding=True, batch_rows=5)
+    parts = SampleParts.of(10, 3, seed=4, rounding=True, batch_rows=5)
     drawn = [parts.generator(place).random(4000) for place in range(parts.number)]
     assert [parts.size(place) for place in range(parts.number)] == [3, 3, 2, 2]
     # of 6 correlations of 4,000 numbers none is beyond 6 standard deviations (alpha below 1e-7)
     assert np.abs(np.corrcoef(drawn)[np.triu_indices(4, 1)]).max() < 6 / np.sqrt(4000)
-    secure = [Parts.of(10, 3, None, True, 5).root for _ in range(2)]
+    secure = [SampleParts.of(10, 3, None, True, 5).root for _ in range(2)]
     assert secure[0] != secure[1] and max(secure) > 2**64
 
 
 def test_a_task_that_is_run_again_makes_the_same_file(model, tmp_path):
-    from sfumato.methods.graphical.saved.folder import write_folder
+    from sfumato.mechanisms.graphical.fitted_model.sample_folder import write_folder
 
     def twice(folder, parts):
         for place in range(parts.number):
@@ -89,7 +89,7 @@ def test_a_full_disk_leaves_nothing(model, tmp_path, monkeypatch):
         if len(written) == 2:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(parts_module, "settle", no_room)
+    monkeypatch.setattr(parts_module, "flush_to_disk", no_room)
     with pytest.raises(ModelError, match="No space left on device") as caught:
         model.write_parts(tmp_path / "rows", 1000, part_rows=400)
     assert "nothing was left behind" in str(caught.value)
@@ -110,7 +110,7 @@ def test_a_process_whose_disk_is_full_is_named(model, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("fault", ["lost", "short", "doubled", "another"])
 def test_a_folder_that_lacks_rows_gets_no_name(model, tmp_path, fault):
-    from sfumato.methods.graphical.saved.folder import write_folder
+    from sfumato.mechanisms.graphical.fitted_model.sample_folder import write_folder
 
     def faulty(folder, parts):
         records = [parts.write(folder, place) for place in range(parts.number)]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import logsumexp
 
-from sfumato.methods.graphical.choosing import pick
-from sfumato.methods.graphical.choosing.pick import UNITS, noise_distance, pick_table, whole_distance
+from sfumato.mechanisms.graphical import exponential_mechanism
+from sfumato.mechanisms.graphical.exponential_mechanism import UNITS, expected_noise_l1, integer_l1, select_marginal
 from sfumato.privacy.randomness import Randomness
 from statistical.laws import ALPHA
 
@@ -33,8 +33,10 @@ def logarithms(counts, model, weights, strength, sigma, sensitivity, monkeypatch
     """The log probability of every table, as the exact sampler is told to draw them."""
     told: list = []
     with monkeypatch.context() as patch:
-        patch.setattr(pick, "choose", lambda deficits, rate, uniform: told.append((deficits, rate)) or 0)
-        pick_table(counts, model, weights, CLIQUES, strength, sigma, sensitivity, Randomness.of(1))
+        patch.setattr(
+            exponential_mechanism, "sample_index", lambda deficits, rate, uniform: told.append((deficits, rate)) or 0
+        )
+        select_marginal(counts, model, weights, CLIQUES, strength, sigma, sensitivity, Randomness.of(1))
     deficits, rate = told[0]
     assert all(isinstance(deficit, int) and deficit >= 0 for deficit in deficits) and min(deficits) == 0
     logits = -np.array([float(rate * deficit) for deficit in deficits])
@@ -83,7 +85,7 @@ def test_mutant_a_sensitivity_of_half_is_caught(monkeypatch):
 def test_mutant_a_rate_by_the_mean_weight_is_caught(monkeypatch):
     """The score that moves most has the largest weight; a rate by any smaller one exceeds the strength."""
 
-    true_pick = pick_table
+    true_pick = select_marginal
 
     def by_the_mean(counts, model, weights, allowed, strength, sigma, sensitivity, randomness):
         scale = Fraction(max(weights.values()) * len(weights), sum(weights.values()))
@@ -102,11 +104,11 @@ def test_tables_are_chosen_with_exponential_weights():
     counts, model, weights = tables(5)
     model = {c: np.rint(model[c] * UNITS) / UNITS for c in CLIQUES}
     strength, sigma = Fraction(1, 5), 1.0
-    scores = [weights[c] * (distance(counts[c], model[c]) - noise_distance(sigma, counts[c].size)) for c in CLIQUES]
+    scores = [weights[c] * (distance(counts[c], model[c]) - expected_noise_l1(sigma, counts[c].size)) for c in CLIQUES]
     logits = float(strength) * np.array(scores) / (2 * max(weights.values()))
     expected = 4000 * np.exp(logits - logsumexp(logits))
     randomness = Randomness.of(9)
-    picks = [pick_table(counts, model, weights, CLIQUES, strength, sigma, 1, randomness) for _ in range(4000)]
+    picks = [select_marginal(counts, model, weights, CLIQUES, strength, sigma, 1, randomness) for _ in range(4000)]
     assert min(expected) > 20
     assert stats.chisquare([picks.count(c) for c in CLIQUES], expected).pvalue > ALPHA
 
@@ -115,7 +117,7 @@ def test_tables_are_chosen_with_exponential_weights():
 def test_distances_are_whole_and_within_rounding_of_the_true_ones(seed):
     counts, model, _ = tables(seed)
     for c in CLIQUES:
-        found = whole_distance(counts[c], model[c])
+        found = integer_l1(counts[c], model[c])
         assert isinstance(found, int)
         assert abs(found / UNITS - np.abs(counts[c] - model[c]).sum()) <= counts[c].size / (2 * UNITS) + 1e-9
 
@@ -123,4 +125,4 @@ def test_distances_are_whole_and_within_rounding_of_the_true_ones(seed):
 def test_the_noise_distance_is_that_of_gaussian_noise():
     """Mean absolute value of 200,000 normal draws, within 5 standard errors."""
     draws = np.abs(np.random.default_rng(1).normal(0, 3.0, 200_000))
-    assert abs(draws.mean() - noise_distance(3.0, 1)) < 5 * draws.std() / np.sqrt(200_000)
+    assert abs(draws.mean() - expected_noise_l1(3.0, 1)) < 5 * draws.std() / np.sqrt(200_000)

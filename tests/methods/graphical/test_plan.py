@@ -12,12 +12,12 @@ import pytest
 import sfumato
 from sfumato import AIM, MST, Ledger, Schema
 from sfumato.errors import DraftSchemaError, MissingExtra, PlanError, SfumatoError
-from sfumato.methods.graphical.choosing import rounds
-from sfumato.methods.graphical.choosing.looks import Look, Resolutions
-from sfumato.methods.graphical.plan import LARGEST_COLUMN, chosen_names
-from sfumato.methods.graphical.tree.fit import fit
-from sfumato.privacy.accounting.gaussian_choices import MOST_COORDINATES
-from sfumato.privacy.exact import exact
+from sfumato.mechanisms.graphical import rounds
+from sfumato.mechanisms.graphical.coarsened_marginals import CoarsenedMarginal, Resolutions
+from sfumato.mechanisms.graphical.junction_tree.mirror_descent import estimate
+from sfumato.mechanisms.graphical.plan import LARGEST_COLUMN, chosen_names
+from sfumato.privacy.accounting.gaussian_and_selection import MOST_COORDINATES
+from sfumato.privacy.exact import to_fraction
 
 FACTS = """
 [table]
@@ -169,10 +169,10 @@ def test_tables_beyond_memory_are_refused(method, ledger, monkeypatch):
 def test_a_plan_costs_nothing_and_shows_time_and_memory(method, ledger):
     made = sfumato.plan(SCHEMA, method(epsilon="1/3"), ledger=ledger)
     assert ledger.history() == ()
-    assert (made.epsilon, made.left_before, exact(made.left_after)) == ("1/3", "100", Fraction(299, 3))
+    assert (made.epsilon, made.left_before, to_fraction(made.left_after)) == ("1/3", "100", Fraction(299, 3))
     assert made.seconds > 0
     assert made.memory_bytes > 100_000_000
-    assert sum(exact(stage.share) for stage in made.stages) == 1
+    assert sum(to_fraction(stage.share) for stage in made.stages) == 1
     (event,) = made.events
     assert event.kind == "gaussian-and-choices"
     assert event.cost == (Fraction(1, 3), Fraction(1, 10**9))
@@ -241,10 +241,12 @@ def test_rounds_never_offer_a_table_beyond_the_proof():
     """At most 100 rounds, and first tables of at most 200 columns of 50,000 levels."""
     assert 101 * rounds.LARGEST_TABLE + 200 * LARGEST_COLUMN <= MOST_COORDINATES
     big = rounds.LARGEST_TABLE + 1
-    counts = {Look((0,)): np.zeros(4, np.int64), Look((0, 1)): np.zeros(big, np.int64)}
-    problem = rounds.Problem(Resolutions((4, 4)), 10.0, counts, dict.fromkeys(counts, 1), 1)
-    model = fit((4, 4), [], 10.0)
-    assert rounds._fitting(problem, model, rounds.Settings(megabytes=1e6), 1.0, problem.weights) == [Look((0,))]
+    counts = {CoarsenedMarginal((0,)): np.zeros(4, np.int64), CoarsenedMarginal((0, 1)): np.zeros(big, np.int64)}
+    problem = rounds.Candidates(Resolutions((4, 4)), 10.0, counts, dict.fromkeys(counts, 1), 1)
+    model = estimate((4, 4), [], 10.0)
+    assert rounds.within_model_size(problem, model, rounds.RoundSettings(megabytes=1e6), 1.0, problem.weights) == [
+        CoarsenedMarginal((0,))
+    ]
 
 
 def test_columns_may_have_more_groups_than_the_schema_has_bins():

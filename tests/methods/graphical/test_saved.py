@@ -23,19 +23,18 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato import Contingency, Schema
+from sfumato.bundle.document import ReleaseDocument, released_schema
+from sfumato.bundle.verify import verify_bundle
+from sfumato.bundle.write import file_record
 from sfumato.errors import ModelError, PlanError
-from sfumato.methods.graphical.cells.groups import group_column
-from sfumato.methods.graphical.mixture.averaged import AveragedModel
-from sfumato.methods.graphical.mixture.model import MixtureModel
-from sfumato.methods.graphical.saved.file import read_model
-from sfumato.methods.graphical.saved.model import FittedModel, GroupModel
-from sfumato.methods.graphical.tree.model import GraphicalModel
-from sfumato.privacy.accounting.accountant import basic, guarantee_of
+from sfumato.mechanisms.graphical.domain_compression import compress_column
+from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel, GroupModel
+from sfumato.mechanisms.graphical.fitted_model.model_file import read_model
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
+from sfumato.mechanisms.graphical.mixture.model import AveragedModel, MixtureModel
+from sfumato.privacy.accounting.accountant import basic_composition, formal_guarantee
 from sfumato.privacy.accounting.event import Event
-from sfumato.report.bundle import file_record
-from sfumato.report.document import ReleaseDocument, released_schema
-from sfumato.report.verify import verify_bundle
-from sfumato.rows.smooth.fine import fine_schema
+from sfumato.sampling.fine_cells import fine_schema
 
 FACTS = """
 [table]
@@ -84,7 +83,7 @@ def made(seed: int, kind: str = "tree", names: tuple[str, ...] = SCHEMA.names, c
     generator = np.random.default_rng(seed)
     fine = fine_schema(SCHEMA, names, cells)
     groupings = tuple(
-        group_column(fine[name], generator.poisson(generator.gamma(0.5, 60, fine[name].size)), 5.0, 900.0, 1.5, 12)
+        compress_column(fine[name], generator.poisson(generator.gamma(0.5, 60, fine[name].size)), 5.0, 900.0, 1.5, 12)
         for name in names
     )
     sizes = tuple(grouping.size for grouping in groupings)
@@ -97,7 +96,7 @@ def made(seed: int, kind: str = "tree", names: tuple[str, ...] = SCHEMA.names, c
         statistics={"noisy_total": 900.25, "tables": [["who"]]},
     )
     events = (EVENT,)
-    return model.promised(guarantee_of(events, *basic(events)), events, None)
+    return model.promised(formal_guarantee(events, *basic_composition(events)), events, None)
 
 
 def engine(kind: str, sizes: tuple[int, ...], generator: np.random.Generator) -> GroupModel:
@@ -121,7 +120,7 @@ def saved(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def released(frame, schema):
-    from sfumato.methods.graphical.aim import AIM
+    from sfumato.mechanisms.graphical.aim import AIM
 
     return sfumato.release(sfumato.read(frame, schema), AIM(2.0, columns=COLUMNS, workload="2-way"))
 
@@ -428,7 +427,7 @@ def test_a_bundle_with_another_model_does_not_verify(released, tmp_path):
 
 
 def test_the_stamp_is_that_of_the_fit_and_not_of_the_sample(frame, schema, tmp_path):
-    from sfumato.methods.graphical.aim import AIM
+    from sfumato.mechanisms.graphical.aim import AIM
 
     seeded = sfumato.release(sfumato.read(frame, schema), AIM(2.0, columns=["sex", "insured"]), seed=7)
     stamp = "not for release (seed 7)"
@@ -443,7 +442,7 @@ def test_the_stamp_is_that_of_the_fit_and_not_of_the_sample(frame, schema, tmp_p
 def test_a_fresh_process_reads_a_model(saved):
     """Kinds of events are registered by imports: loading must not depend on what else was imported."""
     code = (
-        "import sys; from sfumato.methods.graphical.saved.model import FittedModel; "
+        "import sys; from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel; "
         "print(FittedModel.load(sys.argv[1]).sample(4, seed=1).num_rows)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(saved)], capture_output=True, text=True, check=True)

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from methods.graphical.brute_force import TOTAL, joint, models, summed
 from sfumato.errors import PlanError
-from sfumato.methods.graphical.tree.model import GraphicalModel
-from sfumato.methods.graphical.tree.schedule import schedule
-from sfumato.methods.graphical.tree.sweep import Sweeper, log_beliefs
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
+from sfumato.mechanisms.graphical.junction_tree.message_passing import MessagePassing, log_space_marginals, schedule
 
 
 @settings(max_examples=150)
@@ -40,10 +39,10 @@ def test_axes_come_in_the_order_asked_for(model, random):
 @given(models())
 def test_log_space_equals_probability_space(model):
     plan = schedule(model.sizes, model.cliques)
-    sweeper = Sweeper(plan)
+    sweeper = MessagePassing(plan)
     plain = sweeper.beliefs(model.potentials)
     assert not sweeper.log_space
-    for one, other in zip(plain, log_beliefs(plan, model.potentials), strict=True):
+    for one, other in zip(plain, log_space_marginals(plan, model.potentials), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
 
 
@@ -58,7 +57,7 @@ def chain(potential: float) -> GraphicalModel:
 @pytest.mark.parametrize(("potential", "underflows"), [(-3.0, False), (-2000.0, True), (-1e6, True)])
 def test_underflow_is_noticed_and_mended(potential, underflows):
     model = chain(potential)
-    sweeper = Sweeper(schedule(model.sizes, model.cliques))
+    sweeper = MessagePassing(schedule(model.sizes, model.cliques))
     sweeper.beliefs(model.potentials)
     assert sweeper.log_space == underflows
     for columns in [(0, 1), (0, 3), (1, 2), (0, 2, 3), (0, 1, 2, 3)]:

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Schema
-from sfumato.methods.graphical.cells import zeros
-from sfumato.methods.graphical.cells.groups import Grouping, ungrouped
-from sfumato.methods.graphical.cells.zeros import supports_of
-from sfumato.rows.rules import cells
-from sfumato.rows.rules.cells import may_be_kept
-from sfumato.rows.rules.clauses import clauses_of
+from sfumato.constraints import structural_zeros as cells
+from sfumato.constraints.clauses import clauses_of
+from sfumato.constraints.structural_zeros import is_satisfiable
+from sfumato.mechanisms.graphical import structural_zeros as zeros
+from sfumato.mechanisms.graphical.domain_compression import Grouping, identity_grouping
+from sfumato.mechanisms.graphical.structural_zeros import structural_zeros
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
 
@@ -111,7 +111,7 @@ def allowed_by(schema: Schema, groupings: list[Grouping], names: tuple[str, ...]
     """Return the conjunction of all supports over the named columns, in their order."""
     numbers = [NAMES.index(name) for name in names]
     allowed = np.ones([groupings[n].size for n in numbers], dtype=bool)
-    for support in supports_of(schema, groupings, 10**6)[0]:
+    for support in structural_zeros(schema, groupings, 10**6)[0]:
         index = [slice(None) if n in support.clique else None for n in sorted(numbers)]
         table = support.allowed[tuple(index)]
         allowed &= table.transpose([sorted(numbers).index(n) for n in numbers])
@@ -152,7 +152,7 @@ def test_rules_between_unit_cells_are_exact(check: str):
     rule = Rule(check)
     if not set(rule.columns) <= {"n", "k", "o", "f"} or not all(clause.columns for clause in clauses_of(rule)):
         return
-    groupings = [ungrouped(column) for column in COLUMNS]
+    groupings = [identity_grouping(column) for column in COLUMNS]
     members = [groupings[NAMES.index(name)] for name in rule.columns]
     assert np.array_equal(allowed_by(make(check), groupings, rule.columns), brute_force(rule, members))
 
@@ -161,7 +161,7 @@ def test_rules_between_unit_cells_are_exact(check: str):
 @given(check=CHECKS)
 def test_clauses_are_kept_together_exactly_where_the_rule_is(check: str):
     rule = Rule(check)
-    members = [ungrouped(c) for c in COLUMNS if c.name in rule.columns]
+    members = [identity_grouping(c) for c in COLUMNS if c.name in rule.columns]
     small = [m for m in members if m.column.name in ("n", "k", "o", "f")]
     if len(small) < len(members) or not members:
         return
@@ -172,9 +172,9 @@ def test_clauses_are_kept_together_exactly_where_the_rule_is(check: str):
 def test_the_upper_end_of_a_bin_of_numbers_belongs_to_the_next_but_for_the_last():
     column = Column("x", "number", bounds=(0, 3), bins=3)
     schema = make("x >= 1", columns=(column,))
-    assert supports_of(schema, [ungrouped(column)], 100)[0][0].allowed.tolist() == [False, True, True]
-    assert may_be_kept(Rule("x >= 3"), {"x": column})
-    assert not may_be_kept(Rule("x > 3"), {"x": column})
+    assert structural_zeros(schema, [identity_grouping(column)], 100)[0][0].allowed.tolist() == [False, True, True]
+    assert is_satisfiable(Rule("x >= 3"), {"x": column})
+    assert not is_satisfiable(Rule("x > 3"), {"x": column})
 
 
 def test_dates_and_dependencies_become_zeros():
@@ -184,7 +184,7 @@ def test_dates_and_dependencies_become_zeros():
         Column("day", "date", bounds=(_day("2020-01-01"), _day("2020-12-31")), bins=12),
     )
     schema = make('city == "Bonn" implies state == "de"', 'day < "2020-07-01"', columns=columns)
-    first, second = supports_of(schema, [ungrouped(column) for column in columns], 100)[0]
+    first, second = structural_zeros(schema, [identity_grouping(column) for column in columns], 100)[0]
     assert first.clique == (0, 1)
     assert first.allowed.tolist() == [[True, False], [True, True]]
     assert second.clique == (2,)
@@ -196,11 +196,11 @@ def test_large_tables_and_rules_that_forbid_nothing_stay_for_repair():
     other = Column("v", "number", bounds=(0, 1), bins=1)
     left_out = Column("left_out", "integer", bounds=(0, 1))
     schema = make("a <= n", "w <= v", "left_out == 1", columns=(*COLUMNS, wide, other, left_out))
-    groupings = [ungrouped(column) for column in (*COLUMNS, wide, other)]
-    found, alone = supports_of(schema, groupings, 10)
+    groupings = [identity_grouping(column) for column in (*COLUMNS, wide, other)]
+    found, alone = structural_zeros(schema, groupings, 10)
     assert found == []
     assert [rule.check for rule in alone] == ["a <= n", "w <= v"]
-    assert [support.clique for support in supports_of(schema, groupings, 100)[0]] == [(0, 2)]
+    assert [support.clique for support in structural_zeros(schema, groupings, 100)[0]] == [(0, 2)]
 
 
 def test_an_algebra_that_forgets_missing_values_is_caught(monkeypatch: pytest.MonkeyPatch):
@@ -211,7 +211,7 @@ def test_an_algebra_that_forgets_missing_values_is_caught(monkeypatch: pytest.Mo
         return whole(self, operator, left, right)._replace(unknown=np.array(False))
 
     monkeypatch.setattr(cells._CellAlgebra, "compare", forgetful)
-    groupings = [ungrouped(column) for column in COLUMNS]
+    groupings = [identity_grouping(column) for column in COLUMNS]
     found = allowed_by(make("a <= n"), groupings, ("a", "n"))
     assert not np.all(found | ~brute_force(Rule("a <= n"), [groupings[0], groupings[2]]))
 

@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from sfumato.methods.graphical import run as graphical_run
-from sfumato.methods.graphical.choosing import looks, pick, rounds, spanning_tree
-from sfumato.methods.graphical.choosing.looks import Look, Resolutions
-from sfumato.methods.graphical.choosing.rounds import Settings
-from sfumato.methods.graphical.method import GraphicalMethod
+from sfumato.mechanisms.graphical import coarsened_marginals, exponential_mechanism, rounds, spanning_tree
+from sfumato.mechanisms.graphical import method as graphical_run
+from sfumato.mechanisms.graphical.coarsened_marginals import CoarsenedMarginal, Resolutions
+from sfumato.mechanisms.graphical.method import GraphicalMethod
+from sfumato.mechanisms.graphical.rounds import RoundSettings
 from sfumato.privacy import noise
 from sfumato.privacy.randomness import Randomness
-from sfumato.rows.values import bins_of
+from sfumato.sampling.values import bins_of
 from sfumato.schema import Schema
 
 CANARY = (2, 2, 1)
 """Levels of the one row in its corner: see the audit."""
-QUICK = Settings(start_rounds=2, least_rounds=2, steps=2, last_steps=2)
+QUICK = RoundSettings(start_rounds=2, least_rounds=2, steps=2, last_steps=2)
 """Few rounds and short fits: what a run costs in privacy does not depend on them."""
 
 
@@ -105,13 +105,20 @@ class Transcript:
 
     def choice_rho(self, sensitivity: int) -> float:
         """The zCDP of all choices when one person moves a table by at most this in L1."""
-        ranges = [2 * choice.rate * pick.UNITS * choice.most_weight * sensitivity for choice in self.choices]
+        ranges = [
+            2 * choice.rate * exponential_mechanism.UNITS * choice.most_weight * sensitivity for choice in self.choices
+        ]
         return math.fsum(width**2 / 8 for width in ranges)
 
 
 def watch(monkeypatch: Any, before: Callable[[], None] = lambda: None) -> Transcript:
     """Record every draw of noise and every choice from now on; ``before`` is called ahead of each."""
-    seen, true_add, true_pick, true_choose = Transcript(), noise._add, pick.pick_table, pick.choose
+    seen, true_add, true_pick, true_choose = (
+        Transcript(),
+        noise._add,
+        exponential_mechanism.select_marginal,
+        exponential_mechanism.sample_index,
+    )
 
     def add(counts: Any, scale: Any, law: str, randomness: Any) -> Any:
         before()
@@ -133,25 +140,25 @@ def watch(monkeypatch: Any, before: Callable[[], None] = lambda: None) -> Transc
         seen.choices.append(Choice(arguments, last.deficits, last.rate, chosen))
         return chosen
 
-    true_looks = looks.offered_looks
+    true_looks = coarsened_marginals.candidate_marginals
 
     def offered(cliques: Any, resolutions: Resolutions, *more: Any) -> Any:
         seen.resolutions.append(resolutions)
         return true_looks(cliques, resolutions, *more)
 
-    monkeypatch.setattr(graphical_run, "offered_looks", offered)
+    monkeypatch.setattr(graphical_run, "candidate_marginals", offered)
     monkeypatch.setattr(noise, "_add", add)
-    monkeypatch.setattr(pick, "choose", choose)
+    monkeypatch.setattr(exponential_mechanism, "sample_index", choose)
     for module in (rounds, spanning_tree):
         monkeypatch.setattr(module, "pick_table", picked)
     return seen
 
 
-def run_on(method: GraphicalMethod, table: Any, seed: int, settings: Settings = QUICK, rows: int = 1) -> Any:
+def run_on(method: GraphicalMethod, table: Any, seed: int, settings: RoundSettings = QUICK, rows: int = 1) -> Any:
     """Run a method on counts alone, without reading, planning and recording: for thousands of runs."""
     planned = method.planned(table.schema)
     plan = Planned(rows)
-    return graphical_run.release_rows(planned, table, plan, method.chosen_engine, settings, True, Randomness.of(seed))
+    return graphical_run.fit_and_sample(planned, table, plan, method.chosen_engine, settings, True, Randomness.of(seed))
 
 
 @dataclass(frozen=True)
@@ -180,7 +187,7 @@ def _cells(seen: Transcript, first: Sequence[int], groups: Sequence[int]) -> lis
     return [(cell,) for cell in first] + [_cell(seen, choice.chosen, groups) for choice in seen.choices]
 
 
-def _cell(seen: Transcript, look: Look, groups: Sequence[int]) -> tuple[int, ...]:
+def _cell(seen: Transcript, look: CoarsenedMarginal, groups: Sequence[int]) -> tuple[int, ...]:
     """The canary's cell in a table of several columns: its groups, or the coarser ones that they lie in."""
     maps = seen.resolutions[-1].maps(look) or (None,) * len(look.clique)
     return tuple(
@@ -201,10 +208,10 @@ def _choice_loss(seen: Transcript, choice: Choice, groups: Sequence[int], member
     return worlds[0] - worlds[1]
 
 
-def _score(choice: Choice, look: Look, cell: tuple[int, ...], moved: int) -> int:
+def _score(choice: Choice, look: CoarsenedMarginal, cell: tuple[int, ...], moved: int) -> int:
     """The score of a table when its counts hold ``moved`` more of the canary."""
     counts, model, weights, _, _, sigma = choice.arguments[:6]
     here = counts[look].copy()
     here[cell] += moved
-    less = round(pick.UNITS * pick.noise_distance(sigma, here.size))
-    return weights[look] * (pick.whole_distance(here, model[look]) - less)
+    less = round(exponential_mechanism.UNITS * exponential_mechanism.expected_noise_l1(sigma, here.size))
+    return weights[look] * (exponential_mechanism.integer_l1(here, model[look]) - less)

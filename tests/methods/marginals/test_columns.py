@@ -12,14 +12,14 @@ import pytest
 import sfumato
 from sfumato import Marginals, Schema
 from sfumato.errors import AccountingError
-from sfumato.methods.marginals import columns as single
-from sfumato.methods.marginals.columns import MOST_BINS, Shape, has_curve, in_layers
-from sfumato.privacy.exact import exact
+from sfumato.mechanisms import noisy_marginals
+from sfumato.mechanisms.hierarchical_histogram import MOST_EQUAL, SHARES, finest_cells, layer_cells, measure_layers
+from sfumato.mechanisms.marginals import method as single
+from sfumato.mechanisms.marginals.method import MOST_BINS, WithinBinDensity, has_curve, in_layers
+from sfumato.mechanisms.noisy_marginals import PlannedNoise
+from sfumato.privacy.exact import to_fraction
 from sfumato.privacy.randomness import Randomness
-from sfumato.release import measurement
-from sfumato.release.measurement import PlannedNoise
-from sfumato.rows.smooth.layers import MOST_EQUAL, SHARES, finest_cells, layer_cells, measure_layers
-from sfumato.rows.values import codes_of, draw_values
+from sfumato.sampling.values import codes_of, draw_values
 from sfumato.schema.column import Column
 
 INCOME = Column("income", "number", bounds=(0, 1_000_000), bins=32, missing=True)
@@ -50,13 +50,13 @@ def test_the_plan_shows_every_layer_and_its_shares_are_the_whole_budget(delta):
     names = [stage.name for stage in plan.stages]
     assert names[:4] == ["income: blocks", "income: cells", "income: cells cut again", "days: blocks"]
     assert names[6:] == ["sex", "income x days", "income x sex", "days x sex"]
-    shares = [exact(stage.share) for stage in plan.stages]
+    shares = [to_fraction(stage.share) for stage in plan.stages]
     assert sum(shares) == 1
     assert shares[:3] == [Fraction(1, 10) * share for share in SHARES]
     parts = [part for event in plan.events for part in event.parts]
     assert [(part.stage, part.cells, part.scale) for part in parts] == [(s.name, s.cells, s.scale) for s in plan.stages]
     if delta is None:
-        assert sum(exact(stage.epsilon) for stage in plan.stages) == 1
+        assert sum(to_fraction(stage.epsilon) for stage in plan.stages) == 1
 
 
 def watched(monkeypatch, frame: pd.DataFrame, noise=None, **facts) -> list[tuple[np.ndarray, float]]:
@@ -71,7 +71,7 @@ def watched(monkeypatch, frame: pd.DataFrame, noise=None, **facts) -> list[tuple
         return watching
 
     for law in ("add_laplace_scale", "add_gaussian"):
-        monkeypatch.setattr(measurement, law, watch(getattr(measurement, law)))
+        monkeypatch.setattr(noisy_marginals, law, watch(getattr(noisy_marginals, law)))
     released(frame, **facts)
     monkeypatch.undo()
     return seen
@@ -133,7 +133,7 @@ def test_values_follow_the_curve_and_not_the_bins(monkeypatch, frame):
         return float(np.mean([wasserstein(frame["income"], values) for values in made]))
 
     ours = distance()
-    monkeypatch.setattr(single.SingleColumns, "draw", lambda _, column, codes, g: draw_values(column, codes, g))
+    monkeypatch.setattr(single.ColumnEstimates, "draw", lambda _, column, codes, g: draw_values(column, codes, g))
     bins = distance()
     assert ours < 0.03
     assert bins > 2 * ours, f"even draws must be told apart, found {bins} against {ours}"
@@ -153,7 +153,7 @@ def test_a_shape_never_leaves_the_bin():
     shares = np.zeros((INCOME.present_size, cut.present_size))
     shares[bins, np.arange(cut.present_size)] = generator.random(cut.present_size)
     codes = generator.integers(0, INCOME.size, 20_000)
-    values, missing = Shape(cut, shares).draw(codes, generator)
+    values, missing = WithinBinDensity(cut, shares).draw(codes, generator)
     assert np.array_equal(missing, codes == INCOME.present_size)
     assert np.array_equal(codes_of(INCOME, values, missing), codes)
 
@@ -171,11 +171,11 @@ def test_public_bins_are_unions_of_cells(monkeypatch, bins):
     schema = Schema("t", (Column("x", "number", bounds=(0, 1), bins=bins),))
     values = 0.75 + 0.25 * np.random.default_rng(1).random(3000)
     table = sfumato.read(pd.DataFrame({"x": values}), schema)
-    kept: list[single.SingleColumns] = []
+    kept: list[single.ColumnEstimates] = []
     monkeypatch.setattr(
-        importlib.import_module("sfumato.methods.marginals.method"),
+        importlib.import_module("sfumato.mechanisms.marginals.method"),
         "measure_columns",
-        lambda *given: kept.append(single.measure_columns(*given)) or kept[0],
+        lambda *given: kept.append(single.measure_one_way(*given)) or kept[0],
     )
     made = sfumato.release(table, Marginals(1.0), seed=1, rows=2000).data
     shape = kept[0].shapes["x"]

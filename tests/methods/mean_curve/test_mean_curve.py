@@ -12,15 +12,15 @@ import pytest
 import sfumato
 from sfumato import Ledger, Schema
 from sfumato.errors import PlanError, SchemaError, TableError
-from sfumato.methods.mean_curve import best_rho, error_split, ridge_mean, sensitivity
-from sfumato.methods.mean_curve.kernels import KERNELS, Basis, basis, even_positions, wiener_values
-from sfumato.methods.mean_curve.method import KEY, MeanCurve
-from sfumato.methods.mean_curve.sums import UNITS, CurveLattice, count_weight, longest
-from sfumato.privacy.accounting.calibration import gaussian_sigma
+from sfumato.mechanisms.mean_curve import best_rho, error_split, ridge_mean, ridge_mean_sensitivity
+from sfumato.mechanisms.mean_curve.curve_kernels import KERNELS, KernelBasis, basis, even_positions, wiener_values
+from sfumato.mechanisms.mean_curve.integer_sums import UNITS, CurveLattice, count_weight, largest_norm
+from sfumato.mechanisms.mean_curve.method import KEY, MeanCurve
 from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema.column import Column
-from sfumato.table.rows import stream_numbers
+from sfumato.table.rows import stream_matrices
 
 N, PATHS = 80, 50
 GRID = np.arange(1, N + 1) / N
@@ -59,11 +59,11 @@ def method(**changes) -> MeanCurve:
     ],
 )
 def test_goldens_of_sensitivity_and_noise(rho, grid, continuum, sigma, noise):
-    assert sensitivity(PATHS, rho) == pytest.approx(grid, rel=1e-8)
-    assert sensitivity(PATHS, rho, continuum=True) == pytest.approx(continuum, rel=1e-8)
-    assert sensitivity(PATHS, rho, adjacency="add-remove") == pytest.approx(grid * 50 / 51, rel=1e-8)
+    assert ridge_mean_sensitivity(PATHS, rho) == pytest.approx(grid, rel=1e-8)
+    assert ridge_mean_sensitivity(PATHS, rho, continuum=True) == pytest.approx(continuum, rel=1e-8)
+    assert ridge_mean_sensitivity(PATHS, rho, adjacency="add-remove") == pytest.approx(grid * 50 / 51, rel=1e-8)
     assert max(grid, continuum) <= 1 / (PATHS * math.sqrt(rho))
-    found = sensitivity(PATHS, rho) * gaussian_sigma(1, 1e-5)
+    found = ridge_mean_sensitivity(PATHS, rho) * gaussian_sigma(1, 1e-5)
     assert found == pytest.approx(sigma, rel=1e-8)
     assert found * math.sqrt(81 / 160) == pytest.approx(noise, rel=1e-8)
     statistics = released(method(rho=rho), squared_brownian(), "replace").statistics
@@ -123,7 +123,9 @@ def test_the_smoother_is_the_ridge_solution(kernel: str):
     on = basis(t, kernel, length)
     assert on.variances == pytest.approx(np.diag(gram))
     assert on.spread == pytest.approx(np.trace(gram) / points)
-    assert sensitivity(7, rho, 1.5, points, kernel=kernel, length_scale=length) == pytest.approx(3 / 7 * on.reach(rho))
+    assert ridge_mean_sensitivity(7, rho, 1.5, points, kernel=kernel, length_scale=length) == pytest.approx(
+        3 / 7 * on.reach(rho)
+    )
 
 
 def test_closed_form_eigenvalues_are_those_of_the_matrix():
@@ -134,7 +136,7 @@ def test_closed_form_eigenvalues_are_those_of_the_matrix():
 def test_no_pair_of_paths_beats_the_sensitivity_and_one_reaches_it():
     rho, clip = 0.02, 1.5
     gram = np.minimum.outer(GRID, GRID)
-    bound = sensitivity(PATHS, rho, clip)
+    bound = ridge_mean_sensitivity(PATHS, rho, clip)
 
     def moved(x: np.ndarray, y: np.ndarray) -> float:
         change = (ridge_mean([x], rho, clip) - ridge_mean([y], rho, clip)) / PATHS
@@ -156,8 +158,8 @@ def test_integer_contributions_never_exceed_their_bound(kernel: str, rho: float)
     paths = np.vstack([on.vectors.T * 1e3, rng.normal(size=(200, N)), np.full((1, N), 1e200), np.zeros((1, N))])
     units = lattice.quantise(paths)
     lengths = np.sqrt((units.astype(float) ** 2).sum(axis=1))
-    assert lengths.max() <= longest(N)
-    assert lengths[:N].max() > UNITS - longest(N) + UNITS, "the worst path comes close to the bound"
+    assert lengths.max() <= largest_norm(N)
+    assert lengths[:N].max() > UNITS - largest_norm(N) + UNITS, "the worst path comes close to the bound"
     assert not units[-1].any()
 
 
@@ -176,7 +178,7 @@ def test_a_contribution_depends_on_its_own_record_alone():
 
 def test_what_breaks_the_bound_contributes_nothing():
     sound = basis(even_positions(6))
-    stretched = CurveLattice(Basis(sound.positions, sound.values, 3 * sound.vectors), 0.1, 1.0)
+    stretched = CurveLattice(KernelBasis(sound.positions, sound.values, 3 * sound.vectors), 0.1, 1.0)
     assert not stretched.quantise(10 * sound.vectors.T).any(axis=1)[np.argmax(sound.gains(0.1))]
     lattice = CurveLattice(sound, 0.1, 1.0)
     assert not lattice.quantise(np.full((1, 6), np.nan)).any()
@@ -220,8 +222,8 @@ def test_add_remove_hides_the_number_of_rows_and_pays_less_than_replace():
     weight = count_weight(basis(even_positions(20)), 0.1)
     part = ours.plan.events[0].parts[0]
     assert part.cells == 21
-    assert part.sensitivity == math.isqrt(longest(20) ** 2 + weight**2) + 1
-    assert theirs.plan.events[0].parts[0].sensitivity == 2 * longest(20)
+    assert part.sensitivity == math.isqrt(largest_norm(20) ** 2 + weight**2) + 1
+    assert theirs.plan.events[0].parts[0].sensitivity == 2 * largest_norm(20)
     assert ours.notes == theirs.notes == ()
 
 
@@ -260,15 +262,15 @@ def test_numbers_are_read_as_for_counting(tmp_path):
     text.write_text("t1,t2\n1.5,70\n-2,nan\n3,4\n")
     clamped = schema_of(2, outside="clamp")
     with pytest.raises(TableError, match="t2: 1 values missing"):
-        list(stream_numbers(sfumato.read(text, clamped), ["t1", "t2"]))
+        list(stream_matrices(sfumato.read(text, clamped), ["t1", "t2"]))
     text.write_text("t1,t2\n1.5,70\n-2,-99\n3,4\n")
-    (found,) = stream_numbers(sfumato.read(text, clamped), ["t2", "t1"])
+    (found,) = stream_matrices(sfumato.read(text, clamped), ["t2", "t1"])
     assert found.tolist() == [[50, 1.5], [-50, -2], [4, 3]]
     with pytest.raises(TableError, match="t2: 2 values"):
-        list(stream_numbers(sfumato.read(text, schema_of(2)), ["t1", "t2"]))
+        list(stream_matrices(sfumato.read(text, schema_of(2)), ["t1", "t2"]))
     whole = dataclasses.replace(clamped, columns=(Column("t1", "integer", bounds=(0, 9)),))
     frame = pd.DataFrame({"t1": [1, 2, 3]})
-    assert next(stream_numbers(sfumato.read(frame, whole), ["t1"])).tolist() == [[1], [2], [3]]
+    assert next(stream_matrices(sfumato.read(frame, whole), ["t1"])).tolist() == [[1], [2], [3]]
 
 
 def test_plans_are_functions_of_public_facts():
@@ -358,9 +360,9 @@ def test_paths_that_cannot_be_averaged_are_refused():
         ridge_mean([[1.0, 2.0]], 0.1, positions=[0.1, 0.2, 0.3])
     for wrong in ({"rho": 0}, {"n": 0}, {"adjacency": "both"}, {"kernel": "wiener", "length_scale": 2}, {"clip": -1}):
         with pytest.raises(PlanError):
-            sensitivity(**({"n": 50, "rho": 0.1} | wrong))
+            ridge_mean_sensitivity(**({"n": 50, "rho": 0.1} | wrong))
     with pytest.raises(PlanError, match="continuum"):
-        sensitivity(50, 0.1, kernel="gaussian", continuum=True)
+        ridge_mean_sensitivity(50, 0.1, kernel="gaussian", continuum=True)
     with pytest.raises(PlanError) as caught:
         best_rho(0, -1, 1, 2, smoothness=-3)
     assert len(caught.value.problems) == 4

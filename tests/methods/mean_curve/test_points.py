@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato import Ledger
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.mean_curve import MeanCurve
-from sfumato.methods.mean_curve.points import onto_grid
-from sfumato.methods.mean_curve.sums import count_weight, longest
+from sfumato.mechanisms.mean_curve import MeanCurve
+from sfumato.mechanisms.mean_curve.curves_from_points import onto_grid
+from sfumato.mechanisms.mean_curve.integer_sums import count_weight, largest_norm
 from sfumato.schema import Column, Schema
-from sfumato.table import engine
+from sfumato.table.engines import engine
 
 POINTS = 4
 GRID = np.arange(1, POINTS + 1) / POINTS
@@ -120,7 +120,7 @@ def test_one_person_moves_the_sum_by_one_curve_at_most():
     found = [moved(method, PERSON, PERSON, frame(*base), table) for table in joined]
     bound = planned(method, PERSON)
     assert bound - 16 < max(found) <= bound < planned(replace(method, curve="id"), OTHER)
-    assert max(found) > longest(1) and bound == planned(method, replace(PERSON, rows_per_person=1))
+    assert max(found) > largest_norm(1) and bound == planned(method, replace(PERSON, rows_per_person=1))
 
 
 def test_k_rows_of_a_person_touch_k_curves():
@@ -130,9 +130,9 @@ def test_k_rows_of_a_person_touch_k_curves():
     mine = [("a", 1.0, -9.0, "z"), ("b", 1.0, -9.0, "z")]
     found = moved(method, OTHER, OTHER, frame(*kept), frame(*kept, *mine))
     bound, single = planned(method, OTHER), planned(method, ROWS)
-    assert bound == 2 * single == 4 * longest(1) and bound - 16 < found <= bound
+    assert bound == 2 * single == 4 * largest_norm(1) and bound - 16 < found <= bound
     turned = moved(method, ROWS, ROWS, frame(*kept), frame(*kept, mine[0]))
-    assert longest(1) < single - 16 < turned <= single
+    assert largest_norm(1) < single - 16 < turned <= single
 
 
 def test_replacing_a_row_changes_two_curves():
@@ -140,10 +140,10 @@ def test_replacing_a_row_changes_two_curves():
     method = replace(MeanCurve(**ONE), curve="id", people=3, default=[9])
     always, bound = [("a", 0.0, -9.0), ("b", 0.0, 9.0), ("c", 0.0, 0.0)], planned(method, REPLACED)
     one, two = frame(*always, ("b", 1.0, -9.0)), frame(*always, ("a", 1.0, 9.0))
-    assert bound - 16 < moved(method, REPLACED, REPLACED, one, two) <= bound == 4 * longest(1)
+    assert bound - 16 < moved(method, REPLACED, REPLACED, one, two) <= bound == 4 * largest_norm(1)
     emptied = frame(*always[1:], ("b", 0.0, 9.0), ("d", 0.0, -9.0))
     stays = frame(*always[1:], ("b", 0.0, 9.0), ("b", 0.0, 9.0))
-    assert 2 * longest(1) - 16 < moved(method, REPLACED, REPLACED, emptied, stays) <= 2 * longest(1)
+    assert 2 * largest_norm(1) - 16 < moved(method, REPLACED, REPLACED, emptied, stays) <= 2 * largest_norm(1)
 
 
 def test_people_without_points_have_the_default_curve():

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from sfumato.errors import PlanError
-from sfumato.methods.plausible_deniability.budget import composed_epsilon, smallest_test
-from sfumato.methods.plausible_deniability.law import PrivacyTest, pass_probability, prior_share
-from sfumato.methods.plausible_deniability.method import output_law, smallest_delta
+from sfumato.mechanisms.plausible_deniability.method import hockey_stick_divergence, output_distribution
+from sfumato.mechanisms.plausible_deniability.privacy_test import PrivacyTest, pass_probability, prior_share
+from sfumato.mechanisms.plausible_deniability.record_composition import cheapest_test, composed_epsilon
 
 UNIVERSES = 2500
 SLACK = 1e-12
@@ -20,31 +20,33 @@ THREE = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
 
 def test_vector_a_one_attempt_against_the_loop():
     """Ten distinct records with point masses: the loop always returns a raw record."""
-    less, more = (output_law(range(n), np.eye(11), k=10, gamma=2, epsilon0=1) for n in (10, 11))
+    less, more = (output_distribution(range(n), np.eye(11), k=10, gamma=2, epsilon0=1) for n in (10, 11))
     stated = PrivacyTest(k=10, gamma=2, epsilon0=1, t=5)
     assert (stated.epsilon, stated.delta) == (pytest.approx(1.3364722366), pytest.approx(0.0067379470))
     assert less[:-1].sum() == pytest.approx(9.02e-5, rel=1e-3)
-    assert smallest_delta(less, more, stated.epsilon) == pytest.approx(8.2e-6, rel=1e-2)
-    assert smallest_delta(looped(less), looped(more), stated.epsilon) == pytest.approx(1 / 11)
+    assert hockey_stick_divergence(less, more, stated.epsilon) == pytest.approx(8.2e-6, rel=1e-2)
+    assert hockey_stick_divergence(looped(less), looped(more), stated.epsilon) == pytest.approx(1 / 11)
 
 
 def test_vector_b_the_law_itself():
-    six = output_law([0] * 6, THREE, k=6, gamma=2, epsilon0=1)
+    six = output_distribution([0] * 6, THREE, k=6, gamma=2, epsilon0=1)
     assert six == pytest.approx([0.58484686, 0.07310586, 0.07310586, 0.26894142], abs=5e-9)
-    seven = output_law([0] * 6 + [2], THREE, k=6, gamma=2, epsilon0=1)
+    seven = output_distribution([0] * 6 + [2], THREE, k=6, gamma=2, epsilon0=1)
     assert seven == pytest.approx([0.50136768, 0.09010620, 0.06322512, 0.34530101], abs=5e-9)
 
 
 def test_vector_c_a_visible_failure():
-    less = output_law([0] * 50, np.eye(2), k=20, gamma=2, epsilon0=1)
-    more = output_law([0] * 50 + [1], np.eye(2), k=20, gamma=2, epsilon0=1)
+    less = output_distribution([0] * 50, np.eye(2), k=20, gamma=2, epsilon0=1)
+    more = output_distribution([0] * 50 + [1], np.eye(2), k=20, gamma=2, epsilon0=1)
     stated = PrivacyTest(k=20, gamma=2, epsilon0=1, t=10)
     assert (stated.epsilon, stated.delta) == (pytest.approx(1.1823, abs=5e-5), pytest.approx(4.54e-5, rel=1e-3))
-    assert smallest_delta(less[:-1], more[:-1], stated.epsilon) == pytest.approx(8.0e-11, rel=1e-2)
-    assert smallest_delta(less, more, stated.epsilon) == pytest.approx(1 / 51)
+    assert hockey_stick_divergence(less[:-1], more[:-1], stated.epsilon) == pytest.approx(8.0e-11, rel=1e-2)
+    assert hockey_stick_divergence(less, more, stated.epsilon) == pytest.approx(1 / 51)
     prior = [0.5, 0.5]
-    repaired = [output_law(s, np.eye(2), k=20, gamma=2, epsilon0=1, prior=prior) for s in ([0] * 50, [0] * 50 + [1])]
-    assert smallest_delta(*repaired, stated.epsilon) <= stated.delta
+    repaired = [
+        output_distribution(s, np.eye(2), k=20, gamma=2, epsilon0=1, prior=prior) for s in ([0] * 50, [0] * 50 + [1])
+    ]
+    assert hockey_stick_divergence(*repaired, stated.epsilon) <= stated.delta
 
 
 def test_the_threshold_law():
@@ -75,7 +77,7 @@ class Universe:
 
     def law(self, *more: int, prior: bool = True) -> np.ndarray:
         public = {"prior": self.prior} if prior else {}
-        return output_law([*self.seeds, *more], self.proposals, **self.parameters, **public)
+        return output_distribution([*self.seeds, *more], self.proposals, **self.parameters, **public)
 
     def tests(self) -> list[PrivacyTest]:
         return [PrivacyTest(**self.parameters, t=t) for t in range(1, self.parameters["k"])]
@@ -101,7 +103,7 @@ def universes(count: int = UNIVERSES, seed: int = 0):
 
 def violations(world: Universe, first: np.ndarray, second: np.ndarray) -> int:
     """Count the t at which the exact smallest delta is above the stated one."""
-    return sum(smallest_delta(first, second, t.epsilon) > t.delta + SLACK for t in world.tests())
+    return sum(hockey_stick_divergence(first, second, t.epsilon) > t.delta + SLACK for t in world.tests())
 
 
 def looped(law: np.ndarray) -> np.ndarray:
@@ -177,7 +179,7 @@ def test_composition_goldens(epsilon, records, golden):
 )
 def test_the_smallest_k_for_a_total(total, records, published_k):
     """The note fixes delta per record at 1e-9; dividing the total delta better gives a smaller k."""
-    test = smallest_test(total, 1e-5, records, 2.0)
+    test = cheapest_test(total, 1e-5, records, 2.0)
     assert 0.7 * published_k < test.k <= published_k
     assert composed_epsilon(test.epsilon, test.delta, records, 1e-5) <= total
     smaller = PrivacyTest(int(0.9 * test.k), 2.0, test.epsilon0, min(test.t, int(0.9 * test.k) - 1))
@@ -206,7 +208,7 @@ def test_bad_input_has_a_name(wrong):
     sound = {"seeds": [0, 1], "proposals": np.eye(2), "k": 2, "gamma": 2.0, "epsilon0": 1.0, "prior": [0.5, 0.5]}
     given = sound | wrong
     with pytest.raises(PlanError):
-        output_law(given.pop("seeds"), given.pop("proposals"), **given)
+        output_distribution(given.pop("seeds"), given.pop("proposals"), **given)
 
 
 def test_a_threshold_of_k_or_more_is_refused():

@@ -16,19 +16,18 @@ from scipy import stats
 import sfumato
 from sfumato import Ledger, PlausibleDeniability
 from sfumato.errors import PlanError
-from sfumato.methods.plausible_deniability.attempt import attempt
-from sfumato.methods.plausible_deniability.kernel import DEAREST, cell_width, whole_costs
-from sfumato.methods.plausible_deniability.law import (
+from sfumato.mechanisms.plausible_deniability.privacy_test import (
     PrivacyTest,
     cell_index,
-    output_law,
+    hockey_stick_divergence,
+    output_distribution,
     pass_probability,
     prior_share,
-    smallest_delta,
 )
-from sfumato.methods.plausible_deniability.proposals import KernelModel, SeedModel, Seeds
+from sfumato.mechanisms.plausible_deniability.proposals import KernelProposal, PrefixProposal, SeedRows, attempt_rows
+from sfumato.mechanisms.plausible_deniability.seed_counting import DEAREST, cell_width, whole_costs
+from sfumato.mechanisms.tree_model import TreeEdge, TreeModel
 from sfumato.privacy.randomness import Randomness
-from sfumato.rows.tree import Edge, TreeModel
 from sfumato.schema import Column, Schema
 from sfumato.table.drafting.draft import draft_schema
 from statistical.laws import ALPHA
@@ -43,14 +42,14 @@ DOMAIN = np.array(list(itertools.product(*map(range, SIZES))))
 def tree() -> TreeModel:
     rng = np.random.default_rng(3)
     shares = {name: rng.dirichlet(np.ones(size)) for name, size in zip(NAMES, SIZES, strict=True)}
-    edges = (Edge("a", "b", 1.0), Edge("b", "c", 1.0))
+    edges = (TreeEdge("a", "b", 1.0), TreeEdge("b", "c", 1.0))
     tables = {("a", "b"): rng.dirichlet(np.ones(3), 2), ("b", "c"): rng.dirichlet(np.ones(2), 3)}
     return TreeModel(shares, edges, tables)
 
 
 def seed_proposals(tree: TreeModel, keep) -> np.ndarray:
     """p_s(y) from the words of the model: draw how many attributes stay, then draw the others one after the other."""
-    model = SeedModel(NAMES, tree, keep)
+    model = PrefixProposal(NAMES, tree, keep)
     matrix = np.zeros((len(DOMAIN), len(DOMAIN)))
     for (i, s), (j, y), (kept, weight) in itertools.product(enumerate(DOMAIN), enumerate(DOMAIN), enumerate(keep)):
         p = weight
@@ -63,26 +62,26 @@ def seed_proposals(tree: TreeModel, keep) -> np.ndarray:
     return matrix
 
 
-def kernel_proposals(model: KernelModel) -> np.ndarray:
+def kernel_proposals(model: KernelProposal) -> np.ndarray:
     return np.array(
         [[np.prod([k[a, b] for k, a, b in zip(model.kernels, s, y, strict=True)]) for y in DOMAIN] for s in DOMAIN]
     )
 
 
-def some_seeds(rows: int) -> tuple[Seeds, np.ndarray]:
+def some_seeds(rows: int) -> tuple[SeedRows, np.ndarray]:
     drawn = np.random.default_rng(4).choice(len(DOMAIN), rows, p=np.arange(1, 13) / 78)
     counts = np.bincount(drawn, minlength=len(DOMAIN))
     present = np.flatnonzero(counts)
-    return Seeds(DOMAIN[present], counts[present]), drawn
+    return SeedRows(DOMAIN[present], counts[present]), drawn
 
 
-def kernel_model() -> KernelModel:
+def kernel_model() -> KernelProposal:
     columns = (
         Column("a", "category", values=("x", "y")),
         Column("b", "integer", bounds=(0, 2)),
         Column("c", "category", values=("x", "y")),
     )
-    return KernelModel.of(Schema(name="t", columns=columns), NAMES, bandwidth=1.0, stay=0.8)
+    return KernelProposal.of(Schema(name="t", columns=columns), NAMES, bandwidth=1.0, stay=0.8)
 
 
 def drawn_p(model, proposals, rows: int, test: PrivacyTest, claimed: PrivacyTest) -> float:
@@ -91,9 +90,11 @@ def drawn_p(model, proposals, rows: int, test: PrivacyTest, claimed: PrivacyTest
     prior = np.full(len(DOMAIN), 1 / len(DOMAIN))
     randomness = Randomness.of(8)
     fallback = DOMAIN[np.random.default_rng(9).choice(len(DOMAIN), DRAWS, p=prior)]
-    released = attempt(seeds, model, fallback, test, randomness)
+    released = attempt_rows(seeds, model, fallback, test, randomness)
     found = np.bincount(np.ravel_multi_index(released.T, SIZES), minlength=len(DOMAIN))
-    law = output_law(drawn, proposals, k=claimed.k, gamma=claimed.gamma, epsilon0=claimed.epsilon0, prior=prior)
+    law = output_distribution(
+        drawn, proposals, k=claimed.k, gamma=claimed.gamma, epsilon0=claimed.epsilon0, prior=prior
+    )
     return float(stats.chisquare(found, law * DRAWS).pvalue)
 
 
@@ -103,7 +104,7 @@ def drawn_p(model, proposals, rows: int, test: PrivacyTest, claimed: PrivacyTest
 def test_what_is_released_follows_the_exact_law(kind, rows, tree):
     """alpha 1e-6, n = 60,000 draws: below k, around it and above it; a mutant with another k is caught."""
     keep = (0.2, 0.3, 0.5)
-    model = SeedModel(NAMES, tree, keep) if kind == "seed" else kernel_model()
+    model = PrefixProposal(NAMES, tree, keep) if kind == "seed" else kernel_model()
     proposals = seed_proposals(tree, keep) if kind == "seed" else kernel_proposals(model)
     assert proposals.sum(axis=1) == pytest.approx(1)
     test = PrivacyTest(k=20, gamma=2.0, epsilon0=0.2, t=5)
@@ -115,7 +116,7 @@ def test_what_is_released_follows_the_exact_law(kind, rows, tree):
 @pytest.mark.parametrize("kind", ["seed", "kernel"])
 def test_counting_equals_a_scan(kind, gamma, tree):
     keep = (0.1, 0.0, 0.4, 0.5)
-    model = SeedModel(NAMES, tree, keep) if kind == "seed" else kernel_model()
+    model = PrefixProposal(NAMES, tree, keep) if kind == "seed" else kernel_model()
     with np.errstate(divide="ignore"):
         cells = cell_index(np.log(seed_proposals(tree, keep) if kind == "seed" else kernel_proposals(model)), gamma)
     seeds, drawn = some_seeds(300)
@@ -149,13 +150,13 @@ ALIKE = {
 """Pairs of neighbours, as rows with their counts and the record that is added: it flips the order of the columns."""
 
 
-def whole_numbers() -> KernelModel:
+def whole_numbers() -> KernelProposal:
     columns = tuple(Column(name, "integer", bounds=(0, most)) for name, most in zip(NAMES, (9, 10, 11), strict=True))
-    return KernelModel.of(Schema(name="t", columns=columns), NAMES, bandwidth=BANDWIDTH, stay=0.8)
+    return KernelProposal.of(Schema(name="t", columns=columns), NAMES, bandwidth=BANDWIDTH, stay=0.8)
 
 
-def seeds_of(rows: dict[tuple[int, ...], int]) -> Seeds:
-    return Seeds.of(np.array(list(rows)), np.array(list(rows.values())))
+def seeds_of(rows: dict[tuple[int, ...], int]) -> SeedRows:
+    return SeedRows.of(np.array(list(rows)), np.array(list(rows.values())))
 
 
 @pytest.mark.parametrize("pair", list(ALIKE))
@@ -169,7 +170,7 @@ def test_one_record_moves_the_count_of_a_cell_by_at_most_one(pair):
     assert ((more - alone >= 0) & (more - alone <= 1)).all()
 
 
-def law_of_a_row(model: KernelModel, table: Seeds, test: PrivacyTest) -> np.ndarray:
+def law_of_a_row(model: KernelProposal, table: SeedRows, test: PrivacyTest) -> np.ndarray:
     """The exact law of one released row, from the counts that the program itself finds for every seed and record."""
     domain = np.array(list(itertools.product(*(range(len(kernel)) for kernel in model.kernels))))
     own = np.repeat(table.codes, len(domain), axis=0)
@@ -189,7 +190,7 @@ def test_the_exact_law_of_neighbours_keeps_the_guarantee():
     test, model = PrivacyTest(k=900, gamma=2.0, epsilon0=0.2, t=800), whole_numbers()
     laws = [law_of_a_row(model, seeds_of(table), test) for table in (rows, rows | {record: 1})]
     assert laws[0].sum() == pytest.approx(1)
-    assert smallest_delta(*laws, test.epsilon) <= test.delta < 3e-9
+    assert hockey_stick_divergence(*laws, test.epsilon) <= test.delta < 3e-9
 
 
 @given(data=st.data())
@@ -199,11 +200,11 @@ def test_cells_are_those_of_whole_costs_in_any_order(data):
     gamma = data.draw(st.sampled_from([1.000001, 1.3, 2.0, 64.0]))
     bandwidth = data.draw(st.sampled_from([0.001, 0.7, BANDWIDTH, 5.0]))
     columns = tuple(Column(name, "integer", bounds=(0, most)) for name, most in zip(NAMES, (2, 5, 3), strict=True))
-    model = KernelModel.of(Schema(name="t", columns=columns), NAMES, bandwidth, 0.8)
+    model = KernelProposal.of(Schema(name="t", columns=columns), NAMES, bandwidth, 0.8)
     rows = data.draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5), st.integers(0, 3)), min_size=1))
     own = np.array(rows)
     candidates = model.propose(own, np.random.default_rng(data.draw(st.integers(0, 99))))
-    found = model.plausible(Seeds.of(*np.unique(own, axis=0, return_counts=True)), own, candidates, gamma)
+    found = model.plausible(SeedRows.of(*np.unique(own, axis=0, return_counts=True)), own, candidates, gamma)
     costs, width = whole_costs(model.kernels), cell_width(gamma, 3)
 
     def cell(seed: np.ndarray, candidate: np.ndarray) -> int | None:
@@ -225,8 +226,8 @@ def test_two_costs_of_one_cell_differ_by_a_factor_of_gamma_at_most(gamma):
 
 def test_candidates_outside_the_table_are_counted_too(tree):
     """A level that no row of the table holds must not be mistaken for another group."""
-    seeds = Seeds(np.array([[0, 0, 0], [1, 0, 0]]), np.array([5, 7]))
-    model = SeedModel(NAMES, tree, (0.5, 0.0, 0.0, 0.5))
+    seeds = SeedRows(np.array([[0, 0, 0], [1, 0, 0]]), np.array([5, 7]))
+    model = PrefixProposal(NAMES, tree, (0.5, 0.0, 0.0, 0.5))
     own = np.array([[1, 0, 0]] * 12)
     found = model.plausible(seeds, own, DOMAIN, 2.0)
     assert found[np.ravel_multi_index((1, 0, 0), SIZES)] == 7

@@ -8,8 +8,8 @@ import pytest
 
 import sfumato
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.plausible_deniability import pass_rate, pass_rates
-from sfumato.methods.plausible_deniability.law import PrivacyTest, pass_probability, prior_share
+from sfumato.mechanisms.plausible_deniability import pass_rate, pass_rates
+from sfumato.mechanisms.plausible_deniability.privacy_test import PrivacyTest, pass_probability, prior_share
 from sfumato.schema import Column, Schema
 
 SCHEMA = Schema(name="t", columns=(Column("x", "integer", bounds=(0, 11)), Column("y", "category", values=("a", "b"))))

@@ -13,10 +13,10 @@ import pytest
 import sfumato
 from methods.pseudo_posterior.people import PUBLIC, SCHEMA, people
 from sfumato import Ledger, PseudoPosterior
+from sfumato.bundle.verify import verify_bundle
 from sfumato.errors import LedgerError, PlanError
-from sfumato.methods.pseudo_posterior.private.statistics import UNIT, NoisyStatistics
+from sfumato.mechanisms.pseudo_posterior.sufficient_statistics import UNIT, NoisyStatistics
 from sfumato.privacy.randomness import Randomness
-from sfumato.report.verify import verify_bundle
 
 BRACKETS = {
     "one": (-1.0, 1.0),

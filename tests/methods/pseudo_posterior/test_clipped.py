@@ -13,28 +13,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.pseudo_posterior.plan import recommended
-from sfumato.methods.pseudo_posterior.private.clipped import ClippedPosterior, strength_of
-from sfumato.methods.pseudo_posterior.private.grid_bounds import UNITS, Axes, Scores, corners
-from sfumato.methods.pseudo_posterior.private.grid_sampler import GridLaw, envelope
-from sfumato.methods.pseudo_posterior.private.public_box import Box, public_box
+from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior, record_influence
+from sfumato.mechanisms.pseudo_posterior.grid_sampler import GridDistribution, envelope
+from sfumato.mechanisms.pseudo_posterior.grid_scores import UNITS, GridScores, ParameterGrid, corners
+from sfumato.mechanisms.pseudo_posterior.parameter_box import ParameterBox, parameter_box
+from sfumato.mechanisms.pseudo_posterior.plan import default_mechanism
 from sfumato.privacy.randomness import Randomness
 
-BOX = Box(((0.0, 6.0), (-1.0, 3.0)), (0.5, 2.0), centres=(2.0,), bounds=((-3.0, 7.0),), scale="normal")
+BOX = ParameterBox(((0.0, 6.0), (-1.0, 3.0)), (0.5, 2.0), centres=(2.0,), bounds=((-3.0, 7.0),), scale="normal")
 SIDE = 25
 
 
-def small_axes(width: float, side: int = SIDE) -> Axes:
+def small_axes(width: float, side: int = SIDE) -> ParameterGrid:
     """A grid of 25 x 25 x 25 points on the box."""
     ends = (*BOX.coefficients, tuple(math.log(s) for s in BOX.spread))
-    return Axes(tuple(np.linspace(low, high, side) for low, high in ends), width)
+    return ParameterGrid(tuple(np.linspace(low, high, side) for low, high in ends), width)
 
 
 def log_law(records: np.ndarray, w: float, width: float | None = None) -> np.ndarray:
     """The exact log-probabilities of all grid points for a table of (y, z); the mutant passes its own strength."""
     posterior = ClippedPosterior(box=BOX, epsilon=w)
     y, design = BOX.prepare(records[:, 0], records[:, 1:])
-    scores = Scores(small_axes(width or posterior.width), y, design)
+    scores = GridScores(small_axes(width or posterior.width), y, design)
     total = scores.at_points(np.zeros((1, 3), np.int64), (SIDE,) * 3).ravel() * (w / UNITS)
     return total - np.logaddexp.reduce(total)
 
@@ -120,7 +120,7 @@ def test_the_logarithm_does_not_depend_on_the_place():
 @given(seed=st.integers(0, 10**6), predictors=st.integers(0, 2), rows=st.integers(0, 40), far=st.floats(0, 50))
 def test_block_bounds_are_above_every_point(seed, predictors, rows, far):
     generator = np.random.default_rng(seed)
-    box = Box(
+    box = ParameterBox(
         ((0.0, 6.0), *[(-1.0, 3.0)] * predictors),
         (0.01, 4.0),
         (2.0,) * predictors,
@@ -140,7 +140,7 @@ def test_block_bounds_are_above_every_point(seed, predictors, rows, far):
 
 def test_the_widest_box_still_has_sound_bounds():
     """At the limit that the proof of the bound allows: terms 2^18 times the smallest spread."""
-    box = Box(((0.0, 2.0**18 * 1e-3),), (1e-3, 1.0), scale="normal")
+    box = ParameterBox(((0.0, 2.0**18 * 1e-3),), (1e-3, 1.0), scale="normal")
     posterior = ClippedPosterior(box=box, epsilon=1, grid=(1024, 64))
     y = np.random.default_rng(3).uniform(0, 2.0**18 * 1e-3, 200)
     scores = posterior.scores(np.concatenate([y, posterior.axes.values[0][::7] + 1e-3]))
@@ -164,11 +164,11 @@ def test_the_envelope_covers_the_grid_once(rows):
 
 
 def test_budget_and_adjacency():
-    assert strength_of("0.3", "replace") * 2 == strength_of("0.3", "add-remove")
-    assert ClippedPosterior(box=BOX, epsilon=1, adjacency="replace").strength == strength_of("0.5", "add-remove")
+    assert record_influence("0.3", "replace") * 2 == record_influence("0.3", "add-remove")
+    assert ClippedPosterior(box=BOX, epsilon=1, adjacency="replace").strength == record_influence("0.5", "add-remove")
     assert ClippedPosterior(box=BOX, epsilon=50).width == 50, "W never below w"
-    assert recommended(9999, 1) == "clipped"
-    assert recommended(3334, 3) == "statistics"
+    assert default_mechanism(9999, 1) == "clipped"
+    assert default_mechanism(3334, 3) == "statistics"
 
 
 def test_a_draw_is_repeatable_and_lies_in_the_box():
@@ -185,7 +185,7 @@ def test_two_predictors_recover_their_slopes():
     generator = np.random.default_rng(9)
     z = generator.normal(2, 1, (1500, 2))
     x = np.exp(3 + (z - 2) @ [1.0, -0.5] + generator.standard_normal(1500))
-    posterior = ClippedPosterior(box=public_box((0.01, 20000.0), [(-3.0, 7.0)] * 2), epsilon=8)
+    posterior = ClippedPosterior(box=parameter_box((0.01, 20000.0), [(-3.0, 7.0)] * 2), epsilon=8)
     drawn = posterior.draw(x, z, Randomness.of(2))
     assert drawn.coefficients == pytest.approx((3, 1, -0.5), abs=0.3)
     assert drawn.spread == pytest.approx(1, abs=0.15)
@@ -193,21 +193,21 @@ def test_two_predictors_recover_their_slopes():
 
 def test_bad_input_is_refused():
     with pytest.raises(PlanError, match="coefficient 0"):
-        Box(((3.0, 1.0),), (0.5, 2.0))
+        ParameterBox(((3.0, 1.0),), (0.5, 2.0))
     with pytest.raises(PlanError, match="above 0"):
-        Box(((1.0, 3.0),), (0.0, 2.0))
+        ParameterBox(((1.0, 3.0),), (0.0, 2.0))
     with pytest.raises(PlanError, match="statistics"):
-        ClippedPosterior(box=public_box((1, 9), [(0, 1)] * 3), epsilon=1)
+        ClippedPosterior(box=parameter_box((1, 9), [(0, 1)] * 3), epsilon=1)
     with pytest.raises(PlanError, match="powers of 2"):
         ClippedPosterior(box=BOX, epsilon=1, grid=(10, 8, 8))
     with pytest.raises(PlanError, match="times as wide"):
-        ClippedPosterior(box=Box(((0.0, 1e6),), (1e-3, 1.0)), epsilon=1)
+        ClippedPosterior(box=ParameterBox(((0.0, 1e6),), (1e-3, 1.0)), epsilon=1)
     with pytest.raises(PlanError, match="epsilon"):
         ClippedPosterior(box=BOX, epsilon=0)
     with pytest.raises(PlanError, match="bounds above 0"):
-        public_box((0.0, 9.0))
+        parameter_box((0.0, 9.0))
     with pytest.raises(TableError, match="1 of 2 values"):
-        ClippedPosterior(box=Box(((0.0, 1.0),), (0.5, 2.0)), epsilon=1).law([1.0, -1.0])
+        ClippedPosterior(box=ParameterBox(((0.0, 1.0),), (0.5, 2.0)), epsilon=1).law([1.0, -1.0])
     with pytest.raises(TableError, match="predictors"):
         ClippedPosterior(box=BOX, epsilon=1).law([1.0, 2.0])
 
@@ -217,18 +217,18 @@ def test_a_false_bound_is_never_released():
     posterior = ClippedPosterior(box=BOX, epsilon=1, grid=(64, 32, 16))
     table = random_table(3, 3000)
     scores = posterior.scores(table[:, 0], table[:, 1])
-    law = GridLaw.of(scores, posterior.strength)
+    law = GridDistribution.of(scores, posterior.strength)
     broken = [part for part in law.items if part.sizes != (1, 1, 1) and len(part.bounds)]
     for part in broken:
         part.bounds[:] = 0
     with pytest.raises(AssertionError, match="certified bound"):
-        GridLaw(scores, posterior.strength, tuple(broken)).draw(np.random.default_rng(0))
+        GridDistribution(scores, posterior.strength, tuple(broken)).draw(np.random.default_rng(0))
 
 
 def test_scores_of_many_records_are_exact():
     """Above 2^22 records sums pass 2^53, where floats have gaps; no table is refused for its private size."""
     rows = (1 << 23) + 3
-    posterior = ClippedPosterior(box=Box(((0.0, 6.0),), (0.5, 2.0), scale="normal"), epsilon=1, grid=(4, 4))
+    posterior = ClippedPosterior(box=ParameterBox(((0.0, 6.0),), (0.5, 2.0), scale="normal"), epsilon=1, grid=(4, 4))
     start, whole = np.zeros((1, 2), np.int64), (4, 4)
     one = posterior.scores([0.75]).at_points(start, whole)
     scores = posterior.scores(np.full(rows, 0.75))

@@ -10,9 +10,13 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import ndtr
 
-from sfumato.methods.pseudo_posterior.families import Draws, NormalInverseGamma, make_family
-from sfumato.methods.pseudo_posterior.families.range_kernel import log_range as compiled_log_range
-from sfumato.methods.pseudo_posterior.families.tails import log_gamma_quantile, log_normal_range, log_poisson_range
+from sfumato.papers.range_restriction.families import NormalInverseGamma, ParameterDraws, make_family
+from sfumato.papers.range_restriction.families.compiled_extremes import log_range as compiled_log_range
+from sfumato.papers.range_restriction.families.log_probabilities import (
+    log_gamma_quantile,
+    log_normal_range,
+    log_poisson_range,
+)
 
 VALUES = np.array([0.7, 2.1, 1.4, 3.9, 0.9, 1.8, 5.2])
 WEIGHTS = np.array([1.0, 0.35, 0.8, 0.15, 0.9, 1.0, 0.6])
@@ -60,7 +64,7 @@ def test_regression_equals_numeric_integration(name: str, prior: NormalInverseGa
     posterior, grid = family.posterior(WEIGHTS), Grid(response, WEIGHTS, prior)
     assert posterior.mean[0] == pytest.approx(grid.expect(grid.mean), abs=1e-8)
     assert posterior.shape / posterior.rate == pytest.approx(grid.expect(1 / grid.s2), rel=1e-8)
-    point = Draws(np.array([[0.4, 1.3], [1.2, 0.6]]))
+    point = ParameterDraws(np.array([[0.4, 1.3], [1.2, 0.6]]))
     unnormalised = [_log_posterior(response, b, s2, prior) for b, s2 in point.theta]
     assert posterior.log_density(point) == pytest.approx(np.array(unnormalised) - grid.log_normaliser(), abs=1e-8)
     low, high = 0.6 * VALUES, 1.2 * VALUES
@@ -123,7 +127,7 @@ def test_binary_equals_numeric_integration() -> None:
 
     total = integrate.quad(likelihood, 0, 1, epsabs=1e-13)[0]
     posterior = make_family("binary", yes).posterior(weights)
-    shares = Draws(np.log(np.array([[0.7, 0.3], [0.2, 0.8]])))
+    shares = ParameterDraws(np.log(np.array([[0.7, 0.3], [0.2, 0.8]])))
     assert posterior.log_density(shares) == pytest.approx(
         [math.log(likelihood(p) / total) for p in (0.3, 0.8)], abs=1e-8
     )
@@ -143,7 +147,7 @@ def test_categorical_equals_numeric_integration() -> None:
 
     total = integral(density)
     posterior = make_family("categorical", codes, None, prior).posterior(WEIGHTS)
-    at = Draws(np.log(np.array([[0.5, 0.3, 0.2]])))
+    at = ParameterDraws(np.log(np.array([[0.5, 0.3, 0.2]])))
     assert posterior.log_density(at)[0] == pytest.approx(math.log(density(0.3, 0.5) / total), abs=1e-8)
     ends = np.zeros(7), np.ones(7)
     outside = integral(lambda q, p: (1 - p - q) * density(q, p)) / total
@@ -159,7 +163,7 @@ def test_counts_equal_numeric_integration() -> None:
 
     total = integrate.quad(density, 0, 40, epsabs=0, epsrel=1e-12, limit=200)[0]
     posterior = make_family("counts", counts, exposure=exposure).posterior(WEIGHTS)
-    at = Draws(np.array([[2.0], [3.3]]))
+    at = ParameterDraws(np.array([[2.0], [3.3]]))
     assert posterior.log_density(at) == pytest.approx([math.log(density(r) / total) for r in (2.0, 3.3)], abs=1e-8)
     for i, (low, high) in enumerate([(2, 4), (0, 1), (5, 5)]):
 
@@ -177,7 +181,7 @@ def test_exponential_equals_numeric_integration() -> None:
 
     total = integrate.quad(density, 0, 30, epsabs=0, epsrel=1e-12, limit=200)[0]
     posterior = make_family("exponential", VALUES).posterior(WEIGHTS)
-    at = Draws(np.array([[0.4], [0.9]]))
+    at = ParameterDraws(np.array([[0.4], [0.9]]))
     assert posterior.log_density(at) == pytest.approx([math.log(density(r) / total) for r in (0.4, 0.9)], abs=1e-8)
     low, high = 0.6 * VALUES, 1.2 * VALUES
     beyond = integrate.quad(

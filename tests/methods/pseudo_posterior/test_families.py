@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.pseudo_posterior.families import FAMILIES, Family, NormalInverseGamma, Posterior, make_family
+from sfumato.papers.range_restriction.families import FAMILIES, Family, NormalInverseGamma, Posterior, make_family
 
 VALUES = np.array([0.7, 2.1, 1.4, 3.9, 0.9, 1.8, 5.2])
 PREDICTOR = np.array([0.1, 0.8, -0.4, 1.9, -1.0, 0.3, 1.2])

@@ -9,16 +9,16 @@ import pytest
 from scipy import optimize, stats
 
 from sfumato.errors import PlanError
-from sfumato.methods.pseudo_posterior.families import Family, make_family
-from sfumato.methods.pseudo_posterior.published.losses import (
+from sfumato.papers.range_restriction.families import Family, make_family
+from sfumato.papers.range_restriction.published.measured_loss import (
     add_outlier,
     epsilon_at,
     leave_one_out,
     loss_between,
     measured,
 )
-from sfumato.methods.pseudo_posterior.published.ranges import Brackets, Radius
-from sfumato.methods.pseudo_posterior.published.weights import Weighting
+from sfumato.papers.range_restriction.published.ranges import Brackets, Radius
+from sfumato.papers.range_restriction.published.weights import Weighting
 
 AVERAGED = Weighting("averaged", ranges=Radius(0.6, 1.2))
 FIRST_PASS = Weighting("capped", target_claim=8.0, rounds=0)

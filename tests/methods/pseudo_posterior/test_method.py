@@ -13,13 +13,13 @@ import sfumato
 from methods.pseudo_posterior.people import LABEL, PUBLIC, SCHEMA, people, private, weighted
 from report.reading import words_of
 from sfumato import Ledger, PseudoPosterior, Schema
+from sfumato.bundle.verify import verify_bundle
+from sfumato.core.method import method_class, methods, published_methods
 from sfumato.errors import AccountingError, LedgerError, PlanError, SfumatoError
-from sfumato.methods.pseudo_posterior import PseudoPosteriorAsPublished
-from sfumato.methods.pseudo_posterior.models import family_for
+from sfumato.mechanisms.pseudo_posterior import PseudoPosteriorAsPublished
+from sfumato.mechanisms.pseudo_posterior.column_models import family_for
 from sfumato.privacy.accounting.accountant import compose
-from sfumato.release.method import method_class, methods, published_methods
-from sfumato.report.verify import verify_bundle
-from sfumato.rows.design import CoarseCells, Design
+from sfumato.sampling.design_matrix import CoarsePredictors, DesignMatrix
 from sfumato.schema import Column
 from sfumato.schema.rules import Rule
 
@@ -487,11 +487,11 @@ def test_a_lognormal_target_with_values_of_0_is_refused():
 
 def test_designs_and_cells_follow_public_facts():
     columns = tuple(SCHEMA[name] for name in ("z", "group"))
-    design = Design(columns)
+    design = DesignMatrix(columns)
     assert design.names == ("z", "group=b", "group=c")
     matrix = design.matrix({"z": np.array([0.0, 4.0]), "group": np.array([0, 2])}, 2)
     assert matrix.tolist() == [[-1.0, 0.0, 0.0], [1.0, 0.0, 1.0]]
-    cells = CoarseCells.of(columns)
+    cells = CoarsePredictors.of(columns)
     assert cells.size == 12
     assert cells.cells({"z": np.array([0.1, 3.9]), "group": np.array([0, 2])}, 2).tolist() == [0, 11]
     assert family_for(SCHEMA["visits"]) == "counts"

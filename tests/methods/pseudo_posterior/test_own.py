@@ -13,11 +13,11 @@ import pytest
 import sfumato
 from methods.pseudo_posterior.people import LABEL, SCHEMA, people, private, weighted
 from sfumato import Ledger, PseudoPosterior
+from sfumato.bundle.verify import verify_bundle
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.pseudo_posterior import Model, Weighting, independent, make_family
-from sfumato.methods.pseudo_posterior.published import run
-from sfumato.methods.pseudo_posterior.published.gammas import GammasByRecord
-from sfumato.report.verify import verify_bundle
+from sfumato.mechanisms.pseudo_posterior import SampledModel, Weighting, independent_priors, make_family
+from sfumato.papers.range_restriction.published import run
+from sfumato.papers.range_restriction.published.gammas import GammasByRecord
 
 needs_numpyro = pytest.mark.skipif(
     find_spec("numpyro") is None, reason="NumPyro is not installed: pip install 'sfumato[bayes]'"
@@ -42,12 +42,12 @@ def draw(theta, design, generator):
     return np.exp(design @ theta["b"] + float(theta["s"]) * generator.logistic(size=len(design)))
 
 
-def log_logistic(**changes) -> Model:
+def log_logistic(**changes) -> SampledModel:
     from numpyro.distributions import HalfNormal, Normal
 
-    prior = independent({"b": Normal(0, 5).expand([2]).to_event(1), "s": HalfNormal(2)})
+    prior = independent_priors({"b": Normal(0, 5).expand([2]).to_event(1), "s": HalfNormal(2)})
     facts = {"prior": prior, "log_likelihood": likelihood, "simulate": draw, "kind": "continuous"}
-    return Model(**({"name": "log-logistic"} | facts | changes))
+    return SampledModel(**({"name": "log-logistic"} | facts | changes))
 
 
 @needs_numpyro

@@ -12,17 +12,27 @@ from scipy import stats
 from scipy.special import log_expit, logsumexp
 
 from sfumato.errors import MissingExtra, PlanError, TableError
-from sfumato.methods.pseudo_posterior.families import SAMPLED
-from sfumato.methods.pseudo_posterior.families.interface import Draws, Family, Posterior
-from sfumato.methods.pseudo_posterior.sampled.checks import Convergence, NotConverged, convergence_of
-from sfumato.methods.pseudo_posterior.sampled.engine import Engine, Sampling, padded
-from sfumato.methods.pseudo_posterior.sampled.family import (
+from sfumato.papers.range_restriction.families import SAMPLED
+from sfumato.papers.range_restriction.families.interface import Family, ParameterDraws, Posterior
+from sfumato.papers.range_restriction.families.nuts import (
+    Convergence,
+    NotConvergedError,
+    NutsSampler,
+    Sampling,
+    convergence_of,
+    pad_records,
+)
+from sfumato.papers.range_restriction.families.sampled_family import (
     SampledFamily,
     SampledPosterior,
-    custom,
+    custom_family,
     make_sampled_family,
 )
-from sfumato.methods.pseudo_posterior.sampled.models import Model, independent, log_negative_binomial_range
+from sfumato.papers.range_restriction.families.sampled_models import (
+    SampledModel,
+    independent_priors,
+    log_negative_binomial_range,
+)
 
 needs_numpyro = pytest.mark.skipif(
     find_spec("numpyro") is None, reason="NumPyro is not installed: pip install 'sfumato[bayes]'"
@@ -77,7 +87,7 @@ def grid_moments(family: SampledFamily, weights: np.ndarray) -> tuple[np.ndarray
 
 def scores(posterior: SampledPosterior, means: np.ndarray, sds: np.ndarray) -> np.ndarray:
     """Return by how many standard errors the sampled means lie off."""
-    found = posterior.parameters(Draws(posterior.pool))["coefficients"].mean(axis=0)
+    found = posterior.parameters(ParameterDraws(posterior.pool))["coefficients"].mean(axis=0)
     return np.abs(found - means) / (sds / np.sqrt(posterior.convergence.bulk))
 
 
@@ -87,7 +97,7 @@ def test_logistic_means_and_spreads_agree_with_a_grid(weighted: SampledPosterior
     """alpha = 1e-6 for each mean, n = the effective draws; the mutant that ignores the weights is caught."""
     means, sds = grid_moments(weighted.family, weighted.weights)
     assert (scores(weighted, means, sds) < SIGMAS).all()
-    found = weighted.parameters(Draws(weighted.pool))["coefficients"].std(axis=0)
+    found = weighted.parameters(ParameterDraws(weighted.pool))["coefficients"].std(axis=0)
     assert np.abs(found / sds - 1).max() < SIGMAS * 1.2 / np.sqrt(weighted.convergence.tail)
     mutant = grid_moments(weighted.family, np.ones(24))
     assert scores(weighted, *mutant).max() > SIGMAS
@@ -139,7 +149,7 @@ def test_lambda_is_never_certain_and_agrees_with_the_draws(weighted: SampledPost
     everything = weighted.outside(np.zeros(24), np.ones(24))
     nothing = weighted.outside(np.full(24, 5.0), np.full(24, 6.0))
     assert np.allclose(everything, 1 / 1002) and np.allclose(nothing, 1001 / 1002)
-    draws = Draws(weighted.pool[::3])
+    draws = ParameterDraws(weighted.pool[::3])
     chance = 1 - np.exp(weighted.log_likelihood(draws)).mean(axis=0)
     assert np.allclose(weighted.outside(values, values), (1000 * chance + 1) / 1002)
 
@@ -148,7 +158,7 @@ def test_lambda_is_never_certain_and_agrees_with_the_draws(weighted: SampledPost
 def test_the_log_density_is_normalised(weighted: SampledPosterior) -> None:
     axis = np.linspace(-3.5, 3.5, 101)
     points = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
-    total = np.exp(weighted.log_density(Draws(points))).sum() * (axis[1] - axis[0]) ** 2
+    total = np.exp(weighted.log_density(ParameterDraws(points))).sum() * (axis[1] - axis[0]) ** 2
     assert total == pytest.approx(1, abs=0.05)
 
 
@@ -183,7 +193,7 @@ def test_a_weight_of_2_is_a_duplicate_and_a_weight_of_0_is_no_record(name: str) 
 def test_log_likelihoods_and_ranges_agree_with_scipy(name: str) -> None:
     family = family_of(name)
     posterior = SampledPosterior(family, np.ones(24), some_flats(family), IDLE)
-    draws = Draws(posterior.pool)
+    draws = ParameterDraws(posterior.pool)
     named, values = posterior.parameters(draws), family.values
     linear = named["coefficients"] @ family.design.T
     if name == "logistic":
@@ -229,8 +239,8 @@ def own_simulate(theta, design, generator):
     return design @ theta["b"] + generator.standard_normal(len(design))
 
 
-def own_model(prior) -> Model:
-    return Model("custom", "continuous", prior, own_log_likelihood, own_simulate)
+def own_model(prior) -> SampledModel:
+    return SampledModel("custom", "continuous", prior, own_log_likelihood, own_simulate)
 
 
 @needs_numpyro
@@ -241,20 +251,20 @@ def test_an_own_model_agrees_with_its_closed_form() -> None:
 
     values, x = records("student-t")
     law = Normal(0.0, 10.0).expand([2]).to_event(1)
-    family = custom(values, x, own_model(independent({"b": law})), sampling=FEW)
+    family = custom_family(values, x, own_model(independent_priors({"b": law})), sampling=FEW)
     weights, flats = np.random.default_rng(3).random(24), some_flats(family)
     covariance = np.linalg.inv((family.design.T * weights) @ family.design + np.eye(2) / 100)
     exact = stats.multivariate_normal(covariance @ (family.design.T @ (weights * values)), covariance)
     found = family.engine.log_targets(flats, values, family.design, weights)
     assert np.ptp(found - exact.logpdf(flats)) < 1e-8
     assert np.ptp(family.engine.log_targets(flats, values, family.design, np.ones(24)) - exact.logpdf(flats)) > 1
-    same = custom(values, x, own_model(lambda: {"b": numpyro.sample("b", law)}), sampling=FEW)
+    same = custom_family(values, x, own_model(lambda: {"b": numpyro.sample("b", law)}), sampling=FEW)
     assert np.array_equal(found, same.engine.log_targets(flats, values, family.design, weights))
     posterior = SampledPosterior(family, weights, exact.rvs(1500, random_state=1), IDLE)
-    assert np.allclose(posterior.log_density(Draws(flats)), exact.logpdf(flats), rtol=1e-3)
+    assert np.allclose(posterior.log_density(ParameterDraws(flats)), exact.logpdf(flats), rtol=1e-3)
     assert np.allclose(posterior.outside(np.full(24, -np.inf), np.full(24, np.inf)), 1 / 1002)
     with pytest.raises(PlanError, match="has no log_range"):
-        posterior.log_range(Draws(posterior.pool[:1]), values, values)
+        posterior.log_range(ParameterDraws(posterior.pool[:1]), values, values)
 
 
 @needs_numpyro
@@ -262,13 +272,13 @@ def test_an_own_model_of_the_wrong_shape_is_refused_before_sampling() -> None:
     from numpyro.distributions import Normal
 
     values, x = records("student-t")
-    prior = independent({"b": Normal(0.0, 1.0).expand([2]).to_event(1)})
-    shapeless = Model("custom", "continuous", prior, lambda theta, v, d: 0.0, lambda theta, d, g: d)
+    prior = independent_priors({"b": Normal(0.0, 1.0).expand([2]).to_event(1)})
+    shapeless = SampledModel("custom", "continuous", prior, lambda theta, v, d: 0.0, lambda theta, d, g: d)
     with pytest.raises(PlanError) as caught:
-        custom(values, x, shapeless, sampling=FEW)
+        custom_family(values, x, shapeless, sampling=FEW)
     assert [problem.split(" returns")[0] for problem in caught.value.problems] == ["log_likelihood", "simulate"]
     with pytest.raises(PlanError, match="must return its parameters by name"):
-        custom(values, x, own_model(lambda: _site()), sampling=FEW)
+        custom_family(values, x, own_model(lambda: _site()), sampling=FEW)
 
 
 def _site():
@@ -281,8 +291,8 @@ def _site():
 @needs_numpyro
 def test_chains_that_are_too_short_are_refused(weighted: SampledPosterior, monkeypatch: pytest.MonkeyPatch) -> None:
     chains = weighted.pool[:40].reshape(20, 2, 2).transpose(1, 0, 2)
-    monkeypatch.setattr(Engine, "sample", lambda *_: (chains, 0.0))
-    with pytest.raises(NotConverged, match="did not converge in 20 draws each") as caught:
+    monkeypatch.setattr(NutsSampler, "sample", lambda *_: (chains, 0.0))
+    with pytest.raises(NotConvergedError, match="did not converge in 20 draws each") as caught:
         weighted.family.posterior(np.full(24, 0.5))
     assert any("effective draws in the bulk; 400 are needed" in problem for problem in caught.value.problems)
     assert "raise warmup, draws" in caught.value.next_step
@@ -307,9 +317,9 @@ def test_one_record_more_or_less_needs_no_new_compilation(weighted: SampledPoste
     weighted.family.without(3).posterior(weighted.weights[1:])
     assert weighted.family.engine._chains._cache_size() == 1
     for n in (30, 200, 2010):
-        shapes = {padded(np.ones(k), np.ones((k, 2)), np.ones(k))[0].shape for k in (n - 1, n, n + 1)}
+        shapes = {pad_records(np.ones(k), np.ones((k, 2)), np.ones(k))[0].shape for k in (n - 1, n, n + 1)}
         assert len(shapes) == 1
-    values, _, weights = padded(np.arange(5.0), np.ones((5, 2)), np.ones(5))
+    values, _, weights = pad_records(np.arange(5.0), np.ones((5, 2)), np.ones(5))
     assert weights[:5].all() and not weights[5:].any() and not values[5:].any()
 
 
@@ -322,7 +332,7 @@ def test_double_precision_is_not_switched_on_for_others(weighted: SampledPosteri
 
 
 def test_nothing_is_imported_before_it_is_needed() -> None:
-    module = "sfumato.methods.pseudo_posterior.sampled.family"
+    module = "sfumato.papers.range_restriction.families.sampled_family"
     program = f"import sys, {module}; sys.exit('jax' in sys.modules or 'numpyro' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
@@ -332,7 +342,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingExtra, match=r"pip install 'sfumato\[bayes\]'"):
         family_of("logistic")
     with pytest.raises(MissingExtra, match="the custom family is sampled with NumPyro"):
-        custom([1.0], None, own_model(independent({})), sampling=FEW)
+        custom_family([1.0], None, own_model(independent_priors({})), sampling=FEW)
 
 
 @needs_numpyro

@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize
 
 from sfumato.errors import PlanError
-from sfumato.methods.pseudo_posterior.private.statistics import UNIT, NoisyStatistics
+from sfumato.mechanisms.pseudo_posterior.sufficient_statistics import UNIT, NoisyStatistics
 from sfumato.privacy.randomness import Randomness
 
 BOUNDS = (math.exp(-3), math.exp(9))

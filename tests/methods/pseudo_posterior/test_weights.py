@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.pseudo_posterior.families import Family, make_family
-from sfumato.methods.pseudo_posterior.published.ranges import Brackets, Radius, Ranges, wider_in_tail
-from sfumato.methods.pseudo_posterior.published.weights import (
+from sfumato.papers.range_restriction.families import Family, make_family
+from sfumato.papers.range_restriction.published.ranges import Brackets, Radius, Ranges, wider_in_tail
+from sfumato.papers.range_restriction.published.weights import (
     STANDARDS,
-    Fitted,
+    WeightedPosterior,
     Weighting,
     capped_weights,
     scaled_weights,
@@ -36,7 +36,7 @@ def plan(standard: str, **more: object) -> Weighting:
     return replace(Weighting("weighted", draws=300), **given)
 
 
-def fit(family: Family, standard: str, **more: object) -> Fitted:
+def fit(family: Family, standard: str, **more: object) -> WeightedPosterior:
     return plan(standard, **more).fit(family, np.random.default_rng(3))
 
 

@@ -14,13 +14,12 @@ from scipy import stats
 
 import sfumato
 from sfumato.errors import PlanError
-from sfumato.methods.two_stage.classes import ClassFit
-from sfumato.methods.two_stage.inputs import Marginals, PrivateInputs
-from sfumato.methods.two_stage.plan import TwoStagePlan
-from sfumato.methods.two_stage.response import Features
-from sfumato.methods.two_stage.run import TwoStageRun, release_two_stage
+from sfumato.mechanisms.two_stage.gaussian_copula import InputMarginals, PrivateInputs
+from sfumato.mechanisms.two_stage.noise_aware_ridge import CategoricalResponse, Features
+from sfumato.mechanisms.two_stage.plan import TwoStagePlan
+from sfumato.mechanisms.two_stage.run import TwoStageRun, release_two_stage
 from sfumato.privacy.randomness import Randomness
-from sfumato.rows.box import Axis
+from sfumato.sampling.public_box import BoundedAxis
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
@@ -34,8 +33,8 @@ def plan_of(
     adjacency: str = "add-remove", rows: int = 20_000, levels: int = LEVELS, epsilon: float = 1
 ) -> TwoStagePlan:
     return TwoStagePlan(
-        axes=(Axis(-1.0, 1.0), Axis(-1.0, 1.0)),
-        target=Axis(0, levels - 1, whole=True),
+        axes=(BoundedAxis(-1.0, 1.0), BoundedAxis(-1.0, 1.0)),
+        target=BoundedAxis(0, levels - 1, whole=True),
         epsilon=epsilon,
         delta=1e-6,
         n_pub=rows,
@@ -44,21 +43,23 @@ def plan_of(
     )
 
 
-def fit_of(seed: int) -> tuple[ClassFit, float]:
+def fit_of(seed: int) -> tuple[CategoricalResponse, float]:
     """Random numbers in the place of the released ones: sensitivities must hold for all of them."""
     plan, generator = plan_of(), np.random.default_rng(seed)
     noisy = np.concatenate([generator.exponential(size=len(edges) - 1) for edges in plan.edges])
-    marginals = Marginals.of(plan.axes, plan.edges, noisy)
+    marginals = InputMarginals.of(plan.axes, plan.edges, noisy)
     synthetic = PrivateInputs(marginals, np.eye(2)).draw(300, generator)
     features = Features.of(marginals, (), synthetic, plan.rank)
     weights = generator.normal(size=(features.count, LEVELS)) / features.longest
-    return ClassFit(features, weights, generator.dirichlet(np.ones(LEVELS))), float(generator.uniform(0.01, 2))
+    return CategoricalResponse(features, weights, generator.dirichlet(np.ones(LEVELS))), float(
+        generator.uniform(0.01, 2)
+    )
 
 
 FITS = [fit_of(seed) for seed in range(3)]
 
 
-def contributions(record: np.ndarray, fit: ClassFit, reach: float) -> dict[str, np.ndarray]:
+def contributions(record: np.ndarray, fit: CategoricalResponse, reach: float) -> dict[str, np.ndarray]:
     """What one record adds to the residual stages, in lattice units, by the functions that the run uses."""
     run = TwoStageRun(plan_of(), lambda: iter([record[None]]), Randomness.of(0))
     for row in run._chunks():
@@ -114,7 +115,9 @@ def test_levels_cost_cells_and_no_sensitivity():
     with pytest.raises(PlanError, match="100 are the most"):
         plan_of(levels=101)
     with pytest.raises(PlanError, match="codes of 3 levels"):
-        TwoStagePlan(axes=(Axis(0, 1),), target=Axis(0, 5, whole=True), epsilon=1, delta=1e-6, n_pub=9, classes=3)
+        TwoStagePlan(
+            axes=(BoundedAxis(0, 1),), target=BoundedAxis(0, 5, whole=True), epsilon=1, delta=1e-6, n_pub=9, classes=3
+        )
 
 
 def table(rows: int, seed: int) -> np.ndarray:

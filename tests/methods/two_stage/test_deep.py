@@ -12,12 +12,12 @@ import pytest
 from scipy import stats
 
 from sfumato.errors import MissingExtra, PlanError
-from sfumato.methods.two_stage.published import deep
-from sfumato.methods.two_stage.published.deep import fit_deep
-from sfumato.methods.two_stage.published.deep.diffusion import Diffusion, DiffusionSettings
-from sfumato.methods.two_stage.published.deep.gan import Gan, GanSettings, judged
-from sfumato.methods.two_stage.published.deep.training import Watch, energy_distance, train
-from sfumato.methods.two_stage.published.inputs import make_inputs
+from sfumato.papers.two_stage.published import deep_generators
+from sfumato.papers.two_stage.published.deep_generators import train_generator
+from sfumato.papers.two_stage.published.diffusion import Diffusion, DiffusionSettings
+from sfumato.papers.two_stage.published.first_stage import synthesise_inputs
+from sfumato.papers.two_stage.published.gan import Gan, GanSettings, critic_scores
+from sfumato.papers.two_stage.published.network_training import EarlyStopping, energy_distance, train
 
 needs_jax = pytest.mark.skipif(
     find_spec("jax") is None or find_spec("optax") is None, reason="needs JAX and Optax: pip install 'sfumato[deep]'"
@@ -59,11 +59,11 @@ def test_the_defaults_are_those_of_table_6():
 @pytest.mark.parametrize("name", TINY)
 def test_rows_asked_for_come_and_a_seed_repeats_them(name, monkeypatch):
     x = toy(rows=70)
-    one, two, other = (make_inputs(name, x, 33, np.random.default_rng(seed), **TINY[name]) for seed in (3, 3, 4))
+    one, two, other = (synthesise_inputs(name, x, 33, np.random.default_rng(seed), **TINY[name]) for seed in (3, 3, 4))
     assert one.shape == (33, 2) and one.dtype == np.float64 and np.isfinite(one).all()
     assert (one == two).all() and (one != other).any()
-    monkeypatch.setattr(deep, "MOST_AT_ONCE", 14)
-    parts = make_inputs(name, x, 33, np.random.default_rng(3), **TINY[name])
+    monkeypatch.setattr(deep_generators, "MOST_AT_ONCE", 14)
+    parts = synthesise_inputs(name, x, 33, np.random.default_rng(3), **TINY[name])
     assert parts.shape == (33, 2) and len(np.unique(parts, axis=0)) == 33
 
 
@@ -71,10 +71,10 @@ def test_rows_asked_for_come_and_a_seed_repeats_them(name, monkeypatch):
 @pytest.mark.parametrize("name", SHORT)
 def test_short_training_gives_about_the_right_columns_and_none_does_not(name):
     x, options = toy(), SHORT[name]
-    stage = fit_deep(name, x, np.random.default_rng(1), **options)
+    stage = train_generator(name, x, np.random.default_rng(1), **options)
     ks, factor = misfit(x, stage.draw(1000, np.random.default_rng(2)))
     assert ks < 0.2 and factor < 1.5
-    untrained = fit_deep(name, x, np.random.default_rng(1), **options | {"epochs": 0})
+    untrained = train_generator(name, x, np.random.default_rng(1), **options | {"epochs": 0})
     ks, _ = misfit(x, untrained.draw(1000, np.random.default_rng(2)))
     assert ks > 0.25
     assert min(stage.report["distances"]) < 0.5 * untrained.report["distances"][0]
@@ -94,7 +94,7 @@ def test_a_critic_finds_the_wasserstein_distance_thanks_to_its_penalty():
         state, update = (jax.tree.map(jnp.zeros_like, generator), *rest), jax.jit(gan._critic_update)
         for step in range(300):
             state = update(state, jax.random.PRNGKey(step), real)
-        gaps.append(float(judged(state[1], real).mean() - judged(state[1], jnp.zeros((1, 1))).mean()))
+        gaps.append(float(critic_scores(state[1], real).mean() - critic_scores(state[1], jnp.zeros((1, 1))).mean()))
     assert 1.8 < gaps[0] < 2.3 and gaps[1] > 5
 
 
@@ -136,13 +136,13 @@ def test_a_step_back_has_the_mean_that_the_spoiling_gives():
 @needs_jax
 def test_diffusion_stays_in_the_range_of_the_columns():
     x = toy(rows=70)
-    made = make_inputs("diffusion", x, 33, np.random.default_rng(1), **TINY["diffusion"])
+    made = synthesise_inputs("diffusion", x, 33, np.random.default_rng(1), **TINY["diffusion"])
     slack = 1e-5 * np.ptp(x, axis=0)
     assert (made >= x.min(axis=0) - slack).all() and (made <= x.max(axis=0) + slack).all()
 
 
 def test_the_rule_keeps_the_nearest_and_waits_on_the_moving_average():
-    watch = Watch(GanSettings(window=2, patience=3))
+    watch = EarlyStopping(GanSettings(window=2, patience=3))
     waited = []
     for epoch, distance in enumerate([4.0, 1.0, 3.0, 0.9, 3.5, float("inf")]):
         watch.see(epoch, f"network {epoch}", distance)
@@ -192,21 +192,23 @@ def test_energy_distance_knows_runaways():
 @needs_jax
 def test_bad_settings_are_named_all_at_once():
     with pytest.raises(PlanError) as refused:
-        make_inputs("gan", toy(), 10, np.random.default_rng(1), hidden=0, rate=2.0, held_out=0.9, noise=0, penalty=-1)
+        synthesise_inputs(
+            "gan", toy(), 10, np.random.default_rng(1), hidden=0, rate=2.0, held_out=0.9, noise=0, penalty=-1
+        )
     assert len(refused.value.problems) == 5
     with pytest.raises(PlanError, match="cannot be trained"):
-        make_inputs("diffusion", toy(), 10, np.random.default_rng(1), beta_start=0.5)
+        synthesise_inputs("diffusion", toy(), 10, np.random.default_rng(1), beta_start=0.5)
     with pytest.raises(PlanError, match="unexpected keyword"):
-        make_inputs("diffusion", toy(), 10, np.random.default_rng(1), noise=3)
+        synthesise_inputs("diffusion", toy(), 10, np.random.default_rng(1), noise=3)
 
 
 @pytest.mark.parametrize("module", ["jax", "optax"])
 def test_a_missing_extra_is_named(module, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=r"pip install 'sfumato\[deep\]'"):
-        make_inputs("gan", toy(), 10, np.random.default_rng(1))
+        synthesise_inputs("gan", toy(), 10, np.random.default_rng(1))
 
 
 def test_nothing_is_imported_before_it_is_needed():
-    program = "import sys, sfumato.methods.two_stage.published.inputs; sys.exit('jax' in sys.modules)"
+    program = "import sys, sfumato.papers.two_stage.published.first_stage; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

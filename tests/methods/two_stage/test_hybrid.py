@@ -9,10 +9,10 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from sfumato.errors import PlanError, RiskError, TableError
-from sfumato.methods.two_stage.published import blending as rules
-from sfumato.methods.two_stage.published.blending import HOWS, LABEL, MATCHINGS, hybrid, match
-from sfumato.methods.two_stage.published.inputs import make_inputs
-from sfumato.risk.location import blended
+from sfumato.papers.two_stage.published import blending as rules
+from sfumato.papers.two_stage.published.blending import HOWS, LABEL, MATCHINGS, blend_rows, match
+from sfumato.papers.two_stage.published.first_stage import synthesise_inputs
+from sfumato.risk.interval_disclosure import blended
 
 TOLERANCE = 0.001
 
@@ -20,7 +20,7 @@ TOLERANCE = 0.001
 def uniform(columns: int, rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
     generator = np.random.default_rng([seed, columns, rows])
     x = generator.random((rows, columns))
-    return x, make_inputs("lhs", x, rows, generator), generator
+    return x, synthesise_inputs("lhs", x, rows, generator), generator
 
 
 def distances(x: np.ndarray, s: np.ndarray, how: str, generator: np.random.Generator) -> np.ndarray:
@@ -116,7 +116,7 @@ def test_matching_does_not_depend_on_the_unit_of_a_column():
 
 def test_the_hybrid_shuffles_and_measures_what_it_releases():
     x, s, generator = uniform(3, 500, 6)
-    made = hybrid(x, s, alpha=0.4, tolerance=TOLERANCE, generator=generator)
+    made = blend_rows(x, s, alpha=0.4, tolerance=TOLERANCE, generator=generator)
     assert made.label == LABEL and made.matching == "rounds" and made.alpha == 0.4
     assert (np.sort(made.order) == np.arange(500)).all() and (made.order != np.arange(500)).any()
     assert np.allclose(made.rows, blended(x, made.matched, 0.4)[made.order])
@@ -127,15 +127,15 @@ def test_the_hybrid_shuffles_and_measures_what_it_releases():
 @pytest.mark.parametrize("how", MATCHINGS)
 def test_a_target_of_disclosure_is_met_exactly(how):
     x, s, generator = uniform(3, 500, 7)
-    made = hybrid(x, s, max_lid=0.1, tolerance=TOLERANCE, matching=how, generator=generator)
+    made = blend_rows(x, s, max_lid=0.1, tolerance=TOLERANCE, matching=how, generator=generator)
     assert made.lid == 0.1 and 0 < made.alpha < 1
 
 
 def test_random_pairs_meet_targets_that_matched_ones_cannot():
     x, s, generator = uniform(1, 500, 8)
     with pytest.raises(RiskError, match="that is the floor"):
-        hybrid(x, s, max_lid=0.05, tolerance=TOLERANCE, generator=generator)
-    assert hybrid(x, s, max_lid=0.05, tolerance=TOLERANCE, matching="random", generator=generator).lid <= 0.05
+        blend_rows(x, s, max_lid=0.05, tolerance=TOLERANCE, generator=generator)
+    assert blend_rows(x, s, max_lid=0.05, tolerance=TOLERANCE, matching="random", generator=generator).lid <= 0.05
 
 
 def total_variation(x: np.ndarray, y: np.ndarray) -> float:
@@ -151,8 +151,8 @@ def test_a_blend_is_a_convolution_and_matching_saves_the_marginals():
     """Random pairs of U(0,1) at alpha .5: variance halves and TV is .25 (n = 20,000), where Theorem 1 says 0."""
     generator = np.random.default_rng(9)
     x, s = generator.random((20_000, 1)), generator.random((20_000, 1))
-    loose = hybrid(x, s, alpha=0.5, tolerance=TOLERANCE, matching="random", generator=generator).rows
-    near = hybrid(x, s, alpha=0.5, tolerance=TOLERANCE, generator=generator).rows
+    loose = blend_rows(x, s, alpha=0.5, tolerance=TOLERANCE, matching="random", generator=generator).rows
+    near = blend_rows(x, s, alpha=0.5, tolerance=TOLERANCE, generator=generator).rows
     assert loose.var() / x.var() == pytest.approx(0.5, abs=0.02) and near.var() / x.var() == pytest.approx(1, abs=0.02)
     assert total_variation(x, loose) == pytest.approx(0.248, abs=0.015) and total_variation(x, near) < 0.03
 
@@ -168,17 +168,17 @@ def test_bad_choices_are_refused_by_name():
         {"alpha": 0.5, "matching": "best"},
     ):
         with pytest.raises(PlanError):
-            hybrid(x, s, **choice, **common)
+            blend_rows(x, s, **choice, **common)
     with pytest.raises(PlanError, match="as many synthetic"):
-        hybrid(x, s[:40], alpha=0.5, **common)
+        blend_rows(x, s[:40], alpha=0.5, **common)
     with pytest.raises(RiskError, match="tolerance"):
-        hybrid(x, s, alpha=0.5, tolerance=0.0, generator=generator)
+        blend_rows(x, s, alpha=0.5, tolerance=0.0, generator=generator)
     with pytest.raises(TableError, match="missing or infinite"):
-        hybrid(x, np.full_like(s, np.nan), alpha=0.5, **common)
+        blend_rows(x, np.full_like(s, np.nan), alpha=0.5, **common)
     with pytest.raises(TableError, match="do not fit"):
-        hybrid(x, s[:, :1], alpha=0.5, **common)
+        blend_rows(x, s[:, :1], alpha=0.5, **common)
     with pytest.raises(RiskError, match="cannot be compared"):
-        hybrid(np.full_like(x, np.nan), s, alpha=0.5, **common)
+        blend_rows(np.full_like(x, np.nan), s, alpha=0.5, **common)
 
 
 def test_the_optimal_rule_stops_before_it_gets_slow():
@@ -192,12 +192,12 @@ def test_everything_is_about_finished_rows():
     generator = np.random.default_rng(8)
     x = np.rint(generator.uniform(0, 40, (200, 2)))
     s = x + generator.normal(0, 4, x.shape)
-    made = hybrid(x, s, max_lid=0.4, tolerance=0.1, generator=generator, matching="random", finish=np.rint)
+    made = blend_rows(x, s, max_lid=0.4, tolerance=0.1, generator=generator, matching="random", finish=np.rint)
     assert np.array_equal(made.rows, np.rint(made.rows))
     assert made.lid == float((made.aligned == x).any(axis=1).mean()) <= 0.4
     assert made.floor == float((np.rint(made.matched) == x).any(axis=1).mean())
     assert made.displacement.min() == 0
-    unfinished = hybrid(x, s, max_lid=0.4, tolerance=0.1, generator=generator, matching="random")
+    unfinished = blend_rows(x, s, max_lid=0.4, tolerance=0.1, generator=generator, matching="random")
     rounded = float((np.rint(unfinished.aligned) == x).any(axis=1).mean())
     assert rounded > 0.5, "a blend that is solved before the rounding does not keep the target after it"
 
@@ -207,17 +207,17 @@ def test_every_hybrid_comes_nearer_as_alpha_grows_and_meets_its_target(how):
     x, s, generator = uniform(2, 300, 4)
     shares = []
     for alpha in (0.0, 0.3, 0.7, 0.95, 1.0):
-        made = hybrid(x, s, alpha=alpha, tolerance=0.01, generator=np.random.default_rng(1), how=how)
+        made = blend_rows(x, s, alpha=alpha, tolerance=0.01, generator=np.random.default_rng(1), how=how)
         shares.append(made.lid)
     assert shares == sorted(shares) and shares[-1] == 1.0
-    chosen = hybrid(x, s, max_lid=0.4, tolerance=0.002, generator=generator, how=how, matching="random")
+    chosen = blend_rows(x, s, max_lid=0.4, tolerance=0.002, generator=generator, how=how, matching="random")
     assert chosen.lid <= 0.4 and 0 < chosen.alpha < 1
     assert np.abs(chosen.aligned - x).max() <= np.abs(chosen.matched - x).max() + 1e-12
 
 
 def test_a_proportion_is_released_as_it_is():
     x, s, generator = uniform(3, 1000, 5)
-    made = hybrid(x, s, alpha=0.4, tolerance=1e-9, generator=generator, how="proportion")
+    made = blend_rows(x, s, alpha=0.4, tolerance=1e-9, generator=generator, how="proportion")
     same = (made.aligned == x).all(axis=1)
     assert same.mean() == pytest.approx(0.4, abs=0.08) and (made.aligned[~same] == made.matched[~same]).all()
     assert made.lid == same.mean()
@@ -225,9 +225,9 @@ def test_a_proportion_is_released_as_it_is():
 
 def test_a_multiplicative_blend_is_a_geometric_mean_above_its_base():
     x, s = np.array([[5.0], [1.0]]), np.array([[10.0], [0.5]])
-    made = hybrid(
+    made = blend_rows(
         x, s, alpha=0.5, tolerance=0.1, generator=np.random.default_rng(1), how="multiplicative", base=1.0
     ).aligned
     assert made[0, 0] == pytest.approx(1 + 6.0) and made[1, 0] == 1.0
     with pytest.raises(PlanError, match="additive, multiplicative, proportion"):
-        hybrid(x, s, alpha=0.5, tolerance=0.1, generator=np.random.default_rng(1), how="mixed")
+        blend_rows(x, s, alpha=0.5, tolerance=0.1, generator=np.random.default_rng(1), how="mixed")

@@ -7,8 +7,15 @@ import pytest
 from scipy import stats
 
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.two_stage.published.densities import PUBLISHED_BANDWIDTHS, fit_marginal
-from sfumato.methods.two_stage.published.inputs import FIRST_STAGES, STEPS, make_inputs, midpoints, normal_scores
+from sfumato.papers.two_stage.published.first_stage import (
+    FIRST_STAGES,
+    PUBLISHED_BANDWIDTHS,
+    STEPS,
+    fit_kernel_density,
+    midpoints,
+    normal_scores,
+    synthesise_inputs,
+)
 
 ROWS = 1000
 SEEDS = 3
@@ -32,7 +39,7 @@ def measured(step: str, unit: float) -> tuple[np.ndarray, float, float]:
     found = []
     for seed in range(SEEDS):
         x, generator = simulated(seed)
-        s = make_inputs("lhs", x * unit, ROWS, generator, step=step)
+        s = synthesise_inputs("lhs", x * unit, ROWS, generator, step=step)
         worst = max(ks(a, b) for a, b in zip((x * unit).T, s.T, strict=True))
         change = np.abs(np.corrcoef(x, rowvar=False) - np.corrcoef(s, rowvar=False)).max()
         found.append([*(s.std(axis=0) / (x * unit).std(axis=0)), worst, change])
@@ -57,13 +64,13 @@ def test_the_published_covariance_step_distorts_every_marginal(unit, ratios, wor
 
 def test_the_rank_step_keeps_every_stratum():
     x, generator = simulated(4)
-    s = make_inputs("lhs", x, 500, generator)
+    s = synthesise_inputs("lhs", x, 500, generator)
     middles = (np.arange(500) + 0.5) / 500
     for column, made in zip(x.T, s.T, strict=True):
-        assert np.sort(made) == pytest.approx(fit_marginal(column).quantile(middles), rel=1e-12)
+        assert np.sort(made) == pytest.approx(fit_kernel_density(column).quantile(middles), rel=1e-12)
     scores = [np.corrcoef(normal_scores(rows), rowvar=False) for rows in (x, s)]
     assert np.abs(scores[0] - scores[1]).max() < 0.02
-    apart = make_inputs("lhs", x, 500, generator, step="independent")
+    apart = synthesise_inputs("lhs", x, 500, generator, step="independent")
     assert abs(np.corrcoef(apart, rowvar=False)[0, 2]) < 0.2 < np.corrcoef(s, rowvar=False)[0, 2]
 
 
@@ -76,7 +83,7 @@ def test_latin_hypercube_midpoints_hold_one_point_in_each_stratum():
 def test_the_transform_gives_the_leave_one_out_likelihood_and_the_closed_distribution_function():
     """Gamma(2) values, n = 300: bandwidths of c of at least .3, where no value is alone, against all pairs."""
     values = np.random.default_rng(5).gamma(2.0, size=300)
-    made = fit_marginal(values)
+    made = fit_kernel_density(values)
     chosen = made.tried >= 0.45 * 1.06 * values.std() * 300**-0.2
     for h, score in zip(made.tried[chosen], made.scores[chosen], strict=True):
         kernel = stats.norm.pdf(values[:, None], values, h)
@@ -92,14 +99,14 @@ def test_the_transform_gives_the_leave_one_out_likelihood_and_the_closed_distrib
 @pytest.mark.parametrize("unit", [1e-6, 0.1, 1.0, 3e7])
 def test_the_bandwidth_follows_the_unit(unit):
     values = np.random.default_rng(6).normal(size=500)
-    made = fit_marginal(values * unit)
-    assert made.bandwidth / unit == pytest.approx(fit_marginal(values).bandwidth, rel=1e-9)
+    made = fit_kernel_density(values * unit)
+    assert made.bandwidth / unit == pytest.approx(fit_kernel_density(values).bandwidth, rel=1e-9)
     assert 0.6 < made.bandwidth / (1.06 * values.std() * unit * 500**-0.2) < 1.6
 
 
 def spread_ratio(values: np.ndarray, bandwidths: np.ndarray | None = None) -> float:
     shares = (np.arange(len(values)) + 0.5) / len(values)
-    return float(fit_marginal(values, bandwidths).quantile(shares).std() / values.std())
+    return float(fit_kernel_density(values, bandwidths).quantile(shares).std() / values.std())
 
 
 def test_the_published_bandwidths_are_not_scale_free():
@@ -108,8 +115,8 @@ def test_the_published_bandwidths_are_not_scale_free():
     assert np.mean([spread_ratio(column, PUBLISHED_BANDWIDTHS) for column in small]) == pytest.approx(1.12, abs=0.01)
     assert np.mean([spread_ratio(column) for column in small]) < 1.05
     incomes = np.exp(np.random.default_rng(7).normal(10.5, 0.4, 1000))
-    best = fit_marginal(incomes).bandwidth
-    assert 1000 < best < 8000 and fit_marginal(incomes, [2.0, best]).bandwidth == best
+    best = fit_kernel_density(incomes).bandwidth
+    assert 1000 < best < 8000 and fit_kernel_density(incomes, [2.0, best]).bandwidth == best
 
 
 def test_the_density_adds_at_most_five_percent_to_the_spread():
@@ -122,8 +129,8 @@ def test_the_density_adds_at_most_five_percent_to_the_spread():
 
 def test_a_lone_outlier_does_not_choose_the_bandwidth():
     values = np.random.default_rng(8).normal(size=1000)
-    with_outlier = fit_marginal(np.append(values, 60.0))
-    assert with_outlier.bandwidth < 1.3 * fit_marginal(values).bandwidth
+    with_outlier = fit_kernel_density(np.append(values, 60.0))
+    assert with_outlier.bandwidth < 1.3 * fit_kernel_density(values).bandwidth
 
 
 def test_blind_baselines_are_those_of_the_paper():
@@ -131,17 +138,17 @@ def test_blind_baselines_are_those_of_the_paper():
     x, generator = simulated(9, 4000)
     laws = {"random": stats.uniform(), "weibull": stats.weibull_min(8), "cauchy": stats.cauchy()}
     for name, law in laws.items():
-        made = make_inputs(name, x, 4000, generator, unit="published")
+        made = synthesise_inputs(name, x, 4000, generator, unit="published")
         assert made.shape == (4000, 3) and stats.kstest(made[:, 0], law.cdf).pvalue > 1e-6
         assert stats.kstest(1.5 * made[:, 0], law.cdf).pvalue < 1e-6
-    ranged = make_inputs("random", 100 + 7 * x, 4000, generator)
+    ranged = synthesise_inputs("random", 100 + 7 * x, 4000, generator)
     assert ranged.min() >= (100 + 7 * x).min() and np.ptp(ranged[:, 0]) == pytest.approx(7, rel=0.01)
 
 
 @pytest.mark.parametrize("name", [name for name in FIRST_STAGES if name not in ("gan", "diffusion")])
 def test_every_first_stage_gives_the_rows_asked_for_and_repeats(name):
     x, _ = simulated(10, 60)
-    one, two = (make_inputs(name, x, 33, np.random.default_rng(3)) for _ in range(2))
+    one, two = (synthesise_inputs(name, x, 33, np.random.default_rng(3)) for _ in range(2))
     assert one.shape == (33, 3) and np.isfinite(one).all() and (one == two).all()
 
 
@@ -151,7 +158,7 @@ def test_every_step_takes_one_column_ties_and_near_twins(step):
     counts = generator.integers(0, 4, 200) * 1.0
     twin = counts + 1e-4 * generator.normal(size=200)
     for x in (counts, np.column_stack([counts, twin, generator.random(200)])):
-        made = make_inputs("lhs", x, 100, generator, step=step)
+        made = synthesise_inputs("lhs", x, 100, generator, step=step)
         assert len(made) == 100 and np.isfinite(made).all()
 
 
@@ -159,14 +166,14 @@ def test_bad_inputs_are_named_all_at_once():
     x, generator = simulated(12, 60)
     bad = np.column_stack([x[:, 0], np.full(60, 3.0), np.where(np.arange(60) == 5, np.nan, x[:, 1])])
     with pytest.raises(TableError) as refused:
-        make_inputs("lhs", bad[:10], 10, generator, names=("age", "flat", "gap"))
+        synthesise_inputs("lhs", bad[:10], 10, generator, names=("age", "flat", "gap"))
     assert [problem.split(":")[0] for problem in refused.value.problems] == [
         "10 rows are too few, at least 20 are needed",
         "flat",
         "gap",
     ]
     with pytest.raises(TableError, match="age and again are the same up to unit and sign"):
-        make_inputs("lhs", np.column_stack([x[:, 0], 5 - 2 * x[:, 0]]), 10, generator, names=("age", "again"))
+        synthesise_inputs("lhs", np.column_stack([x[:, 0], 5 - 2 * x[:, 0]]), 10, generator, names=("age", "again"))
 
 
 @pytest.mark.parametrize(
@@ -185,10 +192,10 @@ def test_bad_inputs_are_named_all_at_once():
 def test_bad_choices_are_refused_by_name(name, rows, options):
     x, generator = simulated(13, 60)
     with pytest.raises(PlanError):
-        make_inputs(name, x, rows, generator, **options)
+        synthesise_inputs(name, x, rows, generator, **options)
 
 
 @pytest.mark.parametrize("values", [np.ones(50), np.arange(19.0), np.full(30, np.nan), np.ones((30, 2))])
 def test_a_column_without_a_density_is_refused(values):
     with pytest.raises(TableError, match="no density"):
-        fit_marginal(values)
+        fit_kernel_density(values)

@@ -11,9 +11,9 @@ import pytest
 import sfumato
 from sfumato import Ledger, Schema, TwoStage
 from sfumato.errors import PlanError, RiskError, SfumatoError
-from sfumato.methods.two_stage import TwoStageAsPublished
-from sfumato.privacy.exact import exact
-from sfumato.report.words.statistics import facts_of
+from sfumato.mechanisms.two_stage import TwoStageAsPublished
+from sfumato.privacy.exact import to_fraction
+from sfumato.report.texts.statistics import statistic_texts
 from sfumato.schema import Column
 from sfumato.schema.rules import Rule
 
@@ -144,7 +144,7 @@ def test_nothing_public_holds_a_number_about_private_rows(table, tmp_path):
     public = "".join(path.read_text(errors="ignore") for path in bundle.rglob("*") if path.is_file())
     assert "Numbers about the private rows" not in public
     assert "Numbers about the private rows" in copy.read_text()
-    for key, fact in zip(made.confidential, facts_of(made.confidential), strict=True):
+    for key, fact in zip(made.confidential, statistic_texts(made.confidential), strict=True):
         assert f'"{key}"' not in (bundle / "release.json").read_text()
         assert f"<dt>{fact.name}</dt>" not in public
         assert f"<dt>{fact.name}</dt>" in copy.read_text()
@@ -176,7 +176,7 @@ def test_delta_has_a_default_that_the_plan_shows():
     by_default, stated = (
         sfumato.plan(SCHEMA, TwoStage("y", inputs=["a", "b"], epsilon=1, delta=delta)) for delta in (None, "1e-9")
     )
-    assert by_default == stated and exact(by_default.delta) == exact("1e-9")
+    assert by_default == stated and to_fraction(by_default.delta) == to_fraction("1e-9")
 
 
 def test_each_form_has_its_own_fields():

@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.two_stage import inputs as private_inputs
-from sfumato.methods.two_stage import kernel
-from sfumato.methods.two_stage import response as private_response
-from sfumato.methods.two_stage.inputs import Marginals, PrivateInputs
-from sfumato.methods.two_stage.plan import TwoStagePlan
-from sfumato.methods.two_stage.response import Features, Fit
-from sfumato.methods.two_stage.run import TwoStageRun, release_two_stage
-from sfumato.privacy.accounting.calibration import gaussian_mu
+from sfumato.mechanisms.two_stage import compiled_loops
+from sfumato.mechanisms.two_stage import gaussian_copula as private_inputs
+from sfumato.mechanisms.two_stage import noise_aware_ridge as private_response
+from sfumato.mechanisms.two_stage.gaussian_copula import InputMarginals, PrivateInputs
+from sfumato.mechanisms.two_stage.noise_aware_ridge import Features, NumericResponse
+from sfumato.mechanisms.two_stage.plan import TwoStagePlan
+from sfumato.mechanisms.two_stage.run import TwoStageRun, release_two_stage
+from sfumato.privacy.accounting.gaussian_calibration import gaussian_mu
 from sfumato.privacy.accounting.lattice_gaussian import SMALLEST_SIGMA, composed_delta
-from sfumato.privacy.exact import exact
+from sfumato.privacy.exact import to_fraction
 from sfumato.privacy.randomness import Randomness
-from sfumato.rows.box import Axis
+from sfumato.sampling.public_box import BoundedAxis
 
 ALPHA = 1e-6
-UNIT_BOX = Axis(-1.0, 1.0)
-LEVELS = Axis(0, 2, whole=True)
+UNIT_BOX = BoundedAxis(-1.0, 1.0)
+LEVELS = BoundedAxis(0, 2, whole=True)
 AXES = (UNIT_BOX, UNIT_BOX, LEVELS)
 ADJACENCIES = ("add-remove", "replace")
 
@@ -48,22 +48,24 @@ def table(rows: int, seed: int) -> np.ndarray:
     return np.column_stack([first, second, level, np.clip(target, -1, 1)])
 
 
-def released(seed: int, plan: TwoStagePlan) -> tuple[Marginals, Fit, float]:
+def released(seed: int, plan: TwoStagePlan) -> tuple[InputMarginals, NumericResponse, float]:
     """Random numbers in the place of the released ones: sensitivities must hold for all of them."""
     generator = np.random.default_rng(seed)
     noisy = np.concatenate([generator.exponential(size=len(edges) - 1) for edges in plan.edges])
-    marginals = Marginals.of(plan.axes, plan.edges, noisy)
+    marginals = InputMarginals.of(plan.axes, plan.edges, noisy)
     synthetic = PrivateInputs(marginals, np.eye(len(plan.axes))).draw(300, generator)
     features = Features.of(marginals, plan.categorical, synthetic, plan.rank)
     weights = generator.normal(size=features.count) / features.longest
-    return marginals, Fit(features, weights, 0.1, -1.0, 1.0), float(generator.uniform(0.01, 2))
+    return marginals, NumericResponse(features, weights, 0.1, -1.0, 1.0), float(generator.uniform(0.01, 2))
 
 
 PLAN = plan_of()
 RELEASED = [released(seed, PLAN) for seed in range(4)]
 
 
-def contributions(record: np.ndarray, numbers: tuple[Marginals, Fit, float], plan=PLAN) -> dict[str, np.ndarray]:
+def contributions(
+    record: np.ndarray, numbers: tuple[InputMarginals, NumericResponse, float], plan=PLAN
+) -> dict[str, np.ndarray]:
     """What one record adds at each stage, in lattice units, by the functions that the run uses."""
     marginals, fit, reach = numbers
     run = TwoStageRun(plan, lambda: iter([record[None]]), Randomness.of(0))
@@ -71,8 +73,9 @@ def contributions(record: np.ndarray, numbers: tuple[Marginals, Fit, float], pla
         scores = private_inputs.score_steps(row[:, :-1], marginals)
         moves = run._moves(row, fit, reach)
         return {
-            "inputs": private_inputs.count_columns(row[:, :-1], plan.axes, plan.edges) * kernel.LENGTH,
-            "target": private_inputs.count_columns(row[:, -1:], (plan.target,), (plan.target_edges,)) * kernel.LENGTH,
+            "inputs": private_inputs.count_columns(row[:, :-1], plan.axes, plan.edges) * compiled_loops.LENGTH,
+            "target": private_inputs.count_columns(row[:, -1:], (plan.target,), (plan.target_edges,))
+            * compiled_loops.LENGTH,
             "correlation": private_inputs.sum_scores(scores),
             "gram": private_response.sum_gram(fit.features.steps(row[:, :-1])),
             "spread": run._squares(row, fit, reach),
@@ -112,7 +115,7 @@ def test_whole_vectors_never_exceed_their_units(data, size):
     reals = st.one_of(values, st.floats(allow_nan=True, allow_infinity=True))
     vectors = np.array([data.draw(st.tuples(*[reals] * size)) for _ in range(2)])
     whole = np.empty(vectors.shape, np.int64)
-    kernel.quantise_vectors(vectors, 1.3, whole)
+    compiled_loops.quantise_vectors(vectors, 1.3, whole)
     plan = plan_of(axes=(UNIT_BOX,) * size, categorical=())
     swap = plan_of(axes=(UNIT_BOX,) * size, categorical=(), adjacency="replace")
     for stage, sums in (("correlation", private_inputs.sum_scores), ("gram", private_response.sum_gram)):
@@ -126,7 +129,7 @@ def canaries() -> dict[str, np.ndarray]:
     corners = [np.array([a, b, level, y]) for a in (-1, 1) for b in (-1, 1) for level in (0, 1, 2) for y in (-1, 1)]
     found = [contributions(corner, (known[0], known[1], 0.01)) for corner in corners for known in RELEASED]
     longest = {stage: max((each[stage] for each in found), key=square) for stage in found[0]}
-    even = np.full((1, 3), int(kernel.STEPS / math.sqrt(3)), np.int64)
+    even = np.full((1, 3), int(compiled_loops.STEPS / math.sqrt(3)), np.int64)
     longest["correlation"] = private_inputs.sum_scores(even)
     return longest
 
@@ -174,7 +177,7 @@ def test_a_plan_is_a_function_of_public_facts(columns, epsilon, rows, adjacency)
     mu = math.sqrt(sum((unit / sigma) ** 2 for unit, sigma in zip(units, sigmas, strict=True)))
     assert mu == pytest.approx(gaussian_mu(epsilon, 1e-6), rel=1e-4)
     cells = sum(part.cells for part in plan.parts)
-    assert composed_delta(float(exact(epsilon)), sigmas, units, cells, 15) <= 1e-6 * (1 + 1e-9)
+    assert composed_delta(float(to_fraction(epsilon)), sigmas, units, cells, 15) <= 1e-6 * (1 + 1e-9)
 
 
 def test_shares_are_those_of_the_recipe():
@@ -196,10 +199,10 @@ def test_shares_are_those_of_the_recipe():
         {"adjacency": "swap"},
         {"epsilon": 0},
         {"axes": (), "categorical": ()},
-        {"axes": (Axis(1, 1),) * 3},
-        {"axes": (Axis(0, math.inf),) * 3},
-        {"target": Axis(0, math.nan)},
-        {"target": Axis(3, 3)},
+        {"axes": (BoundedAxis(1, 1),) * 3},
+        {"axes": (BoundedAxis(0, math.inf),) * 3},
+        {"target": BoundedAxis(0, math.nan)},
+        {"target": BoundedAxis(3, 3)},
         {"categorical": (0,)},
         {"categorical": (3,)},
     ],
@@ -211,7 +214,7 @@ def test_bad_plans_are_refused(facts):
 
 def test_every_problem_is_named_at_once():
     with pytest.raises(PlanError) as caught:
-        plan_of(axes=(Axis(2, 1), UNIT_BOX), categorical=(1, 7), target=Axis(1, 1), n_pub=0, delta=2)
+        plan_of(axes=(BoundedAxis(2, 1), UNIT_BOX), categorical=(1, 7), target=BoundedAxis(1, 1), n_pub=0, delta=2)
     assert len(caught.value.problems) == 6
 
 
@@ -279,17 +282,17 @@ def test_the_response_that_ignores_the_noise_is_worse():
     gram, prior = np.eye(size), 1 / np.arange(1, size + 1.0) ** 2
     true = generator.normal(size=size) * np.sqrt(prior)
     moves = gram @ true + 0.3 * generator.normal(size=size)
-    aware, blind = (private_response.updated(np.zeros(size), moves, noise, gram, prior) for noise in (0.3, 1e-6))
+    aware, blind = (private_response.ridge_update(np.zeros(size), moves, noise, gram, prior) for noise in (0.3, 1e-6))
     assert ((aware - true) ** 2).sum() < 0.7 * ((blind - true) ** 2).sum()
 
 
 @settings(max_examples=40)
 @given(low=st.integers(-30, 30), width=st.integers(1, 60), whole=st.booleans(), seed=st.integers(0, 1000))
 def test_values_and_scores_are_inverse(low, width, whole, seed):
-    axis = Axis(low, low + width, whole)
+    axis = BoundedAxis(low, low + width, whole)
     edges = axis.edges(min(8, int(axis.most_cells)) if whole else 8)
     generator = np.random.default_rng(seed)
-    marginals = Marginals.of((axis,), (edges,), generator.exponential(size=len(edges) - 1) + 0.05)
+    marginals = InputMarginals.of((axis,), (edges,), generator.exponential(size=len(edges) - 1) + 0.05)
     drawn = marginals.values(generator.uniform(0.02, 0.98, (100, 1)))
     again = marginals.values(stats.norm.cdf(marginals.scores(drawn)))
     inner = np.abs(marginals.scores(drawn)) < private_inputs.FARTHEST_SCORE

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from sfumato.errors import PlanError, TableError
-from sfumato.methods.two_stage.published.kernels import KERNELS, Kernel, wendland_power
-from sfumato.methods.two_stage.published.response import SECOND_STAGES, fit_response
-from sfumato.methods.two_stage.published.ridge_solvers import (
-    Box,
-    Standard,
+from sfumato.metrics.learners.radial_kernels import KERNELS, RadialKernel, wendland_power
+from sfumato.metrics.learners.regressors import SECOND_STAGES, fit_regressor
+from sfumato.metrics.learners.ridge_solvers import (
+    InputRange,
+    TargetScaler,
     checked_grid,
     choose_landmarks,
     cross_validate,
@@ -55,7 +55,7 @@ def test_kernels_equal_their_formulas(name):
     rng = np.random.default_rng(0)
     left, right = rng.random((301, 3)), rng.random((257, 3))
     distance = np.linalg.norm(left[:, None] - right[None], axis=2) / 0.7
-    kernel = Kernel(name, 0.7, 3)
+    kernel = RadialKernel(name, 0.7, 3)
     assert np.allclose(kernel.gram(left, right), brute(name, distance), atol=1e-12)
     weights = rng.normal(size=(257, 2))
     assert np.allclose(kernel.times(left, right, weights), brute(name, distance) @ weights, atol=1e-11)
@@ -84,7 +84,7 @@ def test_exact_equals_scikit_learn():
     from sklearn.kernel_ridge import KernelRidge
 
     inputs, targets = simulated(300, 1)
-    kernel, box, standard = Kernel("wendland", 1.0, 3), Box.of(inputs), Standard.of(targets)
+    kernel, box, standard = RadialKernel("wendland", 1.0, 3), InputRange.of(inputs), TargetScaler.of(targets)
     fit = fit_exact(kernel, box, standard, inputs, targets, 3e-4)
     scaled, fresh = box.scaled(inputs), simulated(100, 2)[0]
     theirs = KernelRidge(alpha=300 * 3e-4, kernel="precomputed").fit(
@@ -97,7 +97,7 @@ def test_exact_equals_scikit_learn():
 def test_leave_one_out_equals_refitting():
     rng = np.random.default_rng(3)
     inputs, targets, grid = rng.random((40, 2)), rng.normal(size=(40, 2)), np.array([1e-4, 1e-2])
-    gram = Kernel("gaussian", 0.4, 2).gram(inputs, inputs)
+    gram = RadialKernel("gaussian", 0.4, 2).gram(inputs, inputs)
     expected = np.zeros(2)
     for position, penalty in enumerate(grid):
         for row in range(40):
@@ -111,7 +111,7 @@ def test_leave_one_out_equals_refitting():
 def test_held_out_moments_equal_refitting():
     rng = np.random.default_rng(4)
     inputs, targets = simulated(200, 4)
-    kernel, box, standard = Kernel("wendland", 1.0, 3), Box.of(inputs), Standard.of(targets)
+    kernel, box, standard = RadialKernel("wendland", 1.0, 3), InputRange.of(inputs), TargetScaler.of(targets)
     scaled, values, grid = box.scaled(inputs), standard.forward(targets), np.array([1e-3])
     landmarks = choose_landmarks(kernel, scaled, 40, "leverage", rng)
     white, _ = whitening(kernel.gram(landmarks, landmarks))
@@ -128,7 +128,7 @@ def test_held_out_moments_equal_refitting():
 
 def test_all_rows_as_landmarks_give_the_exact_answer():
     inputs, targets = simulated(150, 5)
-    kernel, box, standard = Kernel("wendland", 1.0, 3), Box.of(inputs), Standard.of(targets)
+    kernel, box, standard = RadialKernel("wendland", 1.0, 3), InputRange.of(inputs), TargetScaler.of(targets)
     grid, rng = np.array([1e-3]), np.random.default_rng(0)
     near, _ = fit_nystrom(kernel, box, standard, inputs, targets, grid, box.scaled(inputs), rng)
     exact = fit_exact(kernel, box, standard, inputs, targets, 1e-3)
@@ -137,19 +137,19 @@ def test_all_rows_as_landmarks_give_the_exact_answer():
 
 def test_tiles_of_an_accelerator_equal_the_processor():
     pytest.importorskip("jax")
-    from sfumato.methods.two_stage.published.ridge_solver_jax import solve_in_tiles
+    from sfumato.metrics.learners.ridge_solver_jax import solve_in_tiles
 
     rng = np.random.default_rng(6)
     rows, values = rng.random((101, 5)), rng.normal(size=(101, 2))
     for name in KERNELS:
-        expected = solve(Kernel(name, 1.5, 5).gram(rows, rows), values, 1e-3)
+        expected = solve(RadialKernel(name, 1.5, 5).gram(rows, rows), values, 1e-3)
         tiled = solve_in_tiles(rows, values, 1e-3, name, 1.5, wendland_power(5), most_tile=24)
         assert np.allclose(tiled, expected, rtol=1e-7, atol=1e-7)
 
 
 def test_simulated_data_as_in_the_note():
     """sx = sy = .1, 1000 rows: the paper's kernel reaches 6.6e-4 in the note."""
-    response = fit_response("krr", *simulated(1000, 0), np.random.default_rng(0), reach=1.0)
+    response = fit_regressor("krr", *simulated(1000, 0), np.random.default_rng(0), reach=1.0)
     assert 4e-4 < error(response) < 1e-3
     assert response.report["method"] == "exact" and 1e-5 < response.report["lambda"] < 1e-2
     assert 0.009 < response.report["cv_error"] < 0.013
@@ -157,10 +157,10 @@ def test_simulated_data_as_in_the_note():
 
 def test_landmarks_come_close_and_say_so():
     inputs, targets = simulated(2600, 7)
-    exact = fit_response("krr", inputs, targets, np.random.default_rng(1), reach=1.0)
+    exact = fit_regressor("krr", inputs, targets, np.random.default_rng(1), reach=1.0)
     for by in ("uniform", "leverage"):
         rng = np.random.default_rng(1)
-        near = fit_response("krr", inputs, targets, rng, reach=1.0, method="nystrom", landmarks_by=by, landmarks=250)
+        near = fit_regressor("krr", inputs, targets, rng, reach=1.0, method="nystrom", landmarks_by=by, landmarks=250)
         assert error(near) < 1.15 * error(exact)
         assert near.report["landmarks"] == 250 and near.report["method"] == "nystrom"
         assert near.report["cv_error"] == pytest.approx(exact.report["cv_error"], rel=0.05)
@@ -170,16 +170,16 @@ def test_landmarks_come_close_and_say_so():
 def test_the_chosen_reach_helps_where_the_published_one_does_not():
     """sx = 1: the third input is wide, and a reach of 1 is too short for the noise."""
     inputs, targets = simulated(600, 8, spread=1.0, noise=1.0)
-    published = fit_response("krr", inputs, targets, np.random.default_rng(2), reach=1.0)
-    chosen = fit_response("krr", inputs, targets, np.random.default_rng(2))
+    published = fit_regressor("krr", inputs, targets, np.random.default_rng(2), reach=1.0)
+    chosen = fit_regressor("krr", inputs, targets, np.random.default_rng(2))
     assert chosen.report["reach"] > 1
     assert error(chosen, spread=1.0) < 0.8 * error(published, spread=1.0)
 
 
 def test_units_do_not_matter():
     inputs, targets = simulated(200, 9)
-    plain = fit_response("krr", inputs, targets, np.random.default_rng(0), reach=1.0)
-    moved = fit_response("krr", 50 * inputs - 7, 1e6 * targets + 3, np.random.default_rng(0), reach=1.0)
+    plain = fit_regressor("krr", inputs, targets, np.random.default_rng(0), reach=1.0)
+    moved = fit_regressor("krr", 50 * inputs - 7, 1e6 * targets + 3, np.random.default_rng(0), reach=1.0)
     assert np.allclose(moved.predict(50 * inputs - 7), 1e6 * plain.predict(inputs) + 3, rtol=1e-7)
 
 
@@ -187,7 +187,7 @@ def test_units_do_not_matter():
 def test_every_stage_learns_two_targets(name):
     inputs, targets = simulated(400, 10)
     both = np.column_stack([targets, 10 * inputs[:, 0]])
-    response = fit_response(name, inputs, both, np.random.default_rng(0))
+    response = fit_regressor(name, inputs, both, np.random.default_rng(0))
     predicted = response.predict(inputs)
     assert predicted.shape == (400, 2)
     assert np.all(np.mean((predicted - both) ** 2, axis=0) < 0.5 * both.var(axis=0))
@@ -199,7 +199,7 @@ def test_classes_by_ridge_on_one_hot(name):
     rng = np.random.default_rng(11)
     inputs = rng.random((400, 2))
     labels = np.array(["low", "middle", "high"])[np.digitize(inputs.sum(axis=1), [0.7, 1.3])]
-    response = fit_response(name, inputs, labels, rng, classes=True)
+    response = fit_regressor(name, inputs, labels, rng, classes=True)
     assert response.classes is not None and response.classes.tolist() == ["high", "low", "middle"]
     chances = response.predict(inputs)
     assert np.allclose(chances.sum(axis=1), 1) and chances.min() >= 0
@@ -208,7 +208,7 @@ def test_classes_by_ridge_on_one_hot(name):
 
 def test_nadaraya_watson_far_away_answers_with_the_nearest():
     inputs, targets = simulated(50, 12)
-    response = fit_response("nadaraya-watson", inputs, targets, np.random.default_rng(0), bandwidth=0.01)
+    response = fit_regressor("nadaraya-watson", inputs, targets, np.random.default_rng(0), bandwidth=0.01)
     far = np.array([[1e6, 1e6, 1e6]])
     assert np.isfinite(response.predict(far)).all()
     assert np.min(np.abs(targets - response.predict(far))) < 1e-9
@@ -237,14 +237,14 @@ def test_bad_input_is_named(change, named, said):
     if wanted["name"] == "krr" and "reach" not in wanted and "kernel" not in wanted:
         wanted["reach"] = 1.0
     with pytest.raises(named) as caught:
-        fit_response(generator=rng, **wanted)
+        fit_regressor(generator=rng, **wanted)
     assert said in str(caught.value)
 
 
 def test_too_many_rows_for_an_exact_solve_are_refused(monkeypatch):
     monkeypatch.setattr("os.sysconf", lambda _: 100)
     with pytest.raises(PlanError, match="does not fit"):
-        fit_response("krr", *simulated(100, 1), np.random.default_rng(0), method="exact")
+        fit_regressor("krr", *simulated(100, 1), np.random.default_rng(0), method="exact")
 
 
 def test_a_grid_is_put_in_order():
@@ -257,7 +257,7 @@ def test_nearly_no_penalty_tells_who_is_in_the_table():
     outside = simulated(300, 14)
 
     def gap(lambdas):
-        response = fit_response("krr", inputs, targets, np.random.default_rng(0), reach=1.0, lambdas=lambdas)
+        response = fit_regressor("krr", inputs, targets, np.random.default_rng(0), reach=1.0, lambdas=lambdas)
         members = np.mean((response.predict(inputs) - targets) ** 2)
         return members / np.mean((response.predict(outside[0]) - outside[1]) ** 2)
 
@@ -269,9 +269,9 @@ def test_a_kernel_of_low_rank_does_not_break_landmarks():
     rng = np.random.default_rng(15)
     inputs = rng.random((3000, 9))
     targets = np.sin(inputs.sum(axis=1)) + 0.1 * rng.normal(size=3000)
-    response = fit_response("krr", inputs, targets, rng, kernel="gaussian", reach=8.0, method="nystrom")
+    response = fit_regressor("krr", inputs, targets, rng, kernel="gaussian", reach=8.0, method="nystrom")
     fitted = np.mean((response.predict(inputs)[:, 0] - targets) ** 2)
     assert 0.009 < fitted < 0.15 * targets.var()
     assert response.report["cv_error"] == pytest.approx(fitted, rel=0.15)
-    chosen = fit_response("krr", inputs, targets, rng, kernel="gaussian", method="nystrom")
+    chosen = fit_regressor("krr", inputs, targets, rng, kernel="gaussian", method="nystrom")
     assert chosen.report["cv_error"] < response.report["cv_error"]

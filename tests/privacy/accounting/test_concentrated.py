@@ -12,28 +12,28 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from sfumato.errors import AccountingError, PlanError
-from sfumato.privacy.accounting.calibration import concentrated_epsilon
-from sfumato.privacy.accounting.concentrated import (
-    Filter,
-    choice_cost,
-    choice_strength,
-    concentrated_rho,
-    gaussian_cost,
-    sigma_for,
+from sfumato.privacy.accounting.gaussian_calibration import concentrated_epsilon
+from sfumato.privacy.accounting.zcdp import (
+    ZCDPFilter,
+    exponential_mechanism_epsilon,
+    exponential_mechanism_rho,
+    gaussian_rho,
+    gaussian_sigma_for_rho,
+    zcdp_rho,
 )
-from sfumato.privacy.noise.exact_choice import choose
+from sfumato.privacy.noise.exponential_sampler import sample_index
 from sfumato.privacy.randomness import Randomness
 from statistical.laws import ALPHA
 
 
 @pytest.mark.parametrize(("epsilon", "rho"), [(0.3, 0.00148), (1, 0.01497), (3, 0.12058)])
 def test_the_conversion_has_the_known_values(epsilon, rho):
-    assert float(concentrated_rho(epsilon, 1e-9)) == pytest.approx(rho, abs=5e-6)
+    assert float(zcdp_rho(epsilon, 1e-9)) == pytest.approx(rho, abs=5e-6)
 
 
 @given(st.floats(0.01, 20), st.floats(1e-15, 0.1))
 def test_the_conversion_never_exceeds_what_was_asked_and_is_tight(epsilon, delta):
-    rho = float(concentrated_rho(epsilon, delta))
+    rho = float(zcdp_rho(epsilon, delta))
     assert concentrated_epsilon(rho, delta) <= epsilon
     assert concentrated_epsilon(rho * (1 + 1e-6), delta) > epsilon * (1 - 1e-6)
 
@@ -41,14 +41,14 @@ def test_the_conversion_never_exceeds_what_was_asked_and_is_tight(epsilon, delta
 @pytest.mark.parametrize(("epsilon", "delta"), [(0, 1e-9), (1, 0), (1, 1), (-1, 1e-9), ("x", 1e-9)])
 def test_budgets_must_be_sound(epsilon, delta):
     with pytest.raises(PlanError):
-        concentrated_rho(epsilon, delta)
+        zcdp_rho(epsilon, delta)
 
 
 @given(st.fractions("1/1000000", 10), st.integers(1, 50))
 def test_noise_and_choices_cost_at_most_what_they_may(rho, squared):
-    sigma, strength = sigma_for(rho, squared), choice_strength(rho)
-    assert gaussian_cost(sigma, squared) <= rho < gaussian_cost(sigma * (1 - 1e-9), squared)
-    assert choice_cost(strength) <= rho < choice_cost(strength * (1 + Fraction(1, 10**9)))
+    sigma, strength = gaussian_sigma_for_rho(rho, squared), exponential_mechanism_epsilon(rho)
+    assert gaussian_rho(sigma, squared) <= rho < gaussian_rho(sigma * (1 - 1e-9), squared)
+    assert exponential_mechanism_rho(strength) <= rho < exponential_mechanism_rho(strength * (1 + Fraction(1, 10**9)))
 
 
 def test_the_discrete_gaussian_costs_no_more_than_its_rho():
@@ -59,11 +59,11 @@ def test_the_discrete_gaussian_costs_no_more_than_its_rho():
         for order in (1.5, 2.0, 8.0):
             moments = logsumexp(order * log_mass + (1 - order) * log_shifted) - logsumexp(log_mass)
             divergence = moments / (order - 1)
-            assert divergence <= order * float(gaussian_cost(sigma, 1)) * (1 + 1e-9)
+            assert divergence <= order * float(gaussian_rho(sigma, 1)) * (1 + 1e-9)
 
 
 def test_the_filter_refuses_what_exceeds_it_and_keeps_exact_sums():
-    budget = Filter("1/10")
+    budget = ZCDPFilter("1/10")
     for _ in range(10):
         budget.spend(Fraction(1, 100))
     assert budget.left == 0
@@ -75,7 +75,7 @@ def test_the_filter_refuses_what_exceeds_it_and_keeps_exact_sums():
 
 def chosen(deficits: list[int], rate: Fraction, draws: int, seed: int) -> np.ndarray:
     uniform = Randomness.of(seed).uniform
-    return np.bincount([choose(deficits, rate, uniform) for _ in range(draws)], minlength=len(deficits))
+    return np.bincount([sample_index(deficits, rate, uniform) for _ in range(draws)], minlength=len(deficits))
 
 
 def law(deficits: list[int], rate: float) -> np.ndarray:

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from sfumato.errors import AccountingError
-from sfumato.privacy.accounting import loss_law
+from sfumato.privacy.accounting import privacy_loss
 from sfumato.privacy.accounting.accountant import compose, tight_epsilon
-from sfumato.privacy.accounting.calibration import gaussian_delta
-from sfumato.privacy.accounting.curve import Curve, curve_of
-from sfumato.privacy.accounting.event import Event, Part
-from sfumato.privacy.accounting.event_cost import CHOICES
-from sfumato.privacy.accounting.run_parts import Run
+from sfumato.privacy.accounting.composition import ComposedLoss
+from sfumato.privacy.accounting.event import Event, EventPart
+from sfumato.privacy.accounting.event_kinds import SELECTIONS_PART
+from sfumato.privacy.accounting.gaussian_calibration import gaussian_delta
+from sfumato.privacy.accounting.privacy_curve import PrivacyCurve, privacy_curve
 
 EPSILONS = (0.0, 0.05, 0.3, 1.0, 2.5)
 ALARMS = (1e-6, 0.001, 0.05, 0.3, 0.7, 0.99)
@@ -28,19 +28,19 @@ FACTS = {"method": "m", "table": "t", "adjacency": "add-remove"}
 
 
 def event(kind: str, epsilon: object, delta: object = 0, *scales: float, **more: object) -> Event:
-    parts = tuple(Part(stage=f"x{i}", cells=3, scale=scale, **more) for i, scale in enumerate(scales))
+    parts = tuple(EventPart(stage=f"x{i}", cells=3, scale=scale, **more) for i, scale in enumerate(scales))
     return Event(kind=kind, epsilon=epsilon, delta=delta, parts=parts, **FACTS)
 
 
 def aim(mu: float = 0.055, strength: float = 0.025, epsilon: object = "0.3", delta: object = "1e-9") -> Event:
     """An event of Gaussian noise of total mu and choices of this strength."""
-    parts = (Part(stage="x", cells=8, scale=1 / mu), Part(stage=CHOICES, cells=4, scale=1 / strength))
+    parts = (EventPart(stage="x", cells=8, scale=1 / mu), EventPart(stage=SELECTIONS_PART, cells=4, scale=1 / strength))
     return Event(kind="gaussian-and-choices", epsilon=epsilon, delta=delta, parts=parts, **FACTS)
 
 
 @pytest.mark.parametrize("mu", [0.01, 0.3, 1.0, 4.0])
 def test_gaussian_noise_has_the_closed_form(mu):
-    curve = curve_of([event("gaussian", 50, "0.5", 1 / mu)])
+    curve = privacy_curve([event("gaussian", 50, "0.5", 1 / mu)])
     assert curve.mu == pytest.approx(mu, rel=1e-12)
     for epsilon in EPSILONS:
         assert -1e-30 <= curve.delta(epsilon) - gaussian_delta(epsilon, mu) <= 1e-9
@@ -52,8 +52,8 @@ def test_gaussian_noise_has_the_closed_form(mu):
 
 @pytest.mark.parametrize("strength", [0.1, 1.0, 5.0])
 def test_laplace_noise_has_the_closed_forms(strength):
-    continuous = curve_of([event("laplace", strength, 0, 1 / strength)])
-    discrete = curve_of([event("discrete-laplace", strength, 0, 1 / strength)])
+    continuous = privacy_curve([event("laplace", strength, 0, 1 / strength)])
+    discrete = privacy_curve([event("discrete-laplace", strength, 0, 1 / strength)])
     for epsilon in EPSILONS:
         left = max(0.0, strength - epsilon)
         assert 0 <= continuous.delta(epsilon) + math.expm1(-left / 2) <= 1e-9
@@ -66,7 +66,7 @@ def test_laplace_noise_has_the_closed_forms(strength):
 def test_many_randomised_responses_are_enumerated_exactly():
     """Against all 2^12 outcomes of 12 discrete Laplace tables of three strengths."""
     strengths = [0.1] * 5 + [0.25] * 4 + [0.7] * 3
-    curve = curve_of([event("discrete-laplace", 10, 0, *(1 / each for each in strengths))])
+    curve = privacy_curve([event("discrete-laplace", 10, 0, *(1 / each for each in strengths))])
     signs = np.array(list(itertools.product((1, -1), repeat=len(strengths))))
     losses = signs @ np.array(strengths)
     masses = np.prod(1 / (1 + np.exp(-signs * np.array(strengths))), axis=1)
@@ -114,12 +114,12 @@ MIXES = {
 def test_no_composed_curve_lies_below_an_independent_one(mix):
     """A choice of strength e has losses of +-e/2 at worst in one pair: the real loss lies below what rho allows."""
     events, parts = MIXES[mix]
-    curve, below = curve_of(events), optimistic(**parts)
+    curve, below = privacy_curve(events), optimistic(**parts)
     found = [(curve.delta(e), float(below.get_delta_for_epsilon(e))) for e in (0.0, 0.2, 0.7, 1.5, 2.5)]
     assert all(ours >= theirs - 1e-12 for ours, theirs in found), found
     room = 1.6 if "choices" in mix else 1.01
     assert found[0][0] <= room * found[0][1]  # and it is no bound that always holds
-    without = Curve(Run(mu_squared=curve.run.mu_squared))
+    without = PrivacyCurve(ComposedLoss(mu_squared=curve.run.mu_squared))
     assert without.delta(0.7) < found[2][1] or mix == "gaussians"  # a part that is left out would show
 
 
@@ -127,7 +127,7 @@ def test_no_composed_curve_lies_below_an_independent_one(mix):
 @given(mu=st.floats(0, 3), rho=st.sampled_from([0.0, 0.001, 0.2]), strengths=st.lists(st.floats(0.01, 2), max_size=2))
 def test_every_curve_is_one(mu, rho, strengths):
     pairs = tuple((strength, 1e-6, 1) for strength in sorted(set(strengths)))
-    curve = Curve(Run(mu_squared=mu * mu, rho=rho, pairs=pairs))
+    curve = PrivacyCurve(ComposedLoss(mu_squared=mu * mu, rho=rho, pairs=pairs))
     found = [curve.delta(epsilon) for epsilon in (-3.0, -0.5, *EPSILONS)]
     assert all(0 <= each <= 1 for each in found)
     assert all(later <= earlier + 1e-12 for earlier, later in itertools.pairwise(found))
@@ -139,30 +139,30 @@ def test_every_curve_is_one(mu, rho, strengths):
 
 
 def test_what_was_stated_is_taken_where_it_says_more():
-    stated = curve_of([event("declared", 1, "1e-6"), event("declared", 0.5)])
+    stated = privacy_curve([event("declared", 1, "1e-6"), event("declared", 0.5)])
     assert stated.delta(1.5) == pytest.approx(1e-6)
-    assert stated.delta(0) < Curve.of_pair(1.5, 1e-6).delta(0)
+    assert stated.delta(0) < PrivacyCurve.of_pair(1.5, 1e-6).delta(0)
     assert stated.epsilon(1.001e-6) == pytest.approx(1.5, rel=1e-6)
     assert stated.epsilon(1e-7) is None
-    better = curve_of([event("gaussian", 0.1, "1e-6", 1.0)]).delta(0.1)  # a stated pair is believed here
+    better = privacy_curve([event("gaussian", 0.1, "1e-6", 1.0)]).delta(0.1)  # a stated pair is believed here
     assert better == pytest.approx(1e-6)
 
 
 def test_more_atoms_than_are_enumerated_go_onto_the_grid(monkeypatch):
     events = [event("discrete-laplace", 9, 0, *(1 / each for each in (0.1, 0.2, 0.3, 0.4)))]
-    exact = [curve_of(events).delta(epsilon) for epsilon in EPSILONS]
-    monkeypatch.setattr(loss_law, "MOST_ATOMS", 1)
-    loss_law.law_of.cache_clear()
-    gridded = [curve_of(events).delta(epsilon) for epsilon in EPSILONS]
-    loss_law.law_of.cache_clear()
+    exact = [privacy_curve(events).delta(epsilon) for epsilon in EPSILONS]
+    monkeypatch.setattr(privacy_loss, "MAX_ATOMS", 1)
+    privacy_loss.loss_distribution.cache_clear()
+    gridded = [privacy_curve(events).delta(epsilon) for epsilon in EPSILONS]
+    privacy_loss.loss_distribution.cache_clear()
     assert all(0 <= b - a <= 1e-3 for a, b in zip(exact, gridded, strict=True))
 
 
 def test_wide_noise_and_several_rows_of_a_person_count():
-    narrow = curve_of([event("discrete-gaussian", 9, "0.1", 5.0)])
-    lattice = curve_of([event("lattice-gaussian", 9, "0.1", 5.0 * 2**20, sensitivity=2**20)])
-    wide = curve_of([event("discrete-gaussian", 9, "0.1", 5.0 * 2**20, sensitivity=2**20)])
-    several = curve_of([event("discrete-gaussian", 9, "0.1", 10.0, sensitivity=2)])
+    narrow = privacy_curve([event("discrete-gaussian", 9, "0.1", 5.0)])
+    lattice = privacy_curve([event("lattice-gaussian", 9, "0.1", 5.0 * 2**20, sensitivity=2**20)])
+    wide = privacy_curve([event("discrete-gaussian", 9, "0.1", 5.0 * 2**20, sensitivity=2**20)])
+    several = privacy_curve([event("discrete-gaussian", 9, "0.1", 10.0, sensitivity=2)])
     assert lattice.advantage == pytest.approx(2 * norm.cdf(0.1) - 1, rel=1e-6) and lattice.mu == pytest.approx(0.2)
     assert wide.advantage == lattice.advantage
     assert narrow.advantage == pytest.approx(lattice.advantage, rel=0.01) and narrow.mu == pytest.approx(0.2)
@@ -172,16 +172,16 @@ def test_wide_noise_and_several_rows_of_a_person_count():
 def test_thresholds_leave_a_chance_that_no_epsilon_bounds():
     plain = event("discrete-gaussian", 1, "1e-6", 10.0)
     shown = event("thresholded-gaussian", 1, "1e-3", 10.0, threshold=45)
-    chance = curve_of([shown]).delta(50)
-    assert 1e-6 < chance < 1e-4 and curve_of([plain]).delta(50) < 1e-12
-    several = curve_of([event("thresholded-gaussian", 9, "1e-3", 20.0, threshold=90, sensitivity=2)])
+    chance = privacy_curve([shown]).delta(50)
+    assert 1e-6 < chance < 1e-4 and privacy_curve([plain]).delta(50) < 1e-12
+    several = privacy_curve([event("thresholded-gaussian", 9, "1e-3", 20.0, threshold=90, sensitivity=2)])
     assert several.rho and several.delta(50) > 1e-6
 
 
 def test_ten_runs_of_aim_compose_by_the_sums_of_mu_squared_and_rho():
-    from sfumato.privacy.accounting.gaussian_choices import run_delta
+    from sfumato.privacy.accounting.gaussian_and_selection import run_delta
 
-    ten = curve_of([aim()] * 10)
+    ten = privacy_curve([aim()] * 10)
     assert ten.run.mu_squared == pytest.approx(10 * 0.055**2) and ten.rho == pytest.approx(10 * 0.025**2 / 8)
     assert ten.delta(1.0) == pytest.approx(run_delta(1.0, ten.run.mu, ten.rho), rel=1e-3)
     assert float(tight_epsilon([aim()] * 10, "1e-9")) <= 1.01
@@ -198,30 +198,30 @@ def test_a_kind_from_elsewhere_brings_its_law_or_its_stated_pair(monkeypatch):
 
     register("elsewhere", lambda _: pld.from_gaussian_mechanism(2.0))
     register("one-sided", lambda _: pld.from_gaussian_mechanism(2.0, sampling_prob=0.1))
-    fair, skewed = (curve_of([event(kind, 2, "1e-3", 1.0)]) for kind in ("elsewhere", "one-sided"))
+    fair, skewed = (privacy_curve([event(kind, 2, "1e-3", 1.0)]) for kind in ("elsewhere", "one-sided"))
     assert fair.delta(0.3) == pytest.approx(gaussian_delta(0.3, 0.5), abs=1e-6)
-    assert skewed.delta(0.3) == pytest.approx(Curve.of_pair(2.0, 1e-3).delta(0.3), abs=1e-3)
+    assert skewed.delta(0.3) == pytest.approx(PrivacyCurve.of_pair(2.0, 1e-3).delta(0.3), abs=1e-3)
 
 
 def test_exposures_and_odd_numbers_are_refused():
     with pytest.raises(AccountingError, match="heuristic"):
-        curve_of([Event(kind="heuristic", **FACTS)])
+        privacy_curve([Event(kind="heuristic", **FACTS)])
     with pytest.raises(AccountingError, match="between 0 and 1"):
-        Curve.of_pair(1).hits(1.5)
+        PrivacyCurve.of_pair(1).hits(1.5)
     with pytest.raises(AccountingError, match="number"):
-        Curve.of_pair(1).delta(math.nan)
+        PrivacyCurve.of_pair(1).delta(math.nan)
 
 
 def test_riskcal_agrees_on_gaussian_noise():
     """An oracle by other hands: trade-off curves of Gaussian DP, and of a PLD of two Gaussian releases."""
     conversions = pytest.importorskip("riskcal.analysis.conversions")
     for mu in (0.1, 1.0, 3.0):
-        curve = Curve.of_gaussian(mu)
+        curve = PrivacyCurve.of_gaussian(mu)
         assert curve.advantage == pytest.approx(float(conversions.get_advantage_from_gdp(mu)), abs=1e-9)
         for alarms in ALARMS:
             miss = float(conversions.get_beta_from_gdp(mu, alarms))
             assert curve.hits(alarms) == pytest.approx(1 - miss, abs=1e-9)
-    two = curve_of([event("gaussian", 9, "0.1", 2.0), event("gaussian", 9, "0.1", 3.0)])
+    two = privacy_curve([event("gaussian", 9, "0.1", 2.0), event("gaussian", 9, "0.1", 3.0)])
     theirs = pld.from_gaussian_mechanism(2.0).compose(pld.from_gaussian_mechanism(3.0))
     assert two.advantage == pytest.approx(float(conversions.get_advantage_from_pld(theirs)), abs=1e-4)
     assert two.hits(0.05) == pytest.approx(1 - float(conversions.get_beta_from_pld(theirs, alpha=0.05)), abs=1e-3)

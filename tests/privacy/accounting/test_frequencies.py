@@ -8,13 +8,13 @@ import math
 import pytest
 
 import sfumato
+from sfumato.bundle import document
+from sfumato.core.release import promised
 from sfumato.errors import AccountingError
-from sfumato.privacy.accounting.curve import Curve, curve_of
-from sfumato.privacy.accounting.event import Event, Part
-from sfumato.privacy.accounting.frequencies import advantage, successes
+from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.release.release import promised
-from sfumato.report import document
+from sfumato.privacy.accounting.privacy_curve import PrivacyCurve, privacy_curve
+from sfumato.privacy.accounting.strength import advantage_text, attack_frequency_text
 
 SCHEMA = sfumato.Schema.parse(
     """
@@ -35,7 +35,7 @@ MOST = {0.3: 0.024, 1: 0.074, 3: 0.206, 10: 0.565}
 @pytest.mark.parametrize("epsilon", MOST)
 def test_the_plan_of_aim_tells_an_advantage_far_below_what_its_epsilon_allows(epsilon):
     made = sfumato.plan(SCHEMA, sfumato.AIM(epsilon=epsilon, delta=1e-9), allow_weak=True)
-    assert made.advantage <= MOST[epsilon] < Curve.of_pair(epsilon, 1e-9).advantage
+    assert made.advantage <= MOST[epsilon] < PrivacyCurve.of_pair(epsilon, 1e-9).advantage
     told = f"an attacker's advantage (hits minus false alarms) is at most {math.ceil(1000 * made.advantage) / 1000:g}"
     assert made.risk() == told and told in html.unescape(made._repr_html_())
     assert float(told.split()[-1]) <= MOST[epsilon]
@@ -53,15 +53,15 @@ def test_a_guarantee_knows_its_events_through_copies_and_files():
     assert guarantee.model_copy(update={"recorded": True}).curve == guarantee.curve
     assert "events" not in guarantee.model_dump_json()
     read = Guarantee.model_validate_json(guarantee.model_dump_json())
-    assert read == guarantee and read.curve == Curve.of_pair(1.0, 1e-9)  # events stand beside it, not in it
+    assert read == guarantee and read.curve == PrivacyCurve.of_pair(1.0, 1e-9)  # events stand beside it, not in it
     assert read.resting_on(made.events).curve == guarantee.curve
 
 
 def test_events_that_state_less_than_the_promise_are_not_believed():
-    one = Event(kind="discrete-laplace", epsilon="1", parts=(Part(stage="x", cells=2, scale=1.0),), **FACTS)
+    one = Event(kind="discrete-laplace", epsilon="1", parts=(EventPart(stage="x", cells=2, scale=1.0),), **FACTS)
     promise = Guarantee(kind="pure", epsilon="2", table="t")
-    assert promise.resting_on([one]).curve == Curve.of_pair(2.0)
-    assert promise.resting_on([one, one]).curve.advantage < Curve.of_pair(2.0).advantage
+    assert promise.resting_on([one]).curve == PrivacyCurve.of_pair(2.0)
+    assert promise.resting_on([one, one]).curve.advantage < PrivacyCurve.of_pair(2.0).advantage
 
 
 def test_a_bundle_gives_the_curve_back(monkeypatch):
@@ -72,7 +72,7 @@ def test_a_bundle_gives_the_curve_back(monkeypatch):
     method = sfumato.Contingency(["sex", "age"], epsilon=1)
     made = sfumato.release(sfumato.read(frame, SCHEMA), method, ledger=False)
     read = document.ReleaseDocument.from_json(document.ReleaseDocument.from_release(made).to_json())
-    assert read.guarantee.curve == made.guarantee.curve == curve_of(made.events)
+    assert read.guarantee.curve == made.guarantee.curve == privacy_curve(made.events)
     assert read.guarantee.statement() == read.statement
 
 
@@ -89,9 +89,9 @@ def test_words_are_true_at_both_ends(epsilon, most, gain):
 
 def test_rounding_is_always_upwards():
     for epsilon in (0.001, 0.1, 0.37, 1.0, 2.2):
-        curve = Curve.of_pair(epsilon)
-        assert int(successes(curve).split()[-2]) >= 100 * curve.success(0.1)
-        assert float(advantage(curve).split()[-1]) >= curve.advantage
+        curve = PrivacyCurve.of_pair(epsilon)
+        assert int(attack_frequency_text(curve).split()[-2]) >= 100 * curve.success(0.1)
+        assert float(advantage_text(curve).split()[-1]) >= curve.advantage
 
 
 def test_what_chance_means_follows_the_adjacency():

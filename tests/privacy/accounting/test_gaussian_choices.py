@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from sfumato.errors import PlanError
-from sfumato.privacy.accounting import gaussian_choices
-from sfumato.privacy.accounting.calibration import concentrated_epsilon, gaussian_delta
-from sfumato.privacy.accounting.concentrated import concentrated_rho
-from sfumato.privacy.accounting.gaussian_choices import (
+from sfumato.privacy.accounting import gaussian_and_selection
+from sfumato.privacy.accounting.gaussian_and_selection import (
     CELLS,
     MOST_COORDINATES,
     REACH,
     SMALLEST_SIGMA,
-    choices_delta,
-    lattice_units,
+    adaptive_rho,
     run_delta,
-    run_rho,
+    selection_delta,
+    units_per_count,
 )
+from sfumato.privacy.accounting.gaussian_calibration import concentrated_epsilon, gaussian_delta
 from sfumato.privacy.accounting.lattice_gaussian import composed_delta
+from sfumato.privacy.accounting.zcdp import zcdp_rho
 
 CASES = [(1.0, 0.25, 0.0005), (0.3, 0.08, 0.0001), (3.0, 0.7, 0.03), (0.1, 1.0, 0.2), (5.0, 0.2, 0.5)]
 """Epsilon, mu of all Gaussian noise, rho of all choices."""
@@ -121,7 +121,7 @@ def true_mean(epsilon: float, mu: float, rho: float) -> float:
     """E[h(epsilon - L)] by the trapezoidal rule on 30,001 points; its error is far below 1e-5 of the value."""
     points = np.linspace(-14, 16, 30_001)
     levels = np.split(epsilon - mu * mu / 2 - mu * points[:-1], 10)
-    values = np.concatenate([choices_delta(part, rho) for part in levels])
+    values = np.concatenate([selection_delta(part, rho) for part in levels])
     return float(np.sum(values * stats.norm.pdf(points[:-1])) * (points[1] - points[0]))
 
 
@@ -129,7 +129,7 @@ def true_mean(epsilon: float, mu: float, rho: float) -> float:
 def test_the_sum_is_an_upper_one_and_finer_grids_come_down_to_the_mean(epsilon, mu, rho, monkeypatch):
     found = []
     for cells in (300, 1200, 4800, 19200):
-        monkeypatch.setattr(gaussian_choices, "CELLS", cells)
+        monkeypatch.setattr(gaussian_and_selection, "CELLS", cells)
         found.append(run_delta(epsilon, mu, rho))
     mean = true_mean(epsilon, mu, rho)
     assert found == sorted(found, reverse=True)
@@ -141,7 +141,7 @@ def test_the_sum_is_an_upper_one_and_finer_grids_come_down_to_the_mean(epsilon, 
 def test_mutant_the_better_end_of_each_cell_is_caught(epsilon, mu, rho):
     """A lower sum lies below the mean, which the bound must not."""
     edges = np.linspace(-REACH, REACH, CELLS + 1)
-    levels = choices_delta(epsilon - mu * mu / 2 - mu * edges, rho)
+    levels = selection_delta(epsilon - mu * mu / 2 - mu * edges, rho)
     mutant = float(np.sum(-np.diff(stats.norm.sf(edges)) * levels[:-1]))
     assert mutant < true_mean(epsilon, mu, rho) * (1 - 1e-5) < run_delta(epsilon, mu, rho)
 
@@ -171,7 +171,7 @@ def test_more_noise_fewer_choices_and_a_larger_epsilon_never_cost_more(epsilon, 
 def test_the_bound_of_choices_falls_and_covers_a_gaussian_of_the_same_rho(rho):
     """A Gaussian with mu^2 / 2 = rho is rho-zCDP, so h covers it, on both sides of 0."""
     levels = np.linspace(-4, 4, 161)
-    bound = choices_delta(levels, rho)
+    bound = selection_delta(levels, rho)
     assert np.all(np.diff(bound) <= 1e-12)
     assert np.all((bound >= 0) & (bound <= 1))
     gaussian = [gaussian_delta(float(level), math.sqrt(2 * rho)) for level in levels]
@@ -185,9 +185,9 @@ def test_the_bound_of_choices_falls_and_covers_a_gaussian_of_the_same_rho(rho):
 )
 @settings(max_examples=30)
 def test_the_total_never_exceeds_what_was_asked_and_is_used_up(epsilon, delta, choices):
-    rho = run_rho(epsilon, delta, choices)
-    assert rho >= concentrated_rho(epsilon, delta)
-    if rho > concentrated_rho(epsilon, delta):
+    rho = adaptive_rho(epsilon, delta, choices)
+    assert rho >= zcdp_rho(epsilon, delta)
+    if rho > zcdp_rho(epsilon, delta):
         parts = math.sqrt(2 * float(rho * (1 - choices))), float(rho * choices)
         assert delta * 0.9 < run_delta(float(epsilon), *parts) <= delta
         more = math.sqrt(2 * 1.01 * float(rho * (1 - choices))), 1.01 * float(rho * choices)
@@ -195,16 +195,16 @@ def test_the_total_never_exceeds_what_was_asked_and_is_used_up(epsilon, delta, c
 
 
 def test_choices_cost_more_than_noise_and_few_of_them_little():
-    totals = [run_rho(1, 1e-9, Fraction(share, 20)) for share in (0, 1, 5, 10)]
+    totals = [adaptive_rho(1, 1e-9, Fraction(share, 20)) for share in (0, 1, 5, 10)]
     assert totals == sorted(totals, reverse=True)
-    assert 1.1 < totals[0] / concentrated_rho(1, 1e-9) < 1.12
-    assert totals[1] / concentrated_rho(1, 1e-9) > 1.06
+    assert 1.1 < totals[0] / zcdp_rho(1, 1e-9) < 1.12
+    assert totals[1] / zcdp_rho(1, 1e-9) > 1.06
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 1e-9), (1, 1e-9), (3, 1e-5), (1, 0.01)])
 def test_the_total_pays_for_the_lattice(epsilon, delta):
     """Noise alone, as coarse as it may be and on as many cells as it may have, by the lattice's own theorem."""
-    mu = math.sqrt(2 * float(run_rho(epsilon, delta, Fraction(0))))
+    mu = math.sqrt(2 * float(adaptive_rho(epsilon, delta, Fraction(0))))
     units = [round(mu * SMALLEST_SIGMA)]
     reach = math.sqrt(2 * (epsilon + math.log(4e6 / delta)))
     assert composed_delta(epsilon, [SMALLEST_SIGMA], units, MOST_COORDINATES, reach) <= delta * (1 + 1e-7)
@@ -214,12 +214,12 @@ def test_the_total_pays_for_the_lattice(epsilon, delta):
 @pytest.mark.parametrize(("epsilon", "delta"), [(0, 1e-9), (1, 0), (1, 1), (-1, 1e-9), ("much", 1e-9)])
 def test_budgets_must_be_sound(epsilon, delta):
     with pytest.raises(PlanError):
-        run_rho(epsilon, delta, Fraction(1, 10))
+        adaptive_rho(epsilon, delta, Fraction(1, 10))
 
 
 @given(st.floats(1e-6, 1e9))
 def test_lattice_units_are_the_fewest_that_the_proof_allows(sigma):
-    units = lattice_units(sigma)
+    units = units_per_count(sigma)
     assert units & (units - 1) == 0
     assert units * sigma >= SMALLEST_SIGMA
     assert units == 1 or units * sigma / 2 < SMALLEST_SIGMA
@@ -244,7 +244,7 @@ def after_noise_delta(epsilon: float, mu: float, rho: float) -> float:
 @pytest.mark.parametrize(("epsilon", "least"), [(0.3, 0.76), (1.0, 0.75), (3.0, 0.73)])
 def test_choices_that_follow_the_noise_come_as_near_as_the_page_says(epsilon, least):
     """AIM's shares at delta 1e-9. With the noise's share forgotten the same run would break the claim."""
-    rho = float(run_rho(epsilon, 1e-9, Fraction(1, 20)))
+    rho = float(adaptive_rho(epsilon, 1e-9, Fraction(1, 20)))
     found = after_noise_delta(epsilon, math.sqrt(2 * rho * 0.95), rho * 0.05) / 1e-9
     assert least < found < 0.8
     assert after_noise_delta(epsilon, math.sqrt(2 * rho), rho * 0.05) / 1e-9 > 1

@@ -12,10 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import AccountingError, PlanError, WeakGuaranteeError
-from sfumato.privacy.accounting.accountant import promise_of
+from sfumato.privacy.accounting.accountant import release_guarantee
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.privacy.accounting.strength import band, certainty, is_beyond, refuse_weak, warnings, wrong
+from sfumato.privacy.accounting.strength import (
+    is_refused,
+    least_error_probability,
+    most_certainty_text,
+    require_strong_enough,
+    strength_band,
+    warnings,
+)
 
 KINDS = ("pure", "approximate", "zero-concentrated", "probabilistic")
 
@@ -52,20 +59,20 @@ def test_promises_that_nobody_can_make_are_refused(facts):
 def test_formal_and_other_events_together_are_an_exposure():
     formal = event("discrete-laplace", epsilon="1")
     for events in ([formal, event("heuristic")], [event("heuristic"), formal]):
-        made = promise_of(events)
+        made = release_guarantee(events)
         assert (made.kind, made.formal, made.epsilon) == ("heuristic", False, None)
         assert made.statement().startswith("No formal guarantee (heuristic")
-    assert promise_of([formal, event("asymptotic"), event("heuristic")]).kind == "heuristic"
-    assert promise_of([formal, event("asymptotic")]).kind == "asymptotic"
-    assert promise_of([formal, formal]).epsilon == "2"
+    assert release_guarantee([formal, event("asymptotic"), event("heuristic")]).kind == "heuristic"
+    assert release_guarantee([formal, event("asymptotic")]).kind == "asymptotic"
+    assert release_guarantee([formal, formal]).epsilon == "2"
 
 
 @pytest.mark.parametrize("change", [{"unit": "the value of y in one row"}, {"table": "u"}, {"adjacency": "replace"}])
 def test_events_of_different_kinds_of_neighbours_make_no_promise(change):
     with pytest.raises(AccountingError, match="cannot be composed"):
-        promise_of([event("discrete-laplace", epsilon="1"), event("discrete-laplace", epsilon="1", **change)])
+        release_guarantee([event("discrete-laplace", epsilon="1"), event("discrete-laplace", epsilon="1", **change)])
     with pytest.raises(AccountingError, match="no events"):
-        promise_of([])
+        release_guarantee([])
 
 
 @pytest.mark.parametrize(
@@ -129,38 +136,42 @@ def best_guess(epsilon: float, delta: float) -> float:
 
 @given(epsilon=st.floats(0, 20), delta=st.floats(0, 0.999))
 def test_the_odds_are_those_of_the_worst_mechanism_with_delta_counted_in(epsilon, delta):
-    assert 1 - wrong(Fraction(epsilon), Fraction(delta)) == pytest.approx(best_guess(epsilon, delta), abs=1e-12)
+    assert 1 - least_error_probability(Fraction(epsilon), Fraction(delta)) == pytest.approx(
+        best_guess(epsilon, delta), abs=1e-12
+    )
 
 
 @given(epsilon=st.fractions(0, 2000), delta=st.fractions(0, 1).filter(lambda delta: delta < 1))
 def test_certainty_reads_100_only_where_it_is(epsilon, delta):
-    shown = certainty(epsilon, delta)
+    shown = most_certainty_text(epsilon, delta)
     number = re.fullmatch(r"(?:more than )?([0-9.]+) %", shown)
     assert number is not None and float(number[1]) < 100, shown
-    above = float(number[1]) - 100 * (1 - wrong(epsilon, delta))
+    above = float(number[1]) - 100 * (1 - least_error_probability(epsilon, delta))
     assert shown.startswith("more than") or -1e-9 <= above <= 0.11
 
 
 def test_odds_at_delta_1_are_certainty():
-    assert certainty(Fraction(0), Fraction(1)) == "100 %"
+    assert most_certainty_text(Fraction(0), Fraction(1)) == "100 %"
 
 
 @given(epsilon=st.fractions(0, 100), delta=st.fractions(0, 1), rows=st.none() | st.integers(1, 10**9))
 def test_warnings_stand_exactly_where_the_band_is_weak(epsilon, delta, rows):
-    weak = band(epsilon, delta, rows) in ("weak", "none in effect")
+    weak = strength_band(epsilon, delta, rows) in ("weak", "none in effect")
     assert bool(warnings(epsilon, delta, rows)) == weak
-    assert weak or not is_beyond(epsilon, delta)
+    assert weak or not is_refused(epsilon, delta)
 
 
 def test_what_protects_nobody_is_refused_with_all_that_is_wrong():
     with pytest.raises(WeakGuaranteeError) as caught:
-        refuse_weak(Fraction(50), Fraction(1, 2), allow_weak=False)
+        require_strong_enough(Fraction(50), Fraction(1, 2), allow_weak=False)
     assert isinstance(caught.value, PlanError)
     assert caught.value.problems == ("epsilon 50 is above 20", "delta 0.5 is above 0.1")
     assert "allow_weak=True (--allow-weak)" in caught.value.next_step
-    assert refuse_weak(Fraction(50), Fraction(0), allow_weak=True)
-    assert not refuse_weak(Fraction(20), Fraction(1, 10), allow_weak=False), "the limits themselves are admitted"
-    assert not refuse_weak(Fraction(1), Fraction(0), allow_weak=True), "nothing had to be allowed"
+    assert require_strong_enough(Fraction(50), Fraction(0), allow_weak=True)
+    assert not require_strong_enough(Fraction(20), Fraction(1, 10), allow_weak=False), (
+        "the limits themselves are admitted"
+    )
+    assert not require_strong_enough(Fraction(1), Fraction(0), allow_weak=True), "nothing had to be allowed"
 
 
 def test_one_value_of_a_row_reads_well():

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import PlanError
-from sfumato.privacy.accounting.calibration import gaussian_sigma
-from sfumato.privacy.accounting.lattice_gaussian import epsilon_slack, lattice_delta, lattice_sigma
+from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
+from sfumato.privacy.accounting.lattice_gaussian import lattice_delta, lattice_epsilon_slack, lattice_sigma
 
 
 def laws(s: float, reach: float = 8.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -69,7 +69,7 @@ def test_sigma_is_certified_and_hardly_above_the_continuous_one(epsilon, delta, 
     sigma = lattice_sigma(2**24, dimensions, epsilon, delta)
     assert lattice_delta(float(epsilon), sigma, 2**24, dimensions, reach=40.0) <= float(delta)
     assert 1 <= sigma / gaussian_sigma(epsilon, delta, 2.0**24) < 1 + 2e-6
-    assert epsilon_slack(sigma, dimensions, 12.0) < 1e-9
+    assert lattice_epsilon_slack(sigma, dimensions, 12.0) < 1e-9
 
 
 def test_too_little_noise_is_not_certified():

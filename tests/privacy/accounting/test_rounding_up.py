@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.calibration.metrics import metric
+from sfumato.evaluate.calibrate.metrics import metric
 from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.privacy.accounting.strength import certainty, factor, percent
-from sfumato.privacy.exact import at_least, at_most, show
+from sfumato.privacy.accounting.strength import most_certainty_text, odds_factor_text, percent
+from sfumato.privacy.exact import at_least, at_most, format_fraction
 
 PRECISE = Context(prec=80)
 NUMBER = r"(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?)"
@@ -39,11 +39,11 @@ DELTAS = st.sampled_from(["0", "1e-9", "1e-6", "0.0001", "0.01", "0.1"]).map(Fra
 @given(EPSILONS, DELTAS)
 def test_factors_and_certainties_are_upper_bounds(epsilon, delta):
     true = power(epsilon)
-    assert is_a_bound(factor(epsilon), true, Fraction(1, 1000))
-    assert number(factor(epsilon)) > 1
+    assert is_a_bound(odds_factor_text(epsilon), true, Fraction(1, 1000))
+    assert number(odds_factor_text(epsilon)) > 1
     sure = 100 * (true + delta) / (1 + true)
-    assert is_a_bound(certainty(epsilon, delta), sure, Fraction(1, 500))
-    assert 50 < number(certainty(epsilon, delta)) < 100
+    assert is_a_bound(most_certainty_text(epsilon, delta), sure, Fraction(1, 500))
+    assert 50 < number(most_certainty_text(epsilon, delta)) < 100
 
 
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**6), st.integers(2, 6))
@@ -51,7 +51,7 @@ def test_at_most_rounds_up_and_at_least_rounds_down(value, digits):
     upper, lower = Fraction(at_most(value, digits)), Fraction(at_least(value, digits))
     assert lower <= value <= upper
     assert upper - lower <= value * Fraction(2, 10 ** (digits - 1))
-    assert Fraction(show(value)) >= value
+    assert Fraction(format_fraction(value)) >= value
 
 
 @pytest.mark.parametrize("epsilon", ["0.0001", "0.01", "0.1", "1", "10", "0.99999999", "1/3"])
@@ -76,4 +76,4 @@ def test_other_bounds_in_words_round_up_as_well():
     assert percent(Fraction(1, 3)) == "33.4 %"
     assert "at most 0.734 percentage points" in metric("tvd_1").in_plain_words(0.0073301)
     assert "at most 17.34 succeed" in metric("success").in_plain_words(0.173301, at=0.1)
-    assert show(Fraction(1, 3)) == "0.333334"
+    assert format_fraction(Fraction(1, 3)) == "0.333334"

@@ -14,14 +14,14 @@ import pytest
 import sfumato
 from sfumato.privacy.accounting import sensitivity
 from sfumato.privacy.accounting.sensitivity import (
-    acute_sum_l2_squared,
+    ceil_sqrt,
     histogram_l1,
     histogram_l2_squared,
-    mean_norm,
+    mean_sensitivity,
     moments_l1_quarters,
     moments_l2_squared_quarters,
-    sum_norm,
-    whole_root,
+    nonobtuse_sum_l2_squared,
+    vector_sum_sensitivity,
 )
 
 SOURCE = Path(sfumato.__file__).parent
@@ -82,15 +82,15 @@ def test_several_tables_are_one_vector(adjacency):
 def test_bounded_vectors_move_by_their_length_or_twice(adjacency):
     circle = [(5 * math.cos(a), 5 * math.sin(a)) for a in np.linspace(0, 2 * math.pi, 8, endpoint=False)]
     found = math.sqrt(worst(l2_squared, circle, adjacency))
-    assert found == pytest.approx(sum_norm(adjacency, 5))
-    assert worst(l1, [(7.0,), (-7.0,), (1.0,)], adjacency, rows=2) == sum_norm(adjacency, 7, 2)
+    assert found == pytest.approx(vector_sum_sensitivity(adjacency, 5))
+    assert worst(l1, [(7.0,), (-7.0,), (1.0,)], adjacency, rows=2) == vector_sum_sensitivity(adjacency, 7, 2)
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_products_of_unit_vectors_are_never_obtuse(adjacency):
     angles = np.linspace(0, math.pi, 12, endpoint=False)  # a right angle is among them
     products = [tuple(np.outer(x, x).ravel()) for x in ((math.cos(a), math.sin(a)) for a in angles)]
-    assert worst(l2_squared, products, adjacency, size=2) == pytest.approx(acute_sum_l2_squared(adjacency, 1.0))
+    assert worst(l2_squared, products, adjacency, size=2) == pytest.approx(nonobtuse_sum_l2_squared(adjacency, 1.0))
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
@@ -98,7 +98,7 @@ def test_products_of_unit_vectors_are_never_obtuse(adjacency):
 def test_a_mean_of_bounded_vectors(adjacency, records):
     pairs = neighbours([(-1.0,), (0.0,), (1.0,)], records, adjacency)
     found = max(abs(float(np.mean(a) - np.mean(b))) for a, b in pairs)
-    assert found == pytest.approx(mean_norm(adjacency, 1.0, records))
+    assert found == pytest.approx(mean_sensitivity(adjacency, 1.0, records))
 
 
 def moments(record: Vector, adjacency: str) -> Vector:
@@ -124,8 +124,8 @@ def test_moments_of_two_columns_stay_within_theirs(adjacency):
 
 def test_roots_are_rounded_up_to_whole_units():
     for square in range(1, 200):
-        assert (whole_root(square) - 1) ** 2 < square <= whole_root(square) ** 2
-    assert whole_root(2 * 2**48) ** 2 >= 2 * 2**48
+        assert (ceil_sqrt(square) - 1) ** 2 < square <= ceil_sqrt(square) ** 2
+    assert ceil_sqrt(2 * 2**48) ** 2 >= 2 * 2**48
 
 
 @pytest.mark.parametrize("wrong", [lambda adjacency: 1, lambda adjacency: 1 if adjacency == "replace" else 2])

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import BudgetExceeded
-from sfumato.privacy.exact import exact
+from sfumato.privacy.exact import to_fraction
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.ledger import chain as ledger_chain
-from sfumato.privacy.ledger import guard as ledger_guard
+from sfumato.privacy.ledger import pre_write_check as ledger_guard
 
 PROCESSES = 8
 SPENDS = 200
@@ -43,12 +43,12 @@ def spend_many(ledger: Ledger) -> int:
 
 def open_account(ledger: Ledger) -> str:
     """Open the same account as everyone else, in a ledger that nobody has made yet."""
-    return ledger.open_table("people", epsilon=ADMITTED * exact(COST)).cap_epsilon
+    return ledger.open_table("people", epsilon=ADMITTED * to_fraction(COST)).cap_epsilon
 
 
 def read_then_update() -> None:
     """Break the ledger on purpose: look at the accounts without holding the head."""
-    ledger_guard.sound_accounts = lambda connection, *, hold=False: ledger_chain.all_accounts(connection)
+    ledger_guard.checked_accounts = lambda connection, *, hold=False: ledger_chain.all_accounts(connection)
 
 
 def run_processes(task: str, url: str) -> list[int | str]:
@@ -100,7 +100,7 @@ def test_threads_share_one_ledger(ledger_url: str) -> None:
     with ThreadPoolExecutor(4) as threads:
         accepted = sum(threads.map(try_to_spend, range(24)))
     assert accepted == 10
-    assert sum((entry.event.cost[0] for entry in ledger.history()), Fraction(0)) == exact("0.01")
+    assert sum((entry.event.cost[0] for entry in ledger.history()), Fraction(0)) == to_fraction("0.01")
 
 
 def main(task: str, url: str) -> None:

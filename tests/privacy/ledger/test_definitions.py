@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from sfumato import errors
 from sfumato.privacy.ledger import Ledger, chain
-from sfumato.privacy.ledger import guard as ledger_guard
+from sfumato.privacy.ledger import pre_write_check as ledger_guard
 from sfumato.privacy.ledger.definitions import _sqlite_definitions
 
 CHAIN, ACCOUNTS, HEAD = "sfumato_ledger_chain", "sfumato_ledger_accounts", "sfumato_ledger_head"
@@ -101,7 +101,7 @@ def test_what_stands_around_the_tables_is_named(file: Path, what: str) -> None:
     with ledger._store.write() as connection:
         connection.exec_driver_sql(AROUND[what])
         with pytest.raises(errors.LedgerTampered, match=f"not the ledger's: .{what} "):
-            ledger_guard.sound_accounts(connection)
+            ledger_guard.checked_accounts(connection)
     if what != "temporary table":
         assert not ledger.verify()
         with pytest.raises(errors.LedgerTampered, match=f"not the ledger's: .{what} "):
@@ -182,7 +182,7 @@ def test_tables_that_hide_those_of_the_ledger_on_postgresql(postgres_ledger_url:
         connection.exec_driver_sql(f"CREATE TABLE {place}.{HEAD} (LIKE {own}.{HEAD} INCLUDING ALL)")
         connection.exec_driver_sql(f"INSERT INTO {place}.{HEAD} SELECT * FROM {own}.{HEAD}")
         with pytest.raises(errors.LedgerTampered, match=f"a second {HEAD} in schema"):
-            ledger_guard.sound_accounts(connection)
+            ledger_guard.checked_accounts(connection)
         connection.rollback()
 
 

@@ -11,21 +11,21 @@ import pytest
 
 import sfumato
 from sfumato import errors
-from sfumato.privacy.accounting.accountant import basic, compose
-from sfumato.privacy.accounting.calibration import certified_parts
-from sfumato.privacy.accounting.event import Event, Part
-from sfumato.privacy.accounting.event_cost import CHOICES, cost_problem
+from sfumato.privacy.accounting.accountant import basic_composition, compose
+from sfumato.privacy.accounting.event import Event, EventPart
+from sfumato.privacy.accounting.event_kinds import SELECTIONS_PART, understated_cost
+from sfumato.privacy.accounting.gaussian_calibration import certified_discrete_parts
 from sfumato.privacy.ledger import Ledger
-from sfumato.privacy.ledger.chain import Record, append
+from sfumato.privacy.ledger.chain import PendingRow, append
 from sfumato.schema import Schema
 
 FACTS: dict[str, Any] = {"method": "m", "table": "people", "adjacency": "add-remove"}
-LAPLACE = Event(kind="discrete-laplace", epsilon="0.5", parts=(Part(stage="age", cells=3, scale=2.0),), **FACTS)
+LAPLACE = Event(kind="discrete-laplace", epsilon="0.5", parts=(EventPart(stage="age", cells=3, scale=2.0),), **FACTS)
 UNIT = "the value of y in one row"
 
 
-def part(scale: float, **changes: Any) -> Part:
-    return Part(**{"stage": "age", "cells": 3, "scale": scale, **changes})
+def part(scale: float, **changes: Any) -> EventPart:
+    return EventPart(**{"stage": "age", "cells": 3, "scale": scale, **changes})
 
 
 @pytest.fixture
@@ -62,16 +62,24 @@ UNSOUND = {
         kind="lattice-gaussian", epsilon="1", delta="1e-6", parts=(part(4e6, sensitivity=1_000_000),), **FACTS
     ),
     "choices too strong": Event(
-        kind="gaussian-and-choices", epsilon="1", delta="1e-6", parts=(part(10.0), part(0.5, stage=CHOICES)), **FACTS
+        kind="gaussian-and-choices",
+        epsilon="1",
+        delta="1e-6",
+        parts=(part(10.0), part(0.5, stage=SELECTIONS_PART)),
+        **FACTS,
     ),
     "noise beside choices too small": Event(
-        kind="gaussian-and-choices", epsilon="1", delta="1e-6", parts=(part(3.0), part(50, stage=CHOICES)), **FACTS
+        kind="gaussian-and-choices",
+        epsilon="1",
+        delta="1e-6",
+        parts=(part(3.0), part(50, stage=SELECTIONS_PART)),
+        **FACTS,
     ),
     "tiny noise beside choices": Event(
         kind="gaussian-and-choices",
         epsilon="1",
         delta="1e-6",
-        parts=(part(1e-200), part(1e-200, stage=CHOICES)),
+        parts=(part(1e-200), part(1e-200, stage=SELECTIONS_PART)),
         **FACTS,
     ),
     "posterior too strong": Event(kind="clipped-posterior", epsilon="1", parts=(part(1.0, cells=2),), **FACTS),
@@ -110,7 +118,7 @@ def test_what_covers_its_cost_is_admitted(ledger: Ledger, name: str) -> None:
 
 
 def test_a_certified_table_is_admitted_and_one_with_less_noise_is_not(ledger: Ledger) -> None:
-    parts = certified_parts([part(1.0), part(1.0, changed_cells=2)], [0.5, 0.5], 1.0, 1e-6)
+    parts = certified_discrete_parts([part(1.0), part(1.0, changed_cells=2)], [0.5, 0.5], 1.0, 1e-6)
     sound = Event(kind="discrete-gaussian", epsilon="1", delta="1e-6", parts=parts, **FACTS)
     ledger.spend("people", sound)
     less = [each.model_copy(update={"scale": each.scale * 0.98}) for each in parts]
@@ -126,19 +134,21 @@ def test_every_method_states_what_its_parts_cost(name: str, adjacency: str, sche
     facts = dataclasses.replace(schema, adjacency=adjacency, rows=600 if adjacency == "replace" else None)
     method = sfumato.methods()[name].cls.example(facts)
     for event in sfumato.plan(facts, method).events:
-        assert cost_problem(event) is None
-        assert cost_problem(event, thorough=False) is None
+        assert understated_cost(event) is None
+        assert understated_cost(event, thorough=False) is None
         if event.kind in ("heuristic", "asymptotic", "plausible-deniability"):
             continue
         less = tuple(each.model_copy(update={"scale": each.scale * 0.9}) for each in event.parts)
-        assert "too small" in str(cost_problem(event.model_copy(update={"parts": less})))
+        assert "too small" in str(understated_cost(event.model_copy(update={"parts": less})))
 
 
 def test_verify_finds_an_event_that_went_past_the_check(ledger: Ledger) -> None:
     with ledger._store.write() as connection:
         account = ledger.account("people")
         after = account.plus([UNSOUND["tiny noise"]])
-        append(connection, {"people": account}, [Record("event", after, {"event": UNSOUND["tiny noise"].model_dump()})])
+        append(
+            connection, {"people": account}, [PendingRow("event", after, {"event": UNSOUND["tiny noise"].model_dump()})]
+        )
         connection.exec_driver_sql("UPDATE sfumato_ledger_accounts SET spent_epsilon = '1', events = 1, unit = 'row'")
     (problem,) = ledger.verify().problems
     assert problem.startswith("row 2 does not cover its cost: the noise of age is too small")
@@ -150,7 +160,7 @@ def test_units_are_never_added(ledger: Ledger) -> None:
     for call in (ledger.check, ledger.spend):
         with pytest.raises(errors.LedgerError, match=f"different units do not add up: 'row' and '{UNIT}'"):
             call("people", column)
-    for add in (basic, compose):
+    for add in (basic_composition, compose):
         with pytest.raises(errors.AccountingError, match="different unit"):
             add([LAPLACE, column])
     other = Ledger(Path(ledger._store.path or "").with_name("M"))

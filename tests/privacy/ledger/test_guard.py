@@ -15,8 +15,8 @@ from privacy.ledger.conftest import rewrite
 from sfumato import errors
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.ledger import Ledger
-from sfumato.privacy.ledger import guard as ledger_guard
-from sfumato.privacy.ledger.chain import ChainRow, Standings
+from sfumato.privacy.ledger import pre_write_check as ledger_guard
+from sfumato.privacy.ledger.chain import AccountSnapshot, ChainRow
 
 EXPOSURE = Event(kind="heuristic", method="range-restriction", table="people", adjacency="add-remove")
 TENTHS = [
@@ -113,7 +113,7 @@ def test_what_was_changed_by_hand_is_refused_by_every_write(ledger: Ledger, chan
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_long_ledger_refuses_the_same(file: Path, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(file)
-    monkeypatch.setattr(ledger_guard, "REREAD", 2)
+    monkeypatch.setattr(ledger_guard, "ROWS_REREAD", 2)
     ledger.require_sound()
     rewrite(ledger, CHANGES[change])
     with pytest.raises(errors.LedgerTampered):
@@ -125,7 +125,7 @@ def test_an_edited_row_of_a_long_ledger_is_met_sooner_or_later(
     file: Path, change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each look at 3 of 9 rows meets the row with a chance of at least 1/6: 200 looks miss it with 1e-16."""
-    monkeypatch.setattr(ledger_guard, "REREAD", 3)
+    monkeypatch.setattr(ledger_guard, "ROWS_REREAD", 3)
     rewrite(Ledger(file), MIDDLE[change])
     with pytest.raises(errors.LedgerTampered, match="row 4"):
         for _ in range(200):
@@ -153,7 +153,7 @@ def test_a_last_row_sealed_anew_does_not_hide_a_refund(file: Path) -> None:
         (rows[8], {"people": people, "places": places}),
     ):
         body = json.loads(row.body)
-        body |= {"accounts": Standings(standings).digest, "standing": standings[row.table_name]}
+        body |= {"accounts": AccountSnapshot(standings).digest, "standing": standings[row.table_name]}
         sealed = ChainRow.sealed(*row[:4], json.dumps(body, sort_keys=True, separators=(",", ":")), row.previous_hash)
         if row is rows[7]:
             rows[8] = rows[8]._replace(previous_hash=sealed.hash)
@@ -201,7 +201,7 @@ def test_a_tight_account_reads_no_row_that_was_changed(ledger_url: str, monkeypa
     ledger.open_table("people", epsilon=1, delta="1e-6", composition="tight")
     for _ in range(10):
         ledger.spend("people", epsilon="0.1", delta="1e-12")
-    monkeypatch.setattr(ledger_guard, "REREAD", 0)
+    monkeypatch.setattr(ledger_guard, "ROWS_REREAD", 0)
     rewrite(ledger, f"UPDATE {CHAIN} SET body = replace(body, '\"0.1\"', '\"0.001\"') WHERE sequence = 4")
     with pytest.raises(errors.LedgerTampered, match="row 4"):
         ledger.spend("people", epsilon="0.1")

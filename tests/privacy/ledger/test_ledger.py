@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from sfumato import errors
 from sfumato.privacy.accounting import accountant
-from sfumato.privacy.accounting.event import Event, Part
-from sfumato.privacy.exact import exact, round_up
+from sfumato.privacy.accounting.event import Event, EventPart
+from sfumato.privacy.exact import round_up, to_fraction
 from sfumato.privacy.ledger import Ledger
 
 
 def event(epsilon: Any = "0.1", **changes: Any) -> Event:
     formal = {"kind": "discrete-laplace", "method": "histogram", "table": "people", "adjacency": "add-remove"}
-    scale = round_up(1 / exact(epsilon)) if epsilon else 1.0
-    return Event(**{**formal, "epsilon": epsilon, "parts": (Part(stage="age", cells=3, scale=scale),), **changes})
+    scale = round_up(1 / to_fraction(epsilon)) if epsilon else 1.0
+    return Event(**{**formal, "epsilon": epsilon, "parts": (EventPart(stage="age", cells=3, scale=scale),), **changes})
 
 
 def exposure(**changes: Any) -> Event:
@@ -219,7 +219,7 @@ def test_accepted_spends_never_pass_the_cap(cap: Fraction, costs: list[list[Any]
     ledger.open_table("people", epsilon=cap)
     accepted = Fraction(0)
     for group in costs:
-        asked = sum((exact(cost) for cost in group), Fraction(0))
+        asked = sum((to_fraction(cost) for cost in group), Fraction(0))
         try:
             ledger.spend("people", [event(cost) for cost in group])
             accepted += asked
@@ -227,5 +227,5 @@ def test_accepted_spends_never_pass_the_cap(cap: Fraction, costs: list[list[Any]
             assert accepted + asked > cap
     assert accepted <= cap
     assert sum((entry.event.cost[0] for entry in ledger.history()), Fraction(0)) == accepted
-    assert exact(ledger.account("people").spent_epsilon) == accepted
+    assert to_fraction(ledger.account("people").spent_epsilon) == accepted
     assert ledger.verify()

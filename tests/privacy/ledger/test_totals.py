@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import BudgetExceeded, PlanError
-from sfumato.privacy.accounting.event import Event, Part
-from sfumato.privacy.accounting.event_cost import CHOICES
-from sfumato.privacy.accounting.fixed_totals import MOST_RUNS, FixedTotals, Totals
-from sfumato.privacy.accounting.gaussian_choices import run_delta, run_rho
-from sfumato.privacy.ledger import Ledger, rules
+from sfumato.privacy.accounting.event import Event, EventPart
+from sfumato.privacy.accounting.event_kinds import SELECTIONS_PART
+from sfumato.privacy.accounting.gaussian_and_selection import adaptive_rho, run_delta
+from sfumato.privacy.accounting.privacy_filter import MOST_RUNS, FilterTotals, FilterUse
+from sfumato.privacy.ledger import Ledger, admission
 
 FACTS = {"method": "aim", "table": "t", "adjacency": "add-remove"}
 CAPS = {"epsilon": "1.01", "delta": "1e-9"}
@@ -21,9 +21,9 @@ CAPS = {"epsilon": "1.01", "delta": "1e-9"}
 
 def aim(share: Fraction = Fraction(1, 20), epsilon: str = "0.3", delta: str = "1e-9") -> Event:
     """A run of AIM, or of MST with a share of a third, that uses its (epsilon, delta) in full."""
-    rho = float(run_rho(Fraction(epsilon), Fraction(delta), share)) * (1 - 1e-9)
-    noise = Part(stage="x", cells=8, scale=(2 * rho * float(1 - share)) ** -0.5)
-    choices = Part(stage=CHOICES, cells=4, scale=(8 * rho * float(share)) ** -0.5)
+    rho = float(adaptive_rho(Fraction(epsilon), Fraction(delta), share)) * (1 - 1e-9)
+    noise = EventPart(stage="x", cells=8, scale=(2 * rho * float(1 - share)) ** -0.5)
+    choices = EventPart(stage=SELECTIONS_PART, cells=4, scale=(8 * rho * float(share)) ** -0.5)
     return Event(kind="gaussian-and-choices", epsilon=epsilon, delta=delta, parts=(noise, choices), **FACTS)
 
 
@@ -64,38 +64,42 @@ def test_the_same_cap_buys_ten_runs_of_aim(ledger_url, composition, share, runs)
 
 def test_totals_that_were_fixed_are_what_the_caps_allow():
     for share in (Fraction(0), Fraction(1, 10), Fraction(1, 3)):
-        fixed = FixedTotals.of(1, "1e-9", share)
+        fixed = FilterTotals.of(1, "1e-9", share)
         found = run_delta(1.0 - fixed.slack, fixed.mu_squared**0.5, fixed.rho)
         assert found <= 1e-9 < run_delta(1.0, 1.01 * fixed.mu_squared**0.5, fixed.rho)
         assert fixed.slack < 2e-4
 
 
 def test_noise_may_be_counted_as_rho_but_choices_never_as_noise():
-    fixed = FixedTotals.of(1, "1e-9", Fraction(1, 10))
-    assert not fixed.over(Totals(fixed.mu_squared + 1.9 * fixed.rho, 0.0))
-    assert fixed.over(Totals(fixed.mu_squared + 2.1 * fixed.rho, 0.0))
-    assert not fixed.over(Totals(0.0, fixed.rho))
-    assert fixed.over(Totals(0.0, 1.01 * fixed.rho))
+    fixed = FilterTotals.of(1, "1e-9", Fraction(1, 10))
+    assert not fixed.over(FilterUse(fixed.mu_squared + 1.9 * fixed.rho, 0.0))
+    assert fixed.over(FilterUse(fixed.mu_squared + 2.1 * fixed.rho, 0.0))
+    assert not fixed.over(FilterUse(0.0, fixed.rho))
+    assert fixed.over(FilterUse(0.0, 1.01 * fixed.rho))
 
 
 def test_more_runs_than_their_rounding_was_set_aside_for_are_refused(tmp_path):
-    fixed = FixedTotals.of(1, "1e-9", Fraction(1, 10))
-    one = Totals.used([aim()])
-    within = Totals(0.0, 0.0, one.lattices * MOST_RUNS)
+    fixed = FilterTotals.of(1, "1e-9", Fraction(1, 10))
+    one = FilterUse.used([aim()])
+    within = FilterUse(0.0, 0.0, one.lattices * MOST_RUNS)
     assert not fixed.over(within)
-    assert "set aside" in fixed.over(Totals(0.0, 0.0, one.lattices * (MOST_RUNS + 1)))[0]
+    assert "set aside" in fixed.over(FilterUse(0.0, 0.0, one.lattices * (MOST_RUNS + 1)))[0]
 
 
 def test_other_noise_counts_in_rho_and_a_delta_of_its_own_fits_nowhere(ledger_url):
     def event(kind: str, scale: float, epsilon: object = "0.01", delta: object = "0", **more: int) -> Event:
         return Event(
-            kind=kind, epsilon=epsilon, delta=delta, parts=(Part(stage="x", cells=2, scale=scale, **more),), **FACTS
+            kind=kind,
+            epsilon=epsilon,
+            delta=delta,
+            parts=(EventPart(stage="x", cells=2, scale=scale, **more),),
+            **FACTS,
         )
 
-    assert Totals.used([event("discrete-laplace", 100.0)]).rho == pytest.approx(5e-5)
-    assert Totals.used([event("laplace", 100.0)]).rho == pytest.approx(5e-5)
-    assert Totals.used([event("discrete-gaussian", 100.0, 1, "1e-3")]).rho == pytest.approx(5e-5)
-    assert Totals.used([event("gaussian", 100.0, 1, "1e-3")]).mu_squared == pytest.approx(1e-4)
+    assert FilterUse.used([event("discrete-laplace", 100.0)]).rho == pytest.approx(5e-5)
+    assert FilterUse.used([event("laplace", 100.0)]).rho == pytest.approx(5e-5)
+    assert FilterUse.used([event("discrete-gaussian", 100.0, 1, "1e-3")]).rho == pytest.approx(5e-5)
+    assert FilterUse.used([event("gaussian", 100.0, 1, "1e-3")]).mu_squared == pytest.approx(1e-4)
     book = opened(ledger_url, "filter")
     book.spend("t", epsilon="0.01")  # a declared release without delta counts as e^2 / 2
     with pytest.raises(BudgetExceeded, match="no total of mu\\^2 and rho holds releases of kind declared"):
@@ -108,7 +112,7 @@ def test_other_noise_counts_in_rho_and_a_delta_of_its_own_fits_nowhere(ledger_ur
 def test_verify_finds_a_row_that_exceeds_the_totals(ledger_url, monkeypatch):
     book = opened(ledger_url, "filter", epsilon="0.35")
     book.spend("t", aim())
-    monkeypatch.setattr(rules, "_refuse_over_totals", lambda account, events: None)
+    monkeypatch.setattr(admission, "_refuse_over_totals", lambda account, events: None)
     book.spend("t", aim())
     found = book.verify()
     assert not found and "row 3 exceeds the totals of 't'" in found.problems[0]

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from sfumato.errors import PlanError
-from sfumato.privacy.noise.inversion import kernel, self_test
-from sfumato.privacy.noise.inversion import words as random_words
-from sfumato.privacy.noise.inversion.draw import SEGMENT, inverted_gaussian, inverted_laplace
+from sfumato.privacy.noise.inversion import numba_loops, self_test
+from sfumato.privacy.noise.inversion import random_bits as random_words
+from sfumato.privacy.noise.inversion.draw import SEGMENT, add_gaussian_by_inversion, add_laplace_by_inversion
 from sfumato.privacy.randomness import Randomness
 
 LARGEST = np.iinfo(np.int64).max
 SMALLEST = np.iinfo(np.int64).min
-BOTH = pytest.mark.parametrize("add", [inverted_laplace, inverted_gaussian])
+BOTH = pytest.mark.parametrize("add", [add_laplace_by_inversion, add_gaussian_by_inversion])
 
 
 @BOTH
@@ -37,7 +37,7 @@ def test_the_clamped_sum_is_the_clamped_exact_sum():
     ends = [SMALLEST, SMALLEST + 1, -2, -1, 0, 1, 2, LARGEST - 1, LARGEST]
     counts, noise = (np.array(side).ravel() for side in np.meshgrid(ends, ends))
     total = np.empty_like(counts)
-    kernel.add_clamped(counts, noise, total)
+    numba_loops.add_clamped(counts, noise, total)
     exact = [min(max(int(a) + int(b), SMALLEST), LARGEST) for a, b in zip(counts, noise, strict=True)]
     assert total.tolist() == exact
 
@@ -56,13 +56,13 @@ def test_shapes_types_and_seeds_are_kept(add, scale):
 def test_counts_are_neither_changed_nor_shared():
     counts = np.zeros(1000, dtype=np.int64)
     counts.setflags(write=False)
-    noisy = inverted_laplace(counts, 5.0)
+    noisy = add_laplace_by_inversion(counts, 5.0)
     assert not counts.any() and not np.shares_memory(noisy, counts)
 
 
 def test_a_fraction_and_its_float_are_the_same_scale():
     counts = np.zeros(1000, dtype=np.int64)
-    draws = [inverted_laplace(counts, scale, Randomness.of(2)) for scale in (0.5, Fraction(1, 2))]
+    draws = [add_laplace_by_inversion(counts, scale, Randomness.of(2)) for scale in (0.5, Fraction(1, 2))]
     assert np.array_equal(*draws)
 
 
@@ -83,11 +83,11 @@ def test_only_whole_counts_are_noised(add, counts):
 @pytest.mark.parametrize("bits", [0, 64])
 def test_a_word_has_no_more_bits(bits):
     with pytest.raises(PlanError, match="1 to 63 bits"):
-        inverted_laplace([1], 1.0, bits=bits)
+        add_laplace_by_inversion([1], 1.0, bits=bits)
 
 
 def sample(_: int = 0) -> bytes:
-    return inverted_laplace(np.zeros(64, dtype=np.int64), 40.0).tobytes()
+    return add_laplace_by_inversion(np.zeros(64, dtype=np.int64), 40.0).tobytes()
 
 
 def test_threads_and_repeated_calls_never_meet_a_stream_twice():
@@ -107,7 +107,7 @@ def test_forks_never_meet_a_stream_twice():
 
 def test_segments_filled_side_by_side_have_streams_of_their_own():
     """Two segments, of which every run of 64 draws is unlike every other."""
-    draws = inverted_laplace(np.zeros(2 * SEGMENT + 7, dtype=np.int64), 40.0)
+    draws = add_laplace_by_inversion(np.zeros(2 * SEGMENT + 7, dtype=np.int64), 40.0)
     runs = draws[: 2 * SEGMENT].reshape(-1, 64)
     assert len(np.unique(runs, axis=0)) == len(runs)
     assert draws[-7:].any()
@@ -118,13 +118,13 @@ def test_each_call_asks_the_operating_system_for_a_key(monkeypatch):
     true_urandom = random_words.os.urandom
     monkeypatch.setattr(random_words.os, "urandom", lambda size: keys.append(true_urandom(size)) or keys[-1])
     for _ in range(5):
-        inverted_laplace([0], 1.0)
+        add_laplace_by_inversion([0], 1.0)
     assert [len(key) for key in keys] == [32] * 5 and len(set(keys)) == 5
 
 
 def repeats(calls: int) -> int:
     """How many of the first words of that many calls were seen before."""
-    words = np.array([random_words.SystemWords().words(1)[0] for _ in range(calls)])
+    words = np.array([random_words.SystemBits().words(1)[0] for _ in range(calls)])
     return calls - len(np.unique(words))
 
 
@@ -143,21 +143,21 @@ def test_mutant_keys_of_two_bytes_are_caught(monkeypatch):
 def test_repeated_calls_of_the_whole_sampler_differ():
     """n = 20,000 calls of 2 draws at scale 2^45: chance makes two pairs equal with probability below 4e8 / 2^93."""
     nought = np.zeros(2, dtype=np.int64)
-    pairs = np.array([inverted_laplace(nought, 2.0**45) for _ in range(20_000)])
+    pairs = np.array([add_laplace_by_inversion(nought, 2.0**45) for _ in range(20_000)])
     assert len(np.unique(pairs, axis=0)) == len(pairs)
 
 
 def test_words_are_the_key_stream_without_a_repeat():
-    source = random_words.SystemWords()
+    source = random_words.SystemBits()
     words = np.concatenate([source.words(1000) for _ in range(10)])
     assert len(np.unique(words)) == len(words)
 
 
 def test_the_self_test_passes_and_names_what_is_broken(monkeypatch):
-    assert self_test.sampler_problems() == []
-    true_invert = kernel.invert
+    assert self_test.self_test_problems() == []
+    true_invert = numba_loops.invert
     one_less = lambda *arguments: true_invert(*arguments) - 1  # noqa: E731
-    monkeypatch.setattr(kernel, "invert", one_less)
-    monkeypatch.setattr(kernel, "add_clamped", lambda counts, noise, total: np.add(counts, noise, out=total))
+    monkeypatch.setattr(numba_loops, "invert", one_less)
+    monkeypatch.setattr(numba_loops, "add_clamped", lambda counts, noise, total: np.add(counts, noise, out=total))
     monkeypatch.setattr(self_test, "ENCRYPTED", "00" * 16)
-    assert len(self_test.sampler_problems()) == 3
+    assert len(self_test.self_test_problems()) == 3

@@ -12,7 +12,13 @@ from fractions import Fraction
 import pytest
 
 from sfumato.privacy import noise
-from sfumato.privacy.noise.inversion.tables import GaussianSize, LaplaceDigit, LaplaceSize, exp_minus, thresholds
+from sfumato.privacy.noise.inversion.cdf_tables import (
+    GaussianMagnitude,
+    LaplaceDigit,
+    LaplaceMagnitude,
+    cdf_table,
+    enclose_exp,
+)
 
 F = Fraction
 
@@ -25,7 +31,7 @@ Mass = tuple[int, int]
 
 def masses(law) -> list[Mass]:
     """Enclosures of 2^BITS P(k), as far as they are sure."""
-    table = thresholds(law, BITS)
+    table = cdf_table(law, BITS)
     steps = [after - before for before, after in zip((0, *table), table, strict=False)]
     return [(step - 1, step + 1) for step in steps if step > SURE]
 
@@ -47,7 +53,7 @@ def both_signs(sizes: list[Mass]) -> dict[int, Mass]:
 def digit_masses(scale: Fraction) -> dict[int, Mass]:
     """Masses of large Laplace noise next to every carry, as products of the tables that are drawn from."""
     digits = 1 if scale <= 64 * 256 else 2
-    tops = masses(LaplaceSize(scale, 256**digits))
+    tops = masses(LaplaceMagnitude(scale, 256**digits))
     tables = [masses(LaplaceDigit(scale, 256**j, 256)) for j in range(digits)]
     found = {0: tuple(2 * end << digits * BITS for end in tops[0])}
     for size in (c + i for c in (0, 256, 512, 10 * 256, 65536, 3 * 65536) for i in range(-8, 9) if c + i > 0):
@@ -59,7 +65,7 @@ def digit_masses(scale: Fraction) -> dict[int, Mass]:
 
 def laplace_loss(scale: Fraction, distance: int) -> float:
     """The largest log p(x) / p(x + distance) of the law that is drawn at this scale."""
-    law = digit_masses(scale) if scale > 64 else both_signs(masses(LaplaceSize(scale)))
+    law = digit_masses(scale) if scale > 64 else both_signs(masses(LaplaceMagnitude(scale)))
     return max(log_ratio(law[x], law[x + distance]) for x in law if x + distance in law)
 
 
@@ -80,7 +86,7 @@ def renyi(sigma: Fraction, distance: int, order: float) -> float:
     With the loss l(x) = log p(x) / p(x - d) it is log(1 + E expm1((order - 1) l)) / (order - 1); what lies beyond the
     sure masses adds less than 1e-19.
     """
-    law = both_signs(masses(GaussianSize(sigma**2)))
+    law = both_signs(masses(GaussianMagnitude(sigma**2)))
     losses = {x: log_ratio(law[x], law[x - distance]) for x in law if x - distance in law}
     excess = math.fsum(law[x][1] / 2 ** (BITS + 1) * math.expm1((order - 1) * loss) for x, loss in losses.items())
     return math.log1p(excess) / (order - 1)
@@ -103,11 +109,11 @@ def test_the_gaussian_law_costs_at_most_what_opendps_map_says(sigma: float, dist
 def coarse_bend(sigma: Fraction, x: int, distance: int) -> float:
     """log p(x)^2 / p(x + d) p(x - d) of the coarse path, q from its table and r kept with probability exp(-g)."""
     run = 1 << int(sigma / 32).bit_length() - 1
-    table = masses(GaussianSize(sigma**2 / run**2, fold=1))
+    table = masses(GaussianMagnitude(sigma**2 / run**2, fold=1))
 
     def mass(size: int) -> Mass:
         q, rest = divmod(abs(size), run)
-        kept = exp_minus(F((2 * run * q + rest) * rest) / (2 * sigma**2), BITS)
+        kept = enclose_exp(F((2 * run * q + rest) * rest) / (2 * sigma**2), BITS)
         return table[q][0] * kept[0], table[q][1] * kept[1]
 
     here, right, left = mass(x), mass(x + distance), mass(x - distance)

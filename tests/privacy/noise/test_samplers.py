@@ -28,9 +28,9 @@ CHUNKED = pytest.mark.parametrize("chunked", [noise.laplace_chunks, noise.gaussi
 @pytest.fixture
 def fresh_choice():
     """Choose the sampler anew in the test, and once more after it."""
-    noise.sampler_in_use.cache_clear()
+    noise.current_sampler.cache_clear()
     yield
-    noise.sampler_in_use.cache_clear()
+    noise.current_sampler.cache_clear()
 
 
 @pytest.fixture
@@ -52,15 +52,15 @@ def without(monkeypatch, fresh_choice):
 
 
 def test_table_inversion_is_used_where_it_passes_its_self_test(fresh_choice):
-    sampler = noise.sampler_in_use()
+    sampler = noise.current_sampler()
     assert sampler.name == "table inversion" and "self-test" in sampler.why
-    assert sampler is noise.sampler_in_use()
+    assert sampler is noise.current_sampler()
 
 
 @pytest.mark.parametrize("package", ["numba", "cryptography"])
 def test_opendp_draws_where_a_package_is_absent(package, without):
     without(package)
-    sampler = noise.sampler_in_use()
+    sampler = noise.current_sampler()
     assert sampler.name == "OpenDP" and "not installed" in sampler.why and package in sampler.why
     assert noise.add_laplace([100] * 5, 1000.0).tolist() == [100] * 5
     with pytest.raises(PlanError, match="seeded run needs table inversion"):
@@ -69,13 +69,13 @@ def test_opendp_draws_where_a_package_is_absent(package, without):
 
 def test_table_inversion_comes_back_after_a_package_was_absent():
     """The fixture above leaves nothing behind."""
-    assert noise.sampler_in_use().name == "table inversion"
+    assert noise.current_sampler().name == "table inversion"
     assert noise.add_laplace(ZEROS, 1.0, randomness=Randomness.of(1)).shape == (5,)
 
 
 def test_opendp_draws_where_the_self_test_fails(monkeypatch, fresh_choice):
     monkeypatch.setattr(self_test, "ENCRYPTED", "00" * 16)
-    sampler = noise.sampler_in_use()
+    sampler = noise.current_sampler()
     assert sampler.name == "OpenDP" and sampler.why.endswith("the cipher does not give the published answer")
     assert noise.add_gaussian(ZEROS, 1e-3).tolist() == [0] * 5
     with pytest.raises(PlanError, match="seeded run needs table inversion"):
@@ -109,8 +109,8 @@ def handed(monkeypatch) -> list[F]:
     """Scales that reach the sampler."""
     scales: list[F] = []
     keep = lambda counts, scale, randomness: scales.append(scale) or counts  # noqa: E731
-    spying = replace(noise.sampler_in_use(), laplace=keep, gaussian=keep)
-    monkeypatch.setattr(noise, "sampler_in_use", lambda: spying)
+    spying = replace(noise.current_sampler(), laplace=keep, gaussian=keep)
+    monkeypatch.setattr(noise, "current_sampler", lambda: spying)
     return scales
 
 
@@ -232,13 +232,13 @@ def test_a_file_is_streamed_into_another(tmp_path):
 
 
 def test_a_seeded_run_that_opendp_would_have_to_draw_is_refused_beforehand(monkeypatch):
-    noise.require_drawable([1.0, 2.0**50], seeded=True)
+    noise.require_samplable([1.0, 2.0**50], seeded=True)
     with pytest.raises(PlanError, match="above 2\\^50"):
-        noise.require_drawable([2.0**51], seeded=True)
-    monkeypatch.setattr(noise, "sampler_in_use", lambda: noise.opendp_sampler("numba is absent"))
+        noise.require_samplable([2.0**51], seeded=True)
+    monkeypatch.setattr(noise, "current_sampler", lambda: noise.opendp_sampler("numba is absent"))
     with pytest.raises(PlanError, match="numba is absent"):
-        noise.require_drawable([], seeded=True)
-    noise.require_drawable([2.0**51])
+        noise.require_samplable([], seeded=True)
+    noise.require_samplable([2.0**51])
 
 
 @pytest.fixture
@@ -250,14 +250,14 @@ def no_opendp(monkeypatch):
 
 
 def test_noise_that_needs_an_absent_opendp_is_refused_with_the_command_that_installs_it(monkeypatch, no_opendp):
-    noise.require_drawable([1.0, 2.0**50])
-    for refused in (partial(noise.require_drawable, [2.0**51]), partial(noise.add_gaussian, ZEROS, 2.0**51)):
+    noise.require_samplable([1.0, 2.0**50])
+    for refused in (partial(noise.require_samplable, [2.0**51]), partial(noise.add_gaussian, ZEROS, 2.0**51)):
         with pytest.raises(MissingExtra, match="needs OpenDP") as caught:
             refused()
         assert "pip install 'sfumato[opendp]'" in caught.value.next_step
-    monkeypatch.setattr(noise, "sampler_in_use", lambda: noise.opendp_sampler("numba is absent"))
+    monkeypatch.setattr(noise, "current_sampler", lambda: noise.opendp_sampler("numba is absent"))
     with pytest.raises(MissingExtra, match="numba is absent"):
-        noise.require_drawable([])
+        noise.require_samplable([])
 
 
 def _small(folder):
@@ -275,7 +275,7 @@ def test_a_release_without_a_sampler_is_refused_before_the_ledger_is_charged(mon
     import sfumato
 
     table, method, book = _small(tmp_path)
-    monkeypatch.setattr(noise, "sampler_in_use", lambda: noise.opendp_sampler("numba is absent"))
+    monkeypatch.setattr(noise, "current_sampler", lambda: noise.opendp_sampler("numba is absent"))
     with pytest.raises(MissingExtra, match="numba is absent"):
         sfumato.release(table, method, ledger=book)
     assert book.history("t") == ()
@@ -285,7 +285,7 @@ def test_a_seeded_release_is_refused_before_the_ledger_is_charged(monkeypatch, t
     import sfumato
 
     table, method, book = _small(tmp_path)
-    monkeypatch.setattr(noise, "sampler_in_use", lambda: noise.opendp_sampler("numba is absent"))
+    monkeypatch.setattr(noise, "current_sampler", lambda: noise.opendp_sampler("numba is absent"))
     with pytest.raises(PlanError, match="seeded run"):
         sfumato.release(table, method, ledger=book, seed=1)
     assert book.history("t") == ()

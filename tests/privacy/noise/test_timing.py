@@ -17,10 +17,16 @@ import pytest
 from scipy import stats
 
 from sfumato.privacy.noise.inversion import draw as inversion_draw
-from sfumato.privacy.noise.inversion import kernel
-from sfumato.privacy.noise.inversion.search import padded_table
-from sfumato.privacy.noise.inversion.tables import GaussianSize, LaplaceDigit, LaplaceSize, SizeLaw, thresholds
-from sfumato.privacy.noise.inversion.wide import coarse_gaussian, digit_laplace
+from sfumato.privacy.noise.inversion import numba_loops
+from sfumato.privacy.noise.inversion.cdf_tables import (
+    GaussianMagnitude,
+    LaplaceDigit,
+    LaplaceMagnitude,
+    MagnitudeDistribution,
+    cdf_table,
+    padded_table,
+)
+from sfumato.privacy.noise.inversion.large_scales import coarse_gaussian, digit_laplace
 
 ALPHA = 1e-6
 PAIRS, SLOWER = 200, 1.1
@@ -35,7 +41,7 @@ pytestmark = pytest.mark.statistical
 def scan(words, bits, table, found, undecided):
     """Mutant search: entry by entry, as long as it takes."""
     for i in range(words.shape[0]):
-        prefix = (words[i] >> np.int64(1)) & np.int64(kernel.LARGEST)
+        prefix = (words[i] >> np.int64(1)) & np.int64(numba_loops.LARGEST)
         found[i] = 0
         while table[found[i]] < prefix:
             found[i] += 1
@@ -53,9 +59,9 @@ def growth_p(near: Run, far: Run) -> float:
     return float(stats.binomtest(slower, PAIRS, 0.5, alternative="greater").pvalue)
 
 
-def words_for(law: SizeLaw, outcome: int, last_bit: int = 0) -> np.ndarray:
+def words_for(law: MagnitudeDistribution, outcome: int, last_bit: int = 0) -> np.ndarray:
     """Words whose first 63 bits lie just below the entry of the outcome, kept in signed integers."""
-    word = (thresholds(law, BITS)[outcome] - 1) << 1 | last_bit
+    word = (cdf_table(law, BITS)[outcome] - 1) << 1 | last_bit
     return np.full(DRAWS, word, dtype=np.uint64).view(np.int64)
 
 
@@ -75,14 +81,14 @@ class Crafted:
 # The search alone.
 
 TABLES = [
-    (LaplaceSize(F(20)), 500),
-    (LaplaceSize(F(1, 2)), 15),
-    (GaussianSize(F(25)), 30),
-    (GaussianSize(F(90_000)), 2000),
+    (LaplaceMagnitude(F(20)), 500),
+    (LaplaceMagnitude(F(1, 2)), 15),
+    (GaussianMagnitude(F(25)), 30),
+    (GaussianMagnitude(F(90_000)), 2000),
 ]
 
 
-def timed_search(search, law: SizeLaw, outcome: int) -> Run:
+def timed_search(search, law: MagnitudeDistribution, outcome: int) -> Run:
     words, table = words_for(law, outcome), padded_table(law, BITS)
     found, undecided = np.empty_like(words), np.empty_like(words)
 
@@ -96,17 +102,17 @@ def timed_search(search, law: SizeLaw, outcome: int) -> Run:
     return run
 
 
-def search_p(search, law: SizeLaw, far: int) -> float:
+def search_p(search, law: MagnitudeDistribution, far: int) -> float:
     return growth_p(timed_search(search, law, 0), timed_search(search, law, far))
 
 
 @pytest.mark.parametrize(("law", "far"), TABLES, ids=str)
-def test_the_time_of_a_search_does_not_grow_with_the_noise(law: SizeLaw, far: int):
-    assert search_p(kernel.invert, law, far) > ALPHA
+def test_the_time_of_a_search_does_not_grow_with_the_noise(law: MagnitudeDistribution, far: int):
+    assert search_p(numba_loops.invert, law, far) > ALPHA
 
 
 @pytest.mark.parametrize(("law", "far"), TABLES, ids=str)
-def test_mutant_search_that_stops_early_is_caught(law: SizeLaw, far: int):
+def test_mutant_search_that_stops_early_is_caught(law: MagnitudeDistribution, far: int):
     assert search_p(scan, law, far) < ALPHA
 
 
@@ -115,7 +121,7 @@ def test_mutant_search_that_stops_early_is_caught(law: SizeLaw, far: int):
 
 def laplace_words(far: bool) -> tuple[list[np.ndarray], int]:
     """Words of scale 1000: X = 0, and X = -(1 + 140 * 256 + 255)."""
-    top, digit = LaplaceSize(F(1000), 256), LaplaceDigit(F(1000), 1, 256)
+    top, digit = LaplaceMagnitude(F(1000), 256), LaplaceDigit(F(1000), 1, 256)
     if far:
         return [words_for(top, 141, 1), words_for(digit, 255)], -(1 + 140 * 256 + 255)
     return [words_for(top, 0), words_for(digit, 0)], 0
@@ -126,7 +132,7 @@ def gaussian_words(far: bool) -> tuple[list[np.ndarray], int]:
 
     The low bits are alike: where all of them are 0, exp(0) makes the whole path a twentieth quicker at every size.
     """
-    law = GaussianSize(F(3000, 64) ** 2, fold=1)
+    law = GaussianMagnitude(F(3000, 64) ** 2, fold=1)
     coarse = words_for(law, 350, 1) if far else words_for(law, 0)
     low, uniform = np.full(DRAWS, 63), np.zeros(DRAWS, dtype=np.int64)
     return [coarse, low, uniform], -(350 * 64 + 63) if far else 63
@@ -150,7 +156,7 @@ def whole_call(add, scale: float) -> Callable[[Crafted], np.ndarray]:
 
     def draw(source: Crafted) -> np.ndarray:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(inversion_draw, "word_source", lambda randomness: source)
+            patch.setattr(inversion_draw, "bit_source", lambda randomness: source)
             return add(counts, scale)
 
     return draw
@@ -159,8 +165,8 @@ def whole_call(add, scale: float) -> Callable[[Crafted], np.ndarray]:
 PATHS = {
     "digits": (lambda source: digit_laplace(F(1000), DRAWS, source, BITS), laplace_words),
     "coarse": (lambda source: coarse_gaussian(F(3000), DRAWS, source, BITS), gaussian_words),
-    "whole call by digits": (whole_call(inversion_draw.inverted_laplace, 1000.0), laplace_words),
-    "whole call, coarse": (whole_call(inversion_draw.inverted_gaussian, 3000.0), gaussian_words),
+    "whole call by digits": (whole_call(inversion_draw.add_laplace_by_inversion, 1000.0), laplace_words),
+    "whole call, coarse": (whole_call(inversion_draw.add_gaussian_by_inversion, 3000.0), gaussian_words),
 }
 ALL_PATHS = pytest.mark.parametrize("path", PATHS)
 
@@ -177,7 +183,7 @@ def test_the_time_of_a_path_does_not_grow_with_the_noise(path: str):
 
 @ALL_PATHS
 def test_mutant_path_with_a_search_that_stops_early_is_caught(path: str, monkeypatch):
-    monkeypatch.setattr(kernel, "invert", scan)
+    monkeypatch.setattr(numba_loops, "invert", scan)
     assert path_p(path) < ALPHA
 
 
@@ -193,5 +199,5 @@ def keep_slowly(coarse, signs, low, uniform, run_bits, bits, rate, close, noise,
 
 
 def test_mutant_proposal_whose_time_grows_is_caught(monkeypatch):
-    monkeypatch.setattr(kernel, "propose", keep_slowly)
+    monkeypatch.setattr(numba_loops, "propose_gaussian", keep_slowly)
     assert path_p("coarse") < ALPHA

@@ -13,15 +13,13 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato import Schema
+from sfumato.constraints import draw_rows, pair_weights
+from sfumato.constraints.clauses import keeps_rules
+from sfumato.constraints.contradictions import refuse_contradictions
+from sfumato.constraints.draw_rows import DrawnRows, redraw_targets_in_place, sample_values, shuffled_copies
+from sfumato.constraints.functional_dependence import apply_maps, with_maps_from_rows
 from sfumato.errors import PlanError
-from sfumato.rows import draw
-from sfumato.rows.draw import Sampled, sample_values
-from sfumato.rows.released import redrawn_in_place, shuffled_copies
-from sfumato.rows.rules import evidence
-from sfumato.rows.rules.clauses import keeps_rules
-from sfumato.rows.rules.dependence import bound_by_rows, follow
-from sfumato.rows.rules.refuse import refuse_impossible_rules
-from sfumato.rows.values import Values, draw_values, rows_table
+from sfumato.sampling.values import Values, draw_values, rows_table
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
 
@@ -84,7 +82,7 @@ def contradictions(schema: Schema, *tables: Values) -> int:
 def test_nothing_contradicts_a_dependence_and_every_rule_is_kept(chosen, seed: int):
     schema = schema_of(*chosen)
     try:
-        refuse_impossible_rules(schema, NAMES)
+        refuse_contradictions(schema, NAMES)
     except PlanError:
         return
     generator = np.random.default_rng(seed)
@@ -96,7 +94,7 @@ def test_nothing_contradicts_a_dependence_and_every_rule_is_kept(chosen, seed: i
     assert sfumato.read(rows_table(schema, first.values), schema).check() == ()
 
 
-def sample_of(schema: Schema, generator: np.random.Generator) -> Sampled:
+def sample_of(schema: Schema, generator: np.random.Generator) -> DrawnRows:
     return sample_values(schema, lambda rows: drawn(schema, rows, generator), 200, generator)
 
 
@@ -107,14 +105,14 @@ def test_the_map_is_what_most_rows_say():
     cities = draw_values(schema["city"], rng.integers(0, 5, 3000), rng)
     right = np.array([truth[None if missing else city] for city, missing in zip(*cities, strict=True)], dtype=object)
     noisy = np.where(rng.random(3000) < 0.3, rng.choice(["de", "fr"], 3000), right).astype(object)
-    bound = bound_by_rows(schema, {"city": cities, "state": (noisy, np.zeros(3000, dtype=bool))})
+    bound = with_maps_from_rows(schema, {"city": cities, "state": (noisy, np.zeros(3000, dtype=bool))})
     assert dict(bound.rules[0].map) == truth
 
 
 def test_a_followed_column_keeps_the_other_one_as_it_is():
     schema = schema_of([], ["city determines state"], [])
     values = drawn(schema, 500, np.random.default_rng(3))
-    followed, changed = follow(schema, values)
+    followed, changed = apply_maps(schema, values)
     assert changed["city determines state"] == int((~schema.rules[0].keeps(values, {c.name: c for c in schema})).sum())
     assert changed["city determines state"] > 0
     assert keeps_rules(schema, followed).all()
@@ -124,9 +122,9 @@ def test_a_followed_column_keeps_the_other_one_as_it_is():
 
 def test_chains_are_composed_so_that_nothing_need_be_mended():
     schema = schema_of(["age determines city", "city determines state", "age determines state"], [], [])
-    bound = bound_by_rows(schema, drawn(schema, 400, np.random.default_rng(4)))
+    bound = with_maps_from_rows(schema, drawn(schema, 400, np.random.default_rng(4)))
     fresh = drawn(schema, 400, np.random.default_rng(5))
-    assert keeps_rules(bound, follow(bound, fresh)[0]).all()
+    assert keeps_rules(bound, apply_maps(bound, fresh)[0]).all()
 
 
 def test_columns_that_determine_each_other_are_matched_one_to_one():
@@ -145,7 +143,7 @@ def test_a_map_keeps_away_from_what_other_rules_forbid():
     values = drawn(schema, rows, np.random.default_rng(7))
     values["city"] = np.full(rows, "Bonn", dtype=object), np.zeros(rows, dtype=bool)
     values["state"] = np.full(rows, "de", dtype=object), np.zeros(rows, dtype=bool)
-    assert dict(bound_by_rows(schema, values).rules[0].map)["Bonn"] == "fr"
+    assert dict(with_maps_from_rows(schema, values).rules[0].map)["Bonn"] == "fr"
 
 
 def test_where_maps_and_rules_leave_no_row_another_map_is_taken():
@@ -178,7 +176,7 @@ def test_fixed_columns_stay_and_rows_that_contradict_them_are_left_out():
         fresh = drawn(schema, len(places), generator)
         return {n: (known[n][0][places], known[n][1][places]) if n == "city" else fresh[n] for n in NAMES}
 
-    made = redrawn_in_place(schema, make, 300, generator, ("city",))
+    made = redraw_targets_in_place(schema, make, 300, generator, ("city",))
     assert contradictions(schema, made.values) == 0
     assert len(made.values["city"][1]) == 300 - made.left_out
     assert 0 <= made.left_out < 300
@@ -196,7 +194,7 @@ def test_copies_of_one_release_follow_one_map():
 
 
 def test_columns_of_many_cells_are_cut_into_few_places(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(evidence, "MOST_PLACES", 3)
+    monkeypatch.setattr(pair_weights, "MOST_PLACES", 3)
     schema = schema_of(["age determines city", "city determines day"], [], [])
     made = sample_of(schema, np.random.default_rng(11))
     assert contradictions(schema, made.values) == 0
@@ -205,6 +203,6 @@ def test_columns_of_many_cells_are_cut_into_few_places(monkeypatch: pytest.Monke
 
 def test_a_release_that_followed_nothing_would_be_caught(monkeypatch: pytest.MonkeyPatch):
     """The mutant: maps are found, and rows neither follow nor are mended."""
-    monkeypatch.setattr(draw, "bound_by_rows", lambda schema, _: schema)
+    monkeypatch.setattr(draw_rows, "with_maps_from_rows", lambda schema, _: schema)
     schema = schema_of(["age determines city"], [], [])
     assert contradictions(schema, sample_of(schema, np.random.default_rng(12)).values) > 0

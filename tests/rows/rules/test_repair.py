@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Schema
+from sfumato.constraints import repair as repair_module
+from sfumato.constraints import repair_rows as mending
+from sfumato.constraints.clauses import keeps_rules
+from sfumato.constraints.contradictions import refuse_contradictions
+from sfumato.constraints.repair import repair, repair_notes
 from sfumato.errors import PlanError
-from sfumato.rows.rules import mend as mending
-from sfumato.rows.rules import repair as repair_module
-from sfumato.rows.rules.clauses import keeps_rules
-from sfumato.rows.rules.refuse import refuse_impossible_rules
-from sfumato.rows.rules.repair import notes_on_rules, repair
-from sfumato.rows.values import Values, draw_values, rows_table
+from sfumato.sampling.values import Values, draw_values, rows_table
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
 
@@ -103,7 +103,7 @@ def test_every_row_is_valid_whatever_the_rules(checks: list[str], rows: int, see
     values = uniform(schema, rows, seed)
     before = {name: (data.copy(), missing.copy()) for name, (data, missing) in values.items()}
     try:
-        refuse_impossible_rules(schema, schema.names)
+        refuse_contradictions(schema, schema.names)
     except PlanError:
         return
     broken = {rule.check: int((~keeps_rules(make(rule.check), values)).sum()) for rule in schema.rules}
@@ -121,7 +121,7 @@ def test_every_row_is_valid_whatever_the_rules(checks: list[str], rows: int, see
 def test_no_single_rule_of_the_list_is_refused_or_needs_a_donor(claim: str):
     for check in (claim, *(f"{premise} implies {claim}" for premise in PREMISES)):
         schema = make(check)
-        refuse_impossible_rules(schema, schema.names)
+        refuse_contradictions(schema, schema.names)
         assert repair(schema, uniform(schema, 200, 13), np.random.default_rng(13)).replaced == 0
 
 
@@ -178,7 +178,7 @@ def test_missing_values_that_must_be_there_follow_the_table():
 
 def test_two_columns_that_must_both_change():
     schema = make("hours + travel >= 268")
-    refuse_impossible_rules(schema, schema.names)
+    refuse_contradictions(schema, schema.names)
     values = uniform(schema, 500, 6)
     values["travel"][1][:] = False
     assert_valid(schema, repair(schema, values, np.random.default_rng(6)).values)
@@ -187,7 +187,7 @@ def test_two_columns_that_must_both_change():
 def test_an_equation_holds_to_the_last_digit():
     columns = tuple(Column(name, "number", bounds=(0, high)) for name, high in (("a", 1), ("b", 1), ("total", 2)))
     schema = make("a + b == total", columns=columns)
-    refuse_impossible_rules(schema, schema.names)
+    refuse_contradictions(schema, schema.names)
     found = repair(schema, uniform(schema, 5000, 7), np.random.default_rng(7))
     assert_valid(schema, found.values)
     assert found.replaced == 0
@@ -243,7 +243,7 @@ def test_a_table_without_one_good_row_is_mended_from_public_facts():
 )
 def test_contradictory_rules_are_named(checks: list[str], named: list[str]):
     with pytest.raises(PlanError) as caught:
-        refuse_impossible_rules(make(*checks), make().names)
+        refuse_contradictions(make(*checks), make().names)
     assert len(caught.value.problems) == len(named)
     for problem, part in zip(caught.value.problems, named, strict=True):
         assert part in problem
@@ -251,9 +251,9 @@ def test_contradictory_rules_are_named(checks: list[str], named: list[str]):
 
 def test_rules_about_other_columns_are_no_concern():
     """The same rule is refused once its column is released."""
-    refuse_impossible_rules(make("age > 200"), ["income", "tax"])
+    refuse_contradictions(make("age > 200"), ["income", "tax"])
     with pytest.raises(PlanError):
-        refuse_impossible_rules(make("age > 200"), ["age"])
+        refuse_contradictions(make("age > 200"), ["age"])
 
 
 def test_a_repair_that_forgets_other_rules_is_caught(monkeypatch: pytest.MonkeyPatch):
@@ -261,14 +261,14 @@ def test_a_repair_that_forgets_other_rules_is_caught(monkeypatch: pytest.MonkeyP
     schema = make("age > 17", "age < 19", "hours < age", "hours > 15")
     values = uniform(schema, 2000, 11)
     assert_valid(schema, repair(schema, values, np.random.default_rng(11)).values)
-    whole = mending.Block.of
+    whole = mending.RowsUnderRepair.of
 
     def forgetful(bundle, rows):
         block = whole(bundle, rows)
         block.kept[1:] = True
         return block
 
-    monkeypatch.setattr(mending.Block, "of", forgetful)
+    monkeypatch.setattr(mending.RowsUnderRepair, "of", forgetful)
     assert not keeps_rules(schema, repair(schema, values, np.random.default_rng(11)).values).all()
 
 
@@ -290,7 +290,7 @@ def test_a_rule_that_many_rows_broke_is_told_in_words(high: int):
     schema = make("a <= b", columns=tuple(Column(name, "integer", bounds=(0, 99)) for name in "ab"))
     values = {"a": (np.arange(100), np.zeros(100, dtype=bool)), "b": (np.full(100, high), np.zeros(100, dtype=bool))}
     made = repair(schema, values, np.random.default_rng(5))
-    notes = [note for note in notes_on_rules(schema, values, made.values, made) if "do not trust" in note]
+    notes = [note for note in repair_notes(schema, values, made.values, made) if "do not trust" in note]
     told = (
         "75 of 100 rows broke 'a <= b' as drawn and were mended: do not trust what the rows say about a and b together"
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.rows.smooth import density
-from sfumato.rows.smooth.density import Curve, fit_curve, roughness, shares_within
+from sfumato.sampling import smooth_density
+from sfumato.sampling.smooth_density import SmoothDensity, fit_density, roughness, shares_within
 from sfumato.schema.column import Column
 
 CELLS = np.arange(100)
@@ -27,7 +27,7 @@ def test_a_tail_falls_off_instead_of_following_the_noise():
     true = falling()
     tails, cut_off = zip(
         *(
-            (fit_curve(y, NOISE, np.ones(100)).counts[50:].sum(), np.maximum(y, 0)[50:].sum())
+            (fit_density(y, NOISE, np.ones(100)).counts[50:].sum(), np.maximum(y, 0)[50:].sum())
             for y in (noisy(true, seed) for seed in range(20))
         ),
         strict=True,
@@ -40,25 +40,25 @@ def test_the_curve_is_nearer_to_the_truth_than_the_counts():
     true = falling()
     for seed in range(20):
         y = noisy(true, seed)
-        curve = fit_curve(y, NOISE, np.ones(100))
+        curve = fit_density(y, NOISE, np.ones(100))
         assert curve.explains
         assert np.linalg.norm(curve.counts - true) < 0.6 * np.linalg.norm(y - true)
         assert (curve.counts >= 0).all()
 
 
-@pytest.mark.parametrize(("floor", "follows"), [(density.LOWEST, True), (-30.0, False)])
+@pytest.mark.parametrize(("floor", "follows"), [(smooth_density.LOWEST, True), (-30.0, False)])
 def test_a_body_between_empty_bounds_is_followed(monkeypatch, floor, follows):
     """A body that ends abruptly sends the logarithms of the tails far down, and must be followed all the same.
 
     With a floor under the logarithms that the tails reach, Newton's steps would end far from the best curve.
     """
-    monkeypatch.setattr(density, "LOWEST", floor)
+    monkeypatch.setattr(smooth_density, "LOWEST", floor)
     cells = np.arange(132)
     inside = (cells >= 9) & (cells < 77)
     rough = np.exp(0.35 * np.sin(1.1 * cells) + 0.3 * np.sin(0.47 * cells) - ((cells - 30) / 26) ** 2)
     for seed in range(4):
         counts = noisy(np.where(inside, 770 * rough, 0.0), seed)
-        curve = fit_curve(counts, SIGMA**2 * np.eye(132), np.where(inside, 0.06, 0.9))
+        curve = fit_density(counts, SIGMA**2 * np.eye(132), np.where(inside, 0.06, 0.9))
         errors = (counts - curve.counts) / SIGMA
         assert (float(errors @ errors) < len(cells)) is follows
 
@@ -67,7 +67,7 @@ def test_a_spike_stays_a_spike():
     """58 % of the rows in one cell, as a column of days with -1 for most people has it."""
     true = np.full(100, 42.0)
     true[30] += 5800
-    curve = fit_curve(noisy(true, 1), NOISE, np.ones(100))
+    curve = fit_density(noisy(true, 1), NOISE, np.ones(100))
     assert curve.atoms[30]
     assert curve.counts[30] == pytest.approx(5842, abs=5 * SIGMA)
     assert curve.counts[[28, 29, 31, 32]].max() < 200, "the spike is not smeared"
@@ -75,7 +75,7 @@ def test_a_spike_stays_a_spike():
 
 def test_heaps_at_round_numbers_stay():
     true = np.where(CELLS % 5 == 0, 300.0, 30.0)
-    curve = fit_curve(noisy(true, 2), NOISE, np.ones(100))
+    curve = fit_density(noisy(true, 2), NOISE, np.ones(100))
     assert curve.atoms[CELLS % 5 == 0].mean() > 0.9
     assert curve.counts[CELLS % 5 == 0].mean() == pytest.approx(300, rel=0.1)
     assert curve.counts[CELLS % 5 != 0].mean() == pytest.approx(30, rel=0.5)
@@ -84,7 +84,7 @@ def test_heaps_at_round_numbers_stay():
 def test_where_noise_is_next_to_nothing_the_counts_are_kept():
     """Cells without any order: the curve follows them, and is then no better than they are."""
     true = np.random.default_rng(0).uniform(500, 1000, 100)
-    curve = fit_curve(true, np.eye(100), np.ones(100))
+    curve = fit_density(true, np.eye(100), np.ones(100))
     assert np.abs(curve.counts - true).max() < 1
     assert curve.criterion + 2 * curve.atoms.sum() > 190
 
@@ -92,7 +92,7 @@ def test_where_noise_is_next_to_nothing_the_counts_are_kept():
 @pytest.mark.parametrize(("criterion", "atoms", "explains"), [(15.0, 0, True), (21.0, 0, False), (15.0, 3, False)])
 def test_a_curve_explains_counts_where_its_cp_is_below_theirs(criterion, atoms, explains):
     """Ten counts as they are have a Cp of 20; every atom is a number of its own, too."""
-    assert Curve(np.ones(10), np.arange(10) < atoms, 1.0, criterion).explains is explains
+    assert SmoothDensity(np.ones(10), np.arange(10) < atoms, 1.0, criterion).explains is explains
 
 
 def test_a_straight_line_of_logarithms_costs_nothing():
@@ -103,7 +103,7 @@ def test_a_straight_line_of_logarithms_costs_nothing():
 
 @pytest.mark.parametrize("counts", [np.zeros(40), -np.ones(40), np.full(40, 1e7)])
 def test_nothing_and_very_much_are_fitted_too(counts):
-    curve = fit_curve(counts.astype(float), np.eye(40), np.ones(40))
+    curve = fit_density(counts.astype(float), np.eye(40), np.ones(40))
     assert np.isfinite(curve.counts).all() and (curve.counts >= 0).all()
 
 

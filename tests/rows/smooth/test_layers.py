@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.rows.smooth.layers import (
+from sfumato.mechanisms.hierarchical_histogram import (
     MOST_EQUAL,
     SHARES,
-    Layer,
-    Measured,
+    HierarchicalHistogram,
+    HistogramLayer,
     blocks_of,
     equal_cells,
     finest_cells,
-    is_layered,
-    known_total,
     layer_cells,
     measure_flat,
     measure_layers,
     parts_of,
+    pooled_total,
     shared_totals,
+    uses_layers,
 )
 from sfumato.schema.column import Column
 
@@ -45,7 +45,7 @@ def counts_of(column, values):
 
 @pytest.mark.parametrize(("column", "layered"), [(PRICE, True), (COUNT, True), (FEW, False), (DAY, True)])
 def test_only_columns_of_many_values_are_layered(column, layered):
-    assert is_layered(column) is layered
+    assert uses_layers(column) is layered
 
 
 @pytest.mark.parametrize("column", [PRICE, COUNT, DAY])
@@ -87,10 +87,13 @@ def test_least_squares_is_that_of_the_whole_system():
     """Against the textbook solution of all equations at once; the flat form is the same in closed form."""
     generator = np.random.default_rng(3)
     parts = np.arange(12) // 4
-    above, below = Layer(parts, generator.normal(40, 5, 3), 2.0), Layer(np.arange(12), generator.normal(10, 5, 12), 3.0)
+    above, below = (
+        HistogramLayer(parts, generator.normal(40, 5, 3), 2.0),
+        HistogramLayer(np.arange(12), generator.normal(10, 5, 12), 3.0),
+    )
     for layers in ((above, below), (below,)):
         column = Column("x", "integer", bounds=(0, 11))
-        found = Measured(column, layers).estimate(130.0, 25.0)
+        found = HierarchicalHistogram(column, layers).estimate(130.0, 25.0)
         rows = [np.eye(layer.parts.max() + 1)[:, layer.parts] / layer.sigma for layer in layers]
         system = np.vstack([*rows, np.ones((1, 12)) / 5.0])
         right = np.concatenate([*(layer.counts / layer.sigma for layer in layers), [130.0 / 5.0]])
@@ -105,9 +108,12 @@ def test_the_covariance_is_what_repeated_noise_shows():
     column, generator = Column("x", "integer", bounds=(0, 15)), np.random.default_rng(5)
     parts, sums = np.arange(16) // 4, []
     for _ in range(4000):
-        layers = (Layer(parts, generator.normal(0, 2, 4), 2.0), Layer(np.arange(16), generator.normal(0, 3, 16), 3.0))
-        sums.append(Measured(column, layers).estimate().counts[:8].sum())
-    told = Measured(column, layers).estimate().covariance[:8, :8].sum()
+        layers = (
+            HistogramLayer(parts, generator.normal(0, 2, 4), 2.0),
+            HistogramLayer(np.arange(16), generator.normal(0, 3, 16), 3.0),
+        )
+        sums.append(HierarchicalHistogram(column, layers).estimate().counts[:8].sum())
+    told = HierarchicalHistogram(column, layers).estimate().covariance[:8, :8].sum()
     assert abs(np.var(sums) / told - 1) < 5 * (2 / 4000) ** 0.5
     assert abs(np.var(sums) / (8 * 9.0) - 1) > 5 * (2 / 4000) ** 0.5, "mutant: flat noise"
 
@@ -121,20 +127,22 @@ def test_thousands_of_levels_need_no_matrix():
 @given(st.lists(st.floats(1, 1e6), min_size=1, max_size=5), st.floats(0.1, 100))
 def test_columns_share_their_totals_by_precision(totals, sigma):
     column = Column("x", "integer", bounds=(0, 3))
-    each = [Measured(column, (Layer(np.arange(4), np.full(4, total / 4), sigma),)) for total in totals]
+    each = [
+        HierarchicalHistogram(column, (HistogramLayer(np.arange(4), np.full(4, total / 4), sigma),)) for total in totals
+    ]
     total, others = shared_totals([one.estimate() for one in each])
     assert total == pytest.approx(np.mean(totals))
     assert len(others) == len(totals)
     if len(totals) == 1:
         assert np.isinf(others[0][1])
-    known, estimates = known_total(each, None)
+    known, estimates = pooled_total(each, None)
     assert known == pytest.approx(total)
     assert all(one.counts.sum() == pytest.approx(total, rel=1e-6) for one in estimates)
 
 
 def test_a_public_number_of_rows_is_kept():
     measured = [measure_flat(FEW, np.full(FEW.size, 7), exact)]
-    total, (estimate,) = known_total(measured, 500)
+    total, (estimate,) = pooled_total(measured, 500)
     assert total == 500 and estimate.counts.sum() == pytest.approx(500, abs=12)
 
 

@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 
 from sfumato.schema.dialect import Dialect
-from sfumato.table.drafting.written import hints, together
+from sfumato.table.drafting.dialect_hints import combined_options, dialect_hints
 from sfumato.table.sources import open_source
 
 
 def hint(texts, **said):
-    return hints(open_source(pd.DataFrame({"x": texts}), Dialect(**said)), ["x"]).get("x")
+    return dialect_hints(open_source(pd.DataFrame({"x": texts}), Dialect(**said)), ["x"]).get("x")
 
 
 @pytest.mark.parametrize(
@@ -75,10 +75,10 @@ def test_counts_are_over_all_rows_and_not_the_first():
 
 def test_a_mark_that_is_a_value_elsewhere_is_not_an_option():
     frame = pd.DataFrame({"income": [*map(str, range(50)), "N", "N"], "vip": ["Y", "N"] * 26})
-    found = hints(open_source(frame), ["income", "vip"])
+    found = dialect_hints(open_source(frame), ["income", "vip"])
     assert set(found) == {"income"}
     assert "'N' is a value of vip: set outside = 'missing' for this column" in found["income"].sentence
-    assert together(found) == ""
+    assert combined_options(found) == ""
 
 
 def test_all_options_stand_in_one_line_with_what_was_said():
@@ -86,9 +86,9 @@ def test_all_options_stand_in_one_line_with_what_was_said():
         {"a": ["1,5", "2,5", "N/A"], "b": ["1.234,5", "7", "8"], "c": ["31.12.2024", "1.1.2020", "-"], "d": ["x"] * 3}
     )
     opened = open_source(frame, Dialect(missing=("k. A.",)))
-    line = together(hints(opened, list(frame.columns)))
+    line = combined_options(dialect_hints(opened, list(frame.columns)))
     assert line == "--decimal ',' --thousands '.' --date-format %d.%m.%Y --missing 'k. A.' --missing N/A --missing '-'"
-    assert together({}) == ""
+    assert combined_options({}) == ""
 
 
 def test_what_was_said_is_not_told_again():
@@ -99,7 +99,7 @@ def test_what_was_said_is_not_told_again():
 def test_whole_numbers_with_a_sign_leave_the_decimal_mark_to_other_columns():
     """More of them, and before the others: the line to copy has the mark that the others need all the same."""
     frame = pd.DataFrame({"pay": ["1.200 EUR"] * 30, "share": ["67 %"] * 30, "price": ["1,5", "2,25", None] * 10})
-    found = hints(open_source(frame), list(frame.columns))
-    assert together(found) == "--decimal ','"
+    found = dialect_hints(open_source(frame), list(frame.columns))
+    assert combined_options(found) == "--decimal ','"
     alone = {name: found[name] for name in ("pay", "share")}
-    assert together(alone) == "--decimal '.'"
+    assert combined_options(alone) == "--decimal '.'"

@@ -1,4 +1,4 @@
-"""The paper's two public tables, Adult and Qualitative Bankruptcy, cut into its three sets of cells.
+"""The paper's tables, Adult and Qualitative Bankruptcy, cut into its cells.
 
 Adult is used as the paper describes it, made here from the public file: training rows without a missing field of people
 born in the United States, ages in groups of five years and hours in groups of ten.
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sfumato.papers.data import absent, data_folder, require_files
+from sfumato.papers.data import data_folder, missing_files, require_files
 from sfumato.papers.homogeneity_attack.results import Name
 from sfumato.risk.homogeneity import Cells
 from sfumato.schema import Column, Schema
@@ -95,10 +95,10 @@ class PaperTables:
         return counts[counts > 0] if name == "adult" else counts.sum(axis=1)
 
 
-def load(folder: Path | None = None) -> PaperTables:
+def read_paper_tables(folder: Path | None = None) -> PaperTables:
     """Read both tables by their public code books and count the cells on the engine."""
     place = data_folder(folder)
-    require_files(place, FILES if absent(place, (ADULT_AT_UCI,)) else (BANKRUPTCY,))
+    require_files(place, FILES if missing_files(place, (ADULT_AT_UCI,)) else (BANKRUPTCY,))
     adult = _table(adult_rows(place), "adult", ADULT_VALUES, "income")
     ratings = dict.fromkeys(RATINGS, ("N", "A", "P"))
     bankruptcy = _table(str(place / BANKRUPTCY), "bankruptcy", {**ratings, "class": ("B", "NB")}, "class")
@@ -125,7 +125,7 @@ def adult_rows(place: Path) -> pd.DataFrame:
 
 
 def _public_adult(place: Path) -> pd.DataFrame:
-    if not absent(place, (ADULT,)):
+    if not missing_files(place, (ADULT,)):
         return pd.read_csv(place / ADULT, dtype=str, keep_default_na=False)
     names = list(UCI_COLUMNS)
     rows = pd.read_csv(

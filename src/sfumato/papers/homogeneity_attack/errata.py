@@ -1,4 +1,4 @@
-"""The paper's errors E1 to E12: printed and exact side by side, every number computed here."""
+"""Measured numbers that fill in errata.toml, and counterexample searches."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ import math
 import numpy as np
 from scipy import optimize
 
-from sfumato.papers.homogeneity_attack.curves import average
 from sfumato.papers.homogeneity_attack.data import PaperTables
+from sfumato.papers.homogeneity_attack.figures import average_risk
 from sfumato.papers.homogeneity_attack.results import Erratum
-from sfumato.risk.homogeneity import Gaussian, Laplace, Poisson, expected, fit_dirichlet, local, overall, published
+from sfumato.risk.homogeneity import (
+    Gaussian,
+    Laplace,
+    Poisson,
+    expected,
+    fit_dirichlet,
+    local,
+    overall,
+    published,
+)
 
 TINY = 1e-12
 """Stands for epsilon going to 0."""
@@ -41,7 +50,7 @@ def zero_truncated_rate(mean: float) -> float:
     return float(optimize.root_scalar(lambda lam: lam / -math.expm1(-lam) - mean, bracket=(1e-9, mean)).root)
 
 
-def no_noise(counts: np.ndarray) -> float:
+def homogeneous_share(counts: np.ndarray) -> float:
     """Return the share of homogeneous cells: the risk of the true table."""
     return float(((counts > 0).sum(axis=1) == 1).mean())
 
@@ -138,14 +147,15 @@ def _single_share(mean: float) -> float:
 def _adult(tables: PaperTables) -> Erratum:
     cells = tables.cells["adult"]
     counts, records = cells.counts, int(cells.sizes[cells.homogeneous].sum())
-    floor = average(counts, Laplace(TINY))
+    floor = average_risk(counts, Laplace(TINY))
     return _erratum(
         "E6",
         f"Adult: M = {(counts > 0).sum():,} cells, largest {counts.max()}, all homogeneous; risk between 25 % "
         "and 100 %",
         f"{len(counts):,} cells, largest {cells.sizes.max()}, {cells.homogeneous.sum():,} "
         f"({100 * cells.homogeneous.mean():.1f} %) homogeneous with {records:,} of {cells.sizes.sum():,} records; risk "
-        f"between {floor:.4f} (record view {average(counts, Laplace(TINY), 'record'):.4f}) and {no_noise(counts):.4f}",
+        f"between {floor:.4f} (record view {average_risk(counts, Laplace(TINY), 'record'):.4f}) and "
+        f"{homogeneous_share(counts):.4f}",
         "the paper counted cells of identifiers and income together, which are homogeneous by construction",
     )
 
@@ -157,8 +167,9 @@ def _subset(tables: PaperTables) -> Erratum:
         "E7",
         f"Bankruptcy subset: .75 is the risk in the original data ((12) gives {top:.4f}), the lower limit is .1 "
         f"({bottom:.4f}), 25 % of the maximum",
-        f"{no_noise(counts):.4f} = {((counts > 0).sum(axis=1) == 1).sum()} of {len(counts)} cells; lower limit "
-        f"{average(counts, Laplace(TINY)):.4f} (record view {average(counts, Laplace(TINY), 'record'):.4f}); "
+        f"{homogeneous_share(counts):.4f} = {((counts > 0).sum(axis=1) == 1).sum()} of {len(counts)} cells; lower "
+        f"limit "
+        f"{average_risk(counts, Laplace(TINY)):.4f} (record view {average_risk(counts, Laplace(TINY), 'record'):.4f}); "
         f".1 of .75 is {100 * bottom / top:.0f} %",
         "plug-in bias of (12), see E8; the lower limit is 2^-K times the mean number of values per cell",
     )

@@ -1,13 +1,201 @@
-"""The charts of the reproduction: figures 3, 4 and 5 of the paper, the Poisson variants and appendix D."""
+"""Figures 3 to 5 and D: cell sizes, risk curves and guessing attackers, printed and exact."""
 
 from __future__ import annotations
 
-from sfumato.papers.charts import curves
-from sfumato.papers.homogeneity_attack.results import Curve, Experiment, Measure, Mechanism, Name, Reproduction, Utility
-from sfumato.papers.reproduction_page import PageFigure, Panel
-from sfumato.report.charts import Bars, Box, Boxes, Heights, Line, Lines
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sfumato.papers.homogeneity_attack.data import PaperTables
+from sfumato.papers.homogeneity_attack.results import (
+    Experiment,
+    Measure,
+    Mechanism,
+    Name,
+    Reproduction,
+    RiskCurve,
+    TvdBox,
+)
+from sfumato.papers.page import PageFigure, Panel, curves
+from sfumato.privacy.accounting import GaussianCalibration
+from sfumato.report.charts import Bars, BarSeries, Boxes, BoxMark, LineMark, Lines
+from sfumato.risk.homogeneity import (
+    Counts,
+    Gaussian,
+    Geometric,
+    Laplace,
+    NoiseLaw,
+    Poisson,
+    View,
+    expected,
+    gaussian_sigma,
+    local,
+    plurality,
+    published,
+    soft,
+    weighted_mean,
+)
+
+DELTAS = (1e-3, 1e-5, 1e-6)
+
+GRID = tuple(sorted([5.0, *(float(f"{10**power:.4g}") for power in np.linspace(-2, 2, 41))]))
+
+"""Log-spaced from 0.01 to 100, with 5 put in."""
+
+GUESS_GRID = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+
+"""Coarser: a guessing attacker costs a hundred times as much to compute."""
+
+PRINTED_LAMBDA: dict[Name, float] = {"adult": 4.6, "bankruptcy": 2.43}
+
+EQUATIONS: dict[Name, tuple[int, int]] = {"adult": (18, 28), "bankruptcy": (18, 28), "bankruptcy-subset": (12, 22)}
+
+"""The printed formula that the paper used: for Laplace and for Gaussian noise."""
+
+GAUSSIANS: tuple[tuple[Mechanism, GaussianCalibration], ...] = (
+    ("gaussian-classic", "classic"),
+    ("gaussian-analytic", "analytic"),
+    ("gaussian-probabilistic", "probabilistic"),
+)
+
+EXACT: tuple[tuple[Measure, View, str], ...] = (
+    ("conservative", "conservative", "cell"),
+    ("record", "record", "cell"),
+    ("record by record", "record", "record"),
+)
+
+Law = Callable[[float], NoiseLaw]
+
+
+def risk_curves(tables: PaperTables) -> list[RiskCurve]:
+    """Return the curves of figure 4: all experiments, mechanisms and deltas, printed and exact."""
+    curves: list[RiskCurve] = []
+    for name in tables.cells:
+        for mechanism, law, delta, grid in _mechanisms():
+            curves += _exact_curves(tables, name, mechanism, law, delta, grid)
+            if mechanism not in ("geometric", "gaussian-analytic"):
+                curves.append(_printed(tables, name, mechanism, law, delta, grid))
+    return curves
+
+
+def attack_curves(tables: PaperTables) -> list[RiskCurve]:
+    """Return what the guessing attackers of appendix D stand beside: the attack on Adult under Laplace noise."""
+    return _exact_curves(tables, "adult", "laplace", Laplace, None, GRID)
+
+
+def _mechanisms() -> list[tuple[Mechanism, Law, float | None, Sequence[float]]]:
+    found: list[tuple[Mechanism, Law, float | None, Sequence[float]]] = [
+        ("laplace", Laplace, None, GRID),
+        ("geometric", Geometric, None, GRID),
+    ]
+    for mechanism, rule in GAUSSIANS:
+        grid = [e for e in GRID if e < 1 or rule != "classic"]
+        found.extend((mechanism, gaussian_law(delta, rule), delta, grid) for delta in DELTAS)
+    return found
+
+
+def gaussian_law(delta: float, rule: GaussianCalibration) -> Law:
+    """Return Gaussian noise as a function of epsilon."""
+    return lambda epsilon: Gaussian(gaussian_sigma(epsilon, delta, rule=rule))
+
+
+def _exact_curves(
+    tables: PaperTables, name: Name, mechanism: Mechanism, law: Law, delta: float | None, grid: Sequence[float]
+) -> list[RiskCurve]:
+    counts = tables.cells[name].counts
+    laws = [law(epsilon) for epsilon in grid]
+    return [
+        RiskCurve(
+            experiment=name,
+            mechanism=mechanism,
+            measure=measure,
+            delta=delta,
+            epsilon=tuple(grid),
+            risk=tuple(average_risk(counts, noise, view, weights) for noise in laws),
+        )
+        for measure, view, weights in EXACT
+    ]
+
+
+def average_risk(counts: Counts, noise: NoiseLaw, view: View = "conservative", weights: str = "cell") -> float:
+    """Return the exact average risk of cells."""
+    return weighted_mean(local(counts, noise, view), counts, weights)
+
+
+def _printed(
+    tables: PaperTables, name: Name, mechanism: Mechanism, law: Law, delta: float | None, grid: Sequence[float]
+) -> RiskCurve:
+    equation = EQUATIONS[name][int(mechanism != "laplace")]
+    facts = {"counts": tables.cells[name].counts} if equation in (12, 22) else {"n": tables.printed_sizes(name)}
+    risk = tuple(float(published(equation, law(epsilon), **facts)) for epsilon in grid)
+    return RiskCurve(
+        experiment=name,
+        mechanism=mechanism,
+        measure="printed",
+        delta=delta,
+        equation=equation,
+        epsilon=tuple(grid),
+        risk=risk,
+    )
+
+
+def poisson_curves(tables: PaperTables) -> list[RiskCurve]:
+    """Return the Poisson variants, equations (19) and (29): as printed, zero-truncated, and with observed sizes."""
+    curves: list[RiskCurve] = []
+    chosen: list[tuple[Mechanism, Law, float | None, int]] = [
+        ("laplace", Laplace, None, 19),
+        ("gaussian-probabilistic", gaussian_law(1e-5, "probabilistic"), 1e-5, 29),
+    ]
+    for name, lam in PRINTED_LAMBDA.items():
+        for mechanism, law, delta, equation in chosen:
+            laws = [law(epsilon) for epsilon in GRID]
+            printed = [float(published(equation, noise, sizes=Poisson(lam))) for noise in laws]
+            truncated = [expected(Poisson(lam), [1.0, 0.0], noise) for noise in laws]
+            sizes = tables.printed_sizes(name)
+            observed = [float(published(18 if equation == 19 else 28, noise, n=sizes)) for noise in laws]
+            measures: tuple[tuple[Measure, list[float]], ...] = (
+                ("Poisson printed", printed),
+                ("Poisson zero-truncated", truncated),
+                ("observed sizes", observed),
+            )
+            curves += [
+                RiskCurve(
+                    experiment=name,
+                    mechanism=mechanism,
+                    measure=measure,
+                    delta=delta,
+                    equation=equation,
+                    epsilon=GRID,
+                    risk=tuple(risk),
+                )
+                for measure, risk in measures
+            ]
+    return curves
+
+
+def guessing_curves(tables: PaperTables) -> list[RiskCurve]:
+    """Return appendix D: the plurality (hard) and the proportional (soft) attacker on Adult, exact."""
+    counts = tables.cells["adult"].counts
+    curves: list[RiskCurve] = []
+    laws: tuple[tuple[Mechanism, Law], ...] = (("laplace", Laplace), ("geometric", Geometric))
+    for mechanism, law in laws:
+        hard = [plurality(counts, law(epsilon)) for epsilon in GUESS_GRID]
+        fair = [soft(counts, law(epsilon)) for epsilon in GUESS_GRID]
+        measures: tuple[tuple[Measure, list[float]], ...] = (
+            ("hard", [r.cell_average for r in hard]),
+            ("hard by record", [r.record_average for r in hard]),
+            ("soft", [r.cell_average for r in fair]),
+            ("soft by record", [r.record_average for r in fair]),
+        )
+        curves += [
+            RiskCurve(experiment="adult", mechanism=mechanism, measure=measure, epsilon=GUESS_GRID, risk=tuple(risk))
+            for measure, risk in measures
+        ]
+    return curves
+
 
 MAIN_DELTA = 1e-5
+
 NOISES: dict[Mechanism, str] = {
     "laplace": "Laplace",
     "geometric": "geometric",
@@ -27,10 +215,10 @@ def size_figure(results: Reproduction) -> PageFigure:
 def size_chart(experiment: Experiment) -> Bars:
     """Return the histogram of one table's cell sizes."""
     labels = [each.label for each in experiment.sizes]
-    series = [Heights("identifier cells", [float(each.cells) for each in experiment.sizes])]
+    series = [BarSeries("identifier cells", [float(each.cells) for each in experiment.sizes])]
     if experiment.name == "adult":
         printed = [float(each.printed_cells) for each in experiment.sizes]
-        series.insert(0, Heights("as counted in the paper", printed))
+        series.insert(0, BarSeries("as counted in the paper", printed))
     return Bars(labels, series, "records in the cell", "cells", yardstick=True)
 
 
@@ -72,8 +260,8 @@ def risk_chart(results: Reproduction, name: Name, kind: tuple[Mechanism, ...]) -
     return curves(found)
 
 
-def _line(curve: Curve, name: str) -> Line:
-    return Line(name, curve.epsilon, curve.risk, faint=curve.delta not in (None, MAIN_DELTA))
+def _line(curve: RiskCurve, name: str) -> LineMark:
+    return LineMark(name, curve.epsilon, curve.risk, faint=curve.delta not in (None, MAIN_DELTA))
 
 
 def poisson_figure(results: Reproduction) -> PageFigure:
@@ -111,16 +299,16 @@ def guessing_figure(results: Reproduction) -> PageFigure:
     adult: Name = "adult"
     by_cell = curves(
         [
-            Line("homogeneity, conservative", *_both(results.curve(adult, "laplace", "conservative"), 32)),
-            Line("soft", *_both(results.curve(adult, "laplace", "soft"), 32)),
-            Line("hard", *_both(results.curve(adult, "laplace", "hard"), 32)),
+            LineMark("homogeneity, conservative", *_both(results.curve(adult, "laplace", "conservative"), 32)),
+            LineMark("soft", *_both(results.curve(adult, "laplace", "soft"), 32)),
+            LineMark("hard", *_both(results.curve(adult, "laplace", "hard"), 32)),
         ]
     )
     by_record = curves(
         [
-            Line("homogeneity, record", *_both(results.curve(adult, "laplace", "record by record"), 32)),
-            Line("soft", *_both(results.curve(adult, "laplace", "soft by record"), 32)),
-            Line("hard", *_both(results.curve(adult, "laplace", "hard by record"), 32)),
+            LineMark("homogeneity, record", *_both(results.curve(adult, "laplace", "record by record"), 32)),
+            LineMark("soft", *_both(results.curve(adult, "laplace", "soft by record"), 32)),
+            LineMark("hard", *_both(results.curve(adult, "laplace", "hard by record"), 32)),
         ],
         rules=(("majority income", results.experiment(adult).majority),),
     )
@@ -131,7 +319,7 @@ def guessing_figure(results: Reproduction) -> PageFigure:
     return PageFigure("Appendix D: Adult, Laplace noise", panels)
 
 
-def _both(curve: Curve, top: float) -> tuple[list[float], list[float]]:
+def _both(curve: RiskCurve, top: float) -> tuple[list[float], list[float]]:
     kept = [(e, r) for e, r in zip(curve.epsilon, curve.risk, strict=True) if e <= top]
     return [e for e, _ in kept], [r for _, r in kept]
 
@@ -162,9 +350,9 @@ def distance_figures(results: Reproduction) -> tuple[PageFigure, ...]:
 def distance_chart(results: Reproduction, domain: str, order: int) -> Boxes:
     """Return the boxes of one order of marginals."""
     chosen = [u for u in results.utilities if (u.domain, u.order) == (domain, order) and _is_shown(u)]
-    items = [Box(f"{u.epsilon:g}", NOISES[u.mechanism], u.quantiles) for u in chosen]
+    items = [BoxMark(f"{u.epsilon:g}", NOISES[u.mechanism], u.quantiles) for u in chosen]
     return Boxes(items, "epsilon", "total variation distance", top=0.5)
 
 
-def _is_shown(box: Utility) -> bool:
+def _is_shown(box: TvdBox) -> bool:
     return box.mechanism != "geometric" and box.delta in (None, MAIN_DELTA)

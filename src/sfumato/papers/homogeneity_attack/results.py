@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sfumato.papers.results import Frozen
+from sfumato.papers.result import FrozenModel
 
 Name = Literal["adult", "bankruptcy", "bankruptcy-subset"]
 Mechanism = Literal["laplace", "geometric", "gaussian-classic", "gaussian-analytic", "gaussian-probabilistic"]
@@ -24,7 +24,7 @@ Measure = Literal[
 Domain = Literal["whole domain", "occupied cells"]
 
 
-class SizeBin(Frozen):
+class SizeBin(FrozenModel):
     """How many cells have a size within a range."""
 
     label: str
@@ -33,7 +33,7 @@ class SizeBin(Frozen):
     """The same for the cells that the paper counted."""
 
 
-class Experiment(Frozen):
+class Experiment(FrozenModel):
     """One of the paper's three tables, cut into cells, with figure 3."""
 
     name: Name
@@ -54,7 +54,7 @@ class Experiment(Frozen):
     sizes: tuple[SizeBin, ...]
 
 
-class Curve(Frozen):
+class RiskCurve(FrozenModel):
     """Risk against epsilon: figure 4, the Poisson variants, and appendix D."""
 
     experiment: Name
@@ -71,7 +71,7 @@ class Curve(Frozen):
         return self.risk[self.epsilon.index(epsilon)]
 
 
-class Utility(Frozen):
+class TvdBox(FrozenModel):
     """Total variation distance of all marginals of one order: one box of figure 5."""
 
     mechanism: Mechanism
@@ -86,7 +86,7 @@ class Utility(Frozen):
     """5, 25, 50, 75 and 95 % over draws and marginals."""
 
 
-class Choice(Frozen):
+class Choice(FrozenModel):
     """The epsilons that keep a risk under a target."""
 
     experiment: Name
@@ -98,7 +98,7 @@ class Choice(Frozen):
     ceiling: float
 
 
-class Sigma(Frozen):
+class Sigma(FrozenModel):
     """Gaussian noise for one (epsilon, delta): the printed rules and the exact calibration."""
 
     epsilon: float
@@ -108,7 +108,7 @@ class Sigma(Frozen):
     analytic: float
 
 
-class Comparison(Frozen):
+class Comparison(FrozenModel):
     """One statement of the paper beside the exact value, and why they differ."""
 
     topic: str
@@ -118,7 +118,7 @@ class Comparison(Frozen):
     why: str
 
 
-class Erratum(Frozen):
+class Erratum(FrozenModel):
     """One error of the paper: what is printed, what is exact, and the reason."""
 
     name: str
@@ -127,7 +127,7 @@ class Erratum(Frozen):
     reason: str
 
 
-class Relation(Frozen):
+class PrintedRelation(FrozenModel):
     """One printed relation of table 1 at an example: as printed, and exact."""
 
     result: str
@@ -139,7 +139,7 @@ class Relation(Frozen):
     exact: float
 
 
-class Reproduction(Frozen):
+class Reproduction(FrozenModel):
     """Everything that the reproduction finds, or one part of it; what was not asked for is empty."""
 
     only: str | None = None
@@ -151,11 +151,11 @@ class Reproduction(Frozen):
     draws: int
     deltas: tuple[float, ...]
     experiments: tuple[Experiment, ...]
-    curves: tuple[Curve, ...] = ()
-    utilities: tuple[Utility, ...] = ()
+    curves: tuple[RiskCurve, ...] = ()
+    utilities: tuple[TvdBox, ...] = ()
     choices: tuple[Choice, ...] = ()
     sigmas: tuple[Sigma, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[PrintedRelation, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     errata: tuple[Erratum, ...] = ()
 
@@ -169,7 +169,7 @@ class Reproduction(Frozen):
         mechanism: Mechanism,
         measure: Measure,
         delta: float | None = None,
-    ) -> Curve:
+    ) -> RiskCurve:
         """Return one curve."""
         wanted = (experiment, mechanism, measure, delta)
         return next(c for c in self.curves if (c.experiment, c.mechanism, c.measure, c.delta) == wanted)

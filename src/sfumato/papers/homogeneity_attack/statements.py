@@ -1,28 +1,62 @@
-"""The statements of section 4 and appendix D beside exact values."""
+"""Statements of section 4, appendix D and table 1, beside exact values.
+
+Theorems 1 and 4 at the Bankruptcy subset (K = 3), corollaries 2 and 5 at Adult (K = 2), corollaries 3 and 6 at
+Bankruptcy, whose cells are all homogeneous. Noise for epsilon 1: Laplace, and Gaussian by the probabilistic rule.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
 
-from sfumato.papers.homogeneity_attack.curves import DELTAS, average
-from sfumato.papers.homogeneity_attack.data import PaperTables
-from sfumato.papers.homogeneity_attack.errata import TINY, no_noise
-from sfumato.papers.homogeneity_attack.results import Comparison, Curve, Experiment, Measure, Mechanism, Name, Utility
-from sfumato.risk.homogeneity import Gaussian, Laplace, gaussian_sigma, plurality, published, soft
+import numpy as np
+
+from sfumato.papers.homogeneity_attack.data import TITLES, PaperTables
+from sfumato.papers.homogeneity_attack.errata import TINY, homogeneous_share, zero_truncated_rate
+from sfumato.papers.homogeneity_attack.figures import DELTAS, average_risk
+from sfumato.papers.homogeneity_attack.results import (
+    Comparison,
+    Experiment,
+    Measure,
+    Mechanism,
+    Name,
+    PrintedRelation,
+    RiskCurve,
+    TvdBox,
+)
+from sfumato.risk.homogeneity import (
+    Counts,
+    Gaussian,
+    Laplace,
+    NoiseLaw,
+    Poisson,
+    expected,
+    fit_dirichlet,
+    gaussian_sigma,
+    overall,
+    plurality,
+    published,
+    shrinkage,
+    soft,
+)
 
 TABLE_EPSILONS = (0.01, 0.1, 1.0, 5.0, 10.0)
+
 SAME = "as above"
+
 PRICE = (
     "the paper leaves open whether zero counts get noise ('may be sanitized'); without it the empty cells are "
     "revealed, which is not DP, and the distance looks better than it can be"
 )
+
 WRONG_CELLS = "the paper counted cells of identifiers and income together; those are homogeneous by construction"
 
 
 class Curves:
     """Curves by what they are."""
 
-    def __init__(self, curves: list[Curve]) -> None:
+    def __init__(self, curves: list[RiskCurve]) -> None:
         self._curves = {(c.experiment, c.mechanism, c.measure, c.delta): c for c in curves}
 
     def at(
@@ -48,8 +82,8 @@ def statements(
     topics: Collection[str],
     tables: PaperTables,
     experiments: tuple[Experiment, ...],
-    curves: list[Curve],
-    utilities: list[Utility],
+    curves: list[RiskCurve],
+    utilities: list[TvdBox],
 ) -> tuple[Comparison, ...]:
     """Return every statement of section 4 about the topics that can be checked."""
     found = Curves(curves)
@@ -104,23 +138,23 @@ def _cell_statements(experiments: tuple[Experiment, ...]) -> list[Comparison]:
 
 def _asymptotes(tables: PaperTables) -> list[Comparison]:
     adult, subset = tables.cells["adult"].counts, tables.cells["bankruptcy-subset"].counts
-    floors = {n: average(c.counts, Laplace(TINY)) for n, c in tables.cells.items()}
+    floors = {n: average_risk(c.counts, Laplace(TINY)) for n, c in tables.cells.items()}
     formula = published(18, Laplace(10.0), n=tables.printed_sizes("adult"))
-    whole = no_noise(tables.cells["bankruptcy"].counts)
+    whole = homogeneous_share(tables.cells["bankruptcy"].counts)
     return [
-        _row("limits", "Adult: no noise", "100 %", percent(no_noise(adult)), WRONG_CELLS),
+        _row("limits", "Adult: no noise", "100 %", percent(homogeneous_share(adult)), WRONG_CELLS),
         _row(
             "limits",
             "Adult: epsilon to 0",
             "25 %",
-            f"{percent(floors['adult'])} (record view {percent(average(adult, Laplace(TINY), 'record'))})",
+            f"{percent(floors['adult'])} (record view {percent(average_risk(adult, Laplace(TINY), 'record'))})",
             "mixed cells look homogeneous too when noise empties all but one value",
         ),
         _row(
             "limits",
             "Adult: 100 % is reached at epsilon 10 (Laplace)",
             "100 %",
-            percent(average(adult, Laplace(10.0))),
+            percent(average_risk(adult, Laplace(10.0))),
             f"(18) itself gives {percent(formula)}",
         ),
         _row(
@@ -134,14 +168,14 @@ def _asymptotes(tables: PaperTables) -> list[Comparison]:
             "limits",
             "Bankruptcy subset: no noise",
             ".75",
-            f"{no_noise(subset):.4f}",
+            f"{homogeneous_share(subset):.4f}",
             "(12) puts shares in for probabilities, which overstates homogeneity",
         ),
         _row(
             "limits",
             "Bankruptcy subset: epsilon to 0",
             ".1",
-            f"{floors['bankruptcy-subset']:.4f} (record view {average(subset, Laplace(TINY), 'record'):.4f})",
+            f"{floors['bankruptcy-subset']:.4f} (record view {average_risk(subset, Laplace(TINY), 'record'):.4f})",
             "(12) drops most ways in which a mixed cell looks homogeneous",
         ),
     ]
@@ -236,7 +270,7 @@ def _threshold_statements(tables: PaperTables) -> list[Comparison]:
     ]
 
 
-def _utility_statements(utilities: list[Utility]) -> list[Comparison]:
+def _utility_statements(utilities: list[TvdBox]) -> list[Comparison]:
     rows: list[Comparison] = []
     for epsilon in (0.1, 1.0, 10.0):
         whole, occupied = (
@@ -255,5 +289,88 @@ def _utility_statements(utilities: list[Utility]) -> list[Comparison]:
     return rows
 
 
-def _means(boxes: list[Utility]) -> str:
+def _means(boxes: list[TvdBox]) -> str:
     return " / ".join(f"{box.mean:.3f}" for box in sorted(boxes, key=lambda box: box.order))
+
+
+EPSILON, DELTA = 1.0, 1e-5
+
+
+@dataclass(frozen=True)
+class _Result:
+    """One row of table 1: its equations for the expected, the shrinkage and the global risk, and the example."""
+
+    name: str
+    equations: tuple[int, int, int]
+    example: Name
+
+
+GENERAL = {
+    "Laplace": (
+        _Result("Theorem 1", (12, 13, 14), "bankruptcy-subset"),
+        _Result("Corollary 2, K = 2", (15, 16, 17), "adult"),
+    ),
+    "Gaussian": (
+        _Result("Theorem 4", (22, 23, 24), "bankruptcy-subset"),
+        _Result("Corollary 5, K = 2", (25, 26, 27), "adult"),
+    ),
+}
+
+HOMOGENEOUS = {"Laplace": ("Corollary 3", (18, 19)), "Gaussian": ("Corollary 6", (28, 29))}
+
+
+def table_1_relations(tables: PaperTables) -> tuple[PrintedRelation, ...]:
+    """Return every relation of table 1 at its example."""
+    noises: dict[str, NoiseLaw] = {
+        "Laplace": Laplace(EPSILON),
+        "Gaussian": Gaussian(gaussian_sigma(EPSILON, DELTA, rule="probabilistic")),
+    }
+    found: list[PrintedRelation] = []
+    for name, noise in noises.items():
+        for result in GENERAL[name]:
+            found += _general(result, name, noise, tables.cells[result.example].counts)
+        found += _homogeneous(name, noise, tables.cells["bankruptcy"].counts)
+    return tuple(found)
+
+
+def _general(result: _Result, name: str, noise: NoiseLaw, counts: Counts) -> list[PrintedRelation]:
+    """The expected risk has the cells' own shares put in; the others the fitted Dirichlet law and Poisson sizes."""
+    alpha, sizes = fit_dirichlet(counts).alpha, counts.sum(axis=1)
+    law = Poisson(zero_truncated_rate(float(sizes.mean())))
+    by_size = np.atleast_1d(shrinkage(sizes, alpha, noise))
+    one, two, three = result.equations
+    title = TITLES[result.example]
+    rows: tuple[tuple[str, int, dict[str, Any], float], ...] = (
+        ("expected", one, {"counts": counts}, average_risk(counts, noise)),
+        ("shrinkage", two, {"n": sizes, "alpha": alpha}, float(by_size.mean())),
+        ("global", three, {"alpha": alpha, "sizes": law}, overall(alpha, noise, law)),
+    )
+    return [
+        _relation(result.name, measure, name, equation, title, float(published(equation, noise, **facts)), exact)
+        for measure, equation, facts, exact in rows
+    ]
+
+
+def _homogeneous(name: str, noise: NoiseLaw, counts: Counts) -> list[PrintedRelation]:
+    result, (by_size, by_law) = HOMOGENEOUS[name]
+    sizes = counts.sum(axis=1)
+    printed = float(published(by_size, noise, n=sizes)), float(published(by_law, noise, sizes=Poisson(2.43)))
+    law = Poisson(zero_truncated_rate(float(sizes.mean())))
+    return [
+        _relation(result, "expected", name, by_size, TITLES["bankruptcy"], printed[0], average_risk(counts, noise)),
+        _relation(result, "global", name, by_law, TITLES["bankruptcy"], printed[1], expected(law, [1.0, 0.0], noise)),
+    ]
+
+
+def _relation(
+    result: str, measure: str, noise: str, equation: int, example: str, printed: float, exact: float
+) -> PrintedRelation:
+    return PrintedRelation(
+        result=result,
+        measure=measure,
+        noise=noise,
+        equation=equation,
+        example=example,
+        printed=printed,
+        exact=exact,
+    )

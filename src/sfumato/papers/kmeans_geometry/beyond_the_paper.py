@@ -1,18 +1,18 @@
-"""What the paper does not show: the index without alignment, labels recovered, and the form with a guarantee."""
+"""Additions to the paper: transfer index, recovered labels, and the form with a guarantee."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sfumato.papers.kmeans_geometry.data import Array
-from sfumato.papers.kmeans_geometry.results import Chart, Comparison, Part, Points, Values, compared
+from sfumato.papers.kmeans_geometry.results import Chart, Comparison, Part, Points, ValueTable, comparison
 from sfumato.papers.kmeans_geometry.sensitivity import ceiling
 from sfumato.papers.kmeans_geometry.simulation import (
     ATTACKED,
     EPSILON,
     EPSILONS,
     PRIVATE_EPSILONS,
-    Work,
+    FloatArray,
+    SharedResults,
     noise_alone,
     on_public_tables,
     private_transfer,
@@ -23,7 +23,7 @@ PUBLIC_EPSILONS = (0.1, 1.0, 5.0)
 PRIVATE_RUNS, PUBLIC_RUNS = 20, 15
 
 
-def copied_labels(work: Work) -> Part:
+def copied_labels(work: SharedResults) -> Part:
     """Return both indices over epsilon."""
     aligned, transfer = (
         tuple(float(getattr(work.by_epsilon[e], name).mean()) for e in EPSILONS) for name in ("aligned", "transfer")
@@ -39,7 +39,7 @@ def copied_labels(work: Work) -> Part:
         ),
         comparisons=(*_where_from(work), *_public(work)),
         values=(
-            Values(
+            ValueTable(
                 title="Mean over runs", header=("epsilon", "aligned ARI", "transfer ARI"), rows=rows, numbers=(0, 1, 2)
             ),
         ),
@@ -60,7 +60,7 @@ def copied_labels(work: Work) -> Part:
     )
 
 
-def _where_from(work: Work) -> tuple[Comparison, ...]:
+def _where_from(work: SharedResults) -> tuple[Comparison, ...]:
     seeds, none = range(work.runs), "not shown"
     centroids, radii = (
         float(np.mean([noise_alone(work.rows, on, EPSILON, seed) for seed in seeds]))
@@ -70,14 +70,14 @@ def _where_from(work: Work) -> tuple[Comparison, ...]:
     mixed = float(np.mean([shuffled(work.rows, work.labels, EPSILON, seed) for seed in seeds]))
     tiny = work.by_epsilon[0.001]
     return (
-        compared(
+        comparison(
             "aligned ARI at epsilon 0.001",
             none,
             f"{tiny.aligned.mean():.3f}; transfer {tiny.transfer.mean():.3f}",
             f"the limit is positive; without bounds and rounding it is {free:.2f}",
         ),
-        compared("synthetic rows in another order", none, f"aligned ARI {mixed:.3f}", "all of it was the alignment"),
-        compared(
+        comparison("synthetic rows in another order", none, f"aligned ARI {mixed:.3f}", "all of it was the alignment"),
+        comparison(
             "noise on centroids alone",
             none,
             f"aligned ARI {centroids:.3f}",
@@ -86,10 +86,10 @@ def _where_from(work: Work) -> tuple[Comparison, ...]:
     )
 
 
-def _public(work: Work) -> tuple[Comparison, ...]:
+def _public(work: SharedResults) -> tuple[Comparison, ...]:
     found = on_public_tables(PUBLIC_EPSILONS, min(PUBLIC_RUNS, work.runs))
     return tuple(
-        compared(
+        comparison(
             f"{name}, epsilon {', '.join(f'{e:g}' for e in each)}",
             "not shown",
             f"aligned {', '.join(f'{a:.2f}' for a, _ in each.values())}; "
@@ -100,7 +100,7 @@ def _public(work: Work) -> tuple[Comparison, ...]:
     )
 
 
-def recovered_labels(work: Work) -> Part:
+def recovered_labels(work: SharedResults) -> Part:
     """Return the share of labels that the aligned output gives away, against the ceiling of every private mechanism."""
     found = {e: float(recovered_at(work, e).mean()) for e in ATTACKED}
     replace, both = ({e: ceiling(e, replace=way) for e in ATTACKED} for way in (True, False))
@@ -115,16 +115,16 @@ def recovered_labels(work: Work) -> Part:
             "where epsilon is for adding or removing a record, e^(2 eps) stands there.",
         ),
         comparisons=(
-            compared(
+            comparison(
                 "above the ceiling, replacing",
                 "epsilon holds under an assumption",
                 f"at {', '.join(above)}",
                 "the labels get no noise: no epsilon-DP there",
             ),
-            compared("above the ceiling, adding and removing", "", f"at {', '.join(proved)}", "the looser reading"),
+            comparison("above the ceiling, adding and removing", "", f"at {', '.join(proved)}", "the looser reading"),
         ),
         values=(
-            Values(
+            ValueTable(
                 title="Share of labels",
                 header=("epsilon", *lines),
                 numbers=(0, 1, 2, 3),
@@ -145,13 +145,13 @@ def recovered_labels(work: Work) -> Part:
     )
 
 
-def recovered_at(work: Work, epsilon: float) -> Array:
+def recovered_at(work: SharedResults, epsilon: float) -> FloatArray:
     """Return the share of labels recovered in each run."""
     known = work.by_epsilon if epsilon in EPSILONS else {}
     return known[epsilon].recovered if epsilon in known else work.runs_at(epsilon).recovered
 
 
-def with_a_guarantee(work: Work) -> Part:
+def with_a_guarantee(work: SharedResults) -> Part:
     """Return the transfer index of the private form beside the published one."""
     count = min(PRIVATE_RUNS, work.runs)
     private = {e: private_transfer(work.rows, work.labels, e, count) for e in PRIVATE_EPSILONS}
@@ -168,7 +168,7 @@ def with_a_guarantee(work: Work) -> Part:
             "Its epsilon is proved (add or remove one record), and it is the better one besides.",
         ),
         comparisons=(
-            compared(
+            comparison(
                 "transfer ARI at epsilon 1",
                 "not shown",
                 f"published {theirs[1]:.2f}, private {ours[1]:.2f}",
@@ -176,7 +176,7 @@ def with_a_guarantee(work: Work) -> Part:
             ),
         ),
         values=(
-            Values(
+            ValueTable(
                 title=f"Transfer ARI, n = {len(work.rows)}, {count} private runs",
                 header=("epsilon", "published (no guarantee)", "private (epsilon-DP)"),
                 rows=rows,

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.papers.charts import Axes, curves
 from sfumato.papers.kmeans_geometry.results import Chart, Points
-from sfumato.papers.reproduction_page import Panel
-from sfumato.report.charts import Axis, Cloud, Clouds, Drawing, Line
+from sfumato.papers.page import ChartAxes, Panel, curves
+from sfumato.report.charts import Axis, Clouds, Figure, LineMark, PointMark
 
 
-def clouds(rows: NDArray[np.float64], labels: NDArray[np.int64] | None = None) -> tuple[Points, ...]:
+def scatter_series(rows: NDArray[np.float64], labels: NDArray[np.int64] | None = None) -> tuple[Points, ...]:
     """Return rows of two columns as points, one name for each label."""
     groups = {"rows": rows} if labels is None else {f"cluster {k}": rows[labels == k] for k in np.unique(labels)}
     return tuple(points(name, each) for name, each in groups.items())
@@ -28,10 +27,10 @@ def panel(chart: Chart) -> Panel:
     return Panel(chart.title, chart.label, drawing(chart))
 
 
-def drawing(chart: Chart) -> Drawing:
+def drawing(chart: Chart) -> Figure:
     """Return what is drawn of a chart."""
     if chart.kind == "points":
-        items, marks = ([Cloud(each.name, each.x, each.y) for each in many] for many in (chart.series, chart.marks))
+        items, marks = ([PointMark(each.name, each.x, each.y) for each in many] for many in (chart.series, chart.marks))
         return Clouds(items, Axis(chart.x), Axis(chart.y), marks, chart.bounds)
-    drawn = [Line(each.name, each.x, each.y) for each in chart.series]
-    return curves(drawn, Axes(chart.x, chart.y), printed_first=chart.muted_first, rules=chart.rules)
+    drawn = [LineMark(each.name, each.x, each.y) for each in chart.series]
+    return curves(drawn, ChartAxes(chart.x, chart.y), printed_first=chart.muted_first, rules=chart.rules)

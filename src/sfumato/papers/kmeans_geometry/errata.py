@@ -1,4 +1,4 @@
-"""What the paper says, what we measure, and what Sfumato does: every number is computed here."""
+"""Measured numbers that fill in errata.toml, and counterexample searches."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import math
 
 import numpy as np
 
-from sfumato.methods.cluster_geometry import Rounding, round_randomly
+from sfumato.evaluate.utility.clusters import ari_from_confusion
+from sfumato.mechanisms.cluster_geometry import Rounding, round_randomly
 from sfumato.papers.kmeans_geometry.beyond_the_paper import recovered_at
 from sfumato.papers.kmeans_geometry.results import Erratum
-from sfumato.papers.kmeans_geometry.sensitivity import OUTLIER, ceiling, failures, flip, outlier
-from sfumato.papers.kmeans_geometry.simulation import EPSILON, TARGETS, Work, closest, without_noise
+from sfumato.papers.kmeans_geometry.sensitivity import OUTLIER, ceiling, failures, label_flip_example, outlier_example
+from sfumato.papers.kmeans_geometry.simulation import EPSILON, TARGETS, SharedResults, closest_epsilon, without_noise
 from sfumato.papers.kmeans_geometry.tables import MERGED
-from sfumato.utility.clusters import ari_of_table
 
 ROUNDED = 200_000
 COUNT_MEAN = 0.3
 """Mean of the exponential feature on which rounding is compared."""
 
 
-def errata(work: Work) -> tuple[Erratum, ...]:
+def errata(work: SharedResults) -> tuple[Erratum, ...]:
     """Return all items: the index, the steps of the algorithm, sensitivity, then what does not reproduce."""
     return (
         _index(work),
@@ -34,7 +34,7 @@ def errata(work: Work) -> tuple[Erratum, ...]:
     )
 
 
-def _index(work: Work) -> Erratum:
+def _index(work: SharedResults) -> Erratum:
     tiny, usual = work.by_epsilon[0.001], work.by_epsilon[EPSILON]
     return Erratum(
         name="a",
@@ -46,7 +46,7 @@ def _index(work: Work) -> Erratum:
     )
 
 
-def _reflection(work: Work) -> Erratum:
+def _reflection(work: SharedResults) -> Erratum:
     each, some = failures(work.example, EPSILON)
     successive, _ = failures(work.example, EPSILON, successive=True)
     return Erratum(
@@ -95,7 +95,7 @@ def _wrong_norm() -> Erratum:
 
 
 def _one_record() -> Erratum:
-    found = flip()
+    found = label_flip_example()
     return Erratum(
         name="d (ii)",
         paper="section 3.1.2: a record displaces a centroid by at most the cluster radius",
@@ -106,8 +106,8 @@ def _one_record() -> Erratum:
     )
 
 
-def _without_noise(work: Work) -> Erratum:
-    found = outlier(work.rows)
+def _without_noise(work: SharedResults) -> Erratum:
+    found = outlier_example(work.rows)
     return Erratum(
         name="d (iii)",
         paper="section 3.1: mean, standard deviation and Delta are used as they are",
@@ -117,7 +117,7 @@ def _without_noise(work: Work) -> Erratum:
     )
 
 
-def _labels(work: Work) -> Erratum:
+def _labels(work: SharedResults) -> Erratum:
     told = {e: float(recovered_at(work, e).mean()) for e in (0.1, 0.5, 1.0)}
     return Erratum(
         name="d (iv)",
@@ -139,15 +139,16 @@ def _selection() -> Erratum:
     )
 
 
-def _experiments(work: Work) -> tuple[Erratum, ...]:
+def _experiments(work: SharedResults) -> tuple[Erratum, ...]:
     best = without_noise(work.rows, 10, "k-means++", work.runs).mean()
     below = float((work.at_paper.aligned <= 0.18).mean())
-    chosen = [closest(curve, target) for curve in work.curves for target in TARGETS]
+    chosen = [closest_epsilon(curve, target) for curve in work.curves for target in TARGETS]
     return (
         Erratum(
             name="4.1",
             paper="table 2: non-private synthesis has ARI 0.624, which the mechanism matches",
-            measured=f"{best:.3f}; 0.624 is near {ari_of_table(MERGED):.4f}, two clusters merged and one split: a "
+            measured=f"{best:.3f}; 0.624 is near {ari_from_confusion(MERGED):.4f}, two clusters merged and one "
+            f"split: a "
             "local optimum of a single start (inferred)",
             instead="ten starts everywhere",
         ),

@@ -1,4 +1,4 @@
-"""Figures 1 to 5: one run of algorithm 1, step by step, on rows like the paper's."""
+"""Figures 1 to 5: one run of algorithm 1, step by step."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ from functools import cache
 
 import numpy as np
 
-from sfumato.methods.cluster_geometry import largest_distance
-from sfumato.papers.kmeans_geometry.charts import clouds, points
-from sfumato.papers.kmeans_geometry.data import CLUSTERS, HIGH, LOW, PRINTED_CENTROIDS, RECORDS, Array
-from sfumato.papers.kmeans_geometry.results import Chart, Part, Points, Values, compared
+from sfumato.evaluate.utility.clusters import aligned_ari, kmeans, standardise
+from sfumato.mechanisms.cluster_geometry import largest_distance
+from sfumato.papers.kmeans_geometry.charts import points, scatter_series
+from sfumato.papers.kmeans_geometry.results import Chart, Part, Points, ValueTable, comparison
 from sfumato.papers.kmeans_geometry.sensitivity import failures, simulated_failures
-from sfumato.papers.kmeans_geometry.simulation import EPSILON, PRINTED_EPSILON, Work
-from sfumato.utility.clusters import aligned_ari, kmeans, standardiser
+from sfumato.papers.kmeans_geometry.simulation import (
+    CLUSTERS,
+    EPSILON,
+    HIGH,
+    LOW,
+    PRINTED_CENTROIDS,
+    PRINTED_EPSILON,
+    RECORDS,
+    FloatArray,
+    SharedResults,
+)
 
 FAILURE_EPSILONS = (0.1, 0.5, 1.0, 1.6, 2.5, 5.0)
 PRINTED_DELTA, PRINTED_SCALE, PRINTED_RADIUS = 2.84, 3.55, 0.37
@@ -37,13 +46,13 @@ def chart(
     )
 
 
-def edges(work: Work) -> tuple[float, float]:
+def edges(work: SharedResults) -> tuple[float, float]:
     """Return the standardised bounds of x1."""
     standard = work.example.standard
     return float(standard.low[0]), float(standard.high[0])
 
 
-def figure_1(work: Work) -> Part:
+def figure_1(work: SharedResults) -> Part:
     """Return the rows, as they are and standardised."""
     low, high = edges(work)
     sizes = np.bincount(work.labels)
@@ -51,13 +60,13 @@ def figure_1(work: Work) -> Part:
         name="figure 1",
         text=(OWN,),
         comparisons=(
-            compared(
+            comparison(
                 "rows",
                 f"n = {RECORDS}, four clusters of about equal size",
                 f"n = {len(work.rows)}, clusters of {sizes.min()} to {sizes.max()}",
                 "built so",
             ),
-            compared(
+            comparison(
                 "bounds of x1",
                 "-15 to 10",
                 f"{low:.2f} to {high:.2f} standardised, {high - low:.2f} wide",
@@ -68,21 +77,21 @@ def figure_1(work: Work) -> Part:
             chart(
                 "Original rows",
                 "400 rows in four clusters between the bounds -15 and 10 of x1.",
-                clouds(work.rows),
+                scatter_series(work.rows),
                 bounds=(LOW[0], HIGH[0]),
                 standardised=False,
             ),
             chart(
                 "Standardised rows",
                 "The same rows in standard deviations, with the bounds.",
-                clouds(work.example.standard.forward(work.rows)),
+                scatter_series(work.example.standard.forward(work.rows)),
                 bounds=(low, high),
             ),
         ),
     )
 
 
-def figure_2(work: Work) -> Part:
+def figure_2(work: SharedResults) -> Part:
     """Return clusters, and what the noise does to their centroids."""
     made, scaled = work.example, work.example.standard.forward(work.rows)
     moves = np.sort(np.linalg.norm(made.noisy_centroids - made.true_centroids, axis=1))
@@ -91,25 +100,25 @@ def figure_2(work: Work) -> Part:
     return Part(
         name="figure 2",
         comparisons=(
-            compared(
+            comparison(
                 "centroids",
                 _pairs(np.array(PRINTED_CENTROIDS)),
                 _pairs(_in_printed_order(made.true_centroids)),
                 "the printed ones have a standard deviation above 1 in x1 by themselves: rounded",
             ),
-            compared(
+            comparison(
                 "Delta",
                 f"{PRINTED_DELTA}",
                 f"{made.delta:.2f}",
                 f"the printed centroids give {largest_distance(np.array(PRINTED_CENTROIDS)):.2f}: rounded",
             ),
-            compared(
+            comparison(
                 "scale of the noise",
                 f"{PRINTED_SCALE}",
                 f"{made.noise_scale:.2f}",
                 f"2 x {PRINTED_DELTA} / {PRINTED_EPSILON} is {2 * PRINTED_DELTA / PRINTED_EPSILON:.2f}: right",
             ),
-            compared(
+            comparison(
                 "displacements",
                 ", ".join(map(str, PRINTED_MOVES)),
                 ", ".join(f"{move:.2f}" for move in moves),
@@ -119,12 +128,16 @@ def figure_2(work: Work) -> Part:
         ),
         charts=(
             chart(
-                "K-means", "Four clusters with their centroids.", clouds(scaled, made.labels), (before,), edges(work)
+                "K-means",
+                "Four clusters with their centroids.",
+                scatter_series(scaled, made.labels),
+                (before,),
+                edges(work),
             ),
             chart(
                 "Laplace noise on the centroids",
                 "Centroids before and after the noise, which takes some far away.",
-                clouds(scaled, made.labels),
+                scatter_series(scaled, made.labels),
                 (before, after),
                 edges(work),
             ),
@@ -140,16 +153,16 @@ def printed_moves() -> tuple[float, float]:
     return float(moves.mean()), float((moves.mean(axis=1) <= np.mean(PRINTED_MOVES)).mean())
 
 
-def _in_printed_order(centroids: Array) -> Array:
+def _in_printed_order(centroids: FloatArray) -> FloatArray:
     gaps = np.linalg.norm(np.array(PRINTED_CENTROIDS)[:, None] - centroids[None], axis=2)
     return centroids[gaps.argmin(axis=1)]
 
 
-def _pairs(centroids: Array) -> str:
+def _pairs(centroids: FloatArray) -> str:
     return ", ".join(f"({x:.1f}, {y:.1f})" for x, y in centroids.round(1) + 0.0)  # no minus before 0
 
 
-def figure_3(work: Work) -> Part:
+def figure_3(work: SharedResults) -> Part:
     """Return the reflection, and how often it is not enough."""
     made = work.example
     each, some = failures(made, EPSILON)
@@ -159,19 +172,19 @@ def figure_3(work: Work) -> Part:
     return Part(
         name="figure 3",
         comparisons=(
-            compared(
+            comparison(
                 "centroids after the reflection",
                 "all inside the bounds",
                 f"outside with a chance of {each:.3f} each, {some:.3f} for at least one of four",
                 "one reflection is not enough where the noise is about as wide as the bounds",
             ),
-            compared(
+            comparison(
                 "step 7 as two ifs in turn",
                 "not told apart",
                 f"outside with a chance of {successive:.3f} each",
                 "what the first if throws beyond the upper bound, the second reflects again",
             ),
-            compared(
+            comparison(
                 "folding, ours", "not in the paper", "never outside", "t = (v - L) mod 2w, then L + t or L + 2w - t"
             ),
         ),
@@ -180,7 +193,7 @@ def figure_3(work: Work) -> Part:
             chart(
                 "Reflected centroids",
                 "Rows moved along with their reflected centroids.",
-                clouds(moved, made.labels),
+                scatter_series(moved, made.labels),
                 marks,
                 edges(work),
             ),
@@ -188,14 +201,14 @@ def figure_3(work: Work) -> Part:
     )
 
 
-def failure_table(work: Work) -> Values:
+def failure_table(work: SharedResults) -> ValueTable:
     """Return the chance that the reflection fails, by formula and by drawing."""
     rows: list[tuple[str, ...]] = []
     for epsilon in FAILURE_EPSILONS:
         found = (*failures(work.example, epsilon), *simulated_failures(work.example, epsilon, DRAWS))
         rows.append((f"{epsilon:g}", *(f"{found[i]:.3f}" for i in (0, 2, 1, 3))))
     header = ("epsilon", "one centroid", "drawn", "at least one of 4", "drawn")
-    return Values(
+    return ValueTable(
         title="Chance that a centroid stays outside after one reflection",
         header=header,
         rows=tuple(rows),
@@ -203,40 +216,40 @@ def failure_table(work: Work) -> Values:
     )
 
 
-def figure_4(work: Work) -> Part:
+def figure_4(work: SharedResults) -> Part:
     """Return noisy radii and the synthetic rows."""
     made, clamped = work.example, work.at_paper.clamped
     inflated = float(np.median(made.radii[made.radii > 0]) / made.true_radii.mean())
     return Part(
         name="figure 4",
         comparisons=(
-            compared("mean radius", f"{PRINTED_RADIUS}", f"{made.true_radii.mean():.2f}", "agrees"),
-            compared(
+            comparison("mean radius", f"{PRINTED_RADIUS}", f"{made.true_radii.mean():.2f}", "agrees"),
+            comparison(
                 "noise over radius",
                 "roughly ten times",
                 f"{made.noise_scale / made.true_radii.mean():.1f} times",
                 "agrees",
             ),
-            compared(
+            comparison(
                 "radii clamped to 0",
                 "a non-trivial fraction",
                 f"{100 * clamped.mean():.0f} %",
                 "these rows sit exactly on their noisy centroid",
             ),
-            compared("other radii", "substantially inflated", f"median {inflated:.1f} times the true mean", "agrees"),
+            comparison("other radii", "substantially inflated", f"median {inflated:.1f} times the true mean", "agrees"),
         ),
         charts=(
             chart(
                 "Noisy radii around noisy centroids",
                 "Synthetic points after clipping, in standard deviations.",
-                clouds(made.points, made.labels),
+                scatter_series(made.points, made.labels),
                 (points("centroid", made.centroids),),
                 edges(work),
             ),
             chart(
                 "Synthetic rows",
                 "The same in the unit of the table, x2 rounded.",
-                clouds(made.rows, made.labels),
+                scatter_series(made.rows, made.labels),
                 bounds=(LOW[0], HIGH[0]),
                 standardised=False,
             ),
@@ -244,23 +257,23 @@ def figure_4(work: Work) -> Part:
     )
 
 
-def figure_5(work: Work) -> Part:
+def figure_5(work: SharedResults) -> Part:
     """Return k-means on both tables."""
     made = work.example
-    again = kmeans(standardiser(made.rows)(made.rows), CLUSTERS, 0).labels
+    again = kmeans(standardise(made.rows)(made.rows), CLUSTERS, 0).labels
     index = aligned_ari(work.rows, made.rows, CLUSTERS, labels=work.labels)
     runs = work.at_paper
     return Part(
         name="figure 5",
         comparisons=(
-            compared(
+            comparison(
                 "ARI of this run",
                 "0.6656",
                 f"{index:.3f}",
                 f"one run each; the mean of {len(runs.aligned)} runs "
                 f"is {runs.aligned.mean():.3f} +- {runs.aligned.std(ddof=1):.3f}",
             ),
-            compared(
+            comparison(
                 "relative positions of the clusters",
                 "preserved",
                 f"transfer ARI {runs.transfer.mean():.2f} on average",
@@ -272,13 +285,13 @@ def figure_5(work: Work) -> Part:
             chart(
                 "K-means on the original rows",
                 "Four clusters, well apart.",
-                clouds(work.rows, work.labels),
+                scatter_series(work.rows, work.labels),
                 standardised=False,
             ),
             chart(
                 "K-means on the synthetic rows",
                 "Four wide clusters in other places.",
-                clouds(made.rows, again),
+                scatter_series(made.rows, again),
                 standardised=False,
             ),
         ),

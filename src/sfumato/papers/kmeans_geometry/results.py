@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sfumato.papers.results import Comparison, Erratum, Frozen, PartOf, ReproductionOf, Values, compared
+from sfumato.papers.result import (
+    Comparison,
+    Erratum,
+    FrozenModel,
+    PartOf,
+    ReproductionOf,
+    ValueTable,
+    comparison,
+)
 
-__all__ = ["Chart", "Comparison", "Erratum", "Part", "Points", "Reproduction", "Values", "compared"]
+__all__ = ["Chart", "Comparison", "Erratum", "Part", "Points", "Reproduction", "ValueTable", "comparison"]
 
 SUBJECTS = {
     "figure 1": "the data, and the data standardised",
@@ -25,7 +33,7 @@ SUBJECTS = {
 """What each figure and table is about, in the order of the page; ``beyond`` is what the paper does not show."""
 
 
-class Points(Frozen):
+class Points(FrozenModel):
     """Named points of a chart, or the points of a line."""
 
     name: str
@@ -33,7 +41,7 @@ class Points(Frozen):
     y: tuple[float, ...]
 
 
-class Chart(Frozen):
+class Chart(FrozenModel):
     """One chart as numbers: clouds of points with marked centroids, or lines."""
 
     kind: Literal["points", "lines"]

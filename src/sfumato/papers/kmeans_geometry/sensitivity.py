@@ -1,4 +1,4 @@
-"""Why Delta is no sensitivity, and what labels an epsilon would allow to be told."""
+"""Counterexamples to Delta as a sensitivity, and the ceiling on recovered labels."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.methods.cluster_geometry import (
+from sfumato.mechanisms.cluster_geometry import (
     PublishedGeometry,
     laplace,
     published_geometry,
     reflect,
     reflection_failure,
 )
-from sfumato.papers.kmeans_geometry.data import BOUNDS, CLUSTERS, Array
-from sfumato.papers.kmeans_geometry.simulation import EPSILON
+from sfumato.papers.kmeans_geometry.simulation import BOUNDS, CLUSTERS, EPSILON, FloatArray
 
 SQUARE_SEED, SQUARE_SPREAD, SQUARE_HALF = 3, 0.28, 50
 MOVED_BY = 0.5
 OUTLIER = 400.0
 
 
-def square() -> tuple[Array, Array]:
+def square() -> tuple[FloatArray, FloatArray]:
     """Return two tables that differ in one record: four clusters of 100 at the corners of a square.
 
     The rows are the same when x1 and x2 change places, so that two clusters can be left and right or above and below
@@ -57,7 +56,7 @@ class Flip:
         return (self.centroids + self.radii) / self.scale
 
 
-def flip() -> Flip:
+def label_flip_example() -> Flip:
     """Return the example: two clusters that turn round when one record of 400 moves.
 
     >>> flip().log_ratio > 30 * 1.6
@@ -70,7 +69,7 @@ def flip() -> Flip:
     return Flip(one.delta, centroids, radii, one.noise_scale)
 
 
-def _statistics(rows: Array) -> PublishedGeometry:
+def _statistics(rows: FloatArray) -> PublishedGeometry:
     return published_geometry(rows, 2, EPSILON, None, np.random.default_rng(0))
 
 
@@ -82,7 +81,7 @@ class Outlier:
     sd: tuple[float, float]
 
 
-def outlier(rows: Array) -> Outlier:
+def outlier_example(rows: FloatArray) -> Outlier:
     """Return Delta and the standard deviation of x2 before and after one record gets x2 = 400."""
     moved = rows.copy()
     moved[0, 1] = OUTLIER

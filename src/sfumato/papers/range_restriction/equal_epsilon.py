@@ -1,4 +1,4 @@
-"""Section 4.2, figures 6 to 10: weights scaled so that three synthesizers claim the same epsilon."""
+"""Figures 6 to 10: synthesizers scaled to the same claimed epsilon."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from sfumato.papers.range_restriction.charts import listed, say, spread_table, violin_chart
-from sfumato.papers.range_restriction.data import Array, simulated, statistics
-from sfumato.papers.range_restriction.results import Comparison, Part, compared
+from sfumato.papers.range_restriction.results import Comparison, Part, comparison
 from sfumato.papers.range_restriction.simulation import (
     FIRST_SEED,
     NARROW_TRUNCATED,
@@ -17,22 +15,26 @@ from sfumato.papers.range_restriction.simulation import (
     UNWEIGHTED,
     WEIGHTED,
     WIDE_TRUNCATED,
-    Work,
-    copies_of,
+    FloatArray,
+    SharedResults,
+    simulated_sample,
+    statistics,
+    synthetic_copies,
 )
+from sfumato.papers.range_restriction.violins import format_digits, list_values, spread_table, violin_chart
 
 SETS = 100
 """Synthetic sets of the one sample behind figures 8 to 10."""
 THREE = (WEIGHTED, WIDE_TRUNCATED, NARROW_TRUNCATED)
 
 
-def figure_6(work: Work) -> Part:
+def figure_6(work: SharedResults) -> Part:
     """Return the bounds of all records at equal epsilon."""
     bounds = {name: fitted.bounds for name, fitted in work.scaled_first.items()}
     epsilons = {name: work.scaled_first[name].epsilon for name in THREE}
     scales, fixed = work.scaled_samples.values["scale"], work.scaled_samples.values["at printed scale"]
     rows = tuple(
-        compared(
+        comparison(
             f"scale of {name}",
             str(printed),
             f"{scales[name].mean():.3f} (sd {scales[name].std(ddof=1):.3f})",
@@ -45,10 +47,10 @@ def figure_6(work: Work) -> Part:
         name="figure 6",
         text=(f"Scales over {work.repeats} samples; violins of the sample with seed {FIRST_SEED}.",),
         comparisons=(
-            compared(
+            comparison(
                 "epsilon of all three",
                 f"roughly {PRINTED_EPSILON}",
-                listed(epsilons),
+                list_values(epsilons),
                 "one sample each, and not the same one",
             ),
             *rows,
@@ -58,17 +60,17 @@ def figure_6(work: Work) -> Part:
     )
 
 
-def figure_7(work: Work) -> Part:
+def figure_7(work: SharedResults) -> Part:
     """Return the weights at equal epsilon."""
     weights = {name: fitted.weights for name, fitted in work.scaled_first.items()}
     means = {name: float(values.mean()) for name, values in weights.items()}
     return Part(
         name="figure 7",
         comparisons=(
-            compared(
+            comparison(
                 "order of the weights",
                 "Unweighted 1, then trunc narrow, trunc wide, Weighted",
-                f"mean weight {listed(means)}",
+                f"mean weight {list_values(means)}",
                 "agrees: the scale is all that differs",
             ),
         ),
@@ -77,10 +79,10 @@ def figure_7(work: Work) -> Part:
     )
 
 
-def _statistic(work: Work, name: str, measure: str, words: str) -> Part:
-    real = simulated(FIRST_SEED).x
+def _statistic(work: SharedResults, name: str, measure: str, words: str) -> Part:
+    real = simulated_sample(FIRST_SEED).x
     found = {
-        each: np.array([statistics(copy)[measure] for copy in copies_of(fitted, FIRST_SEED, SETS)])
+        each: np.array([statistics(copy)[measure] for copy in synthetic_copies(fitted, FIRST_SEED, SETS)])
         for each, fitted in work.scaled_first.items()
     }
     truth = statistics(real)[measure]
@@ -89,10 +91,10 @@ def _statistic(work: Work, name: str, measure: str, words: str) -> Part:
         name=name,
         text=(f"{SETS} synthetic sets of the sample with seed {FIRST_SEED}; the line is the data.",),
         comparisons=(
-            compared(
+            comparison(
                 words,
                 "trunc narrow best, then trunc wide, then Weighted",
-                f"ratio to the data: {listed(ratios)}",
+                f"ratio to the data: {list_values(ratios)}",
                 _verdict(ratios, found),
             ),
             _utility(work),
@@ -102,24 +104,25 @@ def _statistic(work: Work, name: str, measure: str, words: str) -> Part:
     )
 
 
-def _verdict(ratios: dict[str, float], found: dict[str, Array]) -> str:
+def _verdict(ratios: dict[str, float], found: dict[str, FloatArray]) -> str:
     """Say by how many standard errors the best and the worst of the three differ."""
     best, worst = found[NARROW_TRUNCATED], found[WEIGHTED]
     error = float(np.hypot(best.std(ddof=1), worst.std(ddof=1))) / len(best) ** 0.5
     gap = (ratios[NARROW_TRUNCATED] - ratios[WEIGHTED]) / (error / (worst.mean() / ratios[WEIGHTED]))
     return (
-        f"no gain to speak of: narrow and Weighted are {say(abs(float(gap)), 2)} standard errors apart, and each is "
+        f"no gain to speak of: narrow and Weighted are {format_digits(abs(float(gap)), 2)} standard errors apart, "
+        f"and each is "
         f"far below {UNWEIGHTED}"
     )
 
 
-def _utility(work: Work) -> Comparison:
+def _utility(work: SharedResults) -> Comparison:
     scaled = work.scaled_samples.values["ECDF msq"]
     means = {name: 1000 * float(scaled[name].mean()) for name in THREE}
-    return compared(
+    return comparison(
         f"ECDF msq x 1,000, mean of {work.repeats} samples",
         "higher utility at equal epsilon",
-        listed(means),
+        list_values(means),
         "NOT visible: a scale cancels in the weighted posterior mean, it only widens the posterior",
     )
 

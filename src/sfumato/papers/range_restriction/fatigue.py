@@ -1,4 +1,4 @@
-"""Section 5, figures 15, 16, 19, 20 and table 1: the fatigue tests, of which the paper used 19 and says so nowhere."""
+"""Figures 15, 16, 19, 20 and table 1: the fatigue data."""
 
 from __future__ import annotations
 
@@ -7,20 +7,26 @@ from functools import lru_cache
 
 import numpy as np
 
-from sfumato.methods.pseudo_posterior import Fitted, NormalInverseGamma, Weighting, make_family
-from sfumato.papers.range_restriction.charts import listed, say, spread_table, violin_chart
-from sfumato.papers.range_restriction.data import HELD_OUT, PRINTED, Array, Sample, Sources, kept_rows, statistics
-from sfumato.papers.range_restriction.results import Comparison, Part, Values, compared
+from sfumato.mechanisms.pseudo_posterior import NormalInverseGamma, WeightedPosterior, Weighting, make_family
+from sfumato.papers.range_restriction.results import Comparison, Part, ValueTable, comparison
 from sfumato.papers.range_restriction.simulation import (
+    HELD_OUT,
     NARROW_AVERAGED,
+    PRINTED,
     SIX,
     UNWEIGHTED,
     WEIGHTED,
     WIDE_AVERAGED,
-    Work,
-    copies_of,
-    fits,
+    FloatArray,
+    Sample,
+    SharedResults,
+    Sources,
+    fit_synthesizers,
+    statistics,
+    synthetic_copies,
+    used_rows,
 )
+from sfumato.papers.range_restriction.violins import format_digits, list_values, spread_table, violin_chart
 
 SEED = 1
 SETS = 4000
@@ -39,11 +45,11 @@ OURS = "log stress"
 class Model:
     """Predictors of the regression, and a prior where it is not flat."""
 
-    design: Array | None
+    design: FloatArray | None
     prior: NormalInverseGamma | None = None
 
 
-def models(stress: Array) -> dict[str, Model]:
+def models(stress: FloatArray) -> dict[str, Model]:
     """Return regressions that the paper may have run: it says 'both on the linear and logarithmic scale'."""
     log = np.log(stress)
     vague = NormalInverseGamma(np.zeros(2), np.eye(2) / 100, 0.0, 0.0)
@@ -62,21 +68,21 @@ def percentiles(table: Sample, model: Model, row: str, sets: int = SETS) -> tupl
     family = make_family("lognormal", table.x, model.design, model.prior)
     weighting = Weighting(SIX[row].standard, ranges=SIX[row].ranges, draws=sets)
     fitted = weighting.fit(family, np.random.default_rng([SEED, 3]))
-    found = np.array([list(statistics(copy).values()) for copy in copies_of(fitted, SEED, sets)])
+    found = np.array([list(statistics(copy).values()) for copy in synthetic_copies(fitted, SEED, sets)])
     return tuple(float(share) for share in (found < np.array(TABLE_1[row])).mean(axis=0))
 
 
 @lru_cache(maxsize=2)
-def _fitted(sources: Sources) -> dict[str, Fitted]:
-    table = kept_rows(sources.fatigue())
-    return fits(Sample(table.x, np.log(table.z)), SIX, SEED)
+def _fitted(sources: Sources) -> dict[str, WeightedPosterior]:
+    table = used_rows(sources.fatigue())
+    return fit_synthesizers(Sample(table.x, np.log(table.z)), SIX, SEED)
 
 
-def rows_used(work: Work) -> Comparison:
+def rows_used(work: SharedResults) -> Comparison:
     """Return what shows that the paper used 19 of the 22 rows."""
     table = work.sources.fatigue()
-    whole, kept = statistics(table.x), statistics(kept_rows(table).x)
-    return compared(
+    whole, kept = statistics(table.x), statistics(used_rows(table).x)
+    return comparison(
         "mean, median and 90 % quantile of the data",
         " / ".join(f"{value:.0f}" for value in PRINTED.values()),
         f"without rows {', '.join(map(str, HELD_OUT))}: {kept['mean']:.2f} / {kept['median']:g} / {kept['Q90']:.1f}",
@@ -85,12 +91,12 @@ def rows_used(work: Work) -> Comparison:
     )
 
 
-def epsilons(sources: Sources, sets: int = DRAW_SETS) -> dict[str, Array]:
+def epsilons(sources: Sources, sets: int = DRAW_SETS) -> dict[str, FloatArray]:
     """Return epsilon of each synthesizer, and by eq. 15 as printed, for several sets of 1,000 draws."""
-    table = kept_rows(sources.fatigue())
+    table = used_rows(sources.fatigue())
     found: dict[str, list[float]] = {}
     for seed in range(SEED, SEED + sets):
-        for name, fitted in fits(Sample(table.x, np.log(table.z)), SIX, seed).items():
+        for name, fitted in fit_synthesizers(Sample(table.x, np.log(table.z)), SIX, seed).items():
             found.setdefault(name, []).append(fitted.epsilon)
             printed = fitted.diagnostics().published_truncated_epsilon
             if printed is not None:
@@ -98,7 +104,7 @@ def epsilons(sources: Sources, sets: int = DRAW_SETS) -> dict[str, Array]:
     return {name: np.array(values) for name, values in found.items()}
 
 
-def figure_15(work: Work) -> Part:
+def figure_15(work: SharedResults) -> Part:
     """Return the bounds of the 19 records."""
     bounds = {name: fitted.bounds for name, fitted in _fitted(work.sources).items()}
     found = epsilons(work.sources)
@@ -113,16 +119,16 @@ def figure_15(work: Work) -> Part:
         ),
         comparisons=(
             rows_used(work),
-            compared(
+            comparison(
                 "order of epsilon",
                 "as in section 4.1",
-                f"mean over {DRAW_SETS} sets of draws: {listed(means)}",
+                f"mean over {DRAW_SETS} sets of draws: {list_values(means)}",
                 "agrees; no numbers are printed",
             ),
-            compared(
+            comparison(
                 "truncated, by eq. 15 as printed",
                 "below Weighted",
-                listed(printed),
+                list_values(printed),
                 "above Weighted (erratum a)" if above else "not all above Weighted here",
             ),
         ),
@@ -134,20 +140,20 @@ def figure_15(work: Work) -> Part:
     )
 
 
-def figure_16(work: Work) -> Part:
+def figure_16(work: SharedResults) -> Part:
     """Return the synthetic values beside the confidential ones."""
-    table = kept_rows(work.sources.fatigue())
-    pooled = {name: np.concatenate(copies_of(fitted, SEED)) for name, fitted in _fitted(work.sources).items()}
+    table = used_rows(work.sources.fatigue())
+    pooled = {name: np.concatenate(synthetic_copies(fitted, SEED)) for name, fitted in _fitted(work.sources).items()}
     found = {"Data": table.x, **pooled}
     ratios = {name: statistics(values)["Q90"] / statistics(table.x)["Q90"] for name, values in pooled.items()}
     return Part(
         name="figure 16",
         text=("20 synthetic copies of 19 values pooled, log stress; the axis is logarithmic.",),
         comparisons=(
-            compared(
+            comparison(
                 "best of those with weights",
                 "(0.6, 1.2) avg, then (0.4, 1.8) avg",
-                f"Q90 over that of the data: {listed(ratios)}",
+                f"Q90 over that of the data: {list_values(ratios)}",
                 "the regression on log stress fits well, so that all are nearer to the data than in table 1",
             ),
         ),
@@ -156,7 +162,7 @@ def figure_16(work: Work) -> Part:
     )
 
 
-def figure_19(work: Work) -> Part:
+def figure_19(work: SharedResults) -> Part:
     """Return lambda, the probability of falling outside the range."""
     made = _fitted(work.sources)
     zero = {WEIGHTED: np.zeros(len(made[WEIGHTED].weights))}
@@ -165,10 +171,10 @@ def figure_19(work: Work) -> Part:
     return Part(
         name="figure 19",
         comparisons=(
-            compared(
+            comparison(
                 "lambda",
                 "violins, no numbers",
-                f"mean {listed(means)}",
+                f"mean {list_values(means)}",
                 "exact, from Student's t; 1,000 simulated values as in the paper give a few records "
                 "lambda = 1: full weight at no cost",
             ),
@@ -178,7 +184,7 @@ def figure_19(work: Work) -> Part:
     )
 
 
-def figure_20(work: Work) -> Part:
+def figure_20(work: SharedResults) -> Part:
     """Return the weights that the posteriors were drawn with."""
     found = {name: each.exponents for name, each in _fitted(work.sources).items() if name != UNWEIGHTED}
     made = _fitted(work.sources)[NARROW_AVERAGED]
@@ -186,10 +192,11 @@ def figure_20(work: Work) -> Part:
     return Part(
         name="figure 20",
         comparisons=(
-            compared(
+            comparison(
                 "the riskiest record, (0.6, 1.2) avg",
                 "'surgical' downweighting of risky records",
-                f"alpha {say(float(made.weights[riskiest]), 3)}, drawn with {say(float(made.exponents[riskiest]), 3)}",
+                f"alpha {format_digits(float(made.weights[riskiest]), 3)}, drawn with "
+                f"{format_digits(float(made.exponents[riskiest]), 3)}",
                 "lambda gives back what alpha took (erratum b)",
             ),
         ),
@@ -198,9 +205,9 @@ def figure_20(work: Work) -> Part:
     )
 
 
-def table_1(work: Work) -> Part:
+def table_1(work: SharedResults) -> Part:
     """Return table 1 and where its rows lie among single synthetic sets of each model."""
-    table = kept_rows(work.sources.fatigue())
+    table = used_rows(work.sources.fatigue())
     places = {name: percentiles(table, model, WEIGHTED) for name, model in models(table.z).items()}
     rows = tuple((name, *(f"{share:.3f}" for share in shares)) for name, shares in places.items())
     header = ("model", "mean", "median", "90 % quantile")
@@ -210,14 +217,14 @@ def table_1(work: Work) -> Part:
         name="table 1",
         comparisons=(
             rows_used(work),
-            compared(
+            comparison(
                 "the Weighted column",
                 " / ".join(f"{value:.0f}" for value in TABLE_1[WEIGHTED]),
                 f"outside the middle 95 % of single sets of: {', '.join(missed)}; inside for: {', '.join(fits_well)}",
                 "NOT reproduced by a flat-prior regression on stress: the table looks "
                 "like a model that hardly uses stress. Which one cannot be told: the prior is not stated",
             ),
-            compared(
+            comparison(
                 "ranking",
                 "(0.6, 1.2) avg best of three numbers",
                 "one synthetic set of 19 values",
@@ -225,7 +232,7 @@ def table_1(work: Work) -> Part:
             ),
         ),
         values=(
-            Values(
+            ValueTable(
                 title=f"where the printed Weighted column lies among {SETS:,} single sets",
                 header=header,
                 rows=rows,
@@ -237,10 +244,10 @@ def table_1(work: Work) -> Part:
     )
 
 
-def _ours(work: Work) -> Values:
+def _ours(work: SharedResults) -> ValueTable:
     rows: list[tuple[str, ...]] = []
     for name, fitted in _fitted(work.sources).items():
-        found = np.array([list(statistics(copy).values()) for copy in copies_of(fitted, SEED, 1000)])
+        found = np.array([list(statistics(copy).values()) for copy in synthetic_copies(fitted, SEED, 1000)])
         low, high = np.quantile(found, [0.025, 0.975], axis=0)
         rows.append(
             (
@@ -252,10 +259,12 @@ def _ours(work: Work) -> Values:
             )
         )
     header = ("ours, log stress", "mean", "median", "90 % quantile")
-    return Values(title="median and middle 95 % of 1,000 single sets", header=header, rows=tuple(rows), numbers=())
+    return ValueTable(title="median and middle 95 % of 1,000 single sets", header=header, rows=tuple(rows), numbers=())
 
 
-def _printed() -> Values:
+def _printed() -> ValueTable:
     rows = tuple((name, *(f"{value:,.0f}" for value in row)) for name, row in TABLE_1.items())
     header = ("as printed", "mean", "median", "90 % quantile")
-    return Values(title="table 1; the truncated columns repeat Weighted", header=header, rows=rows, numbers=(1, 2, 3))
+    return ValueTable(
+        title="table 1; the truncated columns repeat Weighted", header=header, rows=rows, numbers=(1, 2, 3)
+    )

@@ -1,4 +1,4 @@
-"""Section 4.1, figures 1 to 5: epsilon and utility of six synthesizers over repeated samples, and no contraction."""
+"""Figures 1 to 5, 11 to 14, 17 and 18: epsilon and utility over repeated samples."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sfumato.papers.range_restriction.charts import listed, say, spread_table, violin_chart
-from sfumato.papers.range_restriction.data import Array
-from sfumato.papers.range_restriction.results import Comparison, Part, compared
+from sfumato.papers.range_restriction.results import Comparison, Part, comparison
 from sfumato.papers.range_restriction.simulation import (
     DATA,
     NARROW_AVERAGED,
@@ -19,9 +17,11 @@ from sfumato.papers.range_restriction.simulation import (
     WEIGHTED,
     WIDE_AVERAGED,
     WIDE_TRUNCATED,
-    Work,
+    FloatArray,
+    SharedResults,
     beside_the_paper,
 )
+from sfumato.papers.range_restriction.violins import format_digits, list_values, spread_table, violin_chart
 
 ORDER = (WEIGHTED, WIDE_TRUNCATED, NARROW_TRUNCATED, WIDE_AVERAGED, NARROW_AVERAGED)
 """From the largest epsilon to the smallest, as the paper has it."""
@@ -29,12 +29,12 @@ IMPLIED = 5.7 / 0.73
 PROTOCOL = "n = 2,000, S = 1,000 draws in closed form, exact lambda; repeated samples: {repeats}."
 
 
-def in_order(values: dict[str, Array], names: tuple[str, ...] = ORDER) -> Array:
+def in_order(values: dict[str, FloatArray], names: tuple[str, ...] = ORDER) -> FloatArray:
     """Return for each sample whether the values fall from name to name."""
     return np.all([values[a] > values[b] for a, b in pairwise(names)], axis=0)
 
 
-def figure_1(work: Work) -> Part:
+def figure_1(work: SharedResults) -> Part:
     """Return the bounds of all records of one sample."""
     bounds = {name: fitted.bounds for name, fitted in work.first.items()}
     epsilons = {name: fitted.epsilon for name, fitted in work.first.items()}
@@ -46,16 +46,16 @@ def figure_1(work: Work) -> Part:
             "are drawn for this simulated table only, and never published.",
         ),
         comparisons=(
-            compared(
+            comparison(
                 "order of epsilon",
                 "Weighted, (0.4, 1.8) trunc, (0.6, 1.2) trunc, then the two averaged",
-                listed(epsilons),
+                list_values(epsilons),
                 "agrees" if falls == sorted(falls, reverse=True) else "not in this sample",
             ),
-            compared(
+            comparison(
                 "Weighted has the highest",
                 "as stated",
-                f"Unweighted has {say(epsilons[UNWEIGHTED], 3)}",
+                f"Unweighted has {format_digits(epsilons[UNWEIGHTED], 3)}",
                 "the paper does not count the synthesizer without weights",
             ),
         ),
@@ -64,7 +64,7 @@ def figure_1(work: Work) -> Part:
     )
 
 
-def figure_2(work: Work) -> Part:
+def figure_2(work: SharedResults) -> Part:
     """Return epsilon over repeated samples."""
     found = work.samples.get("epsilon", SIX)
     means = {name: float(found[name].mean()) for name in ORDER}
@@ -73,19 +73,19 @@ def figure_2(work: Work) -> Part:
         name="figure 2",
         text=(PROTOCOL.format(repeats=beside_the_paper(work.repeats)),),
         comparisons=(
-            compared(
+            comparison(
                 "order of the means",
                 "Weighted > trunc wide > trunc narrow > avg wide > avg narrow",
-                listed(means),
+                list_values(means),
                 "agrees" if rates == sorted(rates, reverse=True) else "does not hold",
             ),
-            compared(
+            comparison(
                 "order in every sample",
                 "not stated",
                 f"{int(holds.sum())} of {len(holds)} samples",
                 "where it fails, a tiny x has f - log P above 0, and the narrow truncated bound exceeds the wide",
             ),
-            compared(
+            comparison(
                 "epsilon of Weighted",
                 f"5.7 / 0.73 = {IMPLIED:.1f}, from section 4.2",
                 f"{means[WEIGHTED]:.2f} (sd {found[WEIGHTED].std(ddof=1):.2f})",
@@ -98,18 +98,18 @@ def figure_2(work: Work) -> Part:
     )
 
 
-def _equation_15(work: Work) -> Comparison:
+def _equation_15(work: SharedResults) -> Comparison:
     printed = {name: float(values.mean()) for name, values in work.samples.values["eq 15"].items()}
     above = work.samples.values["eq 15"][WIDE_TRUNCATED] > work.samples.values["epsilon"][WEIGHTED]
-    return compared(
+    return comparison(
         "truncated, by eq. 15 as printed",
         "below Weighted",
-        f"{listed(printed)}; above Weighted in {int(above.sum())} of {len(above)} samples",
+        f"{list_values(printed)}; above Weighted in {int(above.sum())} of {len(above)} samples",
         "eq. 15 lacks the weight on log P; the figures fit alpha (f - log P), which stands above",
     )
 
 
-def figure_3(work: Work) -> Part:
+def figure_3(work: SharedResults) -> Part:
     """Return the ECDF mean squared difference over repeated samples."""
     found = {name: 1000 * values for name, values in work.samples.get("ECDF msq", SIX).items()}
     means = {name: float(values.mean()) for name, values in found.items()}
@@ -120,19 +120,20 @@ def figure_3(work: Work) -> Part:
             "The authors' code squares the differences, the paper says average.",
         ),
         comparisons=(
-            compared(
+            comparison(
                 "averaged synthesizers",
                 "highest utility",
-                listed({k: means[k] for k in (WIDE_AVERAGED, NARROW_AVERAGED, WEIGHTED, UNWEIGHTED)}) + " (x 1,000)",
+                list_values({k: means[k] for k in (WIDE_AVERAGED, NARROW_AVERAGED, WEIGHTED, UNWEIGHTED)})
+                + " (x 1,000)",
                 "agrees, and it is no amplification: the riskiest records get a weight near 1 (erratum b)",
             ),
-            compared(
+            comparison(
                 "Weighted and truncated",
                 "the same up to Monte Carlo error",
                 "identical",
                 "agrees: they draw from one posterior, here with shared random numbers",
             ),
-            compared(
+            comparison(
                 "a shorter range",
                 "improves utility for either standard",
                 "for averaged only",
@@ -144,7 +145,7 @@ def figure_3(work: Work) -> Part:
     )
 
 
-def figure_4(work: Work) -> Part:
+def figure_4(work: SharedResults) -> Part:
     """Return 90 % quantiles over repeated samples, beside those of the data."""
     names = (DATA, *SIX)
     found = work.samples.get("Q90", names)
@@ -153,10 +154,10 @@ def figure_4(work: Work) -> Part:
         name="figure 4",
         text=(f"{PROTOCOL.format(repeats=beside_the_paper(work.repeats))} Averages over 20 synthetic copies.",),
         comparisons=(
-            compared(
+            comparison(
                 "closest to the data",
                 "the averaged synthesizers",
-                f"ratio to the data: {listed(ratios)}",
+                f"ratio to the data: {list_values(ratios)}",
                 "agrees; Weighted loses a sixth of the tail, since tail records have weights near 0",
             ),
         ),
@@ -165,7 +166,7 @@ def figure_4(work: Work) -> Part:
     )
 
 
-def figure_5(work: Work) -> Part:
+def figure_5(work: SharedResults) -> Part:
     """Return epsilon at four sample sizes."""
     by_size = {size: each.get("epsilon", SIX) for size, each in work.by_size.items()}
     weighted = {f"n = {size:,}": float(found[WEIGHTED].mean()) for size, found in by_size.items()}
@@ -174,17 +175,17 @@ def figure_5(work: Work) -> Part:
         name="figure 5",
         text=(f"{work.repeats} samples of each size, seeds from 5000. The square root of 6400 / 200 is 5.7.",),
         comparisons=(
-            compared(
+            comparison(
                 "as n grows",
                 "the local epsilon contracts onto the global one",
-                f"means of Weighted: {listed(weighted)}",
+                f"means of Weighted: {list_values(weighted)}",
                 "NOT reproduced: means rise with n. The largest |log density| of a sample "
                 "from an unbounded law has no finite limit, so there is nothing to contract onto",
             ),
-            compared(
+            comparison(
                 "spread",
                 "shrinks like n^(-1/2)",
-                f"sd of Weighted: {listed(spreads)}",
+                f"sd of Weighted: {list_values(spreads)}",
                 "NOT reproduced: it does not shrink",
             ),
         ),

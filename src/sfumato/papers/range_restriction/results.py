@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from sfumato.papers.results import Comparison, Erratum, Frozen, PartOf, ReproductionOf, Values, compared
+from sfumato.papers.result import (
+    Comparison,
+    Erratum,
+    FrozenModel,
+    PartOf,
+    ReproductionOf,
+    ValueTable,
+    comparison,
+)
 
-__all__ = ["Chart", "Comparison", "Erratum", "Part", "Reproduction", "Shape", "Values", "compared"]
+__all__ = ["Chart", "Comparison", "Erratum", "Part", "Reproduction", "ValueTable", "ViolinOutline", "comparison"]
 
 SUBJECTS = {
     "figure 1": "Lipschitz bounds of the records of one sample",
@@ -32,7 +40,7 @@ SUBJECTS = {
 """What each figure and table is about, in the order of the page."""
 
 
-class Shape(Frozen):
+class ViolinOutline(FrozenModel):
     """The outline of one violin; for equal values it is a point."""
 
     name: str
@@ -42,13 +50,13 @@ class Shape(Frozen):
     tone: int | None = None
 
 
-class Chart(Frozen):
+class Chart(FrozenModel):
     """Violins side by side, with horizontal lines where something is printed or confidential."""
 
     title: str
     label: str
     y: str
-    shapes: tuple[Shape, ...]
+    shapes: tuple[ViolinOutline, ...]
     rules: tuple[tuple[str, float], ...] = ()
     logarithmic: bool = False
 

@@ -1,30 +1,132 @@
-"""Repeated samples of section 4: every synthesizer fitted on each, its epsilon and its utility kept."""
+"""Section 4 data and fits: simulated samples, fatigue data, and every synthesizer's epsilon."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from sfumato.methods.pseudo_posterior import Fitted, Radius, Ranges, Weighting, make_family, wider_in_tail
-from sfumato.papers.range_restriction.data import Array, Sample, Sources, simulated, statistics
-from sfumato.utility.ecdf import compare
+from sfumato.arrays import FloatArray
+from sfumato.errors import TableError
+from sfumato.evaluate.utility.ecdf import compare_column_copies
+from sfumato.mechanisms.pseudo_posterior import (
+    Radius,
+    Ranges,
+    WeightedPosterior,
+    Weighting,
+    make_family,
+    wider_in_tail,
+)
+from sfumato.papers.data import data_folder, missing_files, require_files
+
+FATIGUE = "fatigue.csv"
+
+ROWS = 22
+
+HELD_OUT = (1, 13, 22)
+
+"""Rows of the file, counted from 1, that the help page of BayesLN's LN_MeanReg holds out."""
+
+PRINTED = {"mean": 57771.0, "median": 15616.0, "Q90": 165385.0}
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Values to synthesise and their predictors."""
+
+    x: FloatArray
+    z: FloatArray
+
+
+def simulated_sample(seed: int, records: int = 2000) -> Sample:
+    """Return z ~ Normal(2, 1) and x ~ Lognormal(z + 1, 1), as in section 4.
+
+    >>> simulated(1000, 3).x.round(2).tolist()
+    [104.5, 14.43, 30.64]
+    """
+    generator = np.random.default_rng(seed)
+    z = generator.normal(2.0, 1.0, records)
+    return Sample(generator.lognormal(z + 1.0, 1.0), z)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """A folder with or without the fatigue data."""
+
+    folder: Path
+    present: frozenset[str] = frozenset()
+
+    @classmethod
+    def find(cls, folder: Path | None = None) -> Sources:
+        """Look whether the file is there."""
+        place = data_folder(folder)
+        return cls(place, frozenset({FATIGUE}) - set(missing_files(place, (FATIGUE,))))
+
+    def fatigue(self) -> Sample:
+        """Return all 22 rows: cycles and stress."""
+        require_files(self.folder, (FATIGUE,))
+        try:
+            frame = pd.read_csv(self.folder / FATIGUE, usecols=["cycle", "stress"])
+            cycle, stress = (np.asarray(frame[name], dtype=float) for name in ("cycle", "stress"))
+        except ValueError as error:
+            raise TableError(f"{FATIGUE} cannot be read", [str(error)], "take the file that the paper names") from error
+        if len(cycle) != ROWS or not (cycle > 0).all() or not (stress > 0).all():
+            problem = f"{len(cycle)} rows; {ROWS} with numbers above 0 are needed"
+            raise TableError(
+                f"{FATIGUE} is not the table of fatigue tests", [problem], "take the file that the paper names"
+            )
+        return Sample(cycle, stress)
+
+
+def used_rows(table: Sample) -> Sample:
+    """Return the 19 rows that the paper's statistics come from."""
+    keep = np.setdiff1d(np.arange(len(table.x)), np.array(HELD_OUT) - 1)
+    return Sample(table.x[keep], table.z[keep])
+
+
+def statistics(values: FloatArray) -> dict[str, float]:
+    """Return mean, median and 90 % quantile.
+
+    >>> statistics(np.arange(11.0))
+    {'mean': 5.0, 'median': 5.0, 'Q90': 9.0}
+    """
+    return {
+        "mean": float(values.mean()),
+        "median": float(np.median(values)),
+        "Q90": float(np.quantile(values, 0.9)),
+    }
+
 
 REPEATS = 30
+
 """Repeated samples unless said."""
+
 PRINTED_REPEATS = 100
+
 """Repeated samples of the paper."""
+
 FIRST_SEED, CONTRACTION_SEED = 1000, 5000
+
 SIZES = (200, 400, 1600, 6400)
+
 COPIES = 20
+
 DATA, UNWEIGHTED, WEIGHTED = "Data", "Unweighted", "Weighted"
+
 WIDE, NARROW = Radius(0.4, 1.8), Radius(0.6, 1.2)
+
 WIDE_AVERAGED, NARROW_AVERAGED = "(0.4, 1.8) avg", "(0.6, 1.2) avg"
+
 WIDE_TRUNCATED, NARROW_TRUNCATED = "(0.4, 1.8) trunc", "(0.6, 1.2) trunc"
+
 PRINTED_SCALES = {WEIGHTED: 0.73, WIDE_TRUNCATED: 0.88}
+
 PRINTED_EPSILON = 5.7
+
 TOPS = {"Top 1 %": 0.01, "Top 5 %": 0.05, "Top 10 %": 0.10}
 
 
@@ -40,56 +142,65 @@ SIX = {
     NARROW_AVERAGED: _plain("averaged", NARROW),
     NARROW_TRUNCATED: _plain("truncated", NARROW),
 }
+
 """The synthesizers of section 4.1, in the order of the paper's figures."""
+
 TAILS = {name: _plain("averaged", wider_in_tail(0.4, 1.8, 0.2, 2.4, share)) for name, share in TOPS.items()}
+
 """Those that section 4.3 adds."""
+
 SAME_DATA = {WIDE_TRUNCATED: WEIGHTED, NARROW_TRUNCATED: WEIGHTED}
+
 """Range-truncated synthesizers draw from the weighted posterior: only their epsilon differs."""
 
 
-def fits(sample: Sample, wanted: dict[str, Weighting], seed: int) -> dict[str, Fitted]:
+def fit_synthesizers(sample: Sample, wanted: dict[str, Weighting], seed: int) -> dict[str, WeightedPosterior]:
     """Fit synthesizers to one sample with shared random numbers."""
     family = make_family("lognormal", sample.x, sample.z)
     numbers = next(iter(wanted.values())).numbers(family, np.random.default_rng([seed, 1]))
     return {name: weighting.fit_with(family, numbers) for name, weighting in wanted.items()}
 
 
-def copies_of(fitted: Fitted, seed: int, count: int = COPIES) -> list[Array]:
+def synthetic_copies(fitted: WeightedPosterior, seed: int, count: int = COPIES) -> list[FloatArray]:
     """Return synthetic columns, each from a parameter draw of its own, at the confidential predictors."""
     generator = np.random.default_rng([seed, 2])
     return [fitted.synthesise(copy, None, generator) for copy in range(count)]
 
 
-def utility(real: Array, copies: list[Array]) -> dict[str, float]:
+def utility(real: FloatArray, copies: list[FloatArray]) -> dict[str, float]:
     """Return ECDF differences and statistics, averaged over copies."""
-    found, rows = compare(real, copies, quantiles=()), [statistics(copy) for copy in copies]
+    found, rows = compare_column_copies(real, copies, quantiles=()), [statistics(copy) for copy in copies]
     averages = {measure: float(np.mean([row[measure] for row in rows])) for measure in rows[0]}
     return {"ECDF max": found.ecdf_max.mean, "ECDF msq": found.ecdf_msq.mean, **averages}
 
 
-def scaled_fits(sample: Sample, seed: int) -> dict[str, Fitted]:
+def scaled_fits(sample: Sample, seed: int) -> dict[str, WeightedPosterior]:
     """Fit the three synthesizers of section 4.2, scaled to the epsilon of the narrow truncated one."""
-    narrow = fits(sample, {UNWEIGHTED: SIX[UNWEIGHTED], NARROW_TRUNCATED: SIX[NARROW_TRUNCATED]}, seed)
+    narrow = fit_synthesizers(sample, {UNWEIGHTED: SIX[UNWEIGHTED], NARROW_TRUNCATED: SIX[NARROW_TRUNCATED]}, seed)
     target = narrow[NARROW_TRUNCATED].epsilon
     wanted = {name: replace(SIX[name], target_claim=target, rounds=4) for name in (WEIGHTED, WIDE_TRUNCATED)}
-    return {UNWEIGHTED: narrow[UNWEIGHTED], **fits(sample, wanted, seed), NARROW_TRUNCATED: narrow[NARROW_TRUNCATED]}
+    return {
+        UNWEIGHTED: narrow[UNWEIGHTED],
+        **fit_synthesizers(sample, wanted, seed),
+        NARROW_TRUNCATED: narrow[NARROW_TRUNCATED],
+    }
 
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
     """One number for each measure, synthesizer and repeated sample."""
 
-    values: dict[str, dict[str, Array]]
+    values: dict[str, dict[str, FloatArray]]
 
     @classmethod
     def of(cls, rows: list[dict[tuple[str, str], float]]) -> Repeats:
         """Collect rows that are keyed by measure and synthesizer."""
-        values: dict[str, dict[str, Array]] = {}
+        values: dict[str, dict[str, FloatArray]] = {}
         for measure, name in rows[0]:
             values.setdefault(measure, {})[name] = np.array([row[measure, name] for row in rows])
         return cls(values)
 
-    def get(self, measure: str, names: Iterable[str]) -> dict[str, Array]:
+    def get(self, measure: str, names: Iterable[str]) -> dict[str, FloatArray]:
         """Return one measure of several synthesizers."""
         return {name: self.values[measure][name] for name in names if name in self.values[measure]}
 
@@ -104,9 +215,9 @@ class Repeats:
 
 def one_sample(seed: int) -> dict[tuple[str, str], float]:
     """Return everything about one sample of 2,000 records."""
-    sample = simulated(seed)
+    sample = simulated_sample(seed)
     found: dict[tuple[str, str], float] = {(m, DATA): value for m, value in statistics(sample.x).items()}
-    for name, fitted in fits(sample, {**SIX, **TAILS}, seed).items():
+    for name, fitted in fit_synthesizers(sample, {**SIX, **TAILS}, seed).items():
         found["epsilon", name] = fitted.epsilon
         facts = fitted.diagnostics()
         found["whole exponent", name] = facts.whole_exponent_epsilon
@@ -114,7 +225,7 @@ def one_sample(seed: int) -> dict[tuple[str, str], float]:
         if facts.published_truncated_epsilon is not None:
             found["eq 15", name] = facts.published_truncated_epsilon
         if name not in SAME_DATA:
-            found |= {(m, name): value for m, value in utility(sample.x, copies_of(fitted, seed)).items()}
+            found |= {(m, name): value for m, value in utility(sample.x, synthetic_copies(fitted, seed)).items()}
     return found | {
         (m, name): found[m, same]
         for name, same in SAME_DATA.items()
@@ -124,13 +235,15 @@ def one_sample(seed: int) -> dict[tuple[str, str], float]:
 
 def one_scaled_sample(seed: int) -> dict[tuple[str, str], float]:
     """Return scales, epsilons and ECDF differences at equal epsilon, and epsilon at the paper's scales."""
-    sample, found = simulated(seed), dict[tuple[str, str], float]()
+    sample, found = simulated_sample(seed), dict[tuple[str, str], float]()
     for name, fitted in scaled_fits(sample, seed).items():
         found["scale", name], found["epsilon", name] = fitted.scale, fitted.epsilon
-        made = utility(sample.x, copies_of(fitted, seed))
+        made = utility(sample.x, synthetic_copies(fitted, seed))
         found |= {(measure, name): made[measure] for measure in ("ECDF max", "ECDF msq")}
     fixed = {name: replace(SIX[name], scale=scale) for name, scale in PRINTED_SCALES.items()}
-    return found | {("at printed scale", name): each.epsilon for name, each in fits(sample, fixed, seed).items()}
+    return found | {
+        ("at printed scale", name): each.epsilon for name, each in fit_synthesizers(sample, fixed, seed).items()
+    }
 
 
 def beside_the_paper(repeats: int) -> str:
@@ -144,7 +257,7 @@ def beside_the_paper(repeats: int) -> str:
 
 
 @dataclass(frozen=True)
-class Work:
+class SharedResults:
     """What several figures share, computed when it is first asked for."""
 
     sources: Sources
@@ -156,9 +269,9 @@ class Work:
         return range(FIRST_SEED, FIRST_SEED + self.repeats)
 
     @cached_property
-    def first(self) -> dict[str, Fitted]:
+    def first(self) -> dict[str, WeightedPosterior]:
         """The synthesizers of section 4.1 on the first sample."""
-        return fits(simulated(FIRST_SEED), SIX, FIRST_SEED)
+        return fit_synthesizers(simulated_sample(FIRST_SEED), SIX, FIRST_SEED)
 
     @cached_property
     def samples(self) -> Repeats:
@@ -166,9 +279,9 @@ class Work:
         return Repeats.of([one_sample(seed) for seed in self.seeds])
 
     @cached_property
-    def scaled_first(self) -> dict[str, Fitted]:
+    def scaled_first(self) -> dict[str, WeightedPosterior]:
         """The synthesizers of section 4.2 on the first sample."""
-        return scaled_fits(simulated(FIRST_SEED), FIRST_SEED)
+        return scaled_fits(simulated_sample(FIRST_SEED), FIRST_SEED)
 
     @cached_property
     def scaled_samples(self) -> Repeats:
@@ -182,5 +295,5 @@ class Work:
 
     def _epsilons(self, size: int, place: int) -> dict[tuple[str, str], float]:
         seed = CONTRACTION_SEED + place
-        fitted = fits(simulated(seed, size), SIX, seed)
+        fitted = fit_synthesizers(simulated_sample(seed, size), SIX, seed)
         return {("epsilon", name): each.epsilon for name, each in fitted.items()}

@@ -7,16 +7,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from sfumato.papers.range_restriction.charts import listed, spread_table, violin_chart
-from sfumato.papers.range_restriction.results import Part, compared
-from sfumato.papers.range_restriction.simulation import DATA, TOPS, UNWEIGHTED, WEIGHTED, WIDE_AVERAGED, Work
+from sfumato.papers.range_restriction.results import Part, comparison
+from sfumato.papers.range_restriction.simulation import DATA, TOPS, UNWEIGHTED, WEIGHTED, WIDE_AVERAGED, SharedResults
+from sfumato.papers.range_restriction.violins import list_values, spread_table, violin_chart
 
 SIX = (UNWEIGHTED, WEIGHTED, WIDE_AVERAGED, *TOPS)
 CHAIN = (WIDE_AVERAGED, *TOPS)
 TEXT = "The top 1, 5 or 10 % of the values have the range (0.2, 2.4), all others (0.4, 1.8); range-averaged."
 
 
-def figure_11(work: Work) -> Part:
+def figure_11(work: SharedResults) -> Part:
     """Return epsilon over repeated samples."""
     found = work.samples.get("epsilon", SIX)
     means = {name: float(found[name].mean()) for name in (*CHAIN, WEIGHTED)}
@@ -26,10 +26,10 @@ def figure_11(work: Work) -> Part:
         name="figure 11",
         text=(TEXT,),
         comparisons=(
-            compared(
+            comparison(
                 "more records with a wider range",
                 "epsilon rises, and stays below Weighted",
-                listed(means),
+                list_values(means),
                 f"agrees in the means; with shared draws the whole chain in {int(chain.sum())} of {len(chain)} "
                 "samples; 5 and 10 % hardly differ",
             ),
@@ -39,7 +39,7 @@ def figure_11(work: Work) -> Part:
     )
 
 
-def _utility(work: Work, name: str, measure: str, words: str, factor: float = 1.0) -> Part:
+def _utility(work: SharedResults, name: str, measure: str, words: str, factor: float = 1.0) -> Part:
     """Return an ECDF difference: small is good."""
     found = {each: factor * values for each, values in work.samples.get(measure, SIX).items()}
     means = {each: float(found[each].mean()) for each in (*CHAIN, WEIGHTED)}
@@ -48,10 +48,10 @@ def _utility(work: Work, name: str, measure: str, words: str, factor: float = 1.
         name=name,
         text=(TEXT,),
         comparisons=(
-            compared(
+            comparison(
                 "more records with a wider range",
                 "utility falls",
-                listed(means),
+                list_values(means),
                 "agrees in the means" if rising == sorted(rising) else "does not hold in the means",
             ),
         ),
@@ -60,7 +60,7 @@ def _utility(work: Work, name: str, measure: str, words: str, factor: float = 1.
     )
 
 
-def _statistic(work: Work, name: str, measure: str, words: str) -> Part:
+def _statistic(work: SharedResults, name: str, measure: str, words: str) -> Part:
     """Return a statistic beside that of the data: near is good."""
     found = work.samples.get(measure, (DATA, *SIX))
     ratios = {each: work.samples.ratio(measure, each) for each in (*CHAIN, WEIGHTED)}
@@ -69,10 +69,10 @@ def _statistic(work: Work, name: str, measure: str, words: str) -> Part:
         name=name,
         text=(TEXT,),
         comparisons=(
-            compared(
+            comparison(
                 "more records with a wider range",
                 "further from the data",
-                f"ratio to the data: {listed(ratios)}",
+                f"ratio to the data: {list_values(ratios)}",
                 "agrees" if falling == sorted(falling, reverse=True) else "does not hold",
             ),
         ),

@@ -1,4 +1,4 @@
-"""Figure 7: membership inference and linkage, by the published protocol and corrected.
+"""Figure 7: membership and linkage attacks by the published protocol and by the corrected one.
 
 Published: the pair is two records apart, the classifier is scored on the releases that trained it, and the linkage
 attacker is handed the very release that he must attribute. Corrected: fresh releases, fresh references, and the best
@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from sfumato.entropy import shannon
-from sfumato.papers.reaedp.data import SEED, Counts, Numbers, Sources, data_bins
-from sfumato.papers.reaedp.results import Chart, Comparison, Part, Series, Values, compared
-from sfumato.risk.attack import AttackResult, dp_ceiling
+from sfumato.papers.reaedp.histograms import SEED, Counts, Numbers, Sources, bins_from_data
+from sfumato.papers.reaedp.results import Chart, Comparison, Part, Series, ValueTable, comparison
+from sfumato.risk.attacks.attack import AttackResult, dp_ceiling
+from sfumato.risk.attacks.linkage import FreshReferenceLinkage
+from sfumato.risk.attacks.membership import LikelihoodRatio, ShadowModelAttack, optimal_accuracy, published_pair
 from sfumato.risk.homogeneity import Laplace
-from sfumato.risk.linkage import FreshReference
-from sfumato.risk.membership import Learnt, LikelihoodRatio, optimal_accuracy, published_pair
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 TRIALS, RUNS = 200, 5
@@ -27,7 +27,7 @@ OUR_TRIALS = 4000
 
 
 @dataclass(frozen=True)
-class Published:
+class PrintedAttackPoint:
     """One point of figure 7 by the paper's protocol."""
 
     epsilon: float
@@ -37,15 +37,15 @@ class Published:
     linkage: float
 
 
-def published_attacks(counts: Counts, seed: int = SEED) -> tuple[Published, ...]:
+def published_attacks(counts: Counts, seed: int = SEED) -> tuple[PrintedAttackPoint, ...]:
     """Repeat the paper's protocol: 200 pairs a run, 5 runs, accuracy on the training releases, linkage of itself."""
-    rng, found = np.random.default_rng(seed), list[Published]()
+    rng, found = np.random.default_rng(seed), list[PrintedAttackPoint]()
     for epsilon in EPSILONS:
         runs = [_trained_on_itself(counts, epsilon, rng) for _ in range(RUNS)]
         accuracies, areas = [run[0] for run in runs], [run[1] for run in runs]
         width = 1.96 * float(np.std(accuracies)) / math.sqrt(RUNS)
         linked = _linked_to_itself(counts, epsilon, rng)
-        found.append(Published(epsilon, float(np.mean(accuracies)), width, float(np.mean(areas)), linked))
+        found.append(PrintedAttackPoint(epsilon, float(np.mean(accuracies)), width, float(np.mean(areas)), linked))
     return tuple(found)
 
 
@@ -85,7 +85,7 @@ def _linked_to_itself(counts: Counts, epsilon: float, rng: np.random.Generator) 
 
 
 @dataclass(frozen=True)
-class Corrected:
+class CorrectedAttackPoint:
     """The same pair attacked soundly at one epsilon."""
 
     epsilon: float
@@ -94,15 +94,15 @@ class Corrected:
     likelihood: AttackResult
 
 
-def corrected_attacks(counts: Counts, trials: int = OUR_TRIALS, seed: int = SEED) -> tuple[Corrected, ...]:
+def corrected_attacks(counts: Counts, trials: int = OUR_TRIALS, seed: int = SEED) -> tuple[CorrectedAttackPoint, ...]:
     """Attack one pair of the paper's kind with fresh releases: learnt, linked, and by the likelihood ratio."""
     donor = int(counts.argmax())
     pairs = {epsilon: published_pair(counts, epsilon, donor, donor + 1) for epsilon in EPSILONS}
     return tuple(
-        Corrected(
+        CorrectedAttackPoint(
             epsilon,
-            Learnt(features="entropy-total").run(pair, trials=trials, seed=seed),
-            FreshReference().run(pair, trials=trials, seed=seed),
+            ShadowModelAttack(features="entropy-total").run(pair, trials=trials, seed=seed),
+            FreshReferenceLinkage().run(pair, trials=trials, seed=seed),
             LikelihoodRatio().run(pair, trials=trials, seed=seed),
         )
         for epsilon, pair in pairs.items()
@@ -129,7 +129,7 @@ def neighbour_rate(epsilon: float) -> float:
 
 def figure_7(sources: Sources) -> Part:
     """Return figure 7: the published protocol, the corrected one, the optimum and the ceiling."""
-    counts = data_bins(sources.prices)
+    counts = bins_from_data(sources.prices)
     printed, ours = published_attacks(counts), corrected_attacks(counts)
     return Part(
         name="figure 7",
@@ -151,37 +151,39 @@ def figure_7(sources: Sources) -> Part:
     )
 
 
-def _statements(printed: tuple[Published, ...], ours: tuple[Corrected, ...]) -> tuple[Comparison, ...]:
+def _statements(
+    printed: tuple[PrintedAttackPoint, ...], ours: tuple[CorrectedAttackPoint, ...]
+) -> tuple[Comparison, ...]:
     spread = ", ".join(f"{p.accuracy:.3f}" for p in printed)
     linked = sorted({f"{p.linkage:g}" for p in printed})
     one, own = ours[EPSILONS.index(1.0)], printed[EPSILONS.index(1.0)]
     return (
-        compared(
+        comparison(
             "membership accuracy, epsilon .5, 1, 2, 4, 8",
             "towards 0.5 as epsilon falls",
             spread,
             "reproduced by the published protocol, on its own training data",
         ),
-        compared(
+        comparison(
             "linkage accuracy, every epsilon",
             "towards 0.5 as epsilon falls",
             " and ".join(linked),
             "the observed release is one of the two references, at distance 0",
         ),
-        compared(
+        comparison(
             "linkage with fresh references",
             "not done",
             ", ".join(f"{c.linkage.rate:.3f}" for c in ours),
             "falls to guessing, as it should",
         ),
-        compared(
+        comparison(
             "best attack at epsilon 1",
             f"logistic regression, {own.accuracy:.3f} by its protocol",
             f"{optimal_rate(1.0):.4f}; measured {one.likelihood.rate:.4f} ({one.likelihood.interval.low:.3f} to "
             f"{one.likelihood.interval.high:.3f})",
             "entropy and total hide the two cells that matter: the learnt attack understates the risk",
         ),
-        compared(
+        comparison(
             "one added record, epsilon 1: best attack; ceiling",
             "not given",
             f"{neighbour_rate(1.0):.4f}; {dp_ceiling(1.0):.4f}",
@@ -190,12 +192,12 @@ def _statements(printed: tuple[Published, ...], ours: tuple[Corrected, ...]) -> 
     )
 
 
-def _published_values(printed: tuple[Published, ...]) -> Values:
+def _published_values(printed: tuple[PrintedAttackPoint, ...]) -> ValueTable:
     rows = tuple(
         (f"{p.epsilon:g}", f"{p.accuracy:.3f} ± {p.half_width:.3f}", f"{p.auc:.3f}", f"{p.linkage:.3f}")
         for p in printed
     )
-    return Values(
+    return ValueTable(
         title="Published protocol, run again",
         rows=rows,
         numbers=(0, 1, 2, 3),
@@ -203,7 +205,7 @@ def _published_values(printed: tuple[Published, ...]) -> Values:
     )
 
 
-def _our_values(ours: tuple[Corrected, ...]) -> Values:
+def _our_values(ours: tuple[CorrectedAttackPoint, ...]) -> ValueTable:
     rows = tuple(
         (
             f"{c.epsilon:g}",
@@ -218,7 +220,7 @@ def _our_values(ours: tuple[Corrected, ...]) -> Values:
         for c in ours
     )
     header = ("epsilon", "learnt", "linkage", "likelihood ratio", "exact", "one added record", "ceiling")
-    return Values(
+    return ValueTable(
         title="Corrected: fresh releases, with 95 % intervals; the best attack exactly, also on true neighbours",
         header=header,
         rows=rows,
@@ -226,7 +228,7 @@ def _our_values(ours: tuple[Corrected, ...]) -> Values:
     )
 
 
-def _chart(kind: str, printed: tuple[Published, ...], ours: tuple[Corrected, ...]) -> Chart:
+def _chart(kind: str, printed: tuple[PrintedAttackPoint, ...], ours: tuple[CorrectedAttackPoint, ...]) -> Chart:
     member = kind == "membership"
     told = tuple(p.accuracy if member else p.linkage for p in printed)
     found = tuple((c.learnt if member else c.linkage).rate for c in ours)

@@ -1,17 +1,17 @@
-"""What software must do differently from the paper: twelve items, their numbers computed here."""
+"""Measured numbers that fill in errata.toml, and counterexample searches."""
 
 from __future__ import annotations
 
 import math
 
 from sfumato.entropy import published_bound, published_renyi_bound, sensitivity
-from sfumato.methods.plausible_deniability import composed_epsilon
+from sfumato.mechanisms.plausible_deniability import composed_epsilon
 from sfumato.papers.reaedp.attacks import optimal_rate
-from sfumato.papers.reaedp.mechanism import KS, simulated_rate
-from sfumato.papers.reaedp.mechanism_as_published import failure_counterexample, loop_counterexample
-from sfumato.papers.reaedp.releases import TABLE_S3
+from sfumato.papers.reaedp.entropy_sensitivity import SIZES
+from sfumato.papers.reaedp.noisy_histograms import TABLE_S3
+from sfumato.papers.reaedp.pass_rate import KS, simulated_rate
+from sfumato.papers.reaedp.published import failure_counterexample, loop_counterexample
 from sfumato.papers.reaedp.results import Erratum
-from sfumato.papers.reaedp.sensitivities import SIZES
 from sfumato.privacy.accounting import gaussian_epsilon
 
 STEPS = 80
@@ -40,7 +40,7 @@ def _entropy() -> list[tuple[str, str, str]]:
             "(15) to (17): the Renyi sensitivity is at most C/n",
             f"false for every order below 1, and above 1 beyond a few cells: order 0.5, n = 1,000 has {half:.4f}, not "
             f"{printed:.4f}",
-            "sfumato.entropy.sensitivity: exact, or the tightest proved bound",
+            "sfumato.mechanisms.entropy.sensitivity: exact, or the tightest proved bound",
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""Histograms with noise as the paper releases them, and what their entropy is worth: draws and measures.
+"""The paper's columns, and simulated noisy histograms with their entropy errors.
 
 Noise comes from a seeded generator: this simulates releases of public columns and is no release itself.
 """
@@ -8,19 +8,94 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from sfumato.arrays import Counts
 from sfumato.entropy import published_bound, shannon
-from sfumato.papers.reaedp.data import SEED, Counts, Numbers, data_bins
+from sfumato.errors import TableError
+from sfumato.papers.data import data_folder, missing_files, require_files
+
+PRICES, UNRATE = "house_prices.csv", "unrate.csv"
+
+COLUMNS = {PRICES: "SalePrice", UNRATE: "UNRATE"}
+
+SEED = 42
+
+"""The paper's seed."""
+
+BINS = 30
+
+PUBLIC_RANGE = (0.0, 800_000.0)
+
+"""Edges for SalePrice that do not look at the prices."""
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """A folder with some or all of the tables; a column is read when it is first asked for."""
+
+    folder: Path
+    present: frozenset[str] = frozenset()
+
+    @classmethod
+    def find(cls, folder: Path | None = None) -> Sources:
+        """Look which tables are there."""
+        place = data_folder(folder)
+        return cls(place, frozenset(COLUMNS) - set(missing_files(place, tuple(COLUMNS))))
+
+    @cached_property
+    def prices(self) -> Numbers:
+        """Sale prices of 1,460 houses, in the order of the file."""
+        return self._column(PRICES)
+
+    @cached_property
+    def unrate(self) -> Numbers:
+        """601 monthly unemployment rates."""
+        return self._column(UNRATE)
+
+    def _column(self, name: str) -> Numbers:
+        require_files(self.folder, (name,))
+        try:
+            values = pd.read_csv(self.folder / name, usecols=[COLUMNS[name]])[COLUMNS[name]].to_numpy(float)
+        except ValueError as error:
+            raise TableError(f"{name} cannot be read", [str(error)], "take the file that the paper names") from error
+        if not len(values) or not np.isfinite(values).all():
+            raise TableError(
+                f"{name}: {COLUMNS[name]} is empty or has gaps", next_step="take the file that the paper names"
+            )
+        return values
+
+
+def bins_from_data(values: Numbers, bins: int = BINS) -> Counts:
+    """Count as the paper's code does, in equal bins between the smallest and the largest value: not private."""
+    return np.histogram(values, bins=bins)[0].astype(np.int64)
+
+
+def public_bins(values: Numbers, bins: int = BINS) -> NDArray[np.int64]:
+    """Return the public bin of each price; prices beyond the last edge count in the last bin."""
+    low, high = PUBLIC_RANGE
+    return np.clip(np.floor((values - low) / (high - low) * bins), 0, bins - 1).astype(np.int64)
+
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
+
 CELLS = (10, 20, 30, 50, 80)
+
 DELTA = 1e-5
+
 TRIALS, CELL_TRIALS, MANY = 10, 15, 4000
+
 MECHANISMS = ("Laplace", "Gaussian", "synthetic, Laplace", "synthetic, Gaussian")
+
 FLOOR = 1e-9
+
 """The authors' code lifts counts to this before it samples."""
 
 Noise = Callable[[], Numbers]
@@ -51,9 +126,9 @@ class OneRun:
         return abs(self.entropy - self.noisy_entropy)
 
 
-def one_run(values: Numbers, epsilon: float = 1.0, seed: int = SEED) -> OneRun:
+def noisy_histogram_run(values: Numbers, epsilon: float = 1.0, seed: int = SEED) -> OneRun:
     """Count in 30 bins, add Lap(1/epsilon), clip at 0: one run of the paper's pipeline."""
-    counts = data_bins(values)
+    counts = bins_from_data(values)
     noisy = np.maximum(counts + np.random.default_rng(seed).laplace(0, 1 / epsilon, len(counts)), 0)
     return OneRun(counts, noisy, shannon(counts), shannon(noisy), published_bound(len(values)))
 
@@ -107,13 +182,13 @@ def errors_by_cells(
     """Return figure 6: the mean entropy error of Laplace noise by number of bins."""
     rng, found = np.random.default_rng(seed), list[float]()
     for bins in cells:
-        counts = data_bins(values, bins)
+        counts = bins_from_data(values, bins)
         noisy = [np.maximum(counts + rng.laplace(0, 1 / epsilon, bins), 0) for _ in range(CELL_TRIALS)]
         found.append(float(np.mean([abs(shannon(counts) - shannon(each)) for each in noisy])))
     return tuple(found)
 
 
-def many_errors(counts: Counts, scale: float, draws: int = MANY, seed: int = SEED) -> NDArray[np.float64]:
+def entropy_errors(counts: Counts, scale: float, draws: int = MANY, seed: int = SEED) -> NDArray[np.float64]:
     """Return the entropy errors of many releases with Laplace noise of a scale, clipped at 0."""
     noisy = np.maximum(counts + np.random.default_rng(seed).laplace(0, scale, (draws, len(counts))), 0)
     shares = noisy / noisy.sum(axis=1, keepdims=True)
@@ -125,4 +200,4 @@ def moved_by_one_price(values: Numbers, factor: float = 10.0) -> int:
     """Return by how much the counts move in L1 when the dearest house becomes ten times as dear: edges from data."""
     changed = values.copy()
     changed[changed.argmax()] *= factor
-    return int(np.abs(data_bins(values) - data_bins(changed)).sum())
+    return int(np.abs(bins_from_data(values) - bins_from_data(changed)).sum())

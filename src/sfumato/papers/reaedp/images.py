@@ -1,4 +1,4 @@
-"""Figures S1 and S2: an image of 64 x 64 pixels with noise on every pixel. Such noise protects one pixel."""
+"""Figures S1 and S2: per-pixel noise on an image."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.papers.reaedp.data import SEED, Numbers, Sources
-from sfumato.papers.reaedp.results import Chart, Part, Series, Values, compared
+from sfumato.papers.reaedp.histograms import SEED, Numbers, Sources
+from sfumato.papers.reaedp.results import Chart, Part, Series, ValueTable, comparison
 from sfumato.privacy.accounting import gaussian_sigma
 
 SIDE = 64
@@ -26,7 +26,7 @@ NOTE = (
 
 
 @dataclass(frozen=True)
-class Quality:
+class ImageQuality:
     """How close a noisy image is to the original."""
 
     psnr: float
@@ -81,7 +81,7 @@ def noisy_image(image: Numbers, noise: str, epsilon: float, rng: np.random.Gener
     return np.clip(image + drawn, 0, WHITE)
 
 
-def qualities(noise: str, epsilon: float, trials: int = TRIALS, seed: int = SEED) -> Quality:
+def qualities(noise: str, epsilon: float, trials: int = TRIALS, seed: int = SEED) -> ImageQuality:
     """Return the mean quality over several noisy images."""
     image, rng = demo_image(), np.random.default_rng(seed)
     found = [
@@ -89,7 +89,7 @@ def qualities(noise: str, epsilon: float, trials: int = TRIALS, seed: int = SEED
         for other in (noisy_image(image, noise, epsilon, rng) for _ in range(trials))
     ]
     means = np.mean(found, axis=0)
-    return Quality(float(means[0]), float(means[1]), float(means[2]))
+    return ImageQuality(float(means[0]), float(means[1]), float(means[2]))
 
 
 def figure_s1(_: Sources) -> Part:
@@ -101,19 +101,19 @@ def figure_s1(_: Sources) -> Part:
         name="figure S1",
         text=(NOTE, _protocol()),
         comparisons=(
-            compared(
+            comparison(
                 "epsilon 4",
                 "the curves approach a plateau",
                 f"PSNR {last.psnr:.1f} dB, at epsilon 0.1 {first.psnr:.1f} dB",
                 "no plateau at 4: noise of scale 255/4 is still a quarter of the range and falls on",
             ),
-            compared(
+            comparison(
                 "a flat grey image, no data at all",
                 "not given",
                 f"PSNR {psnr(demo_image(), flat):.1f} dB, MAE {mae(demo_image(), flat):.0f}",
                 "the yardstick: below epsilon 4 the noisy image is further from the original than grey",
             ),
-            compared(
+            comparison(
                 "Laplace against Gaussian",
                 "behave similarly",
                 _gap(found),
@@ -133,21 +133,21 @@ def _protocol() -> str:
     )
 
 
-def _gap(found: dict[str, tuple[Quality, ...]]) -> str:
+def _gap(found: dict[str, tuple[ImageQuality, ...]]) -> str:
     gaps = [a.psnr - b.psnr for a, b in zip(found["Laplace"], found["Gaussian"], strict=True)]
     return f"Laplace better by {min(gaps):.1f} to {max(gaps):.1f} dB"
 
 
-def _values(found: dict[str, tuple[Quality, ...]], epsilons: tuple[float, ...] = EPSILONS) -> Values:
+def _values(found: dict[str, tuple[ImageQuality, ...]], epsilons: tuple[float, ...] = EPSILONS) -> ValueTable:
     rows = tuple(
         (f"{epsilon:g}", *(f"{v:.{d}f}" for q in (a, b) for v, d in ((q.psnr, 2), (q.mae, 1), (q.ssim, 3))))
         for epsilon, a, b in zip(epsilons, found["Laplace"], found["Gaussian"], strict=True)
     )
     header = ("epsilon", *(f"{noise} {metric}" for noise in found for metric in ("PSNR, dB", "MAE", "SSIM")))
-    return Values(title="", header=header, rows=rows, numbers=tuple(range(7)))
+    return ValueTable(title="", header=header, rows=rows, numbers=tuple(range(7)))
 
 
-def _curves(found: dict[str, tuple[Quality, ...]]) -> tuple[Chart, ...]:
+def _curves(found: dict[str, tuple[ImageQuality, ...]]) -> tuple[Chart, ...]:
     def lines(get: str) -> tuple[Series, ...]:
         return tuple(
             Series(name=noise, x=EPSILONS, y=tuple(getattr(q, get) for q in each)) for noise, each in found.items()
@@ -175,8 +175,8 @@ def figure_s2(_: Sources) -> Part:
         name="figure S2",
         text=(NOTE, _protocol()),
         comparisons=(
-            compared("epsilon 0.5 to 2", "all three improve", _rising(found), "agrees"),
-            compared(
+            comparison("epsilon 0.5 to 2", "all three improve", _rising(found), "agrees"),
+            comparison(
                 "SSIM",
                 "in a plausible range",
                 f"at most {best:.3f}",
@@ -188,7 +188,7 @@ def figure_s2(_: Sources) -> Part:
     )
 
 
-def _rising(found: dict[str, tuple[Quality, ...]]) -> str:
+def _rising(found: dict[str, tuple[ImageQuality, ...]]) -> str:
     laplace = found["Laplace"]
     return (
         f"Laplace PSNR {laplace[0].psnr:.2f} to {laplace[-1].psnr:.2f} dB, SSIM {laplace[0].ssim:.3f} to "
@@ -196,7 +196,7 @@ def _rising(found: dict[str, tuple[Quality, ...]]) -> str:
     )
 
 
-def _bars(found: dict[str, tuple[Quality, ...]]) -> tuple[Chart, ...]:
+def _bars(found: dict[str, tuple[ImageQuality, ...]]) -> tuple[Chart, ...]:
     return tuple(
         Chart(
             kind="bars",

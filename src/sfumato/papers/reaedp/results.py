@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sfumato.papers.results import Comparison as Comparison
-from sfumato.papers.results import Frozen as Frozen
-from sfumato.papers.results import PartOf, ReproductionOf
-from sfumato.papers.results import Values as Values
-from sfumato.papers.results import compared as compared
+from sfumato.papers.result import Comparison as Comparison
+from sfumato.papers.result import FrozenModel as FrozenModel
+from sfumato.papers.result import PartOf, ReproductionOf
+from sfumato.papers.result import ValueTable as ValueTable
+from sfumato.papers.result import comparison as comparison
 
 SUBJECTS = {
     "figure 1": "pass rate of the privacy test",
@@ -32,7 +32,7 @@ SUBJECTS = {
 """What each figure and table that is reproduced is about, in the order of the page."""
 
 
-class Series(Frozen):
+class Series(FrozenModel):
     """One line or one set of bars; for bars and images ``x`` is empty."""
 
     name: str
@@ -41,7 +41,7 @@ class Series(Frozen):
     faint: bool = False
 
 
-class Chart(Frozen):
+class Chart(FrozenModel):
     """One chart as numbers: lines, bars side by side, or a square grey image."""
 
     kind: Literal["lines", "bars", "image"]
@@ -70,7 +70,7 @@ class Part(PartOf[Chart]):
     charts_a_row: int = 3
 
 
-class Erratum(Frozen):
+class Erratum(FrozenModel):
     """One thing that software must do differently: the paper, the verdict, and what stands instead."""
 
     number: int

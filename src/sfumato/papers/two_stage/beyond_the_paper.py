@@ -1,43 +1,45 @@
-"""What the paper does not show: linkage beside LID, and how much the reach of the kernel decides."""
+"""Additions to the paper: linkage beside LID, and the influence of the kernel's reach."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sfumato.methods.two_stage import (
-    Box,
-    Kernel,
+from sfumato.evaluate.utility.prediction import mean_squared_error
+from sfumato.mechanisms.two_stage import (
+    FittedRegressor,
+    InputRange,
     KernelFit,
-    Response,
-    Standard,
+    RadialKernel,
+    TargetScaler,
     fit_exact,
+    least_error,
     leave_one_out,
     match,
     midpoints,
-    pick,
 )
-from sfumato.papers.two_stage.data import Array, Sample
-from sfumato.papers.two_stage.one_trial import MODELS, SEED, Trial, simulated_trial
-from sfumato.papers.two_stage.results import Part, compared, table
-from sfumato.papers.two_stage.shared_results import ETA, Work
-from sfumato.risk.location import blended, interval_disclosure, row_linkage
-from sfumato.utility.prediction import mean_squared_error
+from sfumato.papers.two_stage.data import FloatArray, Sample
+from sfumato.papers.two_stage.results import Part, comparison, table
+from sfumato.papers.two_stage.shared_results import ETA, SharedResults
+from sfumato.papers.two_stage.trial import MODELS, SEED, Trial, simulated_trial
+from sfumato.risk.interval_disclosure import blended, interval_disclosure, row_linkage
 
 DIMENSIONS = (1, 2, 3, 5)
 BLENDS = (0.2, 0.5, 0.8)
 ROWS = 1000
-PUBLISHED_LAMBDAS: Array = np.linspace(0.0002, 0.002, 10)
+PUBLISHED_LAMBDAS: FloatArray = np.linspace(0.0002, 0.002, 10)
 """The published grid, without its 0."""
 
 
-def uniform_pairs(columns: int, matching: str = "greedy", seed: int = SEED, rows: int = ROWS) -> tuple[Array, Array]:
+def uniform_pairs(
+    columns: int, matching: str = "greedy", seed: int = SEED, rows: int = ROWS
+) -> tuple[FloatArray, FloatArray]:
     """Return uniform rows and the Latin hypercube rows that they are paired with."""
     generator = np.random.default_rng([seed, columns])
     original, made = generator.random((rows, columns)), midpoints(rows, columns, generator)
     return original, made[match(original, made, matching, generator, scaled=False)]
 
 
-def linkage(work: Work) -> Part:
+def linkage(work: SharedResults) -> Part:
     """Return LID and linkage by the number of columns and alpha."""
     rows: list[tuple[str, ...]] = []
     found: dict[tuple[int, float], tuple[float, float, float]] = {}
@@ -60,19 +62,19 @@ def linkage(work: Work) -> Part:
             "matching, 1000 uniform rows, tolerance 0.001; chance is .001 and .010.",
         ),
         comparisons=(
-            compared(
+            comparison(
                 "from 1 to 5 columns at alpha 0.5",
                 "LID is the measure of risk",
                 f"LID {low[0]:.2f} to {high[0]:.2f}, linked {low[1]:.2f} to {high[1]:.2f}",
                 "they go opposite ways: a small LID is no small risk",
             ),
-            compared(
+            comparison(
                 "simulated data at alpha 0.5",
                 "",
                 f"top 1 {simulated[1]:.2f}, top 10 {simulated[10]:.2f}",
                 "most rows are found; rows are shuffled in the release, and this attack does not mind",
             ),
-            compared(
+            comparison(
                 "the table itself, its rows permuted",
                 "",
                 f"LID {100 * permuted:.1f} %",
@@ -89,10 +91,13 @@ def published_krr(train: Sample, centred: bool = False) -> KernelFit:
     Equation (7) has no intercept: far from all rows the answer is 0. ``centred`` mends that.
     """
     rows, targets = train[0], train[1][:, None]
-    kernel, box = Kernel("wendland", 1.0, rows.shape[1]), Box(np.zeros(rows.shape[1]), np.ones(rows.shape[1]))
-    standard = Standard.of(targets) if centred else Standard(np.zeros(1), np.ones(1))
+    kernel, box = (
+        RadialKernel("wendland", 1.0, rows.shape[1]),
+        InputRange(np.zeros(rows.shape[1]), np.ones(rows.shape[1])),
+    )
+    standard = TargetScaler.of(targets) if centred else TargetScaler(np.zeros(1), np.ones(1))
     errors = leave_one_out(kernel.gram(rows, rows), standard.forward(targets), PUBLISHED_LAMBDAS)
-    chosen = pick(PUBLISHED_LAMBDAS, errors, "leave-one-out")
+    chosen = least_error(PUBLISHED_LAMBDAS, errors, "leave-one-out")
     return fit_exact(kernel, box, standard, rows, targets, chosen.penalty)
 
 
@@ -101,7 +106,7 @@ def printed_errors(trial: Trial) -> dict[str, float]:
     forms = {"KRR (7)": published_krr(trial.original), "centred": published_krr(trial.original, centred=True)}
     x, y = trial.holdout
     found = {name: mean_squared_error(fit.predict(x)[:, 0], y) for name, fit in forms.items()}
-    made = trial.released("SH", 0.5, Response("krr", forms["KRR (7)"], {}))
+    made = trial.released("SH", 0.5, FittedRegressor("krr", forms["KRR (7)"], {}))
     for m, name in MODELS.items():
         found |= {
             f"{name} D": trial.error(m, trial.original),
@@ -111,7 +116,7 @@ def printed_errors(trial: Trial) -> dict[str, float]:
     return found
 
 
-def as_printed(work: Work) -> Part:
+def as_printed(work: SharedResults) -> Part:
     """Return errors with the printed noise, with the printed kernel and with a chosen reach."""
     found: dict[float, dict[str, float]] = {}
     for noise in (0.1, 1.0):
@@ -126,7 +131,7 @@ def as_printed(work: Work) -> Part:
         name="beyond 2",
         text=("Third input with N(0, 1) around x1^2 + x2^2, as printed; 500 rows, alpha 0.5.",),
         comparisons=(
-            compared(
+            comparison(
                 "error of #KRR on D",
                 "below 8e-4",
                 f"{small['KRR (7)']:.4f} by (7); {small['centred']:.4f} with "
@@ -134,14 +139,14 @@ def as_printed(work: Work) -> Part:
                 "(7) has no intercept and its reach is 1, while x3 spreads over six units: far rows are predicted "
                 "as 0. None reaches 8e-4",
             ),
-            compared(
+            comparison(
                 "D* made by (7) serves every model",
                 "optimal prediction",
                 printed,
                 "error on D* over that on D: D* inherits the error of the printed KRR, and users of a better "
                 "model lose",
             ),
-            compared("D* made by our KRR", "", own, "centred targets and a chosen reach mend it"),
+            comparison("D* made by our KRR", "", own, "centred targets and a chosen reach mend it"),
         ),
         values=(table("Mean squared error", ("", *small), rows),),
     )

@@ -1,4 +1,4 @@
-"""The data of the paper: the simulated nonlinear table, prices and sales, and five public tables."""
+"""Data of the paper: simulated table, prices and sales, five public tables."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sfumato.arrays import Array
+from sfumato.arrays import FloatArray
 from sfumato.errors import TableError
 
-Sample = tuple[Array, Array]
+Sample = tuple[FloatArray, FloatArray]
 
 ELASTICITIES = (-1.5, -1.7, -2.01, -1.98, -1.9)
 """From the printed optimal mark-ups 200.00, 142.86, 99.01, 102.04 and 111.11 %."""
@@ -110,7 +110,7 @@ TABLES = (
 FILES = tuple(each.file for each in TABLES)
 
 
-def target_function(inputs: Array) -> Array:
+def target_function(inputs: FloatArray) -> FloatArray:
     """Return g of section 5: a bump at the origin and a fifth of the squared length.
 
     >>> target_function(np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 2.0]])).tolist()
@@ -120,7 +120,7 @@ def target_function(inputs: Array) -> Array:
     return np.clip(1 - length, 0, None) ** 5 * (1 + 5 * length) + length**2 / 5
 
 
-def simulated(rows: int, generator: np.random.Generator, spread: float = 0.1, noise: float = 0.1) -> Sample:
+def simulated_table(rows: int, generator: np.random.Generator, spread: float = 0.1, noise: float = 0.1) -> Sample:
     """Return inputs and targets; ``spread`` is the sd around x1^2 + x2^2 in the third input, ``noise`` that of y.
 
     The paper prints N(0, 1) for both, with which its errors below 8e-4 are out of reach; 0.1 gives them.
@@ -137,7 +137,7 @@ def price_sales(rows: int, beta: float, generator: np.random.Generator, noisy: b
     return inputs[:, None], beta * inputs + error
 
 
-def read_table(table: RealTable, folder: Path) -> tuple[Array, Array]:
+def read_table(table: RealTable, folder: Path) -> tuple[FloatArray, FloatArray]:
     """Return inputs (anonymised ones first, then one-hot) and targets of all complete rows."""
     wanted = [*table.numeric, *table.kept, table.target]
     try:

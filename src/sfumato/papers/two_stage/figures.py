@@ -1,4 +1,4 @@
-"""Figures 4 to 8: first and second stages on the simulated data."""
+"""Figures 4 to 8: first and second stages on simulated data."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import time
 
 import numpy as np
 
-from sfumato.methods.two_stage import make_inputs
-from sfumato.papers.two_stage.data import Array
+from sfumato.mechanisms.two_stage import synthesise_inputs
+from sfumato.papers.two_stage.data import FloatArray
 from sfumato.papers.two_stage.networks import NETWORKS
-from sfumato.papers.two_stage.one_trial import (
+from sfumato.papers.two_stage.results import Comparison, Part, bars, comparison, curve_chart, table
+from sfumato.papers.two_stage.shared_results import COMPARED, ETA, FEW_ALPHAS, SharedResults
+from sfumato.papers.two_stage.trial import (
     ALPHAS,
     HALF,
     MODELS,
@@ -17,18 +19,16 @@ from sfumato.papers.two_stage.one_trial import (
     SEED,
     STAGES,
     Trial,
-    distance,
-    moments_lost,
+    moment_errors,
     single_stage,
+    tvd_1_w20,
 )
-from sfumato.papers.two_stage.results import Comparison, Part, bars, compared, curves, table
-from sfumato.papers.two_stage.shared_results import COMPARED, ETA, FEW_ALPHAS, Work
 
 TIGHT = 1.25
 """A range of alpha is admissible where the error is at most so many times that on D."""
 
 
-def network_note(work: Work) -> str:
+def network_note(work: SharedResults) -> str:
     """Say when and where GAN and diffusion were trained."""
     found = work.networks
     return (
@@ -36,32 +36,32 @@ def network_note(work: Work) -> str:
     )
 
 
-def from_alpha(errors: Array, original: float) -> float | None:
+def from_alpha(errors: FloatArray, original: float) -> float | None:
     """Return the alpha from which on the error of #KRR on D* stays close to that on D, if any."""
     last_bad = np.flatnonzero(~(errors <= TIGHT * original))
     start = int(last_bad[-1]) + 1 if len(last_bad) else 0
     return ALPHAS[start] if start < len(ALPHAS) else None
 
 
-def admissible(work: Work, stage: str) -> float | None:
+def admissible(work: SharedResults, stage: str) -> float | None:
     """Return where the admissible range of alpha begins for a first stage."""
     if stage in NETWORKS:
         return from_alpha(np.array(work.networks.stages[stage].alone), work.networks.original_error)
     return from_alpha(work.alone[stage], work.original_error)
 
 
-def errors_alone(work: Work) -> dict[str, Array]:
+def errors_alone(work: SharedResults) -> dict[str, FloatArray]:
     """Return the error of #KRR on D* alone over alpha, of every first stage."""
     return {**work.alone, **{name: np.array(work.networks.stages[name].alone) for name in NETWORKS}}
 
 
-def distances(work: Work) -> dict[str, float]:
+def distances(work: SharedResults) -> dict[str, float]:
     """Return the mean total variation of the pure synthetic inputs, by first stage."""
-    own = {stage: float(np.mean([distance(t.original[0], t.matched[stage]) for t in work.trials])) for stage in STAGES}
+    own = {stage: float(np.mean([tvd_1_w20(t.original[0], t.matched[stage]) for t in work.trials])) for stage in STAGES}
     return {**own, **{name: work.networks.stages[name].distance for name in NETWORKS}}
 
 
-def figure_4(work: Work) -> Part:
+def figure_4(work: SharedResults) -> Part:
     """Return the error of #KRR on D* over alpha, total variation, and the admissible range of alpha."""
     tv, alone = distances(work), errors_alone(work)
     ranges = {stage: admissible(work, stage) for stage in alone}
@@ -74,20 +74,20 @@ def figure_4(work: Work) -> Part:
         name="figure 4",
         text=(f"Error of #KRR on D* alone. On D itself: {work.original_error:.1e}.", network_note(work)),
         comparisons=(
-            compared(
+            comparison(
                 "error falls as alpha rises",
                 "for every first stage",
                 "alpha 0 over alpha 1: " + ", ".join(f"{s} {v:.3g}" for s, v in drops.items()),
                 "agrees for the blind stages; SH, GAN and DM are flat, so that there is nothing to fall",
             ),
-            compared(
+            comparison(
                 "smaller TV, wider range of alpha",
                 "MSE below 8e-4",
                 "; ".join(f"{s}: TV {tv[s]:.2f}, {_from(ranges[s])}" for s in alone),
                 f"{'agrees' if ordered else 'NOT reproduced'}; admissible here is {TIGHT} times the error on D, "
                 f"because D itself has {work.original_error:.1e} with these 500 rows",
             ),
-            compared(
+            comparison(
                 "GAN and DM have the smallest TV",
                 "and the widest range of alpha",
                 ", ".join(f"{s} {tv[s]:.3f}" for s in learnt),
@@ -96,7 +96,7 @@ def figure_4(work: Work) -> Part:
                 else "NOT reproduced: SH has less, since it keeps every column's distribution by design; all three "
                 "allow every alpha",
             ),
-            compared(
+            comparison(
                 "at large alpha all stages are alike",
                 "yes",
                 "error at alpha 0.9: " + ", ".join(f"{s} {errors[-2]:.1e}" for s, errors in alone.items()),
@@ -104,7 +104,7 @@ def figure_4(work: Work) -> Part:
             ),
         ),
         charts=(
-            curves(
+            curve_chart(
                 "(a) Error on D*, first stages",
                 "alpha",
                 "MSE",
@@ -112,7 +112,7 @@ def figure_4(work: Work) -> Part:
                 {s: np.minimum(work.alone[s], 0.1).tolist() for s in STAGES},
                 (("on D", work.original_error),),
             ),
-            curves(
+            curve_chart(
                 "(b) Stages that learn",
                 "alpha",
                 "MSE",
@@ -129,7 +129,7 @@ def _from(alpha: float | None) -> str:
     return "no alpha below 1" if alpha is None or alpha >= 1 else f"alpha from {alpha:g}"
 
 
-def figure_5(work: Work) -> Part:
+def figure_5(work: SharedResults) -> Part:
     """Return Delta-MSE and LID over alpha, SH against Random."""
     lids = {stage: work.lids(stage) for stage in COMPARED}
     spread = {stage: float(np.ptp(work.gains[stage, "krr"])) for stage in COMPARED}
@@ -138,14 +138,14 @@ def figure_5(work: Work) -> Part:
         name="figure 5",
         text=(f"D' has 200 rows where the paper has 1000; LID at tolerance {ETA}.",),
         comparisons=(
-            compared(
+            comparison(
                 "Delta-MSE of #KRR, SH",
                 "large and flat",
                 _span(work.gains["SH", "krr"]),
                 f"agrees: it moves by {100 * spread['SH']:.0f} points over alpha, Random by "
                 f"{100 * spread['Random']:.0f}",
             ),
-            compared(
+            comparison(
                 "Delta-MSE of #KRR, Random",
                 "gains near alpha 1 only",
                 _span(work.gains["Random", "krr"]),
@@ -153,13 +153,13 @@ def figure_5(work: Work) -> Part:
                 if work.gains["Random", "krr"][0] > 0.2
                 else "agrees",
             ),
-            compared(
+            comparison(
                 "every public model gains",
                 "SH: yes, and more stable",
                 "least Delta-MSE over alpha and models: " + ", ".join(f"{s} {100 * v:.0f} %" for s, v in least.items()),
                 "agrees" if least["SH"] > max(0.0, least["Random"]) else "NOT reproduced",
             ),
-            compared(
+            comparison(
                 "LID, SH and Random at alpha 0.5",
                 "Random has less; alpha below 0.4 is private enough",
                 ", ".join(f"{s} {100 * lids[s][2]:.1f} %" for s in COMPARED),
@@ -168,7 +168,7 @@ def figure_5(work: Work) -> Part:
         ),
         charts=(
             *(
-                curves(
+                curve_chart(
                     f"Delta-MSE, {stage}",
                     "alpha",
                     "Delta-MSE",
@@ -178,16 +178,16 @@ def figure_5(work: Work) -> Part:
                 )
                 for stage in COMPARED
             ),
-            curves("LID", "alpha", "LID", FEW_ALPHAS, {stage: lids[stage].tolist() for stage in COMPARED}),
+            curve_chart("LID", "alpha", "LID", FEW_ALPHAS, {stage: lids[stage].tolist() for stage in COMPARED}),
         ),
     )
 
 
-def _span(values: Array) -> str:
+def _span(values: FloatArray) -> str:
     return f"{100 * values.min():.0f} to {100 * values.max():.0f} %"
 
 
-def figure_6(work: Work) -> Part:
+def figure_6(work: SharedResults) -> Part:
     """Return errors on D' with D*: two stages against SH, GAN and diffusion in one."""
     names = ("D'", "SH, one stage", "SH-KRR, two stages")
     found = {m: np.mean([_compared_stages(t, m) for t in work.trials], axis=0) for m in MODELS}
@@ -196,7 +196,7 @@ def figure_6(work: Work) -> Part:
         name="figure 6",
         text=(f"Alpha {HALF}; in one stage GAN and DM are not blended.", network_note(work)),
         comparisons=(
-            compared(
+            comparison(
                 "two stages beat one",
                 "whatever the public model",
                 f"{len(wins)} of 4: {', '.join(wins)}",
@@ -204,7 +204,7 @@ def figure_6(work: Work) -> Part:
                 if len(wins) == 4
                 else "NOT for every model",
             ),
-            compared(
+            comparison(
                 "error, two stages over one",
                 "",
                 ", ".join(f"{MODELS[m]} {found[m][2] / found[m][1]:.2f}" for m in MODELS),
@@ -225,14 +225,14 @@ def figure_6(work: Work) -> Part:
     )
 
 
-def _against_networks(work: Work) -> tuple[Comparison, ...]:
+def _against_networks(work: SharedResults) -> tuple[Comparison, ...]:
     """Compare two stages with GAN and diffusion in one, on the same trials."""
     stages, rows = work.networks.stages, list[Comparison]()
     for name in NETWORKS:
         shares = [two / one for two, one in zip(stages["SH"].two_stages, stages[name].one_stage, strict=True)]
         wins = sum(share < 1 for share in shares)
         rows.append(
-            compared(
+            comparison(
                 f"two stages beat {name} in one stage",
                 "yes" if name == "GAN" else "about as good, but slower",
                 f"{wins} of 4; error over that of {name}: "
@@ -249,7 +249,7 @@ def _compared_stages(trial: Trial, model: str) -> tuple[float, float, float]:
     return trial.public_errors[model], one, two
 
 
-def figure_7(work: Work) -> Part:
+def figure_7(work: SharedResults) -> Part:
     """Return what first stages keep of means, standard deviations and covariances, and how long they take."""
     networks = work.networks.stages
     kept = {name: np.mean([deviations(t, name) for t in work.trials], axis=0) for name in FIRST}
@@ -262,20 +262,20 @@ def figure_7(work: Work) -> Part:
         name="figure 7",
         text=(network_note(work),),
         comparisons=(
-            compared(
+            comparison(
                 "SH keeps mean, sd and covariance",
                 "comparable to GAN and diffusion",
                 "; ".join(f"{name} " + ", ".join(f"{v:.3f}" for v in each.moments) for name, each in networks.items()),
                 "better than both here, with correlation by ranks, on the same trials. The formula divides by the "
                 "covariance of x1 and x2, nearly 0",
             ),
-            compared(
+            comparison(
                 "the same with step 2(3) as printed",
                 "guarantees covariance, mean and variance",
                 ", ".join(f"{v:.3f}" for v in kept["SH, as printed"]),
                 "NOT kept: the covariance stands where a correlation belongs (erratum 4)",
             ),
-            compared(
+            comparison(
                 "runtime of SH",
                 "1/447 of GAN, 1/20 of diffusion",
                 ", ".join(f"1/{ratio:,.0f} of {name}" for name, ratio in ratios.items())
@@ -283,7 +283,7 @@ def figure_7(work: Work) -> Part:
                 "agrees in kind: binned densities take milliseconds on a processor, the networks seconds on an "
                 "accelerator",
             ),
-            compared(
+            comparison(
                 "range of alpha",
                 "widest for SH",
                 "; ".join(f"{name}: {_from(admissible(work, name))}" for name in ("SH", *NETWORKS)),
@@ -308,21 +308,21 @@ FIRST = {**STAGES, "SH, as printed": ("lhs", {"step": "covariance"})}
 
 def deviations(trial: Trial, name: str) -> tuple[float, float, float]:
     """Return mean relative deviations of means, standard deviations and covariances of a first stage."""
-    return moments_lost(trial.original[0], _made(trial, name))
+    return moment_errors(trial.original[0], _first_stage_rows(trial, name))
 
 
-def _made(trial: Trial, name: str) -> Array:
+def _first_stage_rows(trial: Trial, name: str) -> FloatArray:
     stage, options = FIRST[name]
-    return make_inputs(stage, trial.original[0], len(trial.original[0]), np.random.default_rng(SEED), **options)
+    return synthesise_inputs(stage, trial.original[0], len(trial.original[0]), np.random.default_rng(SEED), **options)
 
 
 def _seconds(trial: Trial, name: str) -> float:
     begin = time.perf_counter()
-    _made(trial, name)
+    _first_stage_rows(trial, name)
     return time.perf_counter() - begin
 
 
-def figure_8(work: Work) -> Part:
+def figure_8(work: SharedResults) -> Part:
     """Return errors on D' with D*, by second stage and public model."""
     found = {
         second: {m: float(np.mean([_second_stage(t, second, m) for t in work.trials])) for m in MODELS}
@@ -335,7 +335,7 @@ def figure_8(work: Work) -> Part:
         name="figure 8",
         text=(f"SH at alpha {HALF}; outputs by each second stage.",),
         comparisons=(
-            compared(
+            comparison(
                 "KRR is the best second stage",
                 "whatever the public model",
                 f"for {wins} of 4; best: " + ", ".join(f"{MODELS[m]} {MODELS[b][1:]}" for m, b in best.items()),
@@ -345,7 +345,7 @@ def figure_8(work: Work) -> Part:
                 if wins
                 else "NOT reproduced",
             ),
-            compared(
+            comparison(
                 "Delta-MSE with KRR",
                 "",
                 ", ".join(f"{MODELS[m]} {100 * (1 - found['krr'][m] / public[m]):.0f} %" for m in MODELS),

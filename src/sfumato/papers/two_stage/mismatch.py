@@ -1,4 +1,4 @@
-"""Figures 12 and 13: test rows of another distribution, and every model over alpha on both kinds of data."""
+"""Figures 12 and 13: test rows from a shifted distribution."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.papers.two_stage.data import ELASTICITIES, Array, Sample, target_function
-from sfumato.papers.two_stage.one_trial import MODELS, SEED, TEST_ROWS, Trial, distance
+from sfumato.evaluate.utility.prediction import delta_mse, mean_squared_error
+from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, Sample, target_function
 from sfumato.papers.two_stage.prices import price_trial
-from sfumato.papers.two_stage.results import Part, compared, curves
-from sfumato.papers.two_stage.shared_results import COMPARED, FEW_ALPHAS, Work
-from sfumato.utility.prediction import delta_mse, mean_squared_error
+from sfumato.papers.two_stage.results import Part, comparison, curve_chart
+from sfumato.papers.two_stage.shared_results import COMPARED, FEW_ALPHAS, SharedResults
+from sfumato.papers.two_stage.trial import MODELS, SEED, TEST_ROWS, Trial, tvd_1_w20
 
 MEANS = tuple(round(0.1 * step, 1) for step in range(1, 11))
 SPREAD = 0.14
@@ -20,9 +20,9 @@ NOISES = tuple(round(0.2 * step, 1) for step in range(1, 11))
 ALPHA = 0.5
 
 
-def figure_12(work: Work) -> Part:
+def figure_12(work: SharedResults) -> Part:
     """Return total variation of the third input and the gain, as the test rows move."""
-    far = np.mean([[_moved(trial, mean)[1] for mean in MEANS] for trial in work.trials], axis=0)
+    far = np.mean([[_shifted_test_rows(trial, mean)[1] for mean in MEANS] for trial in work.trials], axis=0)
     errors = np.mean([_errors(trial) for trial in work.trials], axis=0)
     gains = {m: [delta_mse(*pair) for pair in errors[i]] for i, m in enumerate(MODELS)}
     losses = [MODELS[m] for m in MODELS if min(gains[m]) < 0]
@@ -37,13 +37,13 @@ def figure_12(work: Work) -> Part:
             "against the original rows. Prices (appendix D.1): N(0, s^2) on the log prices of the test rows.",
         ),
         comparisons=(
-            compared(
+            comparison(
                 "Delta-MSE stays above 0",
                 "substantially, at every TV",
                 ", ".join(f"{MODELS[m]} {100 * min(g):.0f} to {100 * max(g):.0f} %" for m, g in gains.items()),
                 "agrees" if not losses else f"NOT for {', '.join(losses)}",
             ),
-            compared(
+            comparison(
                 "it falls as TV rises",
                 "yes",
                 "correlation of TV and Delta-MSE: "
@@ -53,7 +53,7 @@ def figure_12(work: Work) -> Part:
                 else f"NOT for {', '.join(rising)}; our test rows keep x1 and x2 "
                 "uniform, the paper says nothing of them",
             ),
-            compared(
+            comparison(
                 "prices: Delta-MSE with noise on the test prices",
                 "described in appendix D.1, no result printed",
                 ", ".join(f"{MODELS[m]} {100 * min(g):.0f} to {100 * max(g):.0f} %" for m, g in prices.items()),
@@ -63,7 +63,7 @@ def figure_12(work: Work) -> Part:
             ),
         ),
         charts=(
-            curves(
+            curve_chart(
                 "(a) Delta-MSE",
                 "total variation of x3",
                 "Delta-MSE",
@@ -71,14 +71,14 @@ def figure_12(work: Work) -> Part:
                 drawn,
                 (("no gain", 0.0),),
             ),
-            curves(
+            curve_chart(
                 "(b) #KRR",
                 "mean of x3 in the test rows",
                 "MSE",
                 MEANS,
                 {"D'": errors[0][:, 0].tolist(), "D' + D*": errors[0][:, 1].tolist()},
             ),
-            curves(
+            curve_chart(
                 "(c) Prices, Delta-MSE",
                 "noise on log prices",
                 "Delta-MSE",
@@ -90,14 +90,14 @@ def figure_12(work: Work) -> Part:
     )
 
 
-def price_gains(work: Work) -> dict[str, list[float]]:
+def price_gains(work: SharedResults) -> dict[str, list[float]]:
     """Return Delta-MSE of each model on price data whose test prices are spoilt by more and more noise."""
     trials = [price_trial(SEED + 100 * run, ELASTICITIES[0]) for run in range(max(1, work.runs // 2))]
     errors = np.mean([_price_errors(trial) for trial in trials], axis=0)
     return {model: [delta_mse(*pair) for pair in errors[i]] for i, model in enumerate(MODELS)}
 
 
-def _price_errors(trial: Trial) -> Array:
+def _price_errors(trial: Trial) -> FloatArray:
     """Return errors of D' and of D' with D*, by model and noise."""
     generator, prices = np.random.default_rng([trial.seed, 13]), trial.holdout[0]
     tests = [prices + generator.normal(0.0, noise, prices.shape) for noise in NOISES]
@@ -105,21 +105,21 @@ def _price_errors(trial: Trial) -> Array:
     return _trained_once(trial, trial.combined(trial.released("SH", ALPHA)), samples)
 
 
-def _moved(trial: Trial, mean: float) -> tuple[Array, float]:
+def _shifted_test_rows(trial: Trial, mean: float) -> tuple[FloatArray, float]:
     """Return test inputs with another third column, and how far that column is from the original one."""
     generator = np.random.default_rng([trial.seed, round(10 * mean)])
     rows = generator.random((TEST_ROWS, 3))
     rows[:, 2] = generator.normal(mean, SPREAD, TEST_ROWS)
-    return rows, distance(trial.original[0][:, 2:], rows[:, 2:])
+    return rows, tvd_1_w20(trial.original[0][:, 2:], rows[:, 2:])
 
 
-def _errors(trial: Trial) -> Array:
+def _errors(trial: Trial) -> FloatArray:
     """Return errors of D' and of D' with D*, by model and mean."""
-    samples = [(x, target_function(x)) for x in (_moved(trial, mean)[0] for mean in MEANS)]
+    samples = [(x, target_function(x)) for x in (_shifted_test_rows(trial, mean)[0] for mean in MEANS)]
     return _trained_once(trial, trial.combined(trial.released("SH", ALPHA)), samples)
 
 
-def _trained_once(trial: Trial, combined: Sample, tests: Sequence[Sample]) -> Array:
+def _trained_once(trial: Trial, combined: Sample, tests: Sequence[Sample]) -> FloatArray:
     """Return errors of D' and of D' with D*, by model and test; every model is trained once."""
     found: list[list[tuple[float, ...]]] = []
     for model in MODELS:
@@ -128,7 +128,7 @@ def _trained_once(trial: Trial, combined: Sample, tests: Sequence[Sample]) -> Ar
     return np.array(found)
 
 
-def figure_13(work: Work) -> Part:
+def figure_13(work: SharedResults) -> Part:
     """Return Delta-MSE over alpha for SH and Random: prices, and the simulated data of figure 5."""
     trials = [price_trial(SEED + 100 * run, ELASTICITIES[0], stages=COMPARED) for run in range(max(1, work.runs // 2))]
     prices = {
@@ -148,13 +148,13 @@ def figure_13(work: Work) -> Part:
         name="figure 13",
         text=("Prices: brand 1, D' of 20 rows.",),
         comparisons=(
-            compared(
+            comparison(
                 "SH-KRR: nearly constant in alpha",
                 "both data sets",
                 "; ".join(f"{name}: moves by at most {100 * max(v):.0f} points" for name, v in flat.items()),
                 "agrees for KRR; trees on 500 rows move a little" if max(flat["nonlinear"]) > 0.1 else "agrees",
             ),
-            compared(
+            comparison(
                 "Random-KRR: alpha must come near 1",
                 "both data sets",
                 "; ".join(
@@ -166,7 +166,7 @@ def figure_13(work: Work) -> Part:
             ),
         ),
         charts=tuple(
-            curves(
+            curve_chart(
                 f"Prices, {stage}",
                 "alpha",
                 "Delta-MSE",

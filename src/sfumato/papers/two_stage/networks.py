@@ -1,4 +1,4 @@
-"""GAN and diffusion with the settings of the paper's table 6, measured as the other first stages are.
+"""GAN and diffusion first stages, from stored or fresh training runs.
 
 Their training takes minutes on an accelerator and hours without one. What one run on an accelerator found is kept
 beside this module, with its date and machine; SH was measured on the same trials.
@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.methods.two_stage import make_inputs, match
-from sfumato.papers.results import Frozen
-from sfumato.papers.two_stage.data import Array, Sample
-from sfumato.papers.two_stage.one_trial import (
+from sfumato.mechanisms.two_stage import match, synthesise_inputs
+from sfumato.papers.result import FrozenModel
+from sfumato.papers.two_stage.data import FloatArray, Sample
+from sfumato.papers.two_stage.trial import (
     ALPHAS,
     HALF,
     MODELS,
     SEED,
     Trial,
-    distance,
-    moments_lost,
+    moment_errors,
     simulated_trial,
     single_stage,
+    tvd_1_w20,
 )
 
 NETWORKS = {"GAN": "gan", "DM": "diffusion"}
@@ -37,7 +37,7 @@ AS_PUBLISHED: dict[str, Any] = {"held_out": 0.0}
 KEPT = "networks.json"
 
 
-class StageFound(Frozen):
+class StageResult(FrozenModel):
     """One first stage over all trials; errors are means, by alpha or by public model."""
 
     alone: tuple[float, ...]
@@ -54,7 +54,7 @@ class StageFound(Frozen):
     """To make the inputs of the first trial, with training and compiling."""
 
 
-class NetworksFound(Frozen):
+class NetworksFound(FrozenModel):
     """SH, GAN and diffusion on the same trials, and when and where that was."""
 
     date: str
@@ -62,14 +62,14 @@ class NetworksFound(Frozen):
     trials: int
     original_error: float
     """Error of #KRR on D itself."""
-    stages: dict[str, StageFound]
+    stages: dict[str, StageResult]
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
     """What a first stage makes of one trial: inputs alone, and rows of inputs and output in a single stage."""
 
-    inputs: Array
+    inputs: FloatArray
     rows: Sample
     seconds: float
 
@@ -77,26 +77,26 @@ class Drawn:
 Draw = Callable[[Trial, str], Drawn]
 
 
-def kept_networks() -> NetworksFound:
+def stored_networks() -> NetworksFound:
     """Return what the run on an accelerator found."""
     text = (files("sfumato.papers.two_stage") / KEPT).read_text(encoding="utf-8")
     return NetworksFound.model_validate_json(text)
 
 
-def drawn(trial: Trial, name: str) -> Drawn:
+def train_and_draw(trial: Trial, name: str) -> Drawn:
     """Train both networks of that name on a trial and draw as many rows as it has; SH needs no training."""
     rows, generator = trial.original[0], np.random.default_rng([trial.seed, 11])
     stage, options = NETWORKS.get(name, "lhs"), AS_PUBLISHED if name in NETWORKS else {}
     begin = time.perf_counter()
-    inputs = make_inputs(stage, rows, len(rows), generator, **options)
+    inputs = synthesise_inputs(stage, rows, len(rows), generator, **options)
     seconds = time.perf_counter() - begin
     if name not in NETWORKS:
         return Drawn(inputs, single_stage(trial, HALF), seconds)
-    both = make_inputs(stage, np.column_stack(trial.original), len(rows), generator, **options)
+    both = synthesise_inputs(stage, np.column_stack(trial.original), len(rows), generator, **options)
     return Drawn(inputs, (both[:, :-1], both[:, -1]), seconds)
 
 
-def measured_networks(trials: int, draw: Draw = drawn, machine: str = "") -> NetworksFound:
+def measured_networks(trials: int, draw: Draw = train_and_draw, machine: str = "") -> NetworksFound:
     """Measure SH and both networks on so many trials."""
     made = [simulated_trial(SEED + 100 * run) for run in range(trials)]
     names = ("SH", *NETWORKS)
@@ -117,22 +117,22 @@ def _machine() -> str:
     return str(jax.devices()[0].device_kind)
 
 
-def _measured(trial: Trial, made: Drawn) -> StageFound:
+def _measured(trial: Trial, made: Drawn) -> StageResult:
     rows = trial.original[0]
     places = match(rows, made.inputs, "rounds", np.random.default_rng([trial.seed, 12]))
     own = replace(trial, matched={"own": made.inputs[places]})
-    return StageFound(
+    return StageResult(
         alone=tuple(own.error("krr", own.released("own", alpha)) for alpha in ALPHAS),
-        distance=distance(rows, made.inputs),
-        moments=moments_lost(rows, made.inputs),
+        distance=tvd_1_w20(rows, made.inputs),
+        moments=moment_errors(rows, made.inputs),
         one_stage=tuple(trial.error(model, trial.combined(made.rows)) for model in MODELS),
         two_stages=tuple(trial.error(model, trial.combined(own.released("own", HALF))) for model in MODELS),
         seconds=made.seconds,
     )
 
 
-def _mean(found: list[StageFound]) -> StageFound:
+def _mean(found: list[StageResult]) -> StageResult:
     """Return the mean over trials, and the seconds of the first."""
     table: list[Mapping[str, object]] = [each.model_dump() for each in found]
     means = {name: np.mean([np.asarray(row[name], float) for row in table], axis=0).tolist() for name in table[0]}
-    return StageFound.model_validate({**means, "seconds": found[0].seconds})
+    return StageResult.model_validate({**means, "seconds": found[0].seconds})

@@ -1,4 +1,4 @@
-"""Tables 4 and 8 and figure 9: elasticities from prices and sales, with and without the release."""
+"""Tables 4 and 8 and figure 9: price elasticities with and without the release."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.methods.two_stage import match
-from sfumato.papers.two_stage.data import ELASTICITIES, Array, Sample, price_sales
-from sfumato.papers.two_stage.one_trial import Trial, trial_of
-from sfumato.papers.two_stage.results import Comparison, Part, Values, compared, curves, table
-from sfumato.risk.location import blended, interval_disclosure, published_bound
-from sfumato.utility.prediction import mapd, optimal_markup, optimal_profit_ratio
+from sfumato.evaluate.utility.prediction import mapd, optimal_markup, optimal_profit_ratio
+from sfumato.mechanisms.two_stage import match
+from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, Sample, price_sales
+from sfumato.papers.two_stage.results import Comparison, Part, ValueTable, comparison, curve_chart, table
+from sfumato.papers.two_stage.trial import Trial, trial_of
+from sfumato.risk.interval_disclosure import blended, interval_disclosure, published_bound
 
 if TYPE_CHECKING:
-    from sfumato.papers.two_stage.shared_results import Work
+    from sfumato.papers.two_stage.shared_results import SharedResults
 
 ROWS, HELD = 1040, 20
 SIZES = (20, 40, 80, 160, 320)
@@ -43,7 +43,7 @@ PRICES_WHY = "prices are our own, U(1, 3): the paper's are not printed"
 class Prices:
     """Estimated elasticities by sample, one row a run and one column a brand, and LID by alpha."""
 
-    estimates: Mapping[str, Array]
+    estimates: Mapping[str, FloatArray]
     by_size: Mapping[int, tuple[float, float]]
     """Mean MAPD of D' and of D' with D*, by the rows of D'."""
     lid: Mapping[float, float]
@@ -52,7 +52,7 @@ class Prices:
     width: float
     """Mean range of the log prices."""
 
-    def mean(self, sample: str) -> Array:
+    def mean(self, sample: str) -> FloatArray:
         """Return the mean estimate of each brand."""
         return self.estimates[sample].mean(axis=0)
 
@@ -103,16 +103,16 @@ def _estimates(trial: Trial) -> dict[str, float]:
     return found
 
 
-def _both_mapd(public: Array, combined: Array) -> tuple[float, float]:
+def _both_mapd(public: FloatArray, combined: FloatArray) -> tuple[float, float]:
     first, second = (float(np.mean([mapd(ELASTICITIES, row) for row in rows])) for rows in (public, combined))
     return first, second
 
 
-def table_4(work: Work) -> Part:
+def table_4(work: SharedResults) -> Part:
     """Return the pricing metrics of D' and of D' with D*."""
     found, samples = work.prices, {"D'": f"D' {HELD}", "D' + D*": f"D' + D* {HELD}"}
     rows = [
-        compared(
+        comparison(
             f"OPR of the printed mark-up, brand {i + 1}",
             f"{PRINTED_RATIO[i]:.2f} %",
             f"{100 * ratio:.2f} %",
@@ -121,7 +121,7 @@ def table_4(work: Work) -> Part:
         for i, ratio in enumerate(printed_ratios())
     ]
     rows += [
-        compared(
+        comparison(
             f"MAPD of {name}",
             f"{PRINTED_MAPD[name]} %",
             f"{100 * mapd(ELASTICITIES, found.mean(key)):.2f} %",
@@ -131,7 +131,7 @@ def table_4(work: Work) -> Part:
     ]
     bound = published_bound(ALPHA, 1, ETA, found.width)
     rows.append(
-        compared(
+        comparison(
             f"LID at alpha {ALPHA}",
             f"{PRINTED_LID} %",
             f"{100 * found.lid[ALPHA]:.1f} %; matched greedily {100 * found.greedy:.1f} %",
@@ -143,13 +143,13 @@ def table_4(work: Work) -> Part:
     return Part(name="table 4", comparisons=tuple(rows), values=(_metrics(found, samples),))
 
 
-def printed_ratios() -> Array:
+def printed_ratios() -> FloatArray:
     """Return the profit ratios of the elasticities behind the printed mark-ups of D'."""
     markups = np.array(PRINTED_MARKUP["D'"]) / 100
     return optimal_profit_ratio(ELASTICITIES, -1 - 1 / markups)
 
 
-def _metrics(found: Prices, samples: Mapping[str, str]) -> Values:
+def _metrics(found: Prices, samples: Mapping[str, str]) -> ValueTable:
     rows: list[tuple[str, ...]] = []
     for brand, beta in enumerate(ELASTICITIES):
         estimates = [float(found.mean(key)[brand]) for key in samples.values()]
@@ -163,13 +163,13 @@ def _metrics(found: Prices, samples: Mapping[str, str]) -> Values:
     return table("Optimal mark-up and profit ratio, %, of the mean estimate", header, rows)
 
 
-def table_8(work: Work) -> Part:
+def table_8(work: SharedResults) -> Part:
     """Return the pricing metrics of the original rows and of the release."""
     found, rows = work.prices, list[Comparison]()
     for name, (markups, deviation) in PRINTED_ORIGINAL.items():
         ours = 100 * optimal_markup(found.mean(name)[:2])
         rows.append(
-            compared(
+            comparison(
                 f"{name.replace('D* ', 'D*, alpha ')}: OMU of brands 1 and 2, MAPD",
                 f"{markups[0]} %, {markups[1]} %, {deviation} %",
                 f"{ours[0]:.2f} %, {ours[1]:.2f} %, {100 * mapd(ELASTICITIES, found.mean(name)):.2f} %",
@@ -178,7 +178,7 @@ def table_8(work: Work) -> Part:
         )
     gaps = [abs(mapd(ELASTICITIES, found.mean(f"D* {a:g}")) - mapd(ELASTICITIES, found.mean("D"))) for a in BLENDS]
     rows.append(
-        compared(
+        comparison(
             "the release is as good as the original",
             "within 0.01 %",
             f"MAPD differs by at most {100 * max(gaps):.2f} points",
@@ -188,7 +188,7 @@ def table_8(work: Work) -> Part:
     return Part(name="table 8", comparisons=tuple(rows))
 
 
-def figure_9(work: Work) -> Part:
+def figure_9(work: SharedResults) -> Part:
     """Return the metrics by the rows that the public holds."""
     found = work.prices.by_size
     public, combined = ([100 * found[size][which] for size in SIZES] for which in (0, 1))
@@ -198,18 +198,18 @@ def figure_9(work: Work) -> Part:
         name="figure 9",
         text=("Mean over runs of the MAPD of single runs; mark-up and profit ratio follow from it.",),
         comparisons=(
-            compared(
+            comparison(
                 "the release improves the metrics",
                 "at every size",
                 f"MAPD falls by {100 * drop[0]:.0f} % at {SIZES[0]} rows, {100 * drop[-1]:.0f} % at {SIZES[-1]}",
                 "agrees" if min(drop) > 0 else "NOT at every size",
             ),
-            compared(
+            comparison(
                 "more so the fewer rows the public holds",
                 "yes",
                 f"MAPD of D' {public[0]:.1f} to {public[-1]:.1f} %",
                 "agrees: the release stands for 1040 rows" if falls else "agrees but for noise",
             ),
         ),
-        charts=(curves("MAPD", "rows of D'", "MAPD, %", SIZES, {"D'": public, "D' + D*": combined}),),
+        charts=(curve_chart("MAPD", "rows of D'", "MAPD, %", SIZES, {"D'": public, "D' + D*": combined}),),
     )

@@ -1,4 +1,4 @@
-"""The five real tables: what is disclosed, what the public gains, and whether the requirements of table 7 are met."""
+"""Table 7 and figures 10 and 11: disclosure and prediction on five real tables."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.papers.two_stage.data import Array, RealTable, Sample, read_table
-from sfumato.papers.two_stage.one_trial import MODELS, Trial, trial_of
-from sfumato.risk.location import blended, interval_disclosure, row_linkage
+from sfumato.papers.two_stage.data import FloatArray, RealTable, Sample, read_table
+from sfumato.papers.two_stage.trial import MODELS, Trial, trial_of
+from sfumato.risk.interval_disclosure import blended, interval_disclosure, row_linkage
 
 ALPHA = 0.5
 ETA = 0.001
@@ -18,7 +18,7 @@ SAMPLES = ("D", "D*", "D'", "D' + D*")
 
 
 @dataclass(frozen=True, eq=False)
-class RealFound:
+class RealTableResult:
     """Means over trials, for one table."""
 
     table: RealTable
@@ -46,20 +46,20 @@ class RealFound:
         return 1 - self.errors[model]["D"] / self.errors[model]["D'"]
 
 
-def measured_table(table: RealTable, folder: Path, runs: int, seed: int) -> RealFound:
+def measured_table(table: RealTable, folder: Path, runs: int, seed: int) -> RealTableResult:
     """Deal the rows anew in every trial and take means."""
     rows = read_table(table, folder)
-    trials = [_dealt(table, rows, seed + 100 * run) for run in range(runs)]
+    trials = [_split_rows(table, rows, seed + 100 * run) for run in range(runs)]
     facts = np.mean([_disclosed(trial, table) for trial in trials], axis=0)
     errors = [_errors(trial) for trial in trials]
     means = {
         model: {name: float(np.mean([each[model][name] for each in errors])) for name in SAMPLES} for model in MODELS
     }
     own, wide, out, out_wide, floor, at_random, withstood, linked = (float(value) for value in facts)
-    return RealFound(table, (own, wide), (out, out_wide), floor, at_random, withstood, linked, means)
+    return RealTableResult(table, (own, wide), (out, out_wide), floor, at_random, withstood, linked, means)
 
 
-def _dealt(table: RealTable, rows: Sample, seed: int) -> Trial:
+def _split_rows(table: RealTable, rows: Sample, seed: int) -> Trial:
     """Deal rows to provider, public and test, and run both stages on the provider's."""
     provider, public, test = np.cumsum(table.rows)
     order = np.random.default_rng([seed, 5]).permutation(len(rows[0]))[:test]
@@ -87,7 +87,7 @@ def _disclosed(trial: Trial, table: RealTable) -> tuple[float, ...]:
     )
 
 
-def tolerance_withstood(original: Array, released: Array, max_lid: float) -> float:
+def tolerance_withstood(original: FloatArray, released: FloatArray, max_lid: float) -> float:
     """Return the tolerance, as a share of the range, just below which LID is at most ``max_lid``: an order statistic.
 
     >>> x = np.array([[0.0], [1.0]])

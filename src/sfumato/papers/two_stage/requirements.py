@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.papers.two_stage.data import ELASTICITIES
-from sfumato.papers.two_stage.one_trial import MODELS, SEED
 from sfumato.papers.two_stage.prices import ALPHA as PRICE_ALPHA
 from sfumato.papers.two_stage.prices import price_trial
-from sfumato.papers.two_stage.real_tables import ALPHA, ETA, RealFound
-from sfumato.papers.two_stage.results import Comparison, Part, Values, bars, compared, table
-from sfumato.papers.two_stage.shared_results import Work
+from sfumato.papers.two_stage.real_tables import ALPHA, ETA, RealTableResult
+from sfumato.papers.two_stage.results import Comparison, Part, ValueTable, bars, comparison, table
+from sfumato.papers.two_stage.shared_results import SharedResults
+from sfumato.papers.two_stage.trial import MODELS, SEED
 
 CLOSE = 1.15
 """Errors at most so far apart are called equal: with test sets of 100 to 200 rows they are."""
@@ -21,7 +21,7 @@ UNIT_TEXT = (
 )
 
 
-def table_7(work: Work) -> Part:
+def table_7(work: SharedResults) -> Part:
     """Check every requirement of the provider and of the public."""
     found = work.real
     rows = [row for each in found.values() for row in (*_provider(each), _public(each))]
@@ -37,11 +37,11 @@ def table_7(work: Work) -> Part:
     )
 
 
-def _provider(found: RealFound) -> tuple[Comparison, Comparison]:
+def _provider(found: RealTableResult) -> tuple[Comparison, Comparison]:
     """Compare LID of inputs and output with what the provider asks for."""
     asked, name = found.table.max_lid, found.table.name
     words = [
-        f"{_percent(own)} by unit: {_met(own <= limit)}; {_percent(wide)} by range: {_met(wide <= limit)}"
+        f"{_percent(own)} by unit: {_met_text(own <= limit)}; {_percent(wide)} by range: {_met_text(wide <= limit)}"
         for (own, wide), limit in zip((found.inputs, found.output), asked, strict=True)
     ]
     inputs = (
@@ -57,21 +57,21 @@ def _provider(found: RealFound) -> tuple[Comparison, Comparison]:
     skewed = "a skewed target: many values lie within 0.001 of its range, and a good prediction is near its value"
     output = "met in both readings" if found.output[1] <= asked[1] else f"by range: {skewed}"
     return (
-        compared(f"{name}: LID of inputs", f"at most {_percent(asked[0])}", words[0], inputs),
-        compared(f"{name}: LID of output", f"at most {_percent(asked[1])}", words[1], output),
+        comparison(f"{name}: LID of inputs", f"at most {_percent(asked[0])}", words[0], inputs),
+        comparison(f"{name}: LID of output", f"at most {_percent(asked[1])}", words[1], output),
     )
 
 
-def _public(found: RealFound) -> Comparison:
+def _public(found: RealTableResult) -> Comparison:
     """Compare Delta-MSE of every model with what the public asks for."""
     asked = found.table.least_gain
     missed = [model for model in MODELS if found.gain(model) < asked]
     ours = ", ".join(f"{MODELS[model]} {_percent(found.gain(model))}" for model in MODELS)
     why = "; ".join(reason(found, model) for model in missed) or "met by every model"
-    return compared(f"{found.table.name}: Delta-MSE", f"at least {_percent(asked)}", ours, why)
+    return comparison(f"{found.table.name}: Delta-MSE", f"at least {_percent(asked)}", ours, why)
 
 
-def reason(found: RealFound, model: str) -> str:
+def reason(found: RealTableResult, model: str) -> str:
     """Say why a model misses the requirement, by what was measured."""
     errors, name = found.errors[model], MODELS[model]
     if found.ceiling(model) < found.table.least_gain:
@@ -82,7 +82,7 @@ def reason(found: RealFound, model: str) -> str:
     return f"{name} misses it by {100 * (found.table.least_gain - found.gain(model)):.0f} points, D* being as good as D"
 
 
-def _disclosures(found: dict[str, RealFound]) -> Values:
+def _disclosures(found: dict[str, RealTableResult]) -> ValueTable:
     header = (
         "",
         "inputs, unit",
@@ -100,7 +100,7 @@ def _disclosures(found: dict[str, RealFound]) -> Values:
     return table(f"LID at alpha {ALPHA} and tolerance {ETA}", header, rows)
 
 
-def _gains(found: dict[str, RealFound]) -> Values:
+def _gains(found: dict[str, RealTableResult]) -> ValueTable:
     header = ("", *(f"{MODELS[model]} {sample}" for model in MODELS for sample in ("D", "D*", "D'", "D' + D*")))
     rows = [
         (name, *(f"{value:.3f}" for model in MODELS for value in each.errors[model].values()))
@@ -109,7 +109,7 @@ def _gains(found: dict[str, RealFound]) -> Values:
     return table("Error over that of predicting the mean", header, rows)
 
 
-def figure_10(work: Work) -> Part:
+def figure_10(work: SharedResults) -> Part:
     """Return LID against what is required, and Delta-MSE of every model."""
     found = work.real
     own = [
@@ -124,13 +124,13 @@ def figure_10(work: Work) -> Part:
         name="figure 10",
         text=(UNIT_TEXT,),
         comparisons=(
-            compared(
+            comparison(
                 "LID below the thresholds at alpha 0.5",
                 "all five tables",
                 f"{sum(own)} of 5 by unit, {sum(wide)} of 5 by range",
                 "the unit decides: 0.001 of a dollar is no attack, and by range matching keeps rows too near",
             ),
-            compared(
+            comparison(
                 "the public's requirement",
                 "met but for a few marked cases",
                 f"{met} of 20 (table 7 has reasons)",
@@ -163,7 +163,7 @@ def figure_10(work: Work) -> Part:
     )
 
 
-def figure_11(work: Work) -> Part:
+def figure_11(work: SharedResults) -> Part:
     """Return errors on D and on D* alone: real tables, then prices."""
     ratios = {m: [f.errors[m]["D*"] / f.errors[m]["D"] for f in work.real.values()] for m in MODELS}
     flat = np.array(list(ratios.values())).ravel()
@@ -176,7 +176,7 @@ def figure_11(work: Work) -> Part:
         name="figure 11",
         text=("The test rows are those of figure 10; the paper tests on more when |D'| = 0.",),
         comparisons=(
-            compared(
+            comparison(
                 "real tables: error on D* over that on D",
                 "very close for most",
                 f"median {np.median(flat):.2f}; {int((flat <= CLOSE).sum())} of 20 at most {CLOSE}; worst "
@@ -184,13 +184,13 @@ def figure_11(work: Work) -> Part:
                 f"agrees for most. More than {FAR} times: {', '.join(poor) or 'none'}; EIA has heavy tails, "
                 "and blends fall where no row is",
             ),
-            compared(
+            comparison(
                 "prices: #KRR, #NWK",
                 "nearly identical",
                 ", ".join(f"{MODELS[m]} {pairs[m][1] / pairs[m][0]:.2f}" for m in ("krr", "nadaraya-watson")),
                 "error on D* over that on D, brand 1",
             ),
-            compared(
+            comparison(
                 "prices: #AdaBoost, #RF",
                 "lower on D*",
                 ", ".join(f"{MODELS[m]} {pairs[m][1] / pairs[m][0]:.2f}" for m in ("adaboost", "forest")),
@@ -220,5 +220,5 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _met(yes: bool) -> str:
+def _met_text(yes: bool) -> str:
     return "met" if yes else "NOT met"

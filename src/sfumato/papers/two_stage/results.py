@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from sfumato.papers.results import Comparison, Erratum, Frozen, PartOf, ReproductionOf, Values, compared
+from sfumato.papers.result import (
+    Comparison,
+    Erratum,
+    FrozenModel,
+    PartOf,
+    ReproductionOf,
+    ValueTable,
+    comparison,
+)
 
 __all__ = [
     "Chart",
@@ -14,10 +22,10 @@ __all__ = [
     "Part",
     "Points",
     "Reproduction",
-    "Values",
+    "ValueTable",
     "bars",
-    "compared",
-    "curves",
+    "comparison",
+    "curve_chart",
     "table",
 ]
 
@@ -41,7 +49,7 @@ SUBJECTS = {
 """What each figure and table is about, in the order of the page; ``beyond`` is what the paper does not show."""
 
 
-class Points(Frozen):
+class Points(FrozenModel):
     """The points of a line, or the heights of bars."""
 
     name: str
@@ -49,7 +57,7 @@ class Points(Frozen):
     y: tuple[float, ...]
 
 
-class Chart(Frozen):
+class Chart(FrozenModel):
     """One chart as numbers: lines, or bars side by side over ``labels``."""
 
     kind: Literal["lines", "bars"]
@@ -79,7 +87,7 @@ class Reproduction(ReproductionOf[Part]):
     errata: tuple[Erratum, ...] = ()
 
 
-def curves(
+def curve_chart(
     title: str,
     x: str,
     y: str,
@@ -101,9 +109,9 @@ def bars(title: str, x: str, y: str, labels: Sequence[str], heights: Mapping[str
     return Chart(kind="bars", title=title, label=label, x=x, y=y, series=series, labels=tuple(labels))
 
 
-def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Values:
+def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> ValueTable:
     """Return a table whose first column is words and the others numbers."""
-    return Values(
+    return ValueTable(
         title=title, header=tuple(header), rows=tuple(tuple(row) for row in rows), numbers=tuple(range(1, len(header)))
     )
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.papers.data import data_folder, require_files
-from sfumato.papers.two_stage.data import FILES, TABLES, Array
-from sfumato.papers.two_stage.networks import NetworksFound, kept_networks, measured_networks
-from sfumato.papers.two_stage.one_trial import ALPHAS, MODELS, SEED, STAGES, Trial, simulated_trial
+from sfumato.papers.two_stage.data import FILES, TABLES, FloatArray
+from sfumato.papers.two_stage.networks import NetworksFound, measured_networks, stored_networks
 from sfumato.papers.two_stage.prices import Prices, measured_prices
-from sfumato.papers.two_stage.real_tables import RealFound, measured_table
+from sfumato.papers.two_stage.real_tables import RealTableResult, measured_table
+from sfumato.papers.two_stage.trial import ALPHAS, MODELS, SEED, STAGES, Trial, simulated_trial
 
 RUNS = 3
 FEW_ALPHAS = (0.0, 0.2, 0.5, 0.8, 1.0)
@@ -22,7 +22,7 @@ ETA = 0.001
 
 
 @dataclass(frozen=True)
-class Work:
+class SharedResults:
     """The trials and what is measured on them."""
 
     runs: int = RUNS
@@ -33,7 +33,7 @@ class Work:
     @cached_property
     def networks(self) -> NetworksFound:
         """What GAN and diffusion reach: as kept in the package, or trained now."""
-        return measured_networks(self.runs) if self.deep else kept_networks()
+        return measured_networks(self.runs) if self.deep else stored_networks()
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
@@ -46,7 +46,7 @@ class Work:
         return float(np.mean([trial.error("krr", trial.original) for trial in self.trials]))
 
     @cached_property
-    def alone(self) -> dict[str, Array]:
+    def alone(self) -> dict[str, FloatArray]:
         """Mean error of #KRR trained on D* alone, by first stage, over alpha."""
         return {stage: np.array([self._alone(stage, alpha) for alpha in ALPHAS]) for stage in STAGES}
 
@@ -54,7 +54,7 @@ class Work:
         return float(np.mean([trial.error("krr", trial.released(stage, alpha)) for trial in self.trials]))
 
     @cached_property
-    def gains(self) -> dict[tuple[str, str], Array]:
+    def gains(self) -> dict[tuple[str, str], FloatArray]:
         """Mean Delta-MSE by first stage and public model, over few alphas."""
         return {
             (stage, model): np.array([self._gain(stage, model, alpha) for alpha in FEW_ALPHAS])
@@ -65,7 +65,7 @@ class Work:
     def _gain(self, stage: str, model: str, alpha: float) -> float:
         return float(np.mean([trial.gain(model, trial.released(stage, alpha)) for trial in self.trials]))
 
-    def lids(self, stage: str) -> Array:
+    def lids(self, stage: str) -> FloatArray:
         """Return the mean LID over few alphas."""
         lids = [[trial.lid(stage, alpha, ETA) for trial in self.trials] for alpha in FEW_ALPHAS]
         return np.asarray(np.mean(lids, axis=1), np.float64)
@@ -76,7 +76,7 @@ class Work:
         return measured_prices(SEED, 3 * self.runs)
 
     @cached_property
-    def real(self) -> dict[str, RealFound]:
+    def real(self) -> dict[str, RealTableResult]:
         """The five real tables, at most two trials each."""
         place = data_folder(self.folder)
         require_files(place, FILES)

@@ -1,4 +1,4 @@
-"""Accountants read events and return guarantees. They never guess and never mix kinds."""
+"""Compose recorded events into one guarantee; kinds of guarantee are never mixed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from sfumato.errors import AccountingError
 from sfumato.privacy.accounting import event_kinds as event_kinds  # makes the kinds known
-from sfumato.privacy.accounting.event import Event, kind_of
+from sfumato.privacy.accounting.event import Event, event_kind
 from sfumato.privacy.accounting.guarantee import Guarantee, for_one_unit
-from sfumato.privacy.exact import Number, exact, round_down, text
+from sfumato.privacy.exact import Number, fraction_to_text, round_down, to_fraction
 
 ASSUMPTION_FIXED = "the parameters of all releases were fixed before the first of them was seen"
 
 
-def basic(events: Sequence[Event]) -> tuple[Fraction, Fraction]:
+def basic_composition(events: Sequence[Event]) -> tuple[Fraction, Fraction]:
     """Return the exact sums of epsilon and delta.
 
     Theorem (basic composition, also as a filter): the sums bound the whole even when each release and its
@@ -34,8 +34,8 @@ def compose(events: Sequence[Event], delta: Number = 0) -> Guarantee:
     """
     _require_one_table(events)
     _require_one_kind(events)
-    epsilon, sum_of_deltas = basic(events)
-    target = exact(delta, "delta")
+    epsilon, sum_of_deltas = basic_composition(events)
+    target = to_fraction(delta, "delta")
     assumptions: tuple[str, ...] = ()
     tight = tight_epsilon(events, target) if target > 0 else None
     if tight is not None and (tight < epsilon or sum_of_deltas > target):
@@ -46,7 +46,7 @@ def compose(events: Sequence[Event], delta: Number = 0) -> Guarantee:
             f"{float(sum_of_deltas):g}",
             next_step="ask for a larger delta",
         )
-    return guarantee_of(events, epsilon, sum_of_deltas, assumptions)
+    return formal_guarantee(events, epsilon, sum_of_deltas, assumptions)
 
 
 def tight_epsilon(events: Sequence[Event], delta: Number) -> Fraction | None:
@@ -55,12 +55,12 @@ def tight_epsilon(events: Sequence[Event], delta: Number) -> Fraction | None:
     Gaussian noise and choices (AIM, MST) count by the sums of their mu^2 and rho, discrete Laplace noise by its own
     atoms, whatever has no closed form by dp-accounting. None means that no finite epsilon holds at that delta.
     """
-    from sfumato.privacy.accounting.curve import curve_of
+    from sfumato.privacy.accounting.privacy_curve import privacy_curve
 
     if not events:
         return Fraction(0)
-    epsilon = curve_of(events).epsilon(round_down(exact(delta, "delta")))
-    return None if epsilon is None else exact(epsilon)
+    epsilon = privacy_curve(events).epsilon(round_down(to_fraction(delta, "delta")))
+    return None if epsilon is None else to_fraction(epsilon)
 
 
 def _require_one_kind(events: Sequence[Event]) -> None:
@@ -87,7 +87,7 @@ def _same(what: str, events: Sequence[Event]) -> None:
         )
 
 
-def promise_of(events: Sequence[Event], beside: Sequence[Event] = ()) -> Guarantee:
+def release_guarantee(events: Sequence[Event], beside: Sequence[Event] = ()) -> Guarantee:
     """Return what one release promises: exact sums where every event is formal, and an exposure otherwise.
 
     ``beside`` are events that were charged apart and whose output is shown as well: a formal promise counts them.
@@ -97,18 +97,18 @@ def promise_of(events: Sequence[Event], beside: Sequence[Event] = ()) -> Guarant
         return _exposure_of(events)
     everything = for_one_unit((*events, *beside))
     _require_one_table(everything)
-    whole = guarantee_of(everything, *basic(everything))
+    whole = formal_guarantee(everything, *basic_composition(everything))
     return whole.model_copy(update={"beside": tuple(beside)}).resting_on(events)
 
 
-def totals(guarantee: Guarantee, events: Sequence[Event]) -> tuple[Fraction, Fraction]:
+def composed_totals(guarantee: Guarantee, events: Sequence[Event]) -> tuple[Fraction, Fraction]:
     """Return what everything composes to that a guarantee counts besides these events of its own."""
-    return basic(guarantee.counted(events))
+    return basic_composition(guarantee.counted(events))
 
 
 def _exposure_of(events: Sequence[Event]) -> Guarantee:
     """Label events of which not all are formal by the weakest kind among them: heuristic before asymptotic."""
-    kinds = {kind_of(event.kind).guarantee for event in events if not event.is_formal}
+    kinds = {event_kind(event.kind).guarantee for event in events if not event.is_formal}
     weakest: Any = max(kinds, key=lambda kind: (kind == "heuristic", kind))
     return Guarantee(kind=weakest, **_shared_facts(events))
 
@@ -124,15 +124,15 @@ def _shared_facts(events: Sequence[Event]) -> dict[str, Any]:
     }
 
 
-def guarantee_of(
+def formal_guarantee(
     events: Sequence[Event],
     epsilon: Fraction,
     delta: Fraction,
     assumptions: tuple[str, ...] = (),
 ) -> Guarantee:
     """Return the guarantee of formal events for totals that an accountant computed."""
-    kinds = {kind_of(event.kind).guarantee for event in events}
+    kinds = {event_kind(event.kind).guarantee for event in events}
     kind: Any = "approximate" if delta else (kinds.pop() if len(kinds) == 1 else "pure")
     kind = "pure" if kind == "approximate" and not delta else kind
-    facts = {"epsilon": text(epsilon), "delta": text(delta), "assumptions": assumptions}
+    facts = {"epsilon": fraction_to_text(epsilon), "delta": fraction_to_text(delta), "assumptions": assumptions}
     return Guarantee(kind=kind, **facts, **_shared_facts(events)).resting_on(events)

@@ -1,4 +1,4 @@
-"""Privacy events: immutable, versioned records of what a release ran on the private table."""
+"""Privacy events: immutable, versioned records of what was run on a private table."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from sfumato.errors import AccountingError
-from sfumato.privacy.exact import exact, text
-from sfumato.privacy.sealed import compact
+from sfumato.privacy.canonical_json import canonical_json
+from sfumato.privacy.exact import fraction_to_text, to_fraction
 
 EVENT_VERSION = 1
 
 
-class Part(BaseModel):
+class EventPart(BaseModel):
     """One table that was measured inside an event."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -50,7 +50,7 @@ class Event(BaseModel):
     unit: str = "row"
     epsilon: str | None = None
     delta: str = "0"
-    parts: tuple[Part, ...] = ()
+    parts: tuple[EventPart, ...] = ()
     randomness: Literal["secure", "seeded"] = "secure"
     note: str = ""
     adaptive: bool = Field(default=False, exclude_if=lambda follows: not follows)
@@ -59,25 +59,26 @@ class Event(BaseModel):
     @field_validator("epsilon", "delta", mode="before")
     @classmethod
     def _exact_text(cls, value: Any) -> Any:
-        return value if value is None else text(exact(value))
+        return value if value is None else fraction_to_text(to_fraction(value))
 
     @model_validator(mode="after")
     def _sound_cost(self) -> Self:
-        if exact(self.delta, "delta") < 0 or exact(self.epsilon or 0) < 0:
+        if to_fraction(self.delta, "delta") < 0 or to_fraction(self.epsilon or 0) < 0:
             raise AccountingError(
                 "an event cannot cost less than nothing", next_step="give epsilon and delta of 0 or more"
             )
-        if self.kind == "zero-concentrated" and exact(self.delta, "delta") == 0:
+        if self.kind == "zero-concentrated" and to_fraction(self.delta, "delta") == 0:
             raise AccountingError(
                 "a zero-concentrated event is recorded by the (epsilon, delta) that it converts to",
-                next_step="convert rho (sfumato.privacy.accounting.calibration.concentrated_epsilon), with a delta",
+                next_step="convert rho (sfumato.privacy.accounting.gaussian_calibration.concentrated_epsilon), with "
+                "a delta",
             )
         return self
 
     @property
     def is_formal(self) -> bool:
         """Whether the event carries a formal guarantee and may enter a total."""
-        return kind_of(self.kind).formal
+        return event_kind(self.kind).formal
 
     @property
     def cost(self) -> tuple[Fraction, Fraction]:
@@ -87,12 +88,12 @@ class Event(BaseModel):
                 f"event {self.kind!r} of method {self.method!r} is an exposure and has no epsilon to add up",
                 next_step="compose formal events only; exposures are shown beside the total",
             )
-        return exact(self.epsilon), exact(self.delta)
+        return to_fraction(self.epsilon), to_fraction(self.delta)
 
     def to_json(self) -> str:
         """Return canonical JSON: sorted keys, no spaces; the ledger hashes this text."""
         body = self.model_dump(mode="json", warnings="error")  # a copy may hold what its class would have refused
-        return compact(body)
+        return canonical_json(body)
 
     @classmethod
     def from_json(cls, data: str | Mapping[str, Any]) -> Event:
@@ -104,7 +105,7 @@ class Event(BaseModel):
                 next_step=f"this release of sfumato reads version {EVENT_VERSION}; use the one that wrote it",
             )
         event = cls.model_validate(body)
-        kind_of(event.kind)
+        event_kind(event.kind)
         return event
 
 
@@ -123,13 +124,13 @@ class EventKind(BaseModel):
 _KINDS: dict[str, EventKind] = {}
 
 
-def register_kind(kind: EventKind) -> EventKind:
+def register_event_kind(kind: EventKind) -> EventKind:
     """Make a kind of event known to every accountant."""
     _KINDS[kind.name] = kind
     return kind
 
 
-def kind_of(name: str) -> EventKind:
+def event_kind(name: str) -> EventKind:
     """Return a registered kind; an unknown one is refused."""
     if name not in _KINDS:
         raise AccountingError(

@@ -1,4 +1,4 @@
-"""What a release promises, in a form that software can check and a lawyer can read."""
+"""The guarantee of a release: kind, parameters, adjacency, and its statement in plain words."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from sfumato.privacy.accounting.strength import (
     MOST_DELTA,
     MOST_EPSILON,
     Band,
-    band,
-    certainty,
-    factor,
     is_almost_certain,
+    most_certainty_text,
     most_common_delta,
+    odds_factor_text,
     percent,
+    strength_band,
     warnings,
 )
-from sfumato.privacy.exact import at_most, exact, round_up, show
-from sfumato.shown import Shown
+from sfumato.privacy.exact import at_most, format_fraction, round_up, to_fraction
+from sfumato.reprs import ReprMixin
 
 if TYPE_CHECKING:
-    from sfumato.privacy.accounting.curve import Curve
+    from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 
 GuaranteeKind = Literal["pure", "approximate", "zero-concentrated", "probabilistic", "asymptotic", "heuristic"]
 EXPOSURES = {
@@ -55,7 +55,7 @@ DETAILS = re.compile(r" \([^()]*\)(?= in one row$)")
 """What stands in brackets at the end of such a unit, such as the edges of public brackets."""
 
 
-def one_of(unit: str) -> str:
+def one_unit(unit: str) -> str:
     """Return one unit in words.
 
     >>> one_of("row"), one_of("the value of y in one row")
@@ -70,7 +70,7 @@ THE_RELEASE = "the release that this is about"
 
 
 def _pair(epsilon: Fraction, delta: Fraction) -> str:
-    return f"epsilon {show(epsilon)}" + (f" and delta {float(delta):.3g}" if delta else "")
+    return f"epsilon {format_fraction(epsilon)}" + (f" and delta {float(delta):.3g}" if delta else "")
 
 
 def for_one_unit(events: Sequence[Event]) -> tuple[Event, ...]:
@@ -82,11 +82,11 @@ def for_one_unit(events: Sequence[Event]) -> tuple[Event, ...]:
     return tuple(event.model_copy(update=narrow) if event.unit == "row" else event for event in events)
 
 
-class Selection(BaseModel):
+class LadderSelection(BaseModel):
     """A ladder of candidate releases, fixed before the first, that stopped at a noisy success.
 
     The whole ladder is what a plain guarantee must count: that it stopped here, and not elsewhere, is seen. The part
-    that was climbed bounds the outcome that happened (:mod:`sfumato.calibration.private`, Theorem 1).
+    that was climbed bounds the outcome that happened (:mod:`sfumato.evaluate.calibrate.private_selection`, Theorem 1).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -106,7 +106,7 @@ class Selection(BaseModel):
     """Events of the rungs above: never run, but part of what could have been seen."""
 
 
-class Guarantee(Shown, BaseModel):
+class Guarantee(ReprMixin, BaseModel):
     """Kind, parameters and adjacency of a promise; ``statement()`` says it in plain words.
 
     >>> g = Guarantee(kind="pure", epsilon="1", adjacency="add-remove", table="people")
@@ -130,7 +130,7 @@ class Guarantee(Shown, BaseModel):
     """The custodian allowed by name a promise beyond the limits of :mod:`sfumato.privacy.accounting.strength`."""
     uncharged: str = ""
     """A parameter that was chosen by looking at the private table, uncharged: the promise does not cover that."""
-    selection: Selection | None = None
+    selection: LadderSelection | None = None
     """The charged selection that kept this release; epsilon and delta are those of the whole of it."""
     beside: tuple[Event, ...] = Field(default=(), exclude_if=lambda events: not events)
     """Events that were charged apart and whose output is shown as well: purchases of facts, a release and its quality
@@ -145,7 +145,9 @@ class Guarantee(Shown, BaseModel):
                 f"a guarantee of the {self.kind} kind needs an epsilon",
                 next_step="give epsilon, or state an exposure: kind 'heuristic' or 'asymptotic'",
             )
-        if not self.formal and (self.epsilon is not None or exact(self.delta, "delta") or self.selection is not None):
+        if not self.formal and (
+            self.epsilon is not None or to_fraction(self.delta, "delta") or self.selection is not None
+        ):
             raise AccountingError(
                 f"a release of the {self.kind} kind is an exposure: it has no epsilon and no delta",
                 next_step="leave them out; its parameters bound nothing",
@@ -164,13 +166,13 @@ class Guarantee(Shown, BaseModel):
         return made
 
     @property
-    def curve(self) -> Curve:
+    def curve(self) -> PrivacyCurve:
         """The whole trade-off between an attacker's hits and false alarms, for a formal promise.
 
         It is computed from the events where they are known and add up to what is stated at least; otherwise it is the
         worst that the stated epsilon and delta allow. An exposure has none: AccountingError.
         """
-        from sfumato.privacy.accounting.curve import Curve, curve_of
+        from sfumato.privacy.accounting.privacy_curve import PrivacyCurve, privacy_curve
 
         if not self.formal:
             raise AccountingError(
@@ -179,7 +181,7 @@ class Guarantee(Shown, BaseModel):
             )
         pair = round_up(self.exact_epsilon), min(1.0, round_up(self.exact_delta))
         events = self._covering_events()
-        return curve_of(events).holding(*pair) if events else Curve.of_pair(*pair)
+        return privacy_curve(events).holding(*pair) if events else PrivacyCurve.of_pair(*pair)
 
     def _covering_events(self) -> tuple[Event, ...]:
         """Return all events that the promise covers, or none where they state less than it does."""
@@ -203,17 +205,17 @@ class Guarantee(Shown, BaseModel):
     @property
     def exact_epsilon(self) -> Fraction:
         """Epsilon as an exact fraction."""
-        return exact(self.epsilon or "0")
+        return to_fraction(self.epsilon or "0")
 
     @property
     def exact_delta(self) -> Fraction:
         """Delta as an exact fraction."""
-        return exact(self.delta, "delta")
+        return to_fraction(self.delta, "delta")
 
     @property
     def band(self) -> Band:
         """How strong a formal promise is, in a word."""
-        return band(self.exact_epsilon, self.exact_delta, self._public_rows)
+        return strength_band(self.exact_epsilon, self.exact_delta, self._public_rows)
 
     @property
     def is_weak(self) -> bool:
@@ -290,7 +292,7 @@ class Guarantee(Shown, BaseModel):
         name = {"zero-concentrated": "zero-concentrated ", "probabilistic": "probabilistic "}.get(self.kind, "")
         return (
             f"Guarantee{self._gap()}: {name}differential privacy with epsilon = "
-            f"{show(self.exact_epsilon)}{delta}, for {self.change()} of table {self.table!r}."
+            f"{format_fraction(self.exact_epsilon)}{delta}, for {self.change()} of table {self.table!r}."
         )
 
     def _gap(self) -> str:
@@ -304,7 +306,7 @@ class Guarantee(Shown, BaseModel):
     def change(self) -> str:
         """Return what tells two neighbouring tables apart: "adding or removing one row"."""
         verb = "adding or removing" if self.adjacency == "add-remove" else "replacing"
-        return f"{'changing' if self.unit.startswith(ONE_VALUE) else verb} {one_of(self.unit)}"
+        return f"{'changing' if self.unit.startswith(ONE_VALUE) else verb} {one_unit(self.unit)}"
 
     def _in_brief(self) -> str:
         """Return the same without the details that stand in brackets: the headline has told them."""
@@ -319,7 +321,7 @@ class Guarantee(Shown, BaseModel):
     def odds(self) -> str:
         """Return what even odds can become, with delta counted in."""
         epsilon, delta = self.exact_epsilon, self.exact_delta
-        found = certainty(epsilon, delta)
+        found = most_certainty_text(epsilon, delta)
         if is_almost_certain(epsilon, delta):
             return f"almost certain afterwards ({found})"
         return (
@@ -328,15 +330,16 @@ class Guarantee(Shown, BaseModel):
 
     def frequencies(self) -> str:
         """Return how often attacks can succeed, and beside it what only epsilon bounds: always both."""
-        from sfumato.privacy.accounting.frequencies import advantage, successes
+        from sfumato.privacy.accounting.strength import advantage_text, attack_frequency_text
 
         curve, other = self.curve, "with another in its place" if self._is_swap() else "without it"
         chance = f", up to a probability of {at_most(self.exact_delta, 3)}" if self.exact_delta else ""
         return (
-            f"{successes(curve)}, where an attempt singles out, links, infers or reconstructs something of "
-            f"{one_of(self._noun())}, and by chance means from a release made {other}; {advantage(curve)}. These are "
+            f"{attack_frequency_text(curve)}, where an attempt singles out, links, infers or reconstructs something of "
+            f"{one_unit(self._noun())}, and by chance means from a release made {other}; {advantage_text(curve)}. "
+            f"These are "
             f"averages over attempts: what one unlucky outcome shows is bounded by epsilon alone, by a factor of at "
-            f"most {factor(self.exact_epsilon)}{chance}."
+            f"most {odds_factor_text(self.exact_epsilon)}{chance}."
         )
 
     def _is_swap(self) -> bool:
@@ -360,7 +363,7 @@ class Guarantee(Shown, BaseModel):
         return f"one {self._noun()}"
 
     def _formal_lines(self) -> list[str]:
-        bound = f"a factor of at most {factor(self.exact_epsilon)}"
+        bound = f"a factor of at most {odds_factor_text(self.exact_epsilon)}"
         verb = "moves" if self.unit.startswith(ONE_VALUE) else "changes"
         lines = [
             f"In plain words{self._scope()}: {self._in_brief()} {verb} the probability of anything that this release "
@@ -374,7 +377,7 @@ class Guarantee(Shown, BaseModel):
         if self.allowed_weak:
             lines.append(
                 f"The custodian allowed this weak guarantee by name (allow_weak): without that, epsilon above "
-                f"{show(MOST_EPSILON)} or delta above {show(MOST_DELTA)} is refused."
+                f"{format_fraction(MOST_EPSILON)} or delta above {format_fraction(MOST_DELTA)} is refused."
             )
         return lines
 
@@ -416,13 +419,13 @@ class Guarantee(Shown, BaseModel):
             f"selection ({chosen.target}) that might have gone up to {chosen.parameter} = {chosen.values[-1]:g}, and "
             f"where it stopped is seen. It stopped at candidate {where}, {chosen.parameter} = "
             f"{chosen.values[chosen.climbed - 1]:g}; candidates and scores up to there cost epsilon "
-            f"{show(exact(chosen.spent_epsilon))} together."
+            f"{format_fraction(to_fraction(chosen.spent_epsilon))} together."
         ]
         if not self.exact_delta and chosen.unclimbed:
-            spent = exact(chosen.spent_epsilon) + sum(each.cost[0] for each in self.beside)
+            spent = to_fraction(chosen.spent_epsilon) + sum(each.cost[0] for each in self.beside)
             lines.append(
                 f"For what came out the bound is tighter (ex post: it was not known beforehand): {self.change()} "
-                f"changes the probability of this very outcome by a factor of at most {factor(spent)}."
+                f"changes the probability of this very outcome by a factor of at most {odds_factor_text(spent)}."
             )
         return lines
 
@@ -430,7 +433,7 @@ class Guarantee(Shown, BaseModel):
         return ["Its parameters are not a bound on what can be learned. Read the measured risks before publishing."]
 
 
-class BesideEvents(BaseModel):
+class WithGuaranteeAndEvents(BaseModel):
     """A document that holds a guarantee and the events that it rests on: read back, the guarantee knows them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,4 +1,4 @@
-"""The discrete Gaussian on a fine lattice is as private as the continuous one, up to a slack that is computed.
+"""Account discrete Gaussian noise on a fine lattice as continuous noise plus a computed slack.
 
 Real-valued sums are released as integer vectors (each record rounded to a public lattice by itself), so that one person
 moves them by any integer vector of L2 length at most D units. There are too many such moves to compute the exact loss
@@ -47,8 +47,8 @@ import math
 from collections.abc import Sequence
 
 from sfumato.errors import PlanError
-from sfumato.privacy.accounting.calibration import gaussian_delta, gaussian_mu, gaussian_sigma
-from sfumato.privacy.exact import Number, exact, round_down
+from sfumato.privacy.accounting.gaussian_calibration import gaussian_delta, gaussian_mu, gaussian_sigma
+from sfumato.privacy.exact import Number, round_down, to_fraction
 
 SMALLEST_SIGMA = 2.0**16
 """In lattice units; below it the lattice is too coarse for the slack to be negligible."""
@@ -56,7 +56,7 @@ DELTA_SHARE = 1e-6
 """Share of delta that pays for the far tail and for rounding in the computation of the normal distribution."""
 
 
-def epsilon_slack(sigma: float, dimensions: int, reach: float) -> float:
+def lattice_epsilon_slack(sigma: float, dimensions: int, reach: float) -> float:
     """Return by how much epsilon grows from continuous to discrete noise; ``reach`` is the r of the theorem."""
     radius = sigma * (math.sqrt(dimensions) + reach) + math.sqrt(dimensions) / 2
     normaliser = 3 * dimensions * math.exp(-2 * math.pi**2 * sigma**2)
@@ -73,7 +73,7 @@ def lattice_delta(epsilon: float, sigma: float, units: float, dimensions: int, r
     """
     if sigma < 1:
         return 1.0
-    continuous = epsilon - epsilon_slack(sigma, dimensions, reach)
+    continuous = epsilon - lattice_epsilon_slack(sigma, dimensions, reach)
     if continuous <= 0:
         return 1.0
     tail = math.exp(continuous - reach**2 / 2)
@@ -87,7 +87,7 @@ def lattice_sigma(units: int, dimensions: int, epsilon: Number, delta: Number) -
     ``units`` is the L2 sensitivity of the integer vector. The continuous sigma for the full budget comes first; it is
     a lower bound, so that its slack is an upper bound, and the calibration is repeated for what the slack leaves.
     """
-    budget, chance = round_down(exact(epsilon)), round_down(exact(delta, "delta"))
+    budget, chance = round_down(to_fraction(epsilon)), round_down(to_fraction(delta, "delta"))
     lowest = gaussian_sigma(epsilon, delta, float(units))
     left, reach = _after_slack(lowest, budget, chance, dimensions)
     # The tail is a quarter of the share, the factor exp(d/8s^2) and machine rounding take less than another quarter.
@@ -104,8 +104,8 @@ def _after_slack(lowest: float, budget: float, chance: float, dimensions: int) -
             f"the lattice is too coarse: sigma would be {lowest:.4g} units, {SMALLEST_SIGMA:.0f} are needed",
             next_step="use a finer public lattice step, or a smaller epsilon",
         )
-    reach = far_reach(budget, chance)
-    left = budget - epsilon_slack(lowest, dimensions, reach)
+    reach = tail_radius(budget, chance)
+    left = budget - lattice_epsilon_slack(lowest, dimensions, reach)
     if left <= 0:
         raise PlanError(
             f"epsilon {float(budget):g} is smaller than the rounding of {dimensions} coordinates costs",
@@ -114,7 +114,7 @@ def _after_slack(lowest: float, budget: float, chance: float, dimensions: int) -
     return left, reach
 
 
-def far_reach(epsilon: float, delta: float) -> float:
+def tail_radius(epsilon: float, delta: float) -> float:
     """Return the r of the theorem at which the far tail takes a quarter of the share of delta set aside for it."""
     return math.sqrt(2 * (epsilon + math.log(4 / (delta * DELTA_SHARE))))
 
@@ -151,7 +151,7 @@ def composed_sigmas(
 
     As in :func:`lattice_sigma`, the slack is taken at the sigmas of the full budget, which are lower bounds.
     """
-    budget, chance = round_down(exact(epsilon)), round_down(exact(delta, "delta"))
+    budget, chance = round_down(to_fraction(epsilon)), round_down(to_fraction(delta, "delta"))
     lowest = min(_split(units, shares, gaussian_mu(epsilon, delta)))
     left, reach = _after_slack(lowest, budget, chance, dimensions)
     sigmas = _split(units, shares, gaussian_mu(left, chance * (1 - DELTA_SHARE)))

@@ -1,4 +1,4 @@
-"""Sensitivity: by how much one neighbouring change moves what is measured. The one place that knows the factor of two.
+"""Sensitivities of all released statistics under add-remove and replace adjacency.
 
 A neighbouring change is one of two. Add-remove: the record of one person comes or goes (up to k records, where a
 person may hold k rows). Replace: one record becomes another while their number stays, so one goes and one comes. Every
@@ -53,14 +53,15 @@ def turned_pair_l1(most: int) -> int:
 def misplaced_records(rows_per_person: int = 1) -> int:
     """Return by how much the number of records in the wrong place moves, for fixed released shares q.
 
-    Proof (:mod:`sfumato.utility.marginals`): u = (1/2) |n q - c|_1; a record that comes or goes moves n q - c by
+    Proof (:mod:`sfumato.evaluate.utility.marginals`): u = (1/2) |n q - c|_1; a record that comes or goes moves n q -
+    c by
     q - e_i, a replaced one by e_i - e_j, each of half length at most 1; k records by k. A mean over tables moves no
     more.
     """
     return rows_per_person
 
 
-def own_counts(rows_per_person: int = 1) -> NDArray[np.int64]:
+def exclusive_value_counts(rows_per_person: int = 1) -> NDArray[np.int64]:
     """Return the counts that a value can have which only one of two neighbours holds: 1 to k.
 
     Proof: only the rows of the person who comes or goes, or the one replaced row, can hold it; all its own values
@@ -69,7 +70,7 @@ def own_counts(rows_per_person: int = 1) -> NDArray[np.int64]:
     return np.arange(1, rows_per_person + 1)
 
 
-def sum_norm(adjacency: str, longest: Amount, rows_per_person: int = 1) -> Amount:
+def vector_sum_sensitivity(adjacency: str, longest: Amount, rows_per_person: int = 1) -> Amount:
     """Return the sensitivity of a sum of vectors that are no longer than ``longest``, in the norm that bounds them.
 
     Proof: the triangle inequality: k vectors come or go, or k go and k come.
@@ -77,7 +78,7 @@ def sum_norm(adjacency: str, longest: Amount, rows_per_person: int = 1) -> Amoun
     return changed_cells(adjacency) * rows_per_person * longest
 
 
-def point_curves_norm(adjacency: str, longest: int, with_count: int, touched: int | None) -> int:
+def curve_sum_sensitivity(adjacency: str, longest: int, with_count: int, touched: int | None) -> int:
     """Return the sensitivity of a sum of curves that are made from the rows of a table, with their count.
 
     Every curve is no longer than ``longest``, and ``with_count`` where its entry in the count is joined; the rows of
@@ -90,7 +91,7 @@ def point_curves_norm(adjacency: str, longest: int, with_count: int, touched: in
     return with_count if touched is None else touched * max(2 * longest, with_count)
 
 
-def acute_sum_l2_squared(adjacency: str, longest_squared: Amount) -> Amount:
+def nonobtuse_sum_l2_squared(adjacency: str, longest_squared: Amount) -> Amount:
     """Return the squared L2 sensitivity of a sum of vectors of which no two form an obtuse angle.
 
     Counts are such vectors, and products xx', since <xx', yy'> = (x'y)^2.
@@ -99,7 +100,7 @@ def acute_sum_l2_squared(adjacency: str, longest_squared: Amount) -> Amount:
     return changed_cells(adjacency) * longest_squared
 
 
-def mean_norm(adjacency: str, longest: float, records: int) -> float:
+def mean_sensitivity(adjacency: str, longest: float, records: int) -> float:
     """Return by how much the mean of ``records`` vectors of length at most b moves: b is ``longest``.
 
     Proof: replace: |u - v| / n <= 2b / n. A record x added to n: |(S + x) / (n + 1) - S / n| = |x - S / n| / (n + 1),
@@ -148,6 +149,6 @@ def value_moments_l2_squared(low: int, high: int, unit: int, known: int) -> int:
     return step**2 * ((1 + known) * unit**2 + (2 * most - step) ** 2)
 
 
-def whole_root(square: int) -> int:
+def ceil_sqrt(square: int) -> int:
     """Return the square root of a squared sensitivity, rounded up to a whole number of lattice units."""
     return math.isqrt(square - 1) + 1 if square > 0 else 0

@@ -1,4 +1,7 @@
-"""How strong a promise is, in words that follow its numbers: bands, odds, warnings, and what is refused.
+"""Strength of a guarantee in words: bands, odds, attack frequencies, warnings, refusals.
+
+Everything is rounded up, so that each sentence is true as it stands. Frequencies are averages over attempts: the tail,
+what one unlucky outcome can show, is bounded by epsilon alone, and every text that tells the one tells the other.
 
 What an (epsilon, delta) promise leaves to an attacker who gives even odds to two neighbouring tables: whatever he sees
 and computes, he names the right one with a probability of at most (e^epsilon + delta) / (e^epsilon + 1). Proof. A guess
@@ -13,32 +16,86 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from sfumato.errors import WeakGuaranteeError
-from sfumato.privacy.exact import at_least, at_most, show
+from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
+from sfumato.privacy.exact import at_least, at_most, format_fraction, to_fraction
+
+BASELINE_IN_100 = 10
+
+"""Of 100 attempts, how many would succeed by chance in the sentences here."""
+
+
+@lru_cache(maxsize=512)
+def _successes(curve: PrivacyCurve) -> int:
+    return math.ceil(100 * to_fraction(curve.success(BASELINE_IN_100 / 100)))
+
+
+@lru_cache(maxsize=512)
+def _advantage(curve: PrivacyCurve) -> float:
+    return math.ceil(1000 * to_fraction(curve.advantage)) / 1000
+
+
+def attack_frequency_text(curve: PrivacyCurve) -> str:
+    """Return the most attempts that succeed.
+
+    >>> successes(Curve.of_gaussian(0.3)), successes(Curve.of_pair(15))
+    ('of 100 attempts that would succeed by chance in 10, at most 17 succeed', 'of 100 attempts that would succeed by \
+chance in 10, all may succeed')
+    """
+    most = _successes(curve)
+    bound = f"at most {most} succeed" if most < 100 else "all may succeed"
+    return f"of 100 attempts that would succeed by chance in {BASELINE_IN_100}, {bound}"
+
+
+def advantage_text(curve: PrivacyCurve) -> str:
+    """Return the attacker's advantage in words, rounded up.
+
+    >>> advantage(Curve.of_pair(1))
+    "an attacker's advantage (hits minus false alarms) is at most 0.463"
+    """
+    most = _advantage(curve)
+    bound = f"at most {most:g}" if most < 1 else "not bounded below 1"
+    return f"an attacker's advantage (hits minus false alarms) is {bound}"
+
 
 Band = Literal["strong", "moderate", "weak", "none in effect"]
+
 STRONG_EPSILON = Fraction(1)
+
 WARN_EPSILON = Fraction(5)
+
 NO_EFFECT_EPSILON = Fraction(10)
+
 MOST_EPSILON = Fraction(20)
+
 WARN_DELTA = Fraction(1, 10_000)
+
 MOST_DELTA = Fraction(1, 10)
+
 ALMOST_CERTAIN = 0.001
+
 """Chance to be wrong below which a guess is called almost certain."""
+
 SMALLEST_SHOWN = 1e-12
+
 """Chance to be wrong below which digits of the certainty are not worth printing."""
+
 LARGEST_POWER = 700.0
+
 MOST_PLACES = 12
+
 DIGITS = 50
+
 REMEDY = (
     "give a smaller epsilon or delta; if it must be, allow it by name with allow_weak=True (--allow-weak), which the "
     "guarantee then says"
 )
 
 
-def band(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> Band:
+def strength_band(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> Band:
     """Return the strength of a promise in a word; ``rows`` is the number of rows where that is public.
 
     >>> [band(Fraction(e), Fraction(0)) for e in (1, 3, 5, 10)]
@@ -58,17 +115,17 @@ def most_common_delta(rows: int | None) -> Fraction:
     return WARN_DELTA if not rows else min(WARN_DELTA, Fraction(1, rows))
 
 
-def wrong(epsilon: Fraction, delta: Fraction) -> float:
+def least_error_probability(epsilon: Fraction, delta: Fraction) -> float:
     """Return the least chance to be wrong about two neighbouring tables that had even odds."""
     return float(1 - delta) / (1 + math.exp(min(float(epsilon), LARGEST_POWER)))
 
 
 def is_almost_certain(epsilon: Fraction, delta: Fraction) -> bool:
     """Whether a guess may be right in more than 999 of 1000 cases."""
-    return wrong(epsilon, delta) < ALMOST_CERTAIN
+    return least_error_probability(epsilon, delta) < ALMOST_CERTAIN
 
 
-def certainty(epsilon: Fraction, delta: Fraction) -> str:
+def most_certainty_text(epsilon: Fraction, delta: Fraction) -> str:
     """Return how often a guess at even odds may be right at most, rounded up; it reads 100 % only if it is.
 
     >>> [certainty(Fraction(e), Fraction(0)) for e in ("0.0001", 1, 5, 10, 1000)]
@@ -76,20 +133,20 @@ def certainty(epsilon: Fraction, delta: Fraction) -> str:
     """
     if delta >= 1:
         return "100 %"
-    if wrong(epsilon, delta) < SMALLEST_SHOWN:
+    if least_error_probability(epsilon, delta) < SMALLEST_SHOWN:
         return "more than 99.999999999 %"
     left = 100 * (1 - delta) / (1 + _power(epsilon))
     return f"{_rounded_up(100 - left, max(1, _places(left, 2), _places(50 - left, 2)))} %"
 
 
-def factor(epsilon: Fraction) -> str:
+def odds_factor_text(epsilon: Fraction) -> str:
     """Return e to the power epsilon, rounded up; a number that says nothing to anybody stays a power.
 
     >>> [factor(Fraction(e)) for e in ("0.0001", 1, 10, 1000)]
     ['1.000101', '2.719', '22,027', 'e to the power of 1000']
     """
     if epsilon > MOST_EPSILON:
-        return f"e to the power of {show(epsilon)}"
+        return f"e to the power of {format_fraction(epsilon)}"
     value = _power(epsilon)
     return _rounded_up(value, max(0, _places(value, 4), _places(value - 1, 3)))
 
@@ -119,8 +176,9 @@ def warnings(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> tup
     found: list[str] = []
     if epsilon >= WARN_EPSILON:
         found.append(
-            f"epsilon {show(epsilon)} is large: someone who gave even odds can become {certainty(epsilon, delta)} "
-            f"sure; below {show(WARN_EPSILON)} there is no warning"
+            f"epsilon {format_fraction(epsilon)} is large: someone who gave even odds can become "
+            f"{most_certainty_text(epsilon, delta)} "
+            f"sure; below {format_fraction(WARN_EPSILON)} there is no warning"
         )
     if delta > most_common_delta(rows):
         found.append(
@@ -130,18 +188,22 @@ def warnings(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> tup
     return tuple(found)
 
 
-def is_beyond(epsilon: Fraction, delta: Fraction) -> bool:
+def is_refused(epsilon: Fraction, delta: Fraction) -> bool:
     """Whether a promise is so weak that it must be allowed by name."""
     return epsilon > MOST_EPSILON or delta > MOST_DELTA
 
 
-def refuse_weak(epsilon: Fraction, delta: Fraction, allow_weak: bool) -> bool:
+def require_strong_enough(epsilon: Fraction, delta: Fraction, allow_weak: bool) -> bool:
     """Refuse what is beyond the limits unless it is allowed; return whether that allowance was needed."""
-    if not is_beyond(epsilon, delta):
+    if not is_refused(epsilon, delta):
         return False
     if not allow_weak:
-        problems = [f"epsilon {show(epsilon)} is above {show(MOST_EPSILON)}"] if epsilon > MOST_EPSILON else []
-        problems += [f"delta {at_most(delta, 3)} is above {show(MOST_DELTA)}"] if delta > MOST_DELTA else []
+        problems = (
+            [f"epsilon {format_fraction(epsilon)} is above {format_fraction(MOST_EPSILON)}"]
+            if epsilon > MOST_EPSILON
+            else []
+        )
+        problems += [f"delta {at_most(delta, 3)} is above {format_fraction(MOST_DELTA)}"] if delta > MOST_DELTA else []
         raise WeakGuaranteeError("this release would protect nobody", problems, REMEDY)
     return True
 

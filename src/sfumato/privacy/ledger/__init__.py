@@ -1,4 +1,4 @@
-"""The ledger: events per table, with caps, on SQLite or PostgreSQL."""
+"""The privacy ledger: accounts with caps and every recorded event, in SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from sfumato.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from sfumato.privacy.ledger.account import Account as Account
+    from sfumato.privacy.ledger.account import Entry as Entry
+    from sfumato.privacy.ledger.account import Outcome as Outcome
+    from sfumato.privacy.ledger.account import Verification as Verification
     from sfumato.privacy.ledger.ledger import Ledger as Ledger
-    from sfumato.privacy.ledger.models import Account as Account
-    from sfumato.privacy.ledger.models import Entry as Entry
-    from sfumato.privacy.ledger.models import Outcome as Outcome
-    from sfumato.privacy.ledger.models import Verification as Verification
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "Account": "sfumato.privacy.ledger.models",
-        "Entry": "sfumato.privacy.ledger.models",
+        "Account": "sfumato.privacy.ledger.account",
+        "Entry": "sfumato.privacy.ledger.account",
         "Ledger": "sfumato.privacy.ledger.ledger",
-        "Outcome": "sfumato.privacy.ledger.models",
-        "Verification": "sfumato.privacy.ledger.models",
+        "Outcome": "sfumato.privacy.ledger.account",
+        "Verification": "sfumato.privacy.ledger.account",
     },
 )

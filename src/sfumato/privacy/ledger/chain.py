@@ -1,4 +1,4 @@
-"""The chain of a ledger: what its rows hold, how they are sealed, read back and appended.
+"""The ledger's hash chain: row format, hashing, reading and appending.
 
 The content of a row is canonical JSON. From format 2 on it holds, beside what happened, where the row's account stands
 after it ("standing": terms and running totals) and one hash of where all accounts stand ("accounts"), so that the last
@@ -18,9 +18,9 @@ from pydantic import ValidationError
 
 from sfumato.errors import AccountingError, LedgerError, LedgerTampered, PlanError
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.ledger.models import Account, Entry
+from sfumato.privacy.canonical_json import canonical_json, sha256_hex
+from sfumato.privacy.ledger.account import Account, Entry
 from sfumato.privacy.ledger.store import ACCOUNTS, CHAIN, FORMAT, HEAD
-from sfumato.privacy.sealed import compact, digest
 
 VERIFY = "run 'sfumato ledger verify' to see what was changed; an older copy put in its place forgets every spend since"
 _Query = TypeVar("_Query", bound="sa.Select[*tuple[Any, ...]]")
@@ -28,21 +28,21 @@ UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, P
 """What reading a damaged row may raise; nesting without end is one of them."""
 
 
-class Standings:
+class AccountSnapshot:
     """Where all accounts stand, and the hash of that."""
 
     def __init__(self, standings: Mapping[str, Mapping[str, Any]]) -> None:
-        self._lines = {name: compact([name, standing]) for name, standing in standings.items()}
+        self._lines = {name: canonical_json([name, standing]) for name, standing in standings.items()}
 
     def set(self, name: str, standing: Mapping[str, Any]) -> None:
         """Change where one account stands, or add it."""
-        self._lines[name] = compact([name, standing])
+        self._lines[name] = canonical_json([name, standing])
 
     @property
     def digest(self) -> str:
         """The hash of all standings, by name."""
         lines = "\n".join(self._lines[name] for name in sorted(self._lines))
-        return digest(lines)
+        return sha256_hex(lines)
 
 
 class ChainRow(NamedTuple):
@@ -60,7 +60,7 @@ class ChainRow(NamedTuple):
     def sealed(cls, sequence: int, kind: str, table_name: str, recorded_at: str, body: str, previous: str) -> ChainRow:
         """Return the row with the hash that binds it to all rows before it."""
         content = [previous, sequence, kind, table_name, recorded_at, body]
-        return cls(sequence, kind, table_name, recorded_at, body, previous, digest(json.dumps(content)))
+        return cls(sequence, kind, table_name, recorded_at, body, previous, sha256_hex(json.dumps(content)))
 
     @property
     def holds(self) -> bool:
@@ -98,7 +98,7 @@ class ChainRow(NamedTuple):
 _COLUMNS = [CHAIN.c[name] for name in ChainRow._fields]
 
 
-class Head(NamedTuple):
+class ChainHead(NamedTuple):
     """The end of the chain as the ledger remembers it."""
 
     sequence: int
@@ -106,7 +106,7 @@ class Head(NamedTuple):
     format: int = FORMAT
 
 
-class Record(NamedTuple):
+class PendingRow(NamedTuple):
     """A row to be appended: what happened, and the account as it stands after it."""
 
     kind: str
@@ -114,14 +114,14 @@ class Record(NamedTuple):
     content: Mapping[str, Any] = {}
 
 
-def read_head(connection: sa.Connection, *, hold: bool = False, formats: Sequence[int] = (FORMAT,)) -> Head:
+def read_head(connection: sa.Connection, *, hold: bool = False, formats: Sequence[int] = (FORMAT,)) -> ChainHead:
     """Return the end of the chain; ``hold`` keeps all others from writing until the transaction ends."""
     query = sa.select(HEAD.c.sequence, HEAD.c.hash, HEAD.c.format)
     # SQLite ignores this: there the whole transaction already holds the file.
     found = connection.execute(query.with_for_update() if hold else query).all()
     if len(found) != 1:
         raise LedgerTampered(f"the ledger has {len(found)} heads instead of one", next_step=VERIFY)
-    head = Head(*found[0])
+    head = ChainHead(*found[0])
     if head.format not in formats:
         hint = f"this release of sfumato reads format {FORMAT}; use the one that wrote it"
         if head.format == 1:
@@ -186,7 +186,10 @@ def last_row(connection: sa.Connection, table: str | None = None) -> ChainRow | 
 
 
 def append(
-    connection: sa.Connection, accounts: Mapping[str, Account], records: Sequence[Record], head: Head | None = None
+    connection: sa.Connection,
+    accounts: Mapping[str, Account],
+    records: Sequence[PendingRow],
+    head: ChainHead | None = None,
 ) -> tuple[ChainRow, ...]:
     """Seal the records as new rows at the end of the chain, move the head and write the accounts, and read all back.
 
@@ -194,7 +197,7 @@ def append(
     """
     sequence, last, _ = head or read_head(connection, hold=True)
     now = datetime.now(UTC).isoformat(timespec="microseconds")
-    standings = Standings({name: account.standing() for name, account in accounts.items()})
+    standings = AccountSnapshot({name: account.standing() for name, account in accounts.items()})
     added: list[ChainRow] = []
     for record in records:
         body = _body(record, standings)
@@ -223,7 +226,7 @@ def _require_kept(connection: sa.Connection, added: Sequence[ChainRow], accounts
     problems: list[str] = []
     if rows_between(connection, first.sequence, last.sequence) != list(added):
         problems.append(f"rows {first.sequence} to {last.sequence} do not read as they were written")
-    if read_head(connection) != Head(last.sequence, last.hash):
+    if read_head(connection) != ChainHead(last.sequence, last.hash):
         problems.append(f"the end of the ledger is not row {last.sequence}")
     kept = {row["name"]: row for row in stored_accounts(connection)}
     problems += [
@@ -237,9 +240,9 @@ def _require_kept(connection: sa.Connection, added: Sequence[ChainRow], accounts
         )
 
 
-def _body(record: Record, standings: Standings) -> str:
+def _body(record: PendingRow, standings: AccountSnapshot) -> str:
     sealed: dict[str, Any] = {}
     if record.account is not None:
         sealed["standing"] = record.account.standing()
         standings.set(record.account.name, sealed["standing"])
-    return compact({**record.content, **sealed, "accounts": standings.digest})
+    return canonical_json({**record.content, **sealed, "accounts": standings.digest})

@@ -1,4 +1,4 @@
-"""The ledger: what was released from each table, what it cost, and what its cap still allows.
+"""The ledger: check a cap, record events in one transaction, report what is left.
 
 The order is check, record, draw. ``spend`` checks the cap and records the events in one durable transaction; only
 when it has returned may the caller draw noise. A crash after it loses budget, never privacy.
@@ -14,26 +14,26 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from sfumato.calling import named_parameters
+from sfumato.argument_errors import checked_parameters
 from sfumato.errors import LedgerError, LedgerTampered
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.exact import Number, text
-from sfumato.privacy.ledger import chain, guard, marks
-from sfumato.privacy.ledger.chain import UNREADABLE, ChainRow, Record
-from sfumato.privacy.ledger.models import Account, Entry, Outcome, Verification
-from sfumato.privacy.ledger.rules import Request, admitted, other_terms, tight_total, used_totals
+from sfumato.privacy.exact import Number, fraction_to_text
+from sfumato.privacy.ledger import chain, pre_write_check, spend_outcomes
+from sfumato.privacy.ledger.account import Account, Entry, Outcome, Verification
+from sfumato.privacy.ledger.admission import SpendRequest, admit, composed_total, terms_differ_error, used_totals
+from sfumato.privacy.ledger.chain import UNREADABLE, ChainRow, PendingRow
 from sfumato.privacy.ledger.store import Store, UnreadableLedgerError
-from sfumato.privacy.ledger.verify import upgrade, verify_connection
-from sfumato.shown import Shown
+from sfumato.privacy.ledger.verify import upgrade_format, verify_connection
+from sfumato.reprs import ReprMixin
 
 if TYPE_CHECKING:
-    from sfumato.privacy.accounting.curve import Curve
+    from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 
 __all__ = ["Account", "Entry", "Ledger", "Outcome", "Verification"]
 
 
-@named_parameters
-class Ledger(Shown):
+@checked_parameters
+class Ledger(ReprMixin):
     """Accounts with caps, and every event recorded on them, in SQLite or PostgreSQL.
 
     ``url`` is a path or ``sqlite:///path`` for one SQLite file, or ``postgresql://...``. The object holds no open
@@ -90,12 +90,12 @@ class Ledger(Shown):
         if not self._store.exists():
             self._store.create()
         with self._store.write() as connection:
-            accounts = guard.sound_accounts(connection, hold=True)
+            accounts = pre_write_check.checked_accounts(connection, hold=True)
             present = accounts.get(name)
             if present is None:
-                chain.append(connection, accounts, [Record("open", wanted)])
+                chain.append(connection, accounts, [PendingRow("open", wanted)])
         if present is not None and present.terms != wanted.terms:
-            raise other_terms(present, wanted)
+            raise terms_differ_error(present, wanted)
         return present or wanted
 
     def check(
@@ -107,11 +107,11 @@ class Ledger(Shown):
         delta: Number = 0,
     ) -> Account:
         """Return the account as it stands if the cap allows the events; otherwise raise. Records nothing."""
-        request = Request.of(events, epsilon, delta)
+        request = SpendRequest.of(events, epsilon, delta)
         with self._store.read() as connection:
-            account = chain.known_account(guard.sound_accounts(connection), name)
-            admitted(account, request.events_for(account), lambda: _formal_events(connection, account))
-            return _composed(connection, account)
+            account = chain.known_account(pre_write_check.checked_accounts(connection), name)
+            admit(account, request.events_for(account), lambda: _formal_events(connection, account))
+            return _with_composed_total(connection, account)
 
     def spend(
         self,
@@ -128,28 +128,28 @@ class Ledger(Shown):
         recorded and never counted. When this returns the record is on disk, and noise may be drawn. A ledger that
         was changed by hand, and an event that states less than its parts cost, are refused.
         """
-        request = Request.of(events, epsilon, delta, note)
+        request = SpendRequest.of(events, epsilon, delta, note)
         with self._store.write() as connection:
-            accounts = guard.sound_accounts(connection, hold=True)
+            accounts = pre_write_check.checked_accounts(connection, hold=True)
             account = chain.known_account(accounts, name)
             asked = request.events_for(account)
-            admitted(account, asked, lambda: _formal_events(connection, account))
+            admit(account, asked, lambda: _formal_events(connection, account))
             return tuple(row.entry() for row in chain.append(connection, accounts, _records(account, asked)))
 
     def mark_saved(self, entries: Sequence[Entry], sha256: str) -> None:
         """Record that a bundle came of these entries, by the SHA-256 of its release.json. Costs nothing."""
-        self._mark(entries, "saved", marks.saved_mark(sha256))
+        self._mark(entries, "saved", spend_outcomes.saved_outcome(sha256))
 
     def mark_lost(self, entries: Sequence[Entry], reason: str) -> None:
         """Record that no bundle came of these entries, and why; what they cost stays spent."""
-        self._mark(entries, "lost", marks.lost_mark(reason))
+        self._mark(entries, "lost", spend_outcomes.lost_outcome(reason))
 
     def _mark(self, entries: Sequence[Entry], kind: str, mark: dict[str, str]) -> None:
         if not entries:
             return
         with self._store.write() as connection:
-            accounts = guard.sound_accounts(connection, hold=True)
-            chain.append(connection, accounts, marks.mark_records(connection, accounts, entries, kind, mark))
+            accounts = pre_write_check.checked_accounts(connection, hold=True)
+            chain.append(connection, accounts, spend_outcomes.outcome_rows(connection, accounts, entries, kind, mark))
 
     def outcomes(self, name: str | None = None) -> dict[int, Outcome]:
         """Return what came of the events of one table, or of all, by the number of the event's row.
@@ -157,7 +157,7 @@ class Ledger(Shown):
         An event that is not among them is one of which no bundle is known: its run was killed, or goes on.
         """
         with self._reading(name) as (connection, _):
-            return marks.outcomes_of(chain.rows(connection, name, marks.MARKS))
+            return spend_outcomes.outcomes_of(chain.rows(connection, name, spend_outcomes.OUTCOME_KINDS))
 
     def history(self, name: str | None = None) -> tuple[Entry, ...]:
         """Return the recorded events of one table, or of all, oldest first."""
@@ -167,12 +167,12 @@ class Ledger(Shown):
     def accounts(self) -> tuple[Account, ...]:
         """Return all accounts by name."""
         with self._reading() as (connection, accounts):
-            return tuple(_composed(connection, account) for account in accounts.values())
+            return tuple(_with_composed_total(connection, account) for account in accounts.values())
 
     def account(self, name: str) -> Account:
         """Return the account of one table."""
         with self._reading(name) as (connection, accounts):
-            return _composed(connection, accounts[name])
+            return _with_composed_total(connection, accounts[name])
 
     @contextmanager
     def _reading(self, name: str | None = None) -> Generator[tuple[sa.Connection, Mapping[str, Account]], None, None]:
@@ -192,29 +192,29 @@ class Ledger(Shown):
         with self._reading(name) as (connection, accounts):
             account = accounts[name]
             past = _formal_events(connection, account)
-        return tight_total([*past, *more], account.cap_delta if delta is None else delta)
+        return composed_total([*past, *more], account.cap_delta if delta is None else delta)
 
-    def curve(self, name: str, more: Sequence[Event] = ()) -> Curve:
+    def curve(self, name: str, more: Sequence[Event] = ()) -> PrivacyCurve:
         """Return the privacy curve of all formal releases of one table together, ``more`` events included.
 
         It rests on ``accountant.ASSUMPTION_FIXED``, or on totals that were fixed when the account was opened: then
         the caps bound it whatever was chosen, and the curve is that of what was used.
         """
-        from sfumato.privacy.accounting.curve import curve_of
+        from sfumato.privacy.accounting.privacy_curve import privacy_curve
 
         with self._reading(name) as (connection, accounts):
             past = _formal_events(connection, accounts[name])
-        return curve_of([*past, *more])
+        return privacy_curve([*past, *more])
 
     def require_sound(self) -> None:
         """Raise LedgerTampered where the next write would: cheap, and less than ``verify``."""
         with self._store.read() as connection:
-            guard.sound_accounts(connection)
+            pre_write_check.checked_accounts(connection)
 
     def upgrade(self) -> Verification:
         """Check a ledger of format 1 as a whole, and go on in the format that seals totals in every row."""
         with self._store.write() as connection:
-            return upgrade(connection, self._store.damage(connection))
+            return upgrade_format(connection, self._store.damage(connection))
 
     def head(self) -> str:
         """Return the hash of the last row; written down elsewhere, it lets ``verify`` find a shortened ledger."""
@@ -238,31 +238,34 @@ class Ledger(Shown):
         """Return accounts, all rows of the chain, what came of each event, and the head, in a form for JSON."""
         with self._reading() as (connection, accounts):
             rows = [_exported(row) for row in chain.rows(connection)]
-            found = marks.outcomes_of(chain.rows(connection, kinds=marks.MARKS))
+            found = spend_outcomes.outcomes_of(chain.rows(connection, kinds=spend_outcomes.OUTCOME_KINDS))
             spends = [row["sequence"] for row in rows if row["kind"] == "event"]
             return {
                 "accounts": [account.model_dump(mode="json") for account in accounts.values()],
                 "entries": rows,
-                "outcomes": {str(each): str(found.get(each, marks.UNKNOWN)) for each in spends},
+                "outcomes": {str(each): str(found.get(each, spend_outcomes.UNKNOWN)) for each in spends},
                 "head": chain.read_head(connection).hash,
             }
 
 
-def _records(account: Account, events: Sequence[Event]) -> list[Record]:
-    records: list[Record] = []
+def _records(account: Account, events: Sequence[Event]) -> list[PendingRow]:
+    records: list[PendingRow] = []
     for event in events:
         account = account.plus([event])
-        records.append(Record("event", account, {"event": event.model_dump(mode="json")}))
+        records.append(PendingRow("event", account, {"event": event.model_dump(mode="json")}))
     return records
 
 
-def _composed(connection: sa.Connection, account: Account) -> Account:
+def _with_composed_total(connection: sa.Connection, account: Account) -> Account:
     """Fill in the total that counts where it is not the exact sum."""
     if account.composition == "basic":
         return account
     events = _formal_events(connection, account)
-    total = tight_total(events, account.cap_delta)
-    known = {"tight_epsilon": None if total is None else text(total), "totals": used_totals(account, events)}
+    total = composed_total(events, account.cap_delta)
+    known = {
+        "tight_epsilon": None if total is None else fraction_to_text(total),
+        "totals": used_totals(account, events),
+    }
     return account.model_copy(update=known)
 
 

@@ -1,4 +1,4 @@
-"""Where a ledger lies: one SQLite file, or a PostgreSQL database for several machines.
+"""Ledger storage: durable transactions on SQLite or PostgreSQL.
 
 Both give the same three promises. A write holds the account's row from the first look at it to the commit, so two
 processes can never spend the same budget. A commit is on disk before it returns. Readers see one moment.

@@ -1,4 +1,4 @@
-"""Checking that nothing in a ledger was changed, removed or added by hand: the whole chain, row by row."""
+"""Verify a whole ledger: replay the chain and compare hashes, totals and caps."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import sqlalchemy as sa
 
 from sfumato.errors import LedgerError, LedgerTampered
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.accounting.event_cost import cost_problem
+from sfumato.privacy.accounting.event_kinds import understated_cost
+from sfumato.privacy.ledger.account import Account, Verification
+from sfumato.privacy.ledger.admission import event_mismatches, exceeded_totals
 from sfumato.privacy.ledger.chain import (
     UNREADABLE,
+    AccountSnapshot,
+    ChainHead,
     ChainRow,
-    Head,
-    Record,
-    Standings,
+    PendingRow,
     all_accounts,
     append,
     read_head,
@@ -23,15 +25,13 @@ from sfumato.privacy.ledger.chain import (
     stored_accounts,
 )
 from sfumato.privacy.ledger.definitions import definition_problems
-from sfumato.privacy.ledger.marks import MARKS, read_mark
-from sfumato.privacy.ledger.models import Account, Verification
-from sfumato.privacy.ledger.rules import misfits, over_totals
+from sfumato.privacy.ledger.spend_outcomes import OUTCOME_KINDS, read_outcome
 from sfumato.privacy.ledger.store import ACCOUNTS, CHAIN, FORMAT, GENESIS
 
 ONLY_SOUND = "only a ledger that holds can be upgraded; nothing was changed, and docs/ledger.md says how to go on"
 
 
-class Replay:
+class ChainReplay:
     """Walks the chain from its first row and rebuilds what the accounts must say.
 
     Rows up to ``old`` were written in format 1, which sealed no totals and did not compare events with their parts.
@@ -46,8 +46,8 @@ class Replay:
         self._old = old
         self._events: dict[int, tuple[str, str]] = {}
         self._formal: dict[str, list[Event]] = {}
-        self._standings = Standings({})
-        self._last = Head(0, GENESIS)
+        self._standings = AccountSnapshot({})
+        self._last = ChainHead(0, GENESIS)
         self._last_time = ""
         self._sought = expected_head
         self._found = expected_head in (None, GENESIS)
@@ -66,7 +66,7 @@ class Replay:
             self.problems.append(f"row {row.sequence!a} was changed: its content does not have its hash")
         self._found = self._found or row.hash == self._sought
         self._look_at_time(row)
-        self._last = Head(row.sequence, row.hash)
+        self._last = ChainHead(row.sequence, row.hash)
         self._apply(row)
 
     def _look_at_time(self, row: ChainRow) -> None:
@@ -90,7 +90,7 @@ class Replay:
             self._open(row, content)
         elif row.kind == "event":
             self._count(row)
-        elif row.kind in MARKS:
+        elif row.kind in OUTCOME_KINDS:
             self._mark(row)
         elif not (row.kind == "upgrade" and row.sequence == self._old + 1):
             self.problems.append(f"row {row.sequence} is of no known kind: {row.kind!a}")
@@ -126,12 +126,12 @@ class Replay:
             return
         events = self._formal.setdefault(account.name, [])
         events.append(event)
-        found = over_totals(account, events)
+        found = exceeded_totals(account, events)
         self.problems += [f"row {row.sequence} exceeds the totals of {row.table_name!a}: {each}" for each in found]
 
     def _look_at_cost(self, row: ChainRow, account: Account, event: Event) -> None:
-        self.problems += [f"row {row.sequence}: {problem}" for problem in misfits(account, [event])]
-        understated = cost_problem(event, thorough=False)
+        self.problems += [f"row {row.sequence}: {problem}" for problem in event_mismatches(account, [event])]
+        understated = understated_cost(event, thorough=False)
         if understated is not None and row.sequence <= self._old:
             old = "recorded before costs were compared with parts"
             self.warnings.append(f"row {row.sequence}, {old}: {understated}")
@@ -139,7 +139,7 @@ class Replay:
             self.problems.append(f"row {row.sequence} does not cover its cost: {understated}")
 
     def _mark(self, row: ChainRow) -> None:
-        mark = read_mark(row)
+        mark = read_outcome(row)
         if self._events.get(mark["entry"]) != (mark["hash"], row.table_name):
             self.problems.append(f"row {row.sequence} marks row {mark['entry']!a}, which is no such event of its table")
 
@@ -160,7 +160,7 @@ class Replay:
             cut = f"no row up to {self._last.sequence} has the expected head {self._sought!a}"
             self.problems.append(f"{cut}: rows were removed or rewritten")
 
-    def _end_at(self, head: Head) -> None:
+    def _end_at(self, head: ChainHead) -> None:
         if head.format == 1:
             self.warnings.append("the ledger is of format 1: 'sfumato ledger upgrade' goes on in the new format")
         if head.sequence != self._last.sequence:
@@ -198,7 +198,7 @@ class Replay:
 
 def verify_connection(connection: sa.Connection, expected_head: str | None, damage: Sequence[str]) -> Verification:
     """Replay the whole ledger inside one transaction; ``damage`` is what the database said about its file."""
-    replay = Replay(expected_head, [*damage, *definition_problems(connection)], _last_old_row(connection))
+    replay = ChainReplay(expected_head, [*damage, *definition_problems(connection)], _last_old_row(connection))
     for row in rows(connection):
         replay.follow(row)
     replay.end(connection)
@@ -223,7 +223,7 @@ def _one_line(error: BaseException) -> str:
     return ascii(" ".join(str(error).split())[:200])
 
 
-def upgrade(connection: sa.Connection, damage: Sequence[str]) -> Verification:
+def upgrade_format(connection: sa.Connection, damage: Sequence[str]) -> Verification:
     """Append the row that ends the old format and seals where all accounts stand; a new ledger stays as it is.
 
     Format 1 sealed no totals, so its whole chain is checked first; it goes on with rows that carry them.
@@ -234,5 +234,5 @@ def upgrade(connection: sa.Connection, damage: Sequence[str]) -> Verification:
         raise LedgerTampered("the ledger was changed or damaged", found.problems, ONLY_SOUND)
     if head.format == FORMAT:
         return found
-    append(connection, all_accounts(connection), [Record("upgrade", None, {"from": head.format})], head)
+    append(connection, all_accounts(connection), [PendingRow("upgrade", None, {"from": head.format})], head)
     return verify_connection(connection, None, ())

@@ -25,47 +25,46 @@ from functools import cache, partial
 
 from numpy.typing import ArrayLike
 
-from sfumato.arrays import Counts
+from sfumato.arrays import LARGEST_INVERTED_SCALE, Counts, as_counts
 from sfumato.errors import PlanError
-from sfumato.privacy.exact import Number, positive, round_up
+from sfumato.privacy.exact import Number, round_up, to_positive_fraction
 from sfumato.privacy.noise import opendp
+from sfumato.privacy.noise.noise_recorder import active_recorder
 from sfumato.privacy.noise.opendp import privacy_map
-from sfumato.privacy.noise.tape import listener
-from sfumato.privacy.noise.whole_counts import LARGEST_INVERTED_SCALE, as_counts
 from sfumato.privacy.randomness import Randomness
 
 __all__ = [
     "Counts",
-    "Sampler",
+    "NoiseSampler",
     "add_gaussian",
     "add_laplace",
     "add_laplace_scale",
     "as_counts",
+    "current_sampler",
     "gaussian_chunks",
     "laplace_chunks",
     "laplace_scale",
     "privacy_map",
-    "require_drawable",
-    "sampler_in_use",
+    "require_samplable",
 ]
 
 OPENDP = "OpenDP"
-Add = Callable[[ArrayLike, Fraction, Randomness | None], Counts]
+AddNoise = Callable[[ArrayLike, Fraction, Randomness | None], Counts]
 
 
 @dataclass(frozen=True)
-class Sampler:
+class NoiseSampler:
     """One way of drawing both laws, and why it was taken."""
 
     name: str
     why: str
-    laplace: Add
-    gaussian: Add
+    laplace: AddNoise
+    gaussian: AddNoise
 
 
 def laplace_scale(epsilon: Number, sensitivity: int = 1) -> float:
     """Return the scale of the discrete Laplace noise, rounded up so that the cost never exceeds epsilon."""
-    return round_up(positive(sensitivity, "sensitivity") / positive(epsilon))
+    return round_up(to_positive_fraction(sensitivity, "sensitivity") / to_positive_fraction(epsilon))
 
 
 def add_laplace(
@@ -79,7 +78,9 @@ def add_laplace(
     >>> int(add_laplace([100], epsilon=1000.0)[0])
     100
     """
-    return _add(counts, positive(sensitivity, "sensitivity") / positive(epsilon), "laplace", randomness)
+    return _add(
+        counts, to_positive_fraction(sensitivity, "sensitivity") / to_positive_fraction(epsilon), "laplace", randomness
+    )
 
 
 def add_laplace_scale(counts: ArrayLike, scale: Number, randomness: Randomness | None = None) -> Counts:
@@ -116,45 +117,50 @@ def gaussian_chunks(
 
 def _recorded(scale: Number, what: str) -> Fraction:
     """Return the exact value of a scale; a float means its binary value, for that is what the ledger has accounted."""
-    as_written = positive(scale, what)
+    as_written = to_positive_fraction(scale, what)
     return Fraction(scale) if isinstance(scale, float) else as_written
 
 
 def _add(counts: ArrayLike, scale: Fraction, law: str, randomness: Randomness | None) -> Counts:
-    sampler = sampler_in_use() if scale <= LARGEST_INVERTED_SCALE else opendp_sampler("the scale is above 2^50")
+    sampler = current_sampler() if scale <= LARGEST_INVERTED_SCALE else opendp_sampler("the scale is above 2^50")
     draw = partial(sampler.laplace if law == "laplace" else sampler.gaussian, counts, scale)
-    heard = listener()
+    heard = active_recorder()
     return draw(randomness) if heard is None else heard.noise(counts, scale, law, draw)
 
 
-def require_drawable(scales: Iterable[float], seeded: bool = False) -> None:
+def require_samplable(scales: Iterable[float], seeded: bool = False) -> None:
     """Refuse, before anything is spent, noise that only OpenDP can draw, where it is absent or a seed is given."""
     why = "a scale is above 2^50" if max(scales, default=0.0) > LARGEST_INVERTED_SCALE else None
-    if why is None and sampler_in_use().name == OPENDP:
-        why = sampler_in_use().why
+    if why is None and current_sampler().name == OPENDP:
+        why = current_sampler().why
     if why is None:
         return
     if seeded:  # OpenDP takes no seed
         raise PlanError(
             f"a seeded run needs table inversion: {why}", next_step="run sfumato doctor, or leave the seed out"
         )
-    opendp.require_installed(why)
+    opendp.require_extra(why)
 
 
 @cache
-def sampler_in_use() -> Sampler:
+def current_sampler() -> NoiseSampler:
     """Return table inversion where its self-test passes, OpenDP's with the reason where not."""
     try:
-        from sfumato.privacy.noise.inversion.draw import inverted_gaussian, inverted_laplace
-        from sfumato.privacy.noise.inversion.self_test import sampler_problems
+        from sfumato.privacy.noise.inversion.draw import add_gaussian_by_inversion, add_laplace_by_inversion
+        from sfumato.privacy.noise.inversion.self_test import self_test_problems
     except ImportError as missing:
         return opendp_sampler(f"table inversion needs a package that is not installed: {missing}")
-    problems = sampler_problems()
+    problems = self_test_problems()
     if problems:
         return opendp_sampler(f"table inversion failed its self-test: {'; '.join(problems)}")
-    return Sampler("table inversion", "it passed its self-test on this machine", inverted_laplace, inverted_gaussian)
+    return NoiseSampler(
+        "table inversion",
+        "it passed its self-test on this machine",
+        add_laplace_by_inversion,
+        add_gaussian_by_inversion,
+    )
 
 
-def opendp_sampler(why: str) -> Sampler:
+def opendp_sampler(why: str) -> NoiseSampler:
     """Return OpenDP's sampler with the reason for which it is used."""
-    return Sampler(OPENDP, why, opendp.opendp_laplace, opendp.opendp_gaussian)
+    return NoiseSampler(OPENDP, why, opendp.opendp_laplace, opendp.opendp_gaussian)

@@ -1,4 +1,4 @@
-"""Integer noise by OpenDP: the reference of the tests, and the sampler where the fast one cannot run.
+"""Noise by OpenDP: the reference in tests and the fallback sampler.
 
 OpenDP takes the counts, adds the noise in arbitrary precision and clamps to the integer range. Its scales are floats: a
 fraction is rounded up first, which is more noise and never less. It draws from the operating system only, so that a
@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.arrays import Counts
+from sfumato.arrays import Counts, as_counts
 from sfumato.errors import MissingExtra, PlanError
 from sfumato.privacy.exact import round_up
-from sfumato.privacy.noise.whole_counts import as_counts
 from sfumato.privacy.randomness import Randomness
 
-CHUNK = 1 << 16
+COUNTS_PER_CALL = 1 << 16
 """Counts handed to OpenDP at once: it copies them into lists, and the noise of each count is independent."""
 INSTALL = "pip install 'sfumato[opendp]'"
 
@@ -49,7 +48,7 @@ def is_installed() -> bool:
     return util.find_spec("opendp") is not None
 
 
-def require_installed(why: str) -> None:
+def require_extra(why: str) -> None:
     """Refuse noise that only OpenDP can draw where it is not installed."""
     if not is_installed():
         raise MissingExtra(f"this noise needs OpenDP: {why}", next_step=f"{INSTALL}; 'sfumato doctor' says more")
@@ -64,14 +63,14 @@ def _measured(counts: ArrayLike, measure: Callable[[list[int]], list[int]], rand
     array = as_counts(counts)
     flat = array.ravel()
     noisy = np.empty_like(flat)
-    for start in range(0, flat.size, CHUNK):
-        noisy[start : start + CHUNK] = measure(flat[start : start + CHUNK].tolist())
+    for start in range(0, flat.size, COUNTS_PER_CALL):
+        noisy[start : start + COUNTS_PER_CALL] = measure(flat[start : start + COUNTS_PER_CALL].tolist())
     return noisy.reshape(array.shape)
 
 
 @lru_cache(maxsize=64)
 def _measurement(law: str, scale: float) -> Callable[[list[int]], list[int]]:
-    require_installed(f"{law} noise of scale {scale:g} was asked of it")
+    require_extra(f"{law} noise of scale {scale:g} was asked of it")
     dp: Any = importlib.import_module("opendp.prelude")
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T=dp.i64))

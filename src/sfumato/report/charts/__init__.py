@@ -1,4 +1,4 @@
-"""Charts: every picture of every page, as SVG that is drawn here and needs no script."""
+"""Charts as script-free SVG: one plane, several kinds of marks, text alternatives."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from typing import TYPE_CHECKING
 from sfumato.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sfumato.report.charts.bars import Bars as Bars
-    from sfumato.report.charts.bars import Heights as Heights
-    from sfumato.report.charts.boxes import Box as Box
-    from sfumato.report.charts.boxes import Boxes as Boxes
-    from sfumato.report.charts.clouds import Cloud as Cloud
-    from sfumato.report.charts.clouds import Clouds as Clouds
-    from sfumato.report.charts.image import GreyImage as GreyImage
-    from sfumato.report.charts.lines import Line as Line
-    from sfumato.report.charts.lines import Lines as Lines
-    from sfumato.report.charts.lines import Rule as Rule
+    from sfumato.report.charts.category_marks import Bars as Bars
+    from sfumato.report.charts.category_marks import BarSeries as BarSeries
+    from sfumato.report.charts.category_marks import Boxes as Boxes
+    from sfumato.report.charts.category_marks import BoxMark as BoxMark
+    from sfumato.report.charts.category_marks import ViolinMark as ViolinMark
+    from sfumato.report.charts.category_marks import Violins as Violins
+    from sfumato.report.charts.figure import Figure as Figure
+    from sfumato.report.charts.figure import figure_html as figure_html
+    from sfumato.report.charts.marks import Clouds as Clouds
+    from sfumato.report.charts.marks import ImageMark as ImageMark
+    from sfumato.report.charts.marks import LineMark as LineMark
+    from sfumato.report.charts.marks import Lines as Lines
+    from sfumato.report.charts.marks import PointMark as PointMark
+    from sfumato.report.charts.marks import RuleMark as RuleMark
     from sfumato.report.charts.plane import Axis as Axis
-    from sfumato.report.charts.shown import Drawing as Drawing
-    from sfumato.report.charts.shown import charted as charted
-    from sfumato.report.charts.violins import Violin as Violin
-    from sfumato.report.charts.violins import Violins as Violins
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Axis": "sfumato.report.charts.plane",
-        "Bars": "sfumato.report.charts.bars",
-        "Box": "sfumato.report.charts.boxes",
-        "Boxes": "sfumato.report.charts.boxes",
-        "Cloud": "sfumato.report.charts.clouds",
-        "Clouds": "sfumato.report.charts.clouds",
-        "Drawing": "sfumato.report.charts.shown",
-        "GreyImage": "sfumato.report.charts.image",
-        "Heights": "sfumato.report.charts.bars",
-        "Line": "sfumato.report.charts.lines",
-        "Lines": "sfumato.report.charts.lines",
-        "Rule": "sfumato.report.charts.lines",
-        "Violin": "sfumato.report.charts.violins",
-        "Violins": "sfumato.report.charts.violins",
-        "charted": "sfumato.report.charts.shown",
+        "Bars": "sfumato.report.charts.category_marks",
+        "BoxMark": "sfumato.report.charts.category_marks",
+        "Boxes": "sfumato.report.charts.category_marks",
+        "PointMark": "sfumato.report.charts.marks",
+        "Clouds": "sfumato.report.charts.marks",
+        "Figure": "sfumato.report.charts.figure",
+        "ImageMark": "sfumato.report.charts.marks",
+        "BarSeries": "sfumato.report.charts.category_marks",
+        "LineMark": "sfumato.report.charts.marks",
+        "Lines": "sfumato.report.charts.marks",
+        "RuleMark": "sfumato.report.charts.marks",
+        "ViolinMark": "sfumato.report.charts.category_marks",
+        "Violins": "sfumato.report.charts.category_marks",
+        "figure_html": "sfumato.report.charts.figure",
     },
 )

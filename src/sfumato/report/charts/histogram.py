@@ -1,4 +1,4 @@
-"""A distribution of numbers or dates over a real axis: released as bars, true as an outline, noise as a strip.
+"""Histograms of numbers and dates: released bars, true outline, band of the noise.
 
 Bars that stay inside the strip may be noise alone. The ends of a range where nothing stands out are left out.
 """
@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup, escape
 
-from sfumato.arrays import Array
-from sfumato.report.charts.drawing import LETTER, picture
-from sfumato.report.charts.ticks import ranges, ticks
-from sfumato.report.column_card import share
-from sfumato.report.words.numbers import say
+from sfumato.arrays import FloatArray
+from sfumato.formatting import format_number
+from sfumato.report.cards import share
+from sfumato.report.charts.axis import bin_labels, ticks
+from sfumato.report.charts.svg import LETTER, svg
 
 WIDTH, HEIGHT, SIDE, TOP, FLOOR = 340, 150, 8, 18, 122
 MOST_BARS, MOST_EQUAL = 48, 110
@@ -35,27 +35,27 @@ LINE = 12.0
 """Words so far below others do not touch them."""
 
 
-class Span(NamedTuple):
+class ValueRange(NamedTuple):
     """From where to where words reach across the picture."""
 
     low: float
     high: float
 
-    def meets(self, other: Span) -> bool:
+    def meets(self, other: ValueRange) -> bool:
         """Whether both touch, with a letter between them."""
         return self.low < other.high + LETTER and other.low < self.high + LETTER
 
 
 @dataclass(frozen=True)
-class Cells:
+class HistogramBins:
     """Amounts in cells of a real axis: shares or counts, of one side or of two."""
 
-    edges: Array
-    made: Array
-    true: Array | None = None
-    noise: Array | None = None
+    edges: FloatArray
+    made: FloatArray
+    true: FloatArray | None = None
+    noise: FloatArray | None = None
     """How far 95 % of the noise reaches in each cell."""
-    shape: Array | None = None
+    shape: FloatArray | None = None
     """What the noisy amounts say together: a smooth curve."""
     counts: bool = False
     """Whether amounts are counts, not shares."""
@@ -66,7 +66,7 @@ class Cells:
         sides = [self.made.clip(0)] + ([] if self.true is None else [self.true])
         return max(float(side.sum()) for side in sides) or 1.0
 
-    def occupied(self) -> Cells:
+    def occupied(self) -> HistogramBins:
         """Return the cells without the ends that hold next to nothing; of noisy counts, nothing but noise."""
         low, high = self._empty_end(slice(None)), len(self.made) - self._empty_end(slice(None, None, -1))
         if high <= low:
@@ -87,7 +87,7 @@ class Cells:
             full |= np.cumsum(self.true[way]) > least
         return int(np.argmax(full)) if full.any() else 0
 
-    def even(self) -> Cells:
+    def even(self) -> HistogramBins:
         """Return cells of equal width, so that heights compare: what a cell holds is spread evenly over it."""
         widths = np.diff(self.edges)
         if len(widths) <= MOST_EQUAL and widths.min() > 0.999 * widths.max():
@@ -96,18 +96,18 @@ class Cells:
         return replace(
             self,
             edges=grid,
-            made=spread(self.edges, self.made, grid),
-            true=None if self.true is None else spread(self.edges, self.true, grid),
-            shape=None if self.shape is None else spread(self.edges, self.shape, grid),
-            noise=None if self.noise is None else spread_noise(self.edges, self.noise, grid),
+            made=rebin(self.edges, self.made, grid),
+            true=None if self.true is None else rebin(self.edges, self.true, grid),
+            shape=None if self.shape is None else rebin(self.edges, self.shape, grid),
+            noise=None if self.noise is None else rebin_noise(self.edges, self.noise, grid),
         )
 
     def said(self, amount: float) -> str:
         """Return an amount in words."""
-        return say(round(amount)) if self.counts else share(amount)
+        return format_number(round(amount)) if self.counts else share(amount)
 
 
-def spread(edges: Array, amounts: Array, grid: Array) -> Array:
+def rebin(edges: FloatArray, amounts: FloatArray, grid: FloatArray) -> FloatArray:
     """Return the amounts in another grid; a cell without width falls whole into one place."""
     points = np.flatnonzero(np.diff(edges) <= 0)
     flat = np.where(np.diff(edges) > 0, amounts, 0.0)
@@ -119,18 +119,18 @@ def spread(edges: Array, amounts: Array, grid: Array) -> Array:
     return found
 
 
-def spread_noise(edges: Array, noise: Array, grid: Array) -> Array:
+def rebin_noise(edges: FloatArray, noise: FloatArray, grid: FloatArray) -> FloatArray:
     """Return the noise in another grid: that of several cells adds up by squares, a part of a cell has a part of it.
 
     >>> spread_noise(np.arange(5.0), np.full(4, 3.0), np.array([0.0, 4.0])).tolist()
     [6.0]
     """
     cells = np.diff(np.interp(grid, edges, np.arange(len(edges))))
-    square = spread(edges, noise**2, grid)
+    square = rebin(edges, noise**2, grid)
     return np.where(cells >= 1, np.sqrt(square), np.sqrt(square * cells))
 
 
-def histogram(cells: Cells, kind: str, words: str) -> Markup:
+def histogram(cells: HistogramBins, kind: str, words: str) -> Markup:
     """Return the picture of a distribution; ``kind`` is that of the schema's column."""
     drawn = (cells.occupied() if cells.counts or cells.noise is None else cells).even()
     top, spike = _ceiling(drawn)
@@ -149,10 +149,10 @@ def histogram(cells: Cells, kind: str, words: str) -> Markup:
     ]
     if above is not None:
         parts.append(above[0])
-    return picture(WIDTH, HEIGHT, parts, words)
+    return svg(WIDTH, HEIGHT, parts, words)
 
 
-def _ceiling(cells: Cells) -> tuple[float, int | None]:
+def _ceiling(cells: HistogramBins) -> tuple[float, int | None]:
     """Return the amount at the top of the picture, and the one bar that is cut there, if any."""
     heights = cells.made.clip(0) if cells.true is None else np.maximum(cells.true, cells.made)
     order = np.argsort(-heights, kind="stable")
@@ -168,7 +168,7 @@ def _height(amount: float, top: float) -> float:
     return FLOOR - (FLOOR - TOP) * min(1.0, max(0.0, amount / top))
 
 
-def _levels(cells: Cells, top: float, taken: Span | None) -> list[str]:
+def _levels(cells: HistogramBins, top: float, taken: ValueRange | None) -> list[str]:
     """Return a line at one round height, with its amount at the end where bars are lower: how high the bars are.
 
     ``taken`` is where words stand above all bars already: words that would cover them go to the other end, or the
@@ -187,9 +187,9 @@ def _levels(cells: Cells, top: float, taken: Span | None) -> list[str]:
     return []
 
 
-def _level_words(cells: Cells, top: float, place: float, height: float) -> Iterator[tuple[str, str, float]]:
+def _level_words(cells: HistogramBins, top: float, place: float, height: float) -> Iterator[tuple[str, str, float]]:
     """Give the words of a height with the end and the place where they may stand, the better end first."""
-    words = say(place) if cells.counts else f"{place:g} %"
+    words = format_number(place) if cells.counts else f"{place:g} %"
     near = max(1, math.ceil(len(words) * LETTER * len(cells.made) / (WIDTH - 2 * SIDE)))
     heights = cells.made if cells.true is None else np.maximum(cells.made, cells.true)
     ends = (float(heights[:near].max()), "start"), (float(heights[-near:].max()), "end")
@@ -201,16 +201,16 @@ def _level_words(cells: Cells, top: float, place: float, height: float) -> Itera
             yield words, side, y
 
 
-def _span(words: str, side: str) -> Span:
+def _span(words: str, side: str) -> ValueRange:
     wide = LETTER * len(words)
-    return Span(SIDE, SIDE + wide) if side == "start" else Span(WIDTH - SIDE - wide, WIDTH - SIDE)
+    return ValueRange(SIDE, SIDE + wide) if side == "start" else ValueRange(WIDTH - SIDE - wide, WIDTH - SIDE)
 
 
-def _bars(cells: Cells, across: Sequence[float], top: float, kind: str) -> list[str]:
+def _bars(cells: HistogramBins, across: Sequence[float], top: float, kind: str) -> list[str]:
     """Return a bar for each cell, with its amount for the pointer."""
     wide = GAP if len(cells.made) <= MOST_BARS // 2 else GAP / 2
     found: list[str] = []
-    for i, (words, amount) in enumerate(zip(ranges(cells.edges.tolist(), kind), cells.made.tolist(), strict=True)):
+    for i, (words, amount) in enumerate(zip(bin_labels(cells.edges.tolist(), kind), cells.made.tolist(), strict=True)):
         height = FLOOR - _height(amount, top)
         if height < 0.05:
             continue
@@ -221,13 +221,13 @@ def _bars(cells: Cells, across: Sequence[float], top: float, kind: str) -> list[
     return found
 
 
-def _strip(cells: Cells, across: Sequence[float], top: float) -> list[str]:
+def _strip(cells: HistogramBins, across: Sequence[float], top: float) -> list[str]:
     if cells.noise is None or not cells.noise.any():
         return []
     return [f'<path class="noise" d="{_steps(across, cells.noise, top)}Z"/>']
 
 
-def _curve(cells: Cells, across: Sequence[float], top: float) -> list[str]:
+def _curve(cells: HistogramBins, across: Sequence[float], top: float) -> list[str]:
     if cells.shape is None:
         return []
     middles = [(one + other) / 2 for one, other in pairwise(across)]
@@ -235,7 +235,7 @@ def _curve(cells: Cells, across: Sequence[float], top: float) -> list[str]:
     return [f'<path class="shape" d="M{"L".join(points)}"/>']
 
 
-def _steps(across: Sequence[float], amounts: Array, top: float) -> str:
+def _steps(across: Sequence[float], amounts: FloatArray, top: float) -> str:
     """Return the outline of a histogram from floor to floor; equal neighbours share a line."""
     parts, before = [f"M{across[0]:.1f} {FLOOR}"], ""
     for i, amount in enumerate(amounts.tolist()):
@@ -246,13 +246,13 @@ def _steps(across: Sequence[float], amounts: Array, top: float) -> str:
     return f"{''.join(parts)}H{across[-1]:.1f}V{FLOOR}"
 
 
-def _spike_words(cells: Cells, spike: int, place: float) -> tuple[str, Span]:
+def _spike_words(cells: HistogramBins, spike: int, place: float) -> tuple[str, ValueRange]:
     """Return how high the bar is that is cut, and from where to where these words reach."""
     made = cells.said(float(cells.made[spike]))
     words = f"cut: {made}" if cells.true is None else f"cut: true {cells.said(float(cells.true[spike]))}, here {made}"
     half = LETTER * len(words) / 2
     middle = min(max(place, half), WIDTH - half)
-    return f'<text class="word" x="{middle:.1f}" y="{ABOVE:g}">{escape(words)}</text>', Span(
+    return f'<text class="word" x="{middle:.1f}" y="{ABOVE:g}">{escape(words)}</text>', ValueRange(
         middle - half, middle + half
     )
 

@@ -1,4 +1,4 @@
-"""The plane that curves and points are drawn on: two axes with round ticks, a grid, and room for every word.
+"""The plane that every chart draws on: two axes, a grid, margins sized to the labels.
 
 The title of the upright axis stands above it, not turned. Words are measured, and ticks that have no room stay away.
 """
@@ -12,11 +12,10 @@ from functools import cached_property
 
 from markupsafe import escape
 
-from sfumato.report.charts.drawing import LETTER, wide
-from sfumato.report.charts.scale import Scale
-from sfumato.report.charts.ticks import short, ticks
+from sfumato.report.charts.axis import Scale, short, ticks
+from sfumato.report.charts.svg import LETTER, text_width
 
-NARROW, BROAD = 320, 720
+NARROW, WIDE = 320, 720
 """Units that a picture is wide: for a phone or a panel, and for a page."""
 TOP, FOOT, LEFT, RIGHT = 26, 42, 44, 14
 AIR = 0.05
@@ -116,12 +115,12 @@ class Plane:
     @property
     def letter(self) -> float:
         """Width of a letter: broad pictures have larger ones."""
-        return LETTER * (12 / 11 if self.width >= BROAD else 1.0)
+        return LETTER * (12 / 11 if self.width >= WIDE else 1.0)
 
     @cached_property
     def left(self) -> float:
         """Where the plot starts: as far in as the words of the upright axis need, and alike where they are short."""
-        return max(LEFT, self.letter * max((wide(word) for _, word in self.y.ticks()), default=0) + 9)
+        return max(LEFT, self.letter * max((text_width(word) for _, word in self.y.ticks()), default=0) + 9)
 
     @cached_property
     def across(self) -> Scale:
@@ -156,7 +155,7 @@ class Plane:
         return f'<path class="axis" d="M{x:.1f} {floor}v4"/>{text}'
 
     def _inside(self, x: float, word: str) -> float:
-        half = self.letter * wide(word) / 2 + 1
+        half = self.letter * text_width(word) / 2 + 1
         return min(max(x, half), self.width - half)
 
     def _apart(self) -> list[tuple[float, str]]:
@@ -165,7 +164,7 @@ class Plane:
         kept: list[tuple[float, str]] = []
         free = math.inf
         for place, word in reversed(self.x.ticks(room)):
-            middle, half = self._inside(self.across.at(place), word), self.letter * wide(word) / 2
+            middle, half = self._inside(self.across.at(place), word), self.letter * text_width(word) / 2
             if middle + half + 4 <= free:
                 kept.append((place, word))
                 free = middle - half

@@ -1,1 +1,1 @@
-"""Is the claimed epsilon kept? Lower bounds from runs of a method on hard neighbouring tables, and from canaries."""
+"""Audits of a claimed epsilon: lower bounds from neighbouring tables or from canaries."""

@@ -1,4 +1,4 @@
-"""The audit of a method: it is run on hard neighbouring tables, and what it gives away is held against its claim.
+"""Audit a method's claimed epsilon on worst-case neighbouring tables.
 
 Nothing private is read: the tables are made from the schema. First all cases are tried on one half of the runs, on
 which the case and the way to the bound are chosen; then the chosen case is run again, and those runs alone give the
@@ -12,19 +12,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.calling import named_arguments
+from sfumato.argument_errors import checked_arguments
+from sfumato.core.method import Method
+from sfumato.core.release import check_seed
 from sfumato.errors import RiskError, SfumatoError
 from sfumato.privacy.exact import at_least
 from sfumato.privacy.randomness import Randomness
 from sfumato.progress import steps as told_steps
-from sfumato.release.method import Method
-from sfumato.release.release import sound_seed
+from sfumato.reprs import ReprMixin
 from sfumato.risk.auditing.claim import Claim
-from sfumato.risk.auditing.judge import ALL_DRAWN, chosen_ways, noise_law_problem
-from sfumato.risk.auditing.neighbours import audited_schema, hard_cases
-from sfumato.risk.auditing.observe import Subject, Watched, fresh_seeds
+from sfumato.risk.auditing.judge import ALL_DRAWN, choose_bound_methods, noise_law_problem
+from sfumato.risk.auditing.neighbouring_tables import audit_schema, worst_cases
+from sfumato.risk.auditing.runs import AuditCase, PairedRuns, fresh_seeds
 from sfumato.schema import Schema
-from sfumato.shown import Shown
 
 RUNS, FEWEST_RUNS, FEWEST_TRIED = 120, 8, 2
 CHOOSING = 0.2
@@ -32,7 +32,7 @@ CHOOSING = 0.2
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Shown):
+class Audit(ReprMixin):
     """What an audit found: lower bounds, which hold together at the confidence, beside what is claimed."""
 
     method: str
@@ -124,35 +124,35 @@ def _number(value: float) -> str:
     return "any number" if math.isinf(value) else f"{value:.3g}"
 
 
-@named_arguments
+@checked_arguments
 def audit(method: Method, schema: Schema, runs: int = RUNS, confidence: float = 0.95, seed: int | None = None) -> Audit:
     """Return lower confidence bounds on the epsilon and the mu of a method, beside those that it claims.
 
     The tables are made from the schema: no private data are needed, nothing is spent. Of the schema the columns that
     the method names are taken, or three small ones. ``runs`` is how often the method is run on each of two tables.
     """
-    require_runs(runs, confidence)
-    generator, alpha = np.random.default_rng(sound_seed(seed)), (1 - confidence) / 2
-    subjects = subjects_of(method, schema)
+    check_runs(runs, confidence)
+    generator, alpha = np.random.default_rng(check_seed(seed)), (1 - confidence) / 2
+    subjects = audit_cases(method, schema)
     first, second = max(runs // 2 // len(subjects), FEWEST_TRIED), runs - runs // 2
     with told_steps("auditing", 2 * (first * len(subjects) + second)) as told:
-        trials = [Trial.of(subject, subject.watched(fresh_seeds(first, generator), told)) for subject in subjects]
-        best = max(trials, key=Trial.shown)
+        trials = [PilotCase.of(subject, subject.watched(fresh_seeds(first, generator), told)) for subject in subjects]
+        best = max(trials, key=PilotCase.shown)
         last = best.subject.watched(fresh_seeds(second, generator), told)
     drawn = [step for runs_of in (*(trial.pilot for trial in trials), last) for step in runs_of.steps]
     return replace(best.judged(last, alpha, noise_law_problem(drawn, generator)), runs=runs)
 
 
 @dataclass(frozen=True)
-class Trial:
+class PilotCase:
     """One case on the first half of the runs."""
 
-    subject: Subject
+    subject: AuditCase
     claim: Claim
-    pilot: Watched
+    pilot: PairedRuns
 
     @classmethod
-    def of(cls, subject: Subject, pilot: Watched) -> Trial:
+    def of(cls, subject: AuditCase, pilot: PairedRuns) -> PilotCase:
         """Return the case with what its plan claims."""
         return cls(subject, Claim.of_plan(subject.plan), pilot)
 
@@ -160,12 +160,12 @@ class Trial:
         """Return the share of the claimed mu that the first half shows; an impossible run weighs more than any."""
         if self.pilot.impossible:
             return float(self.pilot.runs + self.pilot.impossible)
-        ways = chosen_ways(self.pilot, self.claim, CHOOSING)
+        ways = choose_bound_methods(self.pilot, self.claim, CHOOSING)
         return ways.mu.bound(self.pilot, CHOOSING) / self.claim.mu
 
-    def judged(self, last: Watched, alpha: float, problem: str | None) -> Audit:
+    def judged(self, last: PairedRuns, alpha: float, problem: str | None) -> Audit:
         """Return what the second half proves, by the ways that the first half chose."""
-        ways, claim = chosen_ways(self.pilot, self.claim, CHOOSING, lawful=problem is None), self.claim
+        ways, claim = choose_bound_methods(self.pilot, self.claim, CHOOSING, lawful=problem is None), self.claim
         return Audit(
             method=self.subject.method.name,
             epsilon_low=ways.epsilon.bound(last, alpha),
@@ -186,12 +186,12 @@ class Trial:
         )
 
 
-def subjects_of(method: Method, schema: Schema) -> tuple[Subject, ...]:
+def audit_cases(method: Method, schema: Schema) -> tuple[AuditCase, ...]:
     """Return the method on every hard case that it can be run on; refuses one that it can be run on nowhere."""
-    found, problems = list[Subject](), list[str]()
-    for case in hard_cases(audited_schema(schema, method)):
+    found, problems = list[AuditCase](), list[str]()
+    for case in worst_cases(audit_schema(schema, method)):
         try:
-            subject = Subject(method, method.plan(case.schema, None, "seeded"), case)
+            subject = AuditCase(method, method.plan(case.schema, None, "seeded"), case)
             Claim.of_plan(subject.plan)
             subject.runs(True)(Randomness.of(0))
             subject.runs(False)(Randomness.of(0))
@@ -208,7 +208,7 @@ def subjects_of(method: Method, schema: Schema) -> tuple[Subject, ...]:
     return tuple(found)
 
 
-def require_runs(runs: int, confidence: float) -> None:
+def check_runs(runs: int, confidence: float) -> None:
     """Refuse a number of runs or a confidence that makes no sense, both at once."""
     problems: list[str] = []
     if isinstance(runs, bool) or runs != int(runs) or runs < FEWEST_RUNS:

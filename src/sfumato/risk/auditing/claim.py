@@ -1,4 +1,4 @@
-"""What a method claims, in the terms in which an audit can refute it.
+"""Claimed epsilon, mu and divergence of a method, in the form that an audit tests.
 
 Epsilon at delta is claimed as it is. Mu is claimed in one of two currencies; which, follows from the events alone.
 
@@ -22,11 +22,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sfumato.core.plan import Plan
 from sfumato.errors import RiskError
-from sfumato.privacy.accounting.curve import Curve, curve_of, event_mu_squared
 from sfumato.privacy.accounting.event import Event
-from sfumato.release.plan import Plan
-from sfumato.risk.auditing.bounds import Point
+from sfumato.privacy.accounting.privacy_curve import PrivacyCurve, gaussian_mu_squared, privacy_curve
+from sfumato.risk.auditing.lower_bounds import Point
 
 
 @dataclass(frozen=True)
@@ -52,19 +52,19 @@ class Claim:
     def of_events(cls, events: Sequence[Event]) -> Claim:
         """Return what events claim together."""
         epsilon, delta = (float(sum(event.cost[place] for event in events)) for place in (0, 1))
-        curve = curve_of(events).holding(epsilon, delta)
+        curve = privacy_curve(events).holding(epsilon, delta)
         return cls(epsilon, delta, _mean_loss(curve), curve.advantage)
 
     @classmethod
     def of_pair(cls, epsilon: float, delta: float = 0.0) -> Claim:
         """Return what (epsilon, delta) claims of a mechanism of which nothing else is known."""
         known = _pure(epsilon) if delta == 0 else None
-        return cls(epsilon, delta, known, Curve.of_pair(epsilon, delta).advantage)
+        return cls(epsilon, delta, known, PrivacyCurve.of_pair(epsilon, delta).advantage)
 
     @classmethod
     def of_mu(cls, mu: float, delta: float) -> Claim:
         """Return what mu-Gaussian DP claims, with its epsilon at a delta."""
-        curve = Curve.of_gaussian(mu)
+        curve = PrivacyCurve.of_gaussian(mu)
         return cls(curve.epsilon(delta) or 0.0, delta, mu * mu / 2, curve.advantage)
 
     @property
@@ -89,10 +89,10 @@ def _pure(epsilon: float) -> float:
     return epsilon * math.tanh(epsilon / 2)
 
 
-def _mean_loss(curve: Curve) -> float | None:
+def _mean_loss(curve: PrivacyCurve) -> float | None:
     run = curve.run
     if any(delta for _, delta, _ in run.pairs) or any(e.kind != "discrete-gaussian" for e, _ in run.others):
         return None
     pure = [times * _pure(epsilon) for epsilon, _, times in run.pairs]
-    counted = [times * event_mu_squared(event) / 2 for event, times in run.others]
+    counted = [times * gaussian_mu_squared(event) / 2 for event, times in run.others]
     return run.mu_squared / 2 + run.rho + math.fsum(pure) + math.fsum(counted)

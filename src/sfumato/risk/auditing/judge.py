@@ -17,10 +17,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.arrays import Array
-from sfumato.risk.auditing.bounds import Cut, Point, best_cut, mean_exceeds, mean_low, share_low
+from sfumato.arrays import FloatArray
 from sfumato.risk.auditing.claim import Claim
-from sfumato.risk.auditing.observe import Score, Watched, scores_of
+from sfumato.risk.auditing.lower_bounds import (
+    Point,
+    ThresholdAttack,
+    best_threshold,
+    betting_lower_bound,
+    mean_exceeds,
+    share_low,
+)
+from sfumato.risk.auditing.runs import PairedRuns, Score, candidate_scores
 from sfumato.risk.auditing.transcript import Step, uniforms
 
 TOP = 8.0
@@ -36,63 +43,65 @@ MOST_NOISE = 200_000
 
 
 @dataclass(frozen=True)
-class Way:
+class BoundMethod:
     """One way to a bound: its name, and the bound that runs give at an alpha."""
 
     name: str
-    bound: Callable[[Watched, float], float]
+    bound: Callable[[PairedRuns, float], float]
 
 
 @dataclass(frozen=True)
-class Ways:
+class BoundMethods:
     """How mu and epsilon are bounded, as chosen on a pilot."""
 
-    mu: Way
-    epsilon: Way
-    attack_mu: Way
+    mu: BoundMethod
+    epsilon: BoundMethod
+    attack_mu: BoundMethod
 
 
-def chosen_ways(pilot: Watched, claim: Claim, alpha: float, lawful: bool = True) -> Ways:
+def choose_bound_methods(pilot: PairedRuns, claim: Claim, alpha: float, lawful: bool = True) -> BoundMethods:
     """Return how to bound what other runs show: step by step where all is known, else by the attack that shows most.
 
     Scores are learnt on one part of the pilot and compared on the other. Attacks never show more than the steps do: a
     way out of the table that passes no noise is an impossible run.
     """
     taught, tried = pilot.halves()
-    scores = scores_of(taught)
+    scores = candidate_scores(taught)
     attacks = [_best(scores, tried, value, alpha) for value in (claim.mu_of, lambda point: point.epsilon(claim.delta))]
     if not (pilot.taped and lawful):
-        return Ways(attacks[0], attacks[1], attacks[0])
-    by_steps = Way(ALL_DRAWN, lambda runs, level: mu_of_steps(runs, claim, level))
-    by_losses = Way(ALL_DRAWN, lambda runs, level: epsilon_of_losses(runs, claim, level))
-    return Ways(by_steps, by_losses, attacks[0])
+        return BoundMethods(attacks[0], attacks[1], attacks[0])
+    by_steps = BoundMethod(ALL_DRAWN, lambda runs, level: mu_of_steps(runs, claim, level))
+    by_losses = BoundMethod(ALL_DRAWN, lambda runs, level: epsilon_of_losses(runs, claim, level))
+    return BoundMethods(by_steps, by_losses, attacks[0])
 
 
-def _best(scores: Mapping[str, Score], tried: Watched, value: Callable[[Point], float], alpha: float) -> Way:
+def _best(scores: Mapping[str, Score], tried: PairedRuns, value: Callable[[Point], float], alpha: float) -> BoundMethod:
     """Return the attack on which these runs show most."""
     ways = [_by_attack(name, score, tried, value, alpha) for name, score in scores.items()]
     return max(ways, key=lambda way: way.bound(tried, alpha))
 
 
-def _by_attack(name: str, score: Score, pilot: Watched, value: Callable[[Point], float], alpha: float) -> Way:
-    cut: Cut = best_cut(*score(pilot), value, alpha)
-    return Way(name, lambda runs, level: value(cut.point(*score(runs), level)))
+def _by_attack(
+    name: str, score: Score, pilot: PairedRuns, value: Callable[[Point], float], alpha: float
+) -> BoundMethod:
+    cut: ThresholdAttack = best_threshold(*score(pilot), value, alpha)
+    return BoundMethod(name, lambda runs, level: value(cut.point(*score(runs), level)))
 
 
-def mu_of_steps(runs: Watched, claim: Claim, alpha: float) -> float:
+def mu_of_steps(runs: PairedRuns, claim: Claim, alpha: float) -> float:
     """Return a lower bound on mu from losses and divergences that are known exactly."""
-    if leaks(runs, claim.delta, alpha):
+    if impossible_outcomes_exceed(runs, claim.delta, alpha):
         return math.inf
     if claim.mean_loss is None:
-        return claim.as_mu(mean_low(-np.expm1(-np.maximum(mixed(runs.own()), 0.0)), alpha, 1.0))
-    return claim.as_mu(mean_low(mixed(runs.spent()), alpha, TOP * claim.mean_loss))
+        return claim.as_mu(betting_lower_bound(-np.expm1(-np.maximum(interleaved(runs.own()), 0.0)), alpha, 1.0))
+    return claim.as_mu(betting_lower_bound(interleaved(runs.spent()), alpha, TOP * claim.mean_loss))
 
 
-def epsilon_of_losses(runs: Watched, claim: Claim, alpha: float) -> float:
+def epsilon_of_losses(runs: PairedRuns, claim: Claim, alpha: float) -> float:
     """Return a lower bound on epsilon at the claim's delta from losses that are known exactly."""
-    if leaks(runs, claim.delta, alpha):
+    if impossible_outcomes_exceed(runs, claim.delta, alpha):
         return math.inf
-    losses, found = mixed(runs.own()) - SLACK, 0.0
+    losses, found = interleaved(runs.own()) - SLACK, 0.0
     for step in range(1, FURTHEST * STEPS + 1):
         epsilon = claim.epsilon * step / STEPS
         if not mean_exceeds(-np.expm1(np.minimum(epsilon - losses, 0.0)), claim.delta, alpha):
@@ -101,12 +110,12 @@ def epsilon_of_losses(runs: Watched, claim: Claim, alpha: float) -> float:
     return found
 
 
-def leaks(runs: Watched, delta: float, alpha: float) -> bool:
+def impossible_outcomes_exceed(runs: PairedRuns, delta: float, alpha: float) -> bool:
     """Whether runs that the other table cannot have made are certainly more frequent than delta."""
     return share_low(runs.impossible, runs.runs, alpha) > delta
 
 
-def mixed(values: Array) -> Array:
+def interleaved(values: FloatArray) -> FloatArray:
     """Return both worlds' values in turn: a gambler shall not see all of one first."""
     half = len(values) // 2
     return np.column_stack([values[:half], values[half : 2 * half]]).ravel()

@@ -1,4 +1,4 @@
-"""The audit of a release that exists: canaries, each put into the table or not by a coin, and guessed afterwards.
+"""Audit one release with canaries: make them, keep the secret record, test the release.
 
 Theorem (Steinke, Nasr and Jagielski 2023). Each of m canaries is included with probability 1/2, independently, before
 an (epsilon, delta)-DP release; whoever sees the release guesses r of the coins. The number of right guesses exceeds v
@@ -26,31 +26,36 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sfumato.arrays import Array
-from sfumato.bounded import bounded_text
-from sfumato.calling import named_arguments
+from sfumato.argument_errors import checked_arguments
+from sfumato.arrays import FloatArray
+from sfumato.bounded_reads import bounded_text
+from sfumato.core.registry import HOOKS, load_object
+from sfumato.core.release import check_seed
 from sfumato.errors import RiskError
 from sfumato.privacy.exact import at_least
 from sfumato.privacy.randomness import Randomness
-from sfumato.registry import OFFERED, found
-from sfumato.release.release import sound_seed
+from sfumato.reprs import ReprMixin
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-from sfumato.shown import Shown
+from sfumato.system import write_owner_only
 from sfumato.table import Table, read
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FEWEST_CANARIES = 10
+
 TRIES = 200
+
 """Rows that are tried for each canary until one keeps the rules."""
+
 HALVINGS = 50
+
 LARGEST_EPSILON = 60.0
 
 
 @dataclass(frozen=True, repr=False)
-class Canaries(Shown):
+class Canaries(ReprMixin):
     """Rows of nobody, with the coins that say which of them are in the table: a secret of the custodian."""
 
     schema: Schema
@@ -88,7 +93,7 @@ class Canaries(Shown):
 
     def save(self, path: str | Path) -> Path:
         """Write rows and coins to a new file that its owner alone may read."""
-        return found(OFFERED["Canaries.save"])(self, path)
+        return load_object(HOOKS["Canaries.save"])(self, path)
 
     def _line(self) -> str:
         return (
@@ -100,7 +105,7 @@ class Canaries(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class OneRunAudit(Shown):
+class OneRunAudit(ReprMixin):
     """What the guesses about one release prove."""
 
     canaries: int
@@ -123,7 +128,7 @@ class OneRunAudit(Shown):
             f"least {at_least(self.epsilon_low, 3)} ({100 * self.confidence:.6g} % sure), claimed "
             f"{self.epsilon_claimed:.3g} at delta {self.delta:.3g}."
         )
-        most = epsilon_low(self.canaries, self.guesses, self.guesses, self.delta, 1 - self.confidence)
+        most = epsilon_lower_bound(self.canaries, self.guesses, self.guesses, self.delta, 1 - self.confidence)
         weak = f"One release can show little: even if all guesses had been right, it would be {most:.3g}."
         verdict = "REFUTED: the release gives away more than it claims." if self.refuted else "The claim stands."
         return f"{said} {weak} {verdict}"
@@ -139,7 +144,7 @@ class OneRunAudit(Shown):
         ]
 
 
-@named_arguments
+@checked_arguments
 def make_canaries(schema: Schema, count: int = 100, seed: int | None = None) -> Canaries:
     """Return rows that are spread evenly over the schema's domain, and a coin for each.
 
@@ -152,7 +157,7 @@ def make_canaries(schema: Schema, count: int = 100, seed: int | None = None) -> 
             "canaries are made for tables in which every row is somebody else",
             next_step="audit the method itself: sfumato.risk.audit(method, schema)",
         )
-    randomness = Randomness.of(sound_seed(seed))
+    randomness = Randomness.of(check_seed(seed))
     coins = tuple(bool(number < 0.5) for number in randomness.uniform.random(count))
     rows, others = (_rows(schema, size, randomness.generator) for size in (count, _pairs(schema, count)))
     return Canaries(schema, rows, others, coins)
@@ -195,7 +200,7 @@ def _typed(schema: Schema, row: dict[str, Any]) -> dict[str, Any]:
     return {name: dt.date.fromisoformat(value) if name in dates else value for name, value in row.items()}
 
 
-@named_arguments
+@checked_arguments
 def one_run_audit(
     canaries: Canaries,
     released: Any,
@@ -218,26 +223,28 @@ def one_run_audit(
     order = np.argsort(scores, kind="stable")
     low, high = order[: asked // 2], order[len(order) - (asked - asked // 2) :]
     right = int((~coins[low]).sum() + coins[high].sum())
-    bound = epsilon_low(len(coins), asked, right, delta, 1 - confidence)
+    bound = epsilon_lower_bound(len(coins), asked, right, delta, 1 - confidence)
     return OneRunAudit(len(coins), asked, right, bound, float(epsilon), float(delta), confidence)
 
 
-def epsilon_low(canaries: int, guesses: int, right: int, delta: float, alpha: float) -> float:
+def epsilon_lower_bound(canaries: int, guesses: int, right: int, delta: float, alpha: float) -> float:
     """Return the largest epsilon that so many right guesses refute.
 
     >>> round(epsilon_low(100, 100, 100, 0.0, 0.05), 2), epsilon_low(100, 100, 55, 0.0, 0.05)
     (3.49, 0.0)
     """
-    if chance_of(canaries, guesses, right, 0.0, delta) >= alpha:
+    if guess_tail_bound(canaries, guesses, right, 0.0, delta) >= alpha:
         return 0.0
     low, high = 0.0, LARGEST_EPSILON
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if chance_of(canaries, guesses, right, middle, delta) < alpha else (low, middle)
+        low, high = (
+            (middle, high) if guess_tail_bound(canaries, guesses, right, middle, delta) < alpha else (low, middle)
+        )
     return low
 
 
-def chance_of(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
+def guess_tail_bound(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
     """Return the most probable that so many right guesses can be under (epsilon, delta)-DP: the theorem's bound."""
     from scipy.special import expit
     from scipy.stats import binom
@@ -251,7 +258,7 @@ def chance_of(canaries: int, guesses: int, right: int, epsilon: float, delta: fl
     return min(1.0, tail + 2 * canaries * delta * factor)
 
 
-def _scores(canaries: Canaries, released: Any) -> Array:
+def _scores(canaries: Canaries, released: Any) -> FloatArray:
     if isinstance(released, list | tuple | np.ndarray):
         numbers = np.asarray(cast("Sequence[float]", released), float)
         if numbers.shape != (len(canaries.coins),):
@@ -260,10 +267,10 @@ def _scores(canaries: Canaries, released: Any) -> Array:
             )
         return numbers
     frame = released.data if hasattr(released, "guarantee") else released
-    return row_scores(canaries, read(frame, canaries.schema))
+    return canary_scores(canaries, read(frame, canaries.schema))
 
 
-def row_scores(canaries: Canaries, released: Table) -> Array:
+def canary_scores(canaries: Canaries, released: Table) -> FloatArray:
     """Return how much more frequent each canary's cells of two columns are among released rows than others suggest."""
     import pyarrow as pa
 
@@ -281,3 +288,15 @@ def row_scores(canaries: Canaries, released: Table) -> Array:
             more = np.log1p(table) - np.log1p(expected) if table.ndim == 2 else np.log1p(table)
             total[side] += more[tuple(codes[name] for name in columns)]
     return total[0] - total[1]
+
+
+def save_canaries(canaries: Canaries, path: str | Path) -> Path:
+    """Write rows and coins to a new file of mode 600."""
+    place = Path(path)
+    try:
+        write_owner_only(place, canaries.record())
+    except OSError as error:
+        raise RiskError(
+            f"cannot write the canaries to {str(path)!r}: {error.strerror}", next_step="name a new file in a folder"
+        ) from error
+    return place

@@ -1,7 +1,8 @@
-"""One run of a method, written down; and how likely another table makes the same answers.
+"""Replay a recorded run on the neighbouring table to compute its exact privacy loss.
 
 A run learns from its table through noise and choices alone, if its proof is right. So a run is recorded at the one
-place where both are drawn (:mod:`sfumato.privacy.noise.tape`). Then it is played again on the neighbouring table: the
+place where both are drawn (:mod:`sfumato.privacy.noise.noise_recorder`). Then it is played again on the neighbouring
+table: the
 method's own code asks its questions, and each is answered as before. The difference of the log-likelihoods of all
 answers is the privacy loss of the run, exactly, and thresholds on it are the best attacks there are (Neyman and Pearson
 1933).
@@ -29,12 +30,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.arrays import Array, Counts
-from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, NoiseLaw
-from sfumato.privacy.noise.tape import Choose, Deficits, Draw, listening
-from sfumato.privacy.noise.whole_counts import as_counts
-from sfumato.privacy.randomness import Randomness, Uniform
-from sfumato.release.method import Output
+from sfumato.arrays import Counts, FloatArray, as_counts
+from sfumato.core.method import Output
+from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, NoiseLaw
+from sfumato.privacy.noise.noise_recorder import Deficits, Draw, DrawIndex, recording
+from sfumato.privacy.randomness import Randomness, UniformSource
 
 Runs = Callable[[Randomness], Output]
 """A method on one table: what it releases with this randomness."""
@@ -42,12 +42,12 @@ LARGEST_SUMMED_SIGMA = 3000.0
 """Above it the discrete Gaussian is the rounded one to more digits than a test can see."""
 
 
-class DepartureError(Exception):
+class ReplayError(Exception):
     """The method asked for something else than on the other table."""
 
 
 @dataclass(frozen=True)
-class Noised:
+class NoiseStep:
     """One noisy table: what came out, and the noise that was added."""
 
     law: str
@@ -57,14 +57,14 @@ class Noised:
 
 
 @dataclass(frozen=True)
-class Picked:
+class ChoiceStep:
     """One choice: the log-probabilities of all places, and which it was."""
 
-    chances: Array = field(repr=False)
+    chances: FloatArray = field(repr=False)
     place: int
 
 
-Step = Noised | Picked
+Step = NoiseStep | ChoiceStep
 
 
 class _Secret:
@@ -80,13 +80,13 @@ class _Secret:
 
 
 @dataclass(frozen=True)
-class Overheard(Randomness):
+class RecordedRandomness(Randomness):
     """Randomness of an audited run: post-processing from the seed, all that is secret from the tape."""
 
     tape: Any = None
 
     @property
-    def uniform(self) -> Uniform:
+    def uniform(self) -> UniformSource:
         """Numbers on which a guarantee rests."""
         return _Secret(self.tape)
 
@@ -104,20 +104,20 @@ class Recorder:
         """Return noisy counts, drawn from the secret stream."""
         answer = draw(self.secret)
         added = answer - as_counts(counts)
-        self.steps.append(Noised(law, float(scale), answer, added))
+        self.steps.append(NoiseStep(law, float(scale), answer, added))
         self.log_likelihood += _log_noise(added, law, float(scale))
         return answer
 
-    def choice(self, deficits: Deficits, rate: Fraction, choose: Choose) -> int:
+    def choice(self, deficits: Deficits, rate: Fraction, choose: DrawIndex) -> int:
         """Return a choice, drawn from the secret stream."""
         place, chances = choose(self.secret.generator), _log_chances(deficits, rate)
-        self.steps.append(Picked(chances, place))
+        self.steps.append(ChoiceStep(chances, place))
         self.log_likelihood += float(chances[place])
         return place
 
 
 @dataclass
-class Player:
+class Replayer:
     """Gives the recorded answers again, and adds up how likely this table makes them."""
 
     steps: list[Step]
@@ -129,26 +129,26 @@ class Player:
 
     def _next(self) -> Step:
         if self.at == len(self.steps):
-            raise DepartureError
+            raise ReplayError
         self.at += 1
         return self.steps[self.at - 1]
 
     def noise(self, counts: ArrayLike, scale: Fraction, law: str, draw: Draw) -> Counts:
         """Return the recorded table, if it is the one that is asked for."""
         step, here = self._next(), as_counts(counts)
-        if not isinstance(step, Noised) or (step.law, step.scale) != (law, float(scale)):
-            raise DepartureError
+        if not isinstance(step, NoiseStep) or (step.law, step.scale) != (law, float(scale)):
+            raise ReplayError
         if step.answer.shape != here.shape:
-            raise DepartureError
+            raise ReplayError
         self.log_likelihood += _log_noise(step.answer - here, law, step.scale)
         self.spent += _mean_of_noise(step.answer - step.noise - here, law, step.scale)
         return step.answer.copy()
 
-    def choice(self, deficits: Deficits, rate: Fraction, choose: Choose) -> int:
+    def choice(self, deficits: Deficits, rate: Fraction, choose: DrawIndex) -> int:
         """Return the recorded choice, if it was made among as many."""
         step = self._next()
-        if not isinstance(step, Picked) or len(step.chances) != len(deficits):
-            raise DepartureError
+        if not isinstance(step, ChoiceStep) or len(step.chances) != len(deficits):
+            raise ReplayError
         chances = _log_chances(deficits, rate)
         self.log_likelihood += float(chances[step.place])
         self.spent += float((np.exp(step.chances) * (step.chances - chances)).sum())
@@ -170,7 +170,7 @@ def _mean_of_noise(apart: Counts, law: str, scale: float) -> float:
     return float((size - 2 * ratio * (1 - ratio**size) / (1 - ratio**2)).sum()) / scale
 
 
-def _log_chances(deficits: Deficits, rate: Fraction) -> Array:
+def _log_chances(deficits: Deficits, rate: Fraction) -> FloatArray:
     logits = -float(rate) * np.array(deficits, float)
     logits -= logits.max()
     return logits - math.log(float(np.exp(logits).sum()))
@@ -207,8 +207,8 @@ class Transcript:
     def of(cls, runs: Runs, seed: int) -> Transcript:
         """Run once and write it down."""
         tape = Recorder(_secret(seed))
-        with listening(tape):
-            output = runs(Overheard(seed, tape))
+        with recording(tape):
+            output = runs(RecordedRandomness(seed, tape))
         return cls(runs, seed, tape, output)
 
     @cached_property
@@ -224,13 +224,13 @@ class Transcript:
         # What this table itself does not repeat proves nothing about the other one.
         return UNKNOWN if self._played(self.runs) is None else IMPOSSIBLE
 
-    def _played(self, runs: Runs) -> Player | None:
+    def _played(self, runs: Runs) -> Replayer | None:
         """Return the tape as played on a table, or None where that table cannot make the release."""
-        player = Player(self.tape.steps, _secret(self.seed))
+        player = Replayer(self.tape.steps, _secret(self.seed))
         try:
-            with listening(player):
-                output = runs(Overheard(self.seed, player))
-        except DepartureError:
+            with recording(player):
+                output = runs(RecordedRandomness(self.seed, player))
+        except ReplayError:
             return None
         return player if player.at == len(player.steps) and _same(output, self.output) else None
 
@@ -250,14 +250,14 @@ def _same(one: Output, two: Output) -> bool:
     )
 
 
-def uniforms(steps: Sequence[Step], generator: np.random.Generator) -> Array:
+def uniforms(steps: Sequence[Step], generator: np.random.Generator) -> FloatArray:
     """Return one number for each noise that was added: uniform between 0 and 1 if the noise has the law it names.
 
     The place of a whole number within its law is spread evenly over the mass of that number.
     """
     parts = [np.zeros(0)]
     for step in steps:
-        if isinstance(step, Noised):
+        if isinstance(step, NoiseStep):
             law, added = _law(step.law, step.scale), step.noise.ravel()
             top = law.cdf(added)
             parts.append(top - generator.random(added.size) * (top - law.cdf(added - 1)))

@@ -1,4 +1,4 @@
-"""Disclosure risk in closed form: how many people's sensitive value can a neighbour read off a noisy cross table?
+"""Homogeneity attack on noisy contingency tables: exact risk, its inverse, and planning.
 
 Exact, before the release, in milliseconds; and the inverse: which epsilon keeps that risk under a target.
 
@@ -6,21 +6,27 @@ Exact, before the release, in milliseconds; and the inverse: which epsilon keeps
 [0.721, 0.201]
 """
 
-from sfumato.privacy.accounting.calibration import gaussian_sigma
-from sfumato.privacy.noise.laws import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
-from sfumato.risk.homogeneity.attack import AttackResult, attack
-from sfumato.risk.homogeneity.cells import Cells, Companions, companions
-from sfumato.risk.homogeneity.checks import Counts, View, weighted_mean
+from sfumato.papers.homogeneity_attack.published import Published, published
+from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
+from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
+from sfumato.risk.attacks.homogeneity import AttackResult, attack
+from sfumato.risk.homogeneity.cells import Cells, Companions, Counts, View, companions, weighted_mean
 from sfumato.risk.homogeneity.curves import curves
-from sfumato.risk.homogeneity.dirichlet import DirichletFit, fit_dirichlet
-from sfumato.risk.homogeneity.expected import NegativeBinomial, Poisson, expected, overall, shrinkage
+from sfumato.risk.homogeneity.epsilon_search import EpsilonChoice, epsilon_for
+from sfumato.risk.homogeneity.expected import (
+    DirichletFit,
+    NegativeBinomial,
+    Poisson,
+    expected,
+    fit_dirichlet,
+    overall,
+    shrinkage,
+)
 from sfumato.risk.homogeneity.guessing import GuessingRisk, plurality, soft
-from sfumato.risk.homogeneity.inverse import EpsilonChoice, epsilon_for
 from sfumato.risk.homogeneity.joint import JointCells, SeveralRisk, several
 from sfumato.risk.homogeneity.local import local
-from sfumato.risk.homogeneity.mechanisms import Mechanism
+from sfumato.risk.homogeneity.noise import Mechanism
 from sfumato.risk.homogeneity.planning import PlannedRisk, PublicFacts, planned
-from sfumato.risk.homogeneity.published import Published, published
 from sfumato.risk.homogeneity.results import RiskCurves
 from sfumato.risk.homogeneity.several_curves import SeveralCurves, several_curves
 

@@ -1,4 +1,4 @@
-"""What the curves say, in plain words: the custodian's question, its inverse, and what must not be forgotten."""
+"""Plain-language answers from the risk curves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from sfumato.privacy.exact import at_least
-from sfumato.risk.homogeneity.results import Choice, RiskCurves, RiskPoint
+from sfumato.risk.homogeneity.results import EpsilonChoiceRecord, RiskCurves, RiskPoint
 
 if TYPE_CHECKING:
     from sfumato.risk.homogeneity.several_curves import SeveralCurves
@@ -41,12 +41,12 @@ class Answer(NamedTuple):
     sentences: tuple[str, ...]
 
 
-def steering(curves: RiskCurves | SeveralCurves) -> str:
+def epsilon_choice_caution(curves: RiskCurves | SeveralCurves) -> str:
     """Say what choosing epsilon by these numbers means for the guarantee."""
     return STEERED if curves.pilot is None else PILOTED.format(pilot=curves.pilot)
 
 
-def forward(curves: RiskCurves) -> Answer:
+def risk_answer(curves: RiskCurves) -> Answer:
     """Answer: if I publish this cross table, how many people's sensitive value can a neighbour read off?"""
     point, people = curves.example, curves.records
     limits = curves.limits["record"]
@@ -69,7 +69,7 @@ def forward(curves: RiskCurves) -> Answer:
     )
 
 
-def inverse(curves: RiskCurves) -> Answer:
+def epsilon_answer(curves: RiskCurves) -> Answer:
     """Answer: which epsilon keeps the risk under the target?"""
     what = f"{VIEWS[curves.view]}, averaged over {weighed_over(curves.weights)},"
     found = under_target(curves.choice, what)
@@ -83,7 +83,7 @@ def weighed_over(weights: str) -> str:
     return "people" if weights == "record" else "cells"
 
 
-def under_target(choice: Choice | None, what: str) -> Answer:
+def under_target(choice: EpsilonChoiceRecord | None, what: str) -> Answer:
     """Answer: which epsilon keeps ``what`` under the target? How to ask, where no target was given."""
     if choice is None:
         question = "Which epsilon keeps the risk under a target?"
@@ -112,7 +112,7 @@ def at_reference(point: RiskPoint, curves: RiskCurves) -> str:
     return f"At that epsilon a neighbour reads off {people_of(point.record.record, curves.records)}."
 
 
-def alone(curves: RiskCurves) -> Answer:
+def uniqueness_answer(curves: RiskCurves) -> Answer:
     """Answer: is a person who is alone in a cell seen to be alone, and rightly?"""
     point = curves.alone_example
     question = f"With epsilon {point.epsilon:g}, is somebody who is alone in a cell seen to be alone?"

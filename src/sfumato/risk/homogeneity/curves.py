@@ -1,4 +1,4 @@
-"""Risk and utility against epsilon: one typed result that feeds the terminal, the page and JSON.
+"""Risk and utility of a noisy contingency table against epsilon.
 
 Everything here is computed on the true counts, exactly where a closed form exists. It is the custodian's knowledge:
 nothing of it may be published unless the table was a public pilot.
@@ -14,31 +14,30 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import Array, Counts
+from sfumato.arrays import Counts, FloatArray
 from sfumato.errors import RiskError
 from sfumato.privacy.accounting.sensitivity import histogram_l1, histogram_l2_squared
-from sfumato.risk.homogeneity.alone import reidentification
-from sfumato.risk.homogeneity.cells import Cells, companions
-from sfumato.risk.homogeneity.checks import VIEWS, View, as_counts, unique_rows
-from sfumato.risk.homogeneity.guessing import Guess, guesses
-from sfumato.risk.homogeneity.inverse import CellAverage, feasible_epsilons
+from sfumato.risk.homogeneity.cells import VIEWS, Cells, View, check_counts, companions, distinct_cells
+from sfumato.risk.homogeneity.epsilon_search import AverageCellRisk, feasible_epsilons
+from sfumato.risk.homogeneity.guessing import GuessingAverage, guessing_averages
 from sfumato.risk.homogeneity.local import local
-from sfumato.risk.homogeneity.marginal_distance import Distances, marginal_distances
-from sfumato.risk.homogeneity.mechanisms import CLASSICAL_END, WITH_DELTA, Mechanism, mechanism_problems
+from sfumato.risk.homogeneity.marginal_tvd import Distances, marginal_distances
+from sfumato.risk.homogeneity.noise import CLASSICAL_END, WITH_DELTA, Mechanism, noise_problems
 from sfumato.risk.homogeneity.results import (
     AlonePoint,
     Average,
-    Choice,
+    EpsilonChoiceRecord,
     GuessPoint,
     Limits,
+    MarginalTvdPoint,
     RiskCurves,
     RiskPoint,
-    TvdPoint,
     Utility,
     Weights,
     WorstCell,
-    few_of,
+    evenly_spaced,
 )
+from sfumato.risk.homogeneity.uniqueness import reidentification
 from sfumato.schema import Schema
 
 RANGE = (0.01, 30.0)
@@ -57,7 +56,7 @@ def epsilon_grid(low: float = RANGE[0], high: float = RANGE[1], points: int = PO
     return tuple(float(f"{epsilon:.12g}") for epsilon in np.geomspace(low, high, points))
 
 
-class CurveFacts(TypedDict, total=False):
+class CurveOptions(TypedDict, total=False):
     """What may be said about the choice of epsilon (see :class:`Steering`) and about Gaussian noise."""
 
     target: float | None
@@ -68,7 +67,7 @@ class CurveFacts(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Steering:
+class EpsilonCriterion:
     """The risk by which epsilon is chosen: seen how, averaged over what, and kept at or below which target if any."""
 
     target: float | None = None
@@ -83,7 +82,7 @@ def curves(
     utility: bool = True,
     mechanism: str = "geometric",
     pilot: str | None = None,
-    **facts: Unpack[CurveFacts],
+    **facts: Unpack[CurveOptions],
 ) -> RiskCurves:
     """Return risk and utility of publishing the cross table of identifiers and sensitive column, against epsilon.
 
@@ -93,14 +92,14 @@ def curves(
     ``pilot`` names the public or earlier table that the cells came from; it is only said, never read. ``target``,
     ``view`` and ``weights`` say by which risk epsilon is chosen.
     """
-    grid, by = checked_request(epsilons, mechanism, facts)
-    counts, beside = as_counts(cells.counts), companions(cells)
+    grid, by = check_request(epsilons, mechanism, facts)
+    counts, beside = check_counts(cells.counts), companions(cells)
     stated = stated_sensitivity(cells.schema, mechanism) if sensitivity is None else sensitivity
     noise = Mechanism(mechanism, facts.get("delta"), facts.get("rule"), stated)
     choice = _choice(by, counts, noise)
     risk = _Risk(counts, noise)
-    few = [grid[i] for i in few_of(len(grid))]
-    guessed = guesses(risk.rows, risk.repeats, {epsilon: noise.law(epsilon) for epsilon in few})
+    few = [grid[i] for i in evenly_spaced(len(grid))]
+    guessed = guessing_averages(risk.rows, risk.repeats, {epsilon: noise.law(epsilon) for epsilon in few})
     example = risk.at(min(max(1.0, grid[0]), grid[-1]))
     safe = math.inf if choice is None or choice.safe is None else choice.safe[1]
     reference = example if math.isinf(safe) else risk.at(safe)
@@ -116,8 +115,8 @@ def curves(
         points=tuple(risk.at(epsilon) for epsilon in grid),
         example=example,
         reference=reference,
-        alone=tuple(risk.alone(epsilon, unoccupied(cells)) for epsilon in grid),
-        alone_example=risk.alone(example.epsilon, unoccupied(cells)),
+        alone=tuple(risk.alone(epsilon, empty_cells(cells)) for epsilon in grid),
+        alone_example=risk.alone(example.epsilon, empty_cells(cells)),
         guesses=tuple(_guess_point(found) for found in guessed),
         distinct_cells=len(risk.rows),
         guessed_cells=min((found.cells for found in guessed), default=0),
@@ -136,15 +135,17 @@ def stated_sensitivity(schema: Schema, mechanism: str) -> float:
     return histogram_l1(schema.adjacency, schema.rows_per_person)
 
 
-def unoccupied(cells: Cells) -> float:
+def empty_cells(cells: Cells) -> float:
     """Return how many combinations of the identifiers nobody has; they get noise, too."""
     return float(math.prod(cells.schema.shape(cells.identifiers)) - len(cells.counts))
 
 
-def _choice(steering: Steering, counts: Counts, noise: Mechanism) -> Choice | None:
+def _choice(steering: EpsilonCriterion, counts: Counts, noise: Mechanism) -> EpsilonChoiceRecord | None:
     if steering.target is None:
         return None
-    return Choice.of(feasible_epsilons(steering.target, CellAverage(counts, steering.view, steering.weights), noise))
+    return EpsilonChoiceRecord.of(
+        feasible_epsilons(steering.target, AverageCellRisk(counts, steering.view, steering.weights), noise)
+    )
 
 
 def _facts(cells: Cells, counts: Counts) -> dict[str, Any]:
@@ -168,13 +169,13 @@ def default_range(rule: str | None) -> tuple[float, float]:
     return (RANGE[0], 0.99) if rule == "classical" else RANGE
 
 
-def checked_request(
-    epsilons: Sequence[float] | None, mechanism: str, facts: CurveFacts
-) -> tuple[tuple[float, ...], Steering]:
+def check_request(
+    epsilons: Sequence[float] | None, mechanism: str, facts: CurveOptions
+) -> tuple[tuple[float, ...], EpsilonCriterion]:
     """Return the grid of epsilons and how it is steered; everything that is wrong is reported at once."""
     rule, by = (
         facts.get("rule"),
-        Steering(facts.get("target"), facts.get("view", "record"), facts.get("weights", "cell")),
+        EpsilonCriterion(facts.get("target"), facts.get("view", "record"), facts.get("weights", "cell")),
     )
     grid = epsilon_grid(*default_range(rule)) if epsilons is None else tuple(float(epsilon) for epsilon in epsilons)
     problems: list[str] = []
@@ -184,7 +185,7 @@ def checked_request(
         problems.append(f"the classical rule is proved for epsilon below 1 only, and the curves go to {grid[-1]:g}")
     known = (("view", by.view, VIEWS), ("weights", by.weights, ("cell", "record")))
     problems += [f"unknown {what} {name!r}; use {', '.join(names)}" for what, name, names in known if name not in names]
-    problems += mechanism_problems(mechanism, facts.get("delta"), rule)
+    problems += noise_problems(mechanism, facts.get("delta"), rule)
     if problems:
         raise RiskError("cannot draw these risk curves", problems, "mend what is listed")
     return grid, by
@@ -194,10 +195,10 @@ class _Risk:
     """The attack on distinct cells: equal cells have equal risk, so each is computed once."""
 
     def __init__(self, counts: Counts, noise: Mechanism) -> None:
-        self.rows, self.repeats = unique_rows(counts)
+        self.rows, self.repeats = distinct_cells(counts)
         self.noise = noise
 
-    def average(self, values: Array) -> Average:
+    def average(self, values: FloatArray) -> Average:
         return average(values, self.rows, self.repeats)
 
     def at(self, epsilon: float) -> RiskPoint:
@@ -240,7 +241,7 @@ class _Risk:
         return {"conservative": Limits(floor=self.average(present * alike), ceiling=same), **found}
 
 
-def average(values: Array, rows: Counts, repeats: NDArray[np.int64]) -> Average:
+def average(values: FloatArray, rows: Counts, repeats: NDArray[np.int64]) -> Average:
     """Average over cells and over records, from distinct cells and how often each occurs."""
     people = repeats * rows.sum(axis=1)
     return Average(cell=float(values @ repeats / repeats.sum()), record=float(values @ people / people.sum()))
@@ -250,7 +251,7 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0 else 0.0
 
 
-def _guess_point(found: Guess) -> GuessPoint:
+def _guess_point(found: GuessingAverage) -> GuessPoint:
     plurality = Average(cell=found.plurality[0], record=found.plurality[1])
     return GuessPoint(
         epsilon=found.epsilon, plurality=plurality, soft=Average(cell=found.soft[0], record=found.soft[1])
@@ -258,11 +259,11 @@ def _guess_point(found: Guess) -> GuessPoint:
 
 
 def _utility(found: Distances) -> Utility:
-    points = tuple(TvdPoint(**asdict(distance)) for distance in found.distances)
+    points = tuple(MarginalTvdPoint(**asdict(distance)) for distance in found.distances)
     return Utility(points=points, draws=found.draws, sets=found.sets, all_sets=found.all_sets)
 
 
-def _worst(cells: Cells, risk: Array) -> tuple[WorstCell, ...]:
+def _worst(cells: Cells, risk: FloatArray) -> tuple[WorstCell, ...]:
     """Return the cells of highest risk; among equals those with most people."""
     order = np.lexsort((-cells.sizes, -risk.round(12)))[:WORST]
     labels = cells.schema[cells.sensitive].labels

@@ -1,4 +1,4 @@
-"""Expected risk before any cell is seen: for a known law of the classes, for a Dirichlet prior, over cell sizes.
+"""Expected risk for known class probabilities or a Dirichlet prior, and the fit of the prior.
 
 Every term is positive: class counts are independent given a Poisson (or negative binomial) size, and the coefficient
 at the true size is read off by truncated convolutions. For the geometric law everything factorises into closed forms.
@@ -9,25 +9,142 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from sfumato.arrays import Array
+from sfumato.arrays import Counts, FloatArray
 from sfumato.errors import RiskError
-from sfumato.privacy.noise.laws import Geometric, NoiseLaw
-from sfumato.risk.homogeneity.checks import View, as_alpha, as_probabilities, as_size, require_view
+from sfumato.privacy.noise.distributions import Geometric, NoiseLaw
+from sfumato.risk.homogeneity.cells import View, as_alpha, as_probabilities, as_size, check_counts, require_view
+
+START = 0.5
+
+STEPS = 200
+
+TOLERANCE = 1e-10
+
+SMALLEST, LARGEST = 1e-8, 1e8
+
+
+@dataclass(frozen=True)
+class DirichletFit:
+    """Fitted parameters, how they were found, and the boundary case where the data decide nothing more."""
+
+    alpha: FloatArray
+    method: Literal["mle", "moments"]
+    iterations: int
+    boundary: str | None = None
+    """None, or what the data look like: "homogeneous", "singletons", "common"."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
+        return np.asarray(self.alpha, dtype=dtype)
+
+    @property
+    def concentration(self) -> float:
+        """Return A = sum of alpha: near 0 means homogeneous cells, large means that cells share one law."""
+        return float(self.alpha.sum())
+
+
+def fit_dirichlet(counts: ArrayLike, method: Literal["mle", "moments"] = "mle") -> DirichletFit:
+    """Fit alpha to (cells, K) counts; empty cells carry no information and are left out.
+
+    Boundary cases are reported, not hidden: all cells homogeneous (A goes to 0), all cells of one record (alpha is
+    identified only up to scale), classes mixed alike in every cell (A goes to infinity).
+    """
+    array = check_counts(counts)
+    array = array[array.sum(axis=1) > 0]
+    if not len(array):
+        raise RiskError("every cell is empty", next_step="give at least one cell with a record in it")
+    if method not in ("mle", "moments"):
+        raise RiskError(f"unknown method {method!r}", next_step="use 'mle' or 'moments'")
+    shares = np.maximum(array.sum(axis=0) / array.sum(), SMALLEST)
+    if (array.sum(axis=1) == 1).all():
+        return DirichletFit(shares / shares.sum(), method, 0, "singletons")
+    if ((array > 0).sum(axis=1) == 1).all():
+        return DirichletFit(SMALLEST * shares / shares.sum(), method, 0, "homogeneous")
+    return _moments(array, shares) if method == "moments" else _maximum_likelihood(array)
+
+
+def _moments(array: Counts, shares: FloatArray) -> DirichletFit:
+    """Pairs within cells agree more often than pairs between cells: the excess is 1 / (1 + A)."""
+    sizes, totals = array.sum(axis=1).astype(float), array.sum(axis=0).astype(float)
+    squares, n = float((array.astype(float) ** 2).sum()), float(sizes.sum())
+    within = float((array.astype(float) * (array - 1)).sum()) / float((sizes * (sizes - 1)).sum())
+    between = (float((totals**2).sum()) - squares) / (n * n - float((sizes**2).sum()))
+    excess = (within - between) / (1 - between) if len(array) > 1 else 0.0
+    if excess <= 0:
+        return DirichletFit(LARGEST * shares, "moments", 0, "common")
+    return DirichletFit((1 / excess - 1) * totals / n, "moments", 0)
+
+
+def _maximum_likelihood(array: Counts) -> DirichletFit:
+    kept = array.sum(axis=0) > 0
+    inner = array[:, kept]
+    alpha = np.full(inner.shape[1], START)
+    value = _log_likelihood(inner, alpha)
+    iterations, moved = 0, 1.0
+    while iterations < STEPS and moved >= TOLERANCE and alpha.sum() < LARGEST:
+        iterations += 1
+        start = value
+        alpha, value, moved = _damped(inner, alpha, value, _newton_step(inner, alpha))
+        if value <= start:
+            # Not concave here, or at the top: the fixed point never lowers the likelihood and decides which.
+            alpha, value, moved = _fixed_point(inner, alpha)
+    full = np.full(array.shape[1], SMALLEST)
+    full[kept] = alpha
+    return DirichletFit(full, "mle", iterations, "common" if alpha.sum() > LARGEST / 10 else None)
+
+
+def _log_likelihood(array: Counts, alpha: FloatArray) -> float:
+    sizes, total = array.sum(axis=1), alpha.sum()
+    per_class = (special.gammaln(array + alpha) - special.gammaln(alpha)).sum()
+    return float((special.gammaln(total) - special.gammaln(sizes + total)).sum() + per_class)
+
+
+def _newton_step(array: Counts, alpha: FloatArray) -> FloatArray:
+    """Return the Newton step: the Hessian is diagonal plus rank one, so solving it costs O(K)."""
+    sizes, total, cells = array.sum(axis=1), alpha.sum(), len(array)
+    gradient = (special.psi(array + alpha) - special.psi(alpha)).sum(axis=0)
+    gradient = gradient + cells * special.psi(total) - special.psi(sizes + total).sum()
+    diagonal = (special.polygamma(1, array + alpha) - special.polygamma(1, alpha)).sum(axis=0)
+    common = cells * special.polygamma(1, total) - special.polygamma(1, sizes + total).sum()
+    shift = (gradient / diagonal).sum() / (1 / common + (1 / diagonal).sum())
+    return -(gradient - shift) / diagonal
+
+
+def _fixed_point(array: Counts, alpha: FloatArray) -> tuple[FloatArray, float, float]:
+    """Take Minka's fixed-point step, which always rises."""
+    sizes, total = array.sum(axis=1), alpha.sum()
+    rise = (special.psi(array + alpha) - special.psi(alpha)).sum(axis=0)
+    fresh = np.maximum(alpha * rise / (special.psi(sizes + total) - special.psi(total)).sum(), SMALLEST)
+    return fresh, _log_likelihood(array, fresh), float(np.abs(fresh / alpha - 1).max())
+
+
+def _damped(array: Counts, alpha: FloatArray, value: float, step: FloatArray) -> tuple[FloatArray, float, float]:
+    """Take the step, halved until alpha stays positive and the likelihood does not fall."""
+    scale = 1.0
+    for _ in range(60):
+        trial = alpha + scale * step
+        if (trial > SMALLEST).all():
+            reached = _log_likelihood(array, trial)
+            if reached > value:
+                return trial, reached, float(np.abs(scale * step / trial).max())
+        scale /= 2
+    return alpha, value, 0.0
+
 
 SIZE_TAIL = 1e-14
+
 MOST_IN_ONE_PASS = 600
 
 
 class SizeLaw(Protocol):
     """A law of the number of records in a cell."""
 
-    def pmf(self, n: NDArray[np.int64]) -> Array:
+    def pmf(self, n: NDArray[np.int64]) -> FloatArray:
         """Return the probability of each size."""
         ...
 
@@ -50,7 +167,7 @@ class Poisson:
         if not (math.isfinite(self.lam) and self.lam > 0):
             raise RiskError(f"lam must be above 0, found {self.lam!r}", next_step="give the mean size of a cell")
 
-    def pmf(self, n: NDArray[np.int64]) -> Array:
+    def pmf(self, n: NDArray[np.int64]) -> FloatArray:
         """Return the probability of each size."""
         return stats.poisson.pmf(n, self.lam)
 
@@ -77,7 +194,7 @@ class NegativeBinomial:
                 next_step="give NegativeBinomial(r=2.0, pi=0.3)",
             )
 
-    def pmf(self, n: NDArray[np.int64]) -> Array:
+    def pmf(self, n: NDArray[np.int64]) -> FloatArray:
         """Return the probability of each size."""
         return stats.nbinom.pmf(n, self.r, self.pi)
 
@@ -109,7 +226,7 @@ def expected(n: int | SizeLaw, p: ArrayLike, noise: NoiseLaw, view: View = "cons
     return float(_coefficients(weights, noise, view)[size] / stats.poisson.pmf(size, size))
 
 
-def _expected_at(sizes: NDArray[np.int64], p: Array, noise: NoiseLaw, view: View) -> Array:
+def _expected_at(sizes: NDArray[np.int64], p: FloatArray, noise: NoiseLaw, view: View) -> FloatArray:
     """Return the expected risk at every size: in one pass where no weight of it underflows."""
     largest = int(sizes.max())
     if largest > MOST_IN_ONE_PASS or (isinstance(noise, Geometric) and view == "conservative"):
@@ -120,7 +237,7 @@ def _expected_at(sizes: NDArray[np.int64], p: Array, noise: NoiseLaw, view: View
     return (_coefficients(weights, noise, view) / stats.poisson.pmf(whole, rate))[sizes]
 
 
-def _geometric_expected(n: int, p: Array, noise: Geometric) -> float:
+def _geometric_expected(n: int, p: FloatArray, noise: Geometric) -> float:
     """Closed form, O(K): r(m) = g t^m for all m, so that everything factorises."""
     t = noise.ratio
     g = 1 / (1 + t)
@@ -128,7 +245,7 @@ def _geometric_expected(n: int, p: Array, noise: Geometric) -> float:
     return float(g ** (len(p) - 1) * ((p + t * (1 - p)) ** n - gone - g * (t**n - gone)).sum())
 
 
-def shrinkage(n: int | ArrayLike, alpha: ArrayLike, noise: NoiseLaw, view: View = "conservative") -> float | Array:
+def shrinkage(n: int | ArrayLike, alpha: ArrayLike, noise: NoiseLaw, view: View = "conservative") -> float | FloatArray:
     """Return the expected risk of cells of size ``n`` when class probabilities follow a Dirichlet(alpha) law.
 
     One pass gives the risk for every size up to the largest, so an array of sizes costs no more than its maximum.
@@ -142,7 +259,7 @@ def shrinkage(n: int | ArrayLike, alpha: ArrayLike, noise: NoiseLaw, view: View 
     return float(risks[0]) if np.ndim(n) == 0 else risks
 
 
-def _shrinkage_up_to(largest: int, alpha: Array, noise: NoiseLaw, view: View) -> Array:
+def _shrinkage_up_to(largest: int, alpha: FloatArray, noise: NoiseLaw, view: View) -> FloatArray:
     if largest == 0:
         return np.zeros(1)
     total = float(alpha.sum())
@@ -156,12 +273,12 @@ def _shrinkage_up_to(largest: int, alpha: Array, noise: NoiseLaw, view: View) ->
     return risks
 
 
-def _log_weight(m: NDArray[np.int64], a: float, x: float) -> Array:
+def _log_weight(m: NDArray[np.int64], a: float, x: float) -> FloatArray:
     """Return the log of the negative binomial weight Gamma(m + a) / (Gamma(a) m!) x^m (1 - x)^a."""
     return special.gammaln(m + a) - special.gammaln(a) - special.gammaln(m + 1.0) + m * math.log(x) + a * math.log1p(-x)
 
 
-def _geometric_shrinkage(n: int, alpha: Array, noise: Geometric) -> float:
+def _geometric_shrinkage(n: int, alpha: FloatArray, noise: Geometric) -> float:
     t = noise.ratio
     g, total = 1 / (1 + t), float(alpha.sum())
     whole = np.arange(n + 1)
@@ -173,7 +290,7 @@ def _geometric_shrinkage(n: int, alpha: Array, noise: Geometric) -> float:
     return g ** (len(alpha) - 1) * value
 
 
-def _coefficients(weights: list[Array], noise: NoiseLaw, view: View) -> Array:
+def _coefficients(weights: list[FloatArray], noise: NoiseLaw, view: View) -> FloatArray:
     """Return the unnormalised risk at every size: two accumulators, truncated convolutions."""
     length = len(weights[0])
     whole = np.arange(length)
@@ -189,7 +306,7 @@ def _coefficients(weights: list[Array], noise: NoiseLaw, view: View) -> Array:
     return some / np.maximum(whole, 1) if view == "record" else some
 
 
-def _product(a: Array, b: Array) -> Array:
+def _product(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.convolve(a, b)[: len(a)]
 
 
@@ -203,7 +320,7 @@ def overall(
     """
     prior = as_alpha(alpha)
 
-    def risk(values: NDArray[np.int64]) -> Array:
+    def risk(values: NDArray[np.int64]) -> FloatArray:
         return np.atleast_1d(shrinkage(values, prior, noise, view))
 
     if not hasattr(sizes, "pmf"):
@@ -215,7 +332,7 @@ def overall(
     return _over_sizes(sizes, risk, truncated)  # pyright: ignore[reportArgumentType]
 
 
-def _over_sizes(law: SizeLaw, risk: Callable[[NDArray[np.int64]], Array], truncated: bool) -> float:
+def _over_sizes(law: SizeLaw, risk: Callable[[NDArray[np.int64]], FloatArray], truncated: bool) -> float:
     values = np.arange(1, law.largest() + 1)
     average = float(law.pmf(values) @ risk(values))
     return average / (1 - law.pgf(0.0)) if truncated else average

@@ -1,4 +1,4 @@
-"""Beyond homogeneity: an attacker who guesses by plurality (hard) or in proportion (soft), exactly.
+"""Exact risk under plurality and proportional guessing from noisy counts.
 
 Published counts are X_j = max(0, n_j + noise). The hard attacker names the largest X_j (ties split evenly), the soft
 one names class j with probability X_j / sum X. Both guess wherever anything survives, so both include the homogeneity
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.arrays import Array, Counts
+from sfumato.arrays import Counts, FloatArray
 from sfumato.errors import RiskError
-from sfumato.privacy.noise.laws import NoiseLaw
-from sfumato.risk.homogeneity.checks import as_counts, weighted_mean
+from sfumato.privacy.noise.distributions import NoiseLaw
+from sfumato.risk.homogeneity.cells import check_counts, weighted_mean
 
 SOFT_NODES = 400
 """Gauss-Legendre nodes after the substitution s = 1 - y^2; the error is below 1e-13."""
@@ -37,29 +37,31 @@ SEED = 20240229
 class GuessingRisk:
     """Exact guessing risk of every cell, and the baseline of always naming the overall majority class."""
 
-    guesses: Array
+    guesses: FloatArray
     """(cells, K): the probability that each class is named."""
-    risk: Array
+    risk: FloatArray
     """(cells,): the probability that a random record of the cell is named rightly."""
     cell_average: float
     record_average: float
     baseline: float
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
         return np.asarray(self.risk, dtype=dtype)
 
 
 def plurality(counts: ArrayLike, noise: NoiseLaw) -> GuessingRisk:
     """Return the exact risk under an attacker who names the largest noisy count."""
-    return _per_distinct_row(as_counts(counts), noise, _hard)
+    return _per_distinct_row(check_counts(counts), noise, _hard)
 
 
 def soft(counts: ArrayLike, noise: NoiseLaw) -> GuessingRisk:
     """Return the exact risk under an attacker who names classes in proportion to the noisy counts."""
-    return _per_distinct_row(as_counts(counts), noise, _soft)
+    return _per_distinct_row(check_counts(counts), noise, _soft)
 
 
-def _per_distinct_row(counts: Counts, noise: NoiseLaw, measure: Callable[[Counts, NoiseLaw], Array]) -> GuessingRisk:
+def _per_distinct_row(
+    counts: Counts, noise: NoiseLaw, measure: Callable[[Counts, NoiseLaw], FloatArray]
+) -> GuessingRisk:
     rows, place = np.unique(counts, axis=0, return_inverse=True)
     guesses = measure(rows, noise)[place.ravel()]
     totals = counts.sum(axis=1)
@@ -71,7 +73,7 @@ def _per_distinct_row(counts: Counts, noise: NoiseLaw, measure: Callable[[Counts
 
 
 @lru_cache(maxsize=32)
-def _unit_nodes(count: int) -> tuple[Array, Array]:
+def _unit_nodes(count: int) -> tuple[FloatArray, FloatArray]:
     """Return Gauss-Legendre nodes and weights on [0, 1]; kept, because finding them is an eigenvalue problem."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return (nodes + 1) / 2, weights / 2
@@ -89,7 +91,7 @@ def _support(values: NDArray[np.int64], noise: NoiseLaw) -> int:
     return length
 
 
-def _published_law(values: NDArray[np.int64], noise: NoiseLaw, length: int) -> Array:
+def _published_law(values: NDArray[np.int64], noise: NoiseLaw, length: int) -> FloatArray:
     """Return P(max(0, n + noise) = x) for every distinct count n and x = 0 .. length - 1."""
     x = np.arange(length)
     mass = noise.pmf(x[None, :] - values[:, None])
@@ -97,7 +99,7 @@ def _published_law(values: NDArray[np.int64], noise: NoiseLaw, length: int) -> A
     return mass
 
 
-def _hard(rows: Counts, noise: NoiseLaw) -> Array:
+def _hard(rows: Counts, noise: NoiseLaw) -> FloatArray:
     """h_k = sum over x of f_k(x) times the integral of prod (F_j(x-1) + u f_j(x)) du, a polynomial in u."""
     values, place = np.unique(rows, return_inverse=True)
     length = _support(values, noise)
@@ -110,7 +112,9 @@ def _hard(rows: Counts, noise: NoiseLaw) -> Array:
     return np.concatenate(parts)
 
 
-def _hard_block(at: NDArray[np.int64], mass: Array, below: Array, nodes: Array, weights: Array) -> Array:
+def _hard_block(
+    at: NDArray[np.int64], mass: FloatArray, below: FloatArray, nodes: FloatArray, weights: FloatArray
+) -> FloatArray:
     """Classes on axis 1; products over the other classes by prefixes and suffixes, without division."""
     f = mass[at][..., 1:]
     factors = below[at][..., 1:, None] + f[..., None] * nodes
@@ -123,7 +127,7 @@ def _hard_block(at: NDArray[np.int64], mass: Array, below: Array, nodes: Array, 
     return np.einsum("rkx,rkxu,u->rk", f, before * after, weights)
 
 
-def _soft(rows: Counts, noise: NoiseLaw) -> Array:
+def _soft(rows: Counts, noise: NoiseLaw) -> FloatArray:
     """s_k = integral of G_k'(s) prod G_j(s) ds over the generating functions of the published counts."""
     values, place = np.unique(rows, return_inverse=True)
     length = _support(values, noise)
@@ -143,7 +147,7 @@ def _soft(rows: Counts, noise: NoiseLaw) -> Array:
 
 
 @dataclass(frozen=True)
-class Guess:
+class GuessingAverage:
     """Average risk by cell and by record of both attackers, and the number of distinct cells behind it."""
 
     epsilon: float
@@ -152,7 +156,9 @@ class Guess:
     cells: int
 
 
-def guesses(rows: Counts, repeats: NDArray[np.int64], laws: Mapping[float, NoiseLaw]) -> list[Guess]:
+def guessing_averages(
+    rows: Counts, repeats: NDArray[np.int64], laws: Mapping[float, NoiseLaw]
+) -> list[GuessingAverage]:
     """Return the averages over distinct cells for each epsilon; none where counts are too large for the sums."""
     fitting = {epsilon: law for epsilon, law in laws.items() if _fits(rows, law)}
     costs = {epsilon: _length(rows, law) * _terms(rows) for epsilon, law in fitting.items()}
@@ -176,9 +182,9 @@ def _fits(rows: Counts, law: NoiseLaw) -> bool:
     return length <= LONGEST and length * len(np.unique(rows)) <= MOST_TABLE
 
 
-def _guess(sample: tuple[Counts, Array, Array], epsilon: float, law: NoiseLaw) -> Guess:
+def _guess(sample: tuple[Counts, FloatArray, FloatArray], epsilon: float, law: NoiseLaw) -> GuessingAverage:
     rows, by_cell, by_record = sample
-    return Guess(
+    return GuessingAverage(
         epsilon,
         _averages(plurality(rows, law).risk, by_cell, by_record),
         _averages(soft(rows, law).risk, by_cell, by_record),
@@ -186,11 +192,11 @@ def _guess(sample: tuple[Counts, Array, Array], epsilon: float, law: NoiseLaw) -
     )
 
 
-def _averages(risk: Array, by_cell: Array, by_record: Array) -> tuple[float, float]:
+def _averages(risk: FloatArray, by_cell: FloatArray, by_record: FloatArray) -> tuple[float, float]:
     return float(risk @ by_cell / by_cell.sum()), float(risk @ by_record / by_record.sum())
 
 
-def _sample(rows: Counts, repeats: NDArray[np.int64], most: int) -> tuple[Counts, Array, Array]:
+def _sample(rows: Counts, repeats: NDArray[np.int64], most: int) -> tuple[Counts, FloatArray, FloatArray]:
     """Return rows with weights by cell and by record; where they are too many a sample, drawn by both alike."""
     by_cell = repeats / repeats.sum()
     by_record = repeats * rows.sum(axis=1)

@@ -25,14 +25,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.arrays import Array, Counts, Flags
+from sfumato.arrays import BoolArray, Counts, FloatArray
 from sfumato.errors import ResourceError, RiskError
-from sfumato.privacy.noise.laws import NoiseLaw
-from sfumato.risk.homogeneity.cells import Cells, checked_columns
-from sfumato.risk.homogeneity.checks import View, require_view
-from sfumato.risk.homogeneity.local import sole_survivor
+from sfumato.privacy.noise.distributions import NoiseLaw
+from sfumato.risk.homogeneity.cells import Cells, View, check_columns, require_view
+from sfumato.risk.homogeneity.local import single_survivor
 from sfumato.schema import Schema
-from sfumato.table.counting import count_occupied
+from sfumato.table.counting import count_nonempty_cells
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -60,8 +59,8 @@ class JointCells:
         cls, table: Table, identifiers: Sequence[str] | None = None, sensitive: Sequence[str] | None = None
     ) -> JointCells:
         """Count the cells on the table's engine; columns by schema role when not named."""
-        names, targets = checked_columns(table.schema, identifiers, sensitive, "several")
-        codes, counts = count_occupied(table.source.engine, table.schema, (*names, *targets))
+        names, targets = check_columns(table.schema, identifiers, sensitive, "several")
+        codes, counts = count_nonempty_cells(table.source.engine, table.schema, (*names, *targets))
         keys, place = np.unique(codes[:, : len(names)], axis=0, return_inverse=True)
         shape = (len(keys), *table.schema.shape(targets))
         if (needed := int(np.prod(shape, dtype=float))) > MOST_COUNTS:
@@ -81,7 +80,7 @@ class JointCells:
     def one(self, name: str) -> Cells:
         """Return the cells by one of the sensitive attributes."""
         axis = self.sensitive.index(name)
-        return Cells(self.schema, self.identifiers, name, self.keys, projected(self.counts, (axis,)))
+        return Cells(self.schema, self.identifiers, name, self.keys, project(self.counts, (axis,)))
 
     @cached_property
     def agreements(self) -> NDArray[np.int64]:
@@ -89,17 +88,17 @@ class JointCells:
         return np.array([self.one(name).homogeneous for name in self.sensitive], np.int64).sum(axis=0)
 
     @property
-    def complete(self) -> Flags:
+    def complete(self) -> BoolArray:
         """Cells that are homogeneous in every attribute (definition 5)."""
         return self.agreements == len(self.sensitive)
 
     @property
-    def partial(self) -> Flags:
+    def partial(self) -> BoolArray:
         """Cells that are homogeneous in some attributes, but not in all."""
         return (self.agreements > 0) & ~self.complete
 
     @property
-    def heterogeneous(self) -> Flags:
+    def heterogeneous(self) -> BoolArray:
         """Cells that are homogeneous in no attribute (definition 6)."""
         return self.agreements == 0
 
@@ -108,12 +107,12 @@ class JointCells:
 class SeveralRisk:
     """The risk of each cell: of each attribute alone, of all together, and of at least one."""
 
-    each: tuple[Array, ...]
-    complete: Array
-    some: Array
+    each: tuple[FloatArray, ...]
+    complete: FloatArray
+    some: FloatArray
 
     @property
-    def partial(self) -> Array:
+    def partial(self) -> FloatArray:
         """The chance that some attributes are read, but not all."""
         return self.some - self.complete
 
@@ -125,7 +124,7 @@ def several(counts: ArrayLike | JointCells, noise: NoiseLaw, view: View = "recor
     right or wrong. The conservative view has no "at least one" of this form and is refused: take it attribute by
     attribute, with :func:`local`.
 
-    >>> from sfumato.privacy.noise.laws import Geometric
+    >>> from sfumato.privacy.noise.distributions import Geometric
     >>> found = several([[[3, 0], [0, 0]], [[2, 1], [0, 0]]], Geometric(2.0))
     >>> found.complete.round(3).tolist(), found.some.round(3).tolist()
     ([0.682, 0.064], [0.867, 0.783])
@@ -145,18 +144,20 @@ def several(counts: ArrayLike | JointCells, noise: NoiseLaw, view: View = "recor
     return SeveralRisk(tuple(risk[j,] for j in attributes), risk[tuple(attributes)], np.clip(some, 0.0, 1.0))
 
 
-def projected(values: NDArray[np.int64], chosen: tuple[int, ...]) -> Counts:
+def project(values: NDArray[np.int64], chosen: tuple[int, ...]) -> Counts:
     """Return the counts by the combinations of the chosen attributes."""
     others = tuple(axis + 1 for axis in range(values.ndim - 1) if axis not in chosen)
     return values.sum(axis=others).reshape(len(values), -1)
 
 
-def _agreeing(array: Counts, survive: Array, vanish: Array, chosen: tuple[int, ...], view: View) -> Array:
+def _agreeing(
+    array: Counts, survive: FloatArray, vanish: FloatArray, chosen: tuple[int, ...], view: View
+) -> FloatArray:
     """Return the chance that exactly one combination of the chosen attributes survives."""
     others = tuple(axis + 1 for axis in range(array.ndim - 1) if axis not in chosen)
     gone = vanish.prod(axis=others).reshape(len(array), -1)
     stays = 1 - gone if others else survive.reshape(len(array), -1)
-    return sole_survivor(projected(array, chosen), stays, gone, view)
+    return single_survivor(project(array, chosen), stays, gone, view)
 
 
 def _joint(counts: ArrayLike | JointCells) -> Counts:

@@ -1,4 +1,4 @@
-"""Planning from public facts: the risk of a cross table that nobody has counted yet, against epsilon.
+"""Expected risk of a contingency table from public facts alone.
 
 Known beforehand are the number of people and of cells, or the size of a cell, and how common the sensitive values are.
 With a size n and shares p this is the paper's *expected* risk; with a Dirichlet law of the shares, which differ from
@@ -15,16 +15,16 @@ from typing import Unpack
 
 import numpy as np
 
-from sfumato.arrays import Array
+from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
-from sfumato.privacy.noise.laws import NoiseLaw
-from sfumato.risk.homogeneity.alone import reidentification_for
-from sfumato.risk.homogeneity.checks import View, as_alpha, as_probabilities, as_size
-from sfumato.risk.homogeneity.curves import CurveFacts, checked_request
+from sfumato.privacy.noise.distributions import NoiseLaw
+from sfumato.risk.homogeneity.cells import View, as_alpha, as_probabilities, as_size
+from sfumato.risk.homogeneity.curves import CurveOptions, check_request
+from sfumato.risk.homogeneity.epsilon_search import NOISELESS, feasible_epsilons
 from sfumato.risk.homogeneity.expected import SizeLaw, expected, overall, shrinkage
-from sfumato.risk.homogeneity.inverse import NOISELESS, feasible_epsilons
-from sfumato.risk.homogeneity.mechanisms import Mechanism
-from sfumato.risk.homogeneity.results import AlonePoint, Choice, Part, few_of
+from sfumato.risk.homogeneity.noise import Mechanism
+from sfumato.risk.homogeneity.results import AlonePoint, EpsilonChoiceRecord, FrozenModel, evenly_spaced
+from sfumato.risk.homogeneity.uniqueness import reidentification_for
 
 MOST_PEOPLE = 500
 """The largest cell that is planned: larger ones cost seconds for each epsilon, and are hardly ever homogeneous."""
@@ -54,7 +54,7 @@ class PublicFacts:
             )
 
     @property
-    def values(self) -> Array:
+    def values(self) -> FloatArray:
         """The shares, or the parameters of their law."""
         return as_alpha(self.alpha) if self.p is None else as_probabilities(self.p)  # pyright: ignore[reportArgumentType]
 
@@ -87,7 +87,7 @@ class PublicFacts:
         return overall(self.values, noise, self.sizes, view=view)
 
 
-class PlanPoint(Part):
+class PlanPoint(FrozenModel):
     """The planned risk at one epsilon."""
 
     epsilon: float
@@ -96,7 +96,7 @@ class PlanPoint(Part):
     any: float
 
 
-class PlannedRisk(Part):
+class PlannedRisk(FrozenModel):
     """What public facts say about a cross table, before anybody counts it."""
 
     measure: str
@@ -113,11 +113,11 @@ class PlannedRisk(Part):
     """Without noise; its epsilon is infinite."""
     alone: tuple[AlonePoint, ...]
     """Re-identification from a table of the identifiers alone; none where one size is given instead of a law."""
-    choice: Choice | None
+    choice: EpsilonChoiceRecord | None
 
     def few(self) -> tuple[int, ...]:
         """Return the places of the points of the printed table."""
-        return tuple(few_of(len(self.points)))
+        return tuple(evenly_spaced(len(self.points)))
 
 
 def planned(
@@ -125,7 +125,7 @@ def planned(
     epsilons: Sequence[float] | None = None,
     sensitivity: float = 1,
     mechanism: str = "geometric",
-    **more: Unpack[CurveFacts],
+    **more: Unpack[CurveOptions],
 ) -> PlannedRisk:
     """Return the risk against epsilon that follows from public facts alone; no table is read.
 
@@ -134,9 +134,9 @@ def planned(
     >>> found.measure, round(found.points[1].record, 4), round(found.choice.safe[1], 4)
     ('global', 0.5186, 0.1664)
     """
-    grid, by = checked_request(epsilons, mechanism, more)
+    grid, by = check_request(epsilons, mechanism, more)
     noise = Mechanism(mechanism, more.get("delta"), more.get("rule"), sensitivity)
-    average = _Planned(facts, by.view)
+    average = _PlannedAverage(facts, by.view)
     return PlannedRisk(
         measure=facts.measure,
         mechanism=mechanism,
@@ -149,11 +149,11 @@ def planned(
         points=tuple(_point(facts, epsilon, noise.law(epsilon)) for epsilon in grid),
         ceiling=_point(facts, math.inf, NOISELESS),
         alone=_alone(facts, grid, noise),
-        choice=None if by.target is None else Choice.of(feasible_epsilons(by.target, average, noise)),
+        choice=None if by.target is None else EpsilonChoiceRecord.of(feasible_epsilons(by.target, average, noise)),
     )
 
 
-class _Planned:
+class _PlannedAverage:
     """The planned risk as the search wants it: a mean of risks of cells, so that their slopes bound it."""
 
     def __init__(self, facts: PublicFacts, view: View) -> None:

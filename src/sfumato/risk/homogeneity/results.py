@@ -1,4 +1,4 @@
-"""The typed result of the risk curves: one model that feeds the terminal, the page and JSON."""
+"""Typed results of the risk curves, for the terminal, the page and JSON."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from sfumato.risk.homogeneity.checks import View
-from sfumato.risk.homogeneity.inverse import EpsilonChoice
-from sfumato.risk.homogeneity.mechanisms import CLASSICAL_END
+from sfumato.risk.homogeneity.cells import View
+from sfumato.risk.homogeneity.epsilon_search import EpsilonChoice
+from sfumato.risk.homogeneity.noise import CLASSICAL_END
 
 Weights = Literal["cell", "record"]
 FEW_POINTS = 13
 """Epsilons of the printed table, of the guessing attackers and of the simulated utility: every fifth of the grid."""
 
 
-def few_of(points: int) -> list[int]:
+def evenly_spaced(points: int) -> list[int]:
     """Return the positions of evenly spaced points, both ends included.
 
     >>> few_of(61)[:3], len(few_of(61)), few_of(3)
@@ -25,13 +25,13 @@ def few_of(points: int) -> list[int]:
     return [int(i) for i in np.unique(np.linspace(0, points - 1, min(points, FEW_POINTS)).round())]
 
 
-class Part(BaseModel):
+class FrozenModel(BaseModel):
     """A frozen part of the result; infinite ends of intervals are written as words."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
 
-class Average(Part):
+class Average(FrozenModel):
     """One risk averaged over occupied cells, and over the records in them."""
 
     cell: float
@@ -42,7 +42,7 @@ class Average(Part):
         return self.record if weights == "record" else self.cell
 
 
-class RiskPoint(Part):
+class RiskPoint(FrozenModel):
     """The homogeneity attack at one epsilon, exactly."""
 
     epsilon: float
@@ -53,8 +53,9 @@ class RiskPoint(Part):
     """Share of readings that are right for a random record: record / any."""
 
 
-class AlonePoint(Part):
-    """Re-identification at one epsilon: :class:`sfumato.risk.homogeneity.alone.ReidentificationRisk` as it is saved."""
+class AlonePoint(FrozenModel):
+    """Re-identification at one epsilon: :class:`sfumato.risk.homogeneity.uniqueness.ReidentificationRisk` as it is
+    saved."""
 
     epsilon: float
     alone: float
@@ -66,7 +67,7 @@ class AlonePoint(Part):
     shown: float
 
 
-class GuessPoint(Part):
+class GuessPoint(FrozenModel):
     """Attackers who guess wherever anything survives."""
 
     epsilon: float
@@ -74,7 +75,7 @@ class GuessPoint(Part):
     soft: Average
 
 
-class TvdPoint(Part):
+class MarginalTvdPoint(FrozenModel):
     """Expected total-variation distance of the marginals of one order: mean and largest over the column sets."""
 
     epsilon: float
@@ -84,23 +85,23 @@ class TvdPoint(Part):
     largest: float
 
 
-class Utility(Part):
+class Utility(FrozenModel):
     """How much of the 1-, 2- and 3-way marginals is left, and how it was simulated."""
 
-    points: tuple[TvdPoint, ...]
+    points: tuple[MarginalTvdPoint, ...]
     draws: int
     sets: dict[int, int]
     all_sets: dict[int, int]
 
 
-class Limits(Part):
+class Limits(FrozenModel):
     """What a risk tends to without any information (floor) and without noise (ceiling)."""
 
     floor: Average
     ceiling: Average
 
 
-class WorstCell(Part):
+class WorstCell(FrozenModel):
     """A cell whose members are most at risk, by its public identifiers."""
 
     identifiers: dict[str, str]
@@ -111,7 +112,7 @@ class WorstCell(Part):
     risk: float
 
 
-class Choice(Part):
+class EpsilonChoiceRecord(FrozenModel):
     """Which epsilons keep the target: :class:`EpsilonChoice` as it is saved."""
 
     target: float
@@ -127,7 +128,7 @@ class Choice(Part):
         return rule == "classical" and bool(self.intervals) and self.intervals[-1][1] > CLASSICAL_END * (1 - 1e-6)
 
     @classmethod
-    def of(cls, found: EpsilonChoice) -> Choice:
+    def of(cls, found: EpsilonChoice) -> EpsilonChoiceRecord:
         """Return the choice as it is saved."""
         return cls(
             target=found.target,
@@ -139,7 +140,7 @@ class Choice(Part):
         )
 
 
-class RiskCurves(Part):
+class RiskCurves(FrozenModel):
     """Everything about one cross table: curves, limits, utility, worst cells, companions, and the choice of epsilon."""
 
     table: str
@@ -178,8 +179,8 @@ class RiskCurves(Part):
     utility: Utility | None
     worst: tuple[WorstCell, ...]
     companions: dict[str, float]
-    choice: Choice | None
+    choice: EpsilonChoiceRecord | None
 
     def few(self) -> tuple[RiskPoint, ...]:
         """Return the points of the printed table."""
-        return tuple(self.points[i] for i in few_of(len(self.points)))
+        return tuple(self.points[i] for i in evenly_spaced(len(self.points)))

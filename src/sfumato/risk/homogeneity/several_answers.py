@@ -6,7 +6,7 @@ from sfumato.risk.homogeneity.answers import Answer, listed, people_of, percent,
 from sfumato.risk.homogeneity.several_curves import SeveralCurves
 
 
-def forward(curves: SeveralCurves) -> Answer:
+def risk_answer(curves: SeveralCurves) -> Answer:
     """Answer: how many people's sensitive values can a neighbour read off?"""
     point, people = curves.example, curves.records
     names = listed(curves.sensitive)
@@ -28,7 +28,7 @@ def forward(curves: SeveralCurves) -> Answer:
     )
 
 
-def inverse(curves: SeveralCurves) -> Answer:
+def epsilon_answer(curves: SeveralCurves) -> Answer:
     """Answer: which epsilon keeps the chance of at least one right reading under the target?"""
     over = weighed_over(curves.weights)
     return under_target(

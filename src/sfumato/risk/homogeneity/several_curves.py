@@ -8,20 +8,20 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from sfumato.arrays import Array, Counts
+from sfumato.arrays import Counts, FloatArray
 from sfumato.errors import RiskError
-from sfumato.privacy.noise.laws import NoiseLaw
-from sfumato.risk.homogeneity.curves import CurveFacts, average, checked_request, stated_sensitivity
-from sfumato.risk.homogeneity.inverse import NOISELESS, feasible_epsilons
-from sfumato.risk.homogeneity.joint import JointCells, projected, several
-from sfumato.risk.homogeneity.mechanisms import Mechanism
-from sfumato.risk.homogeneity.results import Average, Choice, Part, Weights, few_of
+from sfumato.privacy.noise.distributions import NoiseLaw
+from sfumato.risk.homogeneity.curves import CurveOptions, average, check_request, stated_sensitivity
+from sfumato.risk.homogeneity.epsilon_search import NOISELESS, feasible_epsilons
+from sfumato.risk.homogeneity.joint import JointCells, project, several
+from sfumato.risk.homogeneity.noise import Mechanism
+from sfumato.risk.homogeneity.results import Average, EpsilonChoiceRecord, FrozenModel, Weights, evenly_spaced
 
 CHUNK = 1 << 22
 """Counts worked on at once."""
 
 
-class SeveralPoint(Part):
+class RiskPoint(FrozenModel):
     """Readings that are right for a random record of the cell, at one epsilon, exactly."""
 
     epsilon: float
@@ -32,14 +32,14 @@ class SeveralPoint(Part):
     """At least one attribute is read rightly."""
 
 
-class Kinds(Part):
+class CellKinds(FrozenModel):
     """Cells of a kind without noise, and the people in them."""
 
     cells: int
     people: int
 
 
-class SeveralCurves(Part):
+class SeveralCurves(FrozenModel):
     """Everything about one cross table with several sensitive attributes."""
 
     table: str
@@ -57,21 +57,21 @@ class SeveralCurves(Part):
     combinations: int
     """Combinations of sensitive values."""
     domain: int
-    kinds: dict[str, Kinds]
+    kinds: dict[str, CellKinds]
     """Without noise: complete, partial and heterogeneous cells (definitions 5 and 6 of the paper)."""
     baselines: dict[str, float]
     """Share of people for whom naming the most common value is right: of each attribute, and of all together."""
-    points: tuple[SeveralPoint, ...]
-    example: SeveralPoint
+    points: tuple[RiskPoint, ...]
+    example: RiskPoint
     """At epsilon 1, or at the end of the range that is nearest to it."""
-    ceiling: SeveralPoint
+    ceiling: RiskPoint
     """Without noise; its epsilon is infinite."""
-    choice: Choice | None
+    choice: EpsilonChoiceRecord | None
     """By the chance that at least one attribute is read rightly."""
 
-    def few(self) -> tuple[SeveralPoint, ...]:
+    def few(self) -> tuple[RiskPoint, ...]:
         """Return the points of the printed table."""
-        return tuple(self.points[i] for i in few_of(len(self.points)))
+        return tuple(self.points[i] for i in evenly_spaced(len(self.points)))
 
 
 def several_curves(
@@ -80,21 +80,21 @@ def several_curves(
     sensitivity: float | None = None,
     mechanism: str = "geometric",
     pilot: str | None = None,
-    **facts: Unpack[CurveFacts],
+    **facts: Unpack[CurveOptions],
 ) -> SeveralCurves:
     """Return the risk of publishing the cross table of identifiers and several sensitive columns, against epsilon.
 
     The arguments are those of :func:`~sfumato.risk.homogeneity.curves.curves`. Epsilon is steered by the chance that
     at least one attribute is read rightly; the only view is ``record``.
     """
-    grid, by = checked_request(epsilons, mechanism, facts)
+    grid, by = check_request(epsilons, mechanism, facts)
     require_record(by.view)
     if not len(cells.counts):
         raise RiskError("the table has no records", next_step="give a table with at least one record")
     stated = stated_sensitivity(cells.schema, mechanism) if sensitivity is None else sensitivity
     noise = Mechanism(mechanism, facts.get("delta"), facts.get("rule"), stated)
     risk = _Risk(cells, by.weights)
-    choice = None if by.target is None else Choice.of(feasible_epsilons(by.target, risk, noise))
+    choice = None if by.target is None else EpsilonChoiceRecord.of(feasible_epsilons(by.target, risk, noise))
     return SeveralCurves(
         **_facts(cells),
         mechanism=mechanism,
@@ -127,14 +127,14 @@ class _Risk:
         self.classes = flat.shape[1]
         self.spread = self._mean(flat.sum(axis=1) + float(self.classes)).by(weights)
 
-    def _mean(self, values: Array) -> Average:
+    def _mean(self, values: FloatArray) -> Average:
         return average(values, self.flat, self.repeats)
 
-    def point(self, epsilon: float, noise: NoiseLaw) -> SeveralPoint:
+    def point(self, epsilon: float, noise: NoiseLaw) -> RiskPoint:
         step = max(1, CHUNK // self.classes)
         parts = [several(self.rows[i : i + step], noise) for i in range(0, len(self.rows), step)]
         each = [np.concatenate([part.each[j] for part in parts]) for j in range(len(self.names))]
-        return SeveralPoint(
+        return RiskPoint(
             epsilon=epsilon,
             each={name: self._mean(values) for name, values in zip(self.names, each, strict=True)},
             complete=self._mean(np.concatenate([part.complete for part in parts])),
@@ -152,7 +152,7 @@ def _facts(cells: JointCells) -> dict[str, Any]:
     of_kind = {"complete": cells.complete, "partial": cells.partial, "heterogeneous": cells.heterogeneous}
     sets: dict[str, tuple[int, ...]] = {name: (axis,) for axis, name in enumerate(cells.sensitive)}
     sets["all together"] = tuple(range(len(cells.sensitive)))
-    shares = {name: projected(cells.counts, chosen).sum(axis=0) / sizes.sum() for name, chosen in sets.items()}
+    shares = {name: project(cells.counts, chosen).sum(axis=0) / sizes.sum() for name, chosen in sets.items()}
     return {
         "table": cells.schema.name,
         "identifiers": cells.identifiers,
@@ -162,6 +162,6 @@ def _facts(cells: JointCells) -> dict[str, Any]:
         "records": int(sizes.sum()),
         "combinations": int(np.prod(cells.counts.shape[1:])),
         "domain": math.prod(cells.schema.shape((*cells.identifiers, *cells.sensitive))),
-        "kinds": {n: Kinds(cells=int(which.sum()), people=int(sizes[which].sum())) for n, which in of_kind.items()},
+        "kinds": {n: CellKinds(cells=int(which.sum()), people=int(sizes[which].sum())) for n, which in of_kind.items()},
         "baselines": {name: float(share.max()) for name, share in shares.items()},
     }

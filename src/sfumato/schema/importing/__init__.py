@@ -1,1 +1,1 @@
-"""Draft schemas from what other formats say about a table: Croissant, Frictionless and CSVW."""
+"""Import draft schemas from Croissant, Frictionless and CSVW metadata files."""

@@ -1,4 +1,4 @@
-"""Croissant: record sets and fields of a data set, whatever prefixes its words have."""
+"""Read the record sets and fields of Croissant metadata."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from sfumato.schema.column import KINDS
-from sfumato.schema.importing.told import ToldColumn, ToldTable, Type, mappings, number, text_of
+from sfumato.schema.importing.metadata_model import (
+    MetadataColumn,
+    MetadataTable,
+    Type,
+    localised_text,
+    mappings,
+    number,
+)
 
 TYPES: dict[str, Type] = {
     "Text": "text",
@@ -41,7 +48,7 @@ def is_croissant(document: Mapping[str, Any]) -> bool:
     return "recordSet" in _plain(document, 0) or "croissant" in str(document.get("conformsTo", "")).lower()
 
 
-def croissant_tables(raw: Mapping[str, Any]) -> list[ToldTable]:
+def croissant_tables(raw: Mapping[str, Any]) -> list[MetadataTable]:
     """Return the record sets that hold rows; lists of levels are taken into the columns that refer to them."""
     document = _plain(raw, 0)
     sets = list(mappings(document.get("recordSet")))
@@ -54,7 +61,7 @@ def one_table(raw: Mapping[str, Any]) -> str | None:
     document = _plain(raw, 0)
     fields = [field for each in mappings(document.get("recordSet")) for field in mappings(each.get("field"))]
     ours = any(field.get("additionalType") in KINDS for field in fields)
-    return text_of(document.get("isBasedOn")) if ours else None
+    return localised_text(document.get("isBasedOn")) if ours else None
 
 
 def _plain(value: Any, depth: int) -> Any:
@@ -82,21 +89,23 @@ def _types(node: Mapping[str, Any]) -> list[str]:
 
 
 def _id(node: Any) -> str | None:
-    return text_of(node.get("@id", node.get("name")) if isinstance(node, Mapping) else node)
+    return localised_text(node.get("@id", node.get("name")) if isinstance(node, Mapping) else node)
 
 
-def _table(body: Mapping[str, Any], sets: list[Mapping[str, Any]], document: Mapping[str, Any]) -> ToldTable:
-    name = text_of(body.get("name")) or _id(body)
+def _table(body: Mapping[str, Any], sets: list[Mapping[str, Any]], document: Mapping[str, Any]) -> MetadataTable:
+    name = localised_text(body.get("name")) or _id(body)
     ours = one_table(document) is not None
-    creators = [text_of(each.get("name")) for each in mappings(document.get("publisher") or document.get("creator"))]
+    creators = [
+        localised_text(each.get("name")) for each in mappings(document.get("publisher") or document.get("creator"))
+    ]
     licence = document.get("license")
     first = next(mappings(licence), None)
     words = {
-        "description": None if ours else text_of(document.get("description")),
-        "licence": text_of(licence if first is None else first.get("name") or first.get("url")),
+        "description": None if ours else localised_text(document.get("description")),
+        "licence": localised_text(licence if first is None else first.get("name") or first.get("url")),
         "custodian": next(filter(None, creators), None),
     }
-    made = ToldTable(name, [], words)
+    made = MetadataTable(name, [], words)
     for field in mappings(body.get("field")):
         made.columns.append(_column(field, sets))
     if not made.columns:
@@ -104,21 +113,21 @@ def _table(body: Mapping[str, Any], sets: list[Mapping[str, Any]], document: Map
     return made
 
 
-def _column(field: Mapping[str, Any], sets: list[Mapping[str, Any]]) -> ToldColumn:
+def _column(field: Mapping[str, Any], sets: list[Mapping[str, Any]]) -> MetadataColumn:
     source = field.get("source")
     extract = source.get("extract") if isinstance(source, Mapping) else None
     named = extract.get("column") if isinstance(extract, Mapping) else None
-    name = text_of(named) or text_of(field.get("name")) or _id(field)
+    name = localised_text(named) or localised_text(field.get("name")) or _id(field)
     types = _types(field)
     known: list[Type] = [TYPES[each] for each in types if each in TYPES]
     nested = any(field.get(key) for key in ("subField", "repeated", "isArray"))
-    told = ToldColumn(name, "other", "nested values" if nested else ", ".join(types) or "nothing")
+    told = MetadataColumn(name, "other", "nested values" if nested else ", ".join(types) or "nothing")
     if known and not nested:
         told.type = known[0]
     required = field.get("valueRequired")
     told.facts = {
-        "description": text_of(field.get("description")),
-        "unit": text_of(field.get("unitText")),
+        "description": localised_text(field.get("description")),
+        "unit": localised_text(field.get("unitText")),
         "missing": required is not True,
     }
     told.kind = field.get("additionalType") if field.get("additionalType") in KINDS else None
@@ -130,7 +139,7 @@ def _column(field: Mapping[str, Any], sets: list[Mapping[str, Any]]) -> ToldColu
     return told
 
 
-def _levels(field: Mapping[str, Any], sets: list[Mapping[str, Any]], told: ToldColumn) -> None:
+def _levels(field: Mapping[str, Any], sets: list[Mapping[str, Any]], told: MetadataColumn) -> None:
     """Take levels and their labels from the record set that a field refers to, where it lists them."""
     told.ordered = told.kind == "ordinal"
     body = _referred(field, sets)

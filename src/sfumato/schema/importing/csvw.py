@@ -1,4 +1,4 @@
-"""CSVW: the W3C's metadata for tables on the web."""
+"""Read CSVW metadata, the W3C standard for tables on the web."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.schema.importing.told import ToldColumn, ToldTable, Type, day, listed, mappings, number, text_of, texts
+from sfumato.schema.importing.metadata_model import (
+    MetadataColumn,
+    MetadataTable,
+    Type,
+    alternatives_of_pattern,
+    day,
+    localised_text,
+    mappings,
+    number,
+    texts,
+)
 
 WHOLE = (
     *("integer", "int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger", "gYear"),
@@ -28,7 +38,7 @@ def is_csvw(document: Mapping[str, Any]) -> bool:
     return "csvw" in str(document.get("@context", "")) or "tableSchema" in document
 
 
-def csvw_tables(document: Mapping[str, Any]) -> list[ToldTable]:
+def csvw_tables(document: Mapping[str, Any]) -> list[MetadataTable]:
     """Return the tables that a document describes."""
     tables = list(mappings(document["tables"])) if "tables" in document else [document]
     return [_table(table, document) for table in tables]
@@ -38,19 +48,19 @@ def _inherited(key: str, *bodies: Mapping[str, Any]) -> Any:
     return next((body[key] for body in bodies if key in body), None)
 
 
-def _table(body: Mapping[str, Any], group: Mapping[str, Any]) -> ToldTable:
-    url = text_of(body.get("url")) or ""
-    name = text_of(body.get("dc:title")) or url.rpartition("/")[2].partition(".")[0] or None
+def _table(body: Mapping[str, Any], group: Mapping[str, Any]) -> MetadataTable:
+    url = localised_text(body.get("url")) or ""
+    name = localised_text(body.get("dc:title")) or url.rpartition("/")[2].partition(".")[0] or None
     schema = _inherited("tableSchema", body, group)
     if not isinstance(schema, Mapping):
         where = "its schema lies in another file" if isinstance(schema, str) else "it has no tableSchema"
-        return ToldTable(name, [], doubts=[f"table {name}: {where}"])
+        return MetadataTable(name, [], doubts=[f"table {name}: {where}"])
     words = {
-        "description": text_of(_inherited("dc:description", body, group)),
-        "licence": text_of(_inherited("dc:license", body, group)),
-        "custodian": text_of(_inherited("dc:publisher", body, group)),
+        "description": localised_text(_inherited("dc:description", body, group)),
+        "licence": localised_text(_inherited("dc:license", body, group)),
+        "custodian": localised_text(_inherited("dc:publisher", body, group)),
     }
-    made = ToldTable(name, [], words, _source(_inherited("dialect", body, group)))
+    made = MetadataTable(name, [], words, _source(_inherited("dialect", body, group)))
     keys = texts(schema.get("primaryKey"))
     columns: Any = schema.get("columns")
     for place, column in enumerate(columns if isinstance(columns, list) else [], 1):
@@ -73,16 +83,16 @@ def _source(dialect: Any) -> dict[str, Any]:
     return {key: fact for key, fact in found.items() if fact}
 
 
-def _column(column: Mapping[str, Any], above: tuple[Any, ...], table: ToldTable, keys: list[str]) -> ToldColumn:
+def _column(column: Mapping[str, Any], above: tuple[Any, ...], table: MetadataTable, keys: list[str]) -> MetadataColumn:
     datatype = _inherited("datatype", column, *above)
     body: Mapping[str, Any] = datatype if isinstance(datatype, Mapping) else {"base": datatype}
     word = str(body.get("base") or "string")
-    name = text_of(column.get("titles")) or column.get("name")
-    told = ToldColumn(name, TYPES.get(word, "other"), word)
+    name = localised_text(column.get("titles")) or column.get("name")
+    told = MetadataColumn(name, TYPES.get(word, "other"), word)
     told.identifier = column.get("name") in keys or name in keys
     told.facts = {
-        "description": text_of(_first(column, "description")),
-        "unit": text_of(_first(column, "unitText")),
+        "description": localised_text(_first(column, "description")),
+        "unit": localised_text(_first(column, "unitText")),
         "missing": _inherited("required", column, *above) is not True,
     }
     marks = [mark for mark in texts(_inherited("null", column, *above)) if mark]
@@ -97,10 +107,10 @@ def _first(column: Mapping[str, Any], word: str) -> Any:
     return next((item for key, item in column.items() if key.rpartition(":")[2].rpartition("/")[2] == word), None)
 
 
-def _form(body: Mapping[str, Any], told: ToldColumn, table: ToldTable) -> None:
+def _form(body: Mapping[str, Any], told: MetadataColumn, table: MetadataTable) -> None:
     form = body.get("format")
     if told.type == "text":
-        told.levels = listed(form)
+        told.levels = alternatives_of_pattern(form)
         if form is not None and told.levels is None:
             told.doubts.append(f"{told.name}: the pattern {form!r}")
     elif told.type == "boolean" and isinstance(form, str) and form.count("|") == 1:
@@ -114,7 +124,7 @@ def _form(body: Mapping[str, Any], told: ToldColumn, table: ToldTable) -> None:
         _number_form(form if isinstance(form, Mapping) else {"pattern": form}, told, table)
 
 
-def _number_form(form: Mapping[str, Any], told: ToldColumn, table: ToldTable) -> None:
+def _number_form(form: Mapping[str, Any], told: MetadataColumn, table: MetadataTable) -> None:
     decimal, group = form.get("decimalChar"), form.get("groupChar")
     for key, mark in (("decimal", decimal if decimal != "." else None), ("thousands", group)):
         if mark and table.source.setdefault(key, mark) != mark:
@@ -137,7 +147,7 @@ def _date_form(form: str) -> str | None:
     return "".join(signs.get(piece, piece) for piece in pieces)
 
 
-def _bounds(body: Mapping[str, Any], told: ToldColumn) -> None:
+def _bounds(body: Mapping[str, Any], told: MetadataColumn) -> None:
     form = told.facts.get("date_format")
     for end, closed, opened, step in (
         ("low", ("minInclusive", "minimum"), "minExclusive", 1),

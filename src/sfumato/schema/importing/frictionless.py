@@ -1,20 +1,20 @@
-"""Frictionless: data packages, data resources and table schemas, of both versions of the format."""
+"""Read Frictionless data packages, data resources and table schemas, versions 1 and 2."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.schema.importing.told import (
+from sfumato.schema.importing.metadata_model import (
     ISO,
-    ToldColumn,
-    ToldTable,
+    MetadataColumn,
+    MetadataTable,
     Type,
+    alternatives_of_pattern,
     day,
-    listed,
+    localised_text,
     mappings,
     number,
-    text_of,
     texts,
 )
 
@@ -26,9 +26,9 @@ TYPES: dict[str, Type] = {
     "date": "date",
     "year": "whole",
 }
-OWN = "sfumato"
+OWN_KEY = "sfumato"
 """The key under which our own packages say what the format has no word for."""
-OWN_FACTS = ("unit", "role", "step", "decimals")
+OWN_KEYS = ("unit", "role", "step", "decimals")
 SILENT = ("required", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "unique", "pattern")
 """Constraints that are looked at; others are told as notes."""
 
@@ -42,7 +42,7 @@ def is_frictionless(document: Mapping[str, Any]) -> bool:
     )
 
 
-def frictionless_tables(document: Mapping[str, Any]) -> list[ToldTable]:
+def frictionless_tables(document: Mapping[str, Any]) -> list[MetadataTable]:
     """Return the tables of a package, a resource or a table schema."""
     if isinstance(document.get("fields"), list):
         return [_table({"schema": document, "name": document.get("name")}, document)]
@@ -52,19 +52,19 @@ def frictionless_tables(document: Mapping[str, Any]) -> list[ToldTable]:
 
 def one_table(document: Mapping[str, Any]) -> str | None:
     """Return the name of the one table that all resources are about, which our own packages say."""
-    own = document.get(OWN)
-    return text_of(own.get("table")) if isinstance(own, Mapping) else None
+    own = document.get(OWN_KEY)
+    return localised_text(own.get("table")) if isinstance(own, Mapping) else None
 
 
-def _table(resource: Mapping[str, Any], package: Mapping[str, Any]) -> ToldTable:
-    name = resource.get("name") or text_of(resource.get("title"))
+def _table(resource: Mapping[str, Any], package: Mapping[str, Any]) -> MetadataTable:
+    name = resource.get("name") or localised_text(resource.get("title"))
     schema = resource.get("schema")
     if not isinstance(schema, Mapping) or not isinstance(schema.get("fields"), list):
         where = (
             "its schema lies in another file; give that one" if isinstance(schema, str) else "it has no table schema"
         )
-        return ToldTable(name, [], doubts=[f"resource {name}: {where}"])
-    made = ToldTable(name, [], _words(resource, package), _source(resource, schema))
+        return MetadataTable(name, [], doubts=[f"resource {name}: {where}"])
+    made = MetadataTable(name, [], _words(resource, package), _source(resource, schema))
     keys = texts(schema.get("primaryKey", schema.get("primaryKeys")))
     for place, field in enumerate(schema["fields"], 1):
         if isinstance(field, Mapping):
@@ -78,17 +78,22 @@ def _table(resource: Mapping[str, Any], package: Mapping[str, Any]) -> ToldTable
 
 def _words(resource: Mapping[str, Any], package: Mapping[str, Any]) -> dict[str, Any]:
     licences = [*mappings(resource.get("licenses")), *mappings(package.get("licenses"))]
-    named = [text_of(each.get("title")) or text_of(each.get("path")) or text_of(each.get("name")) for each in licences]
+    named = [
+        localised_text(each.get("title")) or localised_text(each.get("path")) or localised_text(each.get("name"))
+        for each in licences
+    ]
     publishers = [
         each
         for each in mappings(package.get("contributors"))
         if "publisher" in str(each.get("role", each.get("roles")))
     ]
-    ours = OWN in package
+    ours = OWN_KEY in package
     return {
-        "description": None if ours else text_of(resource.get("description")) or text_of(package.get("description")),
+        "description": None
+        if ours
+        else localised_text(resource.get("description")) or localised_text(package.get("description")),
         "licence": next(filter(None, named), None),
-        "custodian": next((text_of(each.get("title")) for each in publishers), None),
+        "custodian": next((localised_text(each.get("title")) for each in publishers), None),
     }
 
 
@@ -113,26 +118,26 @@ def _marks(entries: Any) -> list[str]:
     return [str(each.get("value")) if isinstance(each, Mapping) else str(each) for each in listed_marks]
 
 
-def _column(field: Mapping[str, Any], table: ToldTable, keys: list[str]) -> ToldColumn:
+def _column(field: Mapping[str, Any], table: MetadataTable, keys: list[str]) -> MetadataColumn:
     word = field.get("type") if isinstance(field.get("type"), str) else "string"
     constraints = field.get("constraints")
     limits: Mapping[str, Any] = constraints if isinstance(constraints, Mapping) else {}
     name = field.get("name")
-    told = ToldColumn(name, TYPES.get(str(word), "other"), str(word))
+    told = MetadataColumn(name, TYPES.get(str(word), "other"), str(word))
     told.identifier = name in keys or limits.get("unique") is True
     told.facts = {
-        "description": text_of(field.get("title")) or text_of(field.get("description")),
+        "description": localised_text(field.get("title")) or localised_text(field.get("description")),
         "missing": limits.get("required") is not True,
         **_form(field, told, table),
     }
     _bounds(limits, told, _date_form(field))
     _levels(field, limits, told)
     told.doubts += [f"{name}: the constraint {key!r}" for key in limits if key not in SILENT]
-    _own(field.get(OWN), told)
+    _own(field.get(OWN_KEY), told)
     return told
 
 
-def _form(field: Mapping[str, Any], told: ToldColumn, table: ToldTable) -> dict[str, Any]:
+def _form(field: Mapping[str, Any], told: MetadataColumn, table: MetadataTable) -> dict[str, Any]:
     """Return how values are written; marks of numbers belong to the file as a whole."""
     facts: dict[str, Any] = {}
     marks = _marks(field.get("missingValues"))
@@ -151,7 +156,7 @@ def _form(field: Mapping[str, Any], told: ToldColumn, table: ToldTable) -> dict[
     return facts
 
 
-def _number_form(field: Mapping[str, Any], told: ToldColumn, table: ToldTable, facts: dict[str, Any]) -> None:
+def _number_form(field: Mapping[str, Any], told: MetadataColumn, table: MetadataTable, facts: dict[str, Any]) -> None:
     decimal, group = field.get("decimalChar"), field.get("groupChar")
     for key, mark in (("decimal", decimal if decimal != "." else None), ("thousands", group)):
         if mark and table.source.setdefault(key, mark) != mark:
@@ -166,7 +171,7 @@ def _date_form(field: Mapping[str, Any]) -> str | None:
     return str(form).removeprefix("fmt:") if isinstance(form, str) and "%" in form and form != ISO else None
 
 
-def _bounds(limits: Mapping[str, Any], told: ToldColumn, form: str | None) -> None:
+def _bounds(limits: Mapping[str, Any], told: MetadataColumn, form: str | None) -> None:
     for end, closed, opened, step in (
         ("low", "minimum", "exclusiveMinimum", 1),
         ("high", "maximum", "exclusiveMaximum", -1),
@@ -180,7 +185,7 @@ def _bounds(limits: Mapping[str, Any], told: ToldColumn, form: str | None) -> No
             setattr(told, end, day(value, form) if told.type == "date" else number(value))
 
 
-def _levels(field: Mapping[str, Any], limits: Mapping[str, Any], told: ToldColumn) -> None:
+def _levels(field: Mapping[str, Any], limits: Mapping[str, Any], told: MetadataColumn) -> None:
     """Take levels from categories, from an enumeration or from a pattern that is nothing but a list."""
     categories: Any = field.get("categories")
     found: Any = limits.get("enum")
@@ -193,7 +198,7 @@ def _levels(field: Mapping[str, Any], limits: Mapping[str, Any], told: ToldColum
             if each.get("label") is not None and isinstance(each.get("value"), str | int)
         }
     if not isinstance(found, list) or not found:
-        found = listed(limits.get("pattern"))
+        found = alternatives_of_pattern(limits.get("pattern"))
         if found is None and "pattern" in limits:
             told.doubts.append(f"{told.name}: the pattern {limits['pattern']!r}")
     if told.type == "whole" and isinstance(found, list):
@@ -202,12 +207,12 @@ def _levels(field: Mapping[str, Any], limits: Mapping[str, Any], told: ToldColum
     told.ordered = field.get("categoriesOrdered") is True
 
 
-def _own(own: Any, told: ToldColumn) -> None:
+def _own(own: Any, told: MetadataColumn) -> None:
     """Take what our own packages say besides."""
     if not isinstance(own, Mapping):
         return
     told.kind = own.get("kind")
-    told.facts |= {key: own[key] for key in OWN_FACTS if key in own}
+    told.facts |= {key: own[key] for key in OWN_KEYS if key in own}
     bounds: Any = own.get("bounds")
     if isinstance(bounds, list) and len(bounds) == 2:
         told.low, told.high = bounds

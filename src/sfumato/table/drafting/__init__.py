@@ -1,1 +1,1 @@
-"""Proposing a schema from data: what columns look like, how their values are written, which rules the rows keep."""
+"""Draft a schema from private rows, for a person to confirm."""

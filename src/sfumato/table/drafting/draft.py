@@ -1,14 +1,16 @@
-"""Propose a schema from data. Everything proposed leaks, so it is marked as a draft until a person confirms it.
+"""Draft a schema: profile the columns, propose types, bounds, levels and rules, and mark all as draft.
 
 What columns look like is asked of all of them at once, a few aggregate queries for hundreds of columns
-(:mod:`~sfumato.table.drafting.readings`). From the answers follow identifiers, columns and notes, the question whose
-rows these are, and rules that all rows keep.
+(:mod:`~sfumato.table.drafting.column_profile`). From the answers follow identifiers, columns and notes, the question
+whose rows these are, and rules that all rows keep.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import datetime as dt
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sfumato.errors import SchemaError, TableError
@@ -16,22 +18,178 @@ from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
 from sfumato.schema.provenance import FACTS, WORD_FACTS, fingerprints
-from sfumato.schema.rounder import rounder
-from sfumato.table.drafting.forms import with_written_forms
-from sfumato.table.drafting.identifiers import called_identifier
-from sfumato.table.drafting.people import person_candidates, questions
-from sfumato.table.drafting.proposals import Drafted, proposed
-from sfumato.table.drafting.readings import Seen, look
-from sfumato.table.drafting.relations import proposed_rules
-from sfumato.table.drafting.written import Hint, hints, together
-from sfumato.table.engine import engine_errors
+from sfumato.schema.round_bounds import rounder_bounds
+from sfumato.table.drafting.column_profile import (
+    ISO_LENGTH,
+    MAX_INTEGER_LEVELS,
+    MOST_LEVELS,
+    ColumnProfile,
+    profile_columns,
+)
+from sfumato.table.drafting.dialect_hints import DialectHint, combined_options, dialect_hints
+from sfumato.table.drafting.identifiers import identifier_reason, named_identifier, person_candidates, person_questions
+from sfumato.table.drafting.lexicon import is_place
+from sfumato.table.drafting.propose_rules import propose_rules
+from sfumato.table.drafting.written_format import with_written_formats
+from sfumato.table.engines.engine import engine_errors
 from sfumato.table.sources import Source, guess_delimiter, open_source
 
-WARNING = (
+MOST_YEARLY_EDGES = 40
+
+FEWEST_YEARS = 3
+
+"""Calendar years from which on a date is cut by years: one or two of them are cut by months."""
+
+NEARLY_ALL = 0.95
+
+"""Share of missing values from which on a person should look."""
+
+MOSTLY = 0.8
+
+"""Share of a column's texts that an option must explain before the texts are called by what they hide."""
+
+LONG_TEXT = 40
+
+"""Characters of a text that is more than a name, on average."""
+
+ColumnProposal = tuple[Column | None, str]
+
+
+def propose_column(seen: ColumnProfile, hint: DialectHint | None = None) -> ColumnProposal:
+    """Return a column, or None, and a note: why there is none, or what to look at.
+
+    A hint says which option would read the texts of the column; until it is said, they are texts.
+    """
+    if hint and _hides_numbers(seen, hint):
+        return None, f"left out: {seen.name} ({hint.sentence})"
+    found = identifier_reason(seen)
+    if found:
+        return _column(
+            seen, f"identifier: {seen.name} ({found.why}; never released)", kind="category", role="identifier"
+        )
+    column, note = _by_reading(seen)
+    return (
+        (column, review_note(seen.name, *_review_reasons(seen), *([hint.sentence] if hint else [])))
+        if column
+        else (None, note)
+    )
+
+
+def _hides_numbers(seen: ColumnProfile, hint: DialectHint) -> bool:
+    """Whether a hint explains why texts are no numbers or dates; a few levels stay a category all the same."""
+    numbers = seen.known - seen.facts.get("not numbers", seen.known)
+    return seen.distinct > MOST_LEVELS and hint.explained + numbers >= MOSTLY * hint.texts
+
+
+def review_note(name: str, *words: str) -> str:
+    """Return the note that asks to look at a column, or none.
+
+    >>> look_at("age", "98 % missing"), look_at("age")
+    ('look at: age (98 % missing)', '')
+    """
+    return f"look at: {name} ({'; '.join(words)})" if words else ""
+
+
+def _by_reading(seen: ColumnProfile) -> ColumnProposal:
+    match seen.reading:
+        case "unknown":
+            return None, f"left out: {seen.name} (values of type {seen.raw.type()} are not supported)"
+        case "boolean":
+            return _column(seen, kind="boolean")
+        case "date":
+            return _dates(seen)
+        case "number":
+            return _numbers(seen)
+        case "text":
+            return _texts(seen)
+
+
+def _column(seen: ColumnProfile, note: str = "", **facts: Any) -> ColumnProposal:
+    """Return a column; where its facts cannot stand in a schema, say which."""
+    try:
+        return Column(seen.name, missing=seen.missing, **facts), note
+    except SchemaError as error:
+        return None, f"left out: {seen.name} ({'; '.join(problem.split(': ', 1)[-1] for problem in error.problems)})"
+
+
+def _texts(seen: ColumnProfile) -> ColumnProposal:
+    if not seen.distinct:
+        return None, f"left out: {seen.name} (no values)"
+    if seen.distinct <= MOST_LEVELS and not seen.is_nearly_unique:
+        return _column(seen, kind="category", values=tuple(sorted(seen.facts["values"])))
+    return None, f"left out: {seen.name} ({seen.distinct:,} distinct texts: {_many_texts(seen)})"
+
+
+def _many_texts(seen: ColumnProfile) -> str:
+    if seen.facts["zeros"] and not seen.facts.get("not numbers"):
+        return "codes with leading zeros; cut them to fewer, or list the public ones"
+    if seen.facts["blanks"] > seen.known / 2 and (seen.uniqueness > 0.5 or seen.facts["length"] > LONG_TEXT):
+        return "free text"
+    return f"each in {seen.known / seen.distinct:.3g} rows on average; if they are a public list, write it into values"
+
+
+def _numbers(seen: ColumnProfile) -> ColumnProposal:
+    if seen.facts["low"] is None:
+        return None, f"left out: {seen.name} (no finite values)"
+    if not seen.is_whole:
+        return _column(seen, kind="number", bounds=_rounded_out(float(seen.facts["low"]), float(seen.facts["high"])))
+    if seen.facts.get("no days") == 0:
+        return None, f"left out: {seen.name} (whole numbers that look like dates: --date-format '%Y%m%d')"
+    low, high = int(seen.facts["low"]), int(seen.facts["high"])
+    if _are_codes(seen, low, high):
+        return _column(seen, kind="category", values=tuple(sorted(int(value) for value in seen.facts["values"])))
+    return _column(seen, kind="integer", bounds=(low, high))
+
+
+def _are_codes(seen: ColumnProfile, low: int, high: int) -> bool:
+    """Whether whole numbers look like codes: one or two values, a few with gaps between them, or postcodes."""
+    few = seen.distinct <= MAX_INTEGER_LEVELS and high - low >= seen.distinct
+    return seen.distinct <= 2 or few or (seen.distinct <= MOST_LEVELS and is_place(seen.name))
+
+
+def _dates(seen: ColumnProfile) -> ColumnProposal:
+    facts = seen.facts
+    if facts["low"] is None:
+        return None, f"left out: {seen.name} (no dates of the years 1 to 9999)"
+    low, high = (v.date() if isinstance(v, dt.datetime) else v for v in (facts["low"], facts["high"]))
+    first, last = dt.date(low.year, 1, 1), dt.date(high.year, 12, 31)
+    years = range(low.year, high.year + 1)
+    months = range(1, 13) if len(years) < FEWEST_YEARS else (1,)
+    cells = [dt.date(year, month, 1) for year in years for month in months]
+    edges = (*cells, last) if len(years) <= MOST_YEARLY_EDGES else None
+    return _column(seen, kind="date", bounds=(first, last), edges=edges)
+
+
+def _review_reasons(seen: ColumnProfile) -> Iterator[str]:
+    """Yield what a person should look at in a column that is described."""
+    facts = seen.facts
+    if facts.get("beyond"):
+        yield f"{facts['beyond']:,} dates before the year 1 or after 9999 do not fit"
+    if facts.get("times") or (seen.reading == "date" and (facts.get("longest") or 0) > ISO_LENGTH):
+        yield "times of day are not kept: dates remain"
+    if seen.distinct == 1 and seen.reading != "boolean":
+        yield "one value in all rows; kept so that the released table has the column"
+    if seen.known <= (1 - NEARLY_ALL) * seen.rows:
+        yield f"missing in {1 - seen.known / seen.rows:.1%} of the rows"
+    if facts.get("zeros"):
+        yield "digits with leading zeros are texts, so that the zeros stay"
+
+
+def _rounded_out(low: float, high: float) -> tuple[float, float]:
+    """Widen bounds to round numbers: less is learned from the rows, and a person sees at once what to correct."""
+    span = min(max(high - low, abs(high), 1e-300), 1e308)
+    step = 10.0 ** math.floor(math.log10(span))
+    bounds = math.floor(low / step) * step, math.ceil(high / step) * step
+    return bounds if bounds[0] < bounds[1] else (bounds[0], bounds[0] + step)
+
+
+DRAFT_WARNING = (
     "DRAFT: proposed from the private rows. Bounds and categories that were learned from data leak (the largest",
     "income, a rare diagnosis). Replace each by what is public knowledge, then: sfumato schema confirm THIS-FILE",
 )
+
 MOST_COLUMNS = 2000
+
 """Columns of a draft: nobody can vouch for more."""
 
 
@@ -39,16 +197,16 @@ def draft_schema(source: Any, name: str | None = None, delimiter: str | None = N
     """Return a draft schema with one column for every column that can be described."""
     said = Dialect.of({"delimiter": delimiter, **dialect})
     opened = open_source(source, said)
-    refuse_wrong_delimiter(opened)
+    require_right_delimiter(opened)
     with engine_errors(repr(opened.name)):
-        seen = look(opened.engine, _names(opened))
+        seen = profile_columns(opened.engine, _names(opened))
         told = _hints(opened, seen)
-        drafts = [proposed(one, told.get(one.name)) for one in seen]
+        drafts = [propose_column(one, told.get(one.name)) for one in seen]
         _refuse_nothing(opened, drafts)
-        described = _labelled(opened, with_written_forms(opened, [column for column, _ in drafts if column]))
+        described = _labelled(opened, with_written_formats(opened, [column for column, _ in drafts if column]))
         people = [one for one in person_candidates(seen) if one.name in {column.name for column in described}]
-        asked = questions(opened.engine, people)
-        rules = proposed_rules(opened, described)
+        asked = person_questions(opened.engine, people)
+        rules = propose_rules(opened, described)
     return Schema(
         name=name or opened.name,
         columns=tuple(_marked(opened, column) for column in described),
@@ -57,7 +215,7 @@ def draft_schema(source: Any, name: str | None = None, delimiter: str | None = N
         source=opened.dialect,
         drafted=fingerprints({"columns": True, "encoding": None if said.encoding else opened.dialect.encoding}),
         person_candidates=tuple(one.name for one in people),
-        notes=(*WARNING, *opened.notes, *asked, *(note for _, note in drafts if note), *_one_line(told)),
+        notes=(*DRAFT_WARNING, *opened.notes, *asked, *(note for _, note in drafts if note), *_one_line(told)),
     )
 
 
@@ -71,19 +229,19 @@ def _names(opened: Source) -> list[str]:
     return names
 
 
-def _hints(opened: Source, seen: Sequence[Seen]) -> dict[str, Hint]:
+def _hints(opened: Source, seen: Sequence[ColumnProfile]) -> dict[str, DialectHint]:
     """Return which options would read texts as what they look like; databases have types, and need none."""
     texts = [one for one in seen if one.reading == "text" and one.distinct > 1 and not one.facts["zeros"]]
-    names = [one.name for one in texts if not called_identifier(one)]
-    return hints(opened, names) if names and opened.engine.streams else {}
+    names = [one.name for one in texts if not named_identifier(one)]
+    return dialect_hints(opened, names) if names and opened.engine.streams else {}
 
 
-def _one_line(told: Mapping[str, Hint]) -> list[str]:
-    options = together(told)
+def _one_line(told: Mapping[str, DialectHint]) -> list[str]:
+    options = combined_options(told)
     return [f"look at: to read it so, draft again with {options}"] if options else []
 
 
-def refuse_wrong_delimiter(opened: Source) -> None:
+def require_right_delimiter(opened: Source) -> None:
     """Refuse a text file whose header is one column that another delimiter would split."""
     names = list(opened.engine.table.columns)
     delimiter = guess_delimiter(names[0], ()) if opened.is_text and len(names) == 1 else None
@@ -94,7 +252,7 @@ def refuse_wrong_delimiter(opened: Source) -> None:
         )
 
 
-def _refuse_nothing(opened: Source, drafts: Sequence[Drafted]) -> None:
+def _refuse_nothing(opened: Source, drafts: Sequence[ColumnProposal]) -> None:
     """Refuse a table of which nothing could be released."""
     if all(column is None or column.role == "identifier" for column, _ in drafts):
         notes = [note for _, note in drafts if note]
@@ -124,7 +282,7 @@ def _marked(opened: Source, column: Column) -> Column:
     of_file = {key: fact for key, fact in facts.items() if fact is not None and _same(key, told.get(key), fact)}
     of_rows = {key: fact for key, fact in facts.items() if key not in of_file}
     marks = (*fingerprints(of_rows), *fingerprints(of_file, "file"))
-    proposed = fingerprints({"bounds": rounder(column)}) if column.bounds is not None else ()
+    proposed = fingerprints({"bounds": rounder_bounds(column)}) if column.bounds is not None else ()
     return dataclasses.replace(column, drafted=(*marks, *proposed))
 
 

@@ -1,4 +1,4 @@
-"""Telling identifiers from measurements: by how values are spread, how they are written, and what a column is called.
+"""Detect identifier columns, and candidates for the column that tells people apart.
 
 Amounts are often nearly unique, too. So a whole number is an identifier only if its column is called so, if it counts
 rows, or if it has as many digits as account numbers have, the same in every row.
@@ -7,10 +7,23 @@ rows, or if it has as many digits as account numbers have, the same in every row
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sfumato.table.drafting.names import DIRECT, NAMED, PERSONAL, PLACED, TIMED, has_word, numbers_things, words_of
-from sfumato.table.drafting.readings import ALMOST_ALL, MOST_LEVELS, Seen
+from sfumato.table.drafting.column_profile import ALMOST_ALL, MOST_LEVELS, ColumnProfile
+from sfumato.table.drafting.lexicon import (
+    DIRECT_IDENTIFIER_WORDS,
+    NAMED,
+    PERSON_NAME_WORDS,
+    POSTCODE_WORDS,
+    TIME_WORDS,
+    has_word,
+    is_id_name,
+    is_person,
+    split_name,
+)
+from sfumato.table.engines.engine import Engine
 
 PEOPLE_PATTERNS = {
     "mail": "e-mail addresses",
@@ -19,107 +32,117 @@ PEOPLE_PATTERNS = {
     "ssn": "social security numbers",
     "phone": "phone numbers",
 }
+
 MOST_ROWS_EACH = 20
+
 """Rows that one person has on average, at most; what repeats more often is a code."""
+
 LEAST_LEVELS = 10
+
 MANY_DIGITS, SEVERAL_DIGITS = 8, 6
+
 MANY_ROWS = 100
+
 """Rows from which on numbers without gaps are no measurements."""
+
 DENSE_LEVELS = 150
+
 """Numbers without gaps: ages have fewer values than this."""
+
 YEARS = (1700, 2200)
+
 UNIFORM = 0.15
 
 
 @dataclass(frozen=True)
-class Identified:
+class IdentifierReason:
     """Why a column is taken for an identifier, and whether it may number people."""
 
     why: str
     may_be_person: bool = True
 
 
-def identified(seen: Seen) -> Identified | None:
+def identifier_reason(seen: ColumnProfile) -> IdentifierReason | None:
     """Return why a column is an identifier, or None where it is none."""
     if not _may_identify(seen):
         return None
-    return called_identifier(seen) or (_numbers(seen) if seen.is_whole else _texts(seen))
+    return named_identifier(seen) or (_numbers(seen) if seen.is_whole else _texts(seen))
 
 
-def called_identifier(seen: Seen) -> Identified | None:
+def named_identifier(seen: ColumnProfile) -> IdentifierReason | None:
     """Return why a column is an identifier where its values or its name say so; uniqueness alone says less."""
     return _by_pattern(seen) or _by_name(seen) if _may_identify(seen) else None
 
 
-def _may_identify(seen: Seen) -> bool:
+def _may_identify(seen: ColumnProfile) -> bool:
     return seen.distinct > 1 and (seen.reading == "text" or seen.is_whole)
 
 
-def _by_pattern(seen: Seen) -> Identified | None:
+def _by_pattern(seen: ColumnProfile) -> IdentifierReason | None:
     for kind, words in PEOPLE_PATTERNS.items():
         if (seen.facts.get(kind) or 0) >= ALMOST_ALL * seen.known:
-            return Identified(f"its values look like {words}")
+            return IdentifierReason(f"its values look like {words}")
     return None
 
 
-def _repeats_little(seen: Seen) -> bool:
+def _repeats_little(seen: ColumnProfile) -> bool:
     """Whether there are so many values that they can be those of people: codes of a few things repeat more often."""
     few_rows_each = seen.known <= MOST_ROWS_EACH * seen.distinct
     return seen.distinct > MOST_LEVELS or (seen.distinct > LEAST_LEVELS and few_rows_each)
 
 
-def _by_name(seen: Seen) -> Identified | None:
-    words = words_of(seen.name)
+def _by_name(seen: ColumnProfile) -> IdentifierReason | None:
+    words = split_name(seen.name)
     if _names_people(seen, words):
-        return Identified("its name says that it names people", may_be_person=False)
+        return IdentifierReason("its name says that it names people", may_be_person=False)
     if not _repeats_little(seen) or "of" in words:  # number of rooms
         return None
     whole = seen.is_whole
     long = not whole or seen.facts["low"] >= 10 ** (SEVERAL_DIGITS - 1)
-    if long and has_word(words, DIRECT):
-        return Identified("its name says that it belongs to one person")
-    if numbers_things(words):
-        return Identified("its name says that it numbers people or things")
+    if long and has_word(words, DIRECT_IDENTIFIER_WORDS):
+        return IdentifierReason("its name says that it belongs to one person")
+    if is_id_name(words):
+        return IdentifierReason("its name says that it numbers people or things")
     if not whole and has_word(words, NAMED):
-        return Identified("its name says that it names people or addresses", may_be_person=False)
-    if has_word(words, PLACED):
-        return Identified("a postcode: cut it to its first digits, or list public regions", may_be_person=False)
+        return IdentifierReason("its name says that it names people or addresses", may_be_person=False)
+    if has_word(words, POSTCODE_WORDS):
+        return IdentifierReason("a postcode: cut it to its first digits, or list public regions", may_be_person=False)
     return None
 
 
-def _names_people(seen: Seen, words: tuple[str, ...]) -> bool:
+def _names_people(seen: ColumnProfile, words: tuple[str, ...]) -> bool:
     """Whether a column holds names of people: common ones repeat as often as codes do."""
     if seen.is_whole or seen.distinct <= LEAST_LEVELS:
         return False
     looks = (seen.facts.get("people") or 0) >= ALMOST_ALL * seen.known
-    return has_word(words, PERSONAL) or (looks and has_word(words, NAMED))
+    return has_word(words, PERSON_NAME_WORDS) or (looks and has_word(words, NAMED))
 
 
-def _numbers(seen: Seen) -> Identified | None:
+def _numbers(seen: ColumnProfile) -> IdentifierReason | None:
     low, high = int(seen.facts["low"]), int(seen.facts["high"])
     span = high - low + 1
     if seen.uniqueness == 1 and not seen.missing:
         if span == seen.rows and not (YEARS[0] <= low and high <= YEARS[1]):
-            return Identified("every row has its own number, without gaps", may_be_person=False)
+            return IdentifierReason("every row has its own number, without gaps", may_be_person=False)
         if seen.rows >= MANY_ROWS and span <= 1.2 * seen.rows:
-            return Identified("every row has its own number, with few gaps", may_be_person=False)
+            return IdentifierReason("every row has its own number, with few gaps", may_be_person=False)
     digits = len(str(high))
     if low > 0 and len(str(low)) == digits and _is_time(seen) is False:
         if digits >= MANY_DIGITS and seen.uniqueness >= ALMOST_ALL:
-            return Identified(f"nearly every row has its own number of {digits} digits")
+            return IdentifierReason(f"nearly every row has its own number of {digits} digits")
         if digits >= SEVERAL_DIGITS and seen.uniqueness == 1 and seen.rows >= MANY_ROWS and _is_uniform(seen):
-            return Identified(f"every row has its own number of {digits} digits, spread evenly")
+            return IdentifierReason(f"every row has its own number of {digits} digits, spread evenly")
     dense = seen.distinct >= DENSE_LEVELS and span <= 1.02 * seen.distinct
     if dense and seen.known <= MOST_ROWS_EACH * seen.distinct and low >= 0 and _is_uniform(seen):
-        return Identified("numbers without gaps, each in a few rows")
+        return IdentifierReason("numbers without gaps, each in a few rows")
     return None
 
 
-def _is_time(seen: Seen) -> bool:
-    return bool(TIMED & set(words_of(seen.name)))
+def _is_time(seen: ColumnProfile) -> bool:
+    return bool(TIME_WORDS & set(split_name(seen.name)))
 
 
-def _is_uniform(seen: Seen) -> bool:
+def _is_uniform(seen: ColumnProfile) -> bool:
     """Whether numbers spread evenly between the smallest and the largest, as numbers that were given out do."""
     low, high = float(seen.facts["low"]), float(seen.facts["high"])
     width = high - low
@@ -127,10 +150,55 @@ def _is_uniform(seen: Seen) -> bool:
     return even and abs((seen.facts["spread"] or 0) * math.sqrt(12) / width - 1) <= UNIFORM
 
 
-def _texts(seen: Seen) -> Identified | None:
+def _texts(seen: ColumnProfile) -> IdentifierReason | None:
     people = seen.distinct > MOST_LEVELS and (seen.facts.get("people") or 0) >= ALMOST_ALL * seen.known
     if people and seen.uniqueness >= ALMOST_ALL / 2:
-        return Identified("its values look like names of people", may_be_person=False)
+        return IdentifierReason("its values look like names of people", may_be_person=False)
     if seen.is_nearly_unique and seen.facts["blanks"] < (1 - ALMOST_ALL) * seen.known:
-        return Identified("nearly every row has its own text without blanks")
+        return IdentifierReason("nearly every row has its own text without blanks")
     return None
+
+
+MOST_CANDIDATES = 5
+
+"""Columns that are asked about."""
+
+
+def person_candidates(seen: Iterable[ColumnProfile]) -> tuple[ColumnProfile, ...]:
+    """Return the identifiers that repeat as those of people do, the likeliest first."""
+    repeated = [one for one in seen if one.known > one.distinct and _may_be_person(one)]
+    return tuple(sorted(repeated, key=lambda one: (one.missing, not is_person(one.name)))[:MOST_CANDIDATES])
+
+
+def _may_be_person(seen: ColumnProfile) -> bool:
+    found = identifier_reason(seen)
+    return found is not None and found.may_be_person
+
+
+def person_questions(engine: Engine, candidates: Sequence[ColumnProfile]) -> list[str]:
+    """Return the notes that ask whose rows these are, with how many rows one value has as a help."""
+    if not candidates:
+        return []
+    names = ", ".join(one.name for one in candidates)
+    verb = "repeats" if len(candidates) == 1 else "repeat"
+    asked = (
+        f"question: whose row is it? {names} {verb}, so a person may have several rows. Answer in [table]: person = "
+        f"{candidates[0].name!r} and rows_per_person, or person = false where every row is somebody else's"
+    )
+    counts = "; ".join(_help(engine, one) for one in candidates)
+    return [asked, f"question: rows of one value (private; choose rows_per_person by what is publicly known): {counts}"]
+
+
+def _help(engine: Engine, seen: ColumnProfile) -> str:
+    counts = _rows_each(engine, seen)
+    missing = ", missing in some rows, though every row needs a person" if seen.missing else ""
+    return f"{seen.name} {counts['typical']:.3g} on average, {counts['most']:,} at most{missing}"
+
+
+def _rows_each(engine: Engine, seen: ColumnProfile) -> dict[str, Any]:
+    table = engine.table
+    known = table.filter(table[seen.name].notnull())
+    rows = known.group_by(one=known[seen.name]).aggregate(rows=known.count())
+    return engine.aggregate(rows.aggregate(typical=rows.rows.cast("float64").mean(), most=rows.rows.max())).to_pylist()[
+        0
+    ]

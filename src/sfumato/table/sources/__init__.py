@@ -1,4 +1,4 @@
-"""From whatever the user has to an engine expression over raw columns; nothing is loaded that need not be."""
+"""Open files, frames and database tables as engines over raw columns."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.schema.column import Column
-from sfumato.schema.dialect import PLAIN, Dialect
-from sfumato.table.engine import DuckDBEngine, engine_errors
-from sfumato.table.sources.source import FORMATS, FrameKind, Source, refuse_duplicates
+from sfumato.schema.dialect import DEFAULT_DIALECT, Dialect
+from sfumato.table.engines.engine import DuckDBEngine, engine_errors
+from sfumato.table.sources.source import FORMATS, FrameKind, Source, require_unique_columns
 
-__all__ = ["FORMATS", "FrameKind", "Source", "guess_delimiter", "open_source", "refuse_duplicates"]
+__all__ = ["FORMATS", "FrameKind", "Source", "guess_delimiter", "open_source", "require_unique_columns"]
 
 DELIMITERS = (",", ";", "\t", "|")
 
 
 def open_source(
     source: Any,
-    dialect: Dialect = PLAIN,
+    dialect: Dialect = DEFAULT_DIALECT,
     columns: Sequence[Column] | None = None,
     infer: bool = True,
     names: Sequence[str] | None = None,
@@ -32,7 +32,7 @@ def open_source(
     nor an encoding, and each text is read for itself.
     """
     from sfumato.table.sources.frames import open_frame
-    from sfumato.table.sources.plain import plainly
+    from sfumato.table.sources.normalise_text import normalise_texts
 
     if isinstance(source, str | Path):
         from sfumato.table.sources.files import open_path
@@ -43,7 +43,7 @@ def open_source(
     if not isinstance(opened.engine, DuckDBEngine):
         return opened
     with engine_errors(repr(opened.name)):
-        relation = plainly(opened.engine.relation, dialect, columns, infer)
+        relation = normalise_texts(opened.engine.relation, dialect, columns, infer)
     if relation is opened.engine.relation:
         return opened
     return dataclasses.replace(opened, engine=DuckDBEngine(relation), raw=opened.engine)

@@ -1,4 +1,4 @@
-"""Database files: a table of DuckDB is queried in place; tables of SQLite, and views, are copied privately."""
+"""Open a table of a DuckDB or SQLite file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from sfumato.errors import TableError
-from sfumato.progress import tell
+from sfumato.progress import report_progress
 from sfumato.schema.dialect import Dialect
-from sfumato.table.engine import DuckDBEngine, engine_errors
-from sfumato.table.parquet import ParquetEngine
-from sfumato.table.sources.frames import texts_as_texts
-from sfumato.table.sources.plain import quoted, quoted_name
-from sfumato.table.sources.private import connect, parked
-from sfumato.table.sources.source import Source, refuse_duplicates
+from sfumato.table.engines.duckdb import ParquetEngine
+from sfumato.table.engines.engine import DuckDBEngine, engine_errors
+from sfumato.table.sources.frames import uuids_as_text
+from sfumato.table.sources.normalise_text import sql_identifier, sql_string
+from sfumato.table.sources.scratch_space import connect, write_scratch_parquet
+from sfumato.table.sources.source import Source, require_unique_columns
 
 ROWS_AT_ONCE = 100_000
 Made = TypeVar("Made")
@@ -34,7 +34,7 @@ def open_duckdb_file(path: str, dialect: Dialect) -> Source:
     """
     connection = connect()
     with engine_errors(path):
-        connection.execute(f"ATTACH {quoted(path)} AS file (READ_ONLY)")
+        connection.execute(f"ATTACH {sql_string(path)} AS file (READ_ONLY)")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         query = (
@@ -44,8 +44,10 @@ def open_duckdb_file(path: str, dialect: Dialect) -> Source:
         listed = connection.sql(query).fetchall()
         tables = [name for name, kind, *_ in listed if kind == "BASE TABLE"]
         chosen, is_view = _chosen(path, tables, [name for name, *_ in listed if name not in tables], dialect.sheet)
-        where = ".".join(quoted_name(part) for part in ("file", *next(row[2:] for row in listed if row[0] == chosen)))
-        relation = texts_as_texts(connection.sql(f"SELECT * FROM {where}"))  # noqa: S608  the names are quoted
+        where = ".".join(
+            sql_identifier(part) for part in ("file", *next(row[2:] for row in listed if row[0] == chosen))
+        )
+        relation = uuids_as_text(connection.sql(f"SELECT * FROM {where}"))  # noqa: S608  the names are quoted
         if not is_view:
             return _source(DuckDBEngine(relation), chosen, dialect, len(tables))
         kept = _stoppable(lambda: _kept(relation), connection.interrupt)
@@ -57,7 +59,7 @@ def _kept(relation: Any) -> ParquetEngine:
     import pyarrow as pa
 
     reader = relation.to_arrow_reader(ROWS_AT_ONCE)
-    parquet = parked("view", reader.schema, (pa.Table.from_batches([batch]) for batch in reader))
+    parquet = write_scratch_parquet("view", reader.schema, (pa.Table.from_batches([batch]) for batch in reader))
     return ParquetEngine(connect().read_parquet(parquet), (parquet,))
 
 
@@ -81,7 +83,7 @@ def open_sqlite(path: str, dialect: Dialect) -> Source:
         reason = getattr(error, "sqlite_errorname", type(error).__name__)
         raise TableError(f"cannot read the SQLite file {path!r}: {reason}", next_step=step) from None
     with engine_errors(path):
-        engine = ParquetEngine(texts_as_texts(connect().read_parquet(parquet)), (parquet,))
+        engine = ParquetEngine(uuids_as_text(connect().read_parquet(parquet)), (parquet,))
     return dataclasses.replace(_source(engine, chosen, dialect, len(tables), is_view), types="rows")
 
 
@@ -96,7 +98,7 @@ def _stoppable(work: Callable[[], Made], interrupt: Callable[[], Any]) -> Made:
                 except TimeoutError:
                     if running.done():
                         raise
-                    tell("reading the table")
+                    report_progress("reading the table")
         except BaseException:
             while not running.done():  # a query that has not begun yet cannot be interrupted
                 interrupt()
@@ -126,15 +128,15 @@ def _copied(connection: sqlite3.Connection, path: str, table: str) -> str:
     """Copy a table in pieces into a private Parquet file, in the types that its values have."""
     import pyarrow as pa
 
-    where = quoted_name(table)
+    where = sql_identifier(table)
     cursor = connection.execute(f"SELECT * FROM {where} LIMIT 0")  # noqa: S608  the name is quoted
     names = [column[0] for column in cursor.description]
-    refuse_duplicates(path, names)
+    require_unique_columns(path, names)
     kinds = _kinds(connection, where, names)
     read = ", ".join(_read(name, kind) for name, kind in zip(names, kinds, strict=True))
     schema = pa.schema([pa.field(name, _arrow(kind)) for name, kind in zip(names, kinds, strict=True)])
     rows = connection.execute(f"SELECT {read} FROM {where}")  # noqa: S608  the names are quoted
-    return parked("table", schema, _pieces(rows, schema))
+    return write_scratch_parquet("table", schema, _pieces(rows, schema))
 
 
 def _kinds(connection: sqlite3.Connection, where: str, names: Sequence[str]) -> list[str]:
@@ -142,7 +144,7 @@ def _kinds(connection: sqlite3.Connection, where: str, names: Sequence[str]) -> 
     declared = {row[1]: str(row[2]).upper() for row in connection.execute(f"PRAGMA table_info({where})")}
     kinds: list[str] = []
     for name in names:
-        column = quoted_name(name)
+        column = sql_identifier(name)
         asked = ", ".join(f"SUM(typeof({column}) = '{kind}')" for kind in KINDS)
         query = f"SELECT {asked}, SUM({column} NOT IN (0, 1)) FROM {where}"  # noqa: S608  the names are quoted
         *counts, other = connection.execute(query).fetchone()
@@ -162,7 +164,7 @@ def _kind(counts: dict[str, int | None], other: int | None, declared: str) -> st
 
 
 def _read(name: str, kind: str) -> str:
-    column = quoted_name(name)
+    column = sql_identifier(name)
     if kind == "text":  # a whole number is written alike, whatever the other rows hold
         whole = f"typeof({column}) = 'real' AND {column} = CAST({column} AS INTEGER)"
         return f"CAST(CASE WHEN {whole} THEN CAST({column} AS INTEGER) ELSE {column} END AS TEXT)"

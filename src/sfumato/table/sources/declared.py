@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from sfumato.errors import UndeclaredColumnsError
-from sfumato.table.engine import DuckDBEngine
-from sfumato.table.sources.plain import quoted, quoted_name
-from sfumato.table.sources.private import connect
+from sfumato.table.engines.engine import DuckDBEngine
+from sfumato.table.sources.normalise_text import sql_identifier, sql_string
+from sfumato.table.sources.scratch_space import connect
 from sfumato.table.sources.source import UNNAMED
 
 LARGEST_EXACT = 2**53
@@ -25,7 +25,7 @@ def as_texts(engine: Any) -> DuckDBEngine:
     """
     relation = engine.relation
     named = [pair for pair in zip(relation.columns, relation.types, strict=True) if not UNNAMED.fullmatch(pair[0])]
-    written = (f"{_written(quoted_name(name), str(kind))} AS {quoted_name(name)}" for name, kind in named)
+    written = (f"{_written(sql_identifier(name), str(kind))} AS {sql_identifier(name)}" for name, kind in named)
     return DuckDBEngine(relation.project(", ".join(written)))
 
 
@@ -48,7 +48,7 @@ def json_texts(paths: Sequence[str], names: Sequence[str] | None, form: str) -> 
             f"{paths[0]!r} are not public, and none of them was bought; nothing was spent",
             next_step="name the columns that are public knowledge: columns=['age', 'town'] (--columns age,town)",
         )
-    files = ", ".join(quoted(path) for path in paths)
-    columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
-    query = f"SELECT * FROM read_json([{files}], format={quoted(form)}, columns={{{columns}}})"  # noqa: S608  quoted
+    files = ", ".join(sql_string(path) for path in paths)
+    columns = ", ".join(f"{sql_string(name)}: 'VARCHAR'" for name in names)
+    query = f"SELECT * FROM read_json([{files}], format={sql_string(form)}, columns={{{columns}}})"  # noqa: S608  quoted
     return connect().sql(query)

@@ -1,4 +1,4 @@
-"""Files by path or glob: what they are is told by their first bytes, then each kind has its own way in."""
+"""Open files by path or glob and dispatch on their format."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 from sfumato.errors import TableError
 from sfumato.schema.dialect import Dialect
-from sfumato.table.engine import DuckDBEngine, engine_errors
-from sfumato.table.sources.frames import memory_engine, texts_as_texts
-from sfumato.table.sources.packed import unpacked
-from sfumato.table.sources.plain import quoted
-from sfumato.table.sources.private import connect
-from sfumato.table.sources.source import FORMATS, Source, refuse_duplicates
+from sfumato.table.engines.engine import DuckDBEngine, engine_errors
+from sfumato.table.sources.file_format import decompressed_file
+from sfumato.table.sources.frames import arrow_engine, uuids_as_text
+from sfumato.table.sources.normalise_text import sql_string
+from sfumato.table.sources.scratch_space import connect
+from sfumato.table.sources.source import FORMATS, Source, require_unique_columns
 
 JSON_FORMS = {"jsonl": "newline_delimited", "json": "array"}
-TOGETHER = ("csv", "parquet", "jsonl")
+MULTI_FILE_FORMATS = ("csv", "parquet", "jsonl")
 """Formats of which several files make one table."""
 
 
@@ -29,9 +29,9 @@ def open_path(pattern: str, dialect: Dialect, infer: bool = True, names: Sequenc
     the columns of a format that declares none.
     """
     paths = _matching(pattern)
-    found = [unpacked(path, dialect.sheet) for path in paths]
+    found = [decompressed_file(path, dialect.sheet) for path in paths]
     kinds = {kind for _, kind in found}
-    if len(kinds) > 1 or (len(paths) > 1 and not kinds <= set(TOGETHER)):
+    if len(kinds) > 1 or (len(paths) > 1 and not kinds <= set(MULTI_FILE_FORMATS)):
         raise TableError(
             f"the {len(paths)} files of {pattern!r} do not make one table",
             [f"{path}: {kind}" for path, (_, kind) in zip(paths[:20], found, strict=False)],
@@ -48,7 +48,7 @@ def open_path(pattern: str, dialect: Dialect, infer: bool = True, names: Sequenc
 def _declared(kind: str, paths: Sequence[str], dialect: Dialect, names: Sequence[str] | None) -> Source:
     """Return a source of which nothing was inferred from the rows."""
     from sfumato.table.sources.declared import as_texts, json_texts
-    from sfumato.table.sources.text import open_text
+    from sfumato.table.sources.text_files import open_text
 
     if kind == "csv":
         return open_text(paths, dialect, infer=False)
@@ -83,19 +83,19 @@ def _files(pattern: str) -> list[str]:
 
 
 def _open_parquet(paths: Sequence[str], dialect: Dialect) -> Source:
-    from sfumato.table.parquet import ParquetEngine
+    from sfumato.table.engines.duckdb import ParquetEngine
 
     with engine_errors(paths[0]):
-        relation = texts_as_texts(connect().read_parquet(list(paths)))
+        relation = uuids_as_text(connect().read_parquet(list(paths)))
     return Source(ParquetEngine(relation, tuple(paths)), "pandas", "table", dialect=dialect)
 
 
 def _open_json(paths: Sequence[str], dialect: Dialect, form: str) -> Source:
-    files = ", ".join(quoted(path) for path in paths)
-    query = f"SELECT * FROM read_json([{files}], format={quoted(form)}, sample_size=-1)"  # noqa: S608  quoted
+    files = ", ".join(sql_string(path) for path in paths)
+    query = f"SELECT * FROM read_json([{files}], format={sql_string(form)}, sample_size=-1)"  # noqa: S608  quoted
     with engine_errors(paths[0]):
-        relation = texts_as_texts(connect().sql(query))
-        refuse_duplicates(paths[0], relation.columns)
+        relation = uuids_as_text(connect().sql(query))
+        require_unique_columns(paths[0], relation.columns)
     return Source(DuckDBEngine(relation), "pandas", "table", dialect=dialect, names="rows", types="rows")
 
 
@@ -105,25 +105,25 @@ def _open_arrow(paths: Sequence[str], dialect: Dialect) -> Source:
     with engine_errors(paths[0]):
         table: Any = pa.ipc.open_file(pa.memory_map(paths[0])).read_all()
         table.validate(full=True)  # damaged offsets would lead anywhere
-        refuse_duplicates(paths[0], table.column_names)
-    return Source(memory_engine(table), "pandas", "table", dialect=dialect)
+        require_unique_columns(paths[0], table.column_names)
+    return Source(arrow_engine(table), "pandas", "table", dialect=dialect)
 
 
 def _open_text(paths: Sequence[str], dialect: Dialect) -> Source:
-    from sfumato.table.sources.text import open_text
+    from sfumato.table.sources.text_files import open_text
 
     return open_text(paths, dialect)
 
 
 def _open_workbook(paths: Sequence[str], dialect: Dialect) -> Source:
-    from sfumato.table.sources.workbook import open_workbook
+    from sfumato.table.sources.spreadsheets import open_workbook
 
     return open_workbook(paths[0], dialect)
 
 
 def _open_statistical(kind: str) -> Callable[[Sequence[str], Dialect], Source]:
     def opened(paths: Sequence[str], dialect: Dialect) -> Source:
-        from sfumato.table.sources.statistical import open_statistical
+        from sfumato.table.sources.spss_stata_sas import open_statistical
 
         return open_statistical(paths[0], kind, dialect)
 

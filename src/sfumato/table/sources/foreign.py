@@ -1,7 +1,7 @@
 """The process that reads workbooks and files of statistical programs: it may die of a damaged file, and nobody else.
 
-It is started as a script by :mod:`sfumato.table.sources.apart`, knows nothing of sfumato, reads one request from
-standard input and answers with one line of JSON. Rows go into a private file that the request names.
+It is started as a script by :mod:`sfumato.table.sources.child_process`, knows nothing of sfumato, reads one request
+from standard input and answers with one line of JSON. Rows go into a private file that the request names.
 """
 
 from __future__ import annotations

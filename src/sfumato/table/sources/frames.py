@@ -1,4 +1,4 @@
-"""Frames in memory, relations and tables of other engines, as sources."""
+"""Open pandas, polars and Arrow frames, DuckDB relations, Ibis and Spark tables."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from sfumato.errors import MissingExtra, TableError
-from sfumato.table.engine import DuckDBEngine, Engine, IbisEngine, engine_errors
+from sfumato.table.engines.engine import DuckDBEngine, Engine, IbisEngine, engine_errors
+from sfumato.table.engines.spark import SparkEngine
 from sfumato.table.sources.foreign import arrow_from_pandas, is_open_type
-from sfumato.table.sources.private import connect
-from sfumato.table.sources.source import FORMATS, Source, refuse_duplicates
-from sfumato.table.spark import SparkEngine
+from sfumato.table.sources.scratch_space import connect
+from sfumato.table.sources.source import FORMATS, Source, require_unique_columns
 
 
 def open_frame(source: Any, infer: bool = True) -> Source:
@@ -36,9 +36,9 @@ def open_frame(source: Any, infer: bool = True) -> Source:
 
 def _open_pandas(frame: Any, infer: bool) -> Source:
     _require_frame(frame)
-    refuse_duplicates("pandas frame", [str(name) for name in frame.columns])
+    require_unique_columns("pandas frame", [str(name) for name in frame.columns])
     types = "rows" if infer and any(is_open_type(dtype) for dtype in frame.dtypes) else "declared"
-    return Source(memory_engine(arrow_from_pandas(frame, infer)), "pandas", "table", types=types)
+    return Source(arrow_engine(arrow_from_pandas(frame, infer)), "pandas", "table", types=types)
 
 
 def _require_frame(frame: Any) -> None:
@@ -51,7 +51,7 @@ def _open_polars(frame: Any) -> Source:
     with engine_errors("the frame"):
         eager = frame.collect() if hasattr(frame, "collect") else frame
     _require_frame(eager)
-    return Source(memory_engine(eager.to_arrow()), "polars", "table")
+    return Source(arrow_engine(eager.to_arrow()), "polars", "table")
 
 
 def _open_arrow(table: Any) -> Source:
@@ -61,11 +61,11 @@ def _open_arrow(table: Any) -> Source:
         table = table.read_all() if isinstance(table, pa.RecordBatchReader) else pa.Table.from_batches([table])
     if not isinstance(table, pa.Table):
         raise TableError(f"cannot read a {type(table).__name__}", next_step=f"give one of: {FORMATS}")
-    refuse_duplicates("Arrow table", table.column_names)
-    return Source(memory_engine(table), "arrow", "table")
+    require_unique_columns("Arrow table", table.column_names)
+    return Source(arrow_engine(table), "arrow", "table")
 
 
-def memory_engine(table: Any) -> Engine:
+def arrow_engine(table: Any) -> Engine:
     """Return an engine over an Arrow table."""
     with engine_errors("the frame"):
         return DuckDBEngine(connect().from_arrow(table))
@@ -75,11 +75,11 @@ def _open_duckdb(relation: Any) -> Source:
     if not hasattr(relation, "query") or not hasattr(relation, "columns"):
         raise TableError("cannot read a DuckDB connection", next_step="give a relation: connection.sql('FROM t')")
     with engine_errors("the relation"):
-        refuse_duplicates("DuckDB relation", relation.columns)
-        return Source(DuckDBEngine(texts_as_texts(relation)), "duckdb", "table")
+        require_unique_columns("DuckDB relation", relation.columns)
+        return Source(DuckDBEngine(uuids_as_text(relation)), "duckdb", "table")
 
 
-def texts_as_texts(relation: Any) -> Any:
+def uuids_as_text(relation: Any) -> Any:
     """Return a relation whose UUIDs are texts: that is how they are shown, but not how DuckDB compares them."""
     kinds = zip(relation.columns, relation.types, strict=True)
     names = ['"' + name.replace('"', '""') + '"' for name, kind in kinds if str(kind) == "UUID"]

@@ -1,4 +1,4 @@
-"""What an opened source is, whatever it was before."""
+"""An opened source: engine, name, dialect and the kind of frame to return."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from itertools import count
 from typing import Any, Literal
 
 from sfumato.errors import TableError
-from sfumato.schema.dialect import PLAIN, Dialect
-from sfumato.table.engine import Engine
+from sfumato.schema.dialect import DEFAULT_DIALECT, Dialect
+from sfumato.table.engines.engine import Engine
 
 Origin = Literal["declared", "rows"]
 FrameKind = Literal["pandas", "polars", "arrow", "duckdb", "ibis", "spark"]
@@ -29,7 +29,7 @@ class Source:
     frame_kind: FrameKind
     name: str
     is_text: bool = False
-    dialect: Dialect = PLAIN
+    dialect: Dialect = DEFAULT_DIALECT
     """How the file is written, as it was said or found."""
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     """What a file says of its columns itself, by column: description, value_labels, values, unit."""
@@ -43,7 +43,7 @@ class Source:
     """Whether types are declared (or all are texts), or were chosen by looking at every row."""
 
 
-def refuse_duplicates(where: str, names: Sequence[str]) -> None:
+def require_unique_columns(where: str, names: Sequence[str]) -> None:
     """Refuse a table in which two columns carry one name: which one the schema means cannot be known."""
     repeated = [key for key, times in Counter(name.lower() for name in names).items() if times > 1]
     if repeated:
@@ -69,7 +69,7 @@ UNNAMED = re.compile(r"unnamed \d+")
 """What columns without a name are called."""
 
 
-def named(names: Sequence[str]) -> list[str]:
+def name_unnamed_columns(names: Sequence[str]) -> list[str]:
     """Name the columns that have no name (a frame's index, written to CSV, is one): they are ignored like any other."""
     free = (name for i in count(1) if (name := f"unnamed {i}") not in names)
     return [name if name.strip() else next(free) for name in names]

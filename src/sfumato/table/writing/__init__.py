@@ -1,1 +1,1 @@
-"""Synthetic rows in files that look like the one the table came from: same dialect, same forms, same format."""
+"""Write released rows in the format and dialect of the source file, or as a frame."""

@@ -1,4 +1,4 @@
-"""Rows in the format that the table came in: workbooks, SPSS, Stata, JSON lines, SQLite; labels go with them.
+"""Write rows as Excel, SPSS, Stata, JSON lines, SQLite or Parquet, and compare a file with rows.
 
 Files say nothing of when they were written, so that a release saved twice gives the same bytes.
 """
@@ -27,19 +27,32 @@ import pyarrow.parquet as pq
 from sfumato.errors import MissingExtra, TableError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-from sfumato.table.frames import value_array
-from sfumato.table.writing.delimited import DelimitedFile
+from sfumato.schema.dialect import Dialect
+from sfumato.table.column_expressions import cast_to_kind
+from sfumato.table.sources import open_source
+from sfumato.table.writing.delimited import DelimitedFile, compute
+from sfumato.table.writing.frames import value_array
 
 EPOCH = dt.datetime(1970, 1, 1)
+
 MOST_SHEET_ROWS = 1_048_575
+
 """Rows of a worksheet below its header."""
+
 SHEET_NAME, LONGEST_SHEET_NAME = "data", 31
-STAMPS = {".sav": rb"(?s)(?<=^.{92}).{17}", ".dta": rb"(?s)(?<=<timestamp>\x11).{17}"}
+
+TIMESTAMP_PATTERNS = {".sav": rb"(?s)(?<=^.{92}).{17}", ".dta": rb"(?s)(?<=<timestamp>\x11).{17}"}
+
 """Where a program writes the time into a file."""
+
 NO_TIME = {".sav": b"01 Jan 7000:00:00", ".dta": b"01 Jan 1970 00:00"}
+
 EXTRAS = {".xlsx": "xlsxwriter", ".sav": "pyreadstat", ".dta": "pyreadstat"}
+
 """Packages that a format needs, by the ending of the file."""
+
 INSTALL = "pip install 'sfumato[formats]'"
+
 COPIES = {
     "xlsx": ".xlsx",
     "xls": ".xlsx",
@@ -49,6 +62,7 @@ COPIES = {
     "jsonl": ".jsonl",
     "sqlite": ".sqlite",
 }
+
 """The ending of the copy in the source's own format, by that format."""
 
 
@@ -57,7 +71,7 @@ def copy_suffix(schema: Schema) -> str | None:
     return COPIES.get(schema.source.format or "")
 
 
-def asked_suffixes(also: Sequence[str]) -> tuple[str, ...]:
+def requested_suffixes(also: Sequence[str]) -> tuple[str, ...]:
     """Return the endings of copies that were asked for by name; refuse what is no format, or needs what is not there.
 
     >>> asked_suffixes(["jsonl", ".sqlite"])
@@ -76,14 +90,14 @@ def copy_suffixes(schema: Schema, also: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the endings of all copies of rows: in the source's own format where that is possible, and as asked."""
     own = copy_suffix(schema)
     found = [own] if own is not None and is_installed(own) else []
-    return tuple(dict.fromkeys((*found, *asked_suffixes(also))))
+    return tuple(dict.fromkeys((*found, *requested_suffixes(also))))
 
 
-def rehearse_copies(schema: Schema, also: Sequence[str]) -> None:
+def dry_run_copies(schema: Schema, also: Sequence[str]) -> None:
     """Refuse formats that cannot hold the columns of a schema, by writing no rows at all: before anything is spent."""
     columns = {name: value_array(schema[name], np.zeros(0), np.zeros(0, bool)) for name in schema.releasable}
     with TemporaryDirectory() as folder:
-        for suffix in asked_suffixes(also):
+        for suffix in requested_suffixes(also):
             write_copy(Path(folder) / f"none{suffix}", pa.table(columns), schema)
 
 
@@ -113,7 +127,7 @@ def note_on_copy(schema: Schema) -> str | None:
 
 
 @dataclass
-class GatheredFile:
+class BufferedFile:
     """A file of a format that is written in one go: tables are kept until it is closed."""
 
     path: Path
@@ -227,7 +241,7 @@ def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def write_labelled(path: Path, table: pa.Table, schema: Schema, suffix: str) -> None:
+def write_spss_or_stata(path: Path, table: pa.Table, schema: Schema, suffix: str) -> None:
     """Write a file of SPSS or Stata, with the descriptions of columns and the labels of values."""
     require_installed(suffix)
     import pyreadstat
@@ -243,7 +257,7 @@ def write_labelled(path: Path, table: pa.Table, schema: Schema, suffix: str) -> 
         write(frame, str(path), column_labels=labels, variable_value_labels=meanings)
     except pyreadstat.PyreadstatError as error:
         raise TableError(f"{suffix} files cannot hold these rows: {error}", next_step="write CSV or Parquet") from error
-    path.write_bytes(re.sub(STAMPS[suffix], NO_TIME[suffix], path.read_bytes(), count=1))
+    path.write_bytes(re.sub(TIMESTAMP_PATTERNS[suffix], NO_TIME[suffix], path.read_bytes(), count=1))
 
 
 def _parquet(path: Path, fields: pa.Schema, schema: Schema) -> Any:
@@ -255,7 +269,7 @@ def _with_tabs(schema: Schema) -> Schema:
 
 
 def _gathered(write: Callable[[Path, pa.Table, Schema], None]) -> Callable[[Path, pa.Schema, Schema], Any]:
-    return lambda path, fields, schema: GatheredFile(path, fields, schema, write)
+    return lambda path, fields, schema: BufferedFile(path, fields, schema, write)
 
 
 WRITERS: dict[str, Callable[[Path, pa.Schema, Schema], Any]] = {
@@ -264,11 +278,12 @@ WRITERS: dict[str, Callable[[Path, pa.Schema, Schema], Any]] = {
     ".csv.gz": partial(DelimitedFile, packed=True),
     ".tsv": lambda path, fields, schema: DelimitedFile(path, fields, _with_tabs(schema)),
     ".xlsx": _gathered(write_xlsx),
-    ".sav": _gathered(partial(write_labelled, suffix=".sav")),
-    ".dta": _gathered(partial(write_labelled, suffix=".dta")),
+    ".sav": _gathered(partial(write_spss_or_stata, suffix=".sav")),
+    ".dta": _gathered(partial(write_spss_or_stata, suffix=".dta")),
     ".jsonl": _gathered(write_jsonl),
     ".sqlite": _gathered(write_sqlite),
 }
+
 """What opens a file for rows, by the ending of its name: a context with ``write_table``."""
 
 
@@ -280,3 +295,31 @@ def suffix_of(path: str | Path) -> str | None:
     """
     name = Path(path).name.lower()
     return next((suffix for suffix in WRITERS if name.endswith(suffix)), None)
+
+
+def file_matches_rows(path: Path, table: pa.Table, schema: Schema) -> bool:
+    """Whether a file holds these rows, value by value; a text without letters and no text at all are the same there."""
+    columns = [schema[name] for name in table.column_names]
+    opened = open_source(path, _dialect(path, schema), columns)
+    raw = opened.engine.table
+    if list(raw.columns) != table.column_names:
+        return False
+    values = raw.select(**{column.name: cast_to_kind(raw[column.name], column) for column in columns})
+    batches = list(opened.engine.batches(values))
+    found = pa.Table.from_batches(batches) if batches else table.schema.empty_table()
+    pairs = zip(found.columns, table.columns, strict=True)
+    return found.num_rows == table.num_rows and all(_same(mine, theirs) for mine, theirs in pairs)
+
+
+def _dialect(path: Path, schema: Schema) -> Dialect:
+    """Return how a copy is written: as the source where it has its format; otherwise only dates are written alike."""
+    if path.suffix not in COPIES.values() or path.suffix == copy_suffix(schema):
+        return schema.source
+    return Dialect(date_format=schema.source.date_format, format=path.suffix.removeprefix("."))
+
+
+def _same(found: Any, wanted: Any) -> bool:
+    if pa.types.is_string(wanted.type):
+        wanted = compute.if_else(compute.equal(wanted, ""), None, wanted)
+        found = compute.if_else(compute.equal(found, ""), None, found)
+    return bool(found.cast(wanted.type).equals(wanted))

@@ -1,1 +1,1 @@
-"""The pages: each draws the values of its view and hands on what was typed."""
+"""Pages drawn in the browser; each shows the values of its view."""

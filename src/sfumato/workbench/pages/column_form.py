@@ -1,4 +1,4 @@
-"""The form of one column: what it is, its bounds or values, its role, and where that is public."""
+"""The form for one column: kind, bounds or levels, role and source."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
 from sfumato.schema.column import KINDS, OUTSIDE, ROLES
-from sfumato.workbench.pages.parts import TYPING, Desk, help_beside
+from sfumato.workbench.pages.components import TYPING, PageContext, help_button
 from sfumato.workbench.texts import words
 from sfumato.workbench.views import table
 
 LEVELS, ENDS = ("category", "ordinal"), ("integer", "number", "date")
 
 
-def edit_column(desk: Desk, name: str, changed: Callable[[], None]) -> None:
+def open_column_dialog(desk: PageContext, name: str, changed: Callable[[], None]) -> None:
     """Open the form of a column; every change is kept at once."""
     with ui.dialog().props("aria-modal=true") as dialog, ui.card().classes("form"):
         TextElement(tag="h2", text=name)
@@ -28,7 +28,7 @@ def edit_column(desk: Desk, name: str, changed: Callable[[], None]) -> None:
 
 
 class _Form:
-    def __init__(self, desk: Desk, name: str, changed: Callable[[], None]) -> None:
+    def __init__(self, desk: PageContext, name: str, changed: Callable[[], None]) -> None:
         self.project, self.name, self.changed = desk.project, name, changed
 
     @ui.refreshable_method
@@ -54,7 +54,7 @@ class _Form:
     @ui.refreshable_method
     def problem(self) -> None:
         """Say in its place what makes no sense."""
-        found = table.described(self.project)
+        found = table.table_view(self.project)
         told = "" if found is None else found.problems.get(self.name, "")
         if told:
             ui.label(told).props('role="alert"').classes("trouble")
@@ -81,7 +81,7 @@ class _Form:
             )
             made.props(TYPING).classes("grow")
             if told:
-                help_beside(words(f"table.{field}"), words(told))
+                help_button(words(f"table.{field}"), words(told))
 
     def _choice(self, field: str, names: dict[str, str], said: dict[str, str], told: str, redraw: bool = False) -> None:
         def choose(event: Any) -> None:
@@ -92,10 +92,10 @@ class _Form:
         with ui.row().classes("field"):
             made = ui.select(names, label=words(f"table.{field}"), value=said[field], on_change=choose)
             made.props("outlined dense").classes("grow")
-            help_beside(words(f"table.{field}"), words(told))
+            help_button(words(f"table.{field}"), words(told))
 
     def _rounder(self) -> None:
-        found = table.described(self.project)
+        found = table.table_view(self.project)
         better = (
             None if found is None or self.name not in found.schema else table.column_remedy(found.schema[self.name])
         )
@@ -117,4 +117,4 @@ class _Form:
         with ui.row().classes("field"):
             made = ui.input(words("table.source"), value=said["source"], on_change=keep).props(TYPING)
             made.classes("grow")
-            help_beside(words("table.source"), words("table.source_help"))
+            help_button(words("table.source"), words("table.source_help"))

@@ -1,24 +1,24 @@
-"""The ledger page: every account with its cap, every entry, and what can be done with a ledger."""
+"""The ledger page: accounts, caps, entries and actions."""
 
 from __future__ import annotations
 
 from nicegui import ui
 
 from sfumato.privacy.ledger import Verification
-from sfumato.workbench.jobs import Trouble
-from sfumato.workbench.pages.parts import (
-    Desk,
-    attempt,
+from sfumato.workbench.jobs import ErrorText
+from sfumato.workbench.pages.components import (
+    PageContext,
     card,
+    error_box,
     frame,
-    good,
     heading,
-    help_beside,
-    kept,
+    help_button,
+    run_or_show_error,
+    saved_input,
     step_lines,
-    trouble,
+    success_box,
 )
-from sfumato.workbench.pages.table_page import plain_table
+from sfumato.workbench.pages.table_page import html_table
 from sfumato.workbench.texts import words
 from sfumato.workbench.views import ledger, script
 
@@ -29,9 +29,9 @@ ADJACENCIES = ("add-remove", "replace")
 class LedgerPage:
     """One visit of the page."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PageContext) -> None:
         self.desk, self.project = desk, desk.project
-        self.refused: Trouble | None = None
+        self.refused: ErrorText | None = None
         self.said = ""
         self.checked: Verification | None = None
 
@@ -60,37 +60,37 @@ class LedgerPage:
     @ui.refreshable_method
     def told(self) -> None:
         """Draw what was answered last."""
-        trouble(self.refused)
+        error_box(self.refused)
         if self.said:
-            good(self.said)
+            success_box(self.said)
         if self.checked is not None and self.checked.ok:
-            good(words("ledger.sound", entries=self.checked.entries, head=self.checked.head))
+            success_box(words("ledger.sound", entries=self.checked.entries, head=self.checked.head))
         elif self.checked is not None:
-            trouble(Trouble(words("ledger.unsound"), self.checked.problems))
+            error_box(ErrorText(words("ledger.unsound"), self.checked.problems))
 
     def _do(self, said: str = "", checked: Verification | None = None) -> None:
         self.said, self.checked = said, checked
         self.told.refresh()
         self.accounts.refresh()
 
-    def _refuse(self, found: Trouble) -> None:
+    def _refuse(self, found: ErrorText) -> None:
         self.refused = found
 
     def choose(self, address: str) -> None:
         """Use another ledger, or the project's own."""
         self.refused = None
-        attempt(lambda: self.project.choose_ledger(address), self._refuse)
+        run_or_show_error(lambda: self.project.choose_ledger(address), self._refuse)
         self._do()
 
     def verify(self) -> None:
         """Check the chain."""
         self.refused = None
-        self._do(checked=attempt(lambda: ledger.verified(self.project), self._refuse))
+        self._do(checked=run_or_show_error(lambda: ledger.verify_ledger(self.project), self._refuse))
 
     def export(self) -> None:
         """Hand the whole ledger to the custodian."""
         self.refused = None
-        body = attempt(lambda: ledger.exported(self.project), self._refuse)
+        body = run_or_show_error(lambda: ledger.export_ledger(self.project), self._refuse)
         if body is not None:
             ui.download(body.encode(), "ledger.json", "application/json")
         self._do()
@@ -98,7 +98,7 @@ class LedgerPage:
     @ui.refreshable_method
     def accounts(self) -> None:
         """Draw accounts and entries."""
-        found = ledger.book(self.project)
+        found = ledger.ledger_view(self.project)
         with card("ledger.accounts"):
             if found.trouble is not None or not found.accounts:
                 ui.label(found.trouble.headline if found.trouble else words("ledger.none")).classes("quiet")
@@ -112,7 +112,7 @@ class LedgerPage:
                     [str(e.sequence), e.recorded_at, e.table, e.method, e.epsilon, e.delta, e.outcome]
                     for e in reversed(found.entries)
                 ]
-                plain_table(names, rows)
+                html_table(names, rows)
 
     def _account(self, account: ledger.AccountLine) -> None:
         ui.label(account.name).classes("big")
@@ -129,12 +129,12 @@ class LedgerPage:
         schema = self.project.schema
         with card("ledger.open", "plan.account_help"):
             name = ui.input(words("ledger.table"), value=schema.name if schema else "").props("outlined dense")
-            kept(self.desk, "cap_epsilon", "plan.cap_epsilon", "plan.account_help")
-            kept(self.desk, "cap_delta", "plan.cap_delta", "plan.delta_help")
+            saved_input(self.desk, "cap_epsilon", "plan.cap_epsilon", "plan.account_help")
+            saved_input(self.desk, "cap_delta", "plan.cap_delta", "plan.delta_help")
             with ui.row().classes("field"):
                 how = ui.select(list(COMPOSITIONS), label=words("ledger.composition"), value="basic")
                 how.props("outlined dense").classes("grow")
-                help_beside(words("ledger.composition"), words("ledger.composition_help"))
+                help_button(words("ledger.composition"), words("ledger.composition_help"))
             hidden = schema.adjacency if schema else ADJACENCIES[0]
             ui.button(
                 words("ledger.open"),
@@ -146,5 +146,7 @@ class LedgerPage:
     def open(self, table: str, adjacency: str, composition: str) -> None:
         """Open an account."""
         self.refused = None
-        opened = attempt(lambda: ledger.open_account(self.project, table, adjacency, composition), self._refuse)
+        opened = run_or_show_error(
+            lambda: ledger.open_account(self.project, table, adjacency, composition), self._refuse
+        )
         self._do("" if opened is None else words("ledger.opened", table=opened.name, cap=opened.cap_epsilon))

@@ -1,4 +1,4 @@
-"""The plan page: epsilon beside four numbers that follow it, the columns, the use, the method."""
+"""The plan page: epsilon, cost and forecast, columns, intended use, method."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 from nicegui import run, ui
 
-from sfumato.workbench.jobs import Trouble
-from sfumato.workbench.pages.parts import (
+from sfumato.workbench.jobs import ErrorText
+from sfumato.workbench.pages.components import (
     TYPING,
-    Desk,
-    attempt,
+    PageContext,
     card,
+    error_box,
     frame,
     heading,
-    help_beside,
-    kept,
+    help_button,
+    run_or_show_error,
+    saved_input,
     step_lines,
-    trouble,
 )
 from sfumato.workbench.texts import words
 from sfumato.workbench.views import ledger, plan, script
@@ -29,10 +29,10 @@ NO_ACCOUNT = "LedgerError"
 class PlanPage:
     """One visit of the page."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PageContext) -> None:
         self.desk, self.project = desk, desk.project
-        self.refused: Trouble | None = None
-        self.found = plan.Planned()
+        self.refused: ErrorText | None = None
+        self.found = plan.PlanView()
         self._asked = 0
 
     def draw(self) -> None:
@@ -40,12 +40,12 @@ class PlanPage:
         with frame(self.desk, "plan"):
             heading(words("plan.heading"))
             if self.project.schema is None:
-                trouble(Trouble(words("plan.no_schema"), (), words("plan.no_schema_step")))
+                error_box(ErrorText(words("plan.no_schema"), (), words("plan.no_schema_step")))
                 ui.button(words("plan.to_table"), on_click=lambda: ui.navigate.to("/")).props("no-caps")
                 return
             self.uses()
             self._epsilon()
-            self.found = plan.planned(self.project)
+            self.found = plan.plan_view(self.project)
             self.numbers()
             self._columns()
             self._method()
@@ -58,7 +58,7 @@ class PlanPage:
                 typed = ui.input(words("plan.epsilon"), value=self.project.state.epsilon, on_change=self._typed)
                 typed.props(TYPING).style("width: 7rem").props["data-field"] = "epsilon"
             slider.on_value_change(lambda e: typed.set_value(plan.STEPS[int(e.value or 0)]))
-            kept(self.desk, "about_rows", "plan.about_rows", "plan.about_rows_help", self.again)
+            saved_input(self.desk, "about_rows", "plan.about_rows", "plan.about_rows_help", self.again)
             ui.label(words("plan.untouched")).classes("quiet")
 
     def _step(self) -> int:
@@ -79,7 +79,7 @@ class PlanPage:
         mine = self._asked
 
         async def work() -> None:
-            found = await run.io_bound(plan.planned, self.project)
+            found = await run.io_bound(plan.plan_view, self.project)
             if mine == self._asked and found is not None:
                 self.found = found
                 self.numbers.refresh()
@@ -90,7 +90,7 @@ class PlanPage:
     def numbers(self) -> None:
         """Draw cost, forecast, risk and what others took."""
         found = self.found
-        trouble(found.trouble)
+        error_box(found.trouble)
         if found.trouble is None:
             with ui.element("div").classes("four"):
                 self._cost(found)
@@ -113,7 +113,7 @@ class PlanPage:
                 ui.button(label, icon="arrow_forward", on_click=lambda: ui.navigate.to("/release")).props("no-caps")
             step_lines(script.plan_lines(self.project))
 
-    def _cost(self, found: plan.Planned) -> None:
+    def _cost(self, found: plan.PlanView) -> None:
         with card("plan.cost", "plan.cost_help"):
             ui.label(found.cost).classes("big")
             if found.share is not None:
@@ -122,25 +122,25 @@ class PlanPage:
                 ui.label(found.budget)
             ui.label(words("plan.needs", what=found.needs)).classes("quiet")
             if found.budget_trouble is not None:
-                trouble(found.budget_trouble)
+                error_box(found.budget_trouble)
                 if found.budget_trouble.name == NO_ACCOUNT:
                     self._account()
 
     def _account(self) -> None:
         with ui.row().classes("wrap"):
-            kept(self.desk, "cap_epsilon", "plan.cap_epsilon", "plan.account_help")
-            kept(self.desk, "cap_delta", "plan.cap_delta", "plan.delta_help")
+            saved_input(self.desk, "cap_epsilon", "plan.cap_epsilon", "plan.account_help")
+            saved_input(self.desk, "cap_delta", "plan.cap_delta", "plan.delta_help")
             ui.button(words("plan.open_account"), icon="account_balance", on_click=self._open).props("no-caps")
-        trouble(self.refused)
+        error_box(self.refused)
 
     def _open(self) -> None:
         schema = plan.required_schema(self.project)
 
-        def refuse(found: Trouble) -> None:
+        def refuse(found: ErrorText) -> None:
             self.refused = found
 
         self.refused = None
-        attempt(lambda: ledger.open_account(self.project, schema.name, schema.adjacency), refuse)
+        run_or_show_error(lambda: ledger.open_account(self.project, schema.name, schema.adjacency), refuse)
         self.again()
 
     @ui.refreshable_method
@@ -185,8 +185,8 @@ class PlanPage:
     def _method(self) -> None:
         with card("plan.method", "plan.method_help"):
             self.method_fields()
-            kept(self.desk, "delta", "plan.delta", "plan.delta_help", self.again)
-            kept(self.desk, "rows", "plan.rows", "plan.rows_help", self.again)
+            saved_input(self.desk, "delta", "plan.delta", "plan.delta_help", self.again)
+            saved_input(self.desk, "rows", "plan.rows", "plan.rows_help", self.again)
 
     @ui.refreshable_method
     def method_fields(self) -> None:
@@ -199,7 +199,7 @@ class PlanPage:
         with ui.row().classes("field"):
             settings = ui.textarea(words("plan.settings"), value=state.settings, on_change=self._set).props(TYPING)
             settings.props("autogrow").classes("grow")
-            help_beside(words("plan.settings"), words("plan.settings_help"))
+            help_button(words("plan.settings"), words("plan.settings_help"))
 
     def _named(self, event: Any) -> None:
         self.project.change(method=event.value or "")

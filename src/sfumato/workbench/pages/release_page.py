@@ -1,4 +1,4 @@
-"""The release page: the sentence that will be true, the button, and what can be asked of each bundle."""
+"""The release page: the guarantee before release, the button, finished bundles."""
 
 from __future__ import annotations
 
@@ -8,13 +8,24 @@ from typing import Any
 
 from nicegui import ui
 
-from sfumato.workbench.jobs import Job, Trouble
-from sfumato.workbench.pages.parts import Desk, begin, card, frame, good, heading, kept, progress, step_lines, trouble
+from sfumato.workbench.jobs import ErrorText, Job
+from sfumato.workbench.pages.components import (
+    PageContext,
+    begin,
+    card,
+    error_box,
+    frame,
+    heading,
+    progress,
+    saved_input,
+    step_lines,
+    success_box,
+)
 from sfumato.workbench.texts import words
 from sfumato.workbench.views import plan, release, script
 
 ASKED: dict[str, tuple[str, Callable[..., Any]]] = {
-    "verify": ("release.verifying", release.verified),
+    "verify": ("release.verifying", release.verify_release),
     "compare": ("release.comparing", release.compared),
     "attack": ("release.attacking", release.attacked),
 }
@@ -25,7 +36,7 @@ ICONS = {"verify": "verified", "compare": "visibility", "attack": "gpp_maybe"}
 class ReleasePage:
     """One visit of the page."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PageContext) -> None:
         self.desk, self.project = desk, desk.project
         self.shown: dict[int, str] = {}
 
@@ -41,21 +52,21 @@ class ReleasePage:
         """Draw the sentence and the button; while it releases, how far it is."""
         with card("release.will_be_true"):
             if self.project.schema is None:
-                trouble(Trouble(words("plan.no_schema"), (), words("plan.no_schema_step")))
+                error_box(ErrorText(words("plan.no_schema"), (), words("plan.no_schema_step")))
                 return
-            found = plan.planned(self.project)
-            trouble(found.trouble or found.budget_trouble)
+            found = plan.plan_view(self.project)
+            error_box(found.trouble or found.budget_trouble)
             ui.label(found.sentence).classes("sentence")
             job = self.desk.jobs["release"]
             running = job is not None and job.is_running
             if not running:
-                kept(self.desk, "out", "release.out", "release.out_help")
+                saved_input(self.desk, "out", "release.out", "release.out_help")
                 ui.checkbox(words("release.anyway"), value=self.project.state.anyway, on_change=self._anyway)
                 made = ui.button(words("release.button"), icon="publish", on_click=self.release).classes("release")
                 made.props("no-caps").set_enabled(found.trouble is None and found.budget_trouble is None)
             progress(self.desk, "release", self.released)
             if job is not None and job.standing == "done":
-                good(words("release.done", folder=job.result.folder))
+                success_box(words("release.done", folder=job.result.folder))
                 if job.result.left:
                     ui.label(job.result.left)
             if found.trouble is None:
@@ -66,7 +77,7 @@ class ReleasePage:
 
     def release(self) -> None:
         """Release, beside the page."""
-        found = plan.planned(self.project)
+        found = plan.plan_view(self.project)
         seconds = None if found.plan is None else found.plan.seconds
         begin(self.desk, "release", "release.title", lambda: release.run(self.project), seconds)
         self.button.refresh()
@@ -83,7 +94,7 @@ class ReleasePage:
             if not self.project.state.releases:
                 ui.label(words("release.none")).classes("quiet")
                 return
-            kept(self.desk, "holdout", "release.holdout", "release.holdout_help")
+            saved_input(self.desk, "holdout", "release.holdout", "release.holdout_help")
         for number in range(len(self.project.state.releases), 0, -1):
             self._made(number)
 
@@ -139,11 +150,11 @@ class ReleasePage:
         if kind == "verify":
             found = job.result
             if found.ok:
-                good(found.verdict)
+                success_box(found.verdict)
                 for note in (*found.unchecked, *found.notes):
                     ui.label(note).classes("quiet")
             else:
-                trouble(Trouble(found.verdict, found.problems))
+                error_box(ErrorText(found.verdict, found.problems))
             return
         ui.label(words("release.eyes")).classes("trouble")
         address = f"{self.desk.base}/private/{kind}-{number}"

@@ -1,10 +1,10 @@
-"""The script page: what was clicked, as Python and as command lines, to keep."""
+"""The script page: actions of the session as Python and as shell commands."""
 
 from __future__ import annotations
 
 from nicegui import ui
 
-from sfumato.workbench.pages.parts import Desk, card, frame, heading
+from sfumato.workbench.pages.components import PageContext, card, frame, heading
 from sfumato.workbench.texts import words
 from sfumato.workbench.views import script
 
@@ -12,7 +12,7 @@ from sfumato.workbench.views import script
 class ScriptPage:
     """One visit of the page."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PageContext) -> None:
         self.desk, self.project = desk, desk.project
 
     def draw(self) -> None:

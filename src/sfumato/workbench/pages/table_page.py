@@ -1,4 +1,4 @@
-"""The table page: a file, its draft as a form, whose rows these are, and who vouches for the facts."""
+"""The table page: file, draft schema, person column, confirmation."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from nicegui import ui
 
 from sfumato.errors import WorkbenchError
 from sfumato.schema import Schema
-from sfumato.workbench.jobs import Job, Trouble
-from sfumato.workbench.pages.column_form import edit_column
-from sfumato.workbench.pages.parts import (
-    Desk,
-    attempt,
+from sfumato.workbench.jobs import ErrorText, Job
+from sfumato.workbench.pages.column_form import open_column_dialog
+from sfumato.workbench.pages.components import (
+    PageContext,
     begin,
     card,
+    error_box,
     frame,
-    good,
     heading,
-    kept,
     progress,
+    run_or_show_error,
+    saved_input,
     step_lines,
-    trouble,
+    success_box,
 )
 from sfumato.workbench.texts import words
 from sfumato.workbench.views import script, table
@@ -36,10 +36,10 @@ DROPPED = "dropped"
 class TablePage:
     """One visit of the page: what was searched for belongs to it, everything else to the project."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PageContext) -> None:
         self.desk, self.project = desk, desk.project
         self.search, self.only, self.first = "", "all", 0
-        self.refused: Trouble | None = None
+        self.refused: ErrorText | None = None
 
     def draw(self) -> None:
         """Draw the page."""
@@ -174,7 +174,7 @@ class TablePage:
                     names, label=words("table.person"), value=person, on_change=lambda e: self._answer(person=e.value)
                 )
                 chosen.props("outlined dense use-input fill-input hide-selected input-debounce=0").classes("grow")
-                kept(self.desk, "rows_per_person", "table.per_person", "table.choose_by_public", self._unconfirm)
+                saved_input(self.desk, "rows_per_person", "table.per_person", "table.choose_by_public", self._unconfirm)
                 for said in table.questions(draft):
                     ui.label(words("table.private_help", said=said)).classes("quiet")
 
@@ -222,11 +222,11 @@ class TablePage:
                 after = ui.button(words("table.after"), on_click=lambda: self._look(first=self.first + AT_ONCE))
                 after.props("outline no-caps dense").set_enabled(last < len(found))
 
-    def _column(self, line: table.Line) -> None:
+    def _column(self, line: table.ColumnLine) -> None:
         row = ui.element("button").classes("line").props('type="button"')
         row.props["aria-label"] = words("table.edit", name=line.name)
         row.props["data-column"] = line.name
-        row.on("click", lambda: edit_column(self.desk, line.name, self._edited))
+        row.on("click", lambda: open_column_dialog(self.desk, line.name, self._edited))
         with row:
             ui.label(line.name).classes("name")
             ui.label(f"{line.kind}{', ' + line.role if line.role else ''}")
@@ -265,16 +265,18 @@ class TablePage:
 
     def _show(self, place: ui.element) -> None:
         place.clear()
-        found = attempt(lambda: table.sample(self.project), lambda bad: ui.notify(bad.headline, type="warning"))
+        found = run_or_show_error(
+            lambda: table.sample(self.project), lambda bad: ui.notify(bad.headline, type="warning")
+        )
         if found is not None:
             with place:
-                plain_table(*found)
+                html_table(*found)
 
     def _vouch(self) -> None:
         with card("table.vouch", "table.vouch_help"):
-            kept(self.desk, "rest_source", "table.rest_source", "table.source_help", self._vouched)
+            saved_input(self.desk, "rest_source", "table.rest_source", "table.source_help", self._vouched)
             ui.checkbox(words("table.accept"), value=self.project.state.accept, on_change=self._accept)
-            kept(self.desk, "by", "table.by", "", self._unconfirm)
+            saved_input(self.desk, "by", "table.by", "", self._unconfirm)
             self.confirmation()
 
     def _accept(self, event: Any) -> None:
@@ -290,15 +292,15 @@ class TablePage:
         """Draw what is still open, and the button that confirms; afterwards, who confirmed."""
         schema = self.project.schema
         if schema is None or schema.confirmation is None:
-            standing = table.standing(self.project)
+            standing = table.confirmation_state(self.project)
             if standing and not self.project.state.accept:
                 with ui.expansion(words("table.standing", count=len(standing))):
                     for fact in standing[:AT_ONCE]:
                         ui.label(fact).classes("quiet")
             ui.button(words("table.confirm"), icon="verified", on_click=self.confirm).props("no-caps")
-            trouble(self.refused)
+            error_box(self.refused)
         else:
-            good(words("table.confirmed", by=schema.confirmation.by, on=schema.confirmation.on))
+            success_box(words("table.confirmed", by=schema.confirmation.by, on=schema.confirmation.on))
             label = words("page.next", page=words("page.plan"))
             ui.button(label, icon="arrow_forward", on_click=lambda: ui.navigate.to("/plan")).props("no-caps")
         step_lines(script.table_lines(self.project))
@@ -307,14 +309,14 @@ class TablePage:
         """Confirm the schema, or say what is missing."""
         self.refused = None
 
-        def refuse(found: Trouble) -> None:
+        def refuse(found: ErrorText) -> None:
             self.refused = found
 
-        attempt(lambda: table.confirm(self.project), refuse)
+        run_or_show_error(lambda: table.confirm(self.project), refuse)
         self.confirmation.refresh()
 
 
-def plain_table(names: list[str], rows: list[list[str]]) -> None:
+def html_table(names: list[str], rows: list[list[str]]) -> None:
     """Draw a plain table; what stands in its cells is text and nothing else."""
     from nicegui.elements.mixins.text_element import TextElement
 

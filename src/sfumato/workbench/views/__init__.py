@@ -1,1 +1,1 @@
-"""What each page shows, as values that need no browser."""
+"""Values that pages show, computed without a browser."""

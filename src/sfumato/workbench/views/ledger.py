@@ -1,4 +1,4 @@
-"""The ledger page: accounts with their caps, every entry, the growing total, and what can be done with a ledger."""
+"""View of the ledger page: accounts, entries and cumulative cost."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from html import escape
 
 from sfumato.errors import SfumatoError
-from sfumato.privacy.exact import at_least, exact
-from sfumato.privacy.exact import show as in_short
+from sfumato.privacy.exact import at_least, to_fraction
+from sfumato.privacy.exact import format_fraction as in_short
 from sfumato.privacy.ledger import Account, Entry, Ledger, Outcome, Verification
-from sfumato.privacy.ledger.marks import UNKNOWN
-from sfumato.workbench.jobs import Trouble
+from sfumato.privacy.ledger.spend_outcomes import UNKNOWN
+from sfumato.workbench.jobs import ErrorText
 from sfumato.workbench.project import Project
 from sfumato.workbench.texts import words
 
@@ -49,39 +49,39 @@ class EntryLine:
 
 
 @dataclass(frozen=True)
-class Book:
+class LedgerView:
     """The whole ledger as the page shows it."""
 
     accounts: tuple[AccountLine, ...] = ()
     entries: tuple[EntryLine, ...] = ()
-    trouble: Trouble | None = None
+    trouble: ErrorText | None = None
 
 
-def book(project: Project) -> Book:
+def ledger_view(project: Project) -> LedgerView:
     """Return accounts and entries, or why they cannot be shown."""
     try:
         ledger = Ledger(project.ledger)
         entries, outcomes = ledger.history(), ledger.outcomes()
         accounts = tuple(_account(account, entries) for account in ledger.accounts())
         ledger.require_sound()
-        return Book(accounts, tuple(_entry(entry, outcomes.get(entry.sequence)) for entry in entries))
+        return LedgerView(accounts, tuple(_entry(entry, outcomes.get(entry.sequence)) for entry in entries))
     except SfumatoError as error:
-        return Book(trouble=Trouble.of(error))
+        return LedgerView(trouble=ErrorText.of(error))
 
 
 def _account(account: Account, entries: tuple[Entry, ...]) -> AccountLine:
     spent = account.tight_epsilon or account.spent_epsilon
     own = [entry for entry in entries if entry.table == account.name and entry.event.is_formal]
-    cap = float(exact(account.cap_epsilon))
+    cap = float(to_fraction(account.cap_epsilon))
     return AccountLine(
         name=account.name,
         cap=account.cap_epsilon,
-        spent=in_short(exact(spent)),
+        spent=in_short(to_fraction(spent)),
         left=at_least(account.left_epsilon),
         delta=account.cap_delta,
         events=account.events,
         exposures=account.exposures,
-        share=min(float(exact(spent)) / cap, 1.0),
+        share=min(float(to_fraction(spent)) / cap, 1.0),
         words=words("ledger.terms", adjacency=account.adjacency, composition=account.composition),
         curve=drawing(account.name, [float(entry.event.cost[0]) for entry in own], cap),
     )
@@ -129,11 +129,11 @@ def open_account(project: Project, table: str, adjacency: str = "add-remove", co
     )
 
 
-def exported(project: Project) -> str:
+def export_ledger(project: Project) -> str:
     """Return the whole ledger as JSON, for auditors."""
     return json.dumps(Ledger(project.ledger).export(), indent=2)
 
 
-def verified(project: Project) -> Verification:
+def verify_ledger(project: Project) -> Verification:
     """Check the hash chain and the totals."""
     return Ledger(project.ledger).verify()

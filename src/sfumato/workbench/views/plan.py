@@ -1,4 +1,4 @@
-"""The plan page: what a choice costs, what it will be good for, what it gives away, and what others took."""
+"""View of the plan page: cost, forecast and risk of a choice, and published deployments."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sfumato.calibration.deployments import DEPLOYMENTS, USUAL_DELTA
+from sfumato.core.build_method import method_from_settings, with_reason
+from sfumato.core.forecast_checks import with_noise_note
+from sfumato.core.method import Method, method_class
+from sfumato.core.method import methods as all_methods
+from sfumato.core.plan import Plan, cost_summary
+from sfumato.core.release import balance, promised
+from sfumato.core.release import plan as plan_release
 from sfumato.errors import PlanError, SchemaError, SfumatoError
-from sfumato.privacy.accounting.frequencies import advantage, successes
-from sfumato.privacy.exact import at_least, exact
+from sfumato.evaluate.calibrate.deployments import DEPLOYMENTS, USUAL_DELTA
+from sfumato.privacy.accounting.strength import advantage_text, attack_frequency_text
+from sfumato.privacy.exact import at_least, to_fraction
 from sfumato.privacy.ledger import Ledger
-from sfumato.release.foreseen import noted
-from sfumato.release.method import Method, method_class
-from sfumato.release.method import methods as all_methods
-from sfumato.release.plan import Plan, describe_cost
-from sfumato.release.release import balance, promised
-from sfumato.release.release import plan as plan_release
-from sfumato.release.settings import choose_or_build, explained
 from sfumato.schema import Schema
-from sfumato.workbench.jobs import Trouble
-from sfumato.workbench.project import Project, State
+from sfumato.workbench.jobs import ErrorText
+from sfumato.workbench.project import Project, ProjectState
 from sfumato.workbench.texts import words
 
 STEPS = ("0.05", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3", "4", "5", "7", "10")
@@ -48,7 +48,7 @@ PRESETS: Mapping[str, Preset] = {
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlanView:
     """A plan as the page shows it; where something is wrong, what and where."""
 
     plan: Plan | None = None
@@ -57,7 +57,7 @@ class Planned:
     share: float | None = None
     """The part of the cap that is used after this release."""
     budget: str = ""
-    budget_trouble: Trouble | None = None
+    budget_trouble: ErrorText | None = None
     verdict: str = ""
     expected: tuple[str, ...] = ()
     overwhelmed: bool = False
@@ -66,7 +66,7 @@ class Planned:
     needs: str = ""
     notes: tuple[str, ...] = ()
     sentence: str = ""
-    trouble: Trouble | None = None
+    trouble: ErrorText | None = None
 
 
 def required_schema(project: Project) -> Schema:
@@ -76,7 +76,7 @@ def required_schema(project: Project) -> Schema:
     return project.schema
 
 
-def settings_of(state: State, schema: Schema, method: str | None) -> list[str]:
+def settings_of(state: ProjectState, schema: Schema, method: str | None) -> list[str]:
     """Return what was typed and chosen as the settings of a method, ``name=value`` each."""
     typed = [line.strip() for line in state.settings.splitlines() if line.strip()]
     named = {line.partition("=")[0].strip() for line in typed}
@@ -98,18 +98,18 @@ def _parameters(method: str) -> set[str]:
     return {field.name for field in dataclasses.fields(method_class(method))}  # pyright: ignore[reportArgumentType]
 
 
-def target_of(state: State, schema: Schema) -> str:
+def target_of(state: ProjectState, schema: Schema) -> str:
     """Return the column to be predicted: the first that plays that part and is released."""
     chosen = schema.releasable if state.columns is None else state.columns
     return next((name for name in schema.targets if name in chosen), "")
 
 
-def wanted(project: Project) -> tuple[Method, str | None]:
+def chosen_method(project: Project) -> tuple[Method, str | None]:
     """Return the method that was chosen, and why, where nobody named one."""
     state, schema = project.state, required_schema(project)
     name = state.method or None
     settings = settings_of(state, schema, name)
-    return choose_or_build(name, schema, settings, state.epsilon.strip() or None, state.delta.strip() or None)
+    return method_from_settings(name, schema, settings, state.epsilon.strip() or None, state.delta.strip() or None)
 
 
 def whole(text: str, what: str) -> int | None:
@@ -122,26 +122,26 @@ def whole(text: str, what: str) -> int | None:
     return int(plain)
 
 
-def made_plan(project: Project) -> tuple[Plan, Method]:
+def compute_plan(project: Project) -> tuple[Plan, Method]:
     """Return the plan of what was chosen, without the ledger."""
     state, schema = project.state, required_schema(project)
-    method, reason = wanted(project)
+    method, reason = chosen_method(project)
     rows, about = whole(state.rows, words("plan.rows")), whole(state.about_rows, words("plan.about_rows"))
     made = plan_release(schema, method, rows, None, about_rows=about)
-    return noted(explained(made, reason)), method
+    return with_noise_note(with_reason(made, reason)), method
 
 
-def planned(project: Project) -> Planned:
+def plan_view(project: Project) -> PlanView:
     """Return all that the page shows; nothing of it looks at the rows."""
     try:
-        made, method = made_plan(project)
+        made, method = compute_plan(project)
         forecast = made.forecast
         verdict, *expected = forecast.sentences() if forecast is not None else (words("plan.no_forecast"),)
         budget, share, trouble = _budget(project, made)
-        return Planned(
+        return PlanView(
             plan=made,
             method=method,
-            cost=describe_cost(made),
+            cost=cost_summary(made),
             share=share,
             budget=budget,
             budget_trouble=trouble,
@@ -149,32 +149,32 @@ def planned(project: Project) -> Planned:
             expected=tuple(expected),
             overwhelmed=bool(forecast and forecast.overwhelmed),
             risk=_risk(made),
-            others=others(made),
+            others=published_deployments(made),
             needs=_needs(made),
             notes=made.notes,
             sentence=promised(required_schema(project), made, True).statement(),
         )
     except SfumatoError as error:
-        return Planned(trouble=Trouble.of(error))
+        return PlanView(trouble=ErrorText.of(error))
 
 
-def _budget(project: Project, made: Plan) -> tuple[str, float | None, Trouble | None]:
+def _budget(project: Project, made: Plan) -> tuple[str, float | None, ErrorText | None]:
     """Return what the ledger says of the cost: what is left before and after, or why it refuses."""
     try:
         book = Ledger(project.ledger)
         account = book.check(made.table, made.events)
         left = balance(book, account, made)
-        cap, after = float(exact(account.cap_epsilon)), float(exact(left["left_after"]))
+        cap, after = float(to_fraction(account.cap_epsilon)), float(to_fraction(left["left_after"]))
         before, then = (at_least(left[each]) for each in ("left_before", "left_after"))
         return words("plan.left", before=before, after=then, cap=account.cap_epsilon), 1 - after / cap, None
     except SfumatoError as error:
-        return "", None, Trouble.of(error)
+        return "", None, ErrorText.of(error)
 
 
 def _risk(made: Plan) -> tuple[str, ...]:
     if made.advantage is None:
         return (words("plan.exposure"),)
-    return (f"{successes(made.curve).capitalize()}.", f"{advantage(made.curve).capitalize()}.")
+    return (f"{attack_frequency_text(made.curve).capitalize()}.", f"{advantage_text(made.curve).capitalize()}.")
 
 
 def _needs(made: Plan) -> str:
@@ -182,11 +182,11 @@ def _needs(made: Plan) -> str:
     return f"{seconds}{words('plan.memory', megabytes=f'{max(made.memory_bytes / 1e6, 0.1):,.1f}')}"
 
 
-def others(made: Plan) -> tuple[str, ...]:
+def published_deployments(made: Plan) -> tuple[str, ...]:
     """Return released products whose epsilon is nearest: for orientation."""
     if made.epsilon is None:
         return ()
-    own = max(float(exact(made.epsilon)), 1e-6)
+    own = max(float(to_fraction(made.epsilon)), 1e-6)
     known = [(each, epsilon) for each in DEPLOYMENTS if (epsilon := each.epsilon_at(each.delta or USUAL_DELTA))]
     near = sorted(known, key=lambda pair: max(pair[1] / own, own / pair[1]))[:MOST_OTHERS]
     return tuple(

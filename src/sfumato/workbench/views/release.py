@@ -1,4 +1,4 @@
-"""The release page: what will be true, the release itself, and what can be asked of a bundle afterwards."""
+"""View of the release page: run a release, then verify, compare and attack it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.build_method import release_with_reason
+from sfumato.core.forecast_checks import refuse_if_noise_dominates
+from sfumato.core.plan import cost_summary
+from sfumato.core.release import Release
+from sfumato.core.release import plan as plan_release
+from sfumato.core.release import release as run_release
 from sfumato.errors import KeptElsewhereError, SfumatoError, WorkbenchError
-from sfumato.release.foreseen import refuse_overwhelmed
-from sfumato.release.plan import describe_cost
-from sfumato.release.release import Release
-from sfumato.release.release import plan as plan_release
-from sfumato.release.release import release as run_release
-from sfumato.release.settings import explained_release
+from sfumato.evaluate.uncertainty.main_numbers import checked_reruns, planned_reruns
 from sfumato.table import read
-from sfumato.uncertainty.wish import reruns_for, sound_wish
-from sfumato.workbench.project import Made, Project
+from sfumato.workbench.project import Project, ReleaseRecord
 from sfumato.workbench.texts import words
-from sfumato.workbench.views.plan import required_schema, wanted, whole
+from sfumato.workbench.views.plan import chosen_method, required_schema, whole
 
 REPORT, USERS = "report.html", "README.html"
 SHOWN = {"report": REPORT, "users": USERS}
@@ -26,7 +26,7 @@ SHOWN = {"report": REPORT, "users": USERS}
 
 
 @dataclass(frozen=True)
-class Done:
+class FinishedRelease:
     """A release that was made."""
 
     folder: Path
@@ -34,22 +34,22 @@ class Done:
     left: str
 
 
-def run(project: Project) -> Done:
+def run(project: Project) -> FinishedRelease:
     """Release the table and write the bundle. Everything that can fail is tried before anything is spent."""
-    from sfumato.report.bundle import DOCUMENT, kept_on_failure
-    from sfumato.report.place import prepare_output
+    from sfumato.bundle.target_folder import prepare_output
+    from sfumato.bundle.write import DOCUMENT, kept_on_failure
 
     state, schema, out = project.state, required_schema(project), project.out
-    method, reason = wanted(project)
+    method, reason = chosen_method(project)
     rows, about = whole(state.rows, words("plan.rows")), whole(state.about_rows, words("plan.about_rows"))
     prepare_output(out)
     table = read(str(Path(state.source).expanduser()), schema)
     planned = plan_release(table, method, rows, project.ledger, about_rows=about)
     if not state.anyway:
-        refuse_overwhelmed(planned)
+        refuse_if_noise_dominates(planned)
     prepare_output(out, None, planned, project.ledger)
-    again = reruns_for(method, planned, sound_wish(None))
-    made = explained_release(run_release(table, method, rows, project.ledger, about_rows=about), reason)
+    again = planned_reruns(method, planned, checked_reruns(None))
+    made = release_with_reason(run_release(table, method, rows, project.ledger, about_rows=about), reason)
     folder = out.absolute()
     try:
         with kept_on_failure(made, folder):
@@ -62,22 +62,22 @@ def run(project: Project) -> Done:
             _remember(project, made, folder)
     account = made.account
     left = "" if account is None else words("release.left", left=account.left_epsilon, cap=account.cap_epsilon)
-    return Done(folder, made.guarantee.statement(), left)
+    return FinishedRelease(folder, made.guarantee.statement(), left)
 
 
 def _remember(project: Project, made: Release, folder: Path) -> None:
-    told = Made(
+    told = ReleaseRecord(
         folder=str(folder),
         method=made.method.name,
         table=made.schema.name,
-        cost=describe_cost(made.plan),
+        cost=cost_summary(made.plan),
         made_at=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
     )
     project.add_release(told)
     project.change(out="")
 
 
-def made(project: Project, number: int) -> Made:
+def release_record(project: Project, number: int) -> ReleaseRecord:
     """Return a release by its number, from 1."""
     if not 1 <= number <= len(project.state.releases):
         raise WorkbenchError(words("release.unknown"), next_step=words("release.unknown_step"))
@@ -86,40 +86,40 @@ def made(project: Project, number: int) -> Made:
 
 def page_of(project: Project, number: int, name: str) -> str:
     """Return the text of a page of a bundle."""
-    place = Path(made(project, number).folder) / SHOWN[name]
+    place = Path(release_record(project, number).folder) / SHOWN[name]
     try:
         return place.read_text(encoding="utf-8")
     except OSError as error:
         raise WorkbenchError(words("release.gone", place=place), next_step=words("release.unknown_step")) from error
 
 
-def verified(project: Project, number: int) -> Any:
+def verify_release(project: Project, number: int) -> Any:
     """Check a bundle and its record in the ledger."""
-    from sfumato.report.verify import verify_bundle
+    from sfumato.bundle.verify import verify_bundle
 
-    return verify_bundle(made(project, number).folder, project.ledger)
+    return verify_bundle(release_record(project, number).folder, project.ledger)
 
 
 def compared(project: Project, number: int) -> str:
     """Compare a release with the confidential table, and return the page: it is kept in memory alone."""
-    from sfumato.comparison.compare import compare
-    from sfumato.report.comparison_page import comparison_page
-    from sfumato.report.opened import opened_bundle
+    from sfumato.bundle.read import open_bundle
+    from sfumato.evaluate.compare.run import compare
+    from sfumato.report.comparison_page.page import comparison_page
 
-    folder = made(project, number).folder
-    facts = opened_bundle(folder).schema
+    folder = release_record(project, number).folder
+    facts = open_bundle(folder).schema
     table = read(str(Path(project.state.source).expanduser()), facts)
     return comparison_page(compare(folder, table, _holdout(project, facts)))
 
 
 def attacked(project: Project, number: int) -> str:
     """Attack a release, and return the risk page: it is kept in memory alone."""
-    from sfumato.report.attacked.page import attack_page
-    from sfumato.report.opened import opened_bundle
-    from sfumato.risk.released.attacks import attack_release
+    from sfumato.bundle.read import open_bundle
+    from sfumato.report.attack_page.page import attack_page
+    from sfumato.risk.on_release.run import attack_release
 
-    folder = made(project, number).folder
-    facts = opened_bundle(folder).schema
+    folder = release_record(project, number).folder
+    facts = open_bundle(folder).schema
     table = read(str(Path(project.state.source).expanduser()), facts)
     return attack_page(attack_release(folder, table, _holdout(project, facts)))
 
@@ -129,11 +129,11 @@ def _holdout(project: Project, facts: Any) -> Any:
     return read(str(Path(named).expanduser()), facts) if named else None
 
 
-def sentence_before(project: Project) -> str:
+def guarantee_before_release(project: Project) -> str:
     """Return what the button promises: the guarantee as it will stand in the bundle."""
-    from sfumato.workbench.views.plan import planned
+    from sfumato.workbench.views.plan import plan_view
 
-    found = planned(project)
+    found = plan_view(project)
     if found.trouble is not None:
         raise SfumatoError(found.trouble.headline, found.trouble.problems, found.trouble.next_step)
     return found.sentence

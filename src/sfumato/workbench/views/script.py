@@ -1,4 +1,4 @@
-"""The script page: the Python and the command lines that do again what was clicked."""
+"""View of the script page: Python and shell commands that repeat the session."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.bundle.reproduction_script import SECURE, Repeated, constructor_call, in_docstring
+from sfumato.core.method import parameters_of
 from sfumato.errors import SfumatoError
+from sfumato.evaluate.uncertainty.main_numbers import checked_reruns, planned_reruns
+from sfumato.privacy.canonical_json import to_jsonable
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.ledger.address import shown_address
-from sfumato.privacy.sealed import plain
-from sfumato.release.method import parameters_of
-from sfumato.report.script import SECURE, Repeated, call_text, in_docstring
 from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
-from sfumato.uncertainty.wish import reruns_for, sound_wish
 from sfumato.workbench.project import Project
 from sfumato.workbench.texts import words
-from sfumato.workbench.views.plan import made_plan, settings_of, whole
+from sfumato.workbench.views.plan import compute_plan, settings_of, whole
 
 
 @dataclass(frozen=True)
@@ -67,16 +67,18 @@ def table_lines(project: Project) -> tuple[str, str]:
 
 def plan_lines(project: Project) -> tuple[str, str]:
     """Return the Python and the command line of the plan page."""
-    _, method = made_plan(project)
-    python = f"plan = sfumato.plan(schema, {_method_text(method)}{_numbers_text(project)}, ledger={_book(project)!r})"
+    _, method = compute_plan(project)
+    python = (
+        f"plan = sfumato.plan(schema, {_method_text(method)}{_row_options(project)}, ledger={_ledger_lines(project)!r})"
+    )
     return python, f"sfumato plan --schema schema.toml {_options(project)}"
 
 
 def release_lines(project: Project) -> tuple[str, str]:
     """Return the Python and the command line of the release page."""
-    made, method = made_plan(project)
-    out, data, reruns = str(project.out.absolute()), _data(project), reruns_for(method, made, sound_wish(None))
-    book, numbers = _book(project), _numbers_text(project)
+    made, method = compute_plan(project)
+    out, data, reruns = str(project.out.absolute()), _data(project), planned_reruns(method, made, checked_reruns(None))
+    book, numbers = _ledger_lines(project), _row_options(project)
     python = (
         f"sfumato.report.prepare_output({out!r}, plan=plan, ledger={book!r})\n"
         f"table = sfumato.read({data!r}, schema)\n"
@@ -95,7 +97,7 @@ def release_lines(project: Project) -> tuple[str, str]:
 def ledger_lines(project: Project) -> tuple[str, str]:
     """Return the Python and the command line of the ledger page."""
     name = project.schema.name if project.schema else words("script.your_table")
-    book, terms = _book(project), _terms(project)
+    book, terms = _ledger_lines(project), _terms(project)
     stated = "".join(f", {key}={value!r}" for key, value in terms.items())
     python = f"sfumato.Ledger({book!r}).open_table({name!r}{stated})"
     options = " ".join(f"--{key} {shlex.quote(value)}" for key, value in terms.items())
@@ -116,7 +118,7 @@ def _terms(project: Project) -> dict[str, str]:
 
 def python_script(project: Project) -> str:
     """Return a script that stands alone: the schema is in it, and no private value."""
-    made, method = made_plan(project)
+    made, method = compute_plan(project)
     schema, cls = _schema(project), type(method)
     rows, about = _numbers(project)
     repeated = Repeated(
@@ -127,14 +129,14 @@ def python_script(project: Project) -> str:
         schema=f"sfumato.Schema.parse({_literal(schema.to_toml())})",
         rows=rows,
         about_rows=about,
-        reruns=reruns_for(method, made, sound_wish(None)),
+        reruns=planned_reruns(method, made, checked_reruns(None)),
         anyway=project.state.anyway,
         data=_data(project),
-        ledger=_book(project),
+        ledger=_ledger_lines(project),
         account=_terms(project),
         out=str(project.out.absolute()),
     )
-    parameters = plain(parameters_of(method))  # pyright: ignore[reportArgumentType]
+    parameters = to_jsonable(parameters_of(method))  # pyright: ignore[reportArgumentType]
     return repeated.script(cls.__module__, cls.__name__, parameters)
 
 
@@ -161,11 +163,11 @@ def _literal(text: str) -> str:
 
 def _method_text(method: object) -> str:
     cls = type(method)
-    call = call_text(cls.__name__, plain(parameters_of(method)))  # pyright: ignore[reportArgumentType]
+    call = constructor_call(cls.__name__, to_jsonable(parameters_of(method)))  # pyright: ignore[reportArgumentType]
     return f"sfumato.{call}"
 
 
-def _book(project: Project) -> str:
+def _ledger_lines(project: Project) -> str:
     """Return where the ledger lies, from whatever folder a script is run, without a password."""
     return _from_anywhere(shown_address(project.ledger))
 
@@ -185,7 +187,7 @@ def _numbers(project: Project) -> tuple[int | None, int | None]:
     return whole(state.rows, words("plan.rows")), whole(state.about_rows, words("plan.about_rows"))
 
 
-def _numbers_text(project: Project) -> str:
+def _row_options(project: Project) -> str:
     rows, about = _numbers(project)
     return f"{'' if rows is None else f', rows={rows}'}{'' if about is None else f', about_rows={about}'}"
 
@@ -200,4 +202,4 @@ def _options(project: Project) -> str:
     rows, about = _numbers(project)
     parts += [] if rows is None else [f"--rows {rows}"]
     parts += [] if about is None else [f"--about-rows {about}"]
-    return " ".join([*parts, f"--ledger {shlex.quote(_book(project))}"])
+    return " ".join([*parts, f"--ledger {shlex.quote(_ledger_lines(project))}"])

@@ -1,4 +1,4 @@
-"""The table page: what the draft recognised, what was typed about it, what is still open, and what would help."""
+"""View of the table page: recognised columns, edits, open questions and remedies."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 from sfumato.errors import DraftSchemaError, SchemaError, SfumatoError, TableError
 from sfumato.schema import Schema
 from sfumato.schema.column import KINDS, LEVEL_KINDS, Column
-from sfumato.schema.confirming import next_steps, standing_facts
+from sfumato.schema.confirm import confirmation_steps, unconfirmed_facts
 from sfumato.schema.dialect import Dialect
 from sfumato.schema.provenance import DOMAIN_FACTS, fingerprint
-from sfumato.schema.rounder import rounder
+from sfumato.schema.round_bounds import rounder_bounds
 from sfumato.table.sources import guess_delimiter, open_source
 from sfumato.workbench.project import Project
 from sfumato.workbench.texts import words
@@ -28,7 +28,7 @@ LONGEST_CELL = 80
 
 
 @dataclass(frozen=True)
-class Line:
+class ColumnLine:
     """One column in the list."""
 
     name: str
@@ -53,7 +53,7 @@ class Remedy:
 
 
 @dataclass(frozen=True)
-class Described:
+class TableView:
     """The draft with what was typed about it; a column whose facts make no sense keeps those of the draft."""
 
     schema: Schema
@@ -77,7 +77,7 @@ def delimiter_remedy(path: str) -> str | None:
     return guess_delimiter(names[0], ()) if len(names) == 1 else None
 
 
-def described(project: Project) -> Described | None:
+def table_view(project: Project) -> TableView | None:
     """Return the table as it is described so far."""
     if project.draft is None:
         return None
@@ -91,10 +91,10 @@ def described(project: Project) -> Described | None:
             columns.append(column)
     rules = tuple(rule for rule in base.rules if rule.check not in project.state.no_rules)
     try:
-        return Described(dataclasses.replace(base, columns=tuple(columns), rules=rules), problems)
+        return TableView(dataclasses.replace(base, columns=tuple(columns), rules=rules), problems)
     except SchemaError as error:  # a rule that speaks of a column whose kind was changed
         whole = {words("table.together"): "; ".join(error.problems) or error.headline}
-        return Described(base, {**problems, **whole})
+        return TableView(base, {**problems, **whole})
 
 
 def _short(error: Exception) -> str:
@@ -173,9 +173,9 @@ def _nothing() -> Schema:
     raise SchemaError(words("table.nothing_open"), next_step=words("table.no_path_step"))
 
 
-def lines(project: Project, search: str = "", only: str = "all") -> list[Line]:
+def lines(project: Project, search: str = "", only: str = "all") -> list[ColumnLine]:
     """Return the columns that match what was searched for and the filter."""
-    found = described(project)
+    found = table_view(project)
     if found is None:
         return []
     told = notes_by_column(found.schema)
@@ -184,7 +184,7 @@ def lines(project: Project, search: str = "", only: str = "all") -> list[Line]:
     return [line for line in every if wanted in line.name.lower() and _passes(line, only)]
 
 
-def _passes(line: Line, only: str) -> bool:
+def _passes(line: ColumnLine, only: str) -> bool:
     return {
         "open": line.is_open,
         "typed": line.is_typed,
@@ -193,7 +193,7 @@ def _passes(line: Line, only: str) -> bool:
     }.get(only, True)
 
 
-def _line(project: Project, found: Described, column: Column, note: str) -> Line:
+def _line(project: Project, found: TableView, column: Column, note: str) -> ColumnLine:
     state = project.state
     source = state.sources.get(column.name, "") or (state.rest_source if column.role != "identifier" else "")
     is_open = not source and any(fact in column.unchanged for fact in DOMAIN_FACTS)
@@ -202,7 +202,7 @@ def _line(project: Project, found: Described, column: Column, note: str) -> Line
     origin = standing if is_open else source or words("table.stated")
     if column.role == "identifier":
         origin, is_open = words("table.never_released"), False
-    return Line(
+    return ColumnLine(
         name=column.name,
         kind=column.kind,
         domain=column.domain_words,
@@ -243,33 +243,33 @@ def remedies(project: Project) -> list[Remedy]:
 
 
 def _remedies(project: Project) -> Iterator[Remedy]:
-    found = described(project)
+    found = table_view(project)
     if found is None:
         return
     options = next((note.removeprefix(AGAIN) for note in found.schema.notes if note.startswith(AGAIN)), "")
     if options:
         more = Dialect.from_options(options).over(Dialect.of(project.state.dialect)).stated()
         label = words("table.read_so", options=options)
-        yield Remedy(label, lambda: _say(project, more), draws_again=True)
-    loose = {column.name: rounder(column) for column in found.schema if _is_narrow(column)}
+        yield Remedy(label, lambda: _state_dialect(project, more), draws_again=True)
+    loose = {column.name: rounder_bounds(column) for column in found.schema if _is_narrow(column)}
     if loose:
         yield Remedy(words("table.rounder_all", count=len(loose)), lambda: _round(project, loose))
 
 
-def _say(project: Project, dialect: Mapping[str, Any]) -> None:
+def _state_dialect(project: Project, dialect: Mapping[str, Any]) -> None:
     project.change(dialect=dict(dialect))
 
 
 def column_remedy(column: Column) -> tuple[Any, Any] | None:
     """Return rounder bounds for a column whose bounds are as the rows have them."""
-    return rounder(column) if _is_narrow(column) else None
+    return rounder_bounds(column) if _is_narrow(column) else None
 
 
 def _is_narrow(column: Column) -> bool:
     drafted = next((mark for mark in column.drafted if mark.startswith("bounds ")), "")
     if column.bounds is None or column.role == "identifier" or drafted != fingerprint("bounds", column.bounds):
         return False
-    return tuple(rounder(column)) != tuple(column.bounds)
+    return tuple(rounder_bounds(column)) != tuple(column.bounds)
 
 
 def _round(project: Project, bounds: Mapping[str, tuple[Any, Any]]) -> None:
@@ -279,7 +279,7 @@ def _round(project: Project, bounds: Mapping[str, tuple[Any, Any]]) -> None:
 
 def confirm(project: Project) -> Schema:
     """Confirm what was described: the custodian vouches for it, or accepts it as the rows taught it."""
-    found = described(project)
+    found = table_view(project)
     if found is None:
         raise SchemaError(words("table.nothing_open"), next_step=words("table.no_path_step"))
     if found.problems:
@@ -294,7 +294,7 @@ def confirm(project: Project) -> Schema:
     try:
         schema = found.schema.confirm(sources, state.accept, state.by.strip() or None, None, person, counted)
     except DraftSchemaError as error:
-        steps = next_steps(type(error), found.schema, words("table.vouch_step"), words("table.answer_step"))
+        steps = confirmation_steps(type(error), found.schema, words("table.vouch_step"), words("table.answer_step"))
         raise type(error)(error.headline, error.problems, steps) from error
     project.confirm(schema)
     return schema
@@ -308,14 +308,14 @@ def _whole(text: str, person: str | bool | None) -> int | None:
     return int(text)
 
 
-def standing(project: Project) -> tuple[str, ...]:
+def confirmation_state(project: Project) -> tuple[str, ...]:
     """Return what stands as the rows taught it, and for which nobody has named a source."""
-    found = described(project)
+    found = table_view(project)
     if found is None or project.state.rest_source.strip():
         return ()
     named = {name for name, said in project.state.sources.items() if said.strip()}
     return tuple(
-        fact for fact in standing_facts(found.schema) if fact.removeprefix("column ").split(":")[0] not in named
+        fact for fact in unconfirmed_facts(found.schema) if fact.removeprefix("column ").split(":")[0] not in named
     )
 
 

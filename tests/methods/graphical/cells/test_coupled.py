@@ -10,10 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.methods.graphical.cells.coupled import Coupling, Quantiles, correlation, coupling_of
-from sfumato.methods.graphical.cells.expand import expand, values_of
-from sfumato.methods.graphical.cells.groups import Grouping
-from sfumato.rows.smooth.fine import cut_column, fine_column
+from sfumato.mechanisms.graphical.domain_compression import Grouping
+from sfumato.mechanisms.graphical.within_group_values import (
+    GroupQuantiles,
+    WithinGroupDependence,
+    correlation,
+    fine_cells_at,
+    values_in_groups,
+    within_group_dependence,
+)
+from sfumato.sampling.fine_cells import fine_column, refined_column
 from sfumato.schema.column import Column
 
 CELLS = 64
@@ -43,14 +49,16 @@ class Case:
     codes: np.ndarray
 
     @property
-    def coupling(self) -> Coupling:
-        return coupling_of(self.groupings, Rows(self.codes, tuple(grouping.size for grouping in self.groupings)))
+    def coupling(self) -> WithinGroupDependence:
+        return within_group_dependence(
+            self.groupings, Rows(self.codes, tuple(grouping.size for grouping in self.groupings))
+        )
 
-    def values(self, coupling: Coupling, rounding: bool = True, seed: int = 0) -> np.ndarray:
+    def values(self, coupling: WithinGroupDependence, rounding: bool = True, seed: int = 0) -> np.ndarray:
         """Columns of values; NaN where missing."""
         generator = np.random.default_rng(seed)
         places = coupling.places(self.codes, generator, rounding)
-        found = values_of(self.groupings, self.codes, generator, rounding, places)
+        found = values_in_groups(self.groupings, self.codes, generator, rounding, places)
         return np.array([np.where(missing, np.nan, data.astype(float)) for data, missing in found.values()])
 
 
@@ -60,7 +68,7 @@ def grouped(
     """A column of numbers cut into equal fine cells and groups of about equal mass, and the group of every row."""
     absent = np.zeros(len(values), bool) if missing is None else missing
     column = Column(name, "number", bounds=(-6.0, 6.0), missing=missing is not None)
-    fine = cut_column(column, np.linspace(-6, 6, CELLS + 1)[:-1])
+    fine = refined_column(column, np.linspace(-6, 6, CELLS + 1)[:-1])
     cells = np.clip(((values + 6) / 12 * CELLS).astype(int), 0, CELLS - 1)
     counts = np.bincount(cells[~absent], minlength=CELLS) + 1e-6
     numbers = np.minimum((np.cumsum(counts) - counts / 2) / counts.sum() * groups, groups - 1e-9).astype(int)
@@ -87,13 +95,13 @@ def pair(r: float, rows: int = 20_000, seed: int = 0) -> np.ndarray:
     return normal(np.array([[1, r], [r, 1]]), rows, seed)
 
 
-def counts_of(case: Case, coupling: Coupling, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def counts_of(case: Case, coupling: WithinGroupDependence, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each coupled column how often each fine cell is drawn, and what its share says."""
     places = coupling.places(case.codes, np.random.default_rng(seed))
     found: list[tuple[np.ndarray, np.ndarray]] = []
     for number, inside in places.items():
         grouping, codes = case.groupings[number], case.codes[:, number]
-        fine, _ = expand(grouping, codes, inside)
+        fine, _ = fine_cells_at(grouping, codes, inside)
         assert np.array_equal(grouping.groups[fine], codes)
         expected = grouping.shares * np.bincount(codes, minlength=grouping.size)[grouping.groups]
         found.append((np.bincount(fine, minlength=len(expected)), expected))
@@ -111,7 +119,8 @@ def test_a_normal_pair_regains_its_correlation_from_four_groups(r: float, roundi
     """
     case, truth = case_of(columns := pair(r), 4), float(np.corrcoef(columns)[0, 1])
     coupled, alone = (
-        float(np.corrcoef(case.values(coupling, rounding))[0, 1]) for coupling in (case.coupling, Coupling())
+        float(np.corrcoef(case.values(coupling, rounding))[0, 1])
+        for coupling in (case.coupling, WithinGroupDependence())
     )
     assert abs(coupled - truth) < 0.08
     assert (truth - alone) * np.sign(r) > 0.09
@@ -125,7 +134,7 @@ def test_three_columns_regain_every_correlation():
     off = np.triu_indices(3, 1)
     assert case.coupling.columns == (0, 1, 2)
     assert np.abs(np.corrcoef(case.values(case.coupling)) - truth)[off].max() < 0.08
-    assert np.abs(np.corrcoef(case.values(Coupling())) - truth)[off].max() > 0.1
+    assert np.abs(np.corrcoef(case.values(WithinGroupDependence())) - truth)[off].max() > 0.1
 
 
 @settings(max_examples=30)
@@ -140,10 +149,10 @@ def test_values_are_coupled_inside_a_single_wide_cell():
     """Two groups of one fine cell each: only the place within the cell can carry the dependence."""
     columns = pair(0.8)
     codes = (columns > 0).T.astype(int)
-    halves = [cut_column(Column(name, "number", bounds=(-6.0, 6.0)), np.array([-6.0, 0.0])) for name in "ab"]
+    halves = [refined_column(Column(name, "number", bounds=(-6.0, 6.0)), np.array([-6.0, 0.0])) for name in "ab"]
     case = Case(tuple(Grouping(c, np.arange(2, dtype=np.int32), np.ones(2), 2) for c in halves), codes)
     inside = np.mod(case.values(case.coupling), 6.0)
-    assert np.corrcoef(inside)[0, 1] > 0.3 > np.corrcoef(np.mod(case.values(Coupling()), 6.0))[0, 1]
+    assert np.corrcoef(inside)[0, 1] > 0.3 > np.corrcoef(np.mod(case.values(WithinGroupDependence()), 6.0))[0, 1]
 
 
 def test_missing_values_stay_missing_and_the_others_are_coupled():
@@ -178,7 +187,9 @@ def test_atoms_come_back_exactly():
     values = case.values(case.coupling)
     assert np.array_equal(values[0] == 0, piled == 0)
     truth = np.corrcoef(piled, columns[1])[0, 1]
-    assert abs(np.corrcoef(values)[0, 1] - truth) < 0.08 < truth - np.corrcoef(case.values(Coupling()))[0, 1]
+    assert (
+        abs(np.corrcoef(values)[0, 1] - truth) < 0.08 < truth - np.corrcoef(case.values(WithinGroupDependence()))[0, 1]
+    )
 
 
 def test_columns_without_order_are_not_coupled():
@@ -210,17 +221,17 @@ def test_groups_without_mass_break_nothing():
     coupling = case.coupling
     for empty in ([0], [3], [1, 2], [0, 1, 2]):
         counts = np.where(np.isin(np.arange(4), empty), 0.0, 10.0)
-        quantiles = Quantiles.of(case.groupings[0], counts)
+        quantiles = GroupQuantiles.of(case.groupings[0], counts)
         assert np.isfinite(quantiles.means).all()
         assert np.isfinite(quantiles.scores(case.codes[:, 0], 0.5)).all()
         drawn = quantiles.drawn(case.codes[:, 0], np.full(2000, 3.0), 0.1, np.full(2000, 0.5))
         assert np.isfinite(drawn).all()
-    nothing = Quantiles.of(case.groupings[0], np.zeros(4))
+    nothing = GroupQuantiles.of(case.groupings[0], np.zeros(4))
     assert nothing.low.tolist() == [0, 0.25, 0.5, 0.75] and coupling.columns == (0, 1)
 
 
 def test_a_group_far_from_what_the_others_say_is_drawn_freely():
-    quantiles = Quantiles.of(case_of(pair(0.9, 2000), 4).groupings[0], np.ones(4))
+    quantiles = GroupQuantiles.of(case_of(pair(0.9, 2000), 4).groupings[0], np.ones(4))
     uniform = np.linspace(0.01, 0.99, 50)
     codes = np.zeros(50, int)
     far = quantiles.drawn(codes, np.full(50, 8.0), 0.1, uniform)
@@ -239,7 +250,7 @@ def test_pairs_that_no_law_has_together_are_brought_to_one():
             return {clique: tables.get(clique, np.array([50.0, 50.0])) for clique in wanted}
 
     groupings = case_of(np.abs(normal(np.eye(3), 500, 0)), 2).groupings
-    coupling = coupling_of(groupings, Contradiction())
+    coupling = within_group_dependence(groupings, Contradiction())
     assert coupling.columns == (0, 1, 2)
     assert all(np.isfinite(link.deviation) and link.deviation > 0.05 for link in coupling.links)
     places = coupling.places(np.random.default_rng(0).integers(0, 2, (300, 3)), np.random.default_rng(0))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.methods.graphical.cells.nested import nested_groups
+from sfumato.mechanisms.graphical.domain_compression import nested_groups
 
 NO_NOISE = np.zeros((64, 64))
 

@@ -1,1 +1,1 @@
-"""Exact integer noise at memory speed: tables of distribution functions, inverted by random words."""
+"""Exact discrete noise by inverting tabulated distribution functions."""

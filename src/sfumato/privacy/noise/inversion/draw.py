@@ -1,8 +1,9 @@
-"""Exact integer noise at memory speed, added to counts and clamped to 64 bits, never wrapped.
+"""Draw exact discrete Laplace and Gaussian noise and add it to counts without overflow.
 
 Discrete Laplace: P(k) proportional to exp(-|k| / scale). Discrete Gaussian: P(k) proportional to exp(-k^2 / 2 sigma^2).
 The guarantees are those of :mod:`sfumato.privacy.noise`; the proofs that these draws have exactly that law, given fair
-bits, stand in :mod:`sfumato.privacy.noise.inversion.search` and :mod:`sfumato.privacy.noise.inversion.wide`.
+bits, stand in :mod:`sfumato.privacy.noise.inversion.cdf_tables` and
+:mod:`sfumato.privacy.noise.inversion.large_scales`.
 
 The search takes the same steps for every draw, so that its time does not tell the size of the noise. What the time of
 cached memory tells is not covered: release whole vectors only.
@@ -20,17 +21,21 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.arrays import Counts
+from sfumato.arrays import LARGEST_INVERTED_SCALE, Counts, as_counts
 from sfumato.errors import PlanError
-from sfumato.privacy.noise.inversion import kernel
-from sfumato.privacy.noise.inversion.search import BITS, outcomes
-from sfumato.privacy.noise.inversion.tables import GaussianSize, LaplaceSize, SizeLaw
-from sfumato.privacy.noise.inversion.wide import coarse_gaussian, digit_laplace
-from sfumato.privacy.noise.inversion.words import CHUNK, WordSource, word_source
-from sfumato.privacy.noise.whole_counts import LARGEST_INVERTED_SCALE, as_counts
+from sfumato.privacy.noise.inversion import numba_loops
+from sfumato.privacy.noise.inversion.cdf_tables import (
+    BITS,
+    GaussianMagnitude,
+    LaplaceMagnitude,
+    MagnitudeDistribution,
+    invert_table,
+)
+from sfumato.privacy.noise.inversion.large_scales import coarse_gaussian, digit_laplace
+from sfumato.privacy.noise.inversion.random_bits import CHUNK, BitSource, bit_source
 from sfumato.privacy.randomness import Randomness
 
-Sampler = Callable[[int, WordSource, int], Counts]
+DrawFunction = Callable[[int, BitSource, int], Counts]
 """Noise for a number of counts, from words of which so many bits are read at first."""
 LARGEST_LAPLACE_TABLE = 64
 LARGEST_GAUSSIAN_TABLE = 2048
@@ -40,7 +45,7 @@ SEGMENT = 1 << 20
 LARGEST = np.iinfo(np.int64).max
 
 
-def inverted_laplace(
+def add_laplace_by_inversion(
     counts: ArrayLike, scale: Fraction | float, randomness: Randomness | None = None, bits: int = BITS
 ) -> Counts:
     """Return the counts with discrete Laplace noise.
@@ -52,11 +57,11 @@ def inverted_laplace(
     """
     exact = _exact_scale(scale, "scale")
     if exact <= LARGEST_LAPLACE_TABLE:
-        return _noisy(counts, partial(_by_table, LaplaceSize(exact)), randomness, bits)
+        return _noisy(counts, partial(_by_table, LaplaceMagnitude(exact)), randomness, bits)
     return _noisy(counts, partial(digit_laplace, exact), randomness, bits)
 
 
-def inverted_gaussian(
+def add_gaussian_by_inversion(
     counts: ArrayLike, sigma: Fraction | float, randomness: Randomness | None = None, bits: int = BITS
 ) -> Counts:
     """Return the counts with discrete Gaussian noise of parameter sigma, a float meaning its exact binary value.
@@ -66,45 +71,45 @@ def inverted_gaussian(
     """
     exact = _exact_scale(sigma, "sigma")
     if exact <= LARGEST_GAUSSIAN_TABLE:
-        return _noisy(counts, partial(_by_table, GaussianSize(exact * exact)), randomness, bits)
+        return _noisy(counts, partial(_by_table, GaussianMagnitude(exact * exact)), randomness, bits)
     return _noisy(counts, partial(coarse_gaussian, exact), randomness, bits)
 
 
-def _by_table(law: SizeLaw, size: int, source: WordSource, bits: int) -> Counts:
+def _by_table(law: MagnitudeDistribution, size: int, source: BitSource, bits: int) -> Counts:
     words = source.words(size)
-    noise = outcomes(law, words, source, bits)
-    kernel.signed(noise, words)
+    noise = invert_table(law, words, source, bits)
+    numba_loops.apply_signs(noise, words)
     return noise
 
 
-def _noisy(counts: ArrayLike, sampler: Sampler, randomness: Randomness | None, bits: int) -> Counts:
+def _noisy(counts: ArrayLike, sampler: DrawFunction, randomness: Randomness | None, bits: int) -> Counts:
     if not 1 <= bits <= BITS:
         raise PlanError(f"a word gives 1 to {BITS} bits, found {bits}", next_step="leave bits as it is")
     array = as_counts(counts)
     flat = array.ravel()
     noisy = np.empty_like(flat)
     if flat.size <= SEGMENT or (randomness is not None and randomness.mode == "seeded"):
-        _fill(flat, noisy, sampler, word_source(randomness), bits)
+        _fill(flat, noisy, sampler, bit_source(randomness), bits)
     else:
-        _fill_side_by_side(flat, noisy, sampler, bits)
+        _fill_in_threads(flat, noisy, sampler, bits)
     return noisy.reshape(array.shape)
 
 
-def _fill_side_by_side(flat: Counts, noisy: Counts, sampler: Sampler, bits: int) -> None:
+def _fill_in_threads(flat: Counts, noisy: Counts, sampler: DrawFunction, bits: int) -> None:
     """Fill segments on all cores, each under its own fresh key."""
 
     def fill(start: int) -> None:
         part = slice(start, start + SEGMENT)
-        _fill(flat[part], noisy[part], sampler, word_source(None), bits)
+        _fill(flat[part], noisy[part], sampler, bit_source(None), bits)
 
     with ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1)) as pool:
         list(pool.map(fill, range(0, flat.size, SEGMENT)))
 
 
-def _fill(flat: Counts, noisy: Counts, sampler: Sampler, source: WordSource, bits: int) -> None:
+def _fill(flat: Counts, noisy: Counts, sampler: DrawFunction, source: BitSource, bits: int) -> None:
     for start in range(0, flat.size, CHUNK):
         chunk = flat[start : start + CHUNK]
-        kernel.add_clamped(chunk, sampler(chunk.size, source, bits), noisy[start : start + CHUNK])
+        numba_loops.add_clamped(chunk, sampler(chunk.size, source, bits), noisy[start : start + CHUNK])
 
 
 def _exact_scale(value: Fraction | float, what: str) -> Fraction:

@@ -1,4 +1,4 @@
-"""A self-test of table inversion on this machine: the cipher, its keys, and every compiled loop."""
+"""Self-test of the noise sampler on this machine: cipher, keys and compiled kernels."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ from fractions import Fraction
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from sfumato.arrays import Whole
-from sfumato.privacy.noise.inversion import kernel
-from sfumato.privacy.noise.inversion.search import BITS, padded_table
-from sfumato.privacy.noise.inversion.tables import GUARD_BITS, GaussianSize, LaplaceSize, SizeLaw, exp_minus, thresholds
-from sfumato.privacy.noise.inversion.wide import CLOSE
-from sfumato.privacy.noise.inversion.words import SeededWords, SystemWords
+from sfumato.arrays import IntArray
+from sfumato.privacy.noise.inversion import numba_loops
+from sfumato.privacy.noise.inversion.cdf_tables import (
+    BITS,
+    GUARD_BITS,
+    GaussianMagnitude,
+    LaplaceMagnitude,
+    MagnitudeDistribution,
+    cdf_table,
+    enclose_exp,
+    padded_table,
+)
+from sfumato.privacy.noise.inversion.large_scales import CLOSE
+from sfumato.privacy.noise.inversion.random_bits import SeededBits, SystemBits
 
 # The first block of the published example F.5.5 of NIST SP 800-38A: AES-256 in counter mode.
 KEY = "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4"
@@ -30,14 +38,14 @@ FAR = 1 << 40
 
 
 @dataclass(frozen=True)
-class SelfCheck:
+class SelfTestResult:
     """One part of the self-test: what holds where it passes, and what is wrong where it does not."""
 
     name: str
     problem: str | None = None
 
 
-def sampler_problems() -> list[str]:
+def self_test_problems() -> list[str]:
     """Return what is wrong with table inversion here: an empty list where it may be used.
 
     >>> sampler_problems()
@@ -46,7 +54,7 @@ def sampler_problems() -> list[str]:
     return [check.problem for check in self_test() if check.problem is not None]
 
 
-def self_test() -> list[SelfCheck]:
+def self_test() -> list[SelfTestResult]:
     """Run every check and return all of them, passed or not."""
     checks: list[tuple[str, str, Callable[[], bool]]] = [
         ("the cipher gives the published answer", "the cipher does not give the published answer", _cipher_is_right),
@@ -67,12 +75,12 @@ def self_test() -> list[SelfCheck]:
     return [_run(*check) for check in checks]
 
 
-def _run(name: str, problem: str, passes: Callable[[], bool]) -> SelfCheck:
+def _run(name: str, problem: str, passes: Callable[[], bool]) -> SelfTestResult:
     """Run one check; one that breaks down has failed, and the other sampler takes over."""
     try:
-        return SelfCheck(name, None if passes() else problem)
+        return SelfTestResult(name, None if passes() else problem)
     except Exception as error:  # noqa: BLE001  compilers and ciphers fail in ways of their own
-        return SelfCheck(name, f"{problem} ({type(error).__name__}: {error})")
+        return SelfTestResult(name, f"{problem} ({type(error).__name__}: {error})")
 
 
 def _cipher_is_right() -> bool:
@@ -82,23 +90,23 @@ def _cipher_is_right() -> bool:
 
 def _keys_are_fresh() -> bool:
     """Equal by chance with probability 2^-256."""
-    first, second = (SystemWords().words(4).tolist() for _ in range(2))
+    first, second = (SystemBits().words(4).tolist() for _ in range(2))
     return first != second
 
 
 def _search_is_right() -> bool:
-    laws: list[SizeLaw] = [LaplaceSize(Fraction(20)), GaussianSize(Fraction(25))]
+    laws: list[MagnitudeDistribution] = [LaplaceMagnitude(Fraction(20)), GaussianMagnitude(Fraction(25))]
     return all(_inverts(law) for law in laws)
 
 
-def _inverts(law: SizeLaw) -> bool:
+def _inverts(law: MagnitudeDistribution) -> bool:
     """Compare random words and those next to every entry; an entry itself must be left undecided."""
-    table = thresholds(law, BITS)
+    table = cdf_table(law, BITS)
     near = [entry + shift for entry in table[:-1] for shift in (-1, 0, 1)]
     prefixes = near + [int(word) >> 1 & (1 << BITS) - 1 for word in _words(WORDS)]
     words = _as_words(prefixes)
     found, undecided = np.empty_like(words), np.empty_like(words)
-    waiting = kernel.invert(words, BITS, padded_table(law, BITS), found, undecided)
+    waiting = numba_loops.invert(words, BITS, padded_table(law, BITS), found, undecided)
     entries = set(table)
     expected = [i for i, prefix in enumerate(prefixes) if prefix in entries]
     return undecided[:waiting].tolist() == expected and found.tolist() == [bisect_left(table, p) for p in prefixes]
@@ -107,8 +115,8 @@ def _inverts(law: SizeLaw) -> bool:
 def _joining_is_right() -> bool:
     tops, rests, words = np.array([0, 1, 2, 7, 7]), np.array([9, 1, 256, 3, 3]), np.array([1, 1, 0, -1, -2])
     noise = tops.copy()
-    kernel.join_digits(noise, rests, 256)
-    kernel.signed(noise, words)
+    numba_loops.join_digits(noise, rests, 256)
+    numba_loops.apply_signs(noise, words)
     return noise.tolist() == [0, -1, 512, -1539, 1539]
 
 
@@ -123,29 +131,29 @@ def _rejection_is_right() -> bool:
     uniform = _as_words([edge + int(shift) for edge, shift in zip(edges, shifts, strict=True)])
     noise, verdict = np.empty_like(size), np.empty(100, dtype=np.int8)
     rate = 0.5 / float(VARIANCE)
-    kernel.propose(coarse, signs, low, uniform, RUN_BITS, BITS, rate, CLOSE, noise, verdict)
-    decided = np.where(shifts < 0, kernel.KEPT, kernel.REFUSED)
-    expected = np.where(np.abs(shifts) < FAR, kernel.UNSURE, decided)
-    expected[-1] = kernel.REFUSED
+    numba_loops.propose_gaussian(coarse, signs, low, uniform, RUN_BITS, BITS, rate, CLOSE, noise, verdict)
+    decided = np.where(shifts < 0, numba_loops.KEPT, numba_loops.REFUSED)
+    expected = np.where(np.abs(shifts) < FAR, numba_loops.UNSURE, decided)
+    expected[-1] = numba_loops.REFUSED
     return bool((noise == np.where(signs & 1, -size, size)).all() and (verdict == expected).all())
 
 
 def _threshold(size: int, rest: int) -> int:
     """Return 2^63 exp(-g) of a proposal, rounded down."""
-    return exp_minus((2 * size - rest) * rest / (2 * VARIANCE), BITS + GUARD_BITS)[0] >> GUARD_BITS
+    return enclose_exp((2 * size - rest) * rest / (2 * VARIANCE), BITS + GUARD_BITS)[0] >> GUARD_BITS
 
 
 def _sum_is_right() -> bool:
-    ends = np.array([kernel.LARGEST, kernel.SMALLEST, 5], dtype=np.int64)
+    ends = np.array([numba_loops.LARGEST, numba_loops.SMALLEST, 5], dtype=np.int64)
     total = np.empty_like(ends)
-    kernel.add_clamped(ends, np.array([7, -7, -7], dtype=np.int64), total)
-    return total.tolist() == [kernel.LARGEST, kernel.SMALLEST, -2]
+    numba_loops.add_clamped(ends, np.array([7, -7, -7], dtype=np.int64), total)
+    return total.tolist() == [numba_loops.LARGEST, numba_loops.SMALLEST, -2]
 
 
-def _words(size: int) -> Whole:
+def _words(size: int) -> IntArray:
     """Return the same words in every run: the self-test compares, it releases nothing."""
-    return SeededWords(np.random.default_rng(size)).words(size)
+    return SeededBits(np.random.default_rng(size)).words(size)
 
 
-def _as_words(prefixes: list[int]) -> Whole:
+def _as_words(prefixes: list[int]) -> IntArray:
     return (np.array(prefixes, dtype=np.uint64) << np.uint64(1)).view(np.int64)

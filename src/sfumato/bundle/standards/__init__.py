@@ -1,0 +1,1 @@
+"""Metadata files of a bundle in public formats: Croissant, Frictionless, OpenDP registry."""

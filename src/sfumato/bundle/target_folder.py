@@ -1,0 +1,178 @@
+"""Where a bundle may go: folders that are refused, and the free space that a release may need, before the spend."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.atomic_files import temporary_folder
+from sfumato.core.plan import Plan, memory_limit
+from sfumato.disk_space import LEDGER, refuse_full_disks, standing, temporary
+from sfumato.errors import BundleError, SfumatoError
+from sfumato.privacy.ledger import Ledger
+from sfumato.schema.column import Column
+from sfumato.table.writing.formats import copy_suffixes
+
+NEW_FOLDER = "give a folder that does not exist yet, for example --out release-1"
+PAGES, PAGES_PER_COLUMN = 300_000, 30_000
+"""Bytes of pages, documents and script, at most (measured: 310,000 for 6 columns)."""
+MODEL_PER_CELL = 32
+"""Bytes of a saved model for each cell that was measured (measured: 19)."""
+UNSAID_ROWS = 100_000
+"""Synthetic rows that are reckoned with where no number is public or said: the table's own number decides nothing."""
+REAL_NUMBER, MARKS = 24, 10
+"""Characters of a real number, at most; those between thousands, around a value and between values."""
+TEMPORARY, SHEET_CELL = 1_000_000, 64
+
+
+def prepare_output(
+    directory: str | Path,
+    private_report: str | Path | None = None,
+    plan: Plan | None = None,
+    ledger: Ledger | str | Path | bool | None = None,
+    also: Sequence[str] = (),
+) -> None:
+    """Refuse an output folder that cannot take a bundle; leaves nothing behind. Call it before anything is spent.
+
+    With the ``plan`` of a release, also refuse where the disks of the folder, the ledger and the temporary files have
+    too little free space for what the release may write; ``also`` names the formats of copies.
+    """
+    target = place_of(directory, "the folder of a bundle")
+    with named_failure(target, NEW_FOLDER):
+        _refuse_occupied(target)
+        refuse_read_only(target if target.exists() else target.parent)
+        _refuse_unmovable(target)
+        if private_report is not None:
+            _refuse_private_place(place_of(private_report, "the custodian's copy"), target)
+        with temporary_folder(target, keep_parents=False) as folder:
+            (folder / "probe").write_bytes(b"sfumato")
+        if plan is not None:
+            needs = [
+                ("the bundle", target, bundle_bytes(plan, also)),
+                ("temporary files", temporary(), _temporary_bytes(plan, also)),
+            ]
+            if ledger is not None and not isinstance(ledger, bool) and (file := Ledger.of(ledger).path):
+                needs.append(("the ledger", file, LEDGER))
+            refuse_full_disks(needs)
+
+
+def bundle_bytes(plan: Plan, also: Sequence[str] = ()) -> int:
+    """Return how many bytes a bundle may take at most, from public facts: rows, widths, formats, pages and model."""
+    schema, method, _ = plan.foreseen
+    pages = PAGES + PAGES_PER_COLUMN * len(schema.releasable)
+    if method.makes != "rows":
+        width = sum(map(_width, map(schema.__getitem__, schema.releasable)))
+        return 2 * pages + 2 * min(plan.memory_bytes, plan.cells * (width + REAL_NUMBER))
+    copies = len(copy_suffixes(schema, also))
+    data = sum(_width(schema[name]) * (2 + copies) + (len(name) + MARKS) * copies for name in schema.releasable)
+    # pages are there twice for a moment: a bundle is replaced whole when expected errors are known
+    return 2 * pages + MODEL_PER_CELL * plan.cells + data * _rows(plan)
+
+
+def _rows(plan: Plan) -> int:
+    """Return how many synthetic rows may come: as asked for, or as the table has by public word, with some more."""
+    schema, method, about = plan.foreseen
+    rows = plan.rows or schema.rows or about or UNSAID_ROWS
+    return int(1.1 * rows + 1_000) * int(getattr(method, "copies", 1))
+
+
+def _width(column: Column) -> int:
+    """Return how many bytes one value takes as text, at most; Parquet needs no more."""
+    values = (column.bounds or ()) if column.is_ordered else column.levels
+    texts = [str(each) for each in (*values, column.true, column.false, column.missing_text) if each is not None]
+    longest = max((len(text.encode()) for text in texts), default=0)
+    number = REAL_NUMBER if column.kind == "number" else 0
+    return max(longest, number) + len(f"{column.prefix or ''}{column.suffix or ''}".encode()) + MARKS
+
+
+def _temporary_bytes(plan: Plan, also: Sequence[str]) -> int:
+    """Return the bytes of temporary files: rows that do not fit into memory, and the parts of a workbook."""
+    schema, method, about = plan.foreseen
+    read = 8 * len(schema.columns) * (schema.rows or about or 0)
+    sheets = method.makes == "rows" and ".xlsx" in copy_suffixes(schema, also)
+    workbook = SHEET_CELL * len(schema.releasable) * _rows(plan) if sheets else 0
+    return TEMPORARY + workbook + (read if read > memory_limit() else 0)
+
+
+def place_of(path: Any, what: str) -> Path:
+    """Return an absolute path; refuse what is no path, or one that no system can hold."""
+    if not isinstance(path, str | os.PathLike) or not (text := os.fspath(path)):
+        raise BundleError(f"{what} must be a path, found {path!r}", next_step=NEW_FOLDER)
+    if not isinstance(text, str) or not _can_be_written(text):
+        raise BundleError(f"{what} cannot be called {path!r}", next_step=NEW_FOLDER)
+    return Path(text).absolute()
+
+
+def _can_be_written(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
+@contextmanager
+def named_failure(target: Path, next_step: str) -> Generator[None]:
+    """Turn failures of the system into errors that name the bundle."""
+    try:
+        yield
+    except SfumatoError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BundleError(f"cannot write the bundle {str(target)!r}: {reason}", next_step=next_step) from error
+    except pa.ArrowException as error:
+        raise BundleError(f"cannot write the bundle {str(target)!r}: {error}", next_step=next_step) from error
+
+
+def _refuse_occupied(target: Path) -> None:
+    if target.is_symlink() and not target.exists():
+        raise BundleError(f"{str(target)!r} is a link to nowhere", next_step=NEW_FOLDER)
+    blocking = next((p for p in (target, *target.parents) if p.exists() and not p.is_dir()), None)
+    if blocking is not None:
+        raise BundleError(f"{str(blocking)!r} is a file, so no folder can be made there", next_step=NEW_FOLDER)
+    if target.is_dir() and os.access(target, os.R_OK) and any(target.iterdir()):
+        raise BundleError(
+            f"the folder {str(target)!r} is not empty, and a bundle is never overwritten", next_step=NEW_FOLDER
+        )
+
+
+def refuse_read_only(folder: Path) -> None:
+    """Look at the mode as well: the superuser may write where the mode says that nobody should."""
+    there = standing(folder)
+    if not there.is_dir():
+        raise BundleError(f"{str(there)!r} is a file, not a folder", next_step=NEW_FOLDER)
+    if there.stat().st_mode & 0o222 == 0 or not os.access(there, os.W_OK | os.X_OK):
+        raise BundleError(
+            f"the folder {str(there)!r} is read-only",
+            next_step="give a folder that you may write to, or change its permissions",
+        )
+
+
+def _refuse_unmovable(target: Path) -> None:
+    """An existing folder is replaced by the finished bundle, which some folders cannot be."""
+    if not target.exists():
+        return
+    if target.is_symlink() or target.is_mount() or target.resolve() == Path.cwd():
+        raise BundleError(
+            f"{str(target)!r} is a link, a mount point or the current folder: the bundle cannot take its place",
+            next_step=f"give a folder inside it, for example --out {target.name or 'bundle'}/release-1",
+        )
+    refuse_read_only(target.parent)
+
+
+def _refuse_private_place(private: Path, target: Path) -> None:
+    if private.resolve().is_relative_to(target.resolve()):
+        raise BundleError(
+            "the custodian's copy must not lie inside the bundle: it holds confidential values",
+            next_step="give --private-report a path outside the bundle",
+        )
+    if private.exists():
+        raise BundleError(f"{str(private)!r} exists already", next_step="give --private-report a new path")
+    if target.resolve().is_relative_to(private.resolve()):
+        raise BundleError(f"{str(private)!r} is a folder above the bundle", next_step="give --private-report a file")
+    refuse_read_only(private.parent)

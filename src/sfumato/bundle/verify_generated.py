@@ -1,0 +1,132 @@
+"""Regenerate the script, metadata files and pages of a bundle and compare the bytes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pyarrow.parquet as pq
+
+from sfumato.bundle.document import PAGES, ReleaseDocument, versions
+from sfumato.bundle.reproduction_script import reproduction_script
+from sfumato.bundle.write import DOCUMENT, REPORT, SCRIPT, first_copies
+from sfumato.core.method import method_class, registered_home
+from sfumato.report.bundle_pages import BundlePages
+from sfumato.schema import Schema
+from sfumato.version import __version__
+
+RENDERED_WITH = ("jinja2",)
+"""Other versions of these draw the same pages with other bytes."""
+HTML_PAGES = (REPORT, "README.html")
+Age = Literal["this", "earlier", "later"]
+
+
+def age_of(version: str | None) -> Age:
+    """Say how a version of sfumato stands to this one. What is no version counts as later: nobody knows what it did.
+
+    >>> age_of("0.1.0"), age_of("99.0"), age_of("mine")
+    ('earlier', 'later', 'later')
+    """
+    if version == __version__:
+        return "this"
+    number = _numbers(version or "")
+    return "later" if not number or number > _numbers(__version__) else "earlier"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    match = re.match(r"\d{1,9}(\.\d{1,9}){1,3}", version)
+    return tuple(map(int, match[0].split("."))) if match else ()
+
+
+def is_same_version(document: ReleaseDocument) -> bool:
+    """Whether the bundle was made by the sfumato that looks at it: another may plan, write and draw otherwise."""
+    return age_of(document.versions.get("sfumato")) == "this"
+
+
+def version_problems(document: ReleaseDocument) -> Iterator[str]:
+    """Refuse a bundle of a later version, by which a forger could escape every check of this one."""
+    version = document.versions.get("sfumato")
+    if age_of(version) == "later":
+        yield (
+            f"{DOCUMENT} says that sfumato {version} made it, which this one ({__version__}) cannot check: verify it "
+            f"with that version, and do not run {SCRIPT} before"
+        )
+
+
+def absent_pages(document: ReleaseDocument) -> list[str]:
+    """Say which pages a bundle lacks; earlier versions had fewer."""
+    lacking = [name for name in PAGES if name not in document.files and is_same_version(document)]
+    return [f"{', '.join(lacking)} could not be drawn when the bundle was saved"] if lacking else []
+
+
+def differs_by(document: ReleaseDocument, page: str = "") -> str:
+    """Return which other version explains a page, or all else, that does not come out as it would here; "" if none."""
+    if not is_same_version(document):
+        return f"sfumato {document.versions.get('sfumato')} made this bundle, and this is {__version__}"
+    here = versions()
+    other = [
+        f"{name} {document.versions.get(name, '(not said)')} (here {here[name]})"
+        for name in RENDERED_WITH
+        if page in HTML_PAGES and document.versions.get(name) != here[name]
+    ]
+    return f"drawn with {', '.join(other)}" if other else ""
+
+
+def method_problems(document: ReleaseDocument) -> Iterator[str]:
+    """Look whether the method is a registered one, and its class one of sfumato's: the script imports it."""
+    stated, home = document.method, registered_home(document.method.name)
+    if home is None:
+        yield f"the method {stated.name!r} is not one of sfumato's, so nothing that it states can be checked"
+        return
+    module, _, class_name = home.partition(":")
+    moved = not is_same_version(document) and re.fullmatch(r"sfumato(\.\w+)+", stated.module)
+    if stated.class_name != class_name or (stated.module != module and not moved):
+        there = f"{stated.module}:{stated.class_name}"
+        yield f"the method {stated.name!r} does not live in {there}: {SCRIPT} would run other code"
+
+
+def description_problems(document: ReleaseDocument) -> Iterator[str]:
+    """Look whether the method is described as sfumato describes it."""
+    stated = document.method
+    if registered_home(stated.name) is None:
+        return
+    cls = method_class(stated.name)
+    if (cls.summary, cls.about, cls.makes) != (stated.summary, stated.about, stated.makes):
+        yield f"the method {stated.name!r} is described otherwise than sfumato describes it"
+    if cls.formal not in (None, stated.formal):
+        standing = "a" if cls.formal else "no"
+        yield f"the method {stated.name!r} has {standing} formal guarantee, and {DOCUMENT} says otherwise"
+
+
+def script_problems(folder: Path, document: ReleaseDocument) -> Iterator[str]:
+    """Write reproduce.py anew and compare; that of an earlier version may differ in words, but not in what it runs."""
+    there, anew = (folder / SCRIPT).read_bytes(), reproduction_script(document).encode()
+    if there == anew or (not is_same_version(document) and _code(there) == _code(anew) is not None):
+        return
+    yield f"{SCRIPT} is not the script that {DOCUMENT} makes: do not run it"
+
+
+def _code(script: bytes) -> str | None:
+    """Return what a script runs, without its docstring, the order of keywords and the module inside sfumato."""
+    try:
+        tree = ast.parse(script)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    body = tree.body[1:] if ast.get_docstring(tree, clean=False) is not None else tree.body
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            node.keywords.sort(key=lambda keyword: keyword.arg or "")
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sfumato.") and not node.level:
+            node.module = "sfumato"
+    return "\n".join(ast.dump(node) for node in body)
+
+
+def page_problems(folder: Path, document: ReleaseDocument, schema: Schema, name: str) -> Iterator[str]:
+    """Draw one page anew from the document, the schema and the released tables, and compare."""
+    tables = first_copies(document.tables, lambda listed: pq.ParquetFile(folder / listed.parquet).read())
+    drawn = BundlePages(document, schema, tables).drawings[name]()
+    if (folder / name).read_bytes() != drawn.encode():
+        yield f"{name} is not the page that {DOCUMENT} and the released tables make"

@@ -1,0 +1,74 @@
+"""Does the ledger know a bundle as it lies here: its events, the SHA-256 of its document, its quality statements?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.quality_statement import statement_files
+from sfumato.bundle.write import DOCUMENT, file_record
+from sfumato.evaluate.quality.run import note_on
+from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.ledger import Ledger
+
+FINISH = "'sfumato doctor FOLDER --ledger LEDGER'"
+
+
+def entry_problems(document: ReleaseDocument, planned: Sequence[Event], ledger: Ledger) -> Iterator[str]:
+    """Compare the entries that a bundle names with those of the ledger; ``planned`` holds events never run, too."""
+    if document.recorded is None:
+        yield "the bundle says that its cost was not recorded, so the ledger cannot hold it"
+        return
+    held = {entry.sequence: entry for entry in ledger.history(document.table)}
+    places = document.recorded.entries
+    # an account with tight composition is charged for a whole ladder before its first rung
+    events = document.events if len(places) <= len(document.events) else planned
+    for recorded, event in zip(places, events, strict=False):
+        entry = held.get(recorded.sequence)
+        if entry is None or entry.hash != recorded.hash:
+            yield f"entry {recorded.sequence} of the ledger is not the one that the bundle names"
+        elif entry.event != event:
+            yield f"entry {recorded.sequence} of the ledger records another event than the bundle"
+    if len(places) != len(events):
+        yield f"{len(events)} events, but {len(places)} entries of the ledger are named"
+    yield from ledger.verify(document.recorded.head).problems
+
+
+def mark_problems(folder: Path, document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:
+    """Compare what the ledger says became of the spend with the document that lies here."""
+    outcomes, here = ledger.outcomes(document.table), file_record(folder / DOCUMENT).sha256
+    for recorded in document.recorded.entries if document.recorded else ():
+        outcome = outcomes.get(recorded.sequence)
+        if outcome is not None and outcome.kind == "lost":
+            yield f"the ledger says that nothing came of entry {recorded.sequence} ({outcome.reason})"
+        elif outcome is not None and here not in outcome.bundles:
+            yield f"the ledger knows another {DOCUMENT} for entry {recorded.sequence}: SHA-256 {outcome.sha256}"
+
+
+def ledger_notes(folder: Path, document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:
+    """Name what the ledger knows of this release beyond the folder, and what it does not know of it."""
+    outcomes, here = ledger.outcomes(document.table), file_record(folder / DOCUMENT).sha256
+    for recorded in document.recorded.entries if document.recorded else ():
+        outcome = outcomes.get(recorded.sequence)
+        if outcome is None:
+            unknown = f"the ledger does not know what became of entry {recorded.sequence}"
+            yield f"{unknown}; {FINISH} tells it"
+        elif here in outcome.bundles and (later := outcome.bundles[outcome.bundles.index(here) + 1 :]):
+            also = f"the release of entry {recorded.sequence} was saved again after this {DOCUMENT}"
+            yield f"{also}: SHA-256 {', '.join(later)}"
+    yield from _missing_statements(folder, document, ledger)
+
+
+def _missing_statements(folder: Path, document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:
+    """Name the statements on this release that the ledger knows and the folder lacks."""
+    here = {file_record(path).sha256 for path in statement_files(folder)}
+    outcomes, note = ledger.outcomes(document.table), note_on(document.created_at)
+    for entry in ledger.history(document.table):
+        outcome = outcomes.get(entry.sequence)
+        lacking = [] if outcome is None else [each for each in outcome.bundles if each not in here]
+        if entry.event.note == note and lacking:
+            yield (
+                f"the ledger knows a quality statement on this release that the folder lacks: entry {entry.sequence}, "
+                f"SHA-256 {', '.join(lacking)}"
+            )

@@ -1,0 +1,1 @@
+"""Rules between columns: structural zeros, feasible rows, repair, functional dependences."""

@@ -1,0 +1,1 @@
+"""Methods, plans and releases: the interfaces that every mechanism implements."""

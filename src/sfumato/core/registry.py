@@ -1,0 +1,55 @@
+"""Names of all methods on the command line, with the class that implements each.
+
+Adding a method touches its module, one line here, a test and a docs page. Names stand for modules that are imported
+when they are first asked for, so a line here is no import: it is where the layers are wired together.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+REGISTRY: dict[str, str] = {
+    "histogram": "sfumato.mechanisms.counts.histogram:Histogram",
+    "contingency": "sfumato.mechanisms.counts.contingency:Contingency",
+    "entropy": "sfumato.mechanisms.entropy.method:EntropyRelease",
+    "aim": "sfumato.mechanisms.graphical.aim:AIM",
+    "mst": "sfumato.mechanisms.graphical.mst:MST",
+    "marginals": "sfumato.mechanisms.marginals.method:Marginals",
+    "grid": "sfumato.mechanisms.grid.method:Grid",
+    "cluster-geometry": "sfumato.mechanisms.cluster_geometry.method:ClusterGeometry",
+    "mean-curve": "sfumato.mechanisms.mean_curve.method:MeanCurve",
+    "plausible-deniability": "sfumato.mechanisms.plausible_deniability.method:PlausibleDeniability",
+    "two-stage": "sfumato.mechanisms.two_stage.method:TwoStage",
+    "pseudo-posterior": "sfumato.mechanisms.pseudo_posterior.method:PseudoPosterior",
+}
+"""Name on the command line -> module and class; every class here is also ``sfumato.<class>``."""
+
+PUBLISHED_FORMS: dict[str, str] = {
+    "cluster-geometry-as-published": "sfumato.papers.kmeans_geometry.published.method:ClusterGeometryAsPublished",
+    "two-stage-as-published": "sfumato.papers.two_stage.published.method:TwoStageAsPublished",
+    "pseudo-posterior-as-published": "sfumato.papers.range_restriction.published.method:PseudoPosteriorAsPublished",
+}
+"""What papers printed, beside the formal method of the same name: ``NAME-as-published`` -> module and class.
+
+Each is also ``sfumato.<formal class>.as_published`` and ``sfumato release --method NAME --as-published``.
+"""
+AS_PUBLISHED = "-as-published"
+
+HOOKS: dict[str, str] = {
+    "Schema.draft": "sfumato.table.drafting.draft:draft_schema",
+    "Release.save": "sfumato.bundle.write:save_bundle",
+    "Release.uncertainty": "sfumato.evaluate.uncertainty.run:uncertainty",
+    "Plan.forecast": "sfumato.evaluate.forecast.run:forecast_of",
+    "Comparison.save": "sfumato.report.comparison_page.page:save_comparison",
+    "ReleaseAttacks.save": "sfumato.report.attack_page.page:save_attacks",
+    "Canaries.save": "sfumato.risk.auditing.one_run:save_canaries",
+    "bundle": "sfumato.bundle.read:opened_bundle",
+}
+"""Conveniences of a value type whose work is done in a layer above it."""
+
+
+def load_object(home: str) -> Any:
+    """Return what a line of this file names, such as ``sfumato.mechanisms.graphical.aim:AIM``."""
+    module, attribute = home.split(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,1 @@
+"""Comparison of a release with the private table, for the custodian only."""

@@ -1,0 +1,1 @@
+"""Quality metrics published under differential privacy (spends budget)."""

@@ -1,0 +1,304 @@
+"""Publish quality metrics of a release under DP (spends budget), or forecast their cost."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.argument_errors import checked_arguments
+from sfumato.bundle.quality_statement import events_of, statement_files
+from sfumato.core.outcome import mark_lost_on_failure
+from sfumato.core.registry import HOOKS, load_object
+from sfumato.core.release import UNRECORDED, LedgerChoice, Release, check_seed, open_ledger
+from sfumato.errors import BundleError, NoLedgerWarning, SchemaError
+from sfumato.evaluate.quality.answers import GRAIN, BoundedScores
+from sfumato.evaluate.quality.intervals import LEVEL
+from sfumato.evaluate.quality.noisy_metrics import metrics_of
+from sfumato.evaluate.quality.questions import ROWS, PublicFacts, Questions, count, released_arrays
+from sfumato.evaluate.quality.result import Quality
+from sfumato.evaluate.quality.together import together
+from sfumato.privacy.accounting.accountant import basic_composition
+from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.accounting.guarantee import Guarantee
+from sfumato.privacy.exact import Number, fraction_to_text, to_fraction, to_positive_fraction
+from sfumato.privacy.ledger import Entry, Ledger
+from sfumato.privacy.noise import require_samplable
+from sfumato.privacy.randomness import Randomness
+from sfumato.progress import report_progress
+from sfumato.schema import Schema
+from sfumato.table import Table, read
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COLUMN_FACTS = ("kind", "bounds", "values", "edges", "bins", "missing", "outside")
+
+TABLE_FACTS = ("name", "adjacency", "rows", "person", "rows_per_person")
+
+
+def note_on(created_at: str) -> str:
+    """Return what the ledger is told about a statement: which release it is about, by its time."""
+    return f"quality of the release of {created_at}"
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationInput:
+    """The release that is measured."""
+
+    schema: Schema
+    rows: pa.Table
+    created_at: str
+    promise: tuple[Guarantee, tuple[Event, ...]] | None = None
+    """Its guarantee, and the events that it was computed from; None for rows that are no release."""
+    seal: str = ""
+    """Of its release.json; empty where it was not saved."""
+    earlier: tuple[Event, ...] = ()
+    """Events of the statements that lie in its folder already."""
+
+    @classmethod
+    def of(cls, released: Release | str | Path) -> EvaluationInput:
+        """Return the rows of a release or of a bundle, the first copy where there are several."""
+        if isinstance(released, Release):
+            if released.method.makes != "rows":
+                raise BundleError(f"{released.method.name} makes no rows", next_step="give a release of synthetic rows")
+            promise = released.guarantee, released.events
+            return cls(released.schema, next(iter(released.tables.values())), released.created_at, promise)
+        opened = load_object(HOOKS["bundle"])(released)
+        said, rows = opened.document, opened.rows
+        promise, earlier = (said.guarantee, said.events), events_of(statement_files(released))
+        return cls(opened.schema, rows, said.created_at, promise, said.seal, earlier)
+
+    @property
+    def note(self) -> str:
+        """What the ledger is told."""
+        return note_on(self.created_at)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Everything that is known before a private row is read, and what it will cost."""
+
+    subject: EvaluationInput
+    public: PublicFacts
+    answers: BoundedScores | None
+    questions: Questions
+    randomness: Randomness
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What is recorded."""
+        return (self.questions.event(self.randomness.mode, self.subject.note),)
+
+    def promised(self, recorded: bool) -> Guarantee:
+        """Return what the release and the statement promise together; refuses what would protect nobody."""
+        subject = self.subject
+        return together(self.events, self.questions.schema, subject.promise, subject.earlier, recorded)
+
+
+def prepare_questions(
+    released: Release | str | Path | EvaluationInput,
+    epsilon: Number,
+    target: str | None = None,
+    seed: int | None = None,
+    correlations: Sequence[str] = (),
+) -> Prepared:
+    """Cut, count and learn from the released rows, and plan what is asked: no private row, no cost."""
+    cost, randomness = Fraction(to_positive_fraction(epsilon)), Randomness.of(check_seed(seed))
+    subject = released if isinstance(released, EvaluationInput) else EvaluationInput.of(released)
+    subject.schema.require_confirmed()
+    public = PublicFacts.of(subject.rows, subject.schema, target, correlations)
+    questions = Questions(subject.schema, public.target, cost, public.relations.names if public.relations else ())
+    made = Prepared(subject, public, _fitted_model(subject, public), questions, randomness)
+    made.promised(recorded=False)
+    require_samplable((part.scale for part in questions.parts), seed is not None)
+    return made
+
+
+def _fitted_model(subject: EvaluationInput, public: PublicFacts) -> BoundedScores | None:
+    if public.target is None:
+        return None
+    report_progress("learning from the released rows")
+    values = released_arrays(subject.rows, subject.schema, public.names)
+    return BoundedScores.learnt(subject.schema, public.names, public.target.name, values)
+
+
+@checked_arguments
+def quality(
+    released: Release | str | Path,
+    table: Any,
+    epsilon: Number,
+    ledger: LedgerChoice = None,
+    target: str | None = None,
+    seed: int | None = None,
+    correlations: Sequence[str] = (),
+) -> Quality:
+    """Return noisy tvd_1, tvd_2 and prediction of a release of rows; checked, recorded, then drawn.
+
+    ``released`` is a release or the folder of its bundle, ``table`` the private table, read with the same schema, or
+    what :func:`sfumato.read` takes. ``target`` names the column that is predicted; otherwise it is that of the schema's
+    role, or the last column of few levels. ``correlations`` names columns whose correlations are bought as well, for
+    readers who correct what the release weakened. ``quality(...).save(bundle)`` writes the statement into the bundle.
+    Each statement is charged, the next one again. Without a ledger it warns; ``ledger=False`` says that none is wanted.
+    """
+    if ledger is None:
+        warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)  # the caller, above the check of the arguments
+    book, made = open_ledger(ledger), prepare_questions(released, epsilon, target, seed, correlations)
+    private = table if isinstance(table, Table) else read(table, made.subject.schema)
+    return measure(made, private, book)
+
+
+def measure(made: Prepared, table: Table, book: Ledger | None) -> Quality:
+    """Check the budget and the table, record the cost, then count and draw noise."""
+    require_same_facts(table.schema, made.subject.schema)
+    table.schema.require_confirmed()
+    if book is not None:
+        book.check(table.schema.name, made.events)
+    report_progress("checking the table")
+    table.require_valid()
+    if book is not None:
+        table.rehearse()
+    entries = book.spend(table.schema.name, made.events) if book is not None else ()
+    with mark_lost_on_failure(book, entries):
+        return _drawn(made, table, book, tuple(entries))
+
+
+def _drawn(made: Prepared, table: Table, book: Ledger | None, entries: tuple[Entry, ...]) -> Quality:
+    parts = made.questions.parts
+    noisy = count(table, made.public, made.answers, parts).noisy(parts, made.randomness)
+    report_progress("reading the noisy numbers")
+    return Quality(
+        table=table.schema.name,
+        release=made.subject.seal,
+        measures=metrics_of(made.questions, made.public, noisy),
+        guarantee=made.promised(recorded=book is not None),
+        events=made.events,
+        target=made.public.target.name if made.public.target else None,
+        why=made.public.why,
+        correlations=made.questions.related,
+        noisy=noisy,
+        rows_sha256=made.public.fingerprint,
+        randomness=made.randomness,
+        entries=entries,
+        account=book.account(table.schema.name) if book is not None else None,
+        ledger=book,
+    )
+
+
+def require_same_facts(schema: Schema, released: Schema) -> None:
+    """Refuse a table that is described otherwise than the release, and say how."""
+    problems = [
+        f"{fact}: {getattr(schema, fact)!r} of the table, {getattr(released, fact)!r} of the release"
+        for fact in TABLE_FACTS
+        if getattr(schema, fact) != getattr(released, fact)
+    ]
+    problems += [f"column {name!r} is not in the schema of the table" for name in released.names if name not in schema]
+    problems += [
+        f"column {name!r} is not in the schema of the release" for name in schema.names if name not in released
+    ]
+    shared = [(column, schema[column.name]) for column in released if column.name in schema]
+    problems += [
+        f"{theirs.name}: {fact} {getattr(mine, fact)!r} of the table, {getattr(theirs, fact)!r} of the release"
+        for theirs, mine in shared
+        for fact in COLUMN_FACTS
+        if getattr(mine, fact) != getattr(theirs, fact)
+    ]
+    if problems:
+        step = "read the table with the schema of the bundle: sfumato.read(data, 'BUNDLE/schema.toml')"
+        raise SchemaError("the table and the release do not have the same schema", problems, step)
+
+
+TYPICAL_TVD = 0.1
+
+TYPICAL_RIGHT, TYPICAL_ERROR, TYPICAL_GUESS = 0.8, 0.1, 0.5
+
+"""What the measures are taken to be where nobody knows: widths hardly depend on it."""
+
+TOO_WIDE = 0.1
+
+"""Half width from which on a distance tells next to nothing."""
+
+
+@dataclass(frozen=True)
+class ExpectedWidth:
+    """The interval that a measure would get, without noise in its middle."""
+
+    name: str
+    at: float
+    low: float
+    high: float
+
+    @property
+    def half(self) -> float:
+        """Half the width."""
+        return (self.high - self.low) / 2
+
+
+@dataclass(frozen=True)
+class QualityForecast:
+    """Cost and widths of a statement."""
+
+    epsilon: str
+    adjacency: str
+    rows: int
+    """About how many rows the table is taken to have."""
+    target: str | None
+    why: str
+    widths: tuple[ExpectedWidth, ...]
+    notes: tuple[str, ...] = ()
+    left_before: str | None = None
+    left_after: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {**asdict(self), "widths": [{**asdict(each), "half": each.half} for each in self.widths]}
+
+
+def forecast_quality(made: Prepared, about_rows: int | None = None, ledger: LedgerChoice = None) -> QualityForecast:
+    """Return what a statement would cost and show at so many rows; with a ledger, also what would be left."""
+    questions = made.questions
+    rows = questions.schema.rows or about_rows or made.subject.rows.num_rows
+    found = metrics_of(questions, made.public, _typical(made, rows), LEVEL)
+    widths = tuple(ExpectedWidth(one.name, round(one.value, 3), one.low, one.high) for one in found)
+    seen = QualityForecast(
+        epsilon=fraction_to_text(questions.epsilon),
+        adjacency=questions.schema.adjacency,
+        rows=rows,
+        target=questions.target.name if questions.target else None,
+        why=made.public.why,
+        widths=widths,
+        notes=(*_notes(widths, rows), *made.promised(recorded=False).in_total),
+    )
+    book = open_ledger(ledger)
+    if book is None:
+        return seen
+    account = book.check(questions.schema.name, made.events)
+    after = to_fraction(account.left_epsilon) - basic_composition(made.events)[0]
+    if account.composition != "basic":
+        after = to_fraction(account.cap_epsilon) - (book.tight(account.name, more=made.events) or 0)
+    return replace(seen, left_before=account.left_epsilon, left_after=fraction_to_text(after))
+
+
+def _typical(made: Prepared, rows: int) -> list[list[int]]:
+    """Return numbers as they would be measured, without noise, on a typical table of so many rows."""
+    numbers = [[round(2 * GRAIN * TYPICAL_TVD * rows), 0]]
+    questions = made.questions
+    related = [[0] * part.cells for part in questions.parts if part.stage == questions.related_stage]
+    if questions.target is None:
+        return numbers + [[rows] for part in questions.parts if part.stage == ROWS] + related
+    right = TYPICAL_ERROR if questions.target.is_ordered else TYPICAL_RIGHT
+    guess = TYPICAL_ERROR if questions.target.is_ordered else TYPICAL_GUESS
+    both = min(right, guess)
+    shares = (both, right - both, guess - both, 1 - max(right, guess), 0.0)[: questions.parts[1].cells]
+    return [*numbers, [round(questions.grain * share * rows) for share in shares], *related]
+
+
+def _notes(widths: tuple[ExpectedWidth, ...], rows: int) -> tuple[str, ...]:
+    wide = [each for each in widths if each.high - each.at > TOO_WIDE]
+    if not wide:
+        return ()
+    named = ", ".join(each.name for each in wide)
+    return (f"at about {rows:,} rows the noise leaves {named} next to untold: give more epsilon, or keep it",)

@@ -1,0 +1,1 @@
+"""Uncertainty of statistics read off a release, from reruns on the released rows."""

@@ -1,0 +1,188 @@
+"""Estimate the error and an interval of any statistic of a release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.argument_errors import checked_arguments
+from sfumato.errors import ArgumentError
+from sfumato.evaluate.uncertainty.coverage import LEVEL_MEASURED, measured_coverage, notes_of
+from sfumato.evaluate.uncertainty.interval import rerun_interval, within
+from sfumato.evaluate.uncertainty.released_counts import count_estimates
+from sfumato.evaluate.uncertainty.rerun_method import FIRST_SEED, EvaluationInput
+from sfumato.evaluate.uncertainty.reruns import rerun
+from sfumato.evaluate.uncertainty.result import Estimate, Uncertainty
+from sfumato.evaluate.uncertainty.statistic_parser import parse_statistic
+from sfumato.evaluate.uncertainty.statistics import Answer, Question
+from sfumato.evaluate.uncertainty.values import RowsView
+
+if TYPE_CHECKING:
+    from sfumato.core.release import Release
+
+Statistic = str | Callable[..., Any]
+FEWEST_RERUNS, MOST_RERUNS = 4, 1000
+MOST_NAMED = 5
+SAMPLES = 60
+"""Redrawn samples of the released rows, where the population is asked for."""
+NOISE_LEFT = 0.6
+"""Part of the noise of a column's own table that the error of a share has, after all the smoothing."""
+UNKNOWN = "nothing is known of {names}: too few released rows"
+LEFT_OUT = "rows with a missing value in {columns} are left out"
+
+
+@checked_arguments
+def uncertainty(
+    released: Release | str | Path,
+    statistic: Statistic | Sequence[Statistic],
+    reruns: int = 20,
+    level: float = 0.95,
+    population: bool = False,
+) -> Uncertainty:
+    """Return expected errors and intervals of a statistic of a release or a bundle; free, since only that is used.
+
+    ``statistic`` is words such as "mean income by region", a function of a frame that returns a number, a mapping or a
+    series, or a list of them. The method is run ``reruns`` times on the released rows, by fixed seeds. An interval is
+    for the confidential table; with ``population`` it is for the population that the table is a sample of.
+    """
+    asked = [statistic] if isinstance(statistic, str) or callable(statistic) else list(statistic)
+    if not asked:
+        raise ArgumentError("no statistic is named", next_step="give for example 'mean income by region'")
+    _sound(reruns, level)
+    public = EvaluationInput.of(released)
+    if public.makes != "rows":
+        return count_estimates(public, asked, level, population)
+    return _answered(public, [_question(each, public) for each in asked], reruns, level, population)
+
+
+def estimate_statistics(
+    released: Release, questions: Callable[[EvaluationInput], Sequence[Question]], reruns: int
+) -> Uncertainty:
+    """Return what reruns tell about questions that are made for a release."""
+    _sound(reruns, LEVEL_MEASURED)
+    public = EvaluationInput.of(released)
+    return _answered(public, questions(public), reruns, LEVEL_MEASURED, False)
+
+
+def _answered(
+    public: EvaluationInput, questions: Sequence[Question], reruns: int, level: float, population: bool
+) -> Uncertainty:
+    mechanism = public.mechanism()
+    made = [RowsView(rows, public.schema) for rows in rerun(mechanism, reruns)]
+    base, values = RowsView(mechanism.base, public.schema), RowsView(public.rows, public.schema)
+    drawn = _bootstrap(values, public.table_rows) if population else []
+    shift = mechanism.base.num_rows != public.rows.num_rows
+    known = _Known(values, base if shift else values, made, drawn, level, public.smallest_relation)
+    estimates = [each for question in questions for each in known.estimates(question, least_error(public, question))]
+    said = [note for question in questions for note in _notes(question, values)]
+    notes = dict.fromkeys((*public.notes, *said, *_unknown(estimates), *notes_of(estimates, public.smallest_relation)))
+    words = "; ".join(question.words for question in questions)
+    return Uncertainty(words, tuple(estimates), reruns, level, population, tuple(notes))
+
+
+def checked_reruns(reruns: int) -> int:
+    """Return a number of reruns that can tell something, or refuse it."""
+    if isinstance(reruns, bool) or not isinstance(reruns, int) or not FEWEST_RERUNS <= reruns <= MOST_RERUNS:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"reruns must be a whole number from {FEWEST_RERUNS} to {MOST_RERUNS:,}, found {reruns!r}",
+            next_step="20 are enough for most questions",
+        )
+    return reruns
+
+
+def _sound(reruns: int, level: float) -> None:
+    checked_reruns(reruns)
+    if not isinstance(level, int | float) or not 0 < level < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"level must lie between 0 and 1, found {level!r}", next_step="give for example 0.95")
+
+
+def _question(statistic: Any, public: EvaluationInput) -> Question:
+    if isinstance(statistic, str):
+        return parse_statistic(statistic, public.schema, public.rows.column_names)
+    if not callable(statistic):
+        raise ArgumentError(
+            f"a {type(statistic).__name__} is no statistic",
+            next_step="give words such as 'mean income', or a function of a frame",
+        )
+    name = getattr(statistic, "__name__", "statistic")
+    name = "statistic" if name == "<lambda>" else name
+    return Question(name, "own", (), lambda values: _custom_statistic(statistic, name, values, public.frame_kind))
+
+
+def _custom_statistic(function: Callable[..., Any], name: str, values: RowsView, kind: str) -> Answer:
+    """Return what a function of a frame says: a number, a mapping or a series of numbers."""
+    from sfumato.table.writing.frames import to_frame
+
+    found = function(to_frame(values.rows, kind if kind in ("arrow", "polars", "duckdb") else "pandas"))
+    found = found.to_dict() if hasattr(found, "to_dict") else found
+    named: Mapping[Any, Any] = found if isinstance(found, Mapping) else {"": found}
+    try:
+        return {f"{name}, {key}" if key != "" else name: _number(value) for key, value in named.items()}
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"{name} returned a {type(found).__name__} that holds no numbers",
+            next_step="return a number, a mapping of names to numbers, or a series",
+        ) from None
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None or str(value) in ("<NA>", "NaT") else float(value)
+
+
+def _bootstrap(values: RowsView, size: int) -> list[RowsView]:
+    """Return samples of the released rows with replacement, each as large as the table."""
+    generator = np.random.default_rng(FIRST_SEED)
+    return [values.taken(generator.integers(0, max(values.size, 1), size)) for _ in range(SAMPLES)]
+
+
+def least_error(public: EvaluationInput, question: Question) -> float:
+    """Return an error that is known without reruns: of a share the noise of its own table, of a median half a step."""
+    if question.kind == "share":
+        return NOISE_LEFT * public.noise_of_share(question.columns[0])
+    return question.step / 2 if question.kind.endswith(("median", "quantile")) else 0.0
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Released rows, the rows that were run again, what came of them, and redrawn samples."""
+
+    values: RowsView
+    base: RowsView
+    made: Sequence[RowsView]
+    drawn: Sequence[RowsView]
+    level: float
+    smallest: float | None
+    """The smallest relation that the release shows, where a forecast knows it."""
+
+    def estimates(self, question: Question, least: float) -> list[Estimate]:
+        """Return every number of one question with what the reruns tell about it."""
+        now, start = question.compute(self.values), question.compute(self.base)
+        reruns = [question.compute(each) for each in self.made]
+        samples = [question.compute(each) for each in self.drawn]
+        coverage = measured_coverage(question.kind, self.smallest) if self.level == LEVEL_MEASURED else None
+        found: list[Estimate] = []
+        for name, value in now.items():
+            moved = [each.get(name, math.nan) + value - start[name] for each in reruns]
+            chance = [each.get(name, math.nan) for each in samples]
+            spread = rerun_interval(question.kind, value, moved, self.level, chance, least, self.smallest)
+            spread = within(spread, *question.bounds)
+            found.append(Estimate(name, value, *spread, kind=question.kind, coverage=coverage))
+        return found
+
+
+def _unknown(estimates: Sequence[Estimate]) -> list[str]:
+    names = [each.name for each in estimates if math.isnan(each.error)]
+    shown = "; ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+    return [UNKNOWN.format(names=shown)] if names else []
+
+
+def _notes(question: Question, values: RowsView) -> list[str]:
+    """Return what must be said about one question: missing values, and what its columns mean."""
+    lacking = [name for name in question.columns if values.rows.column(name).null_count]
+    told = [] if not lacking or question.words.endswith("missing") else [LEFT_OUT.format(columns=", ".join(lacking))]
+    return [*question.notes, *told]

@@ -1,0 +1,185 @@
+"""Statistics of rows: shares, means, quantiles, spreads, also by group; correlations, coefficients, an AUC.
+
+A value that is missing is left out, in each statistic where it is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from sfumato.arrays import FloatArray
+from sfumato.evaluate.uncertainty.values import RowsView
+
+Answer = Mapping[str, float]
+Compute = Callable[[RowsView], Answer]
+FEWEST = 2
+"""Values from which on a statistic is reckoned."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A statistic of rows: its words, its sort, the columns that it needs and how it is computed."""
+
+    words: str
+    kind: str
+    columns: tuple[str, ...]
+    compute: Compute
+    notes: tuple[str, ...] = ()
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    """Public bounds that the number cannot leave."""
+    step: float = 0.0
+    """How far apart the values of the column lie, where they are whole: a median cannot move by less."""
+
+
+def column_statistic(kind: str, share: float = 0.5) -> Callable[[FloatArray], float]:
+    """Return what turns the numbers of one column into one: mean, median, quantile or sd.
+
+    >>> number_of("quantile", 0.75)(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    4.0
+    """
+    if kind == "mean":
+        return lambda x: float(np.mean(x)) if len(x) else math.nan
+    if kind == "sd":
+        return lambda x: float(np.std(x, ddof=1)) if len(x) >= FEWEST else math.nan
+    return lambda x: float(np.quantile(x, share)) if len(x) else math.nan
+
+
+def of_column(name: str, words: str, reduce: Callable[[FloatArray], float]) -> Compute:
+    """Return a statistic of one column of numbers."""
+
+    def compute(values: RowsView) -> Answer:
+        numbers = values.numbers(name)
+        return {words: reduce(numbers[~np.isnan(numbers)])}
+
+    return compute
+
+
+def by_group(
+    name: str, group: str, words: str, labels: Sequence[object], reduce: Callable[[FloatArray], float]
+) -> Compute:
+    """Return a statistic of one column in each group of another one."""
+
+    def compute(values: RowsView) -> Answer:
+        numbers, codes = values.numbers(name), values.codes(group)
+        there = ~np.isnan(numbers)
+        return {
+            f"{words}, {group} = {label}": reduce(numbers[there & (codes == code)]) for code, label in enumerate(labels)
+        }
+
+    return compute
+
+
+def shares(name: str, labels: Sequence[object], only: object = None) -> Compute:
+    """Return the share of each level, or of one, among the rows that have one."""
+
+    def compute(values: RowsView) -> Answer:
+        codes = values.codes(name)
+        present = max(int((codes >= 0).sum()), 1)
+        counts = np.bincount(codes[codes >= 0], minlength=len(labels))
+        return {
+            f"share of {name} = {label}": float(counts[code] / present)
+            for code, label in enumerate(labels)
+            if only is None or label == only
+        }
+
+    return compute
+
+
+def share_where(name: str, words: str, holds: Callable[[FloatArray], FloatArray]) -> Compute:
+    """Return the share of numbers for which something holds, among the rows that have one."""
+
+    def compute(values: RowsView) -> Answer:
+        numbers = values.numbers(name)
+        present = numbers[~np.isnan(numbers)]
+        return {words: float(np.mean(holds(present))) if len(present) else math.nan}
+
+    return compute
+
+
+def missing_share(name: str, words: str) -> Compute:
+    """Return the share of rows without a value."""
+    return lambda values: {words: values.rows.column(name).null_count / max(values.size, 1)}
+
+
+def correlation(one: str, other: str, words: str, ranks: bool) -> Compute:
+    """Return Pearson's correlation of two columns of numbers, or that of their ranks (Spearman's)."""
+
+    def compute(values: RowsView) -> Answer:
+        pair = np.column_stack([values.numbers(one), values.numbers(other)])
+        pair = pair[~np.isnan(pair).any(axis=1)]
+        if len(pair) <= FEWEST:
+            return {words: math.nan}
+        pair = rankdata(pair, axis=0) if ranks else pair
+        spread = pair.std(axis=0)
+        return {words: float(np.asarray(np.corrcoef(pair.T))[0, 1]) if spread.all() else 0.0}
+
+    return compute
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Inputs of a regression: numbers as they are, levels as indicators beside the first level."""
+
+    numbers: tuple[str, ...]
+    levels: tuple[tuple[str, tuple[object, ...]], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each coefficient belongs to."""
+        return (*self.numbers, *(f"{name} = {label}" for name, labels in self.levels for label in labels[1:]))
+
+    def matrix(self, values: RowsView) -> FloatArray:
+        """Return one column for each name; NaN in every row where a value is missing."""
+        parts = [values.numbers(name)[:, None] for name in self.numbers]
+        for name, labels in self.levels:
+            codes = values.codes(name)
+            each = (codes[:, None] == np.arange(1, len(labels))).astype(float)
+            each[codes < 0] = np.nan
+            parts.append(each)
+        return np.hstack(parts)
+
+
+def regression(target: str, inputs: Inputs) -> Compute:
+    """Return the coefficients of least squares; one that the rows cannot tell is NaN."""
+
+    def compute(values: RowsView) -> Answer:
+        solved, _, _ = least_squares(inputs.matrix(values), values.numbers(target))
+        return {f"{target} on {name}": float(b) for name, b in zip(inputs.names, solved[1:], strict=True)}
+
+    return compute
+
+
+def least_squares(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+    """Return intercept and coefficients, the fitted values, and which rows are whole."""
+    whole = ~(np.isnan(x).any(axis=1) | np.isnan(y))
+    x, y = x[whole], y[whole]
+    moves = x.std(axis=0) > 0 if len(x) else np.zeros(x.shape[1], bool)
+    solved = np.full(1 + x.shape[1], np.nan)
+    design = np.column_stack([np.ones(len(x)), x[:, moves]])
+    if len(x) > design.shape[1]:
+        solved[np.concatenate([[True], moves])] = np.linalg.lstsq(design, y, rcond=None)[0]
+    return solved, design @ solved[~np.isnan(solved)] if len(x) > design.shape[1] else np.zeros(len(x)), whole
+
+
+def auc_of_level(target: str, level: object, place: int, inputs: Inputs) -> Compute:
+    """Return the area under the curve of a least-squares score for one level of the target."""
+    words = f"auc of {target} = {level}"
+
+    def compute(values: RowsView) -> Answer:
+        codes = values.codes(target)
+        own = np.where(codes < 0, np.nan, (codes == place).astype(float))
+        _, score, whole = least_squares(inputs.matrix(values), own)
+        yes = own[whole] == 1
+        if not yes.any() or yes.all():
+            return {words: math.nan}
+        ranks = np.asarray(rankdata(score))
+        above = ranks[yes].sum() - yes.sum() * (yes.sum() + 1) / 2
+        return {words: float(above / (yes.sum() * (~yes).sum()))}
+
+    return compute

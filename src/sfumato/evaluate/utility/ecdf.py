@@ -1,0 +1,212 @@
+"""Empirical distribution functions of confidential and synthetic values, and ratios of their statistics.
+
+Both functions are compared at the pooled values (Woo and others 2009): the largest absolute difference and the mean
+squared one. Every number here is computed from confidential values without noise: it is for the custodian, and
+publishing it would be a release of its own that no budget pays for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import BaseModel, ConfigDict
+
+from sfumato.arrays import FloatArray
+from sfumato.errors import PlanError, TableError
+
+LEVEL = 0.95
+QUANTILES = (0.1, 0.5, 0.9)
+CONFIDENTIAL = "Computed from confidential values: for the custodian, not for publication."
+
+
+class Part(BaseModel):
+    """A frozen part of the result."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class MeanOverCopies(Part):
+    """One number averaged over synthetic copies, with the interval of Student's t for that average."""
+
+    mean: float
+    sd: float | None
+    """Spread between copies; none where there is one copy."""
+    low: float | None
+    high: float | None
+    copies: int
+
+    @classmethod
+    def of(cls, values: Sequence[float], level: float = LEVEL) -> MeanOverCopies:
+        """Return average, spread and interval.
+
+        >>> print(OverCopies.of([1.0, 2.0, 3.0]))
+        2 (-0.4841 to 4.484)
+        """
+        count, mean = len(values), float(np.mean(values))
+        if count < 2:
+            return cls(mean=mean, sd=None, low=None, high=None, copies=count)
+        from scipy.special import stdtrit
+
+        sd = float(np.std(values, ddof=1))
+        half = float(stdtrit(count - 1, (1 + level) / 2)) * sd / math.sqrt(count)
+        return cls(mean=mean, sd=sd, low=mean - half, high=mean + half, copies=count)
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g}" if self.low is None else f"{self.mean:.4g} ({self.low:.4g} to {self.high:.4g})"
+
+
+class Ratio(Part):
+    """A statistic of the synthetic values over that of the confidential ones; 1 is perfect."""
+
+    name: str
+    confidential: float
+    ratio: MeanOverCopies | None
+    """None where the confidential statistic is 0, and no ratio exists."""
+
+
+class ColumnCopies(Part):
+    """Synthetic copies of one column against the confidential values. For the custodian's eyes."""
+
+    records: int
+    copies: int
+    ecdf_max: MeanOverCopies
+    ecdf_msq: MeanOverCopies
+    ratios: tuple[Ratio, ...]
+    level: float = LEVEL
+
+    def ratio(self, name: str) -> Ratio:
+        """Return one ratio by its name, such as ``median`` or ``Q90``."""
+        found = next((each for each in self.ratios if each.name == name), None)
+        if found is None:
+            raise PlanError(f"no ratio {name!r}", next_step=f"use one of: {', '.join(r.name for r in self.ratios)}")
+        return found
+
+    def statement(self) -> str:
+        """Return everything in words, first of all who may read it."""
+        many = f"{self.copies} synthetic copies" if self.copies > 1 else "1 synthetic copy, so without intervals"
+        brackets = f"; in brackets {100 * self.level:g} % intervals over copies" if self.copies > 1 else ""
+        lines = [CONFIDENTIAL, f"{self.records:,} confidential values against {many}{brackets}."]
+        lines.append(f"ECDF: largest difference {self.ecdf_max}, mean squared difference {self.ecdf_msq}.")
+        said = [f"{r.name} {r.ratio or 'not defined (confidential value is 0)'}" for r in self.ratios]
+        return "\n".join([*lines, f"Synthetic over confidential: {'; '.join(said)}."])
+
+
+def ecdf_max(confidential: ArrayLike, synthetic: ArrayLike) -> float:
+    """Return the largest absolute difference between the two empirical distribution functions.
+
+    >>> ecdf_max([1, 2, 3, 4], [3, 4, 5, 6])
+    0.5
+    """
+    return float(np.abs(_differences(*_both(confidential, synthetic))).max())
+
+
+def ecdf_msq(confidential: ArrayLike, synthetic: ArrayLike) -> float:
+    """Return the squared difference between the two empirical distribution functions, averaged over pooled values.
+
+    A value that occurs k times in the pool counts k times.
+
+    >>> ecdf_msq([1, 2], [2, 3])
+    0.1875
+    """
+    return float(np.mean(_differences(*_both(confidential, synthetic)) ** 2))
+
+
+def compare_column_copies(
+    confidential: ArrayLike,
+    copies: ArrayLike | Sequence[ArrayLike],
+    quantiles: Sequence[float] = QUANTILES,
+    level: float = LEVEL,
+) -> ColumnCopies:
+    """Compare synthetic copies of a column with the confidential values: ECDF, mean, median and quantiles.
+
+    ``copies`` is one synthetic column or several of any length; a matrix has one copy in each row. The interval says
+    how much the average depends on which copies were drawn. It does not say how much the table is a matter of chance.
+
+    >>> found = compare([1.0, 2.0, 3.0], [[1.0, 2.0, 3.0], [2.0, 3.0, 4.0]])
+    >>> print(f"{found.ecdf_max.mean:.4f} {found.ratio('mean').ratio.mean}")
+    0.1667 1.25
+    """
+    _require_parameters(quantiles, level)
+    real, drawn = _checked(confidential, _as_copies(copies))
+    differences = [_differences(real, each) for each in drawn]
+    return ColumnCopies(
+        records=len(real),
+        copies=len(drawn),
+        level=level,
+        ecdf_max=MeanOverCopies.of([float(np.abs(d).max()) for d in differences], level),
+        ecdf_msq=MeanOverCopies.of([float(np.mean(d**2)) for d in differences], level),
+        ratios=tuple(_ratio(name, get, real, drawn, level) for name, get in _statistics(quantiles).items()),
+    )
+
+
+def _differences(first: FloatArray, second: FloatArray) -> FloatArray:
+    pooled = np.sort(np.concatenate([first, second]))  # in order, each look-up starts near the last one
+    below = [np.searchsorted(np.sort(each), pooled, side="right") / len(each) for each in (first, second)]
+    return below[0] - below[1]
+
+
+def _statistics(quantiles: Sequence[float]) -> dict[str, Callable[[FloatArray], float]]:
+    """Return mean, median and quantiles by name; the median is named as such, not as Q50."""
+
+    def quantile(share: float) -> Callable[[FloatArray], float]:
+        return lambda values: float(np.quantile(values, share))
+
+    named = {f"Q{100 * share:g}": quantile(share) for share in quantiles if share != 0.5}
+    return {"mean": lambda values: float(values.mean()), "median": quantile(0.5), **named}
+
+
+def _ratio(
+    name: str, get: Callable[[FloatArray], float], real: FloatArray, drawn: list[FloatArray], level: float
+) -> Ratio:
+    truth = get(real)
+    ratio = MeanOverCopies.of([get(each) / truth for each in drawn], level) if truth else None
+    return Ratio(name=name, confidential=truth, ratio=ratio)
+
+
+def _require_parameters(quantiles: Sequence[float], level: float) -> None:
+    problems = [f"quantile {share}: outside 0 to 1" for share in quantiles if not 0 <= share <= 1]
+    if not 0 < level < 1:
+        problems.append(f"level {level}: not between 0 and 1")
+    if problems:
+        raise PlanError("this comparison cannot be made", problems, "give shares such as 0.1, 0.5 and 0.9")
+
+
+def _as_copies(copies: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:
+    """Return a list of copies; one plain column is one copy."""
+    items: list[ArrayLike] = list(copies)  # pyright: ignore[reportArgumentType]
+    return [np.asarray(items)] if items and np.ndim(items[0]) == 0 else items
+
+
+def _both(confidential: ArrayLike, synthetic: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    real, drawn = _checked(confidential, [synthetic])
+    return real, drawn[0]
+
+
+def _checked(confidential: ArrayLike, copies: Sequence[ArrayLike]) -> tuple[FloatArray, list[FloatArray]]:
+    """Return the values as numbers, or refuse with everything that is wrong."""
+    named = {"confidential values": confidential, **{f"copy {i}": each for i, each in enumerate(copies, 1)}}
+    columns, problems = dict[str, FloatArray](), list[str]()
+    for name, values in named.items():
+        try:
+            columns[name] = np.asarray(values, dtype=float)
+        except (TypeError, ValueError):
+            problems.append(f"{name}: not numbers")
+    problems += [f"{name}: {wrong}" for name, values in columns.items() if (wrong := _wrong(values))]
+    if not copies:
+        problems.append("no synthetic copy")
+    if problems:
+        raise TableError("these values cannot be compared", problems, "give plain columns of finite numbers")
+    real, *drawn = columns.values()
+    return real, drawn
+
+
+def _wrong(values: FloatArray) -> str:
+    if values.ndim != 1:
+        return f"{values.ndim} dimensions instead of one"
+    if not len(values):
+        return "empty"
+    bad = int((~np.isfinite(values)).sum())
+    return f"{bad} missing or infinite values" if bad else ""

@@ -1,1 +1,0 @@
-"""What a release will be good for, computed before it from public facts alone."""

@@ -1,0 +1,1 @@
+"""Formal methods, one folder each, and the building blocks that several of them share."""

@@ -1,0 +1,1 @@
+"""A fitted model with its guarantee: sample rows, save, load."""

@@ -1,0 +1,1 @@
+"""Graphical models on junction trees: structure, message passing, estimation, sampling."""

@@ -1,0 +1,1 @@
+"""Mixtures of product distributions, for domains too dense for a junction tree."""

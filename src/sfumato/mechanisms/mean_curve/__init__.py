@@ -1,0 +1,37 @@
+"""MeanCurve: the private mean of curves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.mean_curve.curve_kernels import CurveGrid as CurveGrid
+    from sfumato.mechanisms.mean_curve.curve_kernels import even_positions as even_positions
+    from sfumato.mechanisms.mean_curve.expected_error import DiscretisationError as DiscretisationError
+    from sfumato.mechanisms.mean_curve.expected_error import ErrorSplit as ErrorSplit
+    from sfumato.mechanisms.mean_curve.expected_error import best_rho as best_rho
+    from sfumato.mechanisms.mean_curve.expected_error import discretisation_error as discretisation_error
+    from sfumato.mechanisms.mean_curve.expected_error import error_split as error_split
+    from sfumato.mechanisms.mean_curve.expected_error import interpolate_curve as interpolate_curve
+    from sfumato.mechanisms.mean_curve.method import MeanCurve as MeanCurve
+    from sfumato.mechanisms.mean_curve.ridge_mean import ridge_mean as ridge_mean
+    from sfumato.mechanisms.mean_curve.ridge_mean import ridge_mean_sensitivity as ridge_mean_sensitivity
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "CurveGrid": "sfumato.mechanisms.mean_curve.curve_kernels",
+        "ErrorSplit": "sfumato.mechanisms.mean_curve.expected_error",
+        "DiscretisationError": "sfumato.mechanisms.mean_curve.expected_error",
+        "MeanCurve": "sfumato.mechanisms.mean_curve.method",
+        "best_rho": "sfumato.mechanisms.mean_curve.expected_error",
+        "interpolate_curve": "sfumato.mechanisms.mean_curve.expected_error",
+        "error_split": "sfumato.mechanisms.mean_curve.expected_error",
+        "even_positions": "sfumato.mechanisms.mean_curve.curve_kernels",
+        "discretisation_error": "sfumato.mechanisms.mean_curve.expected_error",
+        "ridge_mean": "sfumato.mechanisms.mean_curve.ridge_mean",
+        "ridge_mean_sensitivity": "sfumato.mechanisms.mean_curve.ridge_mean",
+    },
+)

@@ -1,1 +1,0 @@
-"""The methods, a folder each: ``method`` is the public class, ``plan`` sees public facts, ``run`` touches the data."""

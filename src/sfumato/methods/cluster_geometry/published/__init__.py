@@ -1,1 +1,0 @@
-"""Cluster geometry as the paper printed it: heuristic, no differential privacy."""

@@ -1,1 +1,0 @@
-"""Cells of columns: fine public ones, groups of them from noisy counts, and the way back to values."""

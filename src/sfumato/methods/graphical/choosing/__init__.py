@@ -1,1 +1,0 @@
-"""Which tables are measured: workload, budget, rounds, and the private choice."""

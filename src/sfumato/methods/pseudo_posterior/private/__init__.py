@@ -1,1 +1,0 @@
-"""The formal pseudo posterior: clipped posteriors on public grids, and noisy statistics."""

@@ -1,1 +1,0 @@
-"""Families without a closed form, sampled by NumPyro: extra ``sfumato[bayes]``."""

@@ -1,1 +1,0 @@
-"""Two-stage synthesis as the paper printed it: heuristic, no differential privacy."""

@@ -1,0 +1,125 @@
+"""Open what a user wants measured: a release, a bundle, a file or a data frame.
+
+Comparisons and attacks open both sides in the same way, so that what one of them accepts the other accepts as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.bounded_reads import is_folder
+from sfumato.core.method import Makes, Method
+from sfumato.core.registry import HOOKS, load_object
+from sfumato.core.release import Release
+from sfumato.errors import PlanError, SchemaError, TableError
+from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.accounting.guarantee import Guarantee
+from sfumato.schema import Schema
+from sfumato.table import Table, read
+from sfumato.table.sources import open_source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationInput:
+    """What was released, and what is known about how; of anybody's rows nothing but the rows is known."""
+
+    makes: Makes
+    tables: Mapping[tuple[str, ...], Any]
+    """Released tables by their columns; of several copies of rows the first."""
+    schema: Schema | None = None
+    guarantee: Guarantee | None = None
+    method: Method | None = None
+    events: tuple[Event, ...] = ()
+    document: Any = field(default=None, repr=False)
+    """The public document of a bundle, where it is one."""
+    release: Release | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> Any:
+        """The first released table."""
+        return next(iter(self.tables.values()))
+
+
+def open_evaluation_input(released: Any) -> EvaluationInput:
+    """Return what was released: from a release, from the folder of a bundle, or anybody's rows as they are."""
+    if isinstance(released, Release):
+        makes, notes = released.method.makes, _copies(released.method.makes, len(released.tables))
+        tables = _first(makes, released.tables)
+        told = (released.schema, released.guarantee, released.method, released.events)
+        return EvaluationInput(makes, tables, *told, release=released, notes=notes)
+    if isinstance(released, str | Path) and is_folder(released):
+        opened = load_object(HOOKS["bundle"])(released)
+        document, makes = opened.document, opened.document.method.makes
+        tables, notes = _first(makes, dict(opened.tables)), _copies(makes, len(opened.tables))
+        told = (opened.schema, document.guarantee, _method(opened), document.events)
+        return EvaluationInput(makes, tables, *told, document, notes=notes)
+    return EvaluationInput("rows", {("synthetic",): released})
+
+
+def _first(makes: str, tables: Mapping[tuple[str, ...], Any]) -> Mapping[tuple[str, ...], Any]:
+    return dict(list(tables.items())[:1]) if makes == "rows" else tables
+
+
+def _copies(makes: str, count: int) -> tuple[str, ...]:
+    return (f"the release has {count} copies of the rows; the first is taken",) if makes == "rows" and count > 1 else ()
+
+
+def _method(opened: Any) -> Method | None:
+    """Return the method of a bundle, or nothing where this version knows none of that name."""
+    try:
+        return opened.method()
+    except PlanError:
+        return None
+
+
+def private_table(table: Any, schema: Schema | str | Path | None, own: Schema | None, how: str) -> Table:
+    """Return the confidential table with its schema: its own, the one given, or that of the release."""
+    if isinstance(table, Table):
+        return table
+    if isinstance(table, Release):
+        raise TableError("a release stands where the table belongs", next_step=f"write {how}")
+    facts = schema if schema is not None else own
+    if facts is None:
+        raise SchemaError(
+            "nobody says what the columns are: the released rows are a plain file or frame, and so is the table",
+            next_step="read the table first, sfumato.read(data, schema), or say schema=... (--schema SCHEMA)",
+        )
+    return read(table, facts)
+
+
+def open_rows(source: Any, schema: Schema) -> Any:
+    """Return anybody's rows as something that is read by the schema, whichever of its columns it has."""
+    return source if isinstance(source, Table) else Table(schema, open_source(source, schema.source, schema.columns))
+
+
+def shared_columns(schema: Schema, made: Any) -> tuple[list[str], list[str]]:
+    """Return the columns that both sides have, and those that the release lacks."""
+    there = set(made.source.engine.table.columns if isinstance(made, Table) else made.column_names)
+    fits = [name for name in schema.releasable if not schema[name].is_open]
+    names = [name for name in fits if name in there]
+    if not names:
+        raise PlanError(
+            f"the release has no column of table {schema.name!r}",
+            [f"the release has: {', '.join(sorted(map(str, there))[:20])}", f"the table has: {', '.join(fits[:20])}"],
+            "give the rows that were made from this table",
+        )
+    return names, [name for name in fits if name not in there]
+
+
+def unknown_as_missing(source: Any, schema: Schema, names: Sequence[str]) -> tuple[Any, Schema]:
+    """Return rows and a schema by which values that nobody announced are read as missing."""
+    wide = schema.replace_columns({name: {"outside": "missing", "missing": True} for name in names})
+    return (Table(wide, source.source) if isinstance(source, Table) else source), wide
+
+
+def raw_rows(table: Table) -> pa.Table:
+    """Return all rows of a table as they were read, in its order."""
+    engine = table.source.engine
+    return engine.aggregate(engine.table.select(*table.schema.names))

@@ -1,0 +1,188 @@
+"""Self-contained HTML page of a reproduction: printed, recomputed, and the reason they differ.
+
+A page is a title and sections; a section is text, tables and figures: one for each part, and one for the errata. It
+is rendered from typed results alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from markupsafe import Markup
+
+from sfumato.papers.data import DATA_VARIABLE
+from sfumato.papers.result import Erratum, PartOf, ReproductionOf
+from sfumato.report import render_page as render_template
+from sfumato.report.charts import Axis, Figure, LineMark, Lines, RuleMark, figure_html
+from sfumato.version import __version__
+
+
+@dataclass(frozen=True)
+class ChartAxes:
+    """The two axes of lines: their titles, where the upright one begins (0 or below unless said) and where it ends."""
+
+    x: str = "epsilon"
+    y: str = "risk"
+    top: float | None = 1.0
+    bottom: float | None = None
+    logarithmic: bool = True
+
+
+RISK = ChartAxes()
+
+"""Risk against epsilon, from 0 to 1."""
+
+
+def curves(
+    items: Sequence[LineMark],
+    axes: ChartAxes = RISK,
+    *,
+    printed_first: bool = True,
+    rules: Sequence[tuple[str, float]] = (),
+) -> Lines:
+    """Return lines, mostly against an axis of equal factors; the first name is a yardstick where it was printed.
+
+    ``rules`` are horizontal lines with a word: floors, ceilings, targets. Faint lines stand behind their namesakes.
+    """
+    first = items[0].name if items and printed_first else None
+    drawn = sorted((replace(item, yardstick=item.name == first) for item in items), key=lambda item: not item.faint)
+    x = Axis(axes.x, logarithmic=axes.logarithmic)
+    zero = 0.0 if min((height for item in items for height in item.y), default=0.0) >= 0 else None
+    y = Axis(axes.y, low=zero if axes.bottom is None else axes.bottom, high=axes.top)
+    return Lines(drawn, x, y, tuple(RuleMark(word, at) for word, at in rules))
+
+
+SMALL, LARGE = 240, 300
+
+"""Heights of charts side by side, and of one that has the width of the page."""
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table in words: a caption, a header and rows; ``numbers`` are the columns that are set to the right."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: tuple[int, ...] = ()
+    folded: bool = False
+    """Whether the reader opens it: for long tables."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart, with a title where a figure has several, and a sentence on what it shows."""
+
+    title: str
+    label: str
+    drawing: Figure
+
+    def drawn(self, narrow: bool) -> Markup:
+        """Return the chart; its main numbers stand in its words for those who cannot see it."""
+        label = f"{self.label.rstrip('.')}. {self.drawing.spoken()}"
+        return figure_html(self.drawing, label, SMALL if narrow else LARGE, narrow)
+
+
+@dataclass(frozen=True)
+class PageFigure:
+    """Charts under one title, with notes."""
+
+    title: str
+    panels: tuple[Panel, ...]
+    notes: tuple[str, ...] = ()
+
+    def charts(self) -> list[tuple[str, Markup]]:
+        """Return the charts with their titles: several stand side by side, one has the page."""
+        return [(panel.title, panel.drawn(len(self.panels) > 1)) for panel in self.panels]
+
+
+@dataclass(frozen=True)
+class PageSection:
+    """One section: paragraphs, then tables, then figures."""
+
+    title: str
+    text: tuple[str, ...] = ()
+    tables: tuple[PageTable, ...] = ()
+    figures: tuple[PageFigure, ...] = ()
+    short: str = ""
+    """Its words in the navigation, where they are not the title."""
+
+
+@dataclass(frozen=True)
+class ReproductionPage:
+    """A whole page."""
+
+    title: str
+    lead: str
+    sections: tuple[PageSection, ...]
+    facts: tuple[tuple[str, str], ...] = ()
+    """What the numbers depend on: seed, draws, data."""
+
+
+def comparison_table(title: str, rows: tuple[tuple[str, str, str, str], ...]) -> PageTable:
+    """Return the table that every reproduction has: what, printed, ours, why."""
+    return PageTable(title, ("what", "printed", "ours", "why they differ"), rows)
+
+
+Draw = Callable[[Any], Panel]
+
+"""Draws one chart of a paper."""
+
+
+def part_sections(results: ReproductionOf[Any], draw: Draw, errata: PageSection | None) -> tuple[PageSection, ...]:
+    """Return the errata, where the whole paper was run, and a section for each part."""
+    parts = [_section(part, results.folder, draw) for part in results.parts]
+    return (*([errata] if errata is not None else []), *parts)
+
+
+def errata_section(errata: Sequence[Erratum]) -> PageSection | None:
+    """Return what the paper says, what we measure and what Sfumato does; None where nothing was checked."""
+    if not errata:
+        return None
+    rows = tuple((e.name, e.paper, e.measured, e.instead) for e in errata)
+    text = "What the paper says, what we measure, and what Sfumato does. Every number is computed here."
+    header = ("", "the paper", "measured", "what Sfumato does")
+    return PageSection("Errata", (text,), (PageTable("", header, rows),))
+
+
+def summary_table(results: ReproductionOf[Any]) -> PageTable:
+    """Return the short table for the terminal: everything that was checked, and what could not be."""
+    rows: list[tuple[str, ...]] = []
+    for part in results.parts:
+        rows += [(part.label, row.what, row.printed, row.ours) for row in part.comparisons]
+        rows += [(part.label, "not recomputed", "", f"{file} is missing; set {DATA_VARIABLE}") for file in part.missing]
+    return PageTable("Printed and ours", ("part", "what", "printed", "ours"), tuple(rows))
+
+
+def _section(part: PartOf[Any], folder: str, draw: Draw) -> PageSection:
+    tables = [PageTable(values.title, values.header, values.rows, values.numbers) for values in part.values]
+    if part.comparisons:
+        rows = tuple((c.what, c.printed, c.ours, c.why) for c in part.comparisons)
+        tables.insert(0, comparison_table("", rows))
+    text = (*_missing(part, folder), *part.text)
+    return PageSection(part.title, text, tuple(tables), _figures(part, draw), part.short)
+
+
+def _figures(part: PartOf[Any], draw: Draw) -> tuple[PageFigure, ...]:
+    """Return the charts, a full row in each figure."""
+    a_row = part.charts_a_row
+    rows = [part.charts[start : start + a_row] for start in range(0, len(part.charts), a_row)]
+    return tuple(
+        PageFigure(f"{part.label}, continued" if i else "", tuple(map(draw, row)), () if i else part.notes)
+        for i, row in enumerate(rows)
+    )
+
+
+def _missing(part: PartOf[Any], folder: str) -> tuple[str, ...]:
+    if not part.missing:
+        return ()
+    what = "Left out" if not part.comparisons else "Shown without what needs data"
+    files, are, it = " and ".join(part.missing), *(("is", "it") if len(part.missing) == 1 else ("are", "them"))
+    return (f"{what}: {files} {are} not in {folder!r}. Set {DATA_VARIABLE} to the folder that holds {it}.",)
+
+
+def render(page: ReproductionPage) -> str:
+    """Return the page as HTML that loads nothing from anywhere."""
+    return render_template("reproduction.html.j2", version=__version__, banners=(), page=page)

@@ -1,0 +1,1 @@
+"""Risk-weighted pseudo posterior as printed (no formal guarantee)."""

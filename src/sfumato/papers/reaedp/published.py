@@ -1,0 +1,108 @@
+"""Mechanism F and the attack pair as printed, with counterexamples (no guarantee).
+
+They exist to reproduce the paper and to teach. The mechanism with a proof is ``sfumato.PlausibleDeniability``: one
+attempt, and a public prior that answers in place of a failure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.errors import PlanError
+from sfumato.mechanisms.plausible_deniability import hockey_stick_divergence, output_distribution
+
+Law = NDArray[np.float64]
+Seeds = Sequence[int] | NDArray[np.int64]
+NO_GUARANTEE = "no guarantee"
+
+
+def visible_failure_law(seeds: Seeds, proposals: ArrayLike, *, k: int, gamma: float, epsilon0: float) -> Law:
+    """Return the exact law of one attempt whose failure can be seen; its last entry is the failure. NO GUARANTEE.
+
+    Theorem 4 is proved for sets of records only. A failure is an output too: an outlier that joins n equal records
+    makes the test fail with probability up to 1/(n + 1) where it never failed before, whatever delta is stated. A
+    missing row, a counted attempt or the time taken show the same.
+
+    >>> visible_failure_law([0] * 3, [[1.0]], k=3, gamma=2, epsilon0=1).round(4).tolist()
+    [0.7311, 0.2689]
+    """
+    return output_distribution(seeds, proposals, k=k, gamma=gamma, epsilon0=epsilon0)
+
+
+def resampling_law(seeds: Seeds, proposals: ArrayLike, *, k: int, gamma: float, epsilon0: float) -> Law:
+    """Return the exact law of F that tries again until a candidate passes, as printed in Algorithm 1. NO GUARANTEE.
+
+    The loop conditions on passing: every probability, and with it delta, is divided by the pass rate, which depends
+    on the private table and can be as small as one likes. Lemma 1 and Theorem 4 are about one attempt.
+
+    >>> resampling_law(range(10), np.eye(11), k=10, gamma=2, epsilon0=1).round(4).tolist()[:2]
+    [0.1, 0.1]
+    """
+    attempt = output_distribution(seeds, proposals, k=k, gamma=gamma, epsilon0=epsilon0)[:-1]
+    passed = float(attempt.sum())
+    if passed <= 0:
+        raise PlanError("no candidate can ever pass: the loop never ends", next_step="lower k, or add seeds")
+    return attempt / passed
+
+
+def stated_guarantee(k: int, t: int, gamma: float, epsilon0: float) -> tuple[float, float]:
+    """Return epsilon and delta as Theorem 4 states them."""
+    return epsilon0 + math.log1p(gamma / t), math.exp(-epsilon0 * (k - t))
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """Two neighbouring tables on which a published variant breaks its stated delta, computed exactly."""
+
+    name: str
+    tables: str
+    variant: str
+    epsilon: float
+    stated_delta: float
+    one_attempt_delta: float
+    """Exact delta of one attempt on records alone: what Theorem 4 is about."""
+    exact_delta: float
+    """Exact smallest delta of the variant at the stated epsilon."""
+    pass_rate: float
+    """How often one attempt passes on the smaller table."""
+
+
+def loop_counterexample() -> Counterexample:
+    """Ten distinct records, each proposing itself: the loop always publishes a raw record (counterexample A)."""
+    pair, universe = (range(10), range(11)), np.eye(11)
+    epsilon, stated = stated_guarantee(10, 5, 2.0, 1.0)
+    attempts = [visible_failure_law(seeds, universe, k=10, gamma=2.0, epsilon0=1.0)[:-1] for seeds in pair]
+    loops = [resampling_law(seeds, universe, k=10, gamma=2.0, epsilon0=1.0) for seeds in pair]
+    return Counterexample(
+        "A",
+        "10 distinct records, each proposing itself; an 11th is added; k = 10, t = 5, gamma = 2, epsilon0 = 1",
+        "resample until a candidate passes",
+        epsilon,
+        stated,
+        hockey_stick_divergence(*attempts, epsilon=epsilon),
+        hockey_stick_divergence(*loops, epsilon=epsilon),
+        float(attempts[0].sum()),
+    )
+
+
+def failure_counterexample() -> Counterexample:
+    """Fifty equal records and one outlier: a failure gives the outlier away (counterexample C)."""
+    pair, universe = ([0] * 50, [0] * 50 + [1]), np.eye(2)
+    epsilon, stated = stated_guarantee(20, 10, 2.0, 1.0)
+    laws = [visible_failure_law(seeds, universe, k=20, gamma=2.0, epsilon0=1.0) for seeds in pair]
+    records = [law[:-1] for law in laws]
+    return Counterexample(
+        "C",
+        "50 equal records; 1 outlier is added; k = 20, t = 10, gamma = 2, epsilon0 = 1",
+        "one attempt, failure visible",
+        epsilon,
+        stated,
+        hockey_stick_divergence(*records, epsilon=epsilon),
+        hockey_stick_divergence(*laws, epsilon=epsilon),
+        float(records[0].sum()),
+    )

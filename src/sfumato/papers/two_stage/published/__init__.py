@@ -1,0 +1,1 @@
+"""Two-stage synthesis as printed (no differential privacy)."""

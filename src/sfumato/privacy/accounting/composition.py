@@ -1,0 +1,248 @@
+"""Compose a run's privacy loss from Gaussian noise, selections and dominated steps.
+
+Theorem. Let a run ask its questions in any order, each after seeing all earlier answers, with parameters fixed
+beforehand. Let its privacy loss be made of
+
+- Gaussian answers of total mu^2 and choices (or any other steps) of total rho in zCDP, both totals fixed beforehand;
+- other steps, each dominated by a symmetric pair (P_i, Q_i): for every change by one neighbour and every history its
+  hockey-stick divergences are, at every level, at most those of the pair.
+
+Then for every epsilon the run is (epsilon, delta)-DP with
+
+    delta = E[ g(epsilon - L) ],   L = sum of the losses log P_i / Q_i under the P_i, independent,
+
+where g(t) is the delta at t of :mod:`sfumato.privacy.accounting.gaussian_and_selection` for (mu, rho); where neither
+noise nor choices were used, g(t) = max(0, 1 - e^t).
+
+Proof. A dominated pair of laws is made from the dominating pair by a random map that does not know which of the two it
+gets (Blackwell 1953; Zhu, Dong and Wang 2022 for its use here). So, as in step (2) of the theorem on choices, whoever
+knows both neighbours, but not which of them was used (b), makes every such answer from one draw of P_i or Q_i and
+randomness that is independent of b; the map may depend on the history. Given all these draws, what is left is a run of
+Gaussian answers and choices by a questioner who is then fixed. The hockey-stick divergence of the whole at e^epsilon is
+the mean over the draws of that of the rest at e^(epsilon - L), which g bounds. QED
+
+Which pair dominates what: a step that is (e, d)-DP, whatever it is: loss unbounded with probability d, and otherwise
+randomised response of e, +e with odds e^e against -e (Kairouz, Oh and Viswanath 2015). Discrete Laplace noise: no more
+(:mod:`sfumato.privacy.accounting.event_kinds`). Discrete Gaussian noise on whole counts: its own law where one row
+moves single cells by one, and otherwise it counts as rho = D^2 / 2 s^2. Noise on a fine lattice is compared with the
+continuous one; the slack of :mod:`sfumato.privacy.accounting.lattice_gaussian` is added up over the events, and the
+comparison holds beside other steps because those have the same conditional law in both worlds. Public: all of it.
+
+Releases from a bought schema. Their parameters (tables, shares, sigmas) follow from noisy answers, and only their total
+(epsilon, delta) was fixed beforehand. All of them together are one interactive step that is (sum of epsilon, sum of
+delta)-DP by basic composition, which holds for adaptive parameters, and such a step is dominated by one randomised
+response of that pair even where other steps come in between (Lyu 2022; Vadhan and Zhang 2023). So they count by it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sfumato.errors import AccountingError
+from sfumato.privacy.accounting.event import Event, EventPart, event_kind
+from sfumato.privacy.accounting.event_kinds import LARGEST_SUMMED, gaussian_mu_of_parts, selections_rho, split_choices
+from sfumato.privacy.accounting.gaussian_and_selection import MOST_COORDINATES, SMALLEST_SIGMA
+from sfumato.privacy.accounting.lattice_gaussian import lattice_epsilon_slack
+from sfumato.privacy.exact import round_up
+
+ROOM = 1e-13
+"""Relative room for machine arithmetic in a sum of squares, thousands of times what it can be."""
+FAR = 300.0
+"""Exponent of the far tail of lattice noise: beyond it there is a probability of exp(-300)."""
+
+
+@dataclass(frozen=True)
+class LatticeNoise:
+    """Noise on a lattice: its narrowest sigma in units, and how many coordinates got noise."""
+
+    sigma: float
+    coordinates: int
+
+
+@dataclass(frozen=True)
+class ComposedLoss:
+    """The parts of a run's privacy loss; runs add up.
+
+    >>> (Run(mu_squared=1.0) + Run(mu_squared=3.0, rho=0.1)).mu
+    2.0
+    """
+
+    mu_squared: float = 0.0
+    """Gaussian noise: the sum of squared sensitivity over variance."""
+    rho: float = 0.0
+    """Choices, and whatever else is accounted in zCDP."""
+    pairs: tuple[tuple[float, float, int], ...] = ()
+    """Steps of which only (epsilon, delta) counts, and how often."""
+    others: tuple[tuple[Event, int], ...] = ()
+    """Events whose own law is computed on a grid, and how often."""
+    lattices: tuple[LatticeNoise, ...] = ()
+
+    @property
+    def mu(self) -> float:
+        """Mu of all Gaussian noise together."""
+        return math.sqrt(self.mu_squared)
+
+    def __add__(self, other: ComposedLoss) -> ComposedLoss:
+        return ComposedLoss(
+            mu_squared=self.mu_squared + other.mu_squared,
+            rho=self.rho + other.rho,
+            pairs=_merged_pairs([*self.pairs, *other.pairs]),
+            others=_merged_events([*self.others, *other.others]),
+            lattices=(*self.lattices, *other.lattices),
+        )
+
+    def after_slack(self, epsilon: float) -> tuple[float, float, float]:
+        """Return the level that the lattices leave of epsilon, the factor of the rest's delta, and the far tail."""
+        if not self.lattices:
+            return epsilon, 1.0, 0.0
+        reach = math.sqrt(2 * (max(epsilon, 0.0) + FAR))
+        slack = math.fsum(lattice_epsilon_slack(each.sigma, each.coordinates, reach) for each in self.lattices)
+        growth = math.fsum(each.coordinates / (8 * each.sigma**2) for each in self.lattices)
+        return epsilon - slack, math.exp(min(growth, FAR)), len(self.lattices) * math.exp(-FAR)
+
+
+def _merged_pairs(pairs: Iterable[tuple[float, float, int]]) -> tuple[tuple[float, float, int], ...]:
+    counted: Counter[tuple[float, float]] = Counter()
+    for epsilon, delta, times in pairs:
+        counted[epsilon, delta] += times
+    return tuple(sorted((*pair, times) for pair, times in counted.items()))
+
+
+def _merged_events(events: Iterable[tuple[Event, int]]) -> tuple[tuple[Event, int], ...]:
+    counted: Counter[Event] = Counter()
+    for event, times in events:
+        counted[event] += times
+    return tuple(sorted(counted.items(), key=lambda item: item[0].to_json()))
+
+
+def compose_losses(events: Sequence[Event]) -> ComposedLoss:
+    """Return the parts of all events together; an exposure among them is refused."""
+    exposed = sorted({event.kind for event in events if not event.is_formal})
+    if exposed:
+        raise AccountingError(
+            f"no curve bounds a release without a formal guarantee: {', '.join(exposed)}",
+            next_step="ask for the curve of formal releases only; measure the risk of the others",
+        )
+    alike = Counter(_bare(event) for event in events if not event.adaptive)
+    fixed = (_times(_PARTS.get(event.kind, _own_law)(event), times) for event, times in alike.items())
+    return sum(fixed, _adaptive([event.cost for event in events if event.adaptive]))
+
+
+def _adaptive(costs: Sequence[tuple[Fraction, Fraction]]) -> ComposedLoss:
+    """Return the worst run of steps whose parts, and the split among them, were chosen after earlier answers."""
+    epsilon, delta = (sum((cost[place] for cost in costs), Fraction(0)) for place in (0, 1))
+    return ComposedLoss(pairs=((round_up(epsilon), min(1.0, round_up(delta)), 1),)) if costs else ComposedLoss()
+
+
+def _bare(event: Event) -> Event:
+    """Keep only what decides the loss, so that equal mechanisms merge."""
+    parts = tuple(part.model_copy(update={"stage": _stage(part)}) for part in event.parts)
+    return event.model_copy(update={"method": "", "note": "", "table": "", "parts": parts})
+
+
+def _stage(part: EventPart) -> str:
+    from sfumato.privacy.accounting.event_kinds import SELECTIONS_PART
+
+    return SELECTIONS_PART if part.stage == SELECTIONS_PART else ""
+
+
+def _times(run: ComposedLoss, times: int) -> ComposedLoss:
+    return ComposedLoss(
+        mu_squared=times * run.mu_squared,
+        rho=times * run.rho,
+        pairs=tuple((epsilon, delta, times * each) for epsilon, delta, each in run.pairs),
+        others=tuple((event, times * each) for event, each in run.others),
+        lattices=times * run.lattices,
+    )
+
+
+def worst_case_loss(event: Event) -> ComposedLoss:
+    """Return the worst run with the cost that the event states."""
+    epsilon, delta = event.cost
+    return ComposedLoss(pairs=((round_up(epsilon), round_up(delta), 1),))
+
+
+def _own_law(event: Event) -> ComposedLoss:
+    """A kind that was registered elsewhere brings its law."""
+    return ComposedLoss(others=((event, 1),)) if event_kind(event.kind).loss is not None else worst_case_loss(event)
+
+
+def _discrete_laplace(event: Event) -> ComposedLoss:
+    strengths = Counter(round_up(part.sensitivity / Fraction(part.scale)) for part in event.parts)
+    return (
+        ComposedLoss(pairs=tuple(sorted((epsilon, 0.0, n) for epsilon, n in strengths.items())))
+        if strengths
+        else worst_case_loss(event)
+    )
+
+
+def _laplace(event: Event) -> ComposedLoss:
+    return ComposedLoss(others=((event, 1),)) if event.parts else worst_case_loss(event)
+
+
+def _gaussian(event: Event) -> ComposedLoss:
+    return ComposedLoss(mu_squared=_squared(event.parts)) if event.parts else worst_case_loss(event)
+
+
+def _squared(parts: Sequence[EventPart]) -> float:
+    return gaussian_mu_of_parts(parts) ** 2 * (1 + ROOM)
+
+
+def _lattice_gaussian(event: Event) -> ComposedLoss:
+    if not event.parts:
+        return worst_case_loss(event)
+    lattice = LatticeNoise(min(part.scale for part in event.parts), sum(part.cells for part in event.parts))
+    return (
+        ComposedLoss(mu_squared=_squared(event.parts), lattices=(lattice,))
+        if lattice.sigma >= 1
+        else worst_case_loss(event)
+    )
+
+
+def _discrete_gaussian(event: Event) -> ComposedLoss:
+    if not event.parts:
+        return worst_case_loss(event)
+    if min(part.scale for part in event.parts) > LARGEST_SUMMED:
+        return _lattice_gaussian(event)
+    widest = max(part.scale for part in event.parts)
+    if widest <= LARGEST_SUMMED and all(part.sensitivity == 1 for part in event.parts):
+        return ComposedLoss(others=((event, 1),))
+    return ComposedLoss(rho=_squared(event.parts) / 2)
+
+
+def _thresholded(event: Event) -> ComposedLoss:
+    """Gaussian counts, and a chance for values that only one neighbour holds: that much of the loss is unbounded."""
+    from sfumato.privacy.accounting.stability_threshold import thresholds_delta
+
+    counts = _discrete_gaussian(event)
+    if counts.others or not event.parts:
+        return counts  # its own law knows the chance
+    return counts + ComposedLoss(pairs=((0.0, thresholds_delta(event.parts), 1),))
+
+
+def _gaussian_and_choices(event: Event) -> ComposedLoss:
+    if not event.parts:
+        return worst_case_loss(event)
+    noisy, chosen = split_choices(event.parts)
+    lattice = LatticeNoise(SMALLEST_SIGMA, MOST_COORDINATES)
+    return ComposedLoss(mu_squared=_squared(noisy), rho=selections_rho(chosen) * (1 + ROOM), lattices=(lattice,))
+
+
+_PARTS: dict[str, Callable[[Event], ComposedLoss]] = {
+    "discrete-laplace": _discrete_laplace,
+    "laplace": _laplace,
+    "discrete-gaussian": _discrete_gaussian,
+    "thresholded-gaussian": _thresholded,
+    "gaussian": _gaussian,
+    "lattice-gaussian": _lattice_gaussian,
+    "gaussian-and-choices": _gaussian_and_choices,
+    "clipped-posterior": worst_case_loss,
+    "plausible-deniability": worst_case_loss,
+    "declared": worst_case_loss,
+    "zero-concentrated": worst_case_loss,
+    "probabilistic": worst_case_loss,
+}

@@ -1,0 +1,188 @@
+"""Exact distributions of rounded and discrete noise on integer counts.
+
+Released counts are whole numbers. Integer noise stays as it is; continuous noise is rounded with the count, so that
+every law here is a law on integers given by its distribution function. All laws are symmetric, so upper tails are
+read off the lower ones and nothing cancels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from sfumato.arrays import FloatArray
+from sfumato.errors import PlanError
+
+NEGLIGIBLE_TAIL = 1e-18
+"""Mass beyond which a law's support is cut where sums over it are taken."""
+
+
+class NoiseLaw(Protocol):
+    """A symmetric law of rounded noise on the integers."""
+
+    def cdf(self, k: ArrayLike) -> FloatArray:
+        """Return the probability that the rounded noise is at most ``k``."""
+        ...
+
+    def survival(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
+        """Return the probability that a count survives: by default, that it rounds to at least 1."""
+        ...
+
+    def vanishing(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
+        """Return the probability that a count vanishes."""
+        ...
+
+    def pmf(self, k: ArrayLike) -> FloatArray:
+        """Return the probability that the rounded noise is ``k``."""
+        ...
+
+    def reach(self) -> int:
+        """Return a bound that the noise exceeds with negligible probability."""
+        ...
+
+
+class _Symmetric:
+    """What follows from the distribution function of a symmetric integer law."""
+
+    def cdf(self, k: ArrayLike) -> FloatArray:
+        raise AssertionError("each law gives its own distribution function")
+
+    def pmf(self, k: ArrayLike) -> FloatArray:
+        """Return the probability that the rounded noise is ``k``."""
+        far = -np.abs(np.asarray(k))
+        # On the lower side both values are small, so the difference is exact to the last digits.
+        return self.cdf(far) - self.cdf(far - 1)
+
+    def reach(self) -> int:
+        """Return a bound that the noise exceeds with negligible probability."""
+        high = 1
+        while float(self.cdf(-high)) > NEGLIGIBLE_TAIL:
+            high *= 2
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if float(self.cdf(-middle)) <= NEGLIGIBLE_TAIL else (middle, high)
+        return high
+
+
+class _Continuous(_Symmetric):
+    """A count survives where count + noise > threshold; 0.5 means that it rounds to at least 1."""
+
+    def survival(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
+        """Return the probability that a count survives."""
+        return self.cdf(np.asarray(counts) - (0.5 if threshold is None else threshold) - 0.5)
+
+    def vanishing(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
+        """Return the probability that a count vanishes."""
+        return self.cdf((0.5 if threshold is None else threshold) - np.asarray(counts) - 0.5)
+
+
+class _Discrete(_Symmetric):
+    """A count survives where count + noise >= threshold, a whole number; 1 unless said."""
+
+    def survival(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
+        """Return the probability that a count survives."""
+        return self.cdf(np.asarray(counts) - math.ceil(1 if threshold is None else threshold))
+
+    def vanishing(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
+        """Return the probability that a count vanishes."""
+        return self.cdf(math.ceil(1 if threshold is None else threshold) - 1 - np.asarray(counts))
+
+
+def _positive(value: float, what: str) -> None:
+    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PlanError(f"{what} must be a number above 0, found {value!r}", next_step=f"give {what} such as 1.0")
+
+
+@dataclass(frozen=True)
+class Laplace(_Continuous):
+    """Continuous Laplace noise of scale sensitivity / epsilon, rounded with the count.
+
+    >>> float(Laplace(1.0).survival(0)) == float(Laplace(1.0).vanishing(1))
+    True
+    """
+
+    epsilon: float
+    sensitivity: float = 1
+
+    def __post_init__(self) -> None:
+        _positive(self.epsilon, "epsilon")
+        _positive(self.sensitivity, "sensitivity")
+
+    def cdf(self, k: ArrayLike) -> FloatArray:
+        """Return the probability that the rounded noise is at most ``k``."""
+        x = (np.asarray(k, dtype=float) + 0.5) * (self.epsilon / self.sensitivity)
+        tail = 0.5 * np.exp(-np.abs(x))
+        return np.where(x < 0, tail, 1 - tail)
+
+
+@dataclass(frozen=True)
+class Geometric(_Discrete):
+    """Discrete Laplace noise, what Sfumato releases: P(k) proportional to exp(-abs(k) epsilon / sensitivity)."""
+
+    epsilon: float
+    sensitivity: float = 1
+
+    def __post_init__(self) -> None:
+        _positive(self.epsilon, "epsilon")
+        _positive(self.sensitivity, "sensitivity")
+
+    @property
+    def ratio(self) -> float:
+        """The ratio t = exp(-epsilon / sensitivity) of neighbouring probabilities."""
+        return math.exp(-self.epsilon / self.sensitivity)
+
+    def cdf(self, k: ArrayLike) -> FloatArray:
+        """Return the probability that the noise is at most ``k``."""
+        whole = np.asarray(k, dtype=float)
+        rate, normal = self.epsilon / self.sensitivity, 1 + self.ratio
+        lower = np.exp(np.minimum(whole, 0) * rate) / normal
+        upper = np.exp(-(np.maximum(whole, 0) + 1) * rate) / normal
+        return np.where(whole < 0, lower, 1 - upper)
+
+
+@dataclass(frozen=True)
+class Gaussian(_Continuous):
+    """Continuous Gaussian noise, rounded with the count."""
+
+    sigma: float
+
+    def __post_init__(self) -> None:
+        _positive(self.sigma, "sigma")
+
+    def cdf(self, k: ArrayLike) -> FloatArray:
+        """Return the probability that the rounded noise is at most ``k``."""
+        return special.ndtr((np.asarray(k, dtype=float) + 0.5) / self.sigma)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian(_Discrete):
+    """Discrete Gaussian noise: P(k) proportional to exp(-k^2 / 2 sigma^2)."""
+
+    sigma: float
+
+    def __post_init__(self) -> None:
+        _positive(self.sigma, "sigma")
+
+    @cached_property
+    def _lower(self) -> FloatArray:
+        """Return P(noise <= -k) for k = 0, 1, ...: sums from the far tail inwards lose nothing."""
+        reach = np.arange(math.ceil(40 * self.sigma) + 2, dtype=float)
+        mass = np.exp(-(reach**2) / (2 * self.sigma**2))
+        total = 2 * mass[1:][::-1].sum() + mass[0]
+        return np.cumsum(mass[::-1])[::-1] / total
+
+    def cdf(self, k: ArrayLike) -> FloatArray:
+        """Return the probability that the noise is at most ``k``."""
+        whole = np.asarray(k, dtype=np.int64)
+        table = np.append(self._lower, 0.0)
+        last = len(table) - 1
+        lower = table[np.minimum(np.maximum(-whole, 0), last)]
+        upper = table[np.minimum(np.maximum(whole + 1, 0), last)]
+        return np.where(whole < 0, lower, 1 - upper)

@@ -1,1 +1,0 @@
-"""What may be told in public about how good a release is: noisy measures, charged like any release."""

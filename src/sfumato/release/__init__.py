@@ -1,1 +1,0 @@
-"""The way of a release: what a method is, what it plans, and how every release goes."""

@@ -1,0 +1,1 @@
+"""Page of attacks on one release, for the custodian only."""

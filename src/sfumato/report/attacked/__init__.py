@@ -1,1 +1,0 @@
-"""Attacks on a release as one risk page: the criteria, every attack, the worst records, the pyramid and its hazards."""

@@ -1,0 +1,111 @@
+"""Column cards: distribution, main numbers and missing values of one column.
+
+The page of a release shows one side, a comparison and the custodian's copy show two: released filled, true as an
+outline or a diamond. ``templates/column_card.html.j2`` draws what stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from markupsafe import Markup
+
+MOST_LEVELS = 12
+"""Levels drawn on a card; the table of values holds more."""
+LONG_LABEL = 30
+FEW_BARS = 6
+MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One level, or the missing values: its value in words, and lengths in per cent of the longest bar."""
+
+    label: str
+    made: str
+    made_length: float
+    true: str = ""
+    true_length: float | None = None
+    noise: tuple[float, float] | None = None
+    """Ends of the whisker: where the noise may have moved the end of the bar from."""
+
+
+@dataclass(frozen=True)
+class TableBlock:
+    """A small table: all cells of a line but its labels stand right."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left_out: int = 0
+    """Lines that only the data files hold."""
+    labels: int = 1
+    """Cells at the start of a line that are words."""
+
+
+@dataclass(frozen=True)
+class ColumnCard:
+    """One column, released or on both sides."""
+
+    place: str
+    """The id of the card in its page."""
+    name: str
+    kind: str
+    """Kind and unit in words."""
+    label: str = ""
+    """What the column means, where the schema says it."""
+    told: str = ""
+    """A sentence about it."""
+    standing: str = ""
+    """How the sentence is coloured: near, middling or far."""
+    picture: Markup | None = None
+    bars: tuple[Bar, ...] = ()
+    more: int = 0
+    """Levels that are not drawn."""
+    missing: Bar | None = None
+    numbers: TableBlock | None = None
+    values: TableBlock | None = None
+    links: tuple[tuple[str, str], ...] = ()
+    """Words and the place where more of it stands."""
+    short: str = ""
+    """What the index says beside the name."""
+    orders: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the card may be sorted by, beside its name and its place."""
+
+    @property
+    def tall(self) -> bool:
+        """Whether it takes the room of two small cards: so many levels, or a picture."""
+        return self.picture is not None or len(self.bars) > FEW_BARS
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether true values stand beside released ones."""
+        rows = (*self.bars, *(() if self.missing is None else (self.missing,)))
+        return any(row.true for row in rows)
+
+
+def share(value: float) -> str:
+    """Return a share in per cent; one that is not 0 never looks like 0.
+
+    >>> share(0.123), share(0.0004), share(0.00001), share(0.0)
+    ('12.3 %', '0.04 %', '<0.01 %', '0 %')
+    """
+    if not 0 < value < 0.0001:
+        return "0 %" if value <= 0 else f"{100 * value:.2f} %" if value < 0.001 else f"{100 * value:.1f} %"
+    return "<0.01 %"
+
+
+def largest_indices(sizes: Sequence[float], most: int = MOST_LEVELS) -> list[int]:
+    """Return the places of the largest, in their own order.
+
+    >>> largest([5, 1, 9, 7], 2)
+    [2, 3]
+    """
+    order = np.argsort(-np.asarray(sizes, dtype=float), kind="stable")
+    return sorted(int(place) for place in order[:most])
+
+
+def needs_table(labels: Sequence[str]) -> bool:
+    """Whether a card cannot show all levels, or not the whole of their names."""
+    return len(labels) > MOST_LEVELS or max(map(len, labels), default=0) > LONG_LABEL

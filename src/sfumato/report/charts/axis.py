@@ -1,0 +1,156 @@
+"""Axes: linear, logarithmic and date scales with round ticks and labels."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sfumato.formatting import format_number
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values from ``low`` to ``high`` stand from ``start`` to ``end``; what lies beyond stands at the nearer end."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    logarithmic: bool = False
+
+    def at(self, value: float) -> float:
+        """Return the place of a value.
+
+        >>> Scale(0, 10, 100, 200).at(2.5), Scale(1, 16, 0, 100, logarithmic=True).at(4), Scale(0, 1, 0, 9).at(7)
+        (125.0, 50.0, 9.0)
+        """
+        low, high, found = (math.log(each) if self.logarithmic else each for each in (self.low, self.high, value))
+        share = (found - low) / (high - low) if high > low else 0.5
+        return self.start + (self.end - self.start) * min(max(share, 0.0), 1.0)
+
+
+MOST = 5
+
+MOST_LETTERS = 40
+
+"""Letters that have room on an axis; where there are more, only its ends are written."""
+
+FIRST_DAY = dt.date(1970, 1, 1)
+
+YEARS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000)
+
+MONTHS = (1, 2, 3, 6)
+
+
+def ticks(low: float, high: float, kind: str = "number") -> list[tuple[float, str]]:
+    """Return at most a handful of round places from ``low`` to ``high`` and how each is written.
+
+    >>> ticks(0, 87000)
+    [(0.0, '0'), (20000.0, '20k'), (40000.0, '40k'), (60000.0, '60k'), (80000.0, '80k')]
+    >>> ticks(0.0, 400.0, "date")
+    [(0.0, '1970-01'), (90.0, '1970-04'), (181.0, '1970-07'), (273.0, '1970-10'), (365.0, '1971-01')]
+    """
+    if not high > low:
+        return [(low, format_value(low, kind))]
+    return _date_ticks(low, high) if kind == "date" else _number_ticks(low, high, kind)
+
+
+def _number_ticks(low: float, high: float, kind: str) -> list[tuple[float, str]]:
+    whole = kind == "integer"
+    step = max(_step((high - low) / MOST, whole), 1.0 if whole else 0.0)
+    first = math.ceil(low / step - 1e-9)
+    places = [step * i for i in range(first, math.floor(high / step + 1e-9) + 1)]
+    words = [short(place) for place in places]
+    if len(set(words)) < len(words):
+        words = [f"{place:,.10g}" for place in places]
+    if sum(map(len, words)) > MOST_LETTERS:
+        places, words = places[:: max(1, len(places) - 1)], words[:: max(1, len(words) - 1)]
+    return list(zip(places, words, strict=True))
+
+
+def _step(least: float, whole: bool = False) -> float:
+    """Return the smallest of 1, 2, 2.5, 5, 10 times a power of ten that is not below ``least``."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(
+        factor * power
+        for factor in ((1, 2, 5, 10) if whole else (1, 2, 2.5, 5, 10))
+        if factor * power >= least * (1 - 1e-9)
+    )
+
+
+def short(number: float) -> str:
+    """Return a number for an axis.
+
+    >>> [short(n) for n in (0.25, 1500, 20000, 2.5e6, -1e9)]
+    ['0.25', '1500', '20k', '2.5M', '-1000M']
+    """
+    for factor, letter in ((1e6, "M"), (1e3, "k")):
+        if abs(number) >= 10 * factor or (abs(number) >= factor and letter == "M"):
+            return f"{number / factor:.4g}{letter}"
+    return f"{round(number, 12):.4g}"
+
+
+def _date_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    first, last = as_date(low), as_date(high)
+    span = (high - low) / 365.25
+    if span < 0.2:
+        return [(low, first.isoformat()), (high, last.isoformat())]
+    if span < MOST * MONTHS[-1] / 12:
+        step = next(m for m in MONTHS if 12 * span / m <= MOST or m == MONTHS[-1])
+        months = range(12 * first.year + first.month - 1, 12 * last.year + last.month)
+        days = [dt.date(m // 12, m % 12 + 1, 1) for m in months if m % step == 0]
+        written_as = "%Y-%m"
+    else:
+        step = next((y for y in YEARS if span / y <= MOST), YEARS[-1])
+        days = [dt.date(y, 1, 1) for y in range(first.year, last.year + 1) if y % step == 0]
+        written_as = "%Y"
+    places = [(float((day - FIRST_DAY).days), day.strftime(written_as)) for day in days]
+    return [(place, word) for place, word in places if low <= place <= high]
+
+
+def as_date(days: float) -> dt.date:
+    """Return the day so many days after 1970-01-01, kept within what a calendar can say."""
+    latest = (dt.date.max - FIRST_DAY).days
+    earliest = (dt.date.min - FIRST_DAY).days
+    return FIRST_DAY + dt.timedelta(days=min(max(round(days), earliest), latest))
+
+
+def format_value(value: float, kind: str) -> str:
+    """Return a value of a column in words: a date as such, a number with three digits or whole, a year without comma.
+
+    >>> written(365.2, "date"), written(45233.7, "number"), written(0.12345, "number"), written(2008.4, "integer")
+    ('1971-01-01', '45,234', '0.123', '2008')
+    """
+    if not math.isfinite(value):
+        return "none"
+    if kind == "date":
+        return as_date(value).isoformat()
+    return f"{value:.0f}" if 1000 <= abs(value) < 10_000 else format_number(value)
+
+
+def bin_labels(edges: Sequence[float], kind: str) -> list[str]:
+    """Return each cell of an axis in words: first to last value where they are whole.
+
+    >>> ranges((-0.5, 0.5, 1.5, 2.5), "integer"), ranges((0.5, 3.5, 6.5), "integer"), ranges((0, 1.5, 3), "number")
+    (['0', '1', '2'], ['1 to 3', '4 to 6'], ['0 to 1.5', '1.5 to 3'])
+    """
+    whole = kind in ("integer", "date")
+    cells = [(math.ceil(low), math.ceil(high) - 1) if whole else (low, high) for low, high in pairwise(edges)]
+    words = [(format_value(low, kind), format_value(max(low, high), kind)) for low, high in cells]
+    return [low if low == high else f"{low} to {high}" for low, high in words]
+
+
+def open_bin_labels(words: Sequence[str], edges: Sequence[float], kind: str) -> list[str]:
+    """Return the words of cells whose outermost ones hold everything beyond them.
+
+    >>> open_ends(["1 to 3", "4 to 6", "7 to 9"], (0.5, 3.5, 6.5, 9.5), "integer")
+    ['3 or less', '4 to 6', '7 or more']
+    """
+    if len(words) < 2:
+        return list(words)
+    whole = kind in ("integer", "date")
+    low, high = (math.ceil(edges[1]) - 1, math.ceil(edges[-2])) if whole else (edges[1], edges[-2])
+    return [f"{format_value(low, kind)} or less", *words[1:-1], f"{format_value(high, kind)} or more"]

@@ -1,0 +1,1 @@
+"""Data protection impact assessment (DPIA), filled in from a release."""

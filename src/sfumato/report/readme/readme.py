@@ -1,0 +1,42 @@
+"""Assemble the README: introduction, method, columns, loading, limitations, files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sfumato.bundle.limitations import limitations_section
+from sfumato.bundle.subject import PublicRelease
+from sfumato.report.blocks import Block, Page, Paragraphs, Section
+from sfumato.report.readme import about
+from sfumato.report.readme.columns import columns_section
+from sfumato.report.readme.contact_and_files import contact_section, files_section, rules_section
+from sfumato.report.readme.loading import marginal_loading_code, row_loading_code, value_loading_code
+from sfumato.report.readme.loading_text import csv_loading_code
+from sfumato.report.readme.uncertainty import uncertainty_section
+
+HERE = "All lines are for the folder that holds these files."
+
+
+def readme_of(subject: PublicRelease) -> Page:
+    """Return the guide; it follows from the document and the schema alone."""
+    sections = (
+        about.introduction_section(subject),
+        about.method_section(subject),
+        columns_section(subject),
+        Section("load", "How to load it", tuple(_loading(subject))),
+        limitations_section(subject),
+        uncertainty_section(subject),
+        *rules_section(subject),
+        contact_section(subject),
+        files_section(subject),
+    )
+    return Page(about.title(subject), about.lead(subject), about.page_warnings(subject), sections)
+
+
+def _loading(subject: PublicRelease) -> Iterator[Block]:
+    yield Paragraphs((HERE,))
+    yield from {"rows": row_loading_code, "counts": marginal_loading_code, "values": value_loading_code}[subject.makes](
+        subject
+    )
+    if subject.makes == "rows":
+        yield from csv_loading_code(subject)

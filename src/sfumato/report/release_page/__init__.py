@@ -1,0 +1,1 @@
+"""report.html, the page of a release: first screen, data, fine print."""

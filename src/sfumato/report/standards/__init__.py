@@ -1,1 +1,0 @@
-"""A release told in the formats of others: a registry of deployments, Croissant, Frictionless."""

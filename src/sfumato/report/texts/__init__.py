@@ -1,0 +1,1 @@
+"""Load the texts of pages from TOML and fill in numbers."""

@@ -1,0 +1,90 @@
+"""Main numbers of the released rows with their expected errors, as rows of a table."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sfumato.bundle.document import MainNumber, ReleaseDocument
+from sfumato.formatting import counted, short_number
+from sfumato.reprs import format_significant
+from sfumato.schema import Schema
+from sfumato.schema.column import EPOCH
+
+HEADER = ("number", "released", "expected error", "{level} interval")
+MEANING = (
+    "The method was run {reruns} on the released rows. How far a number moves there shows how far the released "
+    "one may lie from that of the confidential table. Only released rows were used, so this costs nothing, and anyone "
+    "who has the bundle gets the same."
+)
+UNSEEN = (
+    "The intervals are for the table, not for the population that it was drawn from: a sample has an error of its own. "
+    "Relations between columns may be weaker than they were by more than such an interval shows."
+)
+BASIS = "± is the expected error: how far each moved when the method was run {reruns} on the released rows."
+FIRST = 6
+"""Numbers on the first screen."""
+
+
+class MainNumbersTable(NamedTuple):
+    """What the page says."""
+
+    sentences: tuple[str, ...]
+    header: tuple[str, ...]
+    rows: list[tuple[str, str, str, str]]
+    first: list[tuple[str, str, str]]
+    """Some of them, of different columns, without their intervals."""
+    basis: str
+    all: str
+    """Where the others are."""
+    example: str
+    """A question that may be asked of this release."""
+
+
+def main_numbers_table(document: ReleaseDocument, schema: Schema) -> MainNumbersTable | None:
+    """Return the main numbers in words; None where the bundle has none."""
+    found = document.expected_errors
+    if found is None or not found.numbers:
+        return None
+    header = tuple(each.format(level=f"{100 * found.level:g} %") for each in HEADER)
+    rows = [row(each, schema) for each in found.numbers]
+    meaning, basis = (words.format(reruns=counted(found.reruns, "time")) for words in (MEANING, BASIS))
+    first = [rows[place][:3] for place in _different(found.numbers)]
+    more = f"All {counted(len(rows), 'number')}" if len(rows) > 1 else "Its interval"
+    return MainNumbersTable((meaning, UNSEEN), header, rows, first, basis, more, found.numbers[0].name)
+
+
+def _different(numbers: Sequence[MainNumber]) -> list[int]:
+    """Return the places of the first number of each column, and of more where there are few columns."""
+    seen = dict[str, int]()
+    for place, each in enumerate(numbers):
+        seen.setdefault(_column(each), place)
+    leading = list(seen.values())[:FIRST]
+    others = [place for place in range(len(numbers)) if place not in leading]
+    return sorted((leading + others)[:FIRST])
+
+
+def _column(each: MainNumber) -> str:
+    """Return which column a number is of: "mean age" and "share of sex = f" say it."""
+    if each.kind == "share":
+        return each.name.removeprefix("share of ").partition(" = ")[0]
+    return each.name.partition(" ")[2]
+
+
+def row(each: MainNumber, schema: Schema) -> tuple[str, str, str, str]:
+    """Return one line: the mean and the median of dates are dates, shares are in per cent."""
+    name = _column(each)
+    if each.kind in ("mean", "median") and name in schema and schema[name].kind == "date":
+        value, low, high = (str(EPOCH + dt.timedelta(days=round(day))) for day in (each.value, each.low, each.high))
+        return each.name, value, f"± {counted(round(each.error), 'day')}", f"{low} to {high}"
+    if each.kind == "share":
+        low, high = (f"{100 * end:.3g}" for end in (each.low, each.high))
+        return (
+            each.name,
+            f"{100 * each.value:.3g} %",
+            f"± {short_number(100 * each.error)} points",
+            f"{low} to {high} %",
+        )
+    low, high = (format_significant(end, 4) for end in (each.low, each.high))
+    return each.name, format_significant(each.value, 5), f"± {format_significant(each.error, 2)}", f"{low} to {high}"

@@ -1,1 +1,0 @@
-"""The words of the pages: sentences that depend on numbers, and a glossary that every page links."""

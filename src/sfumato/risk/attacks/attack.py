@@ -1,0 +1,182 @@
+"""The Attack protocol: threat model, result, and the ceiling that DP puts on any attack."""
+
+from __future__ import annotations
+
+import math
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sfumato.errors import RiskError
+from sfumato.privacy.exact import at_most, to_fraction
+
+LEVEL = 0.95
+FEWEST_TRIALS = 20
+
+
+class FrozenModel(BaseModel):
+    """A frozen part of a result."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ThreatModel(FrozenModel):
+    """What an attacker wants, what the attacker knows apart from the release, and what is seen of the release."""
+
+    goal: str
+    knowledge: tuple[str, ...]
+    sees: str = ""
+
+    def seeing(self, sees: str) -> ThreatModel:
+        """Return the same attacker in front of a release of which this is seen, unless that is settled."""
+        return self if self.sees else self.model_copy(update={"sees": sees})
+
+    def __str__(self) -> str:
+        seen = f"; sees {self.sees}" if self.sees else ""
+        return f"wants {self.goal}; knows {'; '.join(self.knowledge)}{seen}"
+
+
+class Interval(FrozenModel):
+    """An interval for a success rate, and the probability with which it covers."""
+
+    low: float
+    high: float
+    level: float = LEVEL
+
+    @classmethod
+    def exact(cls, successes: int, trials: int, level: float = LEVEL) -> Interval:
+        """Return the interval of Clopper and Pearson: it covers with at least the stated probability.
+
+        >>> print(Interval.exact(5, 10))
+        0.1871 to 0.8129 (95 %)
+        """
+        from scipy.special import betaincinv
+
+        tail = (1 - level) / 2
+        low = float(betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
+        high = float(betaincinv(successes + 1, trials - successes, 1 - tail)) if successes < trials else 1.0
+        return cls(low=low, high=high, level=level)
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.low:.4f} to {self.high:.4f} ({100 * self.level:.6g} %)"
+
+
+def dp_ceiling(epsilon: float, delta: float = 0.0, records: int = 1) -> float:
+    """Return how often any attacker can at most tell two tables apart, when both are equally likely.
+
+    Differential privacy bounds true positives by exp(epsilon) times false positives plus delta, and the same for the
+    negatives. Both together leave (exp(epsilon) + delta) / (1 + exp(epsilon)). Tables that differ in several
+    ``records`` have the guarantee of a group: epsilon times as large, delta summed with growing factors.
+
+    >>> round(dp_ceiling(1.0), 6), round(dp_ceiling(1.0, records=2), 6)
+    (0.731059, 0.880797)
+    """
+    group = records * epsilon
+    slack = delta * sum(math.exp(min(i * epsilon, 700.0)) for i in range(records))
+    return min(1.0, (1 + slack * math.exp(-group)) / (1 + math.exp(-group)))
+
+
+class AttackResult(FrozenModel):
+    """How often an attack succeeded, with everything that the number must be read against."""
+
+    attack: str
+    threat: ThreatModel
+    rate: float
+    """Share of trials in which the attacker was right."""
+    interval: Interval
+    trials: int
+    baseline: float
+    """What guessing without the release achieves."""
+    control: float | None = None
+    """The same attack where the release holds nothing about the target: it must not beat the baseline."""
+    control_interval: Interval | None = None
+    auc: float | None = None
+    ceiling: float | None = None
+    """What no attack can exceed under the stated guarantee; none without a formal one."""
+    claim: str = ""
+    """The guarantee behind the ceiling, in a few words."""
+    optimal: float | None = None
+    """What the best of all attacks on this mechanism reaches, where the mechanism is known."""
+    more: dict[str, float] = Field(default_factory=dict[str, float])
+    notes: tuple[str, ...] = ()
+
+    @property
+    def advantage(self) -> float:
+        """By how much the attacker does better than guessing without the release."""
+        return self.rate - self.baseline
+
+    @property
+    def gain(self) -> float | None:
+        """By how much the attacker does better on targets that are in the release than on those that are not."""
+        return None if self.control is None else self.rate - self.control
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether the attacker certainly (at the level of the interval) does better than guessing."""
+        return self.interval.low > self.baseline
+
+    @property
+    def refutes_claim(self) -> bool:
+        """Whether the whole interval lies above the ceiling: then the stated guarantee cannot hold."""
+        return self.ceiling is not None and self.interval.low > self.ceiling
+
+    def statement(self) -> str:
+        """Return the result in plain words."""
+        lines = [
+            f"{self.attack}: right in {_percent(self.rate)} of {self.trials:,} trials "
+            f"({100 * self.interval.level:.6g} % interval {_percent(self.interval.low)} to "
+            f"{_percent(self.interval.high)}). Guessing without the release is right in {_percent(self.baseline)}.",
+            self.verdict(),
+        ]
+        lines += [*self.control_lines(), self.ceiling_line()]
+        if self.optimal is not None:
+            lines.append(f"The best possible attack on this mechanism is right in {_percent(self.optimal)}.")
+        return "\n".join([*lines, *self.notes])
+
+    def verdict(self) -> str:
+        """Return in one sentence whether the release helps the attacker."""
+        if self.succeeds:
+            return f"The release helps the attacker: by {100 * self.advantage:.1f} percentage points."
+        if self.interval.high < self.baseline:
+            return "The attack does worse than guessing; another attack may do better."
+        reach = f"the interval reaches to {_percent(self.interval.high)}"
+        return f"The attack was not seen to beat guessing ({reach}); more trials or another attack may."
+
+    def control_lines(self) -> tuple[str, ...]:
+        """Return in one sentence what the attack reaches without the target in the release, where that was tried."""
+        if self.control is None or self.gain is None:
+            return ()
+        within = self.control_interval
+        interval = f" (interval {_percent(within.low)} to {_percent(within.high)})" if within else ""
+        return (
+            f"Control, with nothing about the target in the release: {_percent(self.control)}{interval}; the "
+            f"difference is {100 * self.gain:.1f} points.",
+        )
+
+    def ceiling_line(self) -> str:
+        """Return in one sentence what the guarantee says about all attacks of this kind."""
+        if self.ceiling is None:
+            return "No ceiling is known for this attack."
+        most = at_most(100 * to_fraction(self.ceiling), 3)
+        bound = f"he guarantee ({self.claim}) lets no attack be right in more than {most} %."
+        return f"REFUTED: t{bound} The noise is not what it needs." if self.refutes_claim else f"T{bound}"
+
+    def __str__(self) -> str:
+        return f"{self.statement()}\nThreat: the attacker {self.threat}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def check_trials(trials: int, level: float) -> None:
+    """Refuse a number of trials or a level that makes no sense, both at once."""
+    problems: list[str] = []
+    if isinstance(trials, bool) or trials != int(trials) or trials < FEWEST_TRIALS:
+        problems.append(f"trials must be a whole number of at least {FEWEST_TRIALS}, found {trials!r}")
+    if not 0 < level < 1:
+        problems.append(f"level must lie between 0 and 1, found {level!r}")
+    if problems:
+        raise RiskError("the attack cannot be run", problems, "use for example trials=1000, level=0.95")

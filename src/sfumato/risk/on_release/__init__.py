@@ -1,0 +1,1 @@
+"""Harness for an existing release, with the private table and a holdout as control."""

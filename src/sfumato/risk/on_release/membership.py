@@ -1,0 +1,234 @@
+"""Membership: is this person in the table? Scores on released rows, and a threshold chosen on other people.
+
+Three attackers score a person by the released rows: how near the nearest of them is (Chen et al., 2020, GAN-Leaks), how
+much denser they lie around the person than rows of other people do (van Breugel et al., 2023, DOMIAS), and what a model
+says that was trained on shadow releases: the method run on people of the holdout, some in and some out (Stadler et
+al., 2022).
+
+Hits and false alarms of each half of the targets are counted with the threshold that the other half chose. Whether the
+attack works is a test of its own, which uses all targets at once: the largest gap over all thresholds, in standard
+deviations, beside the largest gaps after dealing the labels "in the table" and "not in it" anew. If the release knows
+nothing about who is a member all deals are alike, so that the test is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.arrays import FloatArray
+from sfumato.core.plan import Plan
+from sfumato.errors import SfumatoError
+from sfumato.metrics.evaluation_input import raw_rows
+from sfumato.metrics.rows_view import Codes, Points
+from sfumato.privacy.randomness import Randomness
+from sfumato.risk.attacks import nearest_neighbours as kernel
+from sfumato.risk.attacks.attack import ThreatModel
+from sfumato.risk.attacks.attacker_view import IN_WORDS
+from sfumato.risk.attacks.attribute_inference import schema_of_half
+from sfumato.risk.attacks.membership import MEMBERSHIP_GOAL
+from sfumato.risk.on_release.people import AttackTargets
+from sfumato.risk.on_release.result import MOST_WORST, PERMUTATIONS, AttackAttempt
+from sfumato.risk.simulated.membership_game import NEVER_RELEASED, area_under_curve
+from sfumato.risk.simulated.method_worlds import BANDWIDTH
+from sfumato.table import read
+
+TINY = 1e-12
+MOST_TYPICAL = 500
+"""Other people by whom the width of the surroundings is chosen."""
+PATIENCE = 40.0
+"""Seconds that shadow releases may take by the plan where nobody asks for them."""
+SHADOWS = 2
+FEWEST_SHADOWED = 120
+"""People of the holdout needed for shadow releases."""
+KNOWS = "the target's record"
+HALVES = (
+    "Each half of the targets was called by the threshold that the other half chose. Guessing without the release has "
+    "as many hits as false alarms."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """How released rows, and rows of other people, lie around each person."""
+
+    nearest: FloatArray
+    density: FloatArray
+    other_nearest: FloatArray
+    other_density: FloatArray
+
+    @property
+    def ratio(self) -> FloatArray:
+        """Log of how much denser the released rows lie than those of other people."""
+        return np.log(self.density + TINY) - np.log(self.other_density + TINY)
+
+    @property
+    def features(self) -> FloatArray:
+        """What a model learns from."""
+        logs = [np.log(self.density + TINY), np.log(self.other_density + TINY)]
+        return np.column_stack([self.nearest, self.nearest == 0, self.nearest - self.other_nearest, *logs])
+
+
+def around(people: Points, made: Points, reference: Points, weights: FloatArray) -> Neighbourhood:
+    """Look at the surroundings of each person, as wide as the nearest released row usually is for other people."""
+    usual = float(np.median(kernel.nearest(reference[:MOST_TYPICAL], made, weights)[1]))
+    width = usual or BANDWIDTH
+    sides = [
+        (kernel.nearest(people, rows, weights)[1], kernel.densities(people, rows, weights, width))
+        for rows in (made, reference)
+    ]
+    return Neighbourhood(*sides[0], *sides[1])
+
+
+def membership(subject: AttackTargets, shadows: int | None) -> tuple[list[AttackAttempt], list[str]]:
+    """Run the three attacks on released rows; return also why one was left out."""
+    made, outside, held = subject.made, subject.outside, subject.held
+    if made is None or outside is None or held is None:
+        return [], []
+    reference = held.points[subject.reference]
+    weights, inside = subject.sight.weights, subject.inside
+    sides = [around(side.points, made.points, reference, weights) for side in (inside, outside)]
+    apart = np.flatnonzero(~np.isin(subject.others, subject.reference))
+    found = [
+        classify_members(subject, "Membership, nearest released row", (KNOWS,), -sides[0].nearest, -sides[1].nearest),
+        classify_members(
+            subject,
+            "Membership, density ratio",
+            (KNOWS, f"{len(reference):,} rows of people who are not in the table"),
+            sides[0].ratio,
+            sides[1].ratio[apart],
+        ),
+    ]
+    model, why = _shadow(subject, shadows)
+    if model is not None:
+        knows = (KNOWS, f"{len(reference):,} rows of other people", "how to run the method on them")
+        scores = [model(side.features) for side in sides]
+        found.append(
+            classify_members(subject, "Membership, shadow models", knows, scores[0], scores[1][apart], NEVER_RELEASED)
+        )
+    return found, why
+
+
+def classify_members(
+    subject: AttackTargets,
+    name: str,
+    knows: Sequence[str],
+    inside: FloatArray,
+    outside: FloatArray,
+    *notes: str,
+    sees: str = "",
+) -> AttackAttempt:
+    """Call members whoever scores at least the threshold of the other half, and count."""
+    lines = [threshold(inside[half::2], outside[half::2]) for half in (0, 1)]
+    tested, blind = (np.concatenate([side[1::2] >= lines[0], side[::2] >= lines[1]]) for side in (inside, outside))
+    best = np.argsort(-inside, kind="stable")[:MOST_WORST]
+    return AttackAttempt(
+        name=name,
+        criterion="membership",
+        threat=ThreatModel(goal=MEMBERSHIP_GOAL, knowledge=tuple(knows), sees=sees or IN_WORDS["values"]),
+        hits=int(tested.sum()),
+        trials=len(tested),
+        baseline=None,
+        blind_hits=int(blind.sum()),
+        blind_trials=len(blind),
+        p=max_gap_p_value(inside, outside, subject.dice(2)),
+        worst=subject.rows_named(subject.members[best[inside[best] >= min(lines)]]),
+        more={"auc": area_under_curve(inside, outside)},
+        notes=(HALVES, *notes),
+    )
+
+
+def threshold(inside: FloatArray, outside: FloatArray) -> float:
+    """Return the score from which on people are called members: where hits stand out most above false alarms.
+
+    The gap is measured in standard deviations, so that few certain hits count as much as many uncertain ones.
+
+    >>> threshold(np.array([0.0, 0.0, 5.0, 6.0]), np.array([0.0, 0.0, 0.1, 0.2]))
+    5.0
+    """
+    scores = np.concatenate([inside, outside])
+    order = np.argsort(-scores, kind="stable")
+    gaps, ends = _gaps(scores[order], (order < len(inside))[None, :])
+    return float(scores[order][ends][gaps[0].argmax()])
+
+
+def max_gap_p_value(inside: FloatArray, outside: FloatArray, dice: np.random.Generator) -> float:
+    """Return how likely so large a gap at the best threshold is where the scores know nothing of who is a member.
+
+    >>> largest_gap(np.arange(30.0), np.arange(30.0) - 40, np.random.default_rng(1))
+    0.001
+    """
+    scores = np.concatenate([inside, outside])
+    order = np.argsort(-scores, kind="stable")
+    labels = np.tile(order < len(inside), (PERMUTATIONS + 1, 1))
+    labels[1:] = dice.permuted(labels[1:], axis=1)
+    largest = _gaps(scores[order], labels)[0].max(axis=1)
+    return float((largest >= largest[0] - TINY).mean())
+
+
+def _gaps(falling: FloatArray, labels: Any) -> tuple[FloatArray, Codes]:
+    """Return (h - f) / sqrt(p (1 - p)), p the share of all who are called, for every threshold and every deal."""
+    ends = np.flatnonzero(np.append(falling[1:] != falling[:-1], True))
+    hits, called_ = np.cumsum(labels, axis=1)[:, ends], ends + 1.0
+    people, members = len(falling), int(labels[0].sum())
+    gap = hits / members - (called_ - hits) / (people - members)
+    shares = np.clip(called_ / people, 0.5 / people, 1 - 0.5 / people)
+    return gap / np.sqrt(shares * (1 - shares)), ends
+
+
+def _shadow(subject: AttackTargets, shadows: int | None) -> tuple[Any, list[str]]:
+    """Return a model trained on shadow releases, or why there is none."""
+    method, table = subject.was.method, subject.holdout_table
+    if method is None or table is None:
+        return None, ["Shadow models: left out, as nobody says by which method the rows were made."]
+    if shadows == 0:
+        return None, ["Shadow models: left out, as asked."]
+    people = len(subject.reference)
+    if people < FEWEST_SHADOWED:
+        return None, [f"Shadow models: left out, as {people} people of the holdout are too few to run the method on."]
+    try:
+        plan = method.plan(schema_of_half(table.schema, people // 3), None, "seeded")
+        count = SHADOWS if shadows is None else shadows
+        if shadows is None and count * (plan.seconds or 0.0) > PATIENCE:
+            return None, [_affordable_shadows(method.name, plan.seconds or 0.0)]
+        return _trained(subject, plan, count), []
+    except SfumatoError as error:
+        return None, [
+            f"Shadow models: left out, as {method.name} does not run on part of the holdout: {error.headline}."
+        ]
+
+
+def _affordable_shadows(method: str, seconds: float) -> str:
+    return (
+        f"Shadow models: left out, as the plan allows {seconds:.0f} s for each run of {method}; --shadows {SHADOWS} "
+        f"(shadows={SHADOWS}) runs it all the same."
+    )
+
+
+def _trained(subject: AttackTargets, plan: Plan, shadows: int) -> Any:
+    """Run the method on a third of the reference again and again; learn who was in, by what the rows show."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    assert subject.held is not None and subject.holdout_table is not None and subject.was.method is not None
+    dice, sight = subject.dice(1), subject.sight
+    people, raw = subject.held.points, raw_rows(subject.holdout_table)
+    schema = schema_of_half(subject.schema, len(subject.reference) // 3)
+    seen: list[FloatArray] = []
+    labels: list[FloatArray] = []
+    for _ in range(shadows):
+        thirds = np.array_split(dice.permutation(subject.reference), 3)
+        inner = thirds[0][: len(subject.reference) // 3]
+        table = read(raw.take(inner), schema)
+        run = Randomness.of(int(dice.integers(2**31)))
+        made = sight.read(next(iter(subject.was.method.run(table, plan, run).tables.values()))).points
+        for label, side in ((1.0, inner), (0.0, thirds[1])):
+            seen.append(around(people[side], made, people[thirds[2]], sight.weights).features)
+            labels.append(np.full(len(side), label))
+    model: Any = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    model.fit(np.concatenate(seen), np.concatenate(labels))
+    return lambda features: np.asarray(model.decision_function(features), float)

@@ -1,1 +1,0 @@
-"""Keeping rules: one system for every method that draws rows."""

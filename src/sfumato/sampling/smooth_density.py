@@ -1,0 +1,240 @@
+"""Smooth density through noisy counts: penalised log-density with atoms.
+
+The counts x of cells have a known precision P (the inverse of their covariance). The curve is mu = width exp(theta),
+where theta minimises
+
+    (x - mu)' P (x - mu) / 2 + smoothing / 2 * the squared second differences of theta.
+
+A straight line costs nothing, so a tail falls off exponentially and nothing is negative. The smoothing is the one with
+the least Cp = (x - mu)' P (x - mu) + 2 edf among a grid, from the smoothest down. An atom is a cell far above the
+curve (a top code, a zero, a round number): it keeps its own count, and the curve is fitted without it. All of it is a
+function of noisy counts and of public cells: post-processing, free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.arrays import FloatArray, IntArray
+from sfumato.sampling.fine_cells import cell_widths
+from sfumato.schema.column import Column
+
+SMOOTHINGS = tuple(float(10**power) for power in np.arange(5.0, -0.01, -0.5))
+"""Weights of the penalty that are tried. The last one is a floor: below it a curve would follow the noise."""
+ATOM_SIGMAS, NEIGHBOUR_SIGMAS = 4.5, 6.0
+"""A cell this many standard deviations above the curve, or above what its neighbours say, is an atom. A table has a
+thousand cells: at 4 a release in thirty would set noise apart somewhere in an empty tail, and double a spread."""
+ATOM_ROUNDS = 3
+LEAST_CELLS = 3
+"""Cells that a curve needs; where nearly all stand out, none is an atom."""
+WINDOWS, SEEN_SIGMAS, STIFF, BODY_SHARE = (3, 6, 12, 24), 3.5, 1000.0, 0.5
+"""A cell whose neighbourhood (so many cells on either side; the first that finds this share of the rows) is below this
+many standard deviations has nothing to follow: there the penalty is this many times heavier."""
+NEWTON_STEPS = 30
+SETTLED = 1e-4
+"""Newton's steps end when no logarithm moves by more than this."""
+LONGEST_STEP = 2.0
+"""A step moves no logarithm further than this."""
+LOWEST = -600.0
+"""Logarithms of densities below this are not told apart from it. Far below anything that counts: where a body ends
+abruptly its tails go down to -100, and steps that a floor cuts off lead nowhere."""
+
+
+@dataclass(frozen=True)
+class SmoothDensity:
+    """Expected counts of cells, at least 0; which cells are atoms; the smoothing that was chosen, and its Cp."""
+
+    counts: FloatArray
+    atoms: NDArray[np.bool_]
+    smoothing: float
+    criterion: float
+
+    @property
+    def explains(self) -> bool:
+        """Whether the curve is a better guess than the noisy counts themselves, whose Cp is twice their number."""
+        return self.criterion + 2 * int(self.atoms.sum()) < 2 * len(self.counts)
+
+
+def fit_density(counts: FloatArray, covariance: FloatArray, widths: FloatArray) -> SmoothDensity:
+    """Return the curve through noisy counts of neighbouring cells whose covariance is known."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # the matrices are small: a second thread costs more than it brings
+        return _with_atoms(counts, covariance, widths)
+
+
+def _with_atoms(counts: FloatArray, covariance: FloatArray, widths: FloatArray) -> SmoothDensity:
+    """Fit the curve, set cells far above it apart, and fit it anew without them."""
+    sigmas = np.sqrt(np.diag(covariance))
+    atoms = _above_neighbours(counts, sigmas, widths)
+    curve = _without(atoms, counts, covariance, widths)
+    for _ in range(ATOM_ROUNDS - 1):
+        found = curve.atoms | (counts - curve.counts > ATOM_SIGMAS * sigmas)
+        if (found == curve.atoms).all():
+            break
+        curve = _without(found, counts, covariance, widths)
+    return curve
+
+
+def _without(atoms: NDArray[np.bool_], counts: FloatArray, covariance: FloatArray, widths: FloatArray) -> SmoothDensity:
+    """Fit the curve to all cells but the atoms, which keep their own counts; where hardly a cell is left, to all."""
+    rest = ~atoms if (~atoms).sum() >= LEAST_CELLS else np.ones(len(counts), dtype=bool)
+    fitted = np.maximum(counts, 0.0)
+    among = inverse(covariance[np.ix_(rest, rest)])
+    stiff = _stiffness(counts[rest], covariance[np.ix_(rest, rest)])
+    curve, smoothing, criterion = _smooth(counts[rest], among, widths[rest], stiff)
+    fitted[rest] = _falling_tails(curve, widths[rest], stiff == 1.0)
+    return SmoothDensity(fitted, ~rest, smoothing, criterion)
+
+
+def _falling_tails(curve: FloatArray, widths: FloatArray, seen: NDArray[np.bool_]) -> FloatArray:
+    """Return the curve with a density that never rises again beyond the outermost cells that stand above the noise."""
+    found = np.flatnonzero(seen)
+    if not len(found):
+        return curve
+    density = curve / widths
+    right, left = density[found[-1] :], density[found[0] :: -1]
+    density[found[-1] :] = np.minimum.accumulate(right)
+    density[found[0] :: -1] = np.minimum.accumulate(left)
+    return density * widths
+
+
+def _stiffness(counts: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Return how stiff the curve is at each cell: much more where a window of cells holds no more than noise.
+
+    There the curve has nothing to follow; it goes on as straight as it came, and an empty tail stays empty. Where rows
+    are few, a narrow window may hold no more than noise even in the body: then wider ones are asked, and where none
+    finds half of the rows, the curve may bend anywhere.
+    """
+    for window in WINDOWS:
+        seen = _seen(counts, covariance, window)
+        if counts[seen].sum() >= BODY_SHARE * counts.sum():
+            return np.where(seen, 1.0, STIFF)
+    return np.ones(len(counts))
+
+
+def _seen(counts: FloatArray, covariance: FloatArray, reach: int) -> NDArray[np.bool_]:
+    """Return the cells whose neighbourhood, so many cells on either side, stands above its noise."""
+    places = np.arange(len(counts))
+    window = (np.abs(places[:, None] - places) <= reach).astype(float)
+    sigmas = np.sqrt(np.einsum("ij,ij->i", window @ covariance, window))
+    return window @ counts > SEEN_SIGMAS * sigmas
+
+
+def _above_neighbours(counts: FloatArray, sigmas: FloatArray, widths: FloatArray) -> NDArray[np.bool_]:
+    """Return the cells that stand far above both sides: a curve that may bend would follow them instead.
+
+    Two cells on either side tell what to expect; at an end there is one side alone.
+    """
+    expected, variance = np.zeros(len(counts)), np.zeros(len(counts))
+    for side in (-1, 1):
+        sums = [np.zeros(len(counts)) for _ in range(3)]
+        for step in (1, 2):
+            for whole, part in zip(sums, (counts, widths, sigmas**2), strict=True):
+                whole += _shifted(part, side * step)
+        scale = widths / np.where(sums[1] > 0, sums[1], np.inf)
+        higher = scale * sums[0] > expected
+        expected = np.where(higher, scale * sums[0], expected)
+        variance = np.where(higher, scale**2 * sums[2], variance)
+    return counts - expected > NEIGHBOUR_SIGMAS * np.sqrt(sigmas**2 + variance)
+
+
+def inverse(matrix: FloatArray) -> FloatArray:
+    """Return the inverse of a matrix, in the precision of the matrix."""
+    return np.asarray(np.linalg.inv(matrix), np.float64)
+
+
+def _shifted(values: FloatArray, steps: int) -> FloatArray:
+    """Return the values of neighbours some steps away; 0 beyond the ends."""
+    moved = np.zeros(len(values))
+    if abs(steps) < len(values):
+        moved[max(0, -steps) : len(values) - max(0, steps)] = values[max(0, steps) : len(values) - max(0, -steps)]
+    return moved
+
+
+def _smooth(
+    counts: FloatArray, precision: FloatArray, widths: FloatArray, stiff: FloatArray
+) -> tuple[FloatArray, float, float]:
+    """Return the curve of the smoothing with the least Cp, that smoothing, and its Cp."""
+    penalty = roughness(len(counts), stiff)
+    theta = np.full(len(counts), np.log(max(counts.sum(), 1.0) / widths.sum()))
+    best = (np.inf, np.zeros(0), SMOOTHINGS[0])
+    for smoothing in SMOOTHINGS:
+        theta = _newton(theta, counts, precision, widths, smoothing * penalty)
+        fitted = widths * np.exp(theta)
+        bent = fitted[:, None] * precision * fitted
+        freedom = float(np.trace(np.linalg.solve(_firm(bent, smoothing * penalty), bent)))
+        error = counts - fitted
+        criterion = float(error @ precision @ error) + 2 * freedom
+        if criterion < best[0]:
+            best = (criterion, fitted, smoothing)
+    return best[1], best[2], best[0]
+
+
+def _newton(
+    theta: FloatArray, counts: FloatArray, precision: FloatArray, widths: FloatArray, penalty: FloatArray
+) -> FloatArray:
+    """Minimise by Gauss-Newton steps, each cut short until the value falls."""
+
+    def value(at: FloatArray) -> float:
+        error = counts - widths * np.exp(at)
+        return float(error @ precision @ error + at @ penalty @ at) / 2
+
+    now = value(theta)
+    for _ in range(NEWTON_STEPS):
+        fitted = widths * np.exp(theta)
+        bent = fitted[:, None] * precision * fitted
+        downhill = fitted * (precision @ (counts - fitted)) - penalty @ theta
+        step: FloatArray = np.asarray(np.linalg.solve(_firm(bent, penalty), downhill), np.float64)
+        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
+        theta, now, moved = _shortened(theta, step, now, value)
+        if moved < SETTLED:
+            break
+    return theta
+
+
+def _shortened(
+    theta: FloatArray, step: FloatArray, now: float, value: Callable[[FloatArray], float]
+) -> tuple[FloatArray, float, float]:
+    """Halve a step until the value falls; return where it led, the value there, and the longest move."""
+    for _ in range(8):
+        there = np.maximum(theta + step, LOWEST)
+        found = value(there)
+        if found < now:
+            return there, found, float(np.abs(step).max())
+        step = step / 2
+    return theta, now, 0.0
+
+
+def _firm(bent: FloatArray, penalty: FloatArray) -> FloatArray:
+    """Return the sum of both with a small ridge: counts that say nothing leave the straight lines open."""
+    ridge = 1e-8 * max(float(np.trace(bent)), 1e-12) + 1e-12 * float(np.trace(penalty))
+    return bent + penalty + ridge / len(bent) * np.eye(len(bent))
+
+
+def roughness(count: int, stiff: FloatArray | None = None) -> FloatArray:
+    """Return the matrix of the squared second differences along neighbouring cells.
+
+    Cells are narrow where the mass is, so distances are counted in cells: in the unit of the values the same penalty
+    would flatten the mass and let the tail follow the noise.
+    """
+    second = np.diff(np.eye(count), 2, axis=0)
+    weights = np.ones(max(count - 2, 0)) if stiff is None else stiff[1:-1]
+    return (second.T * weights) @ second
+
+
+def density_of_column(column: Column, counts: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Return the curve of a column's present cells: what a noisy count is worth once its neighbours are heard."""
+    return fit_density(counts, covariance, cell_widths(column)).counts
+
+
+def shares_within(masses: FloatArray, column: Column, groups: NDArray[np.int32] | IntArray) -> FloatArray:
+    """Return each cell's share of its group; by width where the curve has no mass in it."""
+    total = np.bincount(groups, masses)[groups]
+    widths = cell_widths(column)
+    by_width = widths / np.bincount(groups, widths)[groups]
+    return np.where(total > 0, masses / np.where(total > 0, total, 1.0), by_width)

@@ -1,0 +1,260 @@
+"""Confirm a draft schema: record a source for each fact, or who accepted it unchanged.
+
+What nobody vouched for and what nobody answered is refused, all of it at once, before anything is written.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import getpass
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from sfumato.errors import (
+    DraftSchemaError,
+    SchemaError,
+    UnansweredDraftError,
+    UnansweredQuestionError,
+    UnchangedDraftError,
+)
+from sfumato.schema.column import Column
+from sfumato.schema.column_checks import is_text
+from sfumato.schema.provenance import DOMAIN_FACTS, Confirmation
+from sfumato.schema.round_bounds import describe_drafted_fact
+from sfumato.schema.schema import Schema
+from sfumato.schema.toml import DRAFT_COMMENT_PREFIXES, confirmation_section
+
+if TYPE_CHECKING:
+    from sfumato.schema.column import Column
+    from sfumato.schema.rules import Rule
+
+REST = "*"
+
+"""The key of a source for all columns and rules that have none of their own."""
+
+VOUCH = (
+    "edit what is not public, or name who says so: sources={'age': 'questionnaire, q. 7', '*': 'code book'}\n"
+    "  or: accept_unchanged=True lets the rest stand as drafted, and every guarantee will say so"
+)
+
+ANSWER = "person={column!r}, rows_per_person=20 protects whole people; person=False: every row is somebody else's"
+
+MOST_LISTED = 40
+
+"""Problems that a refusal lists: nobody reads more, and ``standing_facts`` has all of them."""
+
+
+class PersonDeclaration(NamedTuple):
+    """Whose rows these are: a column, False where every row is somebody else, None where nobody said."""
+
+    person: str | Literal[False] | None = None
+    rows_per_person: int | None = None
+
+
+def confirm_schema(
+    schema: Schema,
+    sources: Mapping[str, str],
+    accept: bool,
+    by: str | None,
+    on: dt.date | None,
+    answer: PersonDeclaration,
+) -> Schema:
+    """Return the schema with the provenance of each fact and no mark of a draft, or refuse what nobody vouched for."""
+    _refuse_odd_sources(schema, sources)
+    named = _with_sources(schema, sources)
+    standing = unconfirmed_facts(named)
+    _refuse_unsettled(named, () if accept else standing, _questions(schema, answer))
+    settled = without_fingerprints(named)
+    return dataclasses.replace(
+        settled,
+        is_draft=False,
+        notes=(),
+        confirmation=Confirmation(confirming_person(by), on or dt.datetime.now(dt.UTC).date(), bool(standing)),
+        **_answered(schema, answer),
+    )
+
+
+def unconfirmed_facts(schema: Schema) -> tuple[str, ...]:
+    """Return in words what stands as the rows taught it and for which nobody named a source, column by column."""
+    columns = (
+        f"column {column.name}: {'; '.join(describe_drafted_fact(column, fact) for fact in held)}"
+        for column in schema
+        if (held := _held(column))
+    )
+    rules = (
+        f"rule {rule.check!r} as drafted: the rows keep it; must every row?" for rule in schema.rules if rule.taught
+    )
+    return (*columns, *rules)
+
+
+def _held(column: Column) -> tuple[str, ...]:
+    return tuple(fact for fact in DOMAIN_FACTS if fact in (*column.taught, *column.told))
+
+
+def without_fingerprints(schema: Schema) -> Schema:
+    """Return the schema without fingerprints, of which values could be guessed: only which facts the rows taught."""
+    if not any(item.drafted for item in (schema, *schema.columns, *schema.rules)):
+        return schema
+    columns = tuple(dataclasses.replace(c, drafted=(), from_rows=c.taught, from_file=c.told) for c in schema.columns)
+    rules = tuple(dataclasses.replace(r, drafted=False, from_rows=r.taught) for r in schema.rules)
+    whole = {"columns": columns, "rules": rules, "drafted": (), "from_rows": schema.taught}
+    return dataclasses.replace(schema, **whole, is_draft=True)  # until a person confirms it
+
+
+def released(schema: Schema) -> Schema:
+    """Return the schema as a release carries it.
+
+    It has no marks of a draft, no notes, which speak of what was left out, and no encoding that was read off the rows.
+    """
+    bare = dataclasses.replace(without_fingerprints(schema), notes=())
+    if "encoding" not in bare.taught:
+        return bare
+    marks = tuple(fact for fact in bare.from_rows if fact != "encoding")
+    return dataclasses.replace(bare, from_rows=marks, source=dataclasses.replace(bare.source, encoding=None))
+
+
+def _refuse_odd_sources(schema: Schema, sources: Mapping[str, str]) -> None:
+    known = {REST, *schema.names, *(rule.check for rule in schema.rules)}
+    problems = [f"{key!r} is neither a column nor a rule" for key in sources if key not in known]
+    problems += [
+        f"the source of {key!r} needs words, found {words!r}"
+        for key, words in sources.items()
+        if not is_text(words) or not words.strip()
+    ]
+    if problems:
+        raise SchemaError(
+            f"{len(problems)} of the sources do not fit table {schema.name!r}",
+            problems,
+            f"name columns ({_few(schema.names)}), rules by their check, or '*' for all the rest",
+        )
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+
+
+def _with_sources(schema: Schema, sources: Mapping[str, str]) -> Schema:
+    """Return columns and rules with their sources. Whoever names one vouches, also for what the rows had taught."""
+    columns = (_sourced(column, sources, column.name, bool(column.bought)) for column in schema.columns)
+    rules = (_sourced(rule, sources, rule.check, False) for rule in schema.rules)
+    named = dataclasses.replace(schema, columns=tuple(columns), rules=tuple(rules))
+    return dataclasses.replace(named, drafted=(), from_rows=()) if REST in sources else named
+
+
+def _sourced(item: Any, sources: Mapping[str, str], name: str, bought: bool) -> Any:
+    if name in sources:
+        return dataclasses.replace(item, source=sources[name], **_unset(item))
+    if REST in sources and item.source is None and not bought:
+        return dataclasses.replace(item, source=sources[REST], **_unset(item))
+    return item
+
+
+def _unset(item: Any) -> dict[str, Any]:
+    return {key: getattr(type(item), key) for key in ("from_rows", "from_file") if hasattr(item, key)}
+
+
+def _questions(schema: Schema, answer: PersonDeclaration) -> tuple[str, ...]:
+    """Return what the draft asks and nobody has answered."""
+    if not schema.person_candidates:
+        return ()
+    if answer.person is None:
+        asked = " or ".join(schema.person_candidates)
+        return (f"whose rows are these? Values of {asked} repeat, as those of people with several rows do",)
+    if answer.person and answer.rows_per_person is None:
+        return (f"how many rows of one {answer.person} may count at most?",)
+    return ()
+
+
+def _refuse_unsettled(schema: Schema, standing: Sequence[str], questions: Sequence[str]) -> None:
+    if not standing and not questions:
+        return
+    error: type[DraftSchemaError] = UnchangedDraftError if standing else UnansweredQuestionError
+    if standing and questions:
+        error = UnansweredDraftError
+    what = "a column or rule stands" if len(standing) == 1 else f"{len(standing)} columns and rules stand"
+    parts = [f"{what} exactly as the rows taught"] if standing else []
+    parts += [f"{len(questions)} question{'s are' if len(questions) > 1 else ' is'} open"] if questions else []
+    problems, over = [*questions, *standing][:MOST_LISTED], len(questions) + len(standing) - MOST_LISTED
+    raise error(
+        f"table {schema.name!r} cannot be confirmed yet: {', and '.join(parts)}",
+        [*problems, *([f"... and {over} more"] if over > 0 else [])],
+        confirmation_steps(error, schema, VOUCH, ANSWER),
+    )
+
+
+def confirmation_steps(error: type[SchemaError], schema: Schema, vouch: str, answer: str) -> str:
+    """Return what to do about a refusal, a line for each step, in the words of whoever was called."""
+    steps = [answer.format(column=schema.person_candidates[0])] if issubclass(error, UnansweredQuestionError) else []
+    steps += [vouch] if issubclass(error, UnchangedDraftError) else []
+    return "\n  and: ".join(steps)
+
+
+def _answered(schema: Schema, answer: PersonDeclaration) -> dict[str, Any]:
+    if answer.person is None:
+        return {} if answer.rows_per_person is None else {"rows_per_person": answer.rows_per_person}
+    rows = {"rows_per_person": answer.rows_per_person or (1 if answer.person is False else schema.rows_per_person)}
+    return {"person": answer.person or None, "person_candidates": (), **rows}
+
+
+def confirming_person(by: str | None) -> str:
+    """Return who confirms: the name that was given, or that of the account."""
+    try:
+        name = getpass.getuser() if by is None else by
+    except (OSError, KeyError, ImportError):
+        name = ""
+    if not is_text(name) or not name.strip():
+        raise SchemaError("nobody is named who confirms the schema", next_step="give by='your name' (--by 'your name')")
+    return name.strip()
+
+
+MAX_EDITED_CHARACTERS = 400_000
+
+"""Characters of a file that is edited; a library that keeps every value as a node needs hours for a million."""
+
+
+def confirmed_toml(text: str, schema: Schema) -> str:
+    """Return the text of a file as the confirmed schema; written anew where edits alone do not make it."""
+    if len(text) > MAX_EDITED_CHARACTERS:
+        return schema.to_toml()
+    lines = (line for line in text.splitlines(keepends=True) if not line.startswith(DRAFT_COMMENT_PREFIXES))
+    try:
+        edited = _edited("".join(lines).lstrip("\n"), schema)
+        return edited if Schema.parse(edited) == schema else schema.to_toml()
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, SchemaError):  # forms that no draft writes
+        return schema.to_toml()
+
+
+def _edited(text: str, schema: Schema) -> str:
+    import tomlkit
+
+    document: Any = tomlkit.parse(text)
+    _settle(document["table"], _table(schema))
+    for column in schema:
+        _settle(document["columns"][column.name], _origin(column))
+    for body, rule in zip(document.get("rules", ()), schema.rules, strict=True):
+        _settle(body, _origin(rule))
+    document.pop("confirmed", None)
+    if schema.confirmation is not None:
+        document["confirmed"] = tomlkit.item(confirmation_section(schema.confirmation))
+    return tomlkit.dumps(document)
+
+
+def _settle(body: Any, facts: Mapping[str, Any]) -> None:
+    """Write the facts that are stated, and take out those that are not."""
+    for key, fact in facts.items():
+        if fact in (None, False, 0) or fact == []:
+            body.pop(key, None)
+        elif key not in body or body[key] != fact:
+            body[key] = fact
+
+
+def _table(schema: Schema) -> dict[str, Any]:
+    person = {"person": schema.person, "rows_per_person": schema.rows_per_person if schema.person else None}
+    return {"draft": None, "person_candidates": None, "drafted": None, "from_rows": list(schema.from_rows), **person}
+
+
+def _origin(item: Column | Rule) -> dict[str, Any]:
+    marks = {key: getattr(item, key) for key in ("from_rows", "from_file") if hasattr(item, key)}
+    listed = {key: list(mark) if isinstance(mark, tuple) else mark for key, mark in marks.items()}
+    return {"drafted": None, "source": item.source, **listed}

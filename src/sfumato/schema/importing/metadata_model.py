@@ -1,0 +1,188 @@
+"""Common model of imported tables and columns, and their conversion to schema columns."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
+
+from sfumato.errors import SchemaError
+from sfumato.schema.column import KINDS, LEVEL_KINDS, Column, Kind
+from sfumato.schema.column_checks import is_text
+from sfumato.schema.provenance import FACTS, WORD_FACTS, fingerprints
+
+Type = Literal["text", "whole", "number", "boolean", "date", "other"]
+IN_WORDS = {"whole": "a whole number", "number": "a number", "date": "a date", "text": "a text"}
+ISO = "%Y-%m-%d"
+LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s]|\\ )+")
+"""A piece of a pattern that stands for itself."""
+
+
+@dataclass
+class MetadataColumn:
+    """One column as a file tells it."""
+
+    name: Any
+    type: Type
+    told_type: str = ""
+    """The type in the file's own word."""
+    kind: Any = None
+    """The kind of a column in our own words, where the file has them."""
+    low: Any = None
+    high: Any = None
+    levels: list[Any] | None = None
+    labels: dict[Any, str] = field(default_factory=dict[Any, str])
+    ordered: bool = False
+    identifier: bool = False
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Other facts of a column, by their own names: description, unit, missing, date_format, ..."""
+    doubts: list[str] = field(default_factory=list[str])
+    """What the file says and a schema cannot."""
+
+
+@dataclass
+class MetadataTable:
+    """One table as a file tells it."""
+
+    name: Any
+    columns: list[MetadataColumn]
+    words: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What its readers are told: description, licence, custodian."""
+    source: dict[str, Any] = field(default_factory=dict[str, Any])
+    """How its file is written."""
+    doubts: list[str] = field(default_factory=list[str])
+    problems: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True)
+class ImportedColumn:
+    """What became of one column: a column, or the reason why there is none; or what is wrong with it."""
+
+    column: Column | None = None
+    left_out: str | None = None
+    problems: tuple[str, ...] = ()
+
+
+def to_column(told: MetadataColumn) -> ImportedColumn:
+    """Return the column that a file describes, its facts marked as told by the file: nobody vouched for them so far."""
+    kind = told.kind if isinstance(told.kind, str) and told.kind in KINDS else _kind(told)
+    if kind is None or _lacks_facts(told, kind):
+        return ImportedColumn(left_out=_why(told))
+    facts: dict[str, Any] = {key: fact for key, fact in told.facts.items() if fact is not None}
+    if told.identifier and kind not in LEVEL_KINDS:
+        facts["role"] = "identifier"
+    if kind in ("category", "ordinal"):
+        facts |= _level_facts(told)
+    elif kind != "boolean":
+        facts["bounds"] = (_typed(told.low, kind), _typed(told.high, kind))
+    try:
+        column = Column(told.name, cast("Kind", kind), **facts)
+        described = {key: getattr(column, key) for key in (*FACTS, *WORD_FACTS)}
+        return ImportedColumn(replace(column, drafted=fingerprints(described, "file")))
+    except SchemaError as error:
+        return ImportedColumn(problems=tuple(error.problems))
+
+
+def _kind(told: MetadataColumn) -> str | None:
+    if told.type == "boolean":
+        return "boolean"
+    if told.levels and not (told.type in ("number", "date") or any(isinstance(each, float) for each in told.levels)):
+        return "ordinal" if told.ordered else "category"
+    if told.identifier:
+        return "category"
+    if told.low is None or told.high is None:
+        return None
+    return {"whole": "integer", "number": "number", "date": "date"}.get(told.type)
+
+
+def _lacks_facts(told: MetadataColumn, kind: str) -> bool:
+    """Whether the file names a kind and not what it needs: a list that was too long, a limit that nobody knew."""
+    if kind in ("category", "ordinal"):
+        return not told.levels and not told.identifier
+    return kind != "boolean" and (told.low is None or told.high is None)
+
+
+def _level_facts(told: MetadataColumn) -> dict[str, Any]:
+    if not told.levels:
+        return {"role": "identifier"} if told.identifier else {}
+    labels = {level: words for level, words in told.labels.items() if words != str(level)}
+    return {"values": tuple(told.levels), **({"value_labels": labels} if labels else {})}
+
+
+def _why(told: MetadataColumn) -> str:
+    """Return why a column cannot be described: which public fact is missing."""
+    if told.type == "text" or told.kind in ("category", "ordinal"):
+        return (
+            f"{told.name} (texts or codes without a list of values: give kind = 'category' and values, or it stays out)"
+        )
+    if told.type in IN_WORDS:
+        lacking = [word for word, end in (("least", told.low), ("largest", told.high)) if end is None]
+        return f"{told.name} ({IN_WORDS[told.type]} without a {' and a '.join(lacking)} value: give bounds)"
+    return f"{told.name} (a schema has no kind for {told.told_type!r})"
+
+
+def _typed(value: Any, kind: str) -> Any:
+    """Return a limit in the type of its column, where that loses nothing; what is wrong is refused by the column."""
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return day(value, ISO) if kind == "date" and isinstance(value, str) else value
+
+
+def day(text: Any, form: str | None) -> Any:
+    """Return a day that a text names, or the text itself where it names none."""
+    try:
+        return dt.datetime.strptime(text, form or ISO).date()
+    except (ValueError, TypeError):
+        return text
+
+
+def number(text: Any) -> Any:
+    """Return a number that a text names, or what was given."""
+    if not isinstance(text, str):
+        return text
+    try:
+        return int(text) if re.fullmatch(r"[+-]?\d{1,300}", text.strip()) else float(text)
+    except ValueError:
+        return text
+
+
+def alternatives_of_pattern(pattern: Any) -> list[str] | None:
+    """Return the texts that a pattern lists, where it does nothing else.
+
+    >>> listed("^(yes|no|don't know)$"), listed("[A-Z]+")
+    (['yes', 'no', "don't know"], None)
+    """
+    if not isinstance(pattern, str):
+        return None
+    inner = pattern.removeprefix("^").removesuffix("$")
+    if inner.startswith("(") and inner.endswith(")"):
+        inner = inner[1:-1].removeprefix("?:")
+    parts = inner.split("|")
+    if len(parts) < 2 or not all(LITERAL.fullmatch(part) for part in parts):
+        return None
+    return [re.sub(r"\\(.)", r"\1", part) for part in parts]
+
+
+def localised_text(value: Any) -> str | None:
+    """Return a text that may stand alone, in a list, or by language."""
+    if isinstance(value, Mapping):
+        by_language: Mapping[Any, Any] = value
+        value = by_language.get("en") or by_language.get("@value") or next(iter(by_language.values()), None)
+    if isinstance(value, list):
+        value = next((each for each in value if isinstance(each, str | Mapping)), None)
+        return localised_text(value)
+    return value.strip() or None if is_text(value) else None
+
+
+def mappings(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the mappings of a list, or the one that stands alone."""
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, Mapping):
+            yield item
+
+
+def texts(value: Any) -> list[str]:
+    """Return the texts of a list, or the one that stands alone."""
+    return [each for each in (value if isinstance(value, list) else [value]) if is_text(each)]

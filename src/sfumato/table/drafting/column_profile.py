@@ -1,0 +1,227 @@
+"""Profile columns: type, distinct values, range and uniqueness, from a few aggregate queries.
+
+A CSV file holds texts alone, so a text is asked whether it hides a number or a date. Digits behind a leading zero are
+no number: 01067 is a place, and would come back as 1067.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sfumato.schema.column_checks import LARGEST_WHOLE
+from sfumato.table.drafting.lexicon import NAMED, PERSONAL_PATTERNS, has_word, matches_pattern, split_name
+from sfumato.table.engines.engine import Answers, Engine, NamedAggregate, distinct_values, run_aggregates
+
+COLUMNS_AT_ONCE = 100
+"""Columns that one query asks about: engines plan wider ones slowly."""
+MOST_LEVELS = 60
+"""Texts with more distinct values than this are free text, codes or identifiers, not categories."""
+MAX_INTEGER_LEVELS = 8
+"""Whole numbers with at most this many distinct values are proposed as categories."""
+ALMOST_ALL = 0.9
+LEAST_ROWS = 20
+"""Rows from which on it means something that hardly a value stands twice."""
+FIRST_DAY, LAST_DAY = dt.date.min, dt.date.max
+"""Engines know days before and after these; a schema does not."""
+SHORTEST_DATE = len("1-1-1")
+ISO_LENGTH = len("2024-12-31")
+FIRST_WRITTEN_DAY, LAST_WRITTEN_DAY = 18_000_101, 21_991_231
+"""Between these a whole number may be a date that is written yyyymmdd."""
+
+SHORTEST_ADDRESS = len("a@b.de")
+LEAST_UNIQUENESS = 0.01
+"""Texts that repeat more often than this are no addresses of people."""
+
+Question = tuple[str, Any]
+"""The name of a question, and the expression that answers it."""
+InferredType = Literal["number", "date", "boolean", "text", "unknown"]
+
+
+@dataclass
+class ColumnProfile:
+    """What was seen of one column."""
+
+    name: str
+    raw: Any
+    """The column as the engine has it."""
+    rows: int
+    is_near: bool = True
+    """Whether DuckDB holds the rows. Elsewhere columns have types, texts are texts, and engines fail on odd ones."""
+    reading: InferredType = "unknown"
+    facts: Answers = field(default_factory=dict[str, Any])
+
+    @property
+    def known(self) -> int:
+        """Rows in which there is a value."""
+        return self.facts.get("known") or 0
+
+    @property
+    def distinct(self) -> int:
+        """Different values."""
+        return self.facts.get("distinct") or 0
+
+    @property
+    def missing(self) -> bool:
+        """Whether some rows have no value."""
+        return self.known < self.rows
+
+    @property
+    def uniqueness(self) -> float:
+        """Different values per value: 1 where no value stands twice."""
+        return self.distinct / self.known if self.known else 0.0
+
+    @property
+    def is_nearly_unique(self) -> bool:
+        """Whether hardly a value stands twice, in enough rows for that to mean something."""
+        return self.known >= LEAST_ROWS and self.uniqueness >= ALMOST_ALL
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all values are whole numbers, and few enough digits long to be told apart."""
+        low, high = self.facts.get("low"), self.facts.get("high")
+        if self.reading != "number" or low is None or high is None or self.facts.get("fractions"):
+            return False
+        return low >= -LARGEST_WHOLE and high <= LARGEST_WHOLE
+
+
+def profile_columns(engine: Engine, names: Sequence[str]) -> list[ColumnProfile]:
+    """Return how all columns read, and what can be asked of each reading."""
+    table = engine.table
+    rows = engine.aggregate(table.aggregate(rows=table.count())).to_pylist()[0]["rows"]
+    parts = (names[start : start + COLUMNS_AT_ONCE] for start in range(0, len(names), COLUMNS_AT_ONCE))
+    return [seen for part in parts for seen in _look(engine, part, rows)]
+
+
+def _look(engine: Engine, names: Sequence[str], rows: int) -> list[ColumnProfile]:
+    table = engine.table.select(list(names))
+    seen = [ColumnProfile(name, table[name], rows, engine.streams) for name in names]
+    for question in (_first, _second):
+        _note(seen, run_aggregates(engine, table, _measures(seen, table, question)))
+    for one in seen:
+        one.reading = _reading(one)
+    described = [one for one in seen if one.reading != "unknown"]
+    # Read once for all questions, or each question would repeat how.
+    values = table.select(**{one.name: _value(one) for one in described}) if described else table
+    for question in (_bounds, _values):
+        _note(described, run_aggregates(engine, values, _measures(described, values, question)))
+    return seen
+
+
+def _note(seen: Sequence[ColumnProfile], answers: Mapping[str, Answers]) -> None:
+    for one in seen:
+        one.facts |= answers.get(one.name, {})
+
+
+def _measures(
+    seen: Sequence[ColumnProfile], table: Any, question: Callable[[ColumnProfile, Any], Iterable[Question]]
+) -> list[NamedAggregate]:
+    return [((one.name, words), measure) for one in seen for words, measure in question(one, table[one.name])]
+
+
+def _value(seen: ColumnProfile) -> Any:
+    """Return the column in the type of its reading, null where it holds none."""
+    raw, kind = seen.raw, seen.raw.type()
+    if seen.reading == "date":
+        return raw.try_cast("date") if kind.is_string() else raw
+    if seen.reading != "number" or kind.is_integer():
+        return raw
+    number = raw.try_cast("float64") if kind.is_string() else raw.cast("float64")
+    return (number.isnan() | number.isinf()).ifelse(None, number)
+
+
+def _first(seen: ColumnProfile, raw: Any) -> Iterator[Question]:
+    kind = raw.type()
+    if not _is_readable(kind):
+        return
+    yield "known", (raw.isnan().ifelse(None, raw) if kind.is_floating() else raw).count()
+    if kind.is_string():
+        yield "distinct", distinct_values(raw)
+        yield "longest", raw.length().max()
+        yield "zeros", matches_pattern(raw, "leading zero").sum()
+    if kind.is_string() and seen.is_near:
+        yield "not numbers", (raw.notnull() & raw.try_cast("float64").isnull()).sum()
+
+
+def _second(seen: ColumnProfile, raw: Any) -> Iterator[Question]:
+    """Yield what only some texts are asked, because it costs more."""
+    if not raw.type().is_string():
+        return
+    if 0 < seen.distinct <= 2:
+        yield "not flags", (~raw.lower().isin(["true", "false"])).sum()
+    if seen.facts.get("not numbers") and seen.facts["longest"] >= SHORTEST_DATE:
+        yield "not dates", (raw.notnull() & raw.try_cast("date").isnull()).sum()
+
+
+def _is_readable(kind: Any) -> bool:
+    moments = kind.is_date() or kind.is_timestamp()
+    return kind.is_string() or kind.is_numeric() or kind.is_boolean() or moments
+
+
+def _reading(seen: ColumnProfile) -> InferredType:
+    kind = seen.raw.type()
+    if kind.is_boolean():
+        return "boolean"
+    if kind.is_date() or kind.is_timestamp():
+        return "date"
+    if kind.is_numeric():
+        return "number"
+    return _text_reading(seen.facts) if kind.is_string() else "unknown"
+
+
+def _text_reading(facts: Answers) -> InferredType:
+    if not facts["distinct"]:
+        return "text"
+    if facts.get("not flags") == 0:
+        return "boolean"
+    if facts.get("not numbers") == 0:
+        return "text" if facts["zeros"] else "number"
+    return "date" if facts.get("not dates") == 0 else "text"
+
+
+def _bounds(seen: ColumnProfile, value: Any) -> Iterator[Question]:
+    if seen.reading == "number":
+        # Clipped first, because engines floor into 64-bit integers.
+        near = value.clip(-LARGEST_WHOLE, LARGEST_WHOLE)
+        yield "known", value.count()
+        yield "low", value.min()
+        yield "high", value.max()
+        if value.type().is_floating():
+            yield "fractions", (near != near.floor()).sum()
+        yield "distinct", distinct_values(value)
+    if seen.reading == "date":
+        day = value.cast("date")
+        inside = (day >= FIRST_DAY) & (day <= LAST_DAY)
+        days = inside.ifelse(day, None)
+        yield "low", days.min()
+        yield "high", days.max()
+        yield "beyond", (~inside).sum()
+        if value.type().is_timestamp():
+            yield "times", (value.hour() + value.minute() + value.second() > 0).sum()
+    if seen.reading == "text" and (seen.distinct > MOST_LEVELS or seen.is_nearly_unique):
+        yield "length", value.length().cast("float64").mean()
+        yield "blanks", matches_pattern(value, "blank").sum()
+
+
+def _may_tell_people(seen: ColumnProfile) -> bool:
+    return seen.uniqueness > LEAST_UNIQUENESS or has_word(split_name(seen.name), NAMED)
+
+
+def _values(seen: ColumnProfile, value: Any) -> Iterator[Question]:
+    if seen.reading == "text":
+        if 0 < seen.distinct <= MOST_LEVELS:
+            yield "values", value.collect(distinct=True)
+        if (seen.facts.get("longest") or 0) >= SHORTEST_ADDRESS and _may_tell_people(seen):
+            yield from ((kind, matches_pattern(value, kind).sum()) for kind in PERSONAL_PATTERNS)
+    if seen.is_whole:
+        low, high = seen.facts["low"], seen.facts["high"]
+        if seen.distinct <= MOST_LEVELS:
+            yield "values", value.collect(distinct=True)
+        else:
+            yield "mean", value.cast("float64").mean()
+            yield "spread", value.cast("float64").std()
+        if low >= FIRST_WRITTEN_DAY and high <= LAST_WRITTEN_DAY and seen.distinct > 2:
+            month, day = (value / 100).floor() % 100, value % 100
+            yield "no days", ((month < 1) | (month > 12) | (day < 1) | (day > 31)).sum()

@@ -1,0 +1,63 @@
+"""The loops of :mod:`sfumato.table.numba_loops` in plain NumPy: the same names, arguments and answers, nothing to load.
+
+Numba with its compiler takes some 100 MB of memory and half a second to load. A small table is counted before that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def encode_lookup(values: Any, low: int, lookup: Any, outside: int, codes: Any) -> None:
+    """Whole numbers by table: ``codes[i] = lookup[values[i] - low]``, or ``outside``."""
+    # As in the compiled loop: what lies below wraps round to a very large place.
+    place = (values.astype(np.int64) - np.int64(low)).view(np.uint64)
+    inside = place < np.uint64(len(lookup))
+    codes[:] = np.where(inside, lookup[np.where(inside, place, 0).astype(np.int64)], outside)
+
+
+def encode_few_bins(values: Any, starts: Any, high: float, outside: int, codes: Any) -> None:
+    """Few bins: the number of starts that are not above the value, less one."""
+    inside = (values >= starts[0]) & (values <= high)
+    codes[:] = np.where(inside, np.searchsorted(starts, values, "right") - 1, outside)
+
+
+def encode_many_bins(values: Any, starts: Any, high: float, guess: Any, scale: float, outside: int, codes: Any) -> None:
+    """Many bins: the guess of the compiled loop is not needed."""
+    encode_few_bins(values, starts, high, outside, codes)
+
+
+def mark_fractions(values: Any, outside: int, codes: Any) -> None:
+    """A whole-valued column holds no fractions: mark them as outside."""
+    codes[values != np.floor(values)] = outside
+
+
+def mark_missing(validity: Any, offset: int, missing: int, codes: Any) -> None:
+    """Set the code of missing values from Arrow's validity bits."""
+    present = np.unpackbits(validity, count=offset + len(codes), bitorder="little")[offset:]
+    codes[present == 0] = missing
+
+
+def tally(codes: Any, code: int) -> int:
+    """Count how often a code occurs."""
+    return int(np.count_nonzero(codes == code))
+
+
+def count_sets(codes: Any, rows: int, columns: Any, pointers: Any, strides: Any, offsets: Any, counts: Any) -> None:
+    """Count every column set over a batch."""
+    for s in range(len(pointers) - 1):
+        part = slice(int(pointers[s]), int(pointers[s + 1]))
+        count_large_set(codes, rows, columns[part], strides[part], counts[offsets[s] : offsets[s + 1]])
+
+
+def count_large_set(codes: Any, rows: int, columns: Any, strides: Any, counts: Any) -> None:
+    """Count one set, whatever its cells: a large table is touched only where it has rows."""
+    places = np.zeros(rows, np.int64)
+    for column, stride in zip(columns, strides, strict=True):
+        places += codes[column, :rows].astype(np.int64) * stride
+    if len(counts) <= rows:
+        counts += np.bincount(places, minlength=len(counts))
+    else:
+        np.add.at(counts, places, 1)

@@ -30,19 +30,11 @@ from sfumato.errors import TableError
 from sfumato.example import codebook, households
 from sfumato.papers.homogeneity_attack.data import PaperTables, read_paper_tables
 from sfumato.papers.homogeneity_attack.errata import errata
+from sfumato.papers.homogeneity_attack.published import published
 from sfumato.papers.homogeneity_attack.results import Erratum
 from sfumato.papers.page import ChartAxes, curves
 from sfumato.report.charts.marks import LineMark, Lines
-from sfumato.risk.homogeneity import (
-    Cells,
-    Geometric,
-    Laplace,
-    epsilon_for,
-    local,
-    plurality,
-    published,
-    weighted_mean,
-)
+from sfumato.risk.homogeneity import Cells, Geometric, Laplace, epsilon_for, local, plurality, weighted_mean
 from sfumato.risk.homogeneity.cells import View
 from sfumato.table import read
 

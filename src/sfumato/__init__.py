@@ -8,8 +8,6 @@ True
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.registry import REGISTRY
@@ -52,7 +50,7 @@ if TYPE_CHECKING:
     from sfumato.table import Table as Table
     from sfumato.table import read as read
 
-PUBLIC_NAMES = {
+_PUBLIC_NAMES = {
     **{home.split(":")[1]: home.split(":")[0] for home in REGISTRY.values()},
     "attack_release": "sfumato.risk.on_release.run",
     "buy_schema": "sfumato.dp_schema.buy",
@@ -79,27 +77,13 @@ PUBLIC_NAMES = {
 }
 _MODULES = ("errors", "entropy", "risk")
 
-__all__ = [*sorted(PUBLIC_NAMES), *_MODULES, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
-
-
-class _Front(ModuleType):
-    """The package as its users see it: ``sfumato.release`` and ``sfumato.methods`` are functions.
-
-    Folders and modules have the same names, and importing one would put it in the function's place.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (isinstance(value, ModuleType) and name in PUBLIC_NAMES):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Front
+__all__ = [*sorted(_PUBLIC_NAMES), *_MODULES, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use: ``import sfumato`` stays fast, and engines load only when they are needed."""
-    if name in PUBLIC_NAMES:
-        value = getattr(importlib.import_module(PUBLIC_NAMES[name]), name)
+    if name in _PUBLIC_NAMES:
+        value = getattr(importlib.import_module(_PUBLIC_NAMES[name]), name)
         globals()[name] = value
         return value
     if name in _MODULES:

@@ -7,6 +7,19 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+HOOKS: dict[str, str] = {
+    "Schema.draft": "sfumato.table.drafting.draft:draft_schema",
+    "Release.save": "sfumato.bundle.write:save_bundle",
+    "Release.uncertainty": "sfumato.evaluate.uncertainty.run:uncertainty",
+    "Plan.forecast": "sfumato.evaluate.forecast.run:forecast_of",
+    "Comparison.save": "sfumato.report.comparison_page.page:save_comparison",
+    "ReleaseAttacks.save": "sfumato.report.attack_page.page:save_attacks",
+    "PseudoPosterior.require_sampler": "sfumato.papers.range_restriction.families.nuts:require_numpyro",
+    "Canaries.save": "sfumato.risk.auditing.one_run:save_canaries",
+    "bundle": "sfumato.bundle.read:opened_bundle",
+}
+"""Conveniences of a value type whose work is done in a layer above it."""
+
 
 def lazy_names(folder: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a folder whose names live in the given modules.
@@ -28,3 +41,9 @@ def lazy_names(folder: str, homes: Mapping[str, str]) -> tuple[Callable[[str], A
         return sorted({*vars(sys.modules[folder]), *homes})
 
     return find, names
+
+
+def load_object(home: str) -> Any:
+    """Import and return an object by its address, such as ``sfumato.mechanisms.graphical.aim:AIM``."""
+    module, attribute = home.split(":")
+    return getattr(importlib.import_module(module), attribute)

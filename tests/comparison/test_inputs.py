@@ -11,11 +11,11 @@ import pytest
 
 import sfumato
 from comparison.people import ROWS, people, schema, table
-from sfumato.core.registry import HOOKS, load_object
 from sfumato.errors import ArgumentError, BundleError, PlanError, SchemaError, TableError
 from sfumato.evaluate.compare.prediction import MOST_TARGETS, targets_of
 from sfumato.evaluate.compare.run import read_comparison_input
 from sfumato.evaluate.compare.sides import ComparisonLayout, read_points
+from sfumato.lazy import HOOKS, load_object
 
 
 def test_frames_files_arrow_and_tables_are_the_same_rows(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_printed_renyi_goldens():
 @pytest.mark.parametrize("order", [1.5, 2, 3, 10])
 @pytest.mark.parametrize(("n", "cells"), [(200, 2), (600, 30), (1500, 7)])
 def test_the_bound_for_large_tables_holds_where_the_exact_value_is_known(order, n, cells):
-    from sfumato.mechanisms.entropy.sensitivity import _bound_above_one
+    from sfumato.entropy.sensitivity import _bound_above_one
 
     assert _bound_above_one(n, cells, order) >= sensitivity(n, cells, order) * (1 - 1e-12)
     large = sensitivity(5000, cells, order)

@@ -14,7 +14,7 @@ from sfumato import AIM, Contingency, Histogram, Schema
 from sfumato.evaluate.calibrate import calibrate
 from sfumato.example import codebook, households
 from sfumato.mechanisms.mean_curve import MeanCurve
-from sfumato.mechanisms.two_stage import TwoStageAsPublished
+from sfumato.papers.two_stage import TwoStageAsPublished
 from sfumato.papers.two_stage.blend_curves import blend_curves
 from sfumato.papers.two_stage.blend_page import blend_page
 from sfumato.report.attack_page.page import attack_page

@@ -13,7 +13,7 @@ from report.every_page import people_table
 from report.reading import words_of
 from sfumato import Ledger, Marginals, Schema
 from sfumato.bundle.document import ReleaseDocument, ReleasedTable
-from sfumato.mechanisms.two_stage import TwoStageAsPublished
+from sfumato.papers.two_stage import TwoStageAsPublished
 from sfumato.report.release_page.page import public_report
 from sfumato.schema.column import Column
 

@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from sfumato.errors import RiskError, SfumatoError
+from sfumato.papers.homogeneity_attack.published import published
 from sfumato.risk.homogeneity import (
     DiscreteGaussian,
     Gaussian,
@@ -26,7 +27,6 @@ from sfumato.risk.homogeneity import (
     local,
     overall,
     plurality,
-    published,
     shrinkage,
     soft,
 )

@@ -13,7 +13,7 @@ from scipy import stats
 
 import sfumato
 from sfumato.errors import RiskError
-from sfumato.mechanisms.two_stage import match, synthesise_inputs
+from sfumato.papers.two_stage import match, synthesise_inputs
 from sfumato.risk.interval_disclosure import (
     blend_for,
     blended,

@@ -16,7 +16,6 @@ from sfumato.atomic_files import atomic_file
 from sfumato.bounded_reads import is_file
 from sfumato.bundle.ledger_record import DocumentPart, LedgerCost, RandomnessRecord
 from sfumato.core.outcome import mark_lost_on_failure, spend_summary
-from sfumato.core.registry import HOOKS, load_object
 from sfumato.disk_space import refuse_full_disks, shelters
 from sfumato.errors import (
     BundleError,
@@ -29,6 +28,7 @@ from sfumato.errors import (
 from sfumato.evaluate.quality.questions import PublicFacts
 from sfumato.evaluate.quality.result import NoisyMetric, Quality
 from sfumato.evaluate.quality.together import together
+from sfumato.lazy import HOOKS, load_object
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee, WithGuaranteeAndEvents
 from sfumato.privacy.canonical_json import SealedDocument

@@ -15,8 +15,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from sfumato.cli.console import Voice, print_warnings
 from sfumato.cli.interrupt import exit_code, interrupt_message
-from sfumato.core.registry import load_object
 from sfumato.errors import PlanError, ResourceError, SfumatoError, place_of
+from sfumato.lazy import load_object
 from sfumato.progress import Stopped
 
 EXIT_BUG = 70

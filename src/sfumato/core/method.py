@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from sfumato.core.plan import Plan
-from sfumato.core.registry import PUBLISHED_FORMS, REGISTRY, load_object
+from sfumato.core.registry import PUBLISHED_FORMS, REGISTRY
 from sfumato.errors import PlanError
+from sfumato.lazy import load_object
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.randomness import Randomness

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict
 
 from sfumato.core.data_access import DataAccess
 from sfumato.core.forecast import Forecast
-from sfumato.core.registry import HOOKS
-from sfumato.core.registry import load_object as registered
 from sfumato.errors import PlanError
+from sfumato.lazy import HOOKS
+from sfumato.lazy import load_object as registered
 from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import at_most, format_fraction, fraction_to_text, to_fraction

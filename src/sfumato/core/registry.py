@@ -6,8 +6,9 @@ when they are first asked for, so a line here is no import: it is where the laye
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
+
+from sfumato.lazy import load_object
 
 REGISTRY: dict[str, str] = {
     "histogram": "sfumato.mechanisms.counts.histogram:Histogram",
@@ -36,20 +37,13 @@ Each is also ``sfumato.<formal class>.as_published`` and ``sfumato release --met
 """
 AS_PUBLISHED = "-as-published"
 
-HOOKS: dict[str, str] = {
-    "Schema.draft": "sfumato.table.drafting.draft:draft_schema",
-    "Release.save": "sfumato.bundle.write:save_bundle",
-    "Release.uncertainty": "sfumato.evaluate.uncertainty.run:uncertainty",
-    "Plan.forecast": "sfumato.evaluate.forecast.run:forecast_of",
-    "Comparison.save": "sfumato.report.comparison_page.page:save_comparison",
-    "ReleaseAttacks.save": "sfumato.report.attack_page.page:save_attacks",
-    "Canaries.save": "sfumato.risk.auditing.one_run:save_canaries",
-    "bundle": "sfumato.bundle.read:opened_bundle",
-}
-"""Conveniences of a value type whose work is done in a layer above it."""
 
+class PublishedForm:
+    """The class attribute ``as_published`` of a formal method: its literal printed form, loaded on first use."""
 
-def load_object(home: str) -> Any:
-    """Return what a line of this file names, such as ``sfumato.mechanisms.graphical.aim:AIM``."""
-    module, attribute = home.split(":")
-    return getattr(importlib.import_module(module), attribute)
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> type[Any]:
+        """Return the class of the published form."""
+        return load_object(PUBLISHED_FORMS[self.name])

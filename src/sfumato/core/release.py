@@ -18,9 +18,9 @@ from sfumato.core.outcome import mark_lost_on_failure
 from sfumato.core.parameters import check_about_rows
 from sfumato.core.plan import Plan
 from sfumato.core.purchases import purchased
-from sfumato.core.registry import HOOKS, load_object
 from sfumato.core.schema_assumptions import NOT_BOUNDED, clamping_notes, schema_assumptions
 from sfumato.errors import NoLedgerWarning, PlanError, TableError
+from sfumato.lazy import HOOKS, load_object
 from sfumato.privacy.accounting.accountant import basic_composition, release_guarantee
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import UNCOVERED, Guarantee

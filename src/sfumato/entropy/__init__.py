@@ -6,14 +6,14 @@ where a closed form or a short search is proved, otherwise the tightest proved b
 
 from __future__ import annotations
 
+from sfumato.entropy.expected_error import EntropyAdvice as EntropyAdvice
+from sfumato.entropy.expected_error import advise as advise
+from sfumato.entropy.expected_error import epsilon_for_entropy_error as epsilon_for_entropy_error
+from sfumato.entropy.sensitivity import Adjacency as Adjacency
+from sfumato.entropy.sensitivity import EntropySensitivity as EntropySensitivity
+from sfumato.entropy.sensitivity import published_bound as published_bound
+from sfumato.entropy.sensitivity import published_renyi_bound as published_renyi_bound
+from sfumato.entropy.sensitivity import sensitivity as sensitivity
 from sfumato.entropy.values import continuity_bound as continuity_bound
 from sfumato.entropy.values import renyi as renyi
 from sfumato.entropy.values import shannon as shannon
-from sfumato.mechanisms.entropy.expected_error import EntropyAdvice as EntropyAdvice
-from sfumato.mechanisms.entropy.expected_error import advise as advise
-from sfumato.mechanisms.entropy.expected_error import epsilon_for_entropy_error as epsilon_for_entropy_error
-from sfumato.mechanisms.entropy.sensitivity import Adjacency as Adjacency
-from sfumato.mechanisms.entropy.sensitivity import EntropySensitivity as EntropySensitivity
-from sfumato.mechanisms.entropy.sensitivity import published_bound as published_bound
-from sfumato.mechanisms.entropy.sensitivity import published_renyi_bound as published_renyi_bound
-from sfumato.mechanisms.entropy.sensitivity import sensitivity as sensitivity

@@ -7,6 +7,7 @@ reaches: an index without them says little. The two baselines of the paper on cl
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,10 +21,11 @@ from sfumato.evaluate.utility.clusters import (
     confusion,
     standardise,
 )
-from sfumato.mechanisms.cluster_geometry import ColumnBounds, coordinate_noise, nonprivate_geometry
+from sfumato.lazy import load_object
 from sfumato.metrics.clusters import Numbers, check_rows, kmeans, nearest_centroid
 
 UNIFORM_ROWS, HALF = "rows spread evenly over the public box", "half of the table itself"
+PUBLISHED = "sfumato.papers.kmeans_geometry.published.algorithm"
 WITHOUT_NOISE, ON_EVERY_VALUE = "the paper's geometry without noise", "the paper's noise on every value"
 
 
@@ -78,7 +80,9 @@ def compare_clusters(
     if len(real) < 2 * clusters:
         problem = f"original: {len(real)} rows for {clusters} clusters"
         raise TableError("these rows cannot be clustered", [problem], "ask for at most half as many clusters as rows")
-    box = ColumnBounds.of(np.asarray(bounds[0], float).tolist(), np.asarray(bounds[1], float).tolist())
+    box = load_object(f"{PUBLISHED}:ColumnBounds").of(
+        np.asarray(bounds[0], float).tolist(), np.asarray(bounds[1], float).tolist()
+    )
     truth = kmeans(standardise(real)(real), clusters, seed).labels
     yardsticks = {**_plain(real, box, seed), **_published(real, clusters, box, baseline_epsilon, seed)}
     table = _paired(_confusion(real, made, truth, clusters, seed))
@@ -112,17 +116,19 @@ def _paired(table: NDArray[np.int64]) -> NDArray[np.int64]:
     return table[:, [*found, *others]]
 
 
-def _plain(real: Numbers, box: ColumnBounds, seed: int) -> dict[str, Numbers]:
+def _plain(real: Numbers, box: Any, seed: int) -> dict[str, Numbers]:
     generator = np.random.default_rng(seed)
     even = generator.uniform(box.low, box.high, real.shape)
     return {UNIFORM_ROWS: even, HALF: generator.permutation(real)[: len(real) // 2]}
 
 
-def _published(real: Numbers, clusters: int, box: ColumnBounds, epsilon: float | None, seed: int) -> dict[str, Numbers]:
+def _published(real: Numbers, clusters: int, box: Any, epsilon: float | None, seed: int) -> dict[str, Numbers]:
     if epsilon is None:
         return {}
     generator = np.random.default_rng(seed)
     return {
-        WITHOUT_NOISE: nonprivate_geometry(real, clusters, box, generator).rows,
-        f"{ON_EVERY_VALUE}, epsilon {epsilon:g}": coordinate_noise(real, clusters, epsilon, box, generator),
+        WITHOUT_NOISE: load_object(f"{PUBLISHED}:nonprivate_geometry")(real, clusters, box, generator).rows,
+        f"{ON_EVERY_VALUE}, epsilon {epsilon:g}": load_object(f"{PUBLISHED}:coordinate_noise")(
+            real, clusters, epsilon, box, generator
+        ),
     }

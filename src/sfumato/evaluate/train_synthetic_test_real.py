@@ -190,7 +190,7 @@ class PredictionTask:
 
     def score(self, model: str, train: Sample, test: Sample, seed: int) -> Score:
         """Train a model and measure it; levels that a sample lacks are never predicted."""
-        from sfumato.mechanisms.two_stage import fit_regressor
+        from sfumato.metrics.learners.regressors import fit_regressor
 
         levels = np.unique(np.asarray(train[1]))
         if self.classes and len(levels) < 2:

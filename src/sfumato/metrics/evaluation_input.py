@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.bounded_reads import is_folder
 from sfumato.core.method import Makes, Method
-from sfumato.core.registry import HOOKS, load_object
 from sfumato.core.release import Release
 from sfumato.errors import PlanError, SchemaError, TableError
+from sfumato.lazy import HOOKS, load_object
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.schema import Schema

@@ -15,8 +15,8 @@ from typing import Any, Literal, Self, cast
 
 from sfumato.argument_errors import checked_arguments, checked_parameters
 from sfumato.bounded_reads import bounded_text
-from sfumato.core.registry import HOOKS, load_object
 from sfumato.errors import DraftSchemaError, RuleError, SchemaError
+from sfumato.lazy import HOOKS, load_object
 from sfumato.reprs import ReprMixin
 from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_positive, is_text

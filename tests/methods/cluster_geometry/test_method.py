@@ -16,8 +16,8 @@ import sfumato
 from sfumato import ClusterGeometry, Grid, Ledger, Schema
 from sfumato.core.limits import sample_size
 from sfumato.errors import PlanError, SfumatoError, TableError
-from sfumato.mechanisms.cluster_geometry import ClusterGeometryAsPublished, ColumnBounds, published_geometry
 from sfumato.mechanisms.noisy_grid import GridPlan
+from sfumato.papers.kmeans_geometry import ClusterGeometryAsPublished, ColumnBounds, published_geometry
 from sfumato.privacy.exact import to_fraction
 from sfumato.privacy.randomness import Randomness
 from sfumato.sampling.public_box import BoundedAxis

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from sfumato import PseudoPosterior, Schema
-from sfumato.mechanisms.pseudo_posterior import PseudoPosteriorAsPublished
+from sfumato.papers.range_restriction import PseudoPosteriorAsPublished
 from sfumato.schema import Column
 
 LABEL = "asymptotic, local, draw-based; not differential privacy"

@@ -16,8 +16,8 @@ from sfumato import Ledger, PseudoPosterior, Schema
 from sfumato.bundle.verify import verify_bundle
 from sfumato.core.method import method_class, methods, published_methods
 from sfumato.errors import AccountingError, LedgerError, PlanError, SfumatoError
-from sfumato.mechanisms.pseudo_posterior import PseudoPosteriorAsPublished
 from sfumato.mechanisms.pseudo_posterior.column_models import family_for
+from sfumato.papers.range_restriction import PseudoPosteriorAsPublished
 from sfumato.privacy.accounting.accountant import compose
 from sfumato.sampling.design_matrix import CoarsePredictors, DesignMatrix
 from sfumato.schema import Column

@@ -15,7 +15,7 @@ from methods.pseudo_posterior.people import LABEL, SCHEMA, people, private, weig
 from sfumato import Ledger, PseudoPosterior
 from sfumato.bundle.verify import verify_bundle
 from sfumato.errors import PlanError, TableError
-from sfumato.mechanisms.pseudo_posterior import SampledModel, Weighting, independent_priors, make_family
+from sfumato.papers.range_restriction import SampledModel, Weighting, independent_priors, make_family
 from sfumato.papers.range_restriction.published import run
 from sfumato.papers.range_restriction.published.gammas import GammasByRecord
 

@@ -11,7 +11,7 @@ import pytest
 import sfumato
 from sfumato import Ledger, Schema, TwoStage
 from sfumato.errors import PlanError, RiskError, SfumatoError
-from sfumato.mechanisms.two_stage import TwoStageAsPublished
+from sfumato.papers.two_stage import TwoStageAsPublished
 from sfumato.privacy.exact import to_fraction
 from sfumato.report.texts.statistics import statistic_texts
 from sfumato.schema import Column

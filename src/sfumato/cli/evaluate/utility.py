@@ -12,6 +12,7 @@ from sfumato.cli.options import DEFAULT_DIALECT, AsJson, Data, Dialect, SchemaPa
 from sfumato.cli.released import released_copies, released_rows
 from sfumato.cli.risk.location import CONFIDENTIAL, Released
 from sfumato.errors import PlanError, RiskError
+from sfumato.lazy import load_object
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from sfumato.evaluate.clusters import ClusterComparison
     from sfumato.evaluate.train_synthetic_test_real import Score, TrainTestResult
     from sfumato.evaluate.utility.ecdf import Ratio
-    from sfumato.papers.two_stage.price_metrics import ElasticityComparison
     from sfumato.table import Table
 
 HEADERS = ("rows", "transfer ARI", "cluster TVD", "centroids off by", "radii off by")
@@ -163,7 +163,8 @@ def prediction(
     Numbers are judged by the mean squared error, levels by accuracy and the area under the curve.
     """
     from sfumato.evaluate.train_synthetic_test_real import train_and_test
-    from sfumato.papers.two_stage.price_metrics import compare_elasticities
+
+    compare_elasticities = load_object("sfumato.papers.two_stage.price_metrics:compare_elasticities")
     from sfumato.table import read
 
     voice, facts = Voice(json), Schema.load(schema)
@@ -263,7 +264,7 @@ def _number(score: Score, kind: str) -> str:
     return "" if value is None else f"{value:.4g}" if kind == "error" else f"{value:.3f}"
 
 
-def _show_prices(voice: Voice, found: ElasticityComparison) -> None:
+def _show_prices(voice: Voice, found: Any) -> None:
     def share(value: float | None) -> str:
         return "no best price" if value is None else f"{100 * value:.2f} %"
 

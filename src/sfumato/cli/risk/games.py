@@ -30,7 +30,7 @@ from sfumato.cli.risk.homogeneity import DRAFT, homogeneity, plan_from_public_fa
 from sfumato.cli.risk.location import location
 from sfumato.cli.risk.sweep import sweep
 from sfumato.errors import RiskError
-from sfumato.papers.two_stage.blend_verb import blend
+from sfumato.lazy import load_object
 from sfumato.progress import steps
 from sfumato.schema import Schema
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 risk_app = typer.Typer(no_args_is_help=True, help="Measure what a release would give away, before it is made.")
 risk_app.command()(homogeneity)
 risk_app.command()(location)
-risk_app.command()(blend)
+risk_app.command()(load_object("sfumato.papers.two_stage.blend_verb:blend"))
 risk_app.command("homogeneity-plan")(plan_from_public_facts)
 risk_app.command()(uniqueness)
 risk_app.command()(sweep)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 import typer
 
 from sfumato.cli.console import Voice
+from sfumato.cli.options import DEFAULT_DIALECT, AsJson, Data, SchemaPath, split_names, with_options
 from sfumato.cli.output_page import OutputPage
 from sfumato.errors import RiskError
 from sfumato.privacy.exact import at_least

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,6 @@ from sfumato.evaluate.utility.marginals import (
 )
 from sfumato.privacy.randomness import Randomness
 
-if TYPE_CHECKING:
-    from sfumato.mechanisms.cluster_geometry import ClusterGeometryAsPublished
-
 TRIALS = 200
 
 """Games of one attack unless said; each repeat of a point plays that many."""
@@ -34,9 +31,9 @@ TRIALS = 200
 
 def homogeneity_risk(trial: Trial, view: Any) -> float:
     """Return the risk of the homogeneity attack: in closed form for noisy cross tables, measured for anything else."""
-    from sfumato.risk.attacks.homogeneity import attack
     from sfumato.risk.homogeneity.cells import Cells, weighted_mean
     from sfumato.risk.homogeneity.local import local
+    from sfumato.risk.homogeneity.simulated_attack import attack
 
     known, sensitive = _roles(trial)
     cells = trial.remembered("cells", lambda: Cells.of(trial.table, known, sensitive))
@@ -250,11 +247,9 @@ def aligned_ari_of_trial(trial: Trial) -> float:
     return aligned_ari(true, made.rows, method.clusters, labels=made.labels)
 
 
-def require_aligned(trial: Trial) -> ClusterGeometryAsPublished:
+def require_aligned(trial: Trial) -> Any:
     """Return the method, if it knows which row was made from which: cluster geometry as published alone."""
-    from sfumato.mechanisms.cluster_geometry import ClusterGeometryAsPublished
-
-    if isinstance(trial.method, ClusterGeometryAsPublished) and trial.made is None:
+    if hasattr(trial.method, "aligned") and trial.made is None:
         return trial.method
     raise PlanError(
         f"{trial.method.name} has no aligned index: its rows are in no order",

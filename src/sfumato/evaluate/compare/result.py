@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.registry import HOOKS, load_object
+from sfumato.lazy import HOOKS, load_object
 from sfumato.reprs import ReprMixin
 from sfumato.schema import Schema
 

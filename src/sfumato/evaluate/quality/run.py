@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from sfumato.argument_errors import checked_arguments
 from sfumato.bundle.quality_statement import events_of, statement_files
 from sfumato.core.outcome import mark_lost_on_failure
-from sfumato.core.registry import HOOKS, load_object
 from sfumato.core.release import UNRECORDED, LedgerChoice, Release, check_seed, open_ledger
 from sfumato.errors import BundleError, NoLedgerWarning, SchemaError
 from sfumato.evaluate.quality.answers import GRAIN, BoundedScores
@@ -21,6 +20,7 @@ from sfumato.evaluate.quality.noisy_metrics import metrics_of
 from sfumato.evaluate.quality.questions import ROWS, PublicFacts, Questions, count, released_arrays
 from sfumato.evaluate.quality.result import Quality
 from sfumato.evaluate.quality.together import together
+from sfumato.lazy import HOOKS, load_object
 from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee

@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.method import Makes, Method, parameters_of
-from sfumato.core.registry import HOOKS, load_object
 from sfumato.core.release import Release
 from sfumato.errors import BundleError, PlanError
 from sfumato.evaluate.forecast.run import forecast
+from sfumato.lazy import HOOKS, load_object
 from sfumato.metrics.rows_view import CachedCounts
 from sfumato.privacy.canonical_json import canonical_json, to_jsonable
 from sfumato.privacy.randomness import Randomness

@@ -59,7 +59,7 @@ def mean_squared_error(predicted: ArrayLike, truth: ArrayLike) -> float:
 
 def holdout_error(model: str, train: Sample, holdout: Sample, generator: np.random.Generator, **options: Any) -> float:
     """Train a public model and return its mean squared error on the holdout."""
-    from sfumato.mechanisms.two_stage import fit_regressor
+    from sfumato.metrics.learners.regressors import fit_regressor
 
     response = fit_regressor(model, train[0], train[1], generator, **options)
     return mean_squared_error(response.predict(holdout[0]), holdout[1])

@@ -30,10 +30,10 @@ from sfumato.core.parameters import (
     share_problems,
 )
 from sfumato.core.plan import Plan, check_row_count
+from sfumato.core.registry import PublishedForm
 from sfumato.errors import PlanError
 from sfumato.mechanisms.cluster_geometry.plan import GeometryPlan, PlannedClusterGeometry
 from sfumato.mechanisms.noisy_grid import LARGEST_DIMENSION
-from sfumato.papers.kmeans_geometry.published.method import ClusterGeometryAsPublished
 from sfumato.privacy.exact import Number, to_fraction
 from sfumato.privacy.randomness import Randomness
 from sfumato.sampling.public_box import axis_of, has_axis, select_box_columns
@@ -92,7 +92,7 @@ class ClusterGeometry:
     )
     formal: ClassVar[bool | None] = True
     makes: ClassVar[Makes] = "rows"
-    as_published: ClassVar[type[ClusterGeometryAsPublished]] = ClusterGeometryAsPublished
+    as_published: ClassVar[PublishedForm] = PublishedForm("cluster-geometry-as-published")
     """What the paper printed: ``ClusterGeometry.as_published(clusters=5, epsilon=1)``."""
 
     def __post_init__(self) -> None:

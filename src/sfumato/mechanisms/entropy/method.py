@@ -1,7 +1,7 @@
 """EntropyRelease: the Shannon or Renyi entropy of columns, with its own budget.
 
 Proof note. Adjacency: the schema's. Under replace the number of rows n is public and the sensitivity D of the entropy
-over tables of n rows is exact (see :mod:`sfumato.mechanisms.entropy.sensitivity`). Under add-remove n is private,
+over tables of n rows is exact (see :mod:`sfumato.entropy.sensitivity`). Under add-remove n is private,
 and noise scaled
 by it would give it away; so the scale rests on a public lower bound b. A table with fewer rows is filled up to b with
 rows of the first cell, so nothing is promised about the private size: below b, adding a row moves one of b rows;
@@ -26,9 +26,9 @@ from sfumato.argument_errors import checked_parameters
 from sfumato.core.method import ColumnSet, Makes, Output
 from sfumato.core.parameters import check_parameters, pure_delta_problems
 from sfumato.core.plan import Plan, Stage, event_facts
+from sfumato.entropy.sensitivity import sensitivity
 from sfumato.entropy.values import check_order, renyi
 from sfumato.errors import PlanError
-from sfumato.mechanisms.entropy.sensitivity import sensitivity
 from sfumato.mechanisms.noisy_marginals import NoisyMarginals, parse_column_sets
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.exact import Number, fraction_to_text, to_fraction

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from sfumato.core.custom_objects import OWN, is_custom_object
 from sfumato.errors import PlanError
-from sfumato.papers.range_restriction.families import FAMILIES, SAMPLED
-from sfumato.papers.range_restriction.families.sampled_models import SampledModel
+from sfumato.lazy import HOOKS, load_object
+from sfumato.mechanisms.pseudo_posterior.families import FAMILIES, SAMPLED, SampledModel
 from sfumato.privacy.exact import shorten_for_message
 from sfumato.sampling.design_matrix import CoarsePredictors, DesignMatrix
 from sfumato.schema import Schema
@@ -225,9 +225,7 @@ def _require_sampler(models: Sequence[ColumnModel]) -> None:
     """Refuse families that need chains where what draws them is not installed."""
     sampled = [model.words for model in models if model.is_sampled]
     if sampled:
-        from sfumato.papers.range_restriction.families.nuts import require_numpyro
-
-        require_numpyro(sampled[0])
+        load_object(HOOKS["PseudoPosterior.require_sampler"])(sampled[0])
 
 
 def _auto_fits(column: Column, private: bool) -> bool:

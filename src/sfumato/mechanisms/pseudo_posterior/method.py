@@ -21,6 +21,7 @@ from sfumato.core.parameters import (
     word_problems,
 )
 from sfumato.core.plan import Plan, check_row_count
+from sfumato.core.registry import PublishedForm
 from sfumato.errors import PlanError
 from sfumato.mechanisms.pseudo_posterior.column_models import (
     CODES,
@@ -33,10 +34,9 @@ from sfumato.mechanisms.pseudo_posterior.column_models import (
     public_edges,
     refuse_columns,
 )
+from sfumato.mechanisms.pseudo_posterior.families import SampledModel
 from sfumato.mechanisms.pseudo_posterior.plan import WAYS, PrivateTarget
 from sfumato.mechanisms.pseudo_posterior.run import TargetRun
-from sfumato.papers.range_restriction.families.sampled_models import SampledModel
-from sfumato.papers.range_restriction.published.method import PseudoPosteriorAsPublished
 from sfumato.privacy.exact import Number, shorten_for_message, to_fraction
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
@@ -86,7 +86,7 @@ class PseudoPosterior:
     )
     formal: ClassVar[bool | None] = True
     makes: ClassVar[Makes] = "rows"
-    as_published: ClassVar[type[PseudoPosteriorAsPublished]] = PseudoPosteriorAsPublished
+    as_published: ClassVar[PublishedForm] = PublishedForm("pseudo-posterior-as-published")
 
     def __post_init__(self) -> None:
         check_parameters(self, self._problems())

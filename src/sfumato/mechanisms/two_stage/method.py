@@ -22,10 +22,10 @@ from sfumato.core.parameters import (
     number_problems,
 )
 from sfumato.core.plan import Plan, check_row_count
+from sfumato.core.registry import PublishedForm
 from sfumato.errors import PlanError
 from sfumato.mechanisms.two_stage.column_roles import ColumnRoles, as_names, bounds_of, example_columns
 from sfumato.mechanisms.two_stage.plan import PASSES, PlannedTwoStage, TwoStagePlan
-from sfumato.papers.two_stage.published.method import TwoStageAsPublished
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
@@ -60,7 +60,7 @@ class TwoStage:
     )
     formal: ClassVar[bool | None] = True
     makes: ClassVar[Makes] = "rows"
-    as_published: ClassVar[type[TwoStageAsPublished]] = TwoStageAsPublished
+    as_published: ClassVar[PublishedForm] = PublishedForm("two-stage-as-published")
     """What the paper printed: ``TwoStage.as_published("y", inputs=["a", "b"])``."""
 
     def __post_init__(self) -> None:

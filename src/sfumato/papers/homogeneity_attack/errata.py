@@ -9,17 +9,9 @@ from scipy import optimize
 
 from sfumato.papers.homogeneity_attack.data import PaperTables
 from sfumato.papers.homogeneity_attack.figures import average_risk
+from sfumato.papers.homogeneity_attack.published import published
 from sfumato.papers.homogeneity_attack.results import Erratum
-from sfumato.risk.homogeneity import (
-    Gaussian,
-    Laplace,
-    Poisson,
-    expected,
-    fit_dirichlet,
-    local,
-    overall,
-    published,
-)
+from sfumato.risk.homogeneity import Gaussian, Laplace, Poisson, expected, fit_dirichlet, local, overall
 
 TINY = 1e-12
 """Stands for epsilon going to 0."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sfumato.papers.homogeneity_attack.data import PaperTables
+from sfumato.papers.homogeneity_attack.published import published
 from sfumato.papers.homogeneity_attack.results import (
     Experiment,
     Measure,
@@ -31,7 +32,6 @@ from sfumato.risk.homogeneity import (
     gaussian_sigma,
     local,
     plurality,
-    published,
     soft,
     weighted_mean,
 )

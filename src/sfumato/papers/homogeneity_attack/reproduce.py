@@ -24,6 +24,7 @@ from sfumato.papers.homogeneity_attack.figures import (
     size_figure,
 )
 from sfumato.papers.homogeneity_attack.marginal_tvd import DRAWS, SEED, tvd_boxes
+from sfumato.papers.homogeneity_attack.published import published
 from sfumato.papers.homogeneity_attack.results import (
     Choice,
     Experiment,
@@ -38,7 +39,7 @@ from sfumato.papers.homogeneity_attack.results import (
 )
 from sfumato.papers.homogeneity_attack.statements import TABLE_EPSILONS, statements, table_1_relations
 from sfumato.papers.page import PageSection, PageTable, ReproductionPage, comparison_table
-from sfumato.risk.homogeneity import View, epsilon_for, gaussian_sigma, published
+from sfumato.risk.homogeneity import View, epsilon_for, gaussian_sigma
 from sfumato.version import __version__
 
 TARGET = 0.35

@@ -15,6 +15,7 @@ import numpy as np
 from sfumato.papers.homogeneity_attack.data import TITLES, PaperTables
 from sfumato.papers.homogeneity_attack.errata import TINY, homogeneous_share, zero_truncated_rate
 from sfumato.papers.homogeneity_attack.figures import DELTAS, average_risk
+from sfumato.papers.homogeneity_attack.published import published
 from sfumato.papers.homogeneity_attack.results import (
     Comparison,
     Experiment,
@@ -36,7 +37,6 @@ from sfumato.risk.homogeneity import (
     gaussian_sigma,
     overall,
     plurality,
-    published,
     shrinkage,
     soft,
 )

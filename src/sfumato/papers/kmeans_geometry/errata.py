@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from sfumato.evaluate.utility.clusters import ari_from_confusion
-from sfumato.mechanisms.cluster_geometry import Rounding, round_randomly
 from sfumato.papers.kmeans_geometry.beyond_the_paper import recovered_at
+from sfumato.papers.kmeans_geometry.published.algorithm import Rounding, round_randomly
 from sfumato.papers.kmeans_geometry.results import Erratum
 from sfumato.papers.kmeans_geometry.sensitivity import OUTLIER, ceiling, failures, label_flip_example, outlier_example
 from sfumato.papers.kmeans_geometry.simulation import EPSILON, TARGETS, SharedResults, closest_epsilon, without_noise

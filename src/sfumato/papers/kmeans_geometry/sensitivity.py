@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.mechanisms.cluster_geometry import (
+from sfumato.papers.kmeans_geometry.published.algorithm import (
     PublishedGeometry,
     laplace,
     published_geometry,

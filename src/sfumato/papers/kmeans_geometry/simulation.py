@@ -20,7 +20,7 @@ from sfumato.evaluate.utility.clusters import (
     standardise,
     transfer_ari,
 )
-from sfumato.mechanisms.cluster_geometry import (
+from sfumato.papers.kmeans_geometry.published.algorithm import (
     ColumnBounds,
     PublishedGeometry,
     coordinate_noise,

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.mechanisms.pseudo_posterior import (
-    Family,
+from sfumato.papers.range_restriction.families import Family, make_family
+from sfumato.papers.range_restriction.fatigue import rows_used
+from sfumato.papers.range_restriction.published.measured_loss import (
     MeasuredLoss,
     OutlierLoss,
-    WeightedPosterior,
-    Weighting,
     add_outlier,
     leave_one_out,
-    make_family,
 )
-from sfumato.papers.range_restriction.fatigue import rows_used
+from sfumato.papers.range_restriction.published.weights import WeightedPosterior, Weighting
 from sfumato.papers.range_restriction.repeated_samples import in_order
 from sfumato.papers.range_restriction.results import Erratum
 from sfumato.papers.range_restriction.simulation import (

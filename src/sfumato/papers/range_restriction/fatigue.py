@@ -7,7 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from sfumato.mechanisms.pseudo_posterior import NormalInverseGamma, WeightedPosterior, Weighting, make_family
+from sfumato.papers.range_restriction.families import NormalInverseGamma, make_family
+from sfumato.papers.range_restriction.published.weights import WeightedPosterior, Weighting
 from sfumato.papers.range_restriction.results import Comparison, Part, ValueTable, comparison
 from sfumato.papers.range_restriction.simulation import (
     HELD_OUT,

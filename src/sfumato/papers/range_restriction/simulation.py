@@ -13,15 +13,10 @@ import pandas as pd
 from sfumato.arrays import FloatArray
 from sfumato.errors import TableError
 from sfumato.evaluate.utility.ecdf import compare_column_copies
-from sfumato.mechanisms.pseudo_posterior import (
-    Radius,
-    Ranges,
-    WeightedPosterior,
-    Weighting,
-    make_family,
-    wider_in_tail,
-)
 from sfumato.papers.data import data_folder, missing_files, require_files
+from sfumato.papers.range_restriction.families import make_family
+from sfumato.papers.range_restriction.published.ranges import Radius, Ranges, wider_in_tail
+from sfumato.papers.range_restriction.published.weights import WeightedPosterior, Weighting
 
 FATIGUE = "fatigue.csv"
 

@@ -40,7 +40,7 @@ def _entropy() -> list[tuple[str, str, str]]:
             "(15) to (17): the Renyi sensitivity is at most C/n",
             f"false for every order below 1, and above 1 beyond a few cells: order 0.5, n = 1,000 has {half:.4f}, not "
             f"{printed:.4f}",
-            "sfumato.mechanisms.entropy.sensitivity: exact, or the tightest proved bound",
+            "sfumato.entropy.sensitivity: exact, or the tightest proved bound",
         ),
     ]
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.evaluate.utility.prediction import mean_squared_error
-from sfumato.mechanisms.two_stage import (
-    FittedRegressor,
+from sfumato.metrics.learners.radial_kernels import RadialKernel
+from sfumato.metrics.learners.regressors import FittedRegressor
+from sfumato.metrics.learners.ridge_solvers import (
     InputRange,
     KernelFit,
-    RadialKernel,
     TargetScaler,
     fit_exact,
     least_error,
     leave_one_out,
-    match,
-    midpoints,
 )
 from sfumato.papers.two_stage.data import FloatArray, Sample
+from sfumato.papers.two_stage.published.blending import match
+from sfumato.papers.two_stage.published.first_stage import midpoints
 from sfumato.papers.two_stage.results import Part, comparison, table
 from sfumato.papers.two_stage.shared_results import ETA, SharedResults
 from sfumato.papers.two_stage.trial import MODELS, SEED, Trial, simulated_trial

@@ -5,17 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.evaluate.utility.prediction import mean_squared_error
-from sfumato.mechanisms.two_stage import (
-    LAMBDAS,
-    PUBLISHED_BANDWIDTHS,
-    fit_kernel_density,
-    fit_regressor,
-    match,
-    synthesise_inputs,
-)
+from sfumato.metrics.learners.regressors import fit_regressor
+from sfumato.metrics.learners.ridge_solvers import LAMBDAS
 from sfumato.papers.two_stage.beyond_the_paper import DIMENSIONS, uniform_pairs
 from sfumato.papers.two_stage.data import FloatArray, simulated_table, target_function
 from sfumato.papers.two_stage.prices import PRINTED_RATIO, printed_ratios
+from sfumato.papers.two_stage.published.blending import match
+from sfumato.papers.two_stage.published.first_stage import PUBLISHED_BANDWIDTHS, fit_kernel_density, synthesise_inputs
 from sfumato.papers.two_stage.results import Erratum
 from sfumato.risk.interval_disclosure import (
     blend_for,

@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
-from sfumato.mechanisms.two_stage import synthesise_inputs
 from sfumato.papers.two_stage.data import FloatArray
 from sfumato.papers.two_stage.networks import NETWORKS
+from sfumato.papers.two_stage.published.first_stage import synthesise_inputs
 from sfumato.papers.two_stage.results import Comparison, Part, bars, comparison, curve_chart, table
 from sfumato.papers.two_stage.shared_results import COMPARED, ETA, FEW_ALPHAS, SharedResults
 from sfumato.papers.two_stage.trial import (

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.mechanisms.two_stage import match, synthesise_inputs
 from sfumato.papers.result import FrozenModel
 from sfumato.papers.two_stage.data import FloatArray, Sample
+from sfumato.papers.two_stage.published.blending import match
+from sfumato.papers.two_stage.published.first_stage import synthesise_inputs
 from sfumato.papers.two_stage.trial import (
     ALPHAS,
     HALF,

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.evaluate.utility.prediction import delta_mse, mean_squared_error, total_variation
-from sfumato.mechanisms.two_stage import FittedRegressor, fit_regressor, match, synthesise_inputs
+from sfumato.metrics.learners.regressors import FittedRegressor, fit_regressor
 from sfumato.papers.two_stage.data import FloatArray, Sample, simulated_table, target_function
+from sfumato.papers.two_stage.published.blending import match
+from sfumato.papers.two_stage.published.first_stage import synthesise_inputs
 from sfumato.risk.interval_disclosure import blended, interval_disclosure
 
 ROWS, PUBLIC_ROWS, TEST_ROWS = 500, 200, 500

@@ -29,9 +29,9 @@ import numpy as np
 from sfumato.argument_errors import checked_arguments
 from sfumato.arrays import FloatArray
 from sfumato.bounded_reads import bounded_text
-from sfumato.core.registry import HOOKS, load_object
 from sfumato.core.release import check_seed
 from sfumato.errors import RiskError
+from sfumato.lazy import HOOKS, load_object
 from sfumato.privacy.exact import at_least
 from sfumato.privacy.randomness import Randomness
 from sfumato.reprs import ReprMixin

@@ -6,10 +6,8 @@ Exact, before the release, in milliseconds; and the inverse: which epsilon keeps
 [0.721, 0.201]
 """
 
-from sfumato.papers.homogeneity_attack.published import Published, published
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
 from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
-from sfumato.risk.attacks.homogeneity import AttackResult, attack
 from sfumato.risk.homogeneity.cells import Cells, Companions, Counts, View, companions, weighted_mean
 from sfumato.risk.homogeneity.curves import curves
 from sfumato.risk.homogeneity.epsilon_search import EpsilonChoice, epsilon_for
@@ -29,6 +27,7 @@ from sfumato.risk.homogeneity.noise import Mechanism
 from sfumato.risk.homogeneity.planning import PlannedRisk, PublicFacts, planned
 from sfumato.risk.homogeneity.results import RiskCurves
 from sfumato.risk.homogeneity.several_curves import SeveralCurves, several_curves
+from sfumato.risk.homogeneity.simulated_attack import AttackResult, attack
 
 __all__ = [
     "AttackResult",
@@ -49,7 +48,6 @@ __all__ = [
     "PlannedRisk",
     "Poisson",
     "PublicFacts",
-    "Published",
     "RiskCurves",
     "SeveralCurves",
     "SeveralRisk",
@@ -65,7 +63,6 @@ __all__ = [
     "overall",
     "planned",
     "plurality",
-    "published",
     "several",
     "several_curves",
     "shrinkage",

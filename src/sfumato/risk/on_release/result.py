@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from sfumato.core.registry import HOOKS, load_object
+from sfumato.lazy import HOOKS, load_object
 from sfumato.privacy.exact import at_most, to_fraction
 from sfumato.reprs import ReprMixin
 from sfumato.risk.attacks.attack import AttackResult, ThreatModel
@@ -193,7 +193,7 @@ class ReleaseAttackReport(ReprMixin):
 
     def save(self, path: str | Path) -> Path:
         """Write the risk page for the custodian's eyes, readable by its owner alone, and return its path."""
-        return load_object(HOOKS["ReleaseAttackReport.save"])(self, path)
+        return load_object(HOOKS["ReleaseAttacks.save"])(self, path)
 
 
 def shares_of(result: ReleaseAttackResult) -> tuple[str, ...]:

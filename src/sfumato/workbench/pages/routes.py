@@ -8,8 +8,8 @@ from typing import Any
 from fastapi import Response
 from nicegui import ui
 
-from sfumato.core.registry import load_object
 from sfumato.errors import WorkbenchError
+from sfumato.lazy import load_object
 from sfumato.workbench.access import FRAMED
 from sfumato.workbench.pages.components import PageContext
 from sfumato.workbench.texts import words

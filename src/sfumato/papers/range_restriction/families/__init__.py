@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.errors import PlanError
+from sfumato.mechanisms.pseudo_posterior.families import FAMILIES, SAMPLED
 from sfumato.papers.range_restriction.families.categorical import Categorical, CategoricalPosterior, make_categorical
 from sfumato.papers.range_restriction.families.interface import (
     Family,
@@ -44,9 +45,6 @@ __all__ = [
     "StandardRandomNumbers",
     "make_family",
 ]
-FAMILIES = ("normal", "lognormal", "categorical", "binary", "counts", "exponential")
-SAMPLED = ("logistic", "negative-binomial", "student-t")
-"""Families that need chains: extra ``[bayes]``, imported when one is asked for."""
 
 
 def make_family(

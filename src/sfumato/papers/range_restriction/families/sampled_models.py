@@ -8,16 +8,14 @@ a model is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import betainc, expit, gammaln, log_expit, stdtr
 
-from sfumato.core.custom_objects import OWN
-from sfumato.papers.range_restriction.families.interface import FloatArray, Kind
+from sfumato.mechanisms.pseudo_posterior.families import SampledModel, Theta
+from sfumato.papers.range_restriction.families.interface import FloatArray
 
-Theta = Mapping[str, Any]
 SLOPE_WIDTH = 2.5
 """Prior standard deviation of a slope, on the log scale of odds or counts, per standard deviation of its predictor."""
 RESPONSE_WIDTH = 10.0
@@ -28,29 +26,6 @@ UNDERFLOW = 1e-280
 LOST_DIGITS = 1e-6
 FAR_ENOUGH = 1e-13
 MOST_TERMS = 100_000
-
-
-@dataclass(frozen=True, eq=False)
-class SampledModel:
-    """What sampling and synthesis need to know; ``design`` always has the intercept as its first column.
-
-    - ``prior``: a NumPyro model without arguments that returns its parameters by name (see ``independent``).
-    - ``log_likelihood(theta, values, design)``: in JAX, one log density per record; of the value itself.
-    - ``simulate(theta, design, generator)``: in NumPy, one value per row of the design, for one draw of theta.
-    - ``log_range(theta, low, high, design)``: in NumPy, the log probability of each range. Without it ``outside`` is
-      simulated, and the standard "truncated" is refused.
-    """
-
-    name: str
-    kind: Kind
-    prior: Callable[[], Theta]
-    log_likelihood: Callable[[Theta, Any, Any], Any]
-    simulate: Callable[[Theta, FloatArray, np.random.Generator], FloatArray]
-    log_range: Callable[[Theta, FloatArray, FloatArray, FloatArray], FloatArray] | None = None
-
-    def __str__(self) -> str:
-        """Return the name by which files know a model of the custodian's own: they cannot hold it."""
-        return f"{OWN}{self.name}"
 
 
 def independent_priors(laws: Mapping[str, Any]) -> Callable[[], Theta]:

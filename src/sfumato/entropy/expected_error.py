@@ -17,9 +17,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.entropy.sensitivity import Adjacency, sensitivity
 from sfumato.entropy.values import shannon
 from sfumato.errors import PlanError
-from sfumato.mechanisms.entropy.sensitivity import Adjacency, sensitivity
 from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.exact import Number, to_positive_fraction
 

@@ -36,8 +36,8 @@ TITLE = (
 SHARED = frozenset(
     {
         "tests/docs",
-        "tests/methods/pseudo_posterior/test_sampled.py",
-        "tests/methods/two_stage/test_deep.py",
+        "tests/mechanisms/pseudo_posterior/test_sampled.py",
+        "tests/mechanisms/two_stage/test_deep.py",
         "tests/papers",
         "tests/statistical",
     }

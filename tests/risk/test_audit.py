@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sfumato
-from methods.graphical.mutants import half_noise, with_true_groups, with_true_total
+from mechanisms.graphical.mutants import half_noise, with_true_groups, with_true_total
 from sfumato import AIM, MST, Histogram, Schema
 from sfumato.errors import RiskError
 from sfumato.mechanisms.graphical import exponential_mechanism, rounds, spanning_tree

@@ -20,8 +20,8 @@ import pandas as pd
 import pytest
 
 import sfumato
-from methods.graphical.mutants import half_noise, true_one_way, with_true_groups, with_true_total
-from methods.graphical.watching import CANARY, Counted, CountedValues, privacy_loss, run_on, watch
+from mechanisms.graphical.mutants import half_noise, true_one_way, with_true_groups, with_true_total
+from mechanisms.graphical.watching import CANARY, Counted, CountedValues, privacy_loss, run_on, watch
 from sfumato import AIM, MST, Schema
 from sfumato.mechanisms import hierarchical_histogram
 from sfumato.mechanisms.graphical import budget, exponential_mechanism, one_way_marginals

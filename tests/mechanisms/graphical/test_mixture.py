@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from methods.graphical.brute_force import summed
+from mechanisms.graphical.brute_force import summed
 from sfumato.errors import MissingExtra, PlanError
 from sfumato.mechanisms.graphical.junction_tree.graphical_model import LinearMeasurement, StructuralZeros
 from sfumato.mechanisms.graphical.mixture import fit as penalties

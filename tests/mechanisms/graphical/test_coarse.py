@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from methods.graphical.brute_force import summed
+from mechanisms.graphical.brute_force import summed
 from sfumato.errors import PlanError
 from sfumato.mechanisms.graphical.junction_tree.graphical_model import LinearMeasurement, StructuralZeros
 from sfumato.mechanisms.graphical.junction_tree.linear_measurement import (

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import sfumato
-from methods.graphical.watching import Transcript, watch
+from mechanisms.graphical.watching import Transcript, watch
 from sfumato import AIM, MST, Ledger, Schema
 from sfumato.errors import AccountingError
 from sfumato.mechanisms.graphical import budget as budgets

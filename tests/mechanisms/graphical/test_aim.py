@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from methods.graphical.mixed import rows_of, schemas
-from methods.graphical.watching import QUICK
+from mechanisms.graphical.mixed import rows_of, schemas
+from mechanisms.graphical.watching import QUICK
 from sfumato import AIM, MST, Schema
 from sfumato.bundle.document import released_schema
 from sfumato.bundle.verify import verify_bundle

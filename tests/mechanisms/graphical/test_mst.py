@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from methods.graphical.watching import QUICK, watch
+from mechanisms.graphical.watching import QUICK, watch
 from sfumato import MST, Schema
 from sfumato.mechanisms.graphical import pair_scores, spanning_tree
 from sfumato.mechanisms.graphical.budget import Budget

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from methods.graphical.brute_force import joint, models, summed
+from mechanisms.graphical.brute_force import joint, models, summed
 from sfumato.mechanisms.graphical.junction_tree import graphical_model as tree_model
 from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
 from statistical.laws import ALPHA

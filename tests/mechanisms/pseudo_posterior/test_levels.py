@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sfumato
-from methods.pseudo_posterior.people import PUBLIC, SCHEMA, people
+from mechanisms.pseudo_posterior.people import PUBLIC, SCHEMA, people
 from sfumato import Ledger, PseudoPosterior
 from sfumato.bundle.verify import verify_bundle
 from sfumato.mechanisms.pseudo_posterior.dirichlet_levels import NoisyLevelCounts

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from methods.graphical.brute_force import TOTAL, joint, models, summed
+from mechanisms.graphical.brute_force import TOTAL, joint, models, summed
 from sfumato.errors import PlanError
 from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
 from sfumato.mechanisms.graphical.junction_tree.message_passing import MessagePassing, log_space_marginals, schedule

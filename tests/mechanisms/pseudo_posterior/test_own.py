@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sfumato
-from methods.pseudo_posterior.people import LABEL, SCHEMA, people, private, weighted
+from mechanisms.pseudo_posterior.people import LABEL, SCHEMA, people, private, weighted
 from sfumato import Ledger, PseudoPosterior
 from sfumato.bundle.verify import verify_bundle
 from sfumato.errors import PlanError, TableError

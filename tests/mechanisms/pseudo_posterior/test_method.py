@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import sfumato
-from methods.pseudo_posterior.people import LABEL, PUBLIC, SCHEMA, people, private, weighted
+from mechanisms.pseudo_posterior.people import LABEL, PUBLIC, SCHEMA, people, private, weighted
 from report.reading import words_of
 from sfumato import Ledger, PseudoPosterior, Schema
 from sfumato.bundle.verify import verify_bundle

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from scipy.optimize import minimize
 
-from methods.graphical.brute_force import TOTAL, joint, models, summed
+from mechanisms.graphical.brute_force import TOTAL, joint, models, summed
 from sfumato.errors import PlanError
 from sfumato.mechanisms.graphical.junction_tree.graphical_model import (
     GraphicalModel,

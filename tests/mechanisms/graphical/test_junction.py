@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given, settings
 
-from methods.graphical.brute_force import shapes
+from mechanisms.graphical.brute_force import shapes
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import (
     MOST_CELLS,
     JunctionTree,

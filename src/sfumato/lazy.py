@@ -11,12 +11,12 @@ HOOKS: dict[str, str] = {
     "Schema.draft": "sfumato.table.drafting.draft:draft_schema",
     "Release.save": "sfumato.bundle.write:save_bundle",
     "Release.uncertainty": "sfumato.evaluate.uncertainty.run:uncertainty",
-    "Plan.forecast": "sfumato.evaluate.forecast.run:forecast_of",
+    "Plan.forecast": "sfumato.evaluate.forecast.run:forecast",
     "Comparison.save": "sfumato.report.comparison_page.page:save_comparison",
     "ReleaseAttacks.save": "sfumato.report.attack_page.page:save_attacks",
     "PseudoPosterior.require_sampler": "sfumato.papers.range_restriction.families.nuts:require_numpyro",
     "Canaries.save": "sfumato.risk.auditing.one_run:save_canaries",
-    "bundle": "sfumato.bundle.read:opened_bundle",
+    "bundle": "sfumato.bundle.read:open_bundle",
 }
 """Conveniences of a value type whose work is done in a layer above it."""
 

@@ -8,7 +8,7 @@ OUT ?= demo-out
 # Tests run on all cores; two processes at least.
 WORKERS ?= auto
 
-.PHONY: setup demo quick test siege slow-list smoke extras dist check bench docs clean
+.PHONY: setup demo quick test thorough siege slow-list smoke extras dist check bench docs clean
 
 setup: $(STAMP)
 
@@ -22,11 +22,15 @@ demo: setup
 	$(BIN)/sfumato demo --out $(OUT)
 
 test: setup
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup -q
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup -q -m "not thorough"
+
+# Exhaustive sweeps, long audits and full fuzz, which 'make test' leaves out: whole neighbourhoods of what it samples.
+thorough: setup
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup -q -m thorough tests
 
 # The inner loop: everything that was measured to take less than half a CPU second.
 quick: setup
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup -q -m "not slow" --ignore=src
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup -q -m "not slow and not thorough" --ignore=src
 
 # Hostile command lines, concurrent spends, kills and full disks, in one table; at most 15 minutes. PARTS="spends kills" takes some.
 PARTS ?=

@@ -3,6 +3,7 @@
 ``python tests/house/golden.py record FILE`` stores hashes of every method's released tables at three seeds, its
 ``release.json`` and statement of the guarantee, the ``--help`` of every command and the public names.
 ``python tests/house/golden.py compare FILE`` prints what differs and exits with 1 where anything does.
+``--part releases`` (or ``help``, ``names``) takes one part alone, ``--method histogram`` the releases of one method.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import inspect
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -108,17 +109,25 @@ def name_record() -> dict[str, str]:
     return {f"name/{name}": signature(getattr(sfumato, name)) for name in sorted(sfumato.__all__)}
 
 
-def record() -> dict[str, str]:
+def releases_record(methods: Sequence[str]) -> dict[str, str]:
+    """Return the records of all methods' releases, or of those that are named."""
     import sfumato
     from sfumato.core.registry import PUBLISHED_FORMS
 
-    cases = [(name, seed) for name in (*sfumato.methods(), *PUBLISHED_FORMS) for seed in SEEDS]
-    with ProcessPoolExecutor(2) as pool:
-        parts = list(pool.map(release_record, cases))
+    names = methods or (*sfumato.methods(), *PUBLISHED_FORMS)
     merged: dict[str, str] = {}
-    others: list[Callable[[], dict[str, str]]] = [help_record, name_record]
-    for part in [*parts, *(other() for other in others)]:
-        merged |= part
+    with ProcessPoolExecutor(2) as pool:
+        for part in pool.map(release_record, [(name, seed) for name in names for seed in SEEDS]):
+            merged |= part
+    return merged
+
+
+def record(parts: Sequence[str] = (), methods: Sequence[str] = ()) -> dict[str, str]:
+    """Return all parts of the record, or those that are named."""
+    makers = {"releases": lambda: releases_record(methods), "help": help_record, "names": name_record}
+    merged: dict[str, str] = {}
+    for part in parts or makers:
+        merged |= makers[part]()
     return merged
 
 
@@ -135,12 +144,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("action", choices=["record", "compare"])
     parser.add_argument("file", type=Path)
+    parser.add_argument("--part", action="append", default=[], choices=["releases", "help", "names"])
+    parser.add_argument("--method", action="append", default=[])
     wanted = parser.parse_args()
-    current = record()
+    parts = ["releases"] if wanted.method else wanted.part
+    current = record(parts, wanted.method)
     if wanted.action == "record":
         wanted.file.write_text(json.dumps(current, indent=0, sort_keys=True))
         return 0
-    changed = differences(json.loads(wanted.file.read_text()), current)
+    before = json.loads(wanted.file.read_text())
+    if parts:
+        kept = {"releases": "release/", "help": "help/", "names": "name/"}
+        before = {key: value for key, value in before.items() if key.startswith(tuple(kept[part] for part in parts))}
+    if wanted.method:
+        before = {key: value for key, value in before.items() if key.split("/")[1] in wanted.method}
+    changed = differences(before, current)
     print("\n".join(changed) or f"no difference in {len(current):,} entries")
     return 1 if changed else 0
 

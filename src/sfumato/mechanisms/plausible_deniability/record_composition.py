@@ -102,7 +102,7 @@ def cheapest_test(total_epsilon: float, total_delta: float, records: int, gamma:
 
     A smaller k lets more candidates pass, so it is what utility asks for.
 
-    >>> smallest_test(8.0, 1e-5, 100, 2.0).k
+    >>> cheapest_test(8.0, 1e-5, 100, 2.0).k
     183
     """
     found = [

@@ -59,7 +59,7 @@ def sections(main: str) -> list[NavigationItem]:
     """Return the sections of a page.
 
     >>> sections('<h2 id="data">The <em>data</em></h2><h2>none</h2><h2 id="x" data-short="Short">Long words</h2>')
-    [Section(place='data', words='The data'), Section(place='x', words='Short')]
+    [NavigationItem(place='data', words='The data'), NavigationItem(place='x', words='Short')]
     """
     return [
         NavigationItem(place, short or re.sub(r"<[^>]*>", "", words)) for place, short, words in HEADING.findall(main)

@@ -46,7 +46,7 @@ def parse_dependence(check: str) -> FunctionalDependence | None:
     """Return the columns of a sentence of this kind, or None for any other rule.
 
     >>> parse_dependence('col("zip code") determines city')
-    Dependence(source='zip code', target='city')
+    FunctionalDependence(source='zip code', target='city')
     >>> parse_dependence("a < b")
     """
     pieces = check.split(WORD)

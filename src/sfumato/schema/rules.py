@@ -84,7 +84,7 @@ class Rule:
     >>> Rule("age < 15 implies missing(income)").columns
     ('age', 'income')
     >>> Rule("age determines school", map={"0..5": False, "6..15": True, "16..110": False}).dependence
-    Dependence(source='age', target='school')
+    FunctionalDependence(source='age', target='school')
     """
 
     check: str

@@ -37,7 +37,9 @@ class Binning:
     def of(self, points: FloatArray) -> IntArray:
         """Return the cell of each value: numbers as they are, levels as codes, NaN where missing.
 
-        >>> Binning(Column("age", "integer", bounds=(0, 99)), np.array([18.0, 65.0])).of(np.array([3.0, 18, 70, np.nan]))
+        >>> Binning(Column("age", "integer", bounds=(0, 99)), np.array([18.0, 65.0])).of(
+        ...     np.array([3.0, 18, 70, np.nan])
+        ... )
         array([0, 1, 2, 3])
         """
         absent = np.isnan(points)

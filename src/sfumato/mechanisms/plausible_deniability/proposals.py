@@ -5,8 +5,8 @@ engine returns from one GROUP BY, and seeds with equal codes are equally plausib
 
 - :class:`PrefixProposal` keeps the first attributes of the seed, in an order, and draws the others one after the other
   from conditional tables (Bindschaedler, Shokri and Gunter 2017). How many are kept is random. Given y, p_s(y) depends
-  on the seed only through the length of the prefix in which s and y agree, so the seeds of a cell are counted by looking
-  up prefixes: no scan.
+  on the seed only through the length of the prefix in which s and y agree, so the seeds of a cell are counted by
+  looking up prefixes: no scan.
 - :class:`KernelProposal` moves every attribute by itself: nearby bins of ordered columns, rarely another level of
   others. p_s(y) is a product, so counting adds whole costs along sorted rows and skips runs that cannot lie in the
   cell.

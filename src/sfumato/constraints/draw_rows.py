@@ -191,7 +191,7 @@ def rows_from_public_domain(schema: Schema, names: Sequence[str], generator: np.
 def unchanged_columns_note(names: Sequence[str]) -> tuple[str, ...]:
     """Name the columns whose true values leave, in the words that plan, event and report share; none, no words.
 
-    >>> as_they_are(["x", "g"])
+    >>> unchanged_columns_note(["x", "g"])
     ('x, g: released as they are',)
     """
     return (f"{', '.join(names)}: released as they are",) if names else ()

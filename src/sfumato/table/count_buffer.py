@@ -38,7 +38,7 @@ class BufferLayout:
     def of(cls, sizes: Sequence[int], sets: Sequence[Sequence[int]]) -> BufferLayout:
         """Lay tables out one after the other; a set names its columns by their places in ``sizes``.
 
-        >>> Layout.of([2, 3], [[0, 1], [1]]).offsets.tolist()
+        >>> BufferLayout.of([2, 3], [[0, 1], [1]]).offsets.tolist()
         [0, 6, 9]
         """
         shapes = [tuple(sizes[i] for i in members) for members in sets]

@@ -86,7 +86,7 @@ BYTES_PER_DISTANCE = 16
 class GeometryPlan:
     """A private geometry, planned from public facts alone: the same facts always give the same plan.
 
-    >>> plan = GeometryPlan(axes=(Axis(0, 1),) * 5, clusters=4, epsilon=1, delta=1e-6, n_pub=10_000)
+    >>> plan = GeometryPlan(axes=(BoundedAxis(0, 1),) * 5, clusters=4, epsilon=1, delta=1e-6, n_pub=10_000)
     >>> [part.stage for part in plan.parts]
     ['scales', 'products', 'plane', 'radii']
     """

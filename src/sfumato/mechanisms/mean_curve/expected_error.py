@@ -280,7 +280,7 @@ def discretisation_error(
     From public parameters, by the theorem above. ``smoothness`` is a bound on the kernel norm of the mean: unless
     stated, that of the smoothest curve as long as ``clip``, as in ``best_rho``.
 
-    >>> found = finite_error(0.1, smoothness=1, steps=80)
+    >>> found = discretisation_error(0.1, smoothness=1, steps=80)
     >>> round(found.root_mean_square, 5), round(found.largest, 5)
     (0.01455, 0.02588)
     """
@@ -328,7 +328,7 @@ def interpolate_curve(curve: ArrayLike, at: ArrayLike, **grid: Unpack[CurveGridP
 
     Post-processing: it costs nothing. For the Wiener kernel these are straight lines from 0 at 0, level after the last.
 
-    >>> between([1.0, 3.0], [0.25, 0.75], steps=2).round(6).tolist()
+    >>> interpolate_curve([1.0, 3.0], [0.25, 0.75], steps=2).round(6).tolist()
     [0.5, 2.0]
     """
     values, places = np.asarray(curve, float), np.asarray(at, float)

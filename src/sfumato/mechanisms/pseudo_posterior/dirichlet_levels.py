@@ -45,7 +45,10 @@ PRIOR_RECORDS = 0.5
 class NoisyLevelCounts:
     """Noisy counts of ``levels`` of a target in ``cells`` of its predictors.
 
-    >>> [NoisyLevels(levels=2, cells=3, epsilon=1, adjacency=each).part.scale for each in ("add-remove", "replace")]
+    >>> [
+    ...     NoisyLevelCounts(levels=2, cells=3, epsilon=1, adjacency=each).part.scale
+    ...     for each in ("add-remove", "replace")
+    ... ]
     [1.0, 2.0]
     """
 

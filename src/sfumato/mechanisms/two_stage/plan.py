@@ -71,7 +71,9 @@ class TwoStagePlan:
     Rows come as one array, inputs first and the target last. A column named in ``categorical`` (by position) holds
     codes of levels and has whole bounds.
 
-    >>> plan = TwoStagePlan(axes=(Axis(0, 1),) * 3, target=Axis(0, 9), epsilon=1, delta=1e-6, n_pub=10_000)
+    >>> plan = TwoStagePlan(
+    ...     axes=(BoundedAxis(0, 1),) * 3, target=BoundedAxis(0, 9), epsilon=1, delta=1e-6, n_pub=10_000
+    ... )
     >>> [part.stage for part in plan.parts]
     ['inputs', 'correlation', 'target', 'gram', 'first', 'spread', 'second']
     """

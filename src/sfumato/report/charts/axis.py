@@ -121,10 +121,13 @@ def as_date(days: float) -> dt.date:
 def format_value(value: float, kind: str) -> str:
     """Return a value of a column in words: a date as such, a number with three digits or whole, a year without comma.
 
-    >>> format_value(365.2, "date"), format_value(45233.7, "number")
-    ('1971-01-01', '45,234')
-    >>> format_value(0.12345, "number"), format_value(2008.4, "integer")
-    ('0.123', '2008')
+    >>> (
+    ...     format_value(365.2, "date"),
+    ...     format_value(45233.7, "number"),
+    ...     format_value(0.12345, "number"),
+    ...     format_value(2008.4, "integer"),
+    ... )
+    ('1971-01-01', '45,234', '0.123', '2008')
     """
     if not math.isfinite(value):
         return "none"
@@ -136,10 +139,12 @@ def format_value(value: float, kind: str) -> str:
 def bin_labels(edges: Sequence[float], kind: str) -> list[str]:
     """Return each cell of an axis in words: first to last value where they are whole.
 
-    >>> bin_labels((-0.5, 0.5, 1.5, 2.5), "integer"), bin_labels((0.5, 3.5, 6.5), "integer")
-    (['0', '1', '2'], ['1 to 3', '4 to 6'])
-    >>> bin_labels((0, 1.5, 3), "number")
-    ['0 to 1.5', '1.5 to 3']
+    >>> (
+    ...     bin_labels((-0.5, 0.5, 1.5, 2.5), "integer"),
+    ...     bin_labels((0.5, 3.5, 6.5), "integer"),
+    ...     bin_labels((0, 1.5, 3), "number"),
+    ... )
+    (['0', '1', '2'], ['1 to 3', '4 to 6'], ['0 to 1.5', '1.5 to 3'])
     """
     whole = kind in ("integer", "date")
     cells = [(math.ceil(low), math.ceil(high) - 1) if whole else (low, high) for low, high in pairwise(edges)]

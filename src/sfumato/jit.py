@@ -13,7 +13,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     Use it bare, or with Numba's options: ``@compiled(fastmath={"nsz"})``.
 
-    >>> compiled(lambda x: x + 1)(1)
+    >>> jit(lambda x: x + 1)(1)
     2
     """
     if function is None:

@@ -11,7 +11,7 @@ import numba as nb
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile on first use, without the GIL, and keep the machine code; where no folder can be written, compile again.
 
-    Use it bare, or with Numba's options: ``@compiled(fastmath={"nsz"})``.
+    Use it bare, or with Numba's options: ``@jit(fastmath={"nsz"})``.
 
     >>> jit(lambda x: x + 1)(1)
     2

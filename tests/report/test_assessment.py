@@ -170,7 +170,7 @@ def test_it_is_saved_for_its_owner_and_never_into_a_bundle(tmp_path):
     for place, words in (("d.md", "exists already"), ("b/d.md", "no part of the release"), ("d.txt", "ends in .md")):
         with pytest.raises(BundleError, match=words):
             found.save(tmp_path / place)
-    assert repr(found).startswith("Assessment(Impact assessment: visits") and "blanks" in repr(found)
+    assert repr(found).startswith("ImpactAssessment(Impact assessment: visits") and "blanks" in repr(found)
 
 
 def test_a_bundle_that_does_not_verify_is_not_assessed(tmp_path):

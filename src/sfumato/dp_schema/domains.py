@@ -122,8 +122,11 @@ def widen_one_step(low: float, high: float, whole: bool) -> tuple[float, float]:
 
     Zero stays, which numbers seldom cross, and so do ends among the first whole numbers, which have cells of their own.
 
-    >>> ends = ((5000.0, 50000.0, True), (0.0, 0.7, False), (0.0, 1.0, True))
-    >>> tuple(widen_one_step(low, high, whole=whole) for low, high, whole in ends)
+    >>> (
+    ...     widen_one_step(5000.0, 50000.0, whole=True),
+    ...     widen_one_step(0.0, 0.7, whole=False),
+    ...     widen_one_step(0.0, 1.0, whole=True),
+    ... )
     ((2000.0, 100000.0), (0.0, 1.0), (0.0, 1.0))
     """
     near = whole and abs(high) <= UNITS

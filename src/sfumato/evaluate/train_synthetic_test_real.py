@@ -219,7 +219,7 @@ def roc_auc_one_vs_rest(predicted: FloatArray, levels: NDArray[Any], truth: Floa
 
     A level that the model does not know has .5, as guessing has.
 
-    >>> mean_auc(np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]), np.array([0, 1]), np.array([0.0, 1.0, 1.0]))
+    >>> roc_auc_one_vs_rest(np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]), np.array([0, 1]), np.array([0.0, 1.0, 1.0]))
     1.0
     """
     from sfumato.risk.interval_disclosure import roc_auc

@@ -124,7 +124,7 @@ def row_linkage(original: ArrayLike, released: ArrayLike, tops: Sequence[int] = 
 def roc_auc(members: FloatArray, others: FloatArray) -> float:
     """Return the chance that a member's distance to a release is smaller than another person's; ties count half.
 
-    >>> nearness_auc(np.array([0.1, 0.2]), np.array([0.2, 0.9]))
+    >>> roc_auc(np.array([0.1, 0.2]), np.array([0.2, 0.9]))
     0.875
     """
     from scipy.stats import rankdata

@@ -79,8 +79,13 @@ def describe_facts(facts: Sequence[FactProvenance], most: int = MOST_NAMED) -> s
     """Return facts as one phrase, in which only the first columns of each kind are named.
 
     >>> rows = Provenance("rows")
-    >>> facts = ("age", "bounds"), ("sex", "values"), ("income", "bounds")
-    >>> describe_facts([FactProvenance(subject, fact, rows) for subject, fact in facts])
+    >>> describe_facts(
+    ...     [
+    ...         FactProvenance("age", "bounds", rows),
+    ...         FactProvenance("sex", "values", rows),
+    ...         FactProvenance("income", "bounds", rows),
+    ...     ]
+    ... )
     'the bounds of age and income and the values of sex'
     """
     kinds = dict.fromkeys(told.fact for told in facts)

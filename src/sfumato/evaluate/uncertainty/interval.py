@@ -82,7 +82,7 @@ def rerun_interval(
     taken to lie; ``smallest`` is the smallest relation that the release shows, where a
     forecast knows it: what may be lost of a correlation is then put back.
 
-    >>> spread_of("mean", 10.0, [9.0, 11.0, 9.0, 11.0], 0.95).error
+    >>> rerun_interval("mean", 10.0, [9.0, 11.0, 9.0, 11.0], 0.95).error
     1.1547005383792515
     """
     made = np.array([each for each in reruns if not math.isnan(each)])

@@ -40,7 +40,7 @@ class Question:
 def column_statistic(kind: str, share: float = 0.5) -> Callable[[FloatArray], float]:
     """Return what turns the numbers of one column into one: mean, median, quantile or sd.
 
-    >>> number_of("quantile", 0.75)(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    >>> column_statistic("quantile", 0.75)(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
     4.0
     """
     if kind == "mean":

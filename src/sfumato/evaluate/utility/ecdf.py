@@ -42,7 +42,7 @@ class MeanOverCopies(Part):
     def of(cls, values: Sequence[float], level: float = LEVEL) -> MeanOverCopies:
         """Return average, spread and interval.
 
-        >>> print(OverCopies.of([1.0, 2.0, 3.0]))
+        >>> print(MeanOverCopies.of([1.0, 2.0, 3.0]))
         2 (-0.4841 to 4.484)
         """
         count, mean = len(values), float(np.mean(values))
@@ -125,7 +125,7 @@ def compare_column_copies(
     ``copies`` is one synthetic column or several of any length; a matrix has one copy in each row. The interval says
     how much the average depends on which copies were drawn. It does not say how much the table is a matter of chance.
 
-    >>> found = compare([1.0, 2.0, 3.0], [[1.0, 2.0, 3.0], [2.0, 3.0, 4.0]])
+    >>> found = compare_column_copies([1.0, 2.0, 3.0], [[1.0, 2.0, 3.0], [2.0, 3.0, 4.0]])
     >>> print(f"{found.ecdf_max.mean:.4f} {found.ratio('mean').ratio.mean}")
     0.1667 1.25
     """

@@ -12,7 +12,7 @@ WIDTH = 88
 def python_literal(text: str) -> str:
     r"""Return a text as Python writes it.
 
-    >>> print(python('say "hi"\n'))
+    >>> print(python_literal('say "hi"\n'))
     'say "hi"\n'
     """
     plain = "'" not in text and '"' not in text and text.isprintable() and "\\" not in text
@@ -27,7 +27,7 @@ def python_list(texts: Iterable[object]) -> str:
 def r_literal(text: str) -> str:
     r"""Return a text as R writes it.
 
-    >>> print(in_r('tab\t "x"'))
+    >>> print(r_literal('tab\t "x"'))
     "tab\t \"x\""
     """
     return json.dumps(text, ensure_ascii=False)

@@ -111,7 +111,7 @@ def card_id(number: int) -> str:
 def kind_text(column: Column) -> str:
     """Return kind and unit of a column in words.
 
-    >>> kind_words(Column("income", "integer", bounds=(0, 9), unit="EUR"))
+    >>> kind_text(Column("income", "integer", bounds=(0, 9), unit="EUR"))
     'whole number, EUR'
     """
     kind = KINDS.get(column.kind, column.kind)

@@ -43,7 +43,7 @@ CHANCE = "Drawing rows adds chance of its own."
 def row_summary(rows: int, columns: int, layered: bool, formal: bool) -> tuple[str, ...]:
     """Say what is drawn of released rows.
 
-    >>> row_words(1, 2, False, False)
+    >>> row_summary(1, 2, False, False)
     ('Shares of 1 released row in 2 columns.',)
     """
     said = [f"Shares of {counted(rows, 'released row')} in {counted(columns, 'column')}."]
@@ -57,7 +57,7 @@ def row_summary(rows: int, columns: int, layered: bool, formal: bool) -> tuple[s
 def marginal_summary(tables: int, left_out: int) -> tuple[str, ...]:
     """Say what is drawn of count tables.
 
-    >>> count_words(1, 0)
+    >>> marginal_summary(1, 0)
     ('The counts of 1 released table. Counts below 0 are drawn like 0; the tables of values hold the numbers.',)
     """
     said = (

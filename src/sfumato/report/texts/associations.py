@@ -25,9 +25,9 @@ LEAST_LOST = 0.02
 def trend_sentence(one: str, other: str, value: float) -> str:
     """Say how two columns with an order go together.
 
-    >>> rises("income", "education", 0.42)
+    >>> trend_sentence("income", "education", 0.42)
     'income rises with education (rank correlation 0.42)'
-    >>> rises("age", "children", -0.71)
+    >>> trend_sentence("age", "children", -0.71)
     'age falls strongly as children rises (rank correlation -0.71)'
     """
     how = _adverb(abs(value))
@@ -42,7 +42,7 @@ def _adverb(strength: float) -> str:
 def group_sentence(number: str, group: str, medians: Mapping[str, str], value: float) -> str:
     """Say how a number differs between groups; ``medians`` has two: of the lowest group and of the highest.
 
-    >>> differs("charges", "smoker", {"no": "7,345", "yes": "34,456"}, 0.66)
+    >>> group_sentence("charges", "smoker", {"no": "7,345", "yes": "34,456"}, 0.66)
     'charges differs strongly by smoker: median 7,345 where smoker = no, 34,456 where smoker = yes (strength 0.66)'
     """
     (low, least), (high, most) = medians.items()
@@ -60,7 +60,7 @@ def differs_somehow(number: str, group: str, value: float) -> str:
 def level_sentence(one: tuple[str, str], other: tuple[str, str], shares: tuple[str, str], value: float) -> str:
     """Say which levels of two columns go together: (column, level) twice, the share within and the share of all rows.
 
-    >>> together(("job", "Mgr"), ("reason", "DebtCon"), ("31 %", "13 %"), 0.35)
+    >>> level_sentence(("job", "Mgr"), ("reason", "DebtCon"), ("31 %", "13 %"), 0.35)
     'job and reason go together: of rows with job = Mgr, 31 % have reason = DebtCon, of all rows 13 % (strength 0.35)'
     """
     return (
@@ -85,7 +85,7 @@ def measured_words(noise: float | None, known: bool) -> str:
 def attenuation_text(strength: float, smallest: float | None) -> str:
     """Say what a release may have taken from a relation, by its forecast.
 
-    >>> lost_words(0.42, 0.3)
+    >>> attenuation_text(0.42, 0.3)
     'By the forecast it may have been as strong as 0.55 in the confidential table.'
     """
     if smallest is None:

@@ -276,7 +276,7 @@ def statistic_texts(numbers: Mapping[str, Any]) -> list[StatisticText]:
 def statistic_text(key: str, value: Any) -> str:
     """Return a statistic for one line of a terminal: lists and answers in words, numbers as they are.
 
-    >>> in_words("measured_tables", [["age", "sex"], ["age", "region", "sex"]])
+    >>> statistic_text("measured_tables", [["age", "sex"], ["age", "region", "sex"]])
     'age x sex; age x region x sex'
     """
     if key in STATISTICS and isinstance(value, list | tuple | dict | bool):

@@ -4,7 +4,7 @@ Each attack is an object with a threat model. ``run`` takes a table and a method
 :mod:`sfumato.risk.simulated`; the method is run again and again on the table with and without the target.
 
 >>> from sfumato.privacy.noise.distributions import Geometric
->>> pair = CountPair.of([10, 4, 7], [10, 5, 7], Geometric(1.0), epsilon=1.0)
+>>> pair = CountWorlds.of([10, 4, 7], [10, 5, 7], Geometric(1.0), epsilon=1.0)
 >>> result = LikelihoodRatio().run(pair, trials=2000, seed=1)
 >>> result.optimal in result.interval, result.refutes_claim
 (True, False)

@@ -30,7 +30,7 @@ def betting_lower_bound(values: Sequence[float] | FloatArray, alpha: float, top:
     that all of them together are wrong with probability alpha. Where the numbers come from several laws, the bound is
     one on the largest of their means.
 
-    >>> 0.48 < mean_low([0.5] * 200, 0.05, 1.0) <= 0.5
+    >>> 0.48 < betting_lower_bound([0.5] * 200, 0.05, 1.0) <= 0.5
     True
     """
     guesses = np.linspace(0, 1, GRID + 1)[1:]

@@ -47,7 +47,7 @@ def holm(chances: Sequence[float | None]) -> list[float | None]:
 def fisher_p_value(hits: float, trials: int, others: float, others_trials: int) -> float:
     """Return Fisher's exact chance of at least so many of all successes among the members.
 
-    >>> round(by_chance(5, 5, 0, 5), 4)
+    >>> round(fisher_p_value(5, 5, 0, 5), 4)
     0.004
     """
     from scipy.stats import hypergeom

@@ -158,7 +158,7 @@ def threshold(inside: FloatArray, outside: FloatArray) -> float:
 def max_gap_p_value(inside: FloatArray, outside: FloatArray, dice: np.random.Generator) -> float:
     """Return how likely so large a gap at the best threshold is where the scores know nothing of who is a member.
 
-    >>> largest_gap(np.arange(30.0), np.arange(30.0) - 40, np.random.default_rng(1))
+    >>> max_gap_p_value(np.arange(30.0), np.arange(30.0) - 40, np.random.default_rng(1))
     0.001
     """
     scores = np.concatenate([inside, outside])

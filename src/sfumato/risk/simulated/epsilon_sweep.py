@@ -3,7 +3,7 @@
 >>> import sfumato
 >>> from sfumato.example import codebook, households
 >>> table = sfumato.read(households(rows=200), codebook())
->>> found = sweep(table, sfumato.Histogram("age", epsilon=1), [0.5, 4], trials=200, seed=1)
+>>> found = epsilon_sweep(table, sfumato.Histogram("age", epsilon=1), [0.5, 4], trials=200, seed=1)
 >>> [f"{point.epsilon:g}: {point.results[0].optimal:.3f}" for point in found.points]
 ['0.5: 0.622', '4: 0.982']
 """

@@ -60,10 +60,12 @@ def split_name(name: str) -> tuple[str, ...]:
 def has_word(words: tuple[str, ...], known: frozenset[str]) -> bool:
     """Whether a name holds one of some words, alone or as two that belong together.
 
-    >>> has_word(("zip", "code"), POSTCODE_WORDS), has_word(("first", "name"), DIRECT_IDENTIFIER_WORDS)
-    (True, True)
-    >>> has_word(("utilname",), NAMED)
-    True
+    >>> (
+    ...     has_word(("zip", "code"), POSTCODE_WORDS),
+    ...     has_word(("first", "name"), DIRECT_IDENTIFIER_WORDS),
+    ...     has_word(("utilname",), NAMED),
+    ... )
+    (True, True, True)
     """
     joined = "".join(words)
     return bool(known & set(words)) or joined in known or (known is NAMED and joined.endswith("name"))

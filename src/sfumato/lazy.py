@@ -14,7 +14,6 @@ HOOKS: dict[str, str] = {
     "Plan.forecast": "sfumato.evaluate.forecast.run:forecast",
     "Comparison.save": "sfumato.report.comparison_page.page:save_comparison",
     "ReleaseAttacks.save": "sfumato.report.attack_page.page:save_attacks",
-    "PseudoPosterior.require_sampler": "sfumato.papers.range_restriction.families.nuts:require_numpyro",
     "Canaries.save": "sfumato.risk.auditing.one_run:save_canaries",
     "bundle": "sfumato.bundle.read:open_bundle",
 }

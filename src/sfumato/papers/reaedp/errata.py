@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 
-from sfumato.entropy import published_bound, published_renyi_bound, sensitivity
+from sfumato.entropy import sensitivity
 from sfumato.mechanisms.plausible_deniability import composed_epsilon
 from sfumato.papers.reaedp.attacks import optimal_rate
 from sfumato.papers.reaedp.entropy_sensitivity import SIZES
 from sfumato.papers.reaedp.noisy_histograms import TABLE_S3
 from sfumato.papers.reaedp.pass_rate import KS, simulated_rate
-from sfumato.papers.reaedp.published import failure_counterexample, loop_counterexample
+from sfumato.papers.reaedp.published import (
+    failure_counterexample,
+    loop_counterexample,
+    published_bound,
+    published_renyi_bound,
+)
 from sfumato.papers.reaedp.results import Erratum
 from sfumato.privacy.accounting import gaussian_epsilon
 

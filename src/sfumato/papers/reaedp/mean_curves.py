@@ -12,10 +12,10 @@ from sfumato.mechanisms.mean_curve import (
     MeanCurve,
     error_split,
     even_positions,
-    ridge_mean_sensitivity,
 )
 from sfumato.papers.reaedp.histograms import SEED, Numbers, Sources
 from sfumato.papers.reaedp.results import Chart, Comparison, Part, Series, ValueTable, comparison
+from sfumato.papers.reaedp.ridge_mean import ridge_mean_sensitivity
 from sfumato.privacy import Randomness
 from sfumato.privacy.accounting import gaussian_epsilon, gaussian_sigma
 from sfumato.schema import Column, Schema

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.papers.page import Panel
-from sfumato.papers.range_restriction.results import Chart, ValueTable, ViolinOutline
-from sfumato.report.charts import ViolinMark, Violins
+from sfumato.papers.charts import Chart, ViolinOutline
+from sfumato.papers.result import ValueTable
 
 POINTS = 41
 HEADER = ("synthesizer", "mean", "sd", "smallest", "median", "largest")
@@ -65,21 +64,7 @@ def violin_chart(
         outline(name, np.asarray(values, float), TONES.get(name), logarithmic) for name, values in samples.items()
     )
     label = f"Violins of {y} for {', '.join(samples)}; the medians stand in the table."
-    return Chart(title=title, label=label, y=y, shapes=shapes, rules=rules, logarithmic=logarithmic)
-
-
-def panel(chart: Chart) -> Panel:
-    """Return a chart with its title and the words for those who cannot see it."""
-    return Panel(chart.title, chart.label, drawing(chart))
-
-
-def drawing(chart: Chart) -> Violins:
-    """Return what is drawn of a chart: one violin for each synthesizer."""
-    drawn = [
-        ViolinMark(shape.name, shape.at, shape.width, shape.middle, 0 if shape.tone is None else shape.tone + 1)
-        for shape in chart.shapes
-    ]
-    return Violins(drawn, chart.y, chart.rules, chart.logarithmic)
+    return Chart(kind="violins", title=title, label=label, y=y, shapes=shapes, rules=rules, logarithmic=logarithmic)
 
 
 def spread_table(
@@ -99,7 +84,7 @@ def _facts(values: NDArray[np.float64], digits: int) -> list[str]:
 def format_digits(value: float, digits: int = 4) -> str:
     """Return a number with so many digits that count, without an exponent.
 
-    >>> say(28.1597), say(0.0476512), say(57771.158), say(1.0)
+    >>> format_digits(28.1597), format_digits(0.0476512), format_digits(57771.158), format_digits(1.0)
     ('28.16', '0.04765', '57,770', '1')
     """
     rounded = float(f"{value:.{digits}g}")

@@ -1,6 +1,6 @@
 """Gaussian copula of the inputs: noisy histograms and a noisy correlation of normal scores.
 
-Every record becomes whole numbers by itself (:mod:`.kernel`); the noise is added in :mod:`.run`.
+Every record becomes whole numbers by itself (:mod:`.compiled_loops`); the noise is added in :mod:`.run`.
 Everything else here is post-processing of released numbers. A categorical column holds codes 0, 1, ...; its order in
 the copula is that of the codes.
 """

@@ -210,8 +210,8 @@ KILLED = """
     import os, signal, sys
     import sfumato
     from sfumato.example import codebook, households
-    from sfumato.uncertainty import main_numbers
-    main_numbers.main_numbers = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    from sfumato.evaluate.uncertainty import main_numbers
+    main_numbers.main_statistics = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     ledger = sfumato.Ledger(sys.argv[1] + "/ledger.db")
     ledger.open_table("households", epsilon=5)
     table = sfumato.read(households(rows=300, seed=5), codebook())

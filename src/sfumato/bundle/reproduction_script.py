@@ -83,8 +83,8 @@ def main() -> None:
 if __name__ == "__main__":
     main()
 '''
-OVERWHELMED_IMPORT = "\nfrom sfumato.core.forecast_checks import refuse_overwhelmed"
-OVERWHELMED_CHECK = "\n        refuse_overwhelmed(plan)"
+OVERWHELMED_IMPORT = "\nfrom sfumato.core.forecast_checks import refuse_if_noise_dominates"
+OVERWHELMED_CHECK = "\n        refuse_if_noise_dominates(plan)"
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ def _how_to_give(key: str) -> str:
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
     """Read ``name=value`` pairs; a name given several times collects a list.
 
-    >>> read_settings(["columns=age,sex", "columns=age"])
+    >>> parse_settings(["columns=age,sex", "columns=age"])
     {'columns': [['age', 'sex'], ['age']]}
     """
     collected: dict[str, list[Any]] = {}

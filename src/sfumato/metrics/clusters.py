@@ -61,7 +61,7 @@ def _threads() -> Any:
 def nearest_centroid(rows: Numbers, centroids: Numbers) -> Labels:
     """Return the index of the nearest centroid of each row.
 
-    >>> nearest(np.array([[0.2], [4.0]]), np.array([[5.0], [0.0]])).tolist()
+    >>> nearest_centroid(np.array([[0.2], [4.0]]), np.array([[5.0], [0.0]])).tolist()
     [1, 0]
     """
     # |x - c|^2 without |x|^2, which is the same for all centroids: one matrix of n by K, not n by K by d.

@@ -150,7 +150,7 @@ def watch(monkeypatch: Any, before: Callable[[], None] = lambda: None) -> Transc
     monkeypatch.setattr(noise, "_add", add)
     monkeypatch.setattr(exponential_mechanism, "sample_index", choose)
     for module in (rounds, spanning_tree):
-        monkeypatch.setattr(module, "pick_table", picked)
+        monkeypatch.setattr(module, "select_marginal", picked)
     return seen
 
 

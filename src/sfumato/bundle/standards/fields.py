@@ -106,7 +106,7 @@ def _levels(column: Column | None, listed: ReleasedTable) -> tuple[Any, ...] | N
 def unique_slugs(texts: Iterable[str], otherwise: str) -> Iterator[str]:
     """Yield names of small letters, digits and marks, none twice, whatever the texts are.
 
-    >>> list(safe_names(["Net pay", "net/pay", "€"], "column"))
+    >>> list(unique_slugs(["Net pay", "net/pay", "€"], "column"))
     ['net-pay', 'net-pay-2', 'column']
     """
     taken: set[str] = set()

@@ -10,7 +10,7 @@ The same question to the stated pair (epsilon, delta) alone gives far less: one 
 Both answers stand in the result.
 
 >>> from sfumato.mechanisms.graphical.aim import AIM
->>> found = by_risk(AIM(epsilon=1), Target.parse("advantage <= 0.2"))
+>>> found = calibrate_ceiling(AIM(epsilon=1), Target.parse("advantage <= 0.2"))
 >>> found.chosen, found.proved.by_pair
 (2.9, 0.4)
 """

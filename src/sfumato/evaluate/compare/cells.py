@@ -37,7 +37,9 @@ class Binning:
     def of(self, points: FloatArray) -> IntArray:
         """Return the cell of each value: numbers as they are, levels as codes, NaN where missing.
 
-        >>> Cells(Column("age", "integer", bounds=(0, 99)), np.array([18.0, 65.0])).of(np.array([3.0, 18, 70, np.nan]))
+        >>> Binning(Column("age", "integer", bounds=(0, 99)), np.array([18.0, 65.0])).of(
+        ...     np.array([3.0, 18, 70, np.nan])
+        ... )
         array([0, 1, 2, 3])
         """
         absent = np.isnan(points)
@@ -76,7 +78,7 @@ def _cuts(present: FloatArray, cells: int) -> FloatArray:
 def joint_codes(codes: Sequence[IntArray], sizes: Sequence[int]) -> tuple[IntArray, int]:
     """Return the cell of each row in the cross table of some columns, and how many cells that table has.
 
-    >>> joint_cells([np.array([0, 1]), np.array([2, 0])], [2, 3])
+    >>> joint_codes([np.array([0, 1]), np.array([2, 0])], [2, 3])
     (array([2, 3]), 6)
     """
     joint, cells = codes[0], sizes[0]

@@ -69,9 +69,9 @@ def marginal_tvds(
 def cramers_v(table: FloatArray) -> float:
     """Return Cramér's V of a cross table, with the correction for its bias (Bergsma 2013); missing is a level.
 
-    >>> cramer_v(np.array([[50.0, 0.0], [0.0, 50.0]]))
+    >>> cramers_v(np.array([[50.0, 0.0], [0.0, 50.0]]))
     1.0
-    >>> cramer_v(np.array([[25.0, 25.0], [25.0, 25.0]]))
+    >>> cramers_v(np.array([[25.0, 25.0], [25.0, 25.0]]))
     0.0
     """
     rows, columns = table.sum(1), table.sum(0)

@@ -54,9 +54,9 @@ def _distance(
 def size_at_distance(value: float, sizes: FloatArray, curve: FloatArray) -> float:
     """Return the size at which a falling curve reaches a value, on the logarithm of the size; infinity beyond its end.
 
-    >>> rows_for(0.2, np.array([10.0, 1000.0]), np.array([0.3, 0.1]))
+    >>> size_at_distance(0.2, np.array([10.0, 1000.0]), np.array([0.3, 0.1]))
     100.0
-    >>> rows_for(0.05, np.array([10.0, 1000.0]), np.array([0.3, 0.1]))
+    >>> size_at_distance(0.05, np.array([10.0, 1000.0]), np.array([0.3, 0.1]))
     inf
     """
     falling = np.minimum.accumulate(curve)

@@ -68,7 +68,7 @@ class LinearTest:
 def laplace_sum_tail(distance: float, scales: Sequence[float]) -> float:
     """Return P(|sum of independent Laplace noise| > distance), by inverting its characteristic function.
 
-    >>> round(tail(4.6051702, [1.0]), 4), round(tail(6.0, [1.0, 1.0]), 4)
+    >>> round(laplace_sum_tail(4.6051702, [1.0]), 4), round(laplace_sum_tail(6.0, [1.0, 1.0]), 4)
     (0.01, 0.0099)
     """
     largest = max(scales, default=0.0)

@@ -98,9 +98,9 @@ class ClusterCells:
 def misplaced_cluster_records(original: ArrayLike, synthetic: ArrayLike, clusters: int, rings: int = RINGS) -> Fraction:
     """Return how many original rows the released clusters misplace: all of them where nothing can be clustered.
 
-    >>> misplaced_clusters([[0.0], [0.2], [9.0], [9.1]], [[0.0], [0.2], [9.0], [9.1]], 2)
+    >>> misplaced_cluster_records([[0.0], [0.2], [9.0], [9.1]], [[0.0], [0.2], [9.0], [9.1]], 2)
     Fraction(0, 1)
-    >>> misplaced_clusters([[0.0], [0.2], [0.3], [0.1]], [[0.0], [0.2], [9.0], [9.2]], 2) >= 2
+    >>> misplaced_cluster_records([[0.0], [0.2], [0.3], [0.1]], [[0.0], [0.2], [9.0], [9.2]], 2) >= 2
     True
     """
     real, made = _matrix(original), _matrix(synthetic)

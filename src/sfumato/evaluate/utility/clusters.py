@@ -78,7 +78,7 @@ def ari(first: ArrayLike, second: ArrayLike) -> float:
 def ari_from_confusion(table: ArrayLike) -> float:
     """Return the adjusted Rand index of a confusion matrix.
 
-    >>> round(ari_of_table([[1, 2, 94, 3], [3, 83, 3, 11], [90, 0, 1, 5], [3, 14, 11, 76]]), 4)
+    >>> round(ari_from_confusion([[1, 2, 94, 3], [3, 83, 3, 11], [90, 0, 1, 5], [3, 14, 11, 76]]), 4)
     0.6656
     """
     counts = np.asarray(table, np.float64)

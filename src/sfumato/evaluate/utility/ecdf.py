@@ -7,7 +7,6 @@ publishing it would be a release of its own that no budget pays for.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import PlanError, TableError
+from sfumato.metrics.confidence import mean_interval
 
 LEVEL = 0.95
 QUANTILES = (0.1, 0.5, 0.9)
@@ -42,17 +42,15 @@ class MeanOverCopies(Part):
     def of(cls, values: Sequence[float], level: float = LEVEL) -> MeanOverCopies:
         """Return average, spread and interval.
 
-        >>> print(OverCopies.of([1.0, 2.0, 3.0]))
+        >>> print(MeanOverCopies.of([1.0, 2.0, 3.0]))
         2 (-0.4841 to 4.484)
         """
         count, mean = len(values), float(np.mean(values))
         if count < 2:
             return cls(mean=mean, sd=None, low=None, high=None, copies=count)
-        from scipy.special import stdtrit
-
+        interval = mean_interval(values, level)
         sd = float(np.std(values, ddof=1))
-        half = float(stdtrit(count - 1, (1 + level) / 2)) * sd / math.sqrt(count)
-        return cls(mean=mean, sd=sd, low=mean - half, high=mean + half, copies=count)
+        return cls(mean=mean, sd=sd, low=interval.low, high=interval.high, copies=count)
 
     def __str__(self) -> str:
         return f"{self.mean:.4g}" if self.low is None else f"{self.mean:.4g} ({self.low:.4g} to {self.high:.4g})"
@@ -125,7 +123,7 @@ def compare_column_copies(
     ``copies`` is one synthetic column or several of any length; a matrix has one copy in each row. The interval says
     how much the average depends on which copies were drawn. It does not say how much the table is a matter of chance.
 
-    >>> found = compare([1.0, 2.0, 3.0], [[1.0, 2.0, 3.0], [2.0, 3.0, 4.0]])
+    >>> found = compare_column_copies([1.0, 2.0, 3.0], [[1.0, 2.0, 3.0], [2.0, 3.0, 4.0]])
     >>> print(f"{found.ecdf_max.mean:.4f} {found.ratio('mean').ratio.mean}")
     0.1667 1.25
     """

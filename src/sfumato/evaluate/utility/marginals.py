@@ -51,7 +51,7 @@ Misplaced = Callable[[MarginalPair], Fraction]
 def misplaced_tvd(one: MarginalPair) -> Fraction:
     """Return how many records would have to move: n times the total-variation distance.
 
-    >>> misplaced_tvd(Compared(("a",), np.array([3, 1]), np.array([2, 2])))
+    >>> misplaced_tvd(MarginalPair(("a",), np.array([3, 1]), np.array([2, 2])))
     Fraction(1, 1)
     """
     difference, total = _scaled_difference(one)
@@ -61,7 +61,7 @@ def misplaced_tvd(one: MarginalPair) -> Fraction:
 def misplaced_records_ecdf(one: MarginalPair) -> Fraction:
     """Return n times the largest difference of the two distribution functions over the codes of one column.
 
-    >>> misplaced_ecdf(Compared(("a",), np.array([2, 0, 2]), np.array([0, 4, 0])))
+    >>> misplaced_records_ecdf(MarginalPair(("a",), np.array([2, 0, 2]), np.array([0, 4, 0])))
     Fraction(2, 1)
     """
     difference, total = _scaled_difference(one)

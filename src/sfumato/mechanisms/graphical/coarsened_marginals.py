@@ -109,7 +109,7 @@ def in_batches(
 ) -> Iterator[list[Item]]:
     """Yield items in their order, as many at once as have no more cells together; at least one.
 
-    >>> list(packed([3, 4, 5, 9], cells=int, most_cells=8))
+    >>> list(in_batches([3, 4, 5, 9], cells=int, most_cells=8))
     [[3, 4], [5], [9]]
     """
     part, held = list[Item](), 0

@@ -69,5 +69,5 @@ def selection_rate(strength: Fraction, sensitivity: int, most_weight: int) -> Fr
 
 
 def select_scored(scores: NDArray[np.int64], strength: Fraction, sensitivity: int, randomness: Randomness) -> int:
-    """Return a place among scores computed before, all of weight 1: the law and the cost of :func:`pick_table`."""
+    """Return a place among scores computed before, all of weight 1: the law and the cost of :func:`select_marginal`."""
     return sample_index(scores.max() - scores, selection_rate(strength, sensitivity, 1), randomness.uniform)

@@ -106,9 +106,9 @@ def contingency_counts(one: IntArray, other: IntArray) -> FloatArray:
 def correlation_ratio(ranks: FloatArray, codes: IntArray) -> float:
     """Return how much of a column's ranks the groups tell: the root of the share of variance, corrected for chance.
 
-    >>> ratio(np.array([0.1, 0.2, 0.9, 1.0]), np.array([0, 0, 1, 1])) > 0.9
+    >>> correlation_ratio(np.array([0.1, 0.2, 0.9, 1.0]), np.array([0, 0, 1, 1])) > 0.9
     True
-    >>> ratio(np.array([0.1, 0.9, 0.1, 0.9]), np.array([0, 0, 1, 1]))
+    >>> correlation_ratio(np.array([0.1, 0.9, 0.1, 0.9]), np.array([0, 0, 1, 1]))
     0.0
     """
     known = ~np.isnan(ranks)

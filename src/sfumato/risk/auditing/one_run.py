@@ -230,7 +230,7 @@ def one_run_audit(
 def epsilon_lower_bound(canaries: int, guesses: int, right: int, delta: float, alpha: float) -> float:
     """Return the largest epsilon that so many right guesses refute.
 
-    >>> round(epsilon_low(100, 100, 100, 0.0, 0.05), 2), epsilon_low(100, 100, 55, 0.0, 0.05)
+    >>> round(epsilon_lower_bound(100, 100, 100, 0.0, 0.05), 2), epsilon_lower_bound(100, 100, 55, 0.0, 0.05)
     (3.49, 0.0)
     """
     if guess_tail_bound(canaries, guesses, right, 0.0, delta) >= alpha:

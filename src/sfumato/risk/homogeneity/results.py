@@ -19,7 +19,7 @@ FEW_POINTS = 13
 def evenly_spaced(points: int) -> list[int]:
     """Return the positions of evenly spaced points, both ends included.
 
-    >>> few_of(61)[:3], len(few_of(61)), few_of(3)
+    >>> evenly_spaced(61)[:3], len(evenly_spaced(61)), evenly_spaced(3)
     ([0, 5, 10], 13, [0, 1, 2])
     """
     return [int(i) for i in np.unique(np.linspace(0, points - 1, min(points, FEW_POINTS)).round())]

@@ -55,7 +55,7 @@ class GroupSum:
 def sum_to_coarser(table: NDArray[Any], coarse: Coarsening) -> NDArray[Any]:
     """Return a table at the model's groups, summed to coarser ones; whole counts stay whole.
 
-    >>> coarsened(np.array([[1, 2, 3], [4, 5, 6]]), (None, np.array([0, 1, 0], np.int32)))
+    >>> sum_to_coarser(np.array([[1, 2, 3], [4, 5, 6]]), (None, np.array([0, 1, 0], np.int32)))
     array([[ 4,  2],
            [10,  5]])
     """

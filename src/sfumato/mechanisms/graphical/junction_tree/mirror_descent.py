@@ -66,8 +66,9 @@ def estimate(
     above the least loss, and fully minimised models had pairs 4 % further from the truth (.0242 against .0233 at rho
     .015, one seed). For the least loss itself pass a small tolerance and many steps.
 
-    >>> tables = [NoisyTable((0,), np.array([30.0, 10.0]), 1.0), NoisyTable((1,), np.array([10.0, 30.0]), 1.0)]
-    >>> fit((2, 2), tables, 40.0, most_steps=200, tolerance=1e-6).marginal((0, 1)).round(2)
+    >>> counts = [30.0, 10.0], [10.0, 30.0]
+    >>> measurements = [LinearMeasurement((axis,), np.array(counts[axis]), 1.0) for axis in (0, 1)]
+    >>> estimate((2, 2), measurements, 40.0, most_steps=200, tolerance=1e-6).marginal((0, 1)).round(2)
     array([[ 7.5, 22.5],
            [ 2.5,  7.5]])
     """

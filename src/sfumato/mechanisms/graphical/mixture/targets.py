@@ -123,7 +123,7 @@ def with_zeros(xp: Any, numbers: Any, sums: Any) -> Any:
 
 
 def fold_coarse(numbers: Any, sums: Any) -> Any:
-    """Return derivatives by levels of columns from those by levels and views: the transpose of :func:`with_views`."""
+    """Return derivatives by levels from those by levels and views: the transpose of :func:`append_coarse`."""
     return numbers[: sums.shape[1]] + sums.T @ numbers[sums.shape[1] :] if len(sums) else numbers
 
 

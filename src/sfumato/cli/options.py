@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from sfumato.errors import NoLedgerError, PlanError, SchemaError
+from sfumato.errors import NoLedgerError, PlanError, SchemaError, SfumatoError
 
 if TYPE_CHECKING:
     from sfumato.core.method import Method
@@ -340,7 +340,7 @@ class SchemaOutput:
             raise SchemaError(f"{self.out!r} exists", next_step="choose another name with --out, or add --force")
 
 
-def parse_numbers(text: str, option: str, example: str) -> list[float]:
+def parse_numbers(text: str, option: str, example: str, error_class: type[SfumatoError] = PlanError) -> list[float]:
     """Read numbers separated by commas.
 
     >>> parse_numbers("0.1, 1,3", "--grid", "0.1,0.3")
@@ -349,10 +349,14 @@ def parse_numbers(text: str, option: str, example: str) -> list[float]:
     try:
         return [float(value) for value in text.split(",") if value.strip()]
     except ValueError as error:
-        raise PlanError(f"{option} {text!r} is not a list of numbers", next_step=f"write {option} {example}") from error
+        raise error_class(
+            f"{option} {text!r} is not a list of numbers", next_step=f"write {option} {example}"
+        ) from error
 
 
-def parse_range(text: str, option: str, example: str) -> tuple[float, float]:
+def parse_range(
+    text: str, option: str, example: str, error_class: type[SfumatoError] = PlanError
+) -> tuple[float, float]:
     """Read a range.
 
     >>> parse_range("0.01:30", "--range", "0.01:30")
@@ -362,7 +366,7 @@ def parse_range(text: str, option: str, example: str) -> tuple[float, float]:
     try:
         return float(low), float(high)
     except ValueError as error:
-        raise PlanError(
+        raise error_class(
             f"{option} {text!r} is not of the form low:high", next_step=f"write {option} {example}"
         ) from error
 

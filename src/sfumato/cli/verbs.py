@@ -66,7 +66,7 @@ VERBS: dict[str, Verb] = {
         "Measure how near released rows are to people's values.", "sfumato.cli.risk.location:location"
     ),
     "risk blend": Verb(
-        "Measure risk and utility of blended rows, two-stage as published.", "sfumato.papers.two_stage.blend_verb:blend"
+        "Measure risk and utility of blended rows (two-stage).", "sfumato.papers.two_stage.blend_verb:blend"
     ),
     "methods": Verb("List the methods, or explain one.", "sfumato.cli.release.methods:methods"),
     "workbench": Verb(
@@ -195,6 +195,7 @@ def _nearest(path: str) -> list[str]:
     by_name: dict[str, list[str]] = {}
     for words in VERBS:
         by_name.setdefault(words.split()[-1], []).append(words)
-    siblings = get_close_matches(path, [words for _, words in inner_verbs(group)])
-    nearest = get_close_matches(name, by_name, 1)
-    return by_name.get(name) or siblings or [words for match in nearest for words in by_name[match]]
+    siblings = dict(inner_verbs(group))
+    near = [siblings[match] for match in get_close_matches(name, siblings)]
+    elsewhere = [words for match in get_close_matches(name, by_name, 1) for words in by_name[match]]
+    return by_name.get(name) or near or elsewhere

@@ -99,10 +99,10 @@ def synthesize(
     readers: ReadersOptions,
     console: Console,
 ) -> None:
-    """Release an undescribed file in one command; print what it assumes.
+    """Release an undescribed file in one command.
 
-    The schema is drafted from the rows and accepted as it is, which the guarantee states, or bought with --buy. Nothing
-    is spent before the budget and the table were checked.
+    Prints what it assumes. The schema is drafted from the rows and accepted as it is, which the guarantee states, or
+    bought with --buy. Nothing is spent before the budget and the table were checked.
     """
     from sfumato.bundle.target_folder import prepare_output
     from sfumato.table.writing.formats import requested_suffixes

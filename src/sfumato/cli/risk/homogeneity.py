@@ -129,7 +129,7 @@ class NoiseOptions:
 
         if self.epsilon_range is None:
             return epsilon_grid(*default_range(self.rule))
-        return epsilon_grid(*parse_range(self.epsilon_range, "--epsilon-range", "0.01:30"))
+        return epsilon_grid(*parse_range(self.epsilon_range, "--epsilon-range", "0.01:30", RiskError))
 
 
 def homogeneity(

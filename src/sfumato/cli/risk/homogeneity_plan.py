@@ -65,7 +65,7 @@ def plan_homogeneity(
 
 
 def _numbers(option: str, text: str | None) -> list[float] | None:
-    return None if text is None else parse_numbers(text, option, "0.7,0.3")
+    return None if text is None else parse_numbers(text, option, "0.7,0.3", RiskError)
 
 
 def _mean(mean_size: float | None, people: int | None, cells: int | None) -> float | None:

@@ -27,10 +27,10 @@ def blend(
     settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the method.")] = None,
     seed: Annotated[int | None, typer.Option(help="Repeat the same splits and draws.")] = None,
 ) -> None:
-    """Measure risk and utility of blended rows, two-stage as published.
+    """Measure risk and utility of blended rows (two-stage).
 
-    Shows LID, linkage, membership and the error of four models at every alpha. Releases are made from three quarters of
-    the rows, and models are tested on the rest. Nothing is published or spent.
+    For two-stage as published. Shows LID, linkage, membership and the error of four models at every alpha. Releases are
+    made from three quarters of the rows, and models are tested on the rest. Nothing is published or spent.
     """
     from sfumato.papers.two_stage.blend_curves import blend_curves
     from sfumato.papers.two_stage.blend_page import blend_page

@@ -84,7 +84,7 @@ VERBS: dict[str, Verb] = {
     ),
     "utility": Verb("Measure what a release keeps for prediction and clustering.", panel=EVALUATE),
     "utility prediction": Verb(
-        "Train models on a release and on the table, test both on real rows.",
+        "Train models on a release; test them on real rows.",
         "sfumato.cli.evaluate.utility:prediction",
     ),
     "utility clusters": Verb(

@@ -44,8 +44,8 @@ def quality(
     released rows predicts true ones, each with an interval, are written to quality.json in the bundle; the other files
     stay as they are. The table is read with the bundle's schema. The cost is recorded before a row is counted.
     """
-    from sfumato.bundle.quality_statement import next_statement_path
     from sfumato.evaluate.quality.run import forecast_quality, prepare_questions
+    from sfumato.evaluate.quality.statement import next_statement_path
 
     account = ledger.ledger if plan else ledger.require_choice()
     next_statement_path(bundle, again or plan)
@@ -76,7 +76,7 @@ def _run(console: Console, questions: Any, bundle: str, file: FileOptions, ledge
 
 
 def _print_result(console: Console, quality: Quality, path: Path) -> None:
-    from sfumato.bundle.signature import SIGNATURE
+    from sfumato.bundle.layout import SIGNATURE
 
     headers = ("measure", "value", "95 % interval", "yardstick", "definition")
     grid = [[*line, one.words] for line, one in zip(quality._lines(), quality.measures, strict=True)]  # pyright: ignore[reportPrivateUsage]

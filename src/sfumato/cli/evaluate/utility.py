@@ -136,9 +136,10 @@ def prediction(
     brand: Annotated[str | None, typer.Option(help="With --price: column whose levels get an elasticity each.")] = None,
     seed: Annotated[int | None, typer.Option(help="Repeat the same samples and models.")] = None,
 ) -> None:
-    """Train models on a release and on the table, test both on real rows.
+    """Train models on a release; test them on real rows.
 
-    Numeric targets are judged by the mean squared error, categories by accuracy and the area under the ROC curve.
+    Beside models trained on the table. Numeric targets are judged by the mean squared error, categories by accuracy and
+    the area under the ROC curve.
     """
     from sfumato.evaluate.train_synthetic_test_real import train_and_test
 

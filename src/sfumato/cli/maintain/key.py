@@ -74,7 +74,7 @@ def sign(
 
     Also signs a bundle again, after a quality statement was added to it.
     """
-    from sfumato.bundle.signature import SIGNATURE
+    from sfumato.bundle.layout import SIGNATURE
     from sfumato.bundle.verify import verify_bundle
 
     private = load_signing_key(key)

@@ -22,8 +22,7 @@ from sfumato.schema import Schema
 if TYPE_CHECKING:
     from sfumato.report.homogeneity_page import TableBlock
     from sfumato.risk.homogeneity.answers import Answer
-    from sfumato.risk.homogeneity.results import RiskCurves
-    from sfumato.risk.homogeneity.several_curves import SeveralCurves
+    from sfumato.risk.homogeneity.results import RiskCurves, SeveralCurves
     from sfumato.table import Table
 
 SHORT = {
@@ -185,10 +184,9 @@ def _show_curves(
     check_request(grid, noise.mechanism, cast("Any", request))
     places = OutputPage.at(output.out, facts.name, "-risk.html", output.force)
     sensitive = _sensitive(cells, risk["view"])
-    with console.progress("counting cells"):
-        counted = _cells(cells.count_source(sensitive), cells.named_identifiers, sensitive)
     request |= {"mechanism": noise.mechanism, "pilot": Path(cells.pilot).name if cells.pilot else None}
-    curves = _curves(replace(counted, schema=facts), grid, request)
+    with console.progress("counting cells"):
+        curves = _curves(cells, grid, sensitive, request)
     shown = _shown(curves, not facts.is_confirmed)
     document = _document(curves, shown)
     places.write(shown.page, document)
@@ -198,7 +196,7 @@ def _show_curves(
 
 def _sensitive(cells: CellOptions, view: str) -> list[str]:
     """Return the sensitive columns; refuse a view that several columns do not have, before anything is counted."""
-    from sfumato.risk.homogeneity.several_curves import require_record
+    from sfumato.risk.homogeneity.curves import require_record
 
     named = cells.named_sensitive
     columns = list(cells.facts.with_role("sensitive")) if named is None else named
@@ -207,22 +205,17 @@ def _sensitive(cells: CellOptions, view: str) -> list[str]:
     return columns
 
 
-def _cells(table: Table, identifiers: list[str] | None, named: list[str]) -> Any:
-    """Count the cells: of one sensitive column, or of several."""
+def _curves(
+    cells: CellOptions, grid: tuple[float, ...], sensitive: list[str], request: dict[str, Any]
+) -> RiskCurves | SeveralCurves:
+    """Count the cells, of one sensitive column or of several, and compute the curves."""
     from sfumato.risk.homogeneity.cells import Cells
-    from sfumato.risk.homogeneity.joint import JointCells
+    from sfumato.risk.homogeneity.curves import curves, several_curves
 
-    if len(named) > 1:
-        return JointCells.of(table, identifiers, named)
-    return Cells.of(table, identifiers, named[0] if named else None)
-
-
-def _curves(cells: Any, grid: tuple[float, ...], request: dict[str, Any]) -> RiskCurves | SeveralCurves:
-    from sfumato.risk.homogeneity.curves import curves
-    from sfumato.risk.homogeneity.joint import JointCells
-    from sfumato.risk.homogeneity.several_curves import several_curves
-
-    return several_curves(cells, grid, **request) if isinstance(cells, JointCells) else curves(cells, grid, **request)
+    counted = replace(
+        Cells.of(cells.count_source(sensitive), cells.named_identifiers, sensitive or None), schema=cells.facts
+    )
+    return several_curves(counted, grid, **request) if len(sensitive) > 1 else curves(counted, grid, **request)
 
 
 class _HomogeneityOutput(NamedTuple):
@@ -235,15 +228,14 @@ class _HomogeneityOutput(NamedTuple):
 
 def _shown(curves: RiskCurves | SeveralCurves, draft: bool) -> _HomogeneityOutput:
     from sfumato.report import homogeneity_page, homogeneity_several_page
-    from sfumato.risk.homogeneity import answers, several_answers
+    from sfumato.risk.homogeneity import answers
     from sfumato.risk.homogeneity.results import RiskCurves
 
+    texts = (answers.risk_answer(curves), answers.epsilon_answer(curves))
     if not isinstance(curves, RiskCurves):
-        texts = (several_answers.risk_answer(curves), several_answers.epsilon_answer(curves))
-        return _HomogeneityOutput(
-            homogeneity_several_page.several_columns_page(curves, draft), homogeneity_several_page.tables(curves), texts
-        )
-    texts = (answers.risk_answer(curves), answers.epsilon_answer(curves), answers.uniqueness_answer(curves))
+        page = homogeneity_several_page.several_columns_page(curves, draft)
+        return _HomogeneityOutput(page, homogeneity_several_page.tables(curves), texts)
+    texts = (*texts, answers.uniqueness_answer(curves))
     return _HomogeneityOutput(homogeneity_page.homogeneity_page(curves, draft), _output_tables(curves), texts)
 
 

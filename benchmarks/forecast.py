@@ -26,8 +26,8 @@ import numpy as np
 import pandas as pd
 
 import sfumato
-from sfumato.evaluate.compare.distances import marginal_tvds, moment_errors
 from sfumato.evaluate.compare.run import read_comparison_input
+from sfumato.metrics.distances import marginal_tvds, moment_errors
 from sfumato.schema import Schema
 
 EPSILONS = (0.3, 1.0, 3.0)

@@ -10,7 +10,6 @@ from sfumato.cli.console import Voice
 from sfumato.cli.options import DEFAULT_DIALECT, AsJson, Data, Dialect, with_options
 from sfumato.cli.released import MadeRows, OwnSchema, PrivatePage, facts_of, require_free
 from sfumato.cli.risk.location import CONFIDENTIAL
-from sfumato.evaluate.compare.words import SHORT
 
 if TYPE_CHECKING:
     from sfumato.evaluate.compare.result import Comparison, MetricWithYardstick
@@ -61,7 +60,9 @@ def compare(
 
 def _show(voice: Voice, found: Comparison) -> None:
     voice.panel(f"{found.table}: {found.grade}", found.verdict, "green" if found.grade != "not usable" else "red")
-    rows = [[f"{m.name}: {SHORT[m.name]}", _value(m), _yardstick_text(m)] for m in found.measures.values()]
+    from sfumato.metrics.catalogue import METRICS
+
+    rows = [[f"{m.name}: {METRICS[m.name].label}", _value(m), _yardstick_text(m)] for m in found.measures.values()]
     voice.table("Measures, with 95 % intervals", ("measure", "release", "second real sample"), rows)
     equal = [f"{USES[use]}: {_rows_in_words(rows)}" for use, rows in found.equivalent_rows.items()]
     voice.say(f"As near as a random sample of so many real rows: {'; '.join(equal)}.")

@@ -64,7 +64,7 @@ def quality(
 ) -> None:
     """Measure a release against the table with noise, charged, so that its readers may be told how good it is.
 
-    The distance of single columns (tvd_1) and of pairs (tvd_2), and how well a model that learnt from the released rows
+    Distances of columns (tvd_1_q16) and of pairs (tvd_2_q16), and how well a model learnt from the released rows
     predicts true ones, each with an interval, are written to quality.json in the bundle; the release's own files stay
     as they are. The table is read with the bundle's schema. The cost is recorded before a row is counted.
     """

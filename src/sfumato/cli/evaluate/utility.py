@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.evaluate.clusters import ClusterComparison
+    from sfumato.evaluate.column_copies import Ratio
     from sfumato.evaluate.train_synthetic_test_real import Score, TrainTestResult
-    from sfumato.evaluate.utility.ecdf import Ratio
     from sfumato.table import Table
 
 HEADERS = ("rows", "transfer ARI", "cluster TVD", "centroids off by", "radii off by")
@@ -104,7 +104,7 @@ def _private_rows(table: Table, names: list[str]) -> NDArray[np.float64]:
 
 
 def _clusters_verb_show(voice: Voice, found: ClusterComparison, names: list[str]) -> None:
-    from sfumato.evaluate.utility.clusters import ALIGNED_WARNING
+    from sfumato.metrics.clusters import ALIGNED_WARNING
 
     rows = [
         [k.rows, *(f"{v:.3f}" for v in (k.transfer_ari, k.cluster_tvd, k.centroid_error, k.radius_error))]
@@ -202,7 +202,7 @@ def compare_values(
     Several copies are averaged, with an interval over copies. 0 is the best difference, 1 the best ratio.
     `sfumato compare` judges the whole release, beside a second real sample.
     """
-    from sfumato.evaluate.utility.columns import compare_copies
+    from sfumato.evaluate.column_copies import compare_copies
     from sfumato.table import read
 
     voice, facts = Voice(json), Schema.load(schema)

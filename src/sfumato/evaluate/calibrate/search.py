@@ -14,9 +14,9 @@ import numpy as np
 
 from sfumato.core.method import Method, parameters_of
 from sfumato.errors import PlanError
-from sfumato.evaluate.calibrate.metrics import Trial
 from sfumato.evaluate.calibrate.result import Point
 from sfumato.evaluate.calibrate.target import Target
+from sfumato.evaluate.calibrate.trial import Trial
 from sfumato.progress import report_progress, silenced
 from sfumato.table import Table
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from sfumato.evaluate.utility.clusters import aligned_ari, kmeans, standardise
+from sfumato.metrics.clusters import aligned_ari, kmeans, standardise
 from sfumato.papers.kmeans_geometry.charts import points, scatter_series
 from sfumato.papers.kmeans_geometry.published.algorithm import largest_distance
 from sfumato.papers.kmeans_geometry.results import Chart, Part, Points, ValueTable, comparison

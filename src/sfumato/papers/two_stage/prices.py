@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.evaluate.utility.prediction import mapd, optimal_markup, optimal_profit_ratio
 from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, Sample, price_sales
+from sfumato.papers.two_stage.price_metrics import mapd, optimal_markup, optimal_profit_ratio
 from sfumato.papers.two_stage.published.blending import match
 from sfumato.papers.two_stage.results import Comparison, Part, ValueTable, comparison, curve_chart, table
 from sfumato.papers.two_stage.trial import Trial, trial_of

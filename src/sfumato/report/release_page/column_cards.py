@@ -14,6 +14,7 @@ from sfumato.bundle.document import MainNumber, ReleaseDocument
 from sfumato.bundle.stage_noise import StageNoise, noise_by_stage
 from sfumato.evaluate.compare.columns import chart_edges
 from sfumato.mechanisms.hierarchical_histogram import LAYER_WORDS
+from sfumato.metrics.rows_view import RowsView
 from sfumato.report.cards import (
     MISSING,
     Bar,
@@ -25,7 +26,7 @@ from sfumato.report.cards import (
 )
 from sfumato.report.charts.axis import bin_labels, format_value, open_bin_labels
 from sfumato.report.charts.histogram import HistogramBins, histogram
-from sfumato.report.release_page.points import RowsView, edges_of, level_words
+from sfumato.report.release_page.points import edges_of, level_words
 from sfumato.reprs import format_significant
 from sfumato.schema.column import Column
 
@@ -93,13 +94,13 @@ Known = Mapping[str, MainNumber]
 
 def column_cards(document: ReleaseDocument, points: RowsView) -> list[ColumnCard]:
     """Return a card for every released column, in the order of the table."""
-    noise = NoiseReach(document, points.size)
+    noise = NoiseReach(document, len(points))
     errors = document.expected_errors
     known = {} if errors is None else {each.name: each for each in errors.numbers}
     kept: set[str] = set(document.statistics.get("not_synthesised") or ())
     return [
         _card(number, column, values, noise, known, KEPT if column.name in kept else "")
-        for number, (column, values) in enumerate(zip(points.columns, points.values, strict=True), 1)
+        for number, (column, values) in enumerate(zip(points.columns, points.points.T, strict=True), 1)
     ]
 
 

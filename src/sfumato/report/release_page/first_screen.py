@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from sfumato.bundle.quality_statement import QualityStatement
     from sfumato.evaluate.quality.result import NoisyMetric
 
-BESIDE = {"tvd_1": "as many rows drawn afresh: {}", "tvd_2": "as many rows drawn afresh: {}", "prediction": "guess: {}"}
+FRESH, GUESSED = "as many rows drawn afresh: {}", "guess: {}"
+BESIDE = {
+    "tvd_1_q16": FRESH,
+    "tvd_2_q16": FRESH,
+    "prediction_accuracy": GUESSED,
+    "prediction_range_error": GUESSED,
+}
 
 RELATED = "in the released rows: {}"
 
@@ -65,7 +71,7 @@ def quality_statement_card(said: QualityStatement) -> QualityCard:
 
 
 def _line(each: NoisyMetric) -> NumberLine:
-    related = each.name.startswith("correlation ")
+    related = each.name.startswith("normal_score_correlation ")
     shown = "{:.2g}".format if related else percent
     beside = RELATED if related else BESIDE.get(each.name)
     words = each.words.partition(";")[0] if related else each.words.removeprefix("share of ")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.core.forecast import NO_RELATION, Forecast
-from sfumato.evaluate.forecast.verdict import MEANS, SINGLE, STRONG, TABLES, UNKNOWN_ROWS, USES, WEAK
+from sfumato.evaluate.verdict import MEANS, PAIRS, SINGLE_COLUMNS, STRONG_RELATIONS, UNKNOWN_ROWS, USES, WEAK_RELATIONS
 from sfumato.formatting import counted, list_names, percent, short_number
 
 MOST_DROWNED = 8
@@ -72,14 +72,16 @@ def _lines(forecast: Forecast) -> Iterator[NumberLine]:
         yield NumberLine(
             f"{short_number(100 * forecast.share_error)} percentage points", "expected error of a share of rows"
         )
-    if forecast.mean_error is not None:
+    if forecast.mean_error_sd is not None:
         yield NumberLine(
-            f"{short_number(forecast.mean_error)} standard deviations", f"expected error of a mean{_range(forecast)}"
+            f"{short_number(forecast.mean_error_sd)} standard deviations", f"expected error of a mean{_range(forecast)}"
         )
-    if forecast.tvd_1 is not None:
-        yield NumberLine(f"{percent(forecast.tvd_1)} of the rows", "of a single column stand in a wrong cell")
-    if forecast.tvd_2 is not None:
-        yield NumberLine(f"{percent(forecast.tvd_2)} of the rows", "of a table of two columns stand in a wrong cell")
+    if forecast.tvd_1_q16 is not None:
+        yield NumberLine(f"{percent(forecast.tvd_1_q16)} of the rows", "of a single column stand in a wrong cell")
+    if forecast.tvd_2_q16 is not None:
+        yield NumberLine(
+            f"{percent(forecast.tvd_2_q16)} of the rows", "of a table of two columns stand in a wrong cell"
+        )
     if forecast.smallest_relation is not None:
         yield _relation(forecast.smallest_relation)
     if forecast.drowned:
@@ -105,11 +107,11 @@ def _drowned(names: tuple[str, ...], columns: int) -> NumberLine:
 
 
 WORDS = {
-    SINGLE: "Single columns: their shares, histograms and quantiles",
+    SINGLE_COLUMNS: "Single columns: their shares, histograms and quantiles",
     MEANS: "Means of numbers and of dates",
-    STRONG: "Strong relations between two columns (a correlation of 0.5 or more)",
-    WEAK: "Weak relations between two columns (a correlation of 0.2 to 0.5)",
-    TABLES: "Tables of two columns, cell by cell",
+    STRONG_RELATIONS: "Strong relations between two columns (a correlation of 0.5 or more)",
+    WEAK_RELATIONS: "Weak relations between two columns (a correlation of 0.2 to 0.5)",
+    PAIRS: "Tables of two columns, cell by cell",
 }
 
 RELATIONS = "Relations between two columns (a correlation of 0.2 or more)"
@@ -161,9 +163,9 @@ def _forecast_uses(forecast: Forecast | None) -> tuple[tuple[str, ...], tuple[st
     if forecast is None or forecast.rows is None:
         return (), ()
     answers = {use.words: use.served(forecast) for use in USES}
-    if answers[STRONG] and answers[WEAK]:
-        words = {**WORDS, STRONG: RELATIONS}
-        answers[WEAK] = None
+    if answers[STRONG_RELATIONS] and answers[WEAK_RELATIONS]:
+        words = {**WORDS, STRONG_RELATIONS: RELATIONS}
+        answers[WEAK_RELATIONS] = None
     else:
         words = WORDS
     good, bad = (tuple(words[use] for use, served in answers.items() if served is wanted) for wanted in (True, False))

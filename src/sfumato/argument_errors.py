@@ -26,7 +26,7 @@ LIKENESS = 0.5
 def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
     """Return a function that answers arguments which it does not take, or lacks, by their names.
 
-    >>> @named_arguments
+    >>> @checked_arguments
     ... def weigh(stone, times=1):
     ...     return times * stone
     >>> weigh(1, time=2)

@@ -12,7 +12,7 @@ VOWELS = "aeiou"
 def format_number(number: float) -> str:
     """Return a number for people: whole ones with thousands separators, others with three digits.
 
-    >>> say(5_000_000), say(0.12345)
+    >>> format_number(5_000_000), format_number(0.12345)
     ('5,000,000', '0.123')
     """
     return f"{number:,.0f}" if float(number).is_integer() or abs(number) >= 1000 else f"{number:.3g}"
@@ -21,7 +21,7 @@ def format_number(number: float) -> str:
 def short_number(number: float) -> str:
     """Return a number with two digits that matter, and never as a power of ten.
 
-    >>> short(0.01234), short(123.4), short(0.00000123), short(0.0), short(99.6)
+    >>> short_number(0.01234), short_number(123.4), short_number(0.00000123), short_number(0.0), short_number(99.6)
     ('0.012', '120', '0.0000012', '0', '100')
     """
     rounded = float(f"{number:.2g}")
@@ -47,10 +47,19 @@ def counted(number: int, word: str) -> str:
     return f"{format_number(number)} {word if number == 1 else several}"
 
 
+def capitalize_first(words: str) -> str:
+    """Return words with a capital letter in front; all others stay as they are.
+
+    >>> capitalize_first("of AIM")
+    'Of AIM'
+    """
+    return f"{words[:1].upper()}{words[1:]}"
+
+
 def list_names(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """Return names as a sentence has them, and of many the first ones.
 
-    >>> named(["a"]), named(["a", "b", "c"]), named(["a", "b", "c", "d"], most=2)
+    >>> list_names(["a"]), list_names(["a", "b", "c"]), list_names(["a", "b", "c", "d"], most=2)
     ('a', 'a, b and c', 'a, b and 2 more')
     """
     if len(names) > most:

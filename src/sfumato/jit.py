@@ -11,9 +11,9 @@ import numba as nb
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile on first use, without the GIL, and keep the machine code; where no folder can be written, compile again.
 
-    Use it bare, or with Numba's options: ``@compiled(fastmath={"nsz"})``.
+    Use it bare, or with Numba's options: ``@jit(fastmath={"nsz"})``.
 
-    >>> compiled(lambda x: x + 1)(1)
+    >>> jit(lambda x: x + 1)(1)
     2
     """
     if function is None:

@@ -76,8 +76,8 @@ def report_progress(stage: str, done: float | None = None) -> None:
 def progress_listener(listener: ProgressListener) -> Generator[None]:
     """Hand everything that is told inside to a listener.
 
-    >>> with listening(lambda stage, done: print(stage, done)):
-    ...     tell("fitting", 0.5)
+    >>> with progress_listener(lambda stage, done: print(stage, done)):
+    ...     report_progress("fitting", 0.5)
     fitting 0.5
     """
     token = _listener.set(listener)
@@ -101,8 +101,8 @@ def silenced() -> Generator[None]:
 def steps(stage: str, count: float) -> Generator[Callable[[], None]]:
     """Tell one stage of about ``count`` like steps; call what this yields after each. What the steps tell is not heard.
 
-    >>> with listening(lambda stage, done: print(stage, done)), steps("running it again", 2) as done:
-    ...     tell("fitting")
+    >>> with progress_listener(lambda stage, done: print(stage, done)), steps("running it again", 2) as done:
+    ...     report_progress("fitting")
     ...     done()
     running it again 0.0
     running it again 0.5
@@ -158,7 +158,7 @@ class RemainingTime:
 def format_duration(seconds: float) -> str:
     """Return about how long, no finer than anybody can know.
 
-    >>> in_time(3.2), in_time(42), in_time(400)
+    >>> format_duration(3.2), format_duration(42), format_duration(400)
     ('about 3 s', 'about 40 s', 'about 7 min')
     """
     if seconds >= MINUTES_FROM:

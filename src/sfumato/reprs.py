@@ -44,7 +44,12 @@ class ReprMixin:
 def format_significant(value: float, digits: int) -> str:
     """Return a number with so many digits that matter, and never as a power of ten that people must undo.
 
-    >>> in_digits(0.0123456, 3), in_digits(107153.2, 5), in_digits(15812.0, 3), in_digits(18073.4, 5)
+    >>> (
+    ...     format_significant(0.0123456, 3),
+    ...     format_significant(107153.2, 5),
+    ...     format_significant(15812.0, 3),
+    ...     format_significant(18073.4, 5),
+    ... )
     ('0.0123', '107,153', '15,812', '18,073')
     """
     return f"{value:,.0f}" if 10 ** min(digits, 4) <= abs(value) < LARGEST_PLAIN else f"{value:.{digits}g}"

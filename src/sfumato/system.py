@@ -19,7 +19,7 @@ UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 def usable_cores() -> int:
     """Return how many processor cores this process may use.
 
-    >>> cores() >= 1
+    >>> usable_cores() >= 1
     True
     """
     affinity = getattr(os, "sched_getaffinity", None)

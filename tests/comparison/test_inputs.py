@@ -13,7 +13,6 @@ import sfumato
 from comparison.people import ROWS, people, schema, table
 from sfumato.errors import ArgumentError, BundleError, PlanError, SchemaError, TableError
 from sfumato.evaluate.compare.run import read_comparison_input, read_points
-from sfumato.lazy import HOOKS, load_object
 from sfumato.metrics.comparison_layout import ComparisonLayout
 from sfumato.metrics.prediction import MOST_TARGETS, targets_of
 
@@ -81,7 +80,3 @@ def test_targets_follow_from_public_facts() -> None:
     layout = ComparisonLayout.of(facts, tuple(facts), *[read_points(people(1), facts, facts.names, "t")] * 2)
     assert targets_of(layout, None)[0] == "owner" and len(targets_of(layout, None)) == 5 <= MOST_TARGETS
     assert targets_of(layout, "age") == ("age",)
-
-
-def test_a_bundle_is_opened_by_the_registry() -> None:
-    assert callable(load_object(HOOKS["bundle"]))

@@ -151,7 +151,7 @@ def test_statistics_are_told_in_words(made):
     assert "children < persons: " in mended
     assert " x " in facts["Which tables these were"].value
     assert "age: " in facts["Cells of each column in the model"].value
-    assert re.fullmatch(r"[\d.]+( down to [\d.]+)?", facts["NoiseReach of a count, from round to round"].value)
+    assert re.fullmatch(r"[\d.]+( down to [\d.]+)?", facts["Noise of a count, from round to round"].value)
     assert not [fact for fact in facts.values() if fact.value.startswith(("[", "{")) or "noise of tables" in fact.name]
 
 

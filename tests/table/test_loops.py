@@ -82,7 +82,7 @@ def test_numpy_encodes_as_the_compiled_loops_do(name, values):
     for each, found in codes.items():
         ENCODERS[name](each, given_values, found)
     np.testing.assert_array_equal(codes[numpy_loops], codes[numba_loops])
-    assert numpy_loops.tally(codes[numba_loops], 255) == numba_loops.count_code(codes[numba_loops], 255)
+    assert numpy_loops.count_code(codes[numba_loops], 255) == numba_loops.count_code(codes[numba_loops], 255)
 
 
 @pytest.mark.parametrize("rows", [3, 500])
@@ -92,8 +92,8 @@ def test_numpy_counts_as_the_compiled_loops_do(rows):
     columns, pointers, strides = np.array([0, 1, 2, 0, 2]), np.array([0, 3, 5]), np.array([16, 4, 1, 4, 1])
     found = {k: np.zeros(80, np.int64) for k in (numba_loops, numpy_loops)}
     for each, counts in found.items():
-        each.count_sets(codes, rows, columns, pointers, strides, np.array([0, 64, 80]), counts)
-        each.count_large_set(codes, rows, columns[:3], strides[:3], counts[:64])
+        each.fill_marginals(codes, rows, columns, pointers, strides, np.array([0, 64, 80]), counts)
+        each.fill_large_marginal(codes, rows, columns[:3], strides[:3], counts[:64])
     np.testing.assert_array_equal(found[numpy_loops], found[numba_loops])
     assert found[numba_loops].sum() == 3 * rows
 
@@ -125,9 +125,9 @@ def test_a_small_count_takes_little_memory_and_loads_nothing_heavy(kind, tmp_pat
 
 TWICE = """
 import numpy as np
-from sfumato.table.numba_loops import tally
-assert tally(np.zeros(5, np.uint8), 0) == 5
-print(sum(tally.stats.cache_hits.values()), sum(tally.stats.cache_misses.values()))
+from sfumato.table.numba_loops import count_code
+assert count_code(np.zeros(5, np.uint8), 0) == 5
+print(sum(count_code.stats.cache_hits.values()), sum(count_code.stats.cache_misses.values()))
 """
 
 

@@ -23,7 +23,10 @@ class StageNoise:
     def half_width(self, cells: int = 1) -> float:
         """Return how far 95 % of the noise on a sum of cells lies from 0.
 
-        >>> round(Spread("discrete-laplace", 2.0).half_width(), 2), Spread("discrete-gaussian", 2.0).half_width()
+        >>> (
+        ...     round(StageNoise("discrete-laplace", 2.0).half_width(), 2),
+        ...     StageNoise("discrete-gaussian", 2.0).half_width(),
+        ... )
         (5.99, 3.92)
         """
         if self.kind.endswith("laplace") and cells == 1:

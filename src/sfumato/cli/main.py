@@ -72,7 +72,7 @@ COMMANDS: dict[str, Verb] = {
         "Open the workbench: from a file to a verified bundle in a browser, on this machine alone.",
     ),
     "methods": Verb(
-        "sfumato.cli.release.release:list_methods",
+        "sfumato.cli.release.release:methods_verb",
         "List the methods, or explain one: what it releases, what it promises, its parameters.",
     ),
     "sample": Verb(

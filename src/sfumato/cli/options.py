@@ -169,7 +169,7 @@ def wanted_ledger(ledger: str | None, no_ledger: bool, how: str = MAKE_ONE) -> s
 def parse_numbers(text: str, option: str, example: str) -> list[float]:
     """Read numbers with commas between them.
 
-    >>> read_numbers("0.1, 1,3", "--grid", "0.1,0.3")
+    >>> parse_numbers("0.1, 1,3", "--grid", "0.1,0.3")
     [0.1, 1.0, 3.0]
     """
     try:
@@ -181,7 +181,7 @@ def parse_numbers(text: str, option: str, example: str) -> list[float]:
 def split_names(texts: Sequence[str] | None) -> list[str] | None:
     """Return the columns of an option that takes a list, is repeated, or both.
 
-    >>> names_of(["age, sex", "region"]), names_of(None)
+    >>> split_names(["age, sex", "region"]), split_names(None)
     (['age', 'sex', 'region'], None)
     """
     return None if texts is None else [part.strip() for text in texts for part in text.split(",") if part.strip()]

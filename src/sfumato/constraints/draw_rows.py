@@ -191,7 +191,7 @@ def rows_from_public_domain(schema: Schema, names: Sequence[str], generator: np.
 def unchanged_columns_note(names: Sequence[str]) -> tuple[str, ...]:
     """Name the columns whose true values leave, in the words that plan, event and report share; none, no words.
 
-    >>> as_they_are(["x", "g"])
+    >>> unchanged_columns_note(["x", "g"])
     ('x, g: released as they are',)
     """
     return (f"{', '.join(names)}: released as they are",) if names else ()
@@ -200,7 +200,7 @@ def unchanged_columns_note(names: Sequence[str]) -> tuple[str, ...]:
 def shuffled_copies(
     schema: Schema, copies: Sequence[Mapping[str, NDArray[Any]]], generator: np.random.Generator
 ) -> list[tuple[pa.Table, int]]:
-    """Return several tables of one release as :func:`shuffled_rows_of` does; what depends does so alike in all."""
+    """Return several tables of one release as :func:`shuffle_rows` does; what depends does so alike in all."""
     first = {name: values_of_column(schema[name], found) for name, found in copies[0].items()}
     bound = with_maps_from_rows(schema, first)
     return [shuffle_rows(bound, copy, generator) for copy in copies]

@@ -88,7 +88,7 @@ def repair_notes(schema: Schema, drawn: Values, kept: Values, made: RepairedRows
 
     >>> schema = Schema("t", (Column("a", "integer", bounds=(0, 99)),), rules=(Rule("a <= 6"),))
     >>> drawn, kept = ({"a": (np.arange(100) % high, np.zeros(100, dtype=bool))} for high in (100, 7))
-    >>> notes_on_rules(schema, drawn, kept, Repaired(kept, {"a <= 6": 20}, 0))
+    >>> repair_notes(schema, drawn, kept, RepairedRows(kept, {"a <= 6": 20}, 0))
     ('the rules leave few different rows: of 100 rows 100 differed as drawn, and 7 differ now that all keep the rules',)
     """
     if not any(set(rule.columns) <= set(kept) for rule in schema.rules):
@@ -109,7 +109,7 @@ def _mended_often(schema: Schema, made: RepairedRows) -> tuple[str, ...]:
 
     >>> columns = (Column("a", "integer", bounds=(0, 9)), Column("b", "integer", bounds=(0, 9)))
     >>> ten = {"a": (np.arange(10), np.zeros(10, dtype=bool))}
-    >>> _mended_often(Schema("t", columns, rules=(Rule("a <= b"),)), Repaired(ten, {"a <= b": 7}, 0))
+    >>> _mended_often(Schema("t", columns, rules=(Rule("a <= b"),)), RepairedRows(ten, {"a <= b": 7}, 0))
     ("7 of 10 rows broke 'a <= b' as drawn and were mended: do not trust what the rows say about a and b together",)
     """
     rows = row_count(made.values)

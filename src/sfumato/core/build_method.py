@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sfumato.core.method import Method, method_class
+from sfumato.core.method import WRONG_SETTINGS, Method, method_class
 from sfumato.core.plan import Plan
 from sfumato.core.registry import AS_PUBLISHED, PUBLISHED_FORMS
-from sfumato.core.release import WRONG_SETTINGS, Release
+from sfumato.core.release import Release
 from sfumato.errors import PlanError
 from sfumato.schema import Schema
 
@@ -159,7 +159,7 @@ def _how_to_give(key: str) -> str:
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
     """Read ``name=value`` pairs; a name given several times collects a list.
 
-    >>> read_settings(["columns=age,sex", "columns=age"])
+    >>> parse_settings(["columns=age,sex", "columns=age"])
     {'columns': [['age', 'sex'], ['age']]}
     """
     collected: dict[str, list[Any]] = {}

@@ -19,7 +19,7 @@ OWN = "own:"
 class CustomObject:
     """A function of the custodian's own, and the name by which files know it.
 
-    >>> str(OwnObject.of(len)), OwnObject.of("len")
+    >>> str(CustomObject.of(len)), CustomObject.of("len")
     ('own:len', 'len')
     """
 
@@ -55,7 +55,7 @@ def is_custom_object(value: Any) -> bool:
 def custom_object_names(parameters: Mapping[str, Any]) -> list[str]:
     """Return the names of such objects among parameters as files hold them.
 
-    >>> own_names({"family": {"x": "own:gumbel"}, "gamma": "known", "ranges": "own:bands"})
+    >>> custom_object_names({"family": {"x": "own:gumbel"}, "gamma": "known", "ranges": "own:bands"})
     ['gumbel', 'bands']
     """
     found: list[str] = []

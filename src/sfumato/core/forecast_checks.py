@@ -52,7 +52,7 @@ def forecast_of_release(made: Release) -> Forecast | None:
 def public_row_count(stated: int | None, statistics: Any, asked: int | None, made: int | None) -> int | None:
     """Return about how many private rows there are as far as a release tells: stated, noisy, or as many as it made.
 
-    >>> public_rows(None, {"noisy_total": 998.6}, 5000, 5000), public_rows(None, {}, None, 1010)
+    >>> public_row_count(None, {"noisy_total": 998.6}, 5000, 5000), public_row_count(None, {}, None, 1010)
     (999, 1010)
     """
     if stated is not None:

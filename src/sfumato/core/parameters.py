@@ -90,7 +90,7 @@ def delta_problems(value: Any) -> list[str]:
 def delta_or_default(delta: Number | None, default: Number) -> Number:
     """Return the delta that was given, or the method's own where none was; 0 is pure privacy and no absence.
 
-    >>> delta_or(None, "1e-9"), delta_or(0, "1e-9")
+    >>> delta_or_default(None, "1e-9"), delta_or_default(0, "1e-9")
     ('1e-9', 0)
     """
     return default if delta is None else delta

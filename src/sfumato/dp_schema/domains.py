@@ -62,7 +62,7 @@ def histogram_edges(span: tuple[float, float], whole: bool, most_cells: float) -
 
     ``most_cells`` is how many cells the rows can fill so that each rises above the noise.
 
-    >>> number_edges((100.0, 1000.0), whole=True, most_cells=9)[6:12]
+    >>> histogram_edges((100.0, 1000.0), whole=True, most_cells=9)[6:12]
     (100.0, 200.0, 300.0, 400.0, 500.0, 600.0)
     """
     low, high = span
@@ -122,7 +122,11 @@ def widen_one_step(low: float, high: float, whole: bool) -> tuple[float, float]:
 
     Zero stays, which numbers seldom cross, and so do ends among the first whole numbers, which have cells of their own.
 
-    >>> further_out(5000.0, 50000.0, whole=True), further_out(0.0, 0.7, whole=False), further_out(0.0, 1.0, whole=True)
+    >>> (
+    ...     widen_one_step(5000.0, 50000.0, whole=True),
+    ...     widen_one_step(0.0, 0.7, whole=False),
+    ...     widen_one_step(0.0, 1.0, whole=True),
+    ... )
     ((2000.0, 100000.0), (0.0, 1.0), (0.0, 1.0))
     """
     near = whole and abs(high) <= UNITS

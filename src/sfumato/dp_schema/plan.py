@@ -198,7 +198,7 @@ def detection_limits(
 ) -> DetectionLimits:
     """Return what a purchase of so many columns of text can see: no table is needed to know it.
 
-    >>> foreseen(20, 1).words
+    >>> detection_limits(20, 1).words
     "foreseen for 20 columns at epsilon 1: a value must stand in about 200 rows, and a column's written form in about \
 270 rows, to be seen"
     """

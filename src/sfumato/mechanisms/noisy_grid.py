@@ -63,7 +63,7 @@ def cells_per_axis(cells: int, axes: Sequence[BoundedAxis]) -> tuple[int, ...]:
 class GridPlan:
     """A noisy grid over a public box, planned from public facts alone.
 
-    >>> GridPlan(axes=(Axis(0, 1), Axis(0, 1)), epsilon=1, n_pub=4000).shape
+    >>> GridPlan(axes=(BoundedAxis(0, 1), BoundedAxis(0, 1)), epsilon=1, n_pub=4000).shape
     (20, 20)
     """
 

@@ -33,7 +33,7 @@ RAKING_ERROR = 1e-9
 def project_counts(counts: NDArray[np.int64] | FloatArray, total: float) -> FloatArray:
     """Return the nearest (least squares) non-negative table with the given total.
 
-    >>> project(np.array([3.0, -1.0]), 2.0).tolist()
+    >>> project_counts(np.array([3.0, -1.0]), 2.0).tolist()
     [2.0, 0.0]
     """
     flat = np.asarray(counts, dtype=float).ravel()

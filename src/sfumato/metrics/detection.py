@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import BoolArray, FloatArray, IntArray
+from sfumato.metrics.auc import roc_auc
 from sfumato.metrics.comparison_layout import BinnedRows, ComparisonLayout
-from sfumato.metrics.second_sample import GROUPS, NORMAL, jackknife_half_width, random_groups
+from sfumato.metrics.confidence import jackknife_half_width
+from sfumato.metrics.second_sample import GROUPS, NORMAL, random_groups
 from sfumato.progress import report_progress
 
 MOST_ROWS = 5000
@@ -132,7 +134,5 @@ def detection_auc(layout: ComparisonLayout, true: BinnedRows, synthetic: BinnedR
 
 def _auc(score: FloatArray, label: IntArray, fold: IntArray, kept: BoolArray) -> float:
     """Return the mean over both halves: scores of two models are not on one scale."""
-    from sklearn.metrics import roc_auc_score
-
     halves = [kept & (fold == half) for half in (0, 1)]
-    return float(np.mean([roc_auc_score(label[half], score[half]) for half in halves]))
+    return float(np.mean([roc_auc(score[half & (label == 1)], score[half & (label == 0)]) for half in halves]))

@@ -26,10 +26,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.arrays import FloatArray, IntArray
 from sfumato.errors import PlanError, RiskError
+from sfumato.metrics.auc import roc_auc_one_vs_rest
 from sfumato.metrics.comparison_layout import BinnedRows, ComparisonLayout
+from sfumato.metrics.confidence import jackknife_half_width
 from sfumato.metrics.detection import MOST_ROWS, fill_missing_for_trees
 from sfumato.metrics.rows_view import read_rows_view
-from sfumato.metrics.second_sample import GROUPS, NORMAL, jackknife_half_width, random_groups, size_at_distance
+from sfumato.metrics.second_sample import GROUPS, NORMAL, random_groups, size_at_distance
 from sfumato.progress import report_progress
 from sfumato.sampling.design_matrix import DesignMatrix
 from sfumato.schema import Schema
@@ -321,25 +323,6 @@ class PredictionTask:
             return Score(float(np.mean((predicted[:, 0] - truth) ** 2)), None, None)
         right = float(np.mean(levels[np.argmax(predicted, axis=1)] == truth))
         return Score(None, right, roc_auc_one_vs_rest(predicted, levels, truth))
-
-
-def roc_auc_one_vs_rest(predicted: FloatArray, levels: NDArray[Any], truth: FloatArray) -> float:
-    """Return the area under the curve of each level against all others, averaged over the levels of the test rows.
-
-    A level that the model does not know has .5, as guessing has.
-
-    >>> roc_auc_one_vs_rest(np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]), np.array([0, 1]), np.array([0.0, 1.0, 1.0]))
-    1.0
-    """
-    from sklearn.metrics import roc_auc_score
-
-    areas: list[float] = []
-    for level in np.unique(truth):
-        own, known = truth == level, np.flatnonzero(levels == level)
-        if own.all():
-            continue
-        areas.append(float(roc_auc_score(own, predicted[:, known[0]])) if len(known) else 0.5)
-    return float(np.mean(areas)) if areas else 0.5
 
 
 def _is_open(schema: Schema, name: str) -> bool:

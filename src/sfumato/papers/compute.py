@@ -36,7 +36,7 @@ def require_part(paper: str, only: str, known: Sequence[str]) -> None:
 def parts_text(parts: Sequence[str]) -> str:
     """Return the names of figures and tables in a few words.
 
-    >>> in_words(["figure 1", "figure 2", "figure 3", "figure S1", "table IV"])
+    >>> parts_text(["figure 1", "figure 2", "figure 3", "figure S1", "table IV"])
     'figures 1 to 3, S1; table IV'
     """
     named: dict[str, list[str]] = {}

@@ -21,7 +21,7 @@ SEAL = "seal"
 def to_jsonable(value: Any) -> Any:
     """Return a value as JSON holds it; exact fractions become text that reads back unchanged.
 
-    >>> plain({"epsilon": Fraction(1, 3), "columns": ("age", "sex")})
+    >>> to_jsonable({"epsilon": Fraction(1, 3), "columns": ("age", "sex")})
     {'epsilon': '1/3', 'columns': ['age', 'sex']}
     """
     if isinstance(value, np.generic):
@@ -51,7 +51,7 @@ def sha256_hex(text: str) -> str:
 class SealedDocument:
     """How one kind of document is laid out for readers, and what its seal covers: everything but the seal itself.
 
-    >>> layout = SealedJson(indent=1)
+    >>> layout = SealedDocument(indent=1)
     >>> body = layout.sealed({"b": 1, "a": "x"})
     >>> layout.holds(body), layout.holds({**body, "b": 2})
     (True, False)

@@ -18,9 +18,9 @@ LONGEST_SHOWN = 60
 def to_fraction(value: Number, what: str = "epsilon") -> Fraction:
     """Read a number as its shortest decimal says, so that ``0.1`` is one tenth.
 
-    >>> sum([exact(0.1)] * 50) == 5
+    >>> sum([to_fraction(0.1)] * 50) == 5
     True
-    >>> exact("1/3") * 3
+    >>> to_fraction("1/3") * 3
     Fraction(1, 1)
     """
     try:
@@ -88,7 +88,7 @@ def round_down(value: Fraction) -> float:
 def fraction_to_text(value: Fraction) -> str:
     """Write a fraction so that :func:`exact` reads it back unchanged, as a decimal where that is exact.
 
-    >>> text(Fraction(1, 10)), text(Fraction(1, 3))
+    >>> fraction_to_text(Fraction(1, 10)), fraction_to_text(Fraction(1, 3))
     ('0.1', '1/3')
     """
     decimal = repr(float(value)) if abs(value) < 10**LARGEST_EXPONENT else ""

@@ -99,7 +99,7 @@ def share(value: float) -> str:
 def largest_indices(sizes: Sequence[float], most: int = MOST_LEVELS) -> list[int]:
     """Return the places of the largest, in their own order.
 
-    >>> largest([5, 1, 9, 7], 2)
+    >>> largest_indices([5, 1, 9, 7], 2)
     [2, 3]
     """
     order = np.argsort(-np.asarray(sizes, dtype=float), kind="stable")

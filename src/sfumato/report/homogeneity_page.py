@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from sfumato.bundle.banners import Banner
+from sfumato.bundle.description import Banner
 from sfumato.formatting import format_number
 from sfumato.privacy.exact import at_least
 from sfumato.report.charts.marks import LineMark, RuleMark, describe_ends, lines
@@ -27,8 +27,7 @@ from sfumato.risk.homogeneity.answers import (
     risk_answer,
     uniqueness_answer,
 )
-from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint, evenly_spaced
-from sfumato.risk.homogeneity.several_curves import SeveralCurves
+from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint, SeveralCurves, evenly_spaced
 from sfumato.version import __version__
 
 RISK_HEIGHT, GUESS_HEIGHT, UTILITY_HEIGHT = 330, 250, 270

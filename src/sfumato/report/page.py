@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import jinja2
 from markupsafe import Markup, escape
 
+from sfumato.bundle.description import PublicRelease
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.bundle.subject import PublicRelease
 from sfumato.report.blocks import Block, BulletList, CodeBlock, Page, Section, TableBlock
 from sfumato.report.texts.glossary import Term, terms
 
@@ -59,7 +59,7 @@ def sections(main: str) -> list[NavigationItem]:
     """Return the sections of a page.
 
     >>> sections('<h2 id="data">The <em>data</em></h2><h2>none</h2><h2 id="x" data-short="Short">Long words</h2>')
-    [Section(place='data', words='The data'), Section(place='x', words='Short')]
+    [NavigationItem(place='data', words='The data'), NavigationItem(place='x', words='Short')]
     """
     return [
         NavigationItem(place, short or re.sub(r"<[^>]*>", "", words)) for place, short, words in HEADING.findall(main)
@@ -210,7 +210,7 @@ def print_margins(document: ReleaseDocument) -> Markup:
 def css_escape(text: str) -> str:
     """Return text that can stand between the quotes of a stylesheet inside a page, whatever is in it.
 
-    >>> in_stylesheet('a"b</style>')
+    >>> css_escape('a"b</style>')
     'a\\\\22 b\\\\3c \\\\2f style\\\\3e '
     """
     return PLAIN.sub(lambda found: f"\\{ord(found.group()):x} ", text)
@@ -226,9 +226,9 @@ START = re.compile(r"^(\s*)(#{1,6}\s|[-+]\s|=+$|-+$|\d+[.)]\s)")
 def escape_markdown(text: str) -> str:
     r"""Return a text in which nothing is a mark of Markdown, on one line.
 
-    >>> print(escaped("a_b *c* <b>\n| # _x_"))
+    >>> print(escape_markdown("a_b *c* <b>\n| # _x_"))
     a_b \*c\* \<b\> \| # \_x\_
-    >>> print(escaped("1. a"))
+    >>> print(escape_markdown("1. a"))
     1\. a
     """
     line = SIGNS.sub(r"\\\1", " ".join(text.split()))

@@ -39,7 +39,7 @@ class RefinedColumn(Column):
 
     ``edges`` and ``bins`` are still those of the schema.
 
-    >>> cut_column(Column("hours", "integer", bounds=(0, 99)), np.array([0.0, 1.0, 99.0])).labels
+    >>> refined_column(Column("hours", "integer", bounds=(0, 99)), np.array([0.0, 1.0, 99.0])).labels
     ('[0, 0]', '[1, 98]', '[99, 99]')
     """
 

@@ -34,9 +34,9 @@ LARGEST_WHOLE = 2.0**53
 class BoundedAxis:
     """One column: public bounds, and whether it holds whole numbers only.
 
-    >>> Axis(0, 10).edges(4).tolist()
+    >>> BoundedAxis(0, 10).edges(4).tolist()
     [0.0, 2.5, 5.0, 7.5, 10.0]
-    >>> Axis(0, 4, whole=True).edges(2).tolist()
+    >>> BoundedAxis(0, 4, whole=True).edges(2).tolist()
     [0.0, 2.0, 5.0]
     """
 

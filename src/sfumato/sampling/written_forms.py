@@ -106,7 +106,7 @@ class WrittenValues:
 def written_form_of(column: Column) -> WrittenValues | None:
     """Return what the schema says about how the values of a column are written; None where any value may stand.
 
-    >>> tenths = written(Column("rate", "number", bounds=(0.0, 1.0), decimals=1))
+    >>> tenths = written_form_of(Column("rate", "number", bounds=(0.0, 1.0), decimals=1))
     >>> tenths.nearest(np.array([0.04, 0.3000001, 7.0])).tolist() if tenths else None
     [0.0, 0.3, 1.0]
     """

@@ -37,7 +37,7 @@ def validated_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the facts about a column in their own types, or refuse them with every problem listed.
 
     >>> facts = {"name": "x", "kind": "integer", "edges": [1, 5, 9.0], "missing": False, "outside": "refuse"}
-    >>> sound_facts(facts)["bounds"]
+    >>> validated_facts(facts)["bounds"]
     (1, 9)
     """
     check = _Check(dict(facts))

@@ -45,9 +45,9 @@ class FunctionalDependence(NamedTuple):
 def parse_dependence(check: str) -> FunctionalDependence | None:
     """Return the columns of a sentence of this kind, or None for any other rule.
 
-    >>> dependence_of('col("zip code") determines city')
-    Dependence(source='zip code', target='city')
-    >>> dependence_of("a < b")
+    >>> parse_dependence('col("zip code") determines city')
+    FunctionalDependence(source='zip code', target='city')
+    >>> parse_dependence("a < b")
     """
     pieces = check.split(WORD)
     for cut in range(1, len(pieces)):
@@ -223,7 +223,7 @@ def _shown(value: Any) -> str:
 def format_key(key: Any) -> str:
     """Return a key as a file writes it.
 
-    >>> written_key((0, 17)), written_key((3, 3)), written_key(None), written_key(True)
+    >>> format_key((0, 17)), format_key((3, 3)), format_key(None), format_key(True)
     ('0..17', '3', 'missing()', 'true')
     """
     if isinstance(key, tuple):
@@ -235,7 +235,7 @@ def format_key(key: Any) -> str:
 def format_map(pairs: Pairs) -> str:
     """Return the first entries of a map in words.
 
-    >>> written_map((((0, 17), "child"), ((18, 110), "adult"), (None, None)))
+    >>> format_map((((0, 17), "child"), ((18, 110), "adult"), (None, None)))
     '0..17 = child, 18..110 = adult, missing() = missing()'
     """
     entries = [f"{format_key(key)} = {format_key(value)}" for key, value in pairs[:MOST_ENTRIES]]

@@ -79,7 +79,13 @@ def describe_facts(facts: Sequence[FactProvenance], most: int = MOST_NAMED) -> s
     """Return facts as one phrase, in which only the first columns of each kind are named.
 
     >>> rows = Provenance("rows")
-    >>> in_words([Told("age", "bounds", rows), Told("sex", "values", rows), Told("income", "bounds", rows)])
+    >>> describe_facts(
+    ...     [
+    ...         FactProvenance("age", "bounds", rows),
+    ...         FactProvenance("sex", "values", rows),
+    ...         FactProvenance("income", "bounds", rows),
+    ...     ]
+    ... )
     'the bounds of age and income and the values of sex'
     """
     kinds = dict.fromkeys(told.fact for told in facts)
@@ -104,7 +110,7 @@ def _kind_in_words(kind: str, names: Sequence[str], most: int) -> str:
 def list_names(names: Sequence[str], most: int = MOST_NAMED, what: str = "columns") -> str:
     """Return a list of names, the last of them as a number where there are many.
 
-    >>> counted(["a", "b", "c", "d"], most=2)
+    >>> list_names(["a", "b", "c", "d"], most=2)
     'a, b and 2 more columns'
     """
     if len(names) <= most + 1:

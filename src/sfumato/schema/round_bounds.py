@@ -24,7 +24,7 @@ MOST_VALUES = 5
 def describe_drafted_fact(column: Column, fact: str) -> str:
     """Return one drafted fact in words, with what could stand in its place.
 
-    >>> as_drafted(Column("age", "integer", bounds=(18, 90)), "bounds")
+    >>> describe_drafted_fact(Column("age", "integer", bounds=(18, 90)), "bounds")
     'bounds 18 to 90 as drafted; rounder, but computed from the rows too: 0 to 120'
     """
     if fact == "bounds" and fact in column.told:
@@ -58,9 +58,9 @@ def _spelled(bounds: tuple[Any, Any]) -> str:
 def rounder_bounds(column: Column) -> tuple[Any, Any]:
     """Return rounder bounds that hold the drafted ones.
 
-    >>> rounder(Column("year", "integer", bounds=(1987, 2019)))
+    >>> rounder_bounds(Column("year", "integer", bounds=(1987, 2019)))
     (1970, 2030)
-    >>> rounder(Column("moved", "date", bounds=(dt.date(1961, 3, 4), dt.date(2024, 6, 28))))
+    >>> rounder_bounds(Column("moved", "date", bounds=(dt.date(1961, 3, 4), dt.date(2024, 6, 28))))
     (datetime.date(1960, 1, 1), datetime.date(2029, 12, 31))
     """
     low, high = column.bounds or (0, 0)

@@ -69,7 +69,7 @@ HELP = (
 def rule_fingerprint(check: str) -> str:
     """Return the mark of a drafted rule. A rule that somebody rewrites loses it: it is that person's word.
 
-    >>> drafted_mark("a <= b") == drafted_mark("a<=b") != drafted_mark("a < b")
+    >>> rule_fingerprint("a <= b") == rule_fingerprint("a<=b") != rule_fingerprint("a < b")
     True
     """
     return fingerprint("check", "".join(str(check).split()))
@@ -84,7 +84,7 @@ class Rule:
     >>> Rule("age < 15 implies missing(income)").columns
     ('age', 'income')
     >>> Rule("age determines school", map={"0..5": False, "6..15": True, "16..110": False}).dependence
-    Dependence(source='age', target='school')
+    FunctionalDependence(source='age', target='school')
     """
 
     check: str
@@ -352,7 +352,7 @@ TAKEN = ("missing", "col", "implies", "determines", "true", "false")
 def quote_column(name: str) -> str:
     """Return a column as a rule names it.
 
-    >>> named("age"), named("1stFlrSF")
+    >>> quote_column("age"), quote_column("1stFlrSF")
     ('age', 'col("1stFlrSF")')
     """
     plain = name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and name.lower() not in TAKEN
@@ -362,7 +362,7 @@ def quote_column(name: str) -> str:
 def format_literal(value: Any) -> str:
     """Return a value as a rule writes it.
 
-    >>> written(15.0), written(0.5), written("no")
+    >>> format_literal(15.0), format_literal(0.5), format_literal("no")
     ('15', '0.5', '"no"')
     """
     if isinstance(value, str):

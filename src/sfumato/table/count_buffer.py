@@ -38,7 +38,7 @@ class BufferLayout:
     def of(cls, sizes: Sequence[int], sets: Sequence[Sequence[int]]) -> BufferLayout:
         """Lay tables out one after the other; a set names its columns by their places in ``sizes``.
 
-        >>> Layout.of([2, 3], [[0, 1], [1]]).offsets.tolist()
+        >>> BufferLayout.of([2, 3], [[0, 1], [1]]).offsets.tolist()
         [0, 6, 9]
         """
         shapes = [tuple(sizes[i] for i in members) for members in sets]
@@ -114,9 +114,11 @@ class CountBuffer:
         self.steps += rows * len(plan.shapes)
         kernel = kernels_for(self.steps)
         if int(np.diff(plan.offsets).max(initial=0)) < 2**31:
-            kernel.count_sets(self.codes, rows, plan.columns, plan.pointers, plan.strides, plan.offsets, self.counts)
+            kernel.fill_marginals(
+                self.codes, rows, plan.columns, plan.pointers, plan.strides, plan.offsets, self.counts
+            )
             return
         for s in range(len(plan.shapes)):
             part = slice(int(plan.pointers[s]), int(plan.pointers[s + 1]))
             cells = self.counts[plan.offsets[s] : plan.offsets[s + 1]]
-            kernel.count_large_set(self.codes, rows, plan.columns[part], plan.strides[part], cells)
+            kernel.fill_large_marginal(self.codes, rows, plan.columns[part], plan.strides[part], cells)

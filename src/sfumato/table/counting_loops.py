@@ -13,7 +13,7 @@ FEW_BINS = 12
 def kernels_for(steps: int) -> Any:
     """Return the loops for a caller that has so many steps behind and before it; both kinds give the same answers.
 
-    >>> loops(1000).tally.__module__
+    >>> kernels_for(1000).count_code.__module__
     'sfumato.table.numpy_loops'
     """
     if steps <= NUMPY_STEPS:

@@ -67,7 +67,7 @@ class ColumnEncoder:
             numbers = _plain(array)
             self._encode_numbers(_values(numbers), codes)
             self._mark_missing(numbers, codes)
-        return int(self._loops.tally(codes, self.bad))
+        return int(self._loops.count_code(codes, self.bad))
 
     def _encode_text(self, array: pa.Array, codes: NDArray[Any]) -> None:
         encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()

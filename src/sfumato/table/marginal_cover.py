@@ -25,7 +25,7 @@ WORK = 20_000
 def marginal_cover(sizes: Mapping[str, int], wanted: Sequence[ColumnSet], limit: int) -> list[ColumnSet]:
     """Return column sets of at most ``limit`` cells (or single wanted sets above it) that contain every wanted set.
 
-    >>> cover({"a": 2, "b": 2, "c": 2}, [("a", "b"), ("b", "c"), ("a", "c")], limit=8)
+    >>> marginal_cover({"a": 2, "b": 2, "c": 2}, [("a", "b"), ("b", "c"), ("a", "c")], limit=8)
     [('a', 'b', 'c')]
     """
     return list(_cover(tuple(sizes.items()), tuple(wanted), limit))

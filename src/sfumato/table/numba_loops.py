@@ -85,9 +85,7 @@ def count_code(codes: Any, code: int) -> int:
 
 
 @jit
-def count_marginals_kernel(
-    codes: Any, rows: int, columns: Any, pointers: Any, strides: Any, offsets: Any, counts: Any
-) -> None:
+def fill_marginals(codes: Any, rows: int, columns: Any, pointers: Any, strides: Any, offsets: Any, counts: Any) -> None:
     """Count every column set over a batch: fuse the codes of a block into cell numbers, then increment."""
     cell = np.empty(BLOCK, dtype=np.int32)
     for first in range(0, rows, BLOCK):
@@ -106,7 +104,7 @@ def count_marginals_kernel(
 
 
 @jit
-def count_large_marginal(codes: Any, rows: int, columns: Any, strides: Any, counts: Any) -> None:
+def fill_large_marginal(codes: Any, rows: int, columns: Any, strides: Any, counts: Any) -> None:
     """Count one set whose cells need more than 31 bits."""
     for i in range(rows):
         place = np.int64(0)

@@ -40,19 +40,19 @@ def mark_missing(validity: Any, offset: int, missing: int, codes: Any) -> None:
     codes[present == 0] = missing
 
 
-def tally(codes: Any, code: int) -> int:
+def count_code(codes: Any, code: int) -> int:
     """Count how often a code occurs."""
     return int(np.count_nonzero(codes == code))
 
 
-def count_sets(codes: Any, rows: int, columns: Any, pointers: Any, strides: Any, offsets: Any, counts: Any) -> None:
+def fill_marginals(codes: Any, rows: int, columns: Any, pointers: Any, strides: Any, offsets: Any, counts: Any) -> None:
     """Count every column set over a batch."""
     for s in range(len(pointers) - 1):
         part = slice(int(pointers[s]), int(pointers[s + 1]))
-        count_large_set(codes, rows, columns[part], strides[part], counts[offsets[s] : offsets[s + 1]])
+        fill_large_marginal(codes, rows, columns[part], strides[part], counts[offsets[s] : offsets[s + 1]])
 
 
-def count_large_set(codes: Any, rows: int, columns: Any, strides: Any, counts: Any) -> None:
+def fill_large_marginal(codes: Any, rows: int, columns: Any, strides: Any, counts: Any) -> None:
     """Count one set, whatever its cells: a large table is touched only where it has rows."""
     places = np.zeros(rows, np.int64)
     for column, stride in zip(columns, strides, strict=True):

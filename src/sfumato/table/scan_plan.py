@@ -123,7 +123,7 @@ TITLES: Mapping[str, str] = {
 def backend_title(backend: str) -> str:
     """Return how people call a backend of Ibis.
 
-    >>> title_of("postgres"), title_of("impala")
+    >>> backend_title("postgres"), backend_title("impala")
     ('PostgreSQL', 'impala')
     """
     return TITLES.get(backend, backend)

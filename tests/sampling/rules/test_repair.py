@@ -212,7 +212,7 @@ def test_rows_that_cannot_be_mended_take_the_values_of_rows_that_agree(monkeypat
     values = uniform(schema, 3000, 9)
     broken = int((~keeps_rules(schema, values)).sum())
     for module in (repair_module, mending):
-        monkeypatch.setattr(module, "mend", lambda block, pool: None)
+        monkeypatch.setattr(module, "repair_columns", lambda block, pool: None)
     found = repair(schema, values, np.random.default_rng(9))
     assert_valid(schema, found.values)
     assert 0 < found.replaced <= broken

@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from sfumato.bundle.document import ReleasedTable
-from sfumato.bundle.subject import PublicRelease
-from sfumato.report.release_page.data import Tables
+from sfumato.bundle.description import PublicRelease
+from sfumato.bundle.document import ReleasedTable, Tables
 from sfumato.schema.column import Column
 
 FieldType = Literal["text", "whole", "number", "boolean", "date"]
@@ -106,7 +105,7 @@ def _levels(column: Column | None, listed: ReleasedTable) -> tuple[Any, ...] | N
 def unique_slugs(texts: Iterable[str], otherwise: str) -> Iterator[str]:
     """Yield names of small letters, digits and marks, none twice, whatever the texts are.
 
-    >>> list(safe_names(["Net pay", "net/pay", "€"], "column"))
+    >>> list(unique_slugs(["Net pay", "net/pay", "€"], "column"))
     ['net-pay', 'net-pay-2', 'column']
     """
     taken: set[str] = set()

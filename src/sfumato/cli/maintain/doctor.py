@@ -141,7 +141,7 @@ class Diagnosis(BaseModel):
 def diagnose_machine() -> Diagnosis:
     """Look at this machine. Nothing is released, sent or written.
 
-    >>> diagnose().can_release
+    >>> diagnose_machine().can_release
     True
     """
     sampler = noise.current_sampler()

@@ -66,7 +66,7 @@ def _word(came: Provenance) -> str:
 def _fit_width(lines: list[list[str]], width: int) -> list[list[str]]:
     """Cut names and domains so that each line fits: the names as far as need be, the domains to what is left.
 
-    >>> _fitted([["a", "integer", ", ".join("12345678901234567890"), "9", "", "rows"]], 60)
+    >>> _fit_width([["a", "integer", ", ".join("12345678901234567890"), "9", "", "rows"]], 60)
     [['a', 'integer', '1, 2, 3, 4,...', '9', '', 'rows']]
     """
     widest = [max(map(len, column)) for column in zip(HEADERS, *lines, strict=True)]

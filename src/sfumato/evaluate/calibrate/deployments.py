@@ -188,7 +188,7 @@ def by_epsilon(delta: float) -> tuple[tuple[float, Deployment], ...]:
 def orientation_text(epsilon: float, delta: float) -> tuple[str, ...]:
     """Say where an epsilon stands among what others took, and that this proves nothing.
 
-    >>> print(orientation(2.9, 1e-9)[0])
+    >>> print(orientation_text(2.9, 1e-9)[0])
     Of 35 products in the OpenDP Deployments Registry, 15 state a smaller epsilon than 2.9, 20 as much or a larger one.
     """
     whole = [pair for pair in by_epsilon(delta) if pair[1].covers_a_person]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import secrets
 from collections.abc import Mapping, Sequence
@@ -12,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.core.method import Method, parameters_of
-from sfumato.errors import PlanError
+from sfumato.core.method import Method, with_parameter
 from sfumato.evaluate.calibrate.result import Point
 from sfumato.evaluate.calibrate.target import Target
 from sfumato.evaluate.calibrate.trial import Trial
+from sfumato.metrics.confidence import mean_interval
 from sfumato.progress import report_progress, silenced
 from sfumato.table import Table
 
@@ -48,7 +47,7 @@ class CalibrationSubject:
 
     def at(self, value: float) -> Method:
         """Return the method with a value in the open place."""
-        return with_value(self.method, self.parameter, value)
+        return with_parameter(self.method, self.parameter, value)
 
 
 @dataclass
@@ -107,38 +106,20 @@ class Curve:
     def _summary(self, value: float, found: Sequence[float]) -> Point:
         mean, sd = float(np.mean(found)), float(np.std(found, ddof=1))
         target = self.subject.target
-        half = t_quantile(self.subject.level, self.most, len(found)) * sd / math.sqrt(len(found))
+        interval = mean_interval(found, 1 - (1 - self.subject.level) / self.most)  # all points together (Bonferroni)
         return Point(
             value=value,
             mean=mean,
-            low=mean - half,
-            high=mean + half,
+            low=interval.low,
+            high=interval.high,
             sd=sd,
             repeats=len(found),
-            meets=target.is_met(target.worst(mean - half, mean + half)),
+            meets=target.is_met(target.worst(interval.low, interval.high)),
         )
 
     def sorted(self) -> tuple[Point, ...]:
         """Return all points in the order of their values."""
         return tuple(self.points[value] for value in sorted(self.points))
-
-
-def t_quantile(level: float, points: int, repeats: int) -> float:
-    """Return the factor of a two-sided t interval that holds for all points together."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(repeats - 1, 1 - (1 - level) / (2 * points)))
-
-
-def with_value(method: Method, parameter: str, value: float) -> Method:
-    """Return the method with another value of a numeric parameter."""
-    known = parameters_of(method)
-    if parameter not in known:
-        raise PlanError(f"{method.name} has no parameter {parameter!r}", next_step=f"use one of: {', '.join(known)}")
-    kinds = {f.name: str(f.type) for f in dataclasses.fields(method)}  # pyright: ignore[reportArgumentType]
-    whole = kinds[parameter].startswith("int") and not isinstance(known[parameter], bool)
-    changed: Any = round(value) if whole else value
-    return dataclasses.replace(method, **{parameter: changed})  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
 
 
 def over_grid(curve: Curve, values: Sequence[float]) -> None:

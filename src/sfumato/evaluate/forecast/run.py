@@ -87,7 +87,10 @@ def noise_strength(epsilon: float, delta: float) -> float:
     rho + 2 sqrt(rho ln(1 / delta)) = epsilon (Bun and Steinke 2016) is not what the accountants use, which is tighter;
     ratios of two epsilons are within a few percent of theirs, and take no time.
 
-    >>> strength(2.0, 0.0) / strength(1.0, 0.0), round(strength(2.0, 1e-9) / strength(1.0, 1e-9), 2)
+    >>> (
+    ...     noise_strength(2.0, 0.0) / noise_strength(1.0, 0.0),
+    ...     round(noise_strength(2.0, 1e-9) / noise_strength(1.0, 1e-9), 2),
+    ... )
     (2.0, 1.98)
     """
     if not delta:

@@ -18,7 +18,7 @@ HALVINGS = 50
 def attenuated(relation: float, smallest: float) -> float:
     """Return what a release leaves of a relation.
 
-    >>> left_of(0.4, 0.4), round(left_of(0.8, 0.2), 2)
+    >>> attenuated(0.4, 0.4), round(attenuated(0.8, 0.2), 2)
     (0.2, 0.75)
     """
     return relation / (1 + (smallest / relation) ** 2) if relation > 0 else 0.0
@@ -27,7 +27,7 @@ def attenuated(relation: float, smallest: float) -> float:
 def undo_attenuation(seen: float, smallest: float) -> float:
     """Return the relation of which so much is left, at most 1.
 
-    >>> round(behind(0.2, 0.4), 6), behind(0.99, 0.4)
+    >>> round(undo_attenuation(0.2, 0.4), 6), undo_attenuation(0.99, 0.4)
     (0.4, 1.0)
     """
     low, high = 0.0, 1.0
@@ -40,7 +40,7 @@ def undo_attenuation(seen: float, smallest: float) -> float:
 def restored_interval(low: float, high: float, smallest: float) -> tuple[float, float]:
     """Return the ends of the interval of a correlation with what may have been lost.
 
-    >>> tuple(round(end, 3) for end in restored(0.1, 0.2, 0.4))
+    >>> tuple(round(end, 3) for end in restored_interval(0.1, 0.2, 0.4))
     (0.1, 0.4)
     """
     if smallest >= NO_RELATION_VISIBLE:

@@ -6,7 +6,7 @@ radii are those of rows drawn from it. In prototypes a split of .65 for the grid
 grid is simpler and costs one pass. Its coarseness is 5, not 10: with 10 the clusters of 400 rows at epsilon .5 fall
 between 20 cells or not, by the luck of the box (transfer ARI .64 to .96 over four boxes; with 5, .92 to .98).
 
-More columns need delta > 0 and go through the noisy principal plane (:mod:`.plane`).
+More columns need delta > 0 and go through the noisy principal plane (:mod:`.principal_plane`).
 
 Rows are drawn from ellipsoids, not balls: second moments less what the centres explain give the pooled shape of the
 clusters for nothing. Mostly better: breast cancer at epsilon 1 has transfer ARI .71 against .61, 10,000 diamonds .79
@@ -15,7 +15,7 @@ against .76 with a mean error of the correlations of .03 against .10; at epsilon
 Coarseness, the smallest side and the ellipsoids were chosen on the tables that these numbers come from: they flatter.
 
 Proof note. Every stage adds discrete Gaussian noise to a sum of integer vectors, one for each record, made from that
-record and from public or already released numbers (:mod:`.kernel`). In lattice units, L2, one record moves
+record and from public or already released numbers (:mod:`.compiled_loops`). In lattice units, L2, one record moves
 
 - scales (unit STEPS^2): add-remove sqrt(1 + 5d/4), since a^2 + (a^2 - 1/2)^2 = a^4 + 1/4; replace sqrt(4d), since the
   count stays and (a - b)^2 (1 + (a + b)^2) <= 4;
@@ -86,7 +86,7 @@ BYTES_PER_DISTANCE = 16
 class GeometryPlan:
     """A private geometry, planned from public facts alone: the same facts always give the same plan.
 
-    >>> plan = GeometryPlan(axes=(Axis(0, 1),) * 5, clusters=4, epsilon=1, delta=1e-6, n_pub=10_000)
+    >>> plan = GeometryPlan(axes=(BoundedAxis(0, 1),) * 5, clusters=4, epsilon=1, delta=1e-6, n_pub=10_000)
     >>> [part.stage for part in plan.parts]
     ['scales', 'products', 'plane', 'radii']
     """

@@ -28,7 +28,7 @@ NAMES = ("auto", "2-way", "3-way")
 def check_workload(workload: Any) -> Any:
     """Return a name of a workload, or pairs of a column set and its weight; refuse what is neither, all at once.
 
-    >>> sound_workload({("age", "sex"): 2})
+    >>> check_workload({("age", "sex"): 2})
     ((('age', 'sex'), 2),)
     """
     if isinstance(workload, str):
@@ -100,7 +100,7 @@ def subsample_pairs(
 
     The pairs of ``kept`` stay. Which others do is drawn from a fixed seed: it is as public as the number of columns.
 
-    >>> len(thinned(dict.fromkeys(combinations(range(20), 2), 1), kept=[(0, 1)], most=7))
+    >>> len(subsample_pairs(dict.fromkeys(combinations(range(20), 2), 1), kept=[(0, 1)], most=7))
     7
     """
     pairs = [clique for clique in offered if len(clique) == 2]

@@ -5,7 +5,8 @@ curves (kernel norm at most ``smoothness``), or measured on a pilot. Both are ro
 
 Let H be the kernel's space on [0, 1], T f = integral of f(t) K(., t) dt and T_N f = (1/N) sum of f(t_j) K(., t_j). The
 mean x of the curves has ridge mean M* = (T + rho)^-1 T x on the whole axis. A release works on the grid: without noise
-it is M_N = (T_N + rho)^-1 T_N x, which is the grid's ridge mean carried to all t by the kernel (:func:`between`).
+it is M_N = (T_N + rho)^-1 T_N x, which is the grid's ridge mean carried to all t by the kernel
+(:func:`interpolate_curve`).
 
 **Theorem.** Let ||x||_K <= B, let h be the largest distance between the grid's distribution function and t (1/N on the
 even grid), and c a number with ||f'|| <= c ||f||_K for all f in H. If c h < sqrt(rho), then E = M_N - M* has
@@ -28,9 +29,9 @@ c: 1 (wiener: ||f||_K is ||f'||), sqrt(2 / l) (exponential: 2 ||f||_K^2 = ||f||^
 and sqrt(-k''(0)) for smooth ones, as f'(t) is the product of f with a function of that norm: 1 / l (gaussian),
 sqrt(3) / l (matern-3/2).
 
-**Of a release.** Noise on the grid is sigma times the kernel's process; carried to t by :func:`between` it is that
-process' best linear prediction, whose variance is at most sigma^2 K(t, t). Bias of smoothing, grid and noise add up:
-the root mean square error over [0, 1] and over the noise is at most B sqrt(rho)/2 + R + sigma times the root of the
+**Of a release.** Noise on the grid is sigma times the kernel's process; carried to t by :func:`interpolate_curve` it is
+that process' best linear prediction, whose variance is at most sigma^2 K(t, t). Bias of smoothing, grid and noise add
+up: the root mean square error over [0, 1] and over the noise is at most B sqrt(rho)/2 + R + sigma times the root of the
 integral of K(t, t), for curves within the clip (replace; under add-remove the noisy number of rows comes on top, as
 ``noise_sd`` says). Carrying a released curve to other places is post-processing: it has the same guarantee, and no
 sensitivity of the continuum enters.
@@ -280,7 +281,7 @@ def discretisation_error(
     From public parameters, by the theorem above. ``smoothness`` is a bound on the kernel norm of the mean: unless
     stated, that of the smoothest curve as long as ``clip``, as in ``best_rho``.
 
-    >>> found = finite_error(0.1, smoothness=1, steps=80)
+    >>> found = discretisation_error(0.1, smoothness=1, steps=80)
     >>> round(found.root_mean_square, 5), round(found.largest, 5)
     (0.01455, 0.02588)
     """
@@ -328,7 +329,7 @@ def interpolate_curve(curve: ArrayLike, at: ArrayLike, **grid: Unpack[CurveGridP
 
     Post-processing: it costs nothing. For the Wiener kernel these are straight lines from 0 at 0, level after the last.
 
-    >>> between([1.0, 3.0], [0.25, 0.75], steps=2).round(6).tolist()
+    >>> interpolate_curve([1.0, 3.0], [0.25, 0.75], steps=2).round(6).tolist()
     [0.5, 2.0]
     """
     values, places = np.asarray(curve, float), np.asarray(at, float)

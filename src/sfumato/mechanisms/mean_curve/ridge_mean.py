@@ -36,7 +36,7 @@ def ridge_mean_sensitivity(
     ``continuum`` takes the eigenvalues of the Wiener kernel itself instead of the grid's: use it where the mean
     is evaluated off the grid. At most clip / (n sqrt(rho)).
 
-    >>> round(sensitivity(50, 0.1), 8), round(sensitivity(50, 0.1, continuum=True), 8)
+    >>> round(ridge_mean_sensitivity(50, 0.1), 8), round(ridge_mean_sensitivity(50, 0.1, continuum=True), 8)
     (0.0586675, 0.05852698)
     """
     problems = positive_problems(n=n, rho=rho, clip=clip, steps=steps) + kernel_problems(kernel, length_scale)

@@ -73,7 +73,7 @@ from sfumato.mechanisms.plausible_deniability.proposals import (
 from sfumato.mechanisms.plausible_deniability.record_composition import (
     RecordBudget,
     budget_from_parameters,
-    test_from_parameters,
+    privacy_test_from_parameters,
     total_budget,
 )
 from sfumato.mechanisms.tree_model import tree_marginals
@@ -183,7 +183,7 @@ class PlausibleDeniability:
     def privacy_test(self, rows: int = DEFAULT_ROWS) -> PrivacyTest:
         """Return k, t, gamma, epsilon0 and the (epsilon, delta) of one row, when ``rows`` rows are made."""
         if self.k is not None and self.epsilon0 is not None:
-            return test_from_parameters(self.k, self.gamma, self.epsilon0, self.stated_delta, self.t)
+            return privacy_test_from_parameters(self.k, self.gamma, self.epsilon0, self.stated_delta, self.t)
         return self.budget(rows).test
 
     def budget(self, rows: int) -> RecordBudget:

@@ -160,7 +160,7 @@ def output_distribution(
     ``seeds`` are row numbers into ``proposals``, a matrix whose row s is p_s(y) over all records y. With a ``prior``
     this is the repaired mechanism. Without one it is a single attempt, and the last entry is the failure mass.
 
-    >>> law = output_law([0] * 6, [[.8, .1, .1], [.1, .8, .1], [.1, .1, .8]], k=6, gamma=2, epsilon0=1)
+    >>> law = output_distribution([0] * 6, [[.8, .1, .1], [.1, .8, .1], [.1, .1, .8]], k=6, gamma=2, epsilon0=1)
     >>> law.round(8).tolist()
     [0.58484686, 0.07310586, 0.07310586, 0.26894142]
     """

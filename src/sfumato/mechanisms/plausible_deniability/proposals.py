@@ -3,12 +3,13 @@
 Both models work on codes. Distinct rows of the table and how often each occurs are all they keep: that is what the
 engine returns from one GROUP BY, and seeds with equal codes are equally plausible.
 
-- :class:`SeedModel` keeps the first attributes of the seed, in an order, and draws the others one after the other from
-  conditional tables (Bindschaedler, Shokri and Gunter 2017). How many are kept is random. Given y, p_s(y) depends on
-  the seed only through the length of the prefix in which s and y agree, so the seeds of a cell are counted by looking
-  up prefixes: no scan.
-- :class:`KernelModel` moves every attribute by itself: nearby bins of ordered columns, rarely another level of others.
-  p_s(y) is a product, so counting adds whole costs along sorted rows and skips runs that cannot lie in the cell.
+- :class:`PrefixProposal` keeps the first attributes of the seed, in an order, and draws the others one after the other
+  from conditional tables (Bindschaedler, Shokri and Gunter 2017). How many are kept is random. Given y, p_s(y) depends
+  on the seed only through the length of the prefix in which s and y agree, so the seeds of a cell are counted by
+  looking up prefixes: no scan.
+- :class:`KernelProposal` moves every attribute by itself: nearby bins of ordered columns, rarely another level of
+  others. p_s(y) is a product, so counting adds whole costs along sorted rows and skips runs that cannot lie in the
+  cell.
 
 The noise of the test is drawn inside the measurement: noisy counts of plausible seeds are compared with k. Its scale is
 rounded up, never down; delta is claimed as exp(-epsilon0 (k - t)), a factor of 1 + exp(-epsilon0) above the tail of the

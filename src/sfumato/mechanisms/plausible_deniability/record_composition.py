@@ -102,7 +102,7 @@ def cheapest_test(total_epsilon: float, total_delta: float, records: int, gamma:
 
     A smaller k lets more candidates pass, so it is what utility asks for.
 
-    >>> smallest_test(8.0, 1e-5, 100, 2.0).k
+    >>> cheapest_test(8.0, 1e-5, 100, 2.0).k
     183
     """
     found = [
@@ -170,7 +170,9 @@ def budget_from_parameters(test: PrivacyTest, model_epsilon: Fraction, records: 
     return RecordBudget(model_epsilon, model_delta, to_fraction(round_up(to_fraction(together))), 2 * delta, test)
 
 
-def test_from_parameters(k: Number, gamma: Number, epsilon0: Number, delta: Number, t: Number | None) -> PrivacyTest:
+def privacy_test_from_parameters(
+    k: Number, gamma: Number, epsilon0: Number, delta: Number, t: Number | None
+) -> PrivacyTest:
     """Return the test of stated parameters; with ``t`` left out, the best t at ``delta`` per record."""
     whole = to_fraction(k, "k")
     problems = parameter_problems(

@@ -65,7 +65,7 @@ Adjacency = Literal["add-remove", "replace"]
 def record_influence(epsilon: Number, adjacency: str) -> Fraction:
     """Return w, the most by which one record can move the log-weight of a parameter, that a budget buys.
 
-    >>> strength_of(1, "add-remove"), strength_of(1, "replace")
+    >>> record_influence(1, "add-remove"), record_influence(1, "replace")
     (Fraction(1, 1), Fraction(1, 2))
     """
     return to_positive_fraction(epsilon) / vector_sum_sensitivity(adjacency, 1)
@@ -102,7 +102,7 @@ class ClippedPosterior:
 
     ``grid`` gives the points along each coefficient and ln s, powers of 2 from 4 on.
 
-    >>> posterior = ClippedPosterior(box=Box(((0.0, 6.0),), (0.5, 2.0)), epsilon=1)
+    >>> posterior = ClippedPosterior(box=ParameterBox(((0.0, 6.0),), (0.5, 2.0)), epsilon=1)
     >>> posterior.strength, round(posterior.width, 4)
     (Fraction(1, 1), 5.6863)
     """

@@ -45,7 +45,8 @@ PRIOR_RECORDS = 0.5
 class NoisyLevelCounts:
     """Noisy counts of ``levels`` of a target in ``cells`` of its predictors.
 
-    >>> [NoisyLevels(levels=2, cells=3, epsilon=1, adjacency=each).part.scale for each in ("add-remove", "replace")]
+    >>> scale = lambda adjacency: NoisyLevelCounts(levels=2, cells=3, epsilon=1, adjacency=adjacency).part.scale
+    >>> [scale("add-remove"), scale("replace")]
     [1.0, 2.0]
     """
 

@@ -171,7 +171,7 @@ class PseudoPosterior:
 def check_brackets(brackets: Any) -> list[str]:
     """Return what is wrong with brackets as far as no column need be known.
 
-    >>> bracket_problems("schema"), bracket_problems([0, 10, 100])
+    >>> check_brackets("schema"), check_brackets([0, 10, 100])
     ([], [])
     """
     wanted = "brackets must be 'schema' or a list of rising edges, such as [0, 10, 100]"

@@ -27,7 +27,7 @@ class ParameterBox:
 
     ``coefficients`` starts with the mean of y where every predictor is at its centre.
 
-    >>> Box(((0, 6), (-1, 3)), (0.5, 2), centres=(2,), bounds=((-3, 7),)).largest_term
+    >>> ParameterBox(((0, 6), (-1, 3)), (0.5, 2), centres=(2,), bounds=((-3, 7),)).largest_term
     15
     """
 
@@ -108,7 +108,7 @@ def parameter_box(
     b_0 lies within the bounds of y, a slope carries y through at most twice its range, and s lies between a hundredth
     and a half of that range unless stated.
 
-    >>> public_box((1.0, 100.0), [(0.0, 10.0)]).centres
+    >>> parameter_box((1.0, 100.0), [(0.0, 10.0)]).centres
     (5.0,)
     """
     low, high = (float(bound) for bound in target)

@@ -44,7 +44,7 @@ LARGEST_SCALE = 2.0**54
 def default_mechanism(rows: int, epsilon: Number) -> Literal["clipped", "statistics"]:
     """Return the private regression to use at a public number of rows.
 
-    >>> recommended(2000, 1), recommended(20000, 1)
+    >>> default_mechanism(2000, 1), default_mechanism(20000, 1)
     ('clipped', 'statistics')
     """
     return "statistics" if rows * to_positive_fraction(epsilon) >= MANY else "clipped"

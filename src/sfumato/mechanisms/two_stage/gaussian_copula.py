@@ -1,6 +1,6 @@
 """Gaussian copula of the inputs: noisy histograms and a noisy correlation of normal scores.
 
-Every record becomes whole numbers by itself (:mod:`.kernel`); the noise is added in :mod:`.run`.
+Every record becomes whole numbers by itself (:mod:`.compiled_loops`); the noise is added in :mod:`.run`.
 Everything else here is post-processing of released numbers. A categorical column holds codes 0, 1, ...; its order in
 the copula is that of the codes.
 """
@@ -33,7 +33,7 @@ SMALLEST_SHARE = 1e-9
 def bins_for(axis: BoundedAxis, n_pub: int, sigma: float, *, categorical: bool = False) -> int:
     """Return how many cells a column gets: one per level, or sqrt(n_pub / sigma) between 8 and 40.
 
-    >>> bins_for(Axis(0, 100), 10_000, 10.0), bins_for(Axis(0, 3, whole=True), 10_000, 10.0)
+    >>> bins_for(BoundedAxis(0, 100), 10_000, 10.0), bins_for(BoundedAxis(0, 3, whole=True), 10_000, 10.0)
     (31, 4)
     """
     if categorical:

@@ -7,7 +7,7 @@ directions, whitened, weighted by om = (l / l_1)^(1/4) for eigenvalues l, shrunk
 constant R/2 is appended: norm R1 = sqrt(1.25) R.
 
 The ridge comes from a noisy Gram matrix and two noisy passes over residuals. The functions that see records return sums
-of whole numbers (:mod:`.kernel`); all others see released numbers only.
+of whole numbers (:mod:`.compiled_loops`); all others see released numbers only.
 
 A record's level is a vector of indicators, and what the fits leave of it is shortened as one vector. So a record moves
 the products of features and residuals by no more than it does with a number, however many levels there are: the noise

@@ -1,7 +1,7 @@
 """Plan of a two-stage release: stages, sensitivities, shares of the budget, proof note.
 
 Proof note. Every stage adds discrete Gaussian noise to a sum of integer vectors, one for each record, made from that
-record and from public or already released numbers (:mod:`.kernel`). In lattice units, L2, one record moves
+record and from public or already released numbers (:mod:`.compiled_loops`). In lattice units, L2, one record moves
 
 - inputs: one count of 2^24 in each of d histograms: sqrt(d); replace sqrt(2d); target: the same with d = 1;
 - correlation (unit STEPS^2): the products of every two of d steps w with |w| <= STEPS. Their squares sum to
@@ -71,7 +71,8 @@ class TwoStagePlan:
     Rows come as one array, inputs first and the target last. A column named in ``categorical`` (by position) holds
     codes of levels and has whole bounds.
 
-    >>> plan = TwoStagePlan(axes=(Axis(0, 1),) * 3, target=Axis(0, 9), epsilon=1, delta=1e-6, n_pub=10_000)
+    >>> inputs, target = (BoundedAxis(0, 1),) * 3, BoundedAxis(0, 9)
+    >>> plan = TwoStagePlan(axes=inputs, target=target, epsilon=1, delta=1e-6, n_pub=10_000)
     >>> [part.stage for part in plan.parts]
     ['inputs', 'correlation', 'target', 'gram', 'first', 'spread', 'second']
     """

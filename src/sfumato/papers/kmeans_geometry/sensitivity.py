@@ -59,7 +59,7 @@ class Flip:
 def label_flip_example() -> Flip:
     """Return the example: two clusters that turn round when one record of 400 moves.
 
-    >>> flip().log_ratio > 30 * 1.6
+    >>> label_flip_example().log_ratio > 30 * 1.6
     True
     """
     one, two = (_statistics(rows) for rows in square())

@@ -61,7 +61,7 @@ def illustrative_rows(records: int = RECORDS, seed: int = 1) -> FloatArray:
 
     x1 is continuous and clipped to -15 and 10; x2 is a whole number.
 
-    >>> illustrative(3, seed=1).round(2).tolist()
+    >>> illustrative_rows(3, seed=1).round(2).tolist()
     [[6.73, 1.0], [-1.02, 3.0], [-6.92, 5.0]]
     """
     generator = np.random.default_rng(seed)

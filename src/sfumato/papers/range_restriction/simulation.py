@@ -40,7 +40,7 @@ class Sample:
 def simulated_sample(seed: int, records: int = 2000) -> Sample:
     """Return z ~ Normal(2, 1) and x ~ Lognormal(z + 1, 1), as in section 4.
 
-    >>> simulated(1000, 3).x.round(2).tolist()
+    >>> simulated_sample(1000, 3).x.round(2).tolist()
     [104.5, 14.43, 30.64]
     """
     generator = np.random.default_rng(seed)

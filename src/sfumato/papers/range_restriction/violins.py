@@ -99,7 +99,7 @@ def _facts(values: NDArray[np.float64], digits: int) -> list[str]:
 def format_digits(value: float, digits: int = 4) -> str:
     """Return a number with so many digits that count, without an exponent.
 
-    >>> say(28.1597), say(0.0476512), say(57771.158), say(1.0)
+    >>> format_digits(28.1597), format_digits(0.0476512), format_digits(57771.158), format_digits(1.0)
     ('28.16', '0.04765', '57,770', '1')
     """
     rounded = float(f"{value:.{digits}g}")

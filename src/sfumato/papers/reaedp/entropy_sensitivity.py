@@ -34,7 +34,7 @@ class Sampled:
 def largest_entropy_change(counts: Counts) -> float:
     """Return the largest entropy change when one record of this histogram moves, over all moves.
 
-    >>> round(largest_move(np.array([50, 0])), 9)
+    >>> round(largest_entropy_change(np.array([50, 0])), 9)
     0.141440543
     """
     table = np.append(0.0, np.arange(1, counts.sum() + 2))

@@ -67,7 +67,7 @@ class LatticeNoise:
 class ComposedLoss:
     """The parts of a run's privacy loss; runs add up.
 
-    >>> (Run(mu_squared=1.0) + Run(mu_squared=3.0, rho=0.1)).mu
+    >>> (ComposedLoss(mu_squared=1.0) + ComposedLoss(mu_squared=3.0, rho=0.1)).mu
     2.0
     """
 

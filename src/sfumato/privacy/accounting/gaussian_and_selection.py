@@ -94,7 +94,7 @@ def adaptive_rho(epsilon: Number, delta: Number, choices: Fraction, runs: int = 
     zCDP allows more (many choices, little noise), that is returned: either accounting is valid. ``runs`` is how many
     runs, each on a lattice of its own, may spend it together.
 
-    >>> [round(float(run_rho(e, 1e-9, Fraction(1, 10)) / concentrated_rho(e, 1e-9)), 3) for e in (0.3, 1, 3)]
+    >>> [round(float(adaptive_rho(e, 1e-9, Fraction(1, 10)) / zcdp_rho(e, 1e-9)), 3) for e in (0.3, 1, 3)]
     [1.065, 1.06, 1.054]
     """
     plain = zcdp_rho(epsilon, delta)

@@ -58,7 +58,7 @@ DETAILS = re.compile(r" \([^()]*\)(?= in one row$)")
 def one_unit(unit: str) -> str:
     """Return one unit in words.
 
-    >>> one_of("row"), one_of("the value of y in one row")
+    >>> one_unit("row"), one_unit("the value of y in one row")
     ('one row', 'the value of y in one row')
     """
     return unit if unit.startswith(ONE_VALUE) else f"one {unit}"

@@ -55,10 +55,10 @@ STEPS = 24
 class PrivacyCurve:
     """What a run lets an attacker do, at every epsilon: an upper bound, proved.
 
-    >>> one = Curve.of_pair(1.0)
+    >>> one = PrivacyCurve.of_pair(1.0)
     >>> round(one.delta(0.5), 6), round(one.advantage, 6), round(one.hits(0.01), 6)
     (0.287649, 0.462117, 0.027183)
-    >>> round(Curve.of_gaussian(1.0).success(0.1), 6)
+    >>> round(PrivacyCurve.of_gaussian(1.0).success(0.1), 6)
     0.389144
     """
 

@@ -84,7 +84,7 @@ PURE_KINDS = ("discrete-laplace", "laplace", "clipped-posterior", "declared")
 class FilterTotals:
     """The totals that an account was opened with.
 
-    >>> caps = FixedTotals.of(1, "1e-9", Fraction(1, 10))
+    >>> caps = FilterTotals.of(1, "1e-9", Fraction(1, 10))
     >>> round(caps.mu_squared, 4), round(caps.rho, 5)
     (0.0285, 0.00159)
     """

@@ -64,7 +64,7 @@ def _shown(sigma: float, counts: NDArray[Any], threshold: int) -> NDArray[np.flo
 def exclusive_value_probability(sigma: float, threshold: int, rows_per_person: int = 1) -> float:
     """Return a bound on the probability that a value which only one neighbour holds is shown.
 
-    >>> own_value_chance(10.0, 62) < 1e-9 < own_value_chance(10.0, 61)
+    >>> exclusive_value_probability(10.0, 62) < 1e-9 < exclusive_value_probability(10.0, 61)
     True
     """
     counts = exclusive_value_counts(rows_per_person)

@@ -41,7 +41,7 @@ def _advantage(curve: PrivacyCurve) -> float:
 def attack_frequency_text(curve: PrivacyCurve) -> str:
     """Return the most attempts that succeed.
 
-    >>> successes(Curve.of_gaussian(0.3)), successes(Curve.of_pair(15))
+    >>> attack_frequency_text(PrivacyCurve.of_gaussian(0.3)), attack_frequency_text(PrivacyCurve.of_pair(15))
     ('of 100 attempts that would succeed by chance in 10, at most 17 succeed', 'of 100 attempts that would succeed by \
 chance in 10, all may succeed')
     """
@@ -53,7 +53,7 @@ chance in 10, all may succeed')
 def advantage_text(curve: PrivacyCurve) -> str:
     """Return the attacker's advantage in words, rounded up.
 
-    >>> advantage(Curve.of_pair(1))
+    >>> advantage_text(PrivacyCurve.of_pair(1))
     "an attacker's advantage (hits minus false alarms) is at most 0.463"
     """
     most = _advantage(curve)
@@ -98,9 +98,9 @@ REMEDY = (
 def strength_band(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> Band:
     """Return the strength of a promise in a word; ``rows`` is the number of rows where that is public.
 
-    >>> [band(Fraction(e), Fraction(0)) for e in (1, 3, 5, 10)]
+    >>> [strength_band(Fraction(e), Fraction(0)) for e in (1, 3, 5, 10)]
     ['strong', 'moderate', 'weak', 'none in effect']
-    >>> band(Fraction(1), Fraction(1, 100))
+    >>> strength_band(Fraction(1), Fraction(1, 100))
     'weak'
     """
     if epsilon >= NO_EFFECT_EPSILON or delta > MOST_DELTA:
@@ -128,7 +128,7 @@ def is_almost_certain(epsilon: Fraction, delta: Fraction) -> bool:
 def most_certainty_text(epsilon: Fraction, delta: Fraction) -> str:
     """Return how often a guess at even odds may be right at most, rounded up; it reads 100 % only if it is.
 
-    >>> [certainty(Fraction(e), Fraction(0)) for e in ("0.0001", 1, 5, 10, 1000)]
+    >>> [most_certainty_text(Fraction(e), Fraction(0)) for e in ("0.0001", 1, 5, 10, 1000)]
     ['50.0025 %', '73.2 %', '99.34 %', '99.9955 %', 'more than 99.999999999 %']
     """
     if delta >= 1:
@@ -142,7 +142,7 @@ def most_certainty_text(epsilon: Fraction, delta: Fraction) -> str:
 def odds_factor_text(epsilon: Fraction) -> str:
     """Return e to the power epsilon, rounded up; a number that says nothing to anybody stays a power.
 
-    >>> [factor(Fraction(e)) for e in ("0.0001", 1, 10, 1000)]
+    >>> [odds_factor_text(Fraction(e)) for e in ("0.0001", 1, 10, 1000)]
     ['1.000101', '2.719', '22,027', 'e to the power of 1000']
     """
     if epsilon > MOST_EPSILON:

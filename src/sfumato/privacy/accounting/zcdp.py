@@ -31,7 +31,7 @@ SLACK = 1e-12
 def zcdp_rho(epsilon: Number, delta: Number) -> Fraction:
     """Return the largest rho whose zCDP is (epsilon, delta)-DP by the tight conversion, rounded down.
 
-    >>> [round(float(concentrated_rho(e, 1e-9)), 5) for e in (0.3, 1, 3)]
+    >>> [round(float(zcdp_rho(e, 1e-9)), 5) for e in (0.3, 1, 3)]
     [0.00148, 0.01497, 0.12058]
     """
     target, tail = round_down(to_positive_fraction(epsilon)), round_down(to_positive_fraction(delta, "delta"))
@@ -79,7 +79,7 @@ def exponential_mechanism_epsilon(rho: Fraction) -> Fraction:
 class ZCDPFilter:
     """A budget of rho that steps are paid from before they run; what would exceed it is refused.
 
-    >>> budget = Filter(Fraction(1))
+    >>> budget = ZCDPFilter(Fraction(1))
     >>> budget.spend(Fraction(3, 4)); budget.left
     Fraction(1, 4)
     """

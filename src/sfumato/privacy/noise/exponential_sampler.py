@@ -103,7 +103,7 @@ def sample_level(totals: Sequence[int], uniform: UniformSource) -> tuple[int, in
 def sample_index(deficits: Deficits, rate: Fraction, uniform: UniformSource) -> int:
     """Return a place with probability proportional to exp(-rate * deficit), exactly, for whole deficits of 0 or more.
 
-    >>> choose([0, 10**6], Fraction(1), np.random.default_rng(1))
+    >>> sample_index([0, 10**6], Fraction(1), np.random.default_rng(1))
     0
     """
     heard = active_recorder()

@@ -121,7 +121,12 @@ def as_date(days: float) -> dt.date:
 def format_value(value: float, kind: str) -> str:
     """Return a value of a column in words: a date as such, a number with three digits or whole, a year without comma.
 
-    >>> written(365.2, "date"), written(45233.7, "number"), written(0.12345, "number"), written(2008.4, "integer")
+    >>> (
+    ...     format_value(365.2, "date"),
+    ...     format_value(45233.7, "number"),
+    ...     format_value(0.12345, "number"),
+    ...     format_value(2008.4, "integer"),
+    ... )
     ('1971-01-01', '45,234', '0.123', '2008')
     """
     if not math.isfinite(value):
@@ -134,7 +139,11 @@ def format_value(value: float, kind: str) -> str:
 def bin_labels(edges: Sequence[float], kind: str) -> list[str]:
     """Return each cell of an axis in words: first to last value where they are whole.
 
-    >>> ranges((-0.5, 0.5, 1.5, 2.5), "integer"), ranges((0.5, 3.5, 6.5), "integer"), ranges((0, 1.5, 3), "number")
+    >>> (
+    ...     bin_labels((-0.5, 0.5, 1.5, 2.5), "integer"),
+    ...     bin_labels((0.5, 3.5, 6.5), "integer"),
+    ...     bin_labels((0, 1.5, 3), "number"),
+    ... )
     (['0', '1', '2'], ['1 to 3', '4 to 6'], ['0 to 1.5', '1.5 to 3'])
     """
     whole = kind in ("integer", "date")
@@ -146,7 +155,7 @@ def bin_labels(edges: Sequence[float], kind: str) -> list[str]:
 def open_bin_labels(words: Sequence[str], edges: Sequence[float], kind: str) -> list[str]:
     """Return the words of cells whose outermost ones hold everything beyond them.
 
-    >>> open_ends(["1 to 3", "4 to 6", "7 to 9"], (0.5, 3.5, 6.5, 9.5), "integer")
+    >>> open_bin_labels(["1 to 3", "4 to 6", "7 to 9"], (0.5, 3.5, 6.5, 9.5), "integer")
     ['3 or less', '4 to 6', '7 or more']
     """
     if len(words) < 2:

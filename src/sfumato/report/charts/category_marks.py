@@ -109,7 +109,7 @@ def _is_number(name: str) -> bool:
 def style_of(place: int, yardstick: bool = False) -> str:
     """Return the classes of a thing: a colour, and how full it is, so that nobody needs the colour.
 
-    >>> look_of(0), look_of(0, yardstick=True), look_of(1, yardstick=True)
+    >>> style_of(0), style_of(0, yardstick=True), style_of(1, yardstick=True)
     ('tone-1 full', 'yardstick hollow', 'tone-1 full')
     """
     if yardstick and place == 0:
@@ -125,7 +125,7 @@ def legend_box(look: str) -> str:
 def describe_values(values: Sequence[float], names: Sequence[str]) -> str:
     """Return values in words for those who cannot see a picture: each, or where the least and the largest stand.
 
-    >>> said([1.0, 2.5], ["a", "b"]), said(list(range(9)), "abcdefghi")
+    >>> describe_values([1.0, 2.5], ["a", "b"]), describe_values(list(range(9)), "abcdefghi")
     ('a 1, b 2.5', 'from 0 at a to 8 at i')
     """
     if len(values) <= 6:

@@ -122,7 +122,7 @@ def rebin(edges: FloatArray, amounts: FloatArray, grid: FloatArray) -> FloatArra
 def rebin_noise(edges: FloatArray, noise: FloatArray, grid: FloatArray) -> FloatArray:
     """Return the noise in another grid: that of several cells adds up by squares, a part of a cell has a part of it.
 
-    >>> spread_noise(np.arange(5.0), np.full(4, 3.0), np.array([0.0, 4.0])).tolist()
+    >>> rebin_noise(np.arange(5.0), np.full(4, 3.0), np.array([0.0, 4.0])).tolist()
     [6.0]
     """
     cells = np.diff(np.interp(grid, edges, np.arange(len(edges))))

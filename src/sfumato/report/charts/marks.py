@@ -321,7 +321,7 @@ def _hints(line: LineMark, plane: Plane) -> list[str]:
 def describe_ends(items: Sequence[LineMark], x: Axis, y: Axis) -> str:
     """Say where each line starts and ends: for those who cannot see it.
 
-    >>> ends_in_words([Line("record", (0.1, 10), (0.02, 0.5))], Axis("epsilon"), Axis("risk", percent=True))
+    >>> describe_ends([LineMark("record", (0.1, 10), (0.02, 0.5))], Axis("epsilon"), Axis("risk", percent=True))
     'risk against epsilon. record: 2 % at 0.1, 50 % at 10.'
     """
     said = [f"{y.title} against {x.title}."]
@@ -400,7 +400,7 @@ class Clouds:
 def common_axis(title: str, values: Sequence[float]) -> Axis:
     """Return an axis that several pictures share: it holds the values of all, with air around them.
 
-    >>> shared_axis("x", [0.0, 100.0]).ends()
+    >>> common_axis("x", [0.0, 100.0]).ends()
     (-3.0, 103.0)
     """
     low, high = _airy(values)

@@ -59,7 +59,7 @@ def _column_card(number: int, column: ColumnComparison, known: Column | None) ->
 def distance_text(tvd: float, yardstick: float) -> str:
     """Return a distance and how it stands beside a second real sample.
 
-    >>> told_distance(0.3, 0.02)
+    >>> distance_text(0.3, 0.02)
     '0.3; 15 times a second real sample (0.02)'
     """
     beside = f" ({digits(yardstick)})" if digits(yardstick) != "0" else ""

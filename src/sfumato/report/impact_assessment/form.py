@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.bundle.description import PublicRelease, page_warnings
+from sfumato.bundle.layout import statement_files
 from sfumato.bundle.private_files import require_free_path, save_private_file
-from sfumato.bundle.quality_statement import statement_files
 from sfumato.bundle.read import open_bundle
-from sfumato.bundle.subject import PublicRelease
 from sfumato.bundle.verify import verify_bundle
 from sfumato.bundle.verify_quality import read_statement
 from sfumato.errors import BundleError
@@ -16,12 +16,11 @@ from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 from sfumato.privacy.ledger import Ledger
 from sfumato.report.blocks import Page
-from sfumato.report.impact_assessment import blanks
+from sfumato.report.impact_assessment.blanks import blank_names
 from sfumato.report.impact_assessment.processing import introduction, necessity, processing
 from sfumato.report.impact_assessment.risks import guarantee_section, numbers_section, risks
 from sfumato.report.impact_assessment.safeguards import LedgerSummary, safeguards, sign_off, sources_of_facts
 from sfumato.report.page import markdown, render_page
-from sfumato.report.readme.about import page_warnings
 from sfumato.report.texts.guarantee import three_sentences
 from sfumato.reprs import ReprMixin
 
@@ -40,8 +39,7 @@ class ImpactAssessment(ReprMixin):
     @property
     def blanks(self) -> tuple[str, ...]:
         """Names of what people fill in."""
-        groups = (blanks.PROCESSING, blanks.NECESSITY, blanks.RISKS, blanks.MEASURES, blanks.SIGNATURES)
-        return tuple(blank.name for group in groups for blank in group)
+        return blank_names()
 
     @property
     def three_sentences(self) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ WIDTH = 88
 def python_literal(text: str) -> str:
     r"""Return a text as Python writes it.
 
-    >>> print(python('say "hi"\n'))
+    >>> print(python_literal('say "hi"\n'))
     'say "hi"\n'
     """
     plain = "'" not in text and '"' not in text and text.isprintable() and "\\" not in text
@@ -27,7 +27,7 @@ def python_list(texts: Iterable[object]) -> str:
 def r_literal(text: str) -> str:
     r"""Return a text as R writes it.
 
-    >>> print(in_r('tab\t "x"'))
+    >>> print(r_literal('tab\t "x"'))
     "tab\t \"x\""
     """
     return json.dumps(text, ensure_ascii=False)
@@ -35,19 +35,19 @@ def r_literal(text: str) -> str:
 
 def r_vector(texts: Iterable[str]) -> str:
     """Return texts as a vector in R."""
-    found = [r_literal(text) for text in texts]
-    return _listed("c(", found, ")") if found else "character(0)"
+    items = [r_literal(text) for text in texts]
+    return _listed("c(", items, ")") if items else "character(0)"
 
 
 def _listed(start: str, items: Sequence[str], end: str) -> str:
     """Return items between brackets, on as many lines as they need."""
-    shown = [""]
+    rows = [""]
     for item in items:
-        if len(shown[-1]) + len(item) > WIDTH:
-            shown.append("")
-        shown[-1] += f"{item}, "
-    body = "\n    ".join(line.rstrip() for line in shown).removesuffix(",")
-    return f"{start}{body}{end}" if len(shown) == 1 else f"{start}\n    {body}\n{end}"
+        if len(rows[-1]) + len(item) > WIDTH:
+            rows.append("")
+        rows[-1] += f"{item}, "
+    body = "\n    ".join(row.rstrip() for row in rows).removesuffix(",")
+    return f"{start}{body}{end}" if len(rows) == 1 else f"{start}\n    {body}\n{end}"
 
 
 def sql_select(asked: str, source: str, tail: str = "") -> str:
@@ -61,5 +61,5 @@ def lines(*parts: str | Sequence[str] | None) -> str:
     >>> lines("a", None, ["b", "c"], "", "d").split("\\n")
     ['a', 'b', 'c', '', 'd']
     """
-    found = [[part] if isinstance(part, str) else part for part in parts if part is not None]
-    return "\n".join(line for part in found for line in part)
+    listed = [[part] if isinstance(part, str) else part for part in parts if part is not None]
+    return "\n".join(line for part in listed for line in part)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sfumato.bundle.limitations import limitations_section
-from sfumato.bundle.subject import PublicRelease
-from sfumato.report.blocks import Block, Page, Paragraphs, Section
+from sfumato.bundle.description import PublicRelease, page_warnings, title
+from sfumato.bundle.limitations import limitations
+from sfumato.report.blocks import Block, BulletList, Page, Paragraphs, Section
 from sfumato.report.readme import about
 from sfumato.report.readme.columns import columns_section
 from sfumato.report.readme.contact_and_files import contact_section, files_section, rules_section
 from sfumato.report.readme.loading import marginal_loading_code, row_loading_code, value_loading_code
 from sfumato.report.readme.loading_text import csv_loading_code
 from sfumato.report.readme.uncertainty import uncertainty_section
+from sfumato.report.texts import Texts
 
-HERE = "All lines are for the folder that holds these files."
+say = Texts("readme")
 
 
 def readme_of(subject: PublicRelease) -> Page:
@@ -24,17 +25,22 @@ def readme_of(subject: PublicRelease) -> Page:
         about.method_section(subject),
         columns_section(subject),
         Section("load", "How to load it", tuple(_loading(subject))),
-        limitations_section(subject),
+        _limitations_section(subject),
         uncertainty_section(subject),
         *rules_section(subject),
         contact_section(subject),
         files_section(subject),
     )
-    return Page(about.title(subject), about.lead(subject), about.page_warnings(subject), sections)
+    return Page(title(subject), about.lead(subject), page_warnings(subject), sections)
+
+
+def _limitations_section(subject: PublicRelease) -> Section:
+    """Say what not to conclude."""
+    return Section("limits", "What not to conclude", (BulletList(tuple(limitations(subject))),))
 
 
 def _loading(subject: PublicRelease) -> Iterator[Block]:
-    yield Paragraphs((HERE,))
+    yield Paragraphs((say("here"),))
     yield from {"rows": row_loading_code, "counts": marginal_loading_code, "values": value_loading_code}[subject.makes](
         subject
     )

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sfumato.bundle.description import replanned_forecast
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.bundle.replan import replanned_forecast
 from sfumato.formatting import percent
 from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.exact import format_fraction
 from sfumato.privacy.randomness import STAMP
+from sfumato.report.texts import Texts
 from sfumato.report.texts.guarantee import guarantee_text
 from sfumato.report.texts.headline import explanation, headline
 from sfumato.report.texts.main_numbers import main_numbers_table
-from sfumato.report.texts.verdict import UNKNOWN, quality_lines, uses_text
+from sfumato.report.texts.verdict import quality_lines, uses_text
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
-    from sfumato.bundle.quality_statement import QualityStatement
-    from sfumato.evaluate.quality.result import NoisyMetric
+    from sfumato.bundle.quality_statement import NoisyMetric, QualityStatement
 
 FRESH, GUESSED = "as many rows drawn afresh: {}", "guess: {}"
 BESIDE = {
@@ -89,7 +89,7 @@ def first_screen(
         "explained": explanation(document, schema),
         "uses": uses_text(document, forecast),
         "good": quality_lines(forecast),
-        "unknown": UNKNOWN,
+        "unknown": Texts("release")("verdict.unknown"),
         "bought": [quality_statement_card(statement) for statement in statements],
         "promise": guarantee_text(document),
         "sure": main_numbers_table(document, schema),

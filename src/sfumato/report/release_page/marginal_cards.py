@@ -109,7 +109,7 @@ def released_marginals(
 def cell_labels(column: Column) -> tuple[str, ...]:
     """Return what the cells of a column are called, missing last where it may occur.
 
-    >>> cell_words(Column("sex", "category", values=("f", "m"), missing=True))
+    >>> cell_labels(Column("sex", "category", values=("f", "m"), missing=True))
     ('f', 'm', 'missing')
     """
     known = tuple(map(str, column.labels[: column.present_size])) if column.is_ordered else level_words(column)

@@ -4,7 +4,7 @@ Each attack is an object with a threat model. ``run`` takes a table and a method
 :mod:`sfumato.risk.simulated`; the method is run again and again on the table with and without the target.
 
 >>> from sfumato.privacy.noise.distributions import Geometric
->>> pair = CountPair.of([10, 4, 7], [10, 5, 7], Geometric(1.0), epsilon=1.0)
+>>> pair = CountWorlds.of([10, 4, 7], [10, 5, 7], Geometric(1.0), epsilon=1.0)
 >>> result = LikelihoodRatio().run(pair, trials=2000, seed=1)
 >>> result.optimal in result.interval, result.refutes_claim
 (True, False)
@@ -20,9 +20,10 @@ import numpy as np
 from sfumato.arrays import FloatArray
 from sfumato.core.method import Method
 from sfumato.errors import RiskError
+from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.rows_view import Observes
 from sfumato.privacy.randomness import Randomness
-from sfumato.risk.attacks.attack import LEVEL, AttackResult, ThreatModel, check_trials, dp_ceiling
+from sfumato.risk.attacks.attack import AttackResult, ThreatModel, check_trials, dp_ceiling
 from sfumato.risk.attacks.likelihood_ratio import optimal_accuracy
 from sfumato.risk.simulated import (
     CountWorlds,

@@ -65,7 +65,7 @@ def shown_unique(counts: ArrayLike, noise: NoiseLaw) -> FloatArray:
     """Return for every cell the exact probability that the noisy table shows one person in it.
 
     >>> from sfumato.privacy.noise.distributions import Geometric
-    >>> shown_alone([0, 1, 2], Geometric(1.0)).round(4).tolist()
+    >>> shown_unique([0, 1, 2], Geometric(1.0)).round(4).tolist()
     [0.17, 0.4621, 0.17]
     """
     array = _rows(counts)
@@ -124,7 +124,7 @@ def epsilon_for_uniqueness(
 
     ``values`` are the sensitive values of the table; 1 where the identifiers alone are published. No table is read.
 
-    >>> choice = epsilon_for_alone(0.5)
+    >>> choice = epsilon_for_uniqueness(0.5)
     >>> round(choice.epsilon, 5), round(2 * float(np.arctanh(0.5)), 5)
     (1.09861, 1.09861)
     """

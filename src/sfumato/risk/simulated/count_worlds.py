@@ -71,7 +71,7 @@ class CountWorlds:
     ``epsilon`` and ``delta`` are what is claimed for tables one record apart; ``records_apart`` says how many records
     the two worlds differ in. ``secure`` draws discrete noise as real releases do, slower.
 
-    >>> pair = CountPair.of([10, 4, 7], [10, 5, 7], Geometric(1.0), epsilon=1.0)
+    >>> pair = CountWorlds.of([10, 4, 7], [10, 5, 7], Geometric(1.0), epsilon=1.0)
     >>> round(pair.optimal, 4), round(pair.ceiling, 4)
     (0.7311, 0.7311)
     """

@@ -3,7 +3,7 @@
 >>> import sfumato
 >>> from sfumato.example import codebook, households
 >>> table = sfumato.read(households(rows=200), codebook())
->>> found = sweep(table, sfumato.Histogram("age", epsilon=1), [0.5, 4], trials=200, seed=1)
+>>> found = epsilon_sweep(table, sfumato.Histogram("age", epsilon=1), [0.5, 4], trials=200, seed=1)
 >>> [f"{point.epsilon:g}: {point.results[0].optimal:.3f}" for point in found.points]
 ['0.5: 0.622', '4: 0.982']
 """
@@ -17,10 +17,11 @@ from typing import Any
 
 from sfumato.core.method import Method, parameters_of
 from sfumato.errors import PlanError, RiskError
+from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.rows_view import Observes
 from sfumato.privacy.exact import Number, to_fraction
 from sfumato.progress import steps
-from sfumato.risk.attacks.attack import LEVEL, AttackResult, FrozenModel
+from sfumato.risk.attacks.attack import AttackResult, FrozenModel
 from sfumato.risk.attacks.attribute_inference import MOST_TARGETS, AttributeInference, known_and_sensitive
 from sfumato.risk.attacks.linkage import FreshReferenceLinkage
 from sfumato.risk.attacks.membership import membership_attacks

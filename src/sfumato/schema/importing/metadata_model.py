@@ -151,7 +151,7 @@ def number(text: Any) -> Any:
 def alternatives_of_pattern(pattern: Any) -> list[str] | None:
     """Return the texts that a pattern lists, where it does nothing else.
 
-    >>> listed("^(yes|no|don't know)$"), listed("[A-Z]+")
+    >>> alternatives_of_pattern("^(yes|no|don't know)$"), alternatives_of_pattern("[A-Z]+")
     (['yes', 'no', "don't know"], None)
     """
     if not isinstance(pattern, str):

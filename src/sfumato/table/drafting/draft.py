@@ -84,7 +84,7 @@ def _hides_numbers(seen: ColumnProfile, hint: DialectHint) -> bool:
 def review_note(name: str, *words: str) -> str:
     """Return the note that asks to look at a column, or none.
 
-    >>> look_at("age", "98 % missing"), look_at("age")
+    >>> review_note("age", "98 % missing"), review_note("age")
     ('look at: age (98 % missing)', '')
     """
     return f"look at: {name} ({'; '.join(words)})" if words else ""

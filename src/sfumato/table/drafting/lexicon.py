@@ -49,7 +49,7 @@ TIME_WORDS = _words("time timestamp epoch date ts datum zeit")
 def split_name(name: str) -> tuple[str, ...]:
     """Return the words in the name of a column.
 
-    >>> words_of("PatientID"), words_of("Straße-Nr.")
+    >>> split_name("PatientID"), split_name("Straße-Nr.")
     (('patient', 'id'), ('strasse', 'nr'))
     """
     plain = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
@@ -60,7 +60,11 @@ def split_name(name: str) -> tuple[str, ...]:
 def has_word(words: tuple[str, ...], known: frozenset[str]) -> bool:
     """Whether a name holds one of some words, alone or as two that belong together.
 
-    >>> has_word(("zip", "code"), PLACED), has_word(("first", "name"), DIRECT), has_word(("utilname",), NAMED)
+    >>> (
+    ...     has_word(("zip", "code"), POSTCODE_WORDS),
+    ...     has_word(("first", "name"), DIRECT_IDENTIFIER_WORDS),
+    ...     has_word(("utilname",), NAMED),
+    ... )
     (True, True, True)
     """
     joined = "".join(words)
@@ -70,7 +74,7 @@ def has_word(words: tuple[str, ...], known: frozenset[str]) -> bool:
 def is_id_name(words: tuple[str, ...]) -> bool:
     """Whether a name says that the column numbers people or things.
 
-    >>> numbers_things(("kundennummer",)), numbers_things(("utilityid",)), numbers_things(("education", "num"))
+    >>> is_id_name(("kundennummer",)), is_id_name(("utilityid",)), is_id_name(("education", "num"))
     (True, True, False)
     """
     joined = "".join(words)

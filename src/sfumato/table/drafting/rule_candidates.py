@@ -182,7 +182,7 @@ def _chance(sizes: np.ndarray, target: np.ndarray) -> float:
 def transitive_reduction(pairs: Sequence[Pair]) -> list[Pair]:
     """Return the pairs from which all others follow along chains.
 
-    >>> reduced([("a", "b"), ("b", "c"), ("a", "c")])
+    >>> transitive_reduction([("a", "b"), ("b", "c"), ("a", "c")])
     [('a', 'b'), ('b', 'c')]
     """
     kept = list(pairs)

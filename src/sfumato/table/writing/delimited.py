@@ -33,7 +33,7 @@ def format_columns(table: pa.Table, schema: Schema) -> list[pa.ChunkedArray]:
     """Return every column of released rows as texts; a missing value is null.
 
     >>> schema = Schema("t", (Column("price", "number", bounds=(0.0, 9.0), decimals=2, trailing_zeros=True),))
-    >>> text_columns(pa.table({"price": [1.5, None]}), schema)[0].to_pylist()
+    >>> format_columns(pa.table({"price": [1.5, None]}), schema)[0].to_pylist()
     ['1.50', None]
     """
     return [_texts(schema[name], table.column(name), schema.source) for name in table.column_names]

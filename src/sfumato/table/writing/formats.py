@@ -74,7 +74,7 @@ def copy_suffix(schema: Schema) -> str | None:
 def requested_suffixes(also: Sequence[str]) -> tuple[str, ...]:
     """Return the endings of copies that were asked for by name; refuse what is no format, or needs what is not there.
 
-    >>> asked_suffixes(["jsonl", ".sqlite"])
+    >>> requested_suffixes(["jsonl", ".sqlite"])
     ('.jsonl', '.sqlite')
     """
     known = sorted(set(COPIES.values()))

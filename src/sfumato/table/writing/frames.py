@@ -71,7 +71,7 @@ def _label_type(column: Column) -> pa.DataType:
 def marginal_as_rows(columns: Sequence[Column], counts: NDArray[np.int64]) -> pa.Table:
     """Return a contingency table as rows: one per cell, labels and ``count``.
 
-    >>> cell_table([Column("sex", "category", values=("f", "m"))], np.array([3, 4])).to_pylist()
+    >>> marginal_as_rows([Column("sex", "category", values=("f", "m"))], np.array([3, 4])).to_pylist()
     [{'sex': 'f', 'count': 3}, {'sex': 'm', 'count': 4}]
     """
     shape = tuple(column.size for column in columns)

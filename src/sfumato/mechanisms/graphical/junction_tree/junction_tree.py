@@ -151,8 +151,10 @@ class ModelSize:
     Columns that no path of cliques joins have no part in each other's elimination, so that the cells of a model are the
     sum over its parts, whatever the order in which those are eliminated.
 
-    >>> Sizing((2, 3, 4, 5), [(0, 1), (1, 2)]).cells_with((2, 3)), model_cells((2, 3, 4, 5), [(0, 1), (1, 2), (2, 3)])
-    (38, 38)
+    >>> ModelSize((2, 3, 4, 5), [(0, 1), (1, 2)]).cells_with((2, 3))
+    38
+    >>> model_cells((2, 3, 4, 5), [(0, 1), (1, 2), (2, 3)])
+    38
     """
 
     def __init__(self, sizes: Sequence[int], cliques: Iterable[Clique]) -> None:

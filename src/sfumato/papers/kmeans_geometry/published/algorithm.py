@@ -123,7 +123,9 @@ def published_geometry(
     with one half each) or ``unbiased``.
 
     >>> rows = np.array([[0.0, 1.0], [0.1, 1.0], [0.9, 5.0], [1.0, 5.0]])
-    >>> made = published_geometry(rows, 2, 1.0, Bounds.of([0, 0], [1, 6], [False, True]), np.random.default_rng(1))
+    >>> made = published_geometry(
+    ...     rows, 2, 1.0, ColumnBounds.of([0, 0], [1, 6], [False, True]), np.random.default_rng(1)
+    ... )
     >>> made.rows.shape, made.label
     ((4, 2), 'heuristic: no differential privacy')
     """

@@ -119,7 +119,7 @@ def blend_rows(
 
     >>> generator = np.random.default_rng(1)
     >>> x, s = generator.random((200, 3)), generator.random((200, 3))
-    >>> made = hybrid(x, s, max_lid=0.2, tolerance=0.001, generator=generator)
+    >>> made = blend_rows(x, s, max_lid=0.2, tolerance=0.001, generator=generator)
     >>> made.lid <= 0.2, 0 < made.alpha < 1, made.label
     (True, True, 'heuristic: no differential privacy')
     """

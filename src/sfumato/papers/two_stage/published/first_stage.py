@@ -82,7 +82,7 @@ class KernelDensity:
     def quantile(self, shares: ArrayLike) -> FloatArray:
         """Return the value below which each share of the density lies.
 
-        >>> made = fit_marginal(np.arange(101.0))
+        >>> made = fit_kernel_density(np.arange(101.0))
         >>> float(made.quantile([0.5])[0].round(6))
         50.0
         """
@@ -221,7 +221,7 @@ def synthesise_inputs(
 
     >>> generator = np.random.default_rng(1)
     >>> x = generator.normal(5.0, 2.0, (500, 2))
-    >>> made = make_inputs("lhs", x, 300, generator)
+    >>> made = synthesise_inputs("lhs", x, 300, generator)
     >>> made.shape, bool(np.abs(made.mean(axis=0) - x.mean(axis=0)).max() < 0.05)
     ((300, 2), True)
     """

@@ -157,7 +157,7 @@ class GaussianMagnitude:
 def cdf_table(law: MagnitudeDistribution, bits: int) -> tuple[int, ...]:
     """Return floor(2^bits F(k)) for k = 0, 1, ... up to the first that is 2^bits - 1.
 
-    >>> thresholds(LaplaceSize(Fraction(1)), 4)
+    >>> cdf_table(LaplaceMagnitude(Fraction(1)), 4)
     (7, 12, 14, 15)
     """
     precision = bits + GUARD_BITS

@@ -52,7 +52,7 @@ def add_laplace_by_inversion(
 
     A float scale means its exact binary value. Fewer ``bits`` cost time and leave the law as it is: tests use them.
 
-    >>> int(inverted_laplace([100], 0.001)[0])
+    >>> int(add_laplace_by_inversion([100], 0.001)[0])
     100
     """
     exact = _exact_scale(scale, "scale")
@@ -66,7 +66,7 @@ def add_gaussian_by_inversion(
 ) -> Counts:
     """Return the counts with discrete Gaussian noise of parameter sigma, a float meaning its exact binary value.
 
-    >>> int(inverted_gaussian([100], 0.001)[0])
+    >>> int(add_gaussian_by_inversion([100], 0.001)[0])
     100
     """
     exact = _exact_scale(sigma, "sigma")

@@ -48,7 +48,7 @@ class SelfTestResult:
 def self_test_problems() -> list[str]:
     """Return what is wrong with table inversion here: an empty list where it may be used.
 
-    >>> sampler_problems()
+    >>> self_test_problems()
     []
     """
     return [check.problem for check in self_test() if check.problem is not None]

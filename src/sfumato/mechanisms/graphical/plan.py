@@ -21,8 +21,8 @@ from sfumato.mechanisms.graphical.one_way_marginals import Discretisation, measu
 from sfumato.mechanisms.graphical.pair_scores import BLOCK_CELLS, BLOCK_PAIRS
 from sfumato.mechanisms.graphical.rounds import BYTES_PER_CELL, LARGEST_TABLE
 from sfumato.mechanisms.graphical.workload import compile_workload, subsample_pairs
+from sfumato.privacy.accounting.composition import SELECTIONS_PART
 from sfumato.privacy.accounting.event import Event, EventPart
-from sfumato.privacy.accounting.event_kinds import SELECTIONS_PART
 from sfumato.privacy.accounting.gaussian_and_selection import MOST_COORDINATES
 from sfumato.privacy.accounting.sensitivity import changed_cells
 from sfumato.privacy.accounting.zcdp import exponential_mechanism_epsilon

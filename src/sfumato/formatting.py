@@ -47,6 +47,15 @@ def counted(number: int, word: str) -> str:
     return f"{format_number(number)} {word if number == 1 else several}"
 
 
+def capitalize_first(words: str) -> str:
+    """Return words with a capital letter in front; all others stay as they are.
+
+    >>> capitalize_first("of AIM")
+    'Of AIM'
+    """
+    return f"{words[:1].upper()}{words[1:]}"
+
+
 def list_names(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """Return names as a sentence has them, and of many the first ones.
 

@@ -14,9 +14,10 @@ import sfumato
 from sfumato.errors import PlanError, SchemaError
 from sfumato.evaluate.calibrate import Calibration, Target, calibrate
 from sfumato.evaluate.calibrate.metrics import CATALOGUE, Metric
-from sfumato.evaluate.calibrate.search import CalibrationSubject, Curve, t_quantile
+from sfumato.evaluate.calibrate.search import CalibrationSubject, Curve
 from sfumato.mechanisms.counts.contingency import Contingency
 from sfumato.mechanisms.counts.histogram import Histogram
+from sfumato.metrics.confidence import student_quantile
 from sfumato.risk.homogeneity import Cells, epsilon_for
 from sfumato.schema import Schema
 from statistical.laws import ALPHA, discrete_laplace_pmf
@@ -140,7 +141,7 @@ def test_the_intervals_of_all_points_hold_together(coins):
     least = stats.binom.ppf(ALPHA, curves, 0.95)
     assert held(points) >= least
     assert held(1) < least, "a mutant with one interval at a time must be caught"
-    assert t_quantile(0.95, 1, 10) == pytest.approx(2.262157, abs=1e-6)
+    assert student_quantile(0.95, 10) == pytest.approx(2.262157, abs=1e-6)
 
 
 def test_a_target_out_of_reach_says_the_best(coins):

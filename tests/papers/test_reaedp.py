@@ -15,6 +15,7 @@ from sfumato.entropy import published_renyi_bound, sensitivity, shannon
 from sfumato.errors import PlanError, TableError
 from sfumato.mechanisms.plausible_deniability import pass_rate as exact_rate
 from sfumato.mechanisms.plausible_deniability.method import output_distribution
+from sfumato.metrics.confidence import binomial_interval
 from sfumato.papers import paper
 from sfumato.papers.data import data_folder
 from sfumato.papers.page import render
@@ -53,7 +54,6 @@ from sfumato.papers.reaedp.mean_curves import (
 )
 from sfumato.papers.reaedp.noisy_histograms import TABLE_S3
 from sfumato.papers.reaedp.pass_rate import EPSILON0, kernel_proposals, simulated_rate
-from sfumato.risk.attacks.attack import Interval
 
 pytestmark = pytest.mark.xdist_group("reproduction of reaedp")  # computed once, for all tests that look at it
 
@@ -270,7 +270,7 @@ def test_figure_7_corrected(sources: Sources):
     """alpha = 1e-6 for each epsilon: the exact interval of 4,000 games covers the closed form."""
     for found in corrected_attacks(bins_from_data(sources.prices)):
         result = found.likelihood
-        wide = Interval.exact(round(result.rate * result.trials), result.trials, 1 - 1e-6)
+        wide = binomial_interval(round(result.rate * result.trials), result.trials, 1 - 1e-6)
         assert optimal_rate(found.epsilon) in wide
         assert neighbour_rate(found.epsilon) < optimal_rate(found.epsilon)
         assert not any(each.refutes_claim for each in (found.learnt, found.linkage, result))
@@ -279,7 +279,7 @@ def test_figure_7_corrected(sources: Sources):
 
 def test_the_attack_test_would_notice_half_the_noise(sources: Sources):
     found = next(f for f in corrected_attacks(bins_from_data(sources.prices)) if f.epsilon == 2.0).likelihood
-    wide = Interval.exact(round(found.rate * found.trials), found.trials, 1 - 1e-6)
+    wide = binomial_interval(round(found.rate * found.trials), found.trials, 1 - 1e-6)
     assert optimal_rate(1.0) not in wide
 
 

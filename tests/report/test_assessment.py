@@ -15,19 +15,12 @@ from sfumato import Contingency, Histogram, Ledger, Schema
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.errors import BundleError
 from sfumato.report.attack_page.nist_800_226 import hazard_points
-from sfumato.report.impact_assessment import blanks
-from sfumato.report.impact_assessment.blanks import DOTS
+from sfumato.report.impact_assessment.blanks import DOTS, dotted_lines
 from sfumato.report.page import escape_markdown
-from sfumato.report.texts.guarantee import (
-    GROUPS,
-    KNOWN_SEED,
-    OTHERWISE,
-    SEEDED_SPOKEN,
-    TAKEN,
-    UNPROVED,
-    three_sentences,
-)
+from sfumato.report.texts import Texts
+from sfumato.report.texts.guarantee import three_sentences
 
+GUARANTEE = Texts("guarantee")
 TRUE_ROWS = 1237
 """A number that nothing else here is likely to have: it must not show."""
 ROWS = pd.DataFrame(
@@ -57,11 +50,7 @@ bounds = [0, 110]
 role = "sensitive"
 """
 PLAIN = BY_PERSON.replace('person = "patient"\nrows_per_person = 2\n', "")
-ALL_BLANKS = [
-    blank
-    for group in (blanks.PROCESSING, blanks.NECESSITY, blanks.RISKS, blanks.MEASURES, blanks.SIGNATURES)
-    for blank in group
-]
+ALL_BLANKS = [line for group in Texts("impact_assessment").table("blanks") for line in dotted_lines(group)]
 
 
 def saved(folder: Path, method, schema: str = BY_PERSON, ledger=False, seed: int | None = None) -> ReleaseDocument:
@@ -73,7 +62,7 @@ def saved(folder: Path, method, schema: str = BY_PERSON, ledger=False, seed: int
 def require_blanks(text: str) -> None:
     """Every blank stands there as it was made, and every run of dots belongs to one of them or to a table cell."""
     for blank in ALL_BLANKS:
-        assert escape_markdown(str(blank)) in text, blank.name
+        assert escape_markdown(blank) in text
     cells = len(re.findall(rf"\| {re.escape(DOTS)} \|", text))
     assert text.count(DOTS) == len(ALL_BLANKS) + cells and cells >= 3
     assert "1237" not in text and "1,237" not in text
@@ -84,10 +73,10 @@ def test_a_formal_release_fills_in_what_it_knows(tmp_path):
     found = sfumato.dpia(tmp_path / "b")
     text = found.to_markdown()
     require_blanks(text)
-    assert tuple(blank.name for blank in ALL_BLANKS) == found.blanks
+    assert tuple(blank.partition(":")[0] for blank in ALL_BLANKS) == found.blanks
     for line in document.guarantee.statement().splitlines():
         assert f"- {escape_markdown(line)}" in text
-    for sentence in (GROUPS, *three_sentences(document), "Visits to made-up clinics.", "Data desk"):
+    for sentence in (GUARANTEE("groups"), *three_sentences(document), "Visits to made-up clinics.", "Data desk"):
         assert escape_markdown(sentence) in text
     assert "Persons are told apart by patient; at most 2 rows of each were used." in text
     assert "never released: patient." in text and "not released: patient and sex" in text
@@ -126,7 +115,7 @@ def test_an_exposure_says_that_nothing_is_proved(tmp_path):
     sfumato.release(sfumato.read(rows, schema), method, ledger=False).save(tmp_path / "b")
     text = sfumato.dpia(tmp_path / "b").to_markdown()
     require_blanks(text)
-    assert "No formal guarantee" in text and "There is no curve" in text and UNPROVED in text
+    assert "No formal guarantee" in text and "There is no curve" in text and GUARANTEE("unproved") in text
     assert "strong promise" not in text and "Strong protection" not in text and "at most 73" not in text
     assert "What is protected: nothing provably" in text and "| proved |" not in text
 
@@ -135,7 +124,12 @@ def test_a_seeded_run_is_stamped_everywhere(tmp_path):
     saved(tmp_path / "b", Histogram("age", epsilon=1), PLAIN, seed=7)
     found = sfumato.dpia(tmp_path / "b")
     for text in (found.to_markdown(), words_of(found.to_html())):
-        assert "NOT FOR RELEASE" in text and KNOWN_SEED in text and OTHERWISE in text and SEEDED_SPOKEN in text
+        assert (
+            "NOT FOR RELEASE" in text
+            and GUARANTEE("known_seed") in text
+            and GUARANTEE("otherwise") in text
+            and GUARANTEE("spoken.seeded") in text
+        )
         assert "against its owner none holds" in text and "Not for whoever knows the seed" in text
     assert "stays hidden within these odds; " not in found.to_markdown()
 
@@ -145,7 +139,7 @@ def test_facts_from_the_rows_are_named_in_the_three_sentences(tmp_path):
     made = sfumato.release(sfumato.read(ROWS[["sex", "age"]], drafted), Histogram("sex", epsilon=1), ledger=False)
     made.save(tmp_path / "b")
     document = ReleaseDocument.from_json((tmp_path / "b" / "release.json").read_text())
-    assert TAKEN[1:-1] in three_sentences(document)[2]
+    assert GUARANTEE("taken")[1:-1] in three_sentences(document)[2]
     text = sfumato.dpia(tmp_path / "b").to_markdown()
     assert "Ada confirmed the schema" in text and "taken from the private rows" in text
     assert all(escape_markdown(point.answer) in text for point in hazard_points(document, drafted))
@@ -155,7 +149,11 @@ def test_facts_from_the_rows_are_named_in_the_three_sentences(tmp_path):
 def test_the_three_sentences_follow_the_numbers(tmp_path, epsilon, words):
     document = saved(tmp_path / "b", Histogram("age", epsilon=epsilon))
     what, promised, left_out = three_sentences(document)
-    assert what.endswith("noisy counts of all 111 cells of 1 table.") and words in promised and left_out == GROUPS
+    assert (
+        what.endswith("noisy counts of all 111 cells of 1 table.")
+        and words in promised
+        and left_out == GUARANTEE("groups")
+    )
     assert "only the rows of one person could tell" in promised
     assert all(sentence.endswith(".") and ". " not in sentence for sentence in (what, promised, left_out))
 

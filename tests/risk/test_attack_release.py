@@ -185,7 +185,7 @@ def test_a_threshold_is_chosen_where_hits_stand_out_and_tests_are_exact() -> Non
 
 def test_nothing_private_is_printed_and_what_is_written_is_plain(known: dict[str, ReleaseAttackReport]) -> None:
     found = known["leaked"]
-    assert repr(found).startswith("ReleaseAttacks(CONFIDENTIAL") and "found.given" not in repr(found)
+    assert repr(found).startswith("ReleaseAttackReport(CONFIDENTIAL") and "found.given" not in repr(found)
     body = found.to_dict()
     assert body["worst_records"][0]["row"] <= LEAKED and len(body["attacks"]) == 11 and "given" not in body
     assert found.statement().startswith(found.verdict) and judge_attacks([], None, "", 0.95) == ()

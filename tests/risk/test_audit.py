@@ -19,11 +19,12 @@ from sfumato.mechanisms.graphical import exponential_mechanism, rounds, spanning
 from sfumato.mechanisms.graphical import method as graphical_run
 from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.two_stage import run as two_stage_run
+from sfumato.metrics.confidence import binomial_lower, binomial_upper
 from sfumato.privacy import noise
 from sfumato.privacy.accounting.zcdp import ZCDPFilter
 from sfumato.privacy.noise.noise_recorder import active_recorder
 from sfumato.risk.auditing.claim import Claim
-from sfumato.risk.auditing.lower_bounds import Point, betting_lower_bound, share_high, share_low
+from sfumato.risk.auditing.lower_bounds import Point, betting_lower_bound
 from sfumato.risk.auditing.neighbouring_tables import audit_schema, worst_cases
 
 pytestmark = pytest.mark.statistical
@@ -98,9 +99,9 @@ def free_choices(self: Budget, *arguments: Any) -> None:
 MUTANTS = {
     "half the noise": ([(Budget, "noisy", half_noise)], FEW),
     "half the noise below": ([(noise, "_add", half_below)], FEW),
-    "the true worst table": ([(module, "pick_table", true_worst) for module in (rounds, spanning_tree)], 24),
-    "groups of true counts": ([(graphical_run, "measure_one_way", with_true_groups)], 20),
-    "the true number of rows": ([(graphical_run, "measure_one_way", with_true_total)], 20),
+    "the true worst table": ([(module, "select_marginal", true_worst) for module in (rounds, spanning_tree)], 24),
+    "groups of true counts": ([(graphical_run, "measure_one_way_marginals", with_true_groups)], 20),
+    "the true number of rows": ([(graphical_run, "measure_one_way_marginals", with_true_total)], 20),
 }
 
 
@@ -157,10 +158,10 @@ def test_bounds_of_means_hold_as_often_as_stated():
     draw = np.random.default_rng(1)
     lows = [betting_lower_bound(draw.random(60) < 0.3, 0.1, 1.0) for _ in range(400)]
     wrong = sum(low > 0.3 for low in lows)
-    assert share_low(wrong, 400, 1e-6) <= 0.1
+    assert binomial_lower(wrong, 400, 1e-6) <= 0.1
     assert np.mean(lows) > 0.15
-    assert share_low(5, 10, 0.025) == pytest.approx(0.1871, abs=1e-4)
-    assert share_high(5, 10, 0.025) == pytest.approx(0.8129, abs=1e-4)
+    assert binomial_lower(5, 10, 0.025) == pytest.approx(0.1871, abs=1e-4)
+    assert binomial_upper(5, 10, 0.025) == pytest.approx(0.8129, abs=1e-4)
 
 
 def test_points_and_claims_speak_one_currency():

@@ -14,10 +14,11 @@ import pytest
 import sfumato
 from sfumato.errors import PlanError, RiskError, TableError
 from sfumato.example import codebook, households
+from sfumato.metrics.confidence import binomial_interval
 from sfumato.metrics.rows_view import CachedCounts, read_codes
 from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.privacy.randomness import Randomness
-from sfumato.risk.attacks.attack import AttackResult, Interval, ThreatModel, dp_ceiling
+from sfumato.risk.attacks.attack import AttackResult, ThreatModel, dp_ceiling
 from sfumato.risk.attacks.membership import (
     LikelihoodRatio,
     ShadowModelAttack,
@@ -117,7 +118,7 @@ def test_the_exact_interval_covers():
     from scipy.stats import binom
 
     n = 40
-    intervals = [Interval.exact(k, n, 0.9) for k in range(n + 1)]
+    intervals = [binomial_interval(k, n, 0.9) for k in range(n + 1)]
     for p in np.linspace(0.01, 0.99, 50):
         covered = [k for k in range(n + 1) if p in intervals[k]]
         assert binom.pmf(covered, n, p).sum() >= 0.9
@@ -129,7 +130,7 @@ def test_what_a_result_says():
         attack="A",
         threat=threat,
         rate=0.9,
-        interval=Interval.exact(90, 100),
+        interval=binomial_interval(90, 100),
         trials=100,
         baseline=0.5,
         control=0.5,
@@ -144,7 +145,7 @@ def test_what_a_result_says():
     assert "wants to know; knows this; that" in str(result)
     assert "knows this; that; sees bins" in str(threat.seeing("bins")) == str(threat.seeing("bins").seeing("values"))
     verdicts = {
-        right: result.model_copy(update={"interval": Interval.exact(right, 100)}).verdict() for right in (30, 50, 90)
+        right: result.model_copy(update={"interval": binomial_interval(right, 100)}).verdict() for right in (30, 50, 90)
     }
     assert "worse than guessing" in verdicts[30] and "not seen to beat" in verdicts[50] and "helps" in verdicts[90]
     with pytest.raises(ValueError, match="frozen"):

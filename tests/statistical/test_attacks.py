@@ -15,9 +15,10 @@ import pytest
 
 import sfumato
 from sfumato.example import codebook, households
+from sfumato.metrics.confidence import binomial_interval
 from sfumato.privacy.noise import add_laplace
 from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
-from sfumato.risk.attacks.attack import Interval, dp_ceiling
+from sfumato.risk.attacks.attack import dp_ceiling
 from sfumato.risk.attacks.attribute_inference import AttributeInference
 from sfumato.risk.attacks.linkage import FreshReferenceLinkage, nearest_row
 from sfumato.risk.attacks.membership import LikelihoodRatio, ShadowModelAttack, optimal_accuracy, published_pair
@@ -87,7 +88,7 @@ def test_the_real_mechanism_reaches_the_exact_optimum():
     right = int((inside >= 8).sum() + (outside <= 7).sum())
     optimum = optimal_accuracy(Geometric(epsilon))
     assert optimum == pytest.approx(dp_ceiling(epsilon), abs=1e-12), "discrete Laplace noise meets the ceiling"
-    assert optimum in Interval.exact(right, 2 * n, LEVEL)
+    assert optimum in binomial_interval(right, 2 * n, LEVEL)
     secure = CountWorlds.of([7, 3], [8, 3], Geometric(epsilon), epsilon, secure=True)
     assert optimum in LikelihoodRatio().run(secure, trials=2 * n, level=LEVEL).interval
 

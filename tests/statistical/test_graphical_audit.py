@@ -27,7 +27,7 @@ from sfumato.mechanisms import hierarchical_histogram
 from sfumato.mechanisms.graphical import budget, exponential_mechanism, one_way_marginals
 from sfumato.mechanisms.graphical import method as graphical_run
 from sfumato.mechanisms.graphical.budget import Budget
-from sfumato.risk.attacks.attack import Interval
+from sfumato.metrics.confidence import binomial_interval
 from sfumato.sampling.values import bins_of
 from statistical.laws import ALPHA
 
@@ -101,8 +101,8 @@ def audited(inside: Sequence[float], outside: Sequence[float], cuts: Sequence[fl
     level, found = 1 - ALPHA / (2 * len(cuts)), 0.0
     above = [(np.array(inside) > cut, np.array(outside) > cut) for cut in cuts]
     for near, far in [*above, *((~far, ~near) for near, far in above)]:
-        low = Interval.exact(int(near.sum()), len(near), level).low
-        high = Interval.exact(int(far.sum()), len(far), level).high
+        low = binomial_interval(int(near.sum()), len(near), level).low
+        high = binomial_interval(int(far.sum()), len(far), level).high
         found = max(found, math.log((low - DELTA) / high) if low > DELTA else 0.0)
     return found
 

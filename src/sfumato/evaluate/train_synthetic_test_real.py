@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
 from sfumato.evaluate.utility.prediction import PUBLIC_MODELS, Sample, stacked
+from sfumato.metrics.auc import roc_auc_one_vs_rest
 from sfumato.metrics.rows_view import read_rows_view
 from sfumato.sampling.design_matrix import DesignMatrix
 from sfumato.schema import Schema
@@ -212,26 +213,6 @@ class PredictionTask:
             return Score(float(np.mean((predicted[:, 0] - truth) ** 2)), None, None)
         right = float(np.mean(levels[np.argmax(predicted, axis=1)] == truth))
         return Score(None, right, roc_auc_one_vs_rest(predicted, levels, truth))
-
-
-def roc_auc_one_vs_rest(predicted: FloatArray, levels: NDArray[Any], truth: FloatArray) -> float:
-    """Return the area under the curve of each level against all others, averaged over the levels of the test rows.
-
-    A level that the model does not know has .5, as guessing has.
-
-    >>> roc_auc_one_vs_rest(np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]), np.array([0, 1]), np.array([0.0, 1.0, 1.0]))
-    1.0
-    """
-    from sfumato.risk.interval_disclosure import roc_auc
-
-    areas: list[float] = []
-    for level in np.unique(truth):
-        own, known = truth == level, np.flatnonzero(levels == level)
-        if own.all():
-            continue
-        share = -predicted[:, known[0]] if len(known) else np.zeros(len(truth))
-        areas.append(roc_auc(share[own], share[~own]))
-    return float(np.mean(areas)) if areas else 0.5
 
 
 def _is_open(schema: Schema, name: str) -> bool:

@@ -14,21 +14,7 @@ if TYPE_CHECKING:
     from sfumato.risk.auditing.one_run import one_run_audit as one_run_audit
     from sfumato.risk.on_release.run import attack_release as attack_release
 
-_MODULES = (
-    "attack",
-    "auditing",
-    "blend",
-    "game",
-    "homogeneity",
-    "inference",
-    "linkage",
-    "location",
-    "membership",
-    "reidentification",
-    "released",
-    "sweep",
-    "yardsticks",
-)
+_MODULES = ("attacks", "auditing", "homogeneity", "interval_disclosure", "on_release", "simulated")
 _NAMES = {
     "attack_release": "sfumato.risk.on_release.run",
     "audit": "sfumato.risk.auditing.audit",

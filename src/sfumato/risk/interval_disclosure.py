@@ -39,6 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
+from sfumato.metrics.auc import roc_auc
 from sfumato.metrics.rows_view import read_rows_view
 from sfumato.privacy.exact import at_most, to_fraction
 from sfumato.schema import Schema
@@ -119,18 +120,6 @@ def row_linkage(original: ArrayLike, released: ArrayLike, tops: Sequence[int] = 
     deepest = min(max(tops), len(left))
     own = _nearest(left, right, deepest) == np.arange(len(left))[:, None]
     return {top: float(own[:, :top].any(axis=1).mean()) for top in tops}
-
-
-def roc_auc(members: FloatArray, others: FloatArray) -> float:
-    """Return the chance that a member's distance to a release is smaller than another person's; ties count half.
-
-    >>> roc_auc(np.array([0.1, 0.2]), np.array([0.2, 0.9]))
-    0.875
-    """
-    from scipy.stats import rankdata
-
-    ranks, count = rankdata(-np.concatenate([members, others])), len(members)
-    return float((ranks[:count].sum() - count * (count + 1) / 2) / (count * len(others)))
 
 
 def blend_for(
@@ -481,7 +470,7 @@ def _membership_auc(
     people: FloatArray, made: FloatArray, spread: FloatArray, control: Any, schema: Schema, names: tuple[str, ...]
 ) -> float:
     others, _ = _complete(control, schema, names)
-    return roc_auc(_location_nearest(people, made, spread)[1], _location_nearest(others, made, spread)[1])
+    return roc_auc(-_location_nearest(people, made, spread)[1], -_location_nearest(others, made, spread)[1])
 
 
 def _in_order(

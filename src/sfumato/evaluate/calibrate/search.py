@@ -17,6 +17,7 @@ from sfumato.errors import PlanError
 from sfumato.evaluate.calibrate.metrics import Trial
 from sfumato.evaluate.calibrate.result import Point
 from sfumato.evaluate.calibrate.target import Target
+from sfumato.metrics.confidence import mean_interval
 from sfumato.progress import report_progress, silenced
 from sfumato.table import Table
 
@@ -107,27 +108,20 @@ class Curve:
     def _summary(self, value: float, found: Sequence[float]) -> Point:
         mean, sd = float(np.mean(found)), float(np.std(found, ddof=1))
         target = self.subject.target
-        half = t_quantile(self.subject.level, self.most, len(found)) * sd / math.sqrt(len(found))
+        interval = mean_interval(found, 1 - (1 - self.subject.level) / self.most)  # all points together (Bonferroni)
         return Point(
             value=value,
             mean=mean,
-            low=mean - half,
-            high=mean + half,
+            low=interval.low,
+            high=interval.high,
             sd=sd,
             repeats=len(found),
-            meets=target.is_met(target.worst(mean - half, mean + half)),
+            meets=target.is_met(target.worst(interval.low, interval.high)),
         )
 
     def sorted(self) -> tuple[Point, ...]:
         """Return all points in the order of their values."""
         return tuple(self.points[value] for value in sorted(self.points))
-
-
-def t_quantile(level: float, points: int, repeats: int) -> float:
-    """Return the factor of a two-sided t interval that holds for all points together."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(repeats - 1, 1 - (1 - level) / (2 * points)))
 
 
 def with_value(method: Method, parameter: str, value: float) -> Method:

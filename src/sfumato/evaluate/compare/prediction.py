@@ -22,9 +22,10 @@ from sfumato.arrays import FloatArray, IntArray
 from sfumato.errors import PlanError
 from sfumato.evaluate.compare.equivalent import size_at_distance
 from sfumato.evaluate.compare.propensity import MOST_ROWS, fill_missing_for_trees
-from sfumato.evaluate.compare.resampling import GROUPS, NORMAL, jackknife_half_width, random_groups
+from sfumato.evaluate.compare.resampling import GROUPS, NORMAL, random_groups
 from sfumato.evaluate.compare.sides import ComparisonLayout, RowsView
-from sfumato.evaluate.train_synthetic_test_real import roc_auc_one_vs_rest
+from sfumato.metrics.auc import roc_auc_one_vs_rest
+from sfumato.metrics.confidence import jackknife_half_width
 from sfumato.progress import report_progress
 
 MOST_TARGETS = 12

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import BoolArray, FloatArray, IntArray
-from sfumato.evaluate.compare.resampling import GROUPS, NORMAL, jackknife_half_width, random_groups
+from sfumato.evaluate.compare.resampling import GROUPS, NORMAL, random_groups
 from sfumato.evaluate.compare.sides import ComparisonLayout, RowsView
+from sfumato.metrics.auc import roc_auc
+from sfumato.metrics.confidence import jackknife_half_width
 from sfumato.progress import report_progress
-from sfumato.risk.interval_disclosure import roc_auc
 
 MOST_ROWS = 5000
 """Rows of each side that models look at."""
@@ -134,4 +135,4 @@ def detection_auc(layout: ComparisonLayout, true: RowsView, made: RowsView, seed
 def _auc(score: FloatArray, label: IntArray, fold: IntArray, kept: BoolArray) -> float:
     """Return the mean over both halves: scores of two models are not on one scale."""
     halves = [kept & (fold == half) for half in (0, 1)]
-    return float(np.mean([roc_auc(-score[half & (label == 1)], -score[half & (label == 0)]) for half in halves]))
+    return float(np.mean([roc_auc(score[half & (label == 1)], score[half & (label == 0)]) for half in halves]))

@@ -22,6 +22,7 @@ import numpy as np
 from sfumato.arrays import FloatArray, IntArray
 from sfumato.evaluate.compare.distances import DistanceSummary, distances
 from sfumato.evaluate.compare.sides import ComparisonLayout, RowsView
+from sfumato.metrics.confidence import jackknife_half_width
 from sfumato.progress import report_progress
 
 GROUPS = 20
@@ -30,8 +31,6 @@ FEWEST_SPLITS, MOST_SPLITS = 12, 40
 WORK = 1e8
 """Rows times pairs of columns that all splits together may look at, about; a pair costs as much as 20,000 rows."""
 NORMAL = 1.96
-STUDENT = 2.093
-"""The .975 quantile of Student's t with 19 degrees of freedom."""
 HALF = 0.5
 MOST_POWER = 0.55
 TABLES = ("tvd_1", "tvd_2", "tvd_3")
@@ -64,12 +63,6 @@ def half_widths(layout: ComparisonLayout, true: RowsView, made: RowsView, seed: 
         report_progress("how sure the measures are", group / GROUPS)
         found.append(distances(layout, true[one != group], made[other != group]).values)
     return {name: jackknife_half_width(np.array([each.get(name, 0.0) for each in found])) for name in found[0]}
-
-
-def jackknife_half_width(left_out: FloatArray) -> float:
-    """Return half the width of an interval, from a measure with each group left out once."""
-    groups = len(left_out)
-    return STUDENT * float(np.sqrt((groups - 1) / groups * ((left_out - left_out.mean()) ** 2).sum()))
 
 
 def harmonic(one: float, other: float) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 
 from sfumato.arrays import FloatArray
 from sfumato.evaluate.uncertainty.weakened import restored_interval
+from sfumato.metrics.confidence import student_quantile
 
 LARGEST_CORRELATION = 1 - 1e-12
 LARGEST_LOGARITHM = 700.0
@@ -89,14 +90,12 @@ def rerun_interval(
     drawn = np.array([each for each in samples if not math.isnan(each)])
     if math.isnan(value) or len(made) < 2:
         return RerunInterval(math.nan, math.nan, math.nan)
-    from scipy.stats import t
-
     scale = _scale(kind, min(value, *made, *drawn))
     moved = np.array([scale.there(each) for each in made]) - scale.there(value)
     redrawn = np.array([scale.there(each) for each in drawn])
     back = smallest if kind == "correlation" else None
     wide = MEASURED_WIDENING.get(kind, RELATED) if back is None else ALONE
-    reach = wide * float(t.ppf((1 + level) / 2, len(made) - 1)) * _error(moved, redrawn, least)
+    reach = wide * student_quantile(level, len(made)) * _error(moved, redrawn, least)
     low, high = (scale.back(scale.there(value) + sign * reach) for sign in (-1, 1))
     low, high = max(low, scale.low), min(high, scale.high)
     return RerunInterval(

@@ -15,6 +15,7 @@ from scipy.stats import rankdata
 
 from sfumato.arrays import FloatArray
 from sfumato.evaluate.uncertainty.values import RowsView
+from sfumato.metrics.auc import roc_auc
 
 Answer = Mapping[str, float]
 Compute = Callable[[RowsView], Answer]
@@ -178,8 +179,6 @@ def auc_of_level(target: str, level: object, place: int, inputs: Inputs) -> Comp
         yes = own[whole] == 1
         if not yes.any() or yes.all():
             return {words: math.nan}
-        ranks = np.asarray(rankdata(score))
-        above = ranks[yes].sum() - yes.sum() * (yes.sum() + 1) / 2
-        return {words: float(above / (yes.sum() * (~yes).sum()))}
+        return {words: roc_auc(score[yes], score[~yes])}
 
     return compute

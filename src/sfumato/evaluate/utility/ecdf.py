@@ -7,7 +7,6 @@ publishing it would be a release of its own that no budget pays for.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import PlanError, TableError
+from sfumato.metrics.confidence import mean_interval
 
 LEVEL = 0.95
 QUANTILES = (0.1, 0.5, 0.9)
@@ -48,11 +48,9 @@ class MeanOverCopies(Part):
         count, mean = len(values), float(np.mean(values))
         if count < 2:
             return cls(mean=mean, sd=None, low=None, high=None, copies=count)
-        from scipy.special import stdtrit
-
+        interval = mean_interval(values, level)
         sd = float(np.std(values, ddof=1))
-        half = float(stdtrit(count - 1, (1 + level) / 2)) * sd / math.sqrt(count)
-        return cls(mean=mean, sd=sd, low=mean - half, high=mean + half, copies=count)
+        return cls(mean=mean, sd=sd, low=interval.low, high=interval.high, copies=count)
 
     def __str__(self) -> str:
         return f"{self.mean:.4g}" if self.low is None else f"{self.mean:.4g} ({self.low:.4g} to {self.high:.4g})"

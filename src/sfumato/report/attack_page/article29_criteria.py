@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sfumato.formatting import percent
+from sfumato.formatting import capitalize_first, percent
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 from sfumato.privacy.accounting.strength import attack_frequency_text
-from sfumato.report.comparison_page.measures import capital
+from sfumato.report.texts import Texts
 from sfumato.risk.on_release.judge import strongest_of
 from sfumato.risk.on_release.result import Criterion, ReleaseAttackReport, ReleaseAttackResult
 
-QUESTIONS: dict[Criterion, tuple[str, str]] = {
-    "singling out": ("Singling out", "Can somebody state conditions that exactly one person of the table fulfils?"),
-    "linkability": ("Linkability", "Can two files about the same people be joined through the release?"),
-    "inference": ("Inference", "Can a secret value of a person be guessed who is in the table?"),
-}
-UNPROVED = "Nothing is proved: no formal guarantee is known."
-UNTRIED = "Not measured: no attack of this kind fits the release."
+SLIGHT = 0.25
+"""A proved gain below this is called within the guarantee and not simply an attack that works."""
+say = Texts("nist_800_226")
 
 
 class CriterionAnswer(NamedTuple):
@@ -37,29 +33,39 @@ class CriterionAnswer(NamedTuple):
     nearness: str
 
 
-def criteria(found: ReleaseAttackReport, curve: PrivacyCurve | None) -> list[CriterionAnswer]:
+def questions() -> dict[Criterion, str]:
+    """Return the question that each criterion asks."""
+    return say.table("wp_216")["questions"]
+
+
+def criteria(report: ReleaseAttackReport, curve: PrivacyCurve | None) -> list[CriterionAnswer]:
     """Return the three criteria answered."""
-    return [_answer(found, criterion, curve) for criterion in QUESTIONS]
+    return [_answer(report, criterion, question, curve) for criterion, question in questions().items()]
 
 
-def _answer(found: ReleaseAttackReport, criterion: Criterion, curve: PrivacyCurve | None) -> CriterionAnswer:
-    heading, question = QUESTIONS[criterion]
-    proved = UNPROVED if curve is None else f"{capital(attack_frequency_text(curve))}, for every attack on one person."
-    results = found.of(criterion)
+def _answer(
+    report: ReleaseAttackReport, criterion: Criterion, question: str, curve: PrivacyCurve | None
+) -> CriterionAnswer:
+    heading, proved = capitalize_first(criterion), say("wp_216.unproved")
+    if curve is not None:
+        proved = f"{capitalize_first(attack_frequency_text(curve))}, for every attack on one person."
+    results = report.of(criterion)
     best = strongest_of(results)
     if best is None:
-        return CriterionAnswer(heading, question, proved, UNTRIED, "", "not measured", "middling")
-    tried = f" The strongest of {len(results)} attacks:" if len(results) > 1 else ""
-    measured = f"{tried} {capital(best.attack)}: {_measured(best)}".strip()
-    baseline = f"{percent(best.baseline)} of tries succeed without the release."
+        return CriterionAnswer(heading, question, proved, say("wp_216.untried"), "", "not measured", "middling")
+    strongest = f"The strongest of {len(results)} attacks: " if len(results) > 1 else ""
+    measured = f"{strongest}{capitalize_first(best.attack)}: {_measured(best)}"
+    baseline = say("wp_216.baseline", share=percent(best.baseline))
     return CriterionAnswer(
-        heading, question, proved, measured, baseline, *attack_status(best, found.holdout_rows is not None)
+        heading, question, proved, measured, baseline, *attack_status(best, report.holdout_rows is not None)
     )
 
 
 def _measured(result: ReleaseAttackResult) -> str:
-    said = f"{percent(result.rate)} on people of the table"
-    return f"{said}." if result.control is None else f"{said}, {percent(result.control)} on people who are not in it."
+    members = f"{percent(result.rate)} on people of the table"
+    if result.control is None:
+        return f"{members}."
+    return f"{members}, {percent(result.control)} on people who are not in it."
 
 
 def attack_status(result: ReleaseAttackResult, holdout: bool = True) -> tuple[str, str]:
@@ -67,9 +73,9 @@ def attack_status(result: ReleaseAttackResult, holdout: bool = True) -> tuple[st
     if result.refutes_claim:
         return "breaks the guarantee", "far"
     if result.succeeds and result.control is None:
-        said = "better than without the release" if result.criterion != "overfitting" else "nearer than it should be"
-        return said, "middling"
+        overfits = result.criterion == "overfitting"
+        return "nearer than it should be" if overfits else "better than without the release", "middling"
     if result.succeeds:
-        within = result.ceiling is not None and result.gain_low < 0.25
+        within = result.ceiling is not None and result.gain_low < SLIGHT
         return ("works, within the guarantee", "middling") if within else ("works", "far")
-    return ("was not seen to work", "near") if holdout else ("not better than without the release", "near")
+    return ("no significant effect", "near") if holdout else ("not better than without the release", "near")

@@ -11,17 +11,15 @@ from typing import NamedTuple
 
 from sfumato.bundle.cost_statement import ledger_sentence
 from sfumato.bundle.document import ReleaseDocument
+from sfumato.formatting import capitalize_first
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 from sfumato.privacy.accounting.strength import advantage_text, attack_frequency_text
 from sfumato.privacy.exact import at_most, format_fraction
-from sfumato.report.comparison_page.measures import capital
+from sfumato.report.texts import Texts
 from sfumato.report.texts.provenance import provenance_card
 from sfumato.schema import Schema
 
-INTEGERS = (
-    "Noise is drawn and added in whole numbers, without floating point, from laws whose tables are enclosed by exact "
-    "arithmetic. What is computed afterwards in floating point is post-processing."
-)
+say = Texts("nist_800_226")
 
 
 class NistPoint(NamedTuple):
@@ -38,7 +36,7 @@ def _answered(name: str, answer: str) -> NistPoint:
 
 
 def _open(name: str, answer: str) -> NistPoint:
-    return NistPoint(name, "middling", "open: for the custodian", answer)
+    return NistPoint(name, "middling", say("open"), answer)
 
 
 def _hazard(name: str, answer: str) -> NistPoint:
@@ -52,148 +50,123 @@ def pyramid_points(document: ReleaseDocument, schema: Schema, curve: PrivacyCurv
         _unit(document, schema),
         _mechanisms(document),
         _accuracy(document),
-        _open(
-            "Trust model",
-            "Central: the custodian holds the rows as they are, and whoever runs the release sees them. The guarantee "
-            "is about everybody else.",
-        ),
+        _open("Trust model", say("pyramid.trust")),
         _randomness(document),
-        _open(
-            "Security and access control",
-            "Table, ledger and custodian's pages are files with the rights of their folder; pages with true values are "
-            "readable by their owner alone. Who may read that folder, the program cannot know.",
-        ),
-        _open(
-            "Data collection exposure",
-            "Nothing of this protects the rows before the release: where they lie, who collected them, and whether the "
-            "people know. Rows that are no longer needed are best deleted.",
-        ),
+        _open("Security and access control", say("pyramid.access")),
+        _open("Data collection exposure", say("pyramid.collection")),
     ]
 
 
 def _epsilon(document: ReleaseDocument, curve: PrivacyCurve | None) -> NistPoint:
-    promise = document.guarantee
-    if not promise.formal or curve is None:
-        return _hazard("Epsilon", "There is none: the release has no formal guarantee, and nothing bounds an attack.")
-    delta = f" and delta {at_most(promise.exact_delta, 3)}" if promise.exact_delta else ""
-    said = (
-        f"Epsilon {format_fraction(promise.exact_epsilon)}{delta}: {promise.band}. "
-        f"{capital(attack_frequency_text(curve))}; "
-        f"{advantage_text(curve)}. These are averages over attempts; what one unlucky outcome can show is bounded by "
-        "epsilon alone."
+    guarantee = document.guarantee
+    if not guarantee.formal or curve is None:
+        return _hazard("Epsilon", say("pyramid.no_epsilon"))
+    answer = say(
+        "pyramid.epsilon",
+        epsilon=format_fraction(guarantee.exact_epsilon),
+        delta=f" and delta {at_most(guarantee.exact_delta, 3)}" if guarantee.exact_delta else "",
+        band=guarantee.band,
+        frequencies=capitalize_first(attack_frequency_text(curve)),
+        advantage=advantage_text(curve),
     )
-    return _hazard("Epsilon", said) if promise.is_weak else _answered("Epsilon", said)
+    return _hazard("Epsilon", answer) if guarantee.is_weak else _answered("Epsilon", answer)
 
 
 def _unit(document: ReleaseDocument, schema: Schema) -> NistPoint:
-    promise = document.guarantee
-    said = f"{capital(promise.change())}." if promise.formal else f"One {document.unit}, of which nothing is promised."
+    guarantee = document.guarantee
+    change = f"{capitalize_first(guarantee.change())}."
+    unit = change if guarantee.formal else say("pyramid.no_unit", unit=document.unit)
     if document.unit == "row" and schema.person is None:
-        return _open("Unit of privacy", f"{said} Whether a person has one row or several, the custodian must know.")
-    return _answered("Unit of privacy", said)
+        return _open("Unit of privacy", say("pyramid.unit_open", unit=unit))
+    return _answered("Unit of privacy", unit)
 
 
 def _mechanisms(document: ReleaseDocument) -> NistPoint:
-    kinds = sorted({event.kind for event in document.events})
-    said = f"{document.method.name}: {document.method.summary}. Recorded events: {', '.join(kinds) or 'none'}."
-    if not document.method.formal:
-        return _hazard("Mechanisms", f"{said} No theorem stands behind it.")
-    return _answered("Mechanisms", f"{said} {INTEGERS}")
+    kinds = ", ".join(sorted({event.kind for event in document.events})) or "none"
+    method = document.method
+    answer = say("pyramid.mechanisms", method=method.name, summary=method.summary, kinds=kinds)
+    if not method.formal:
+        return _hazard("Mechanisms", f"{answer} {say('pyramid.unproved')}")
+    return _answered("Mechanisms", f"{answer} {say('integers')}")
 
 
 def _accuracy(document: ReleaseDocument) -> NistPoint:
-    name = "Utility and bias"
-    if document.expected_errors is not None:
-        numbers = len(document.expected_errors.numbers)
-        said = (
-            f"The report shows expected errors of {numbers} main numbers, from {document.expected_errors.reruns} runs."
-        )
-    else:
-        said = "The report says what the noise of each stage was; expected errors of single numbers were not computed."
-    return _open(name, f"{said} Small groups lose most by noise: look at them before anybody relies on the release.")
+    errors = document.expected_errors
+    answer = say("pyramid.no_errors")
+    if errors is not None:
+        answer = say("pyramid.errors", numbers=len(errors.numbers), reruns=errors.reruns)
+    return _open("Utility and bias", f"{answer} {say('pyramid.small_groups')}")
 
 
 def _randomness(document: ReleaseDocument) -> NistPoint:
     name = "Randomness and side channels"
     if document.randomness.mode == "seeded":
-        return _hazard(name, "The noise came from a fixed seed: whoever knows it removes the noise. Not for release.")
-    said = "The noise came from the cryptographic source of the machine. How long the run took is not hidden."
-    return _answered(name, f"{said} Nobody but the custodian should see that time.")
+        return _hazard(name, say("pyramid.seeded"))
+    return _answered(name, say("pyramid.secure"))
 
 
 def hazard_points(document: ReleaseDocument, schema: Schema) -> list[NistPoint]:
     """Return the hazards, each answered from what the release knows."""
     return [
         _large_epsilon(document),
-        _several_rows(document, schema),
+        _several_rows(schema),
         _facts(document, schema),
         _choice(document),
         _composition(document),
-        _answered("Floating point", INTEGERS)
-        if document.method.formal
-        else _hazard("Floating point", "The method as published computes in floating point, and proves nothing."),
+        _floating_point(document),
         _seed(document),
-        _open(
-            "Timing and other side channels",
-            "Not covered: how long a release takes may depend on the rows. Do not let others start or time releases.",
-        ),
-        _open(
-            "What is common in a group",
-            "Not hidden, and not meant to be: the release teaches about groups, whoever is in the table.",
-        ),
-        _open(
-            "Bias against small groups",
-            "Noise is as large for a small group as for a large one, so that small groups are told worst.",
-        ),
+        _open("Timing and other side channels", say("hazards.timing")),
+        _open("What is common in a group", say("hazards.groups")),
+        _open("Bias against small groups", say("hazards.bias")),
     ]
 
 
 def _large_epsilon(document: ReleaseDocument) -> NistPoint:
-    promise = document.guarantee
-    if not promise.formal:
-        return _hazard("No or a large epsilon", "No epsilon bounds what can be learned.")
-    said = " ".join(f"{capital(warning)}." for warning in promise.warnings)
-    if promise.is_weak:
-        return _hazard("No or a large epsilon", said or promise.protection())
-    return _answered("No or a large epsilon", f"The promise is {promise.band}. {said}".strip())
+    guarantee, name = document.guarantee, "No or a large epsilon"
+    if not guarantee.formal:
+        return _hazard(name, say("hazards.no_epsilon"))
+    warnings = " ".join(f"{capitalize_first(warning)}." for warning in guarantee.warnings)
+    if guarantee.is_weak:
+        return _hazard(name, warnings or guarantee.protection())
+    return _answered(name, f"The promise is {guarantee.band}. {warnings}".strip())
 
 
-def _several_rows(document: ReleaseDocument, schema: Schema) -> NistPoint:
+def _several_rows(schema: Schema) -> NistPoint:
     name = "People with several rows"
     if schema.person is not None:
-        return _answered(
-            name,
-            f"Persons are told apart by {schema.person}; at most {schema.rows_per_person} rows of each were used.",
-        )
-    return _open(name, "The schema names no person: somebody with k rows has k times the epsilon.")
+        return _answered(name, say("hazards.persons", person=schema.person, rows=schema.rows_per_person))
+    return _open(name, say("hazards.no_person"))
 
 
 def _facts(document: ReleaseDocument, schema: Schema) -> NistPoint:
-    name = "Facts taken from the rows"
-    signed = provenance_card(schema).sentences[0]
+    name, signed = "Facts taken from the rows", provenance_card(schema).sentences[0]
     if document.guarantee.takes_facts_from_rows:
-        return _hazard(name, f"Some facts of the schema were taken from the private rows, uncharged. {signed}")
-    return _answered(name, f"{signed} Bounds, levels and rules are said to be public, or were bought from the budget.")
+        return _hazard(name, say("hazards.taken", signed=signed))
+    return _answered(name, say("hazards.public", signed=signed))
 
 
 def _choice(document: ReleaseDocument) -> NistPoint:
-    name = "Choices made by looking at the rows"
-    if document.guarantee.uncharged:
-        return _hazard(
-            name, f"{document.guarantee.uncharged} was chosen on the private table, and nothing paid for it."
-        )
-    if document.guarantee.selection is not None:
-        return _answered(name, f"{document.guarantee.selection.parameter} was chosen on the rows, and paid for.")
-    return _answered(name, "None is declared. Whoever tried several releases and kept one must declare it.")
+    name, guarantee = "Choices made by looking at the rows", document.guarantee
+    if guarantee.uncharged:
+        return _hazard(name, say("hazards.uncharged", choice=guarantee.uncharged))
+    if guarantee.selection is not None:
+        return _answered(name, say("hazards.charged", choice=guarantee.selection.parameter))
+    return _answered(name, say("hazards.no_choice"))
 
 
 def _composition(document: ReleaseDocument) -> NistPoint:
-    name = "Further releases of the same table"
-    said = ledger_sentence(document)
-    return _hazard(name, said) if document.recorded is None else _answered(name, said)
+    name, sentence = "Further releases of the same table", ledger_sentence(document)
+    return _hazard(name, sentence) if document.recorded is None else _answered(name, sentence)
+
+
+def _floating_point(document: ReleaseDocument) -> NistPoint:
+    if document.method.formal:
+        return _answered("Floating point", say("integers"))
+    return _hazard("Floating point", say("hazards.floating_point"))
 
 
 def _seed(document: ReleaseDocument) -> NistPoint:
+    name = "Noise that can be repeated"
     if document.randomness.mode == "seeded":
-        return _hazard("Noise that can be repeated", "A seeded run: not for release.")
-    return _answered("Noise that can be repeated", "The noise was secret: no seed exists.")
+        return _hazard(name, say("hazards.seeded"))
+    return _answered(name, say("hazards.secret"))

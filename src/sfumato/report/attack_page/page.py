@@ -16,6 +16,7 @@ from sfumato.bundle.banners import Banner
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.private_files import require_free_path, save_private_file
 from sfumato.formatting import counted, format_number, percent
+from sfumato.metrics.confidence import Interval
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 from sfumato.privacy.exact import at_most, to_fraction
 from sfumato.report.attack_page.article29_criteria import attack_status, criteria
@@ -26,7 +27,6 @@ from sfumato.report.charts.plane import Axis
 from sfumato.report.comparison_page.measures import axis_ends
 from sfumato.report.homogeneity_page import TableBlock
 from sfumato.report.page import render_page
-from sfumato.risk.attacks.attack import Interval
 from sfumato.risk.on_release.result import ReleaseAttackReport, ReleaseAttackResult
 from sfumato.risk.on_release.run import guarantee_curve
 from sfumato.schema import Schema

@@ -16,7 +16,7 @@ from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 from sfumato.privacy.ledger import Ledger
 from sfumato.report.blocks import Page
-from sfumato.report.impact_assessment import blanks
+from sfumato.report.impact_assessment.blanks import blank_names
 from sfumato.report.impact_assessment.processing import introduction, necessity, processing
 from sfumato.report.impact_assessment.risks import guarantee_section, numbers_section, risks
 from sfumato.report.impact_assessment.safeguards import LedgerSummary, safeguards, sign_off, sources_of_facts
@@ -40,8 +40,7 @@ class ImpactAssessment(ReprMixin):
     @property
     def blanks(self) -> tuple[str, ...]:
         """Names of what people fill in."""
-        groups = (blanks.PROCESSING, blanks.NECESSITY, blanks.RISKS, blanks.MEASURES, blanks.SIGNATURES)
-        return tuple(blank.name for group in groups for blank in group)
+        return blank_names()
 
     @property
     def three_sentences(self) -> tuple[str, str, str]:

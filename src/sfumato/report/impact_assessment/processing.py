@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from sfumato.bundle.subject import PublicRelease
 from sfumato.formatting import list_names
 from sfumato.privacy.accounting.guarantee import Guarantee, one_unit
 from sfumato.report.blocks import Block, BulletList, Paragraphs, Section, TableBlock
-from sfumato.report.impact_assessment.blanks import NECESSITY, PROCESSING, TO_FILL, dotted_lines
+from sfumato.report.impact_assessment.blanks import say, to_fill_in
 from sfumato.report.readme.contact_and_files import citation
+from sfumato.report.texts import Texts
 from sfumato.report.texts.headline import explanation, headline, released_columns
-from sfumato.report.texts.verdict import UNKNOWN, quality_lines, uses_text
-
-FORM = (
-    "A form for a data protection impact assessment, filled in from the release itself. It follows the points of "
-    "Article 35(7) of the General Data Protection Regulation: description, necessity, risks, measures."
-)
-NO_ADVICE = (
-    "It is no legal advice and no finding that the release is anonymous. What the release knows stands here in its own "
-    "words. Where dots stand, only people know the answer: the program has filled in none of them."
-)
-HIDDEN_ROWS = (
-    "Number of rows of the confidential table: not told here, since the promise hides it, too. Numbers of rows in the "
-    "release carry noise or were chosen."
-)
-UNTOLD_ROWS = "Number of rows of the confidential table: not told here."
+from sfumato.report.texts.verdict import quality_lines, uses_text
 
 
 def introduction(subject: PublicRelease, verified: str) -> Section:
     """Say what the form is, of which release, and that the release was checked."""
-    about = Paragraphs((FORM, NO_ADVICE))
+    about = Paragraphs((say("form"), say("no_advice")))
     facts = BulletList((f"The release: {citation(subject)}", f"sfumato verify: {verified}."))
     return Section("about", "This form", (about, facts))
 
@@ -42,11 +30,10 @@ def processing(subject: PublicRelease) -> Section:
 
 def _processing(subject: PublicRelease) -> Iterator[Block]:
     schema, document = subject.schema, subject.document
-    said = (f"About the table, in the custodian's words: {schema.description}",) if schema.description else ()
-    yield Paragraphs((headline(document), *explanation(document, schema), *said))
+    own = (f"About the table, in the custodian's words: {schema.description}",) if schema.description else ()
+    yield Paragraphs((headline(document), *explanation(document, schema), *own))
     yield BulletList(tuple(_facts(subject)))
-    yield Paragraphs((TO_FILL,))
-    yield BulletList(dotted_lines(PROCESSING))
+    yield from to_fill_in("processing")
     if subject.columns:
         header = ("released column", "what it is", "kind", "role")
         rows = ((c.name, c.description or "", c.kind, c.role or "") for c in subject.columns)
@@ -58,16 +45,12 @@ def _facts(subject: PublicRelease) -> Iterator[str]:
     yield f"What is protected: {_unit(subject.document.guarantee)}."
     if schema.person is not None:
         most = "one row" if schema.rows_per_person == 1 else f"{schema.rows_per_person} rows"
-        yield f"Persons are told apart by {schema.person}; at most {most} of each were used."
+        yield say("persons", person=schema.person, most=most)
     yield _rows(subject)
     withheld = [name for name in schema.names if name not in out]
-    yield (
-        f"Columns of the schema that were not released: {list_names(withheld)}."
-        if withheld
-        else ("All columns of the schema were released; the table may have others.")
-    )
+    yield say("withheld", names=list_names(withheld)) if withheld else say("nothing_withheld")
     if subject.kept:
-        yield f"Released as they are in the confidential table: {list_names(subject.kept)}."
+        yield say("kept", names=list_names(subject.kept))
     if schema.contact:
         yield f"Contact that stands in the bundle: {schema.contact}"
     if schema.licence:
@@ -76,8 +59,8 @@ def _facts(subject: PublicRelease) -> Iterator[str]:
 
 def _rows(subject: PublicRelease) -> str:
     if subject.schema.rows:
-        return f"Number of rows of the confidential table: {subject.schema.rows:,}, which is public."
-    return HIDDEN_ROWS if subject.document.guarantee.formal else UNTOLD_ROWS
+        return say("public_rows", rows=subject.schema.rows)
+    return say("hidden_rows" if subject.document.guarantee.formal else "unknown_rows")
 
 
 def _unit(guarantee: Guarantee) -> str:
@@ -94,23 +77,17 @@ def necessity(subject: PublicRelease) -> Section:
 
 
 def _necessity(subject: PublicRelease) -> Iterator[Block]:
-    yield Paragraphs((TO_FILL,))
-    yield BulletList(dotted_lines(NECESSITY))
-    good = quality_lines(subject.forecast)
-    if good is None:
-        yield Paragraphs((UNKNOWN,))
+    yield from to_fill_in("necessity")
+    quality = quality_lines(subject.forecast)
+    if quality is None:
+        yield Paragraphs((Texts("release")("verdict.unknown"),))
     else:
-        yield Paragraphs((f"What may be expected of the release, from public facts: {good.verdict} {good.basis}",))
-        yield TableBlock(("expected", "of what"), tuple((line.number, line.words) for line in good.lines))
-    found = uses_text(subject.document, subject.forecast)
+        expected = f"What may be expected of the release, from public facts: {quality.verdict} {quality.basis}"
+        yield Paragraphs((expected,))
+        yield TableBlock(("expected", "of what"), tuple((line.number, line.words) for line in quality.lines))
+    uses = uses_text(subject.document, subject.forecast)
     yield TableBlock(
-        ("what it may be used for", "what it is not for"),
-        tuple(_side_by_side(found.good, found.bad)),
+        ("what it may be used for", "what it is not for"), tuple(zip_longest(uses.good, uses.bad, fillvalue=""))
     )
-    if found.note and good is not None:
-        yield Paragraphs((found.note,))
-
-
-def _side_by_side(left: tuple[str, ...], right: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    for place in range(max(len(left), len(right))):
-        yield left[place] if place < len(left) else "", right[place] if place < len(right) else ""
+    if uses.note and quality is not None:
+        yield Paragraphs((uses.note,))

@@ -6,51 +6,32 @@ import math
 from collections.abc import Iterator
 
 from sfumato.bundle.subject import PublicRelease
+from sfumato.formatting import capitalize_first
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 from sfumato.privacy.exact import round_up, to_fraction
-from sfumato.report.attack_page.article29_criteria import QUESTIONS, UNPROVED
+from sfumato.report.attack_page.article29_criteria import questions
 from sfumato.report.attack_page.nist_800_226 import hazard_points
+from sfumato.report.attack_page.nist_800_226 import say as nist
 from sfumato.report.blocks import Block, BulletList, Paragraphs, Section, TableBlock
-from sfumato.report.impact_assessment.blanks import DOTS, RISKS, TO_FILL, dotted_lines
-from sfumato.report.texts.guarantee import KNOWN_SEED, OTHERWISE, guarantee_text, public_identifiers, three_sentences
+from sfumato.report.impact_assessment.blanks import DOTS, say, to_fill_in
+from sfumato.report.texts.guarantee import guarantee_text, public_identifiers, three_sentences
 
-CURVE = (
-    "The curve of the release: ceilings that are proved for every attack. Numbers are rounded up. Beside them stands "
-    "what follows from the stated epsilon and delta alone."
-)
-AVERAGES = "These are averages over attempts. What one unlucky outcome can show is bounded by epsilon and delta alone."
-AS_IF = "They hold for noise that nobody can repeat. Here the noise came from a seed, and against its owner none holds."
-WITH_STATEMENTS = "A quality statement lies beside the release. What all of it promises together:"
-NO_CURVE = "There is no curve: the release has no formal guarantee, so no number bounds what an attacker learns."
-TOGETHER = (
-    "The last column is for all releases of the table that the ledger holds, together; it is proved if the parameters "
-    "of all of them were fixed before the first was seen. Otherwise the sums of the account count."
-)
-RELATED = (
-    "What the rows of others tell about somebody: relatives, a household, people at the same place. The promise is "
-    "about one row or person at a time; what several of them give away together is protected less, and what all of "
-    "them share is not hidden."
-)
-POPULATION = (
-    "What is true of a population: that such people earn more, or fall ill more often, may be learned and used for or "
-    "against anybody, whether they are in the table or not."
-)
 BASELINES, FALSE_ALARMS = (0.01, 0.1, 0.5), (0.01, 0.05)
 
 
 def guarantee_section(subject: PublicRelease, with_statements: Guarantee | None = None) -> Section:
     """Say what is promised, word for word; with quality statements beside the release, what all of it promises."""
-    whole = () if with_statements is None else (Paragraphs((WITH_STATEMENTS, with_statements.headline())),)
+    whole = () if with_statements is None else (Paragraphs((say("with_statements"), with_statements.headline())),)
     return Section("guarantee", "Promise", (*whole, *_guarantee(subject)))
 
 
 def _guarantee(subject: PublicRelease) -> Iterator[Block]:
     document = subject.document
-    said = guarantee_text(document)
-    yield Paragraphs((f"{said.heading}. {said.numbers}",))
+    promise = guarantee_text(document)
+    yield Paragraphs((f"{promise.heading}. {promise.numbers}",))
     if document.guarantee.formal and document.randomness.mode == "seeded":
-        yield Paragraphs((KNOWN_SEED, OTHERWISE))
+        yield Paragraphs(promise.sentences[:2])
     yield BulletList(tuple(document.guarantee.statement().splitlines()))
     yield Paragraphs(
         ("In three sentences, for the people concerned and for the public:", *three_sentences(subject.document))
@@ -61,14 +42,14 @@ def numbers_section(subject: PublicRelease, together: PrivacyCurve | None) -> Se
     """Show the curve of the release, and of all releases where a ledger was given."""
     guarantee = subject.document.guarantee
     if not guarantee.formal:
-        return Section("numbers", "Numbers", (Paragraphs((NO_CURVE,)),))
+        return Section("numbers", "Numbers", (Paragraphs((say("no_curve"),)),))
     pair = PrivacyCurve.of_pair(round_up(guarantee.exact_epsilon), min(1.0, round_up(guarantee.exact_delta)))
     curves = (guarantee.curve, pair, *(() if together is None else (together,)))
     header = ("question", "proved", "by the stated pair alone", *(() if together is None else ("all releases",)))
     grid = TableBlock(header, tuple(_numbers(curves)), tuple(range(1, len(header))))
     seeded = guarantee.randomness == "seeded"
-    notes = (*(AS_IF,) * seeded, AVERAGES, *(() if together is None else (TOGETHER,)))
-    return Section("numbers", "Numbers", (Paragraphs((CURVE,)), grid, Paragraphs(notes)))
+    notes = (*(say("as_if"),) * seeded, say("averages"), *(() if together is None else (say("together"),)))
+    return Section("numbers", "Numbers", (Paragraphs((say("curve"),)), grid, Paragraphs(notes)))
 
 
 def _numbers(curves: tuple[PrivacyCurve, ...]) -> Iterator[tuple[str, ...]]:
@@ -103,15 +84,14 @@ def _risks(subject: PublicRelease) -> Iterator[Block]:
     proved = _bound(subject)
     yield TableBlock(
         ("criterion", "question", "what is proved", "your answer"),
-        tuple((name, question, proved, DOTS) for name, question in QUESTIONS.values()),
+        tuple((capitalize_first(name), question, proved, DOTS) for name, question in questions().items()),
     )
     yield Paragraphs(("Hazards after NIST SP 800-226, as far as the release knows them:",))
     known = [(point.name, point.standing, point.answer, DOTS) for point in hazard_points(document, schema)]
-    known += [("People who are related", "open: for the custodian", RELATED, DOTS)]
-    known += [("Facts about populations", "open: for the custodian", POPULATION, DOTS)]
+    known += [("People who are related", nist("open"), say("related"), DOTS)]
+    known += [("Facts about populations", nist("open"), say("population"), DOTS)]
     yield TableBlock(("risk", "how it stands", "what the release says", "likelihood and severity"), tuple(known))
-    yield Paragraphs((TO_FILL,))
-    yield BulletList(dotted_lines(RISKS))
+    yield from to_fill_in("risks")
 
 
 def _bound(subject: PublicRelease) -> str:
@@ -119,7 +99,7 @@ def _bound(subject: PublicRelease) -> str:
 
     guarantee = subject.document.guarantee
     if not guarantee.formal:
-        return UNPROVED
-    said = attack_frequency_text(guarantee.curve)
+        return nist("wp_216.unproved")
+    frequencies = attack_frequency_text(guarantee.curve)
     seeded = " Not for whoever knows the seed." if guarantee.randomness == "seeded" else ""
-    return f"{said[0].upper()}{said[1:]}, for every attack on one {guarantee.unit.partition(' (')[0]}.{seeded}"
+    return f"{capitalize_first(frequencies)}, for every attack on one {guarantee.unit.partition(' (')[0]}.{seeded}"

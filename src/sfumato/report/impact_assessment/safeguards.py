@@ -10,19 +10,10 @@ from sfumato.bundle.subject import PublicRelease
 from sfumato.privacy.exact import at_least
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.ledger.account import Account, Entry, Outcome
-from sfumato.report.attack_page.nist_800_226 import INTEGERS
+from sfumato.report.attack_page.nist_800_226 import say as nist
 from sfumato.report.blocks import Block, BulletList, Paragraphs, Section, TableBlock
-from sfumato.report.impact_assessment.blanks import MEASURES, SIGNATURES, TO_FILL, dotted_lines
+from sfumato.report.impact_assessment.blanks import dotted_lines, say, to_fill_in
 from sfumato.report.texts.provenance import provenance_card
-
-IDENTIFIERS = "Columns that name people, by the schema's role, are never released: {names}."
-SEALED = "Every file of the bundle has its SHA-256 sum in release.json; 'sfumato verify' found no difference."
-NO_LEDGER_SEEN = (
-    "No ledger was given to this form: what stands here is what the release wrote down when it was made. Later "
-    "releases of the same table are not in it."
-)
-NO_BUNDLE = "no bundle known"
-SIGNING = "Advice, decision and signatures (Articles 35(2), 35(9) and 36 of the Regulation)."
 
 
 class LedgerSummary(NamedTuple):
@@ -55,15 +46,14 @@ def safeguards(subject: PublicRelease, book: LedgerSummary | None) -> Section:
 def _measures(subject: PublicRelease, book: LedgerSummary | None) -> Iterator[Block]:
     document, schema = subject.document, subject.schema
     identifiers = ", ".join(schema.with_role("identifier"))
-    taken = [INTEGERS] * document.method.formal + [SEALED]
-    taken += [IDENTIFIERS.format(names=identifiers)] * bool(identifiers)
-    yield BulletList((*taken, *cost_statement(document).sentences))
+    measures = [nist("integers")] * document.method.formal + [say("sealed")]
+    measures += [say("identifiers", names=identifiers)] * bool(identifiers)
+    yield BulletList((*measures, *cost_statement(document).sentences))
     if book is None:
-        yield Paragraphs((NO_LEDGER_SEEN,))
+        yield Paragraphs((say("no_ledger"),))
     else:
         yield from _ledger(book)
-    yield Paragraphs((TO_FILL,))
-    yield BulletList(dotted_lines(MEASURES))
+    yield from to_fill_in("measures")
 
 
 def _ledger(book: LedgerSummary) -> Iterator[Block]:
@@ -71,10 +61,15 @@ def _ledger(book: LedgerSummary) -> Iterator[Block]:
     spent = budget_text(account.tight_epsilon or account.spent_epsilon, account.spent_delta)
     yield Paragraphs(
         (
-            f"The ledger when this form was filled in: table {account.name!r}, cap epsilon "
-            f"{budget_text(account.cap_epsilon, account.cap_delta)}, {account.composition} composition; spent "
-            f"{spent}; left "
-            f"epsilon {at_least(account.left_epsilon)}. Exposures, never added to the sum: {account.exposures}.",
+            say(
+                "ledger",
+                name=account.name,
+                cap=budget_text(account.cap_epsilon, account.cap_delta),
+                composition=account.composition,
+                spent=spent,
+                left=at_least(account.left_epsilon),
+                exposures=account.exposures,
+            ),
         )
     )
     yield TableBlock(("entry", "recorded", "method", "cost", "what came of it"), tuple(map(_line, _paired(book))), (0,))
@@ -89,9 +84,9 @@ def _line(pair: tuple[Entry, Outcome | None]) -> tuple[str, ...]:
     entry, outcome = pair
     event = entry.event
     price = f"epsilon {budget_text(event.epsilon, event.delta)}" if event.epsilon else "none: an exposure"
-    return str(entry.sequence), entry.recorded_at[:10], event.method, price, str(outcome or NO_BUNDLE)
+    return str(entry.sequence), entry.recorded_at[:10], event.method, price, str(outcome or say("no_bundle"))
 
 
 def sign_off() -> Section:
     """Leave room for advice, decision and signatures."""
-    return Section("sign", "Signatures", (Paragraphs((SIGNING,)), BulletList(dotted_lines(SIGNATURES))))
+    return Section("sign", "Signatures", (Paragraphs((say("signing"),)), BulletList(dotted_lines("signatures"))))

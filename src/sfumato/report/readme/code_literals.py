@@ -35,19 +35,19 @@ def r_literal(text: str) -> str:
 
 def r_vector(texts: Iterable[str]) -> str:
     """Return texts as a vector in R."""
-    found = [r_literal(text) for text in texts]
-    return _listed("c(", found, ")") if found else "character(0)"
+    items = [r_literal(text) for text in texts]
+    return _listed("c(", items, ")") if items else "character(0)"
 
 
 def _listed(start: str, items: Sequence[str], end: str) -> str:
     """Return items between brackets, on as many lines as they need."""
-    shown = [""]
+    rows = [""]
     for item in items:
-        if len(shown[-1]) + len(item) > WIDTH:
-            shown.append("")
-        shown[-1] += f"{item}, "
-    body = "\n    ".join(line.rstrip() for line in shown).removesuffix(",")
-    return f"{start}{body}{end}" if len(shown) == 1 else f"{start}\n    {body}\n{end}"
+        if len(rows[-1]) + len(item) > WIDTH:
+            rows.append("")
+        rows[-1] += f"{item}, "
+    body = "\n    ".join(row.rstrip() for row in rows).removesuffix(",")
+    return f"{start}{body}{end}" if len(rows) == 1 else f"{start}\n    {body}\n{end}"
 
 
 def sql_select(asked: str, source: str, tail: str = "") -> str:
@@ -61,5 +61,5 @@ def lines(*parts: str | Sequence[str] | None) -> str:
     >>> lines("a", None, ["b", "c"], "", "d").split("\\n")
     ['a', 'b', 'c', '', 'd']
     """
-    found = [[part] if isinstance(part, str) else part for part in parts if part is not None]
-    return "\n".join(line for part in found for line in part)
+    listed = [[part] if isinstance(part, str) else part for part in parts if part is not None]
+    return "\n".join(line for part in listed for line in part)

@@ -7,25 +7,14 @@ from collections.abc import Iterator
 from sfumato.bundle.subject import PublicRelease
 from sfumato.formatting import format_number
 from sfumato.report.blocks import Block, BulletList, Paragraphs, Section, TableBlock
+from sfumato.report.texts import Texts
 from sfumato.schema.column import Column
 from sfumato.table.writing.delimited import missing_marker
 from sfumato.table.writing.frames import count_name
 
 MOST_MEANINGS = 40
 """Values of one column whose meaning is written down; schema.toml has all of them."""
-NOISY_VALUES = {
-    "position": "where the number is told",
-    "mean": "the released mean there, with noise",
-    "noise_sd": "standard deviation of the noise that the number carries",
-    "column": "the column that the number is about",
-    "order": "the order of the entropy: 1 is Shannon's",
-    "entropy_bits": "the released entropy in bits, with noise",
-}
-"""What the columns of released numbers are: they are no columns of the table."""
-TYPED = (
-    "The facts are those of schema.toml. In Parquet every column has its type, and a missing value is null. What "
-    "stands for it in data.csv is told in the last column."
-)
+say = Texts("readme")
 
 
 def columns_section(subject: PublicRelease) -> Section:
@@ -35,7 +24,7 @@ def columns_section(subject: PublicRelease) -> Section:
 
 
 def _of_rows(subject: PublicRelease) -> Iterator[Block]:
-    yield Paragraphs((TYPED,))
+    yield Paragraphs((say("columns.typed"),))
     header = ("column", "what it is", "kind", "unit", "values", "missing in data.csv")
     dialect = set(subject.first.columns) <= set(subject.schema.names)
     yield TableBlock(header, tuple(_row(subject, column, dialect) for column in subject.columns))
@@ -75,14 +64,7 @@ def _missing(subject: PublicRelease, column: Column, dialect: bool) -> str:
 
 def _of_counts(subject: PublicRelease) -> Iterator[Block]:
     names = sorted({count_name(table.columns) for table in subject.tables}, key=len)
-    counted = " or ".join(names)
-    yield Paragraphs(
-        (
-            f"One line per cell. The column {counted} holds the number of rows in the cell, with noise; the others say "
-            "which cell it is. A label such as [20, 30) is the range from 20 to below 30. Missing is a cell of its "
-            "own: null in Parquet, an empty field in CSV.",
-        )
-    )
+    yield Paragraphs((say("columns.cells", counts=" or ".join(names)),))
     rows = tuple(
         (
             *_facts(column),
@@ -99,7 +81,8 @@ def _of_counts(subject: PublicRelease) -> Iterator[Block]:
 def _of_values(subject: PublicRelease) -> Iterator[Block]:
     yield Paragraphs((subject.document.method.about or subject.document.method.summary,))
     names = dict.fromkeys(name for table in subject.tables for name in table.columns)
-    rows = tuple((name, NOISY_VALUES.get(name, "a released number")) for name in names)
+    words = say.table("columns")["values"]
+    rows = tuple((name, words.get(name, "a released number")) for name in names)
     yield TableBlock(("column", "what it is"), rows)
 
 

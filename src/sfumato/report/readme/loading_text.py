@@ -11,17 +11,11 @@ from collections.abc import Iterator
 from sfumato.bundle.subject import PublicRelease
 from sfumato.report.blocks import Block, CodeBlock, Paragraphs
 from sfumato.report.readme.code_literals import lines, python_list, python_literal, r_literal, r_vector
+from sfumato.report.texts import Texts
 from sfumato.schema.column import Column
 from sfumato.table.writing.delimited import ISO, delimiter_of, missing_marker, output_encoding
 
-AMBIGUOUS = (
-    "data.csv writes a missing value with a text that is also a value; the value then stands in quotes, which most "
-    "readers do not tell apart. Take the Parquet file."
-)
-PREFER = (
-    "Take the Parquet file where you can: it has the types. data.csv is written as the table's own files are, for the "
-    "scripts that read those."
-)
+say = Texts("readme")
 
 
 def csv_loading_code(subject: PublicRelease) -> Iterator[Block]:
@@ -29,9 +23,9 @@ def csv_loading_code(subject: PublicRelease) -> Iterator[Block]:
     if not set(subject.first.columns) <= set(subject.schema.names):
         return
     if _is_ambiguous(subject):
-        yield Paragraphs((AMBIGUOUS,))
+        yield Paragraphs((say("csv.ambiguous"),))
         return
-    yield Paragraphs((PREFER,))
+    yield Paragraphs((say("csv.prefer"),))
     yield CodeBlock("data.csv in pandas", "python", _pandas(subject))
     yield CodeBlock("data.csv in R, without packages", "r", _base_r(subject))
 
@@ -62,27 +56,27 @@ def _strip_signs(subject: PublicRelease, column: Column) -> tuple[tuple[str, str
 
 def _groups(subject: PublicRelease) -> dict[tuple[tuple[str, str], ...], list[str]]:
     """Return the columns of numbers by what must be taken off them."""
-    found: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    by_signs: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for column in filter(_numeric, subject.columns):
-        found.setdefault(_strip_signs(subject, column), []).append(column.name)
-    return found
+        by_signs.setdefault(_strip_signs(subject, column), []).append(column.name)
+    return by_signs
 
 
 def _date_formats(subject: PublicRelease) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_format: dict[str, list[str]] = {}
     for column in subject.columns:
         if column.kind == "date":
             form = column.date_format or subject.schema.source.date_format or ISO
-            found.setdefault(form, []).append(column.name)
-    return found
+            by_format.setdefault(form, []).append(column.name)
+    return by_format
 
 
 def _booleans(subject: PublicRelease) -> dict[tuple[str, str], list[str]]:
-    found: dict[tuple[str, str], list[str]] = {}
+    by_words: dict[tuple[str, str], list[str]] = {}
     for column in subject.columns:
         if column.kind == "boolean":
-            found.setdefault((column.true or "true", column.false or "false"), []).append(column.name)
-    return found
+            by_words.setdefault((column.true or "true", column.false or "false"), []).append(column.name)
+    return by_words
 
 
 def _pandas(subject: PublicRelease) -> str:

@@ -13,8 +13,9 @@ from sfumato.report.readme.contact_and_files import contact_section, files_secti
 from sfumato.report.readme.loading import marginal_loading_code, row_loading_code, value_loading_code
 from sfumato.report.readme.loading_text import csv_loading_code
 from sfumato.report.readme.uncertainty import uncertainty_section
+from sfumato.report.texts import Texts
 
-HERE = "All lines are for the folder that holds these files."
+say = Texts("readme")
 
 
 def readme_of(subject: PublicRelease) -> Page:
@@ -34,7 +35,7 @@ def readme_of(subject: PublicRelease) -> Page:
 
 
 def _loading(subject: PublicRelease) -> Iterator[Block]:
-    yield Paragraphs((HERE,))
+    yield Paragraphs((say("here"),))
     yield from {"rows": row_loading_code, "counts": marginal_loading_code, "values": value_loading_code}[subject.makes](
         subject
     )

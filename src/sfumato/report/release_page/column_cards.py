@@ -26,6 +26,7 @@ from sfumato.report.cards import (
 from sfumato.report.charts.axis import bin_labels, format_value, open_bin_labels
 from sfumato.report.charts.histogram import HistogramBins, histogram
 from sfumato.report.release_page.points import RowsView, edges_of, level_words
+from sfumato.report.texts import Texts
 from sfumato.reprs import format_significant
 from sfumato.schema.column import Column
 
@@ -82,8 +83,6 @@ MOST_VALUES = 60
 
 MIDDLE = (0.05, 0.95)
 
-KEPT = "Released as it is, not synthetic."
-
 SHORT = {"integer": "number", "boolean": "levels", "category": "levels", "ordinal": "levels"}
 
 KINDS = {"ordinal": "ordered levels", "category": "levels", "integer": "whole number", "boolean": "true or false"}
@@ -97,8 +96,9 @@ def column_cards(document: ReleaseDocument, points: RowsView) -> list[ColumnCard
     errors = document.expected_errors
     known = {} if errors is None else {each.name: each for each in errors.numbers}
     kept: set[str] = set(document.statistics.get("not_synthesised") or ())
+    released_as_is = Texts("release")("data.kept")
     return [
-        _card(number, column, values, noise, known, KEPT if column.name in kept else "")
+        _card(number, column, values, noise, known, released_as_is if column.name in kept else "")
         for number, (column, values) in enumerate(zip(points.columns, points.values, strict=True), 1)
     ]
 

@@ -26,18 +26,14 @@ from sfumato.report.release_page.marginal_cards import marginal_card, released_m
 from sfumato.report.release_page.marginal_maps import is_small_enough, map_card
 from sfumato.report.release_page.points import RowsView
 from sfumato.report.release_page.relations import Associations, strongest_associations
-from sfumato.report.texts.associations import STRENGTH, found_words, read_words
+from sfumato.report.texts import Texts
+from sfumato.report.texts.associations import found_words, read_words
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LAYERED = (
-    "Numbers and dates were measured in layers of cells, and a smooth curve was drawn through them: single bars lean "
-    "on their neighbours."
-)
-
-CHANCE = "Drawing rows adds chance of its own."
+say = Texts("release")
 
 
 def row_summary(rows: int, columns: int, layered: bool, formal: bool) -> tuple[str, ...]:
@@ -46,12 +42,8 @@ def row_summary(rows: int, columns: int, layered: bool, formal: bool) -> tuple[s
     >>> row_summary(1, 2, False, False)
     ('Shares of 1 released row in 2 columns.',)
     """
-    said = [f"Shares of {counted(rows, 'released row')} in {counted(columns, 'column')}."]
-    if layered:
-        said.append(LAYERED)
-    if formal:
-        said.append(CHANCE)
-    return tuple(said)
+    shares = say("data.shares", rows=counted(rows, "released row"), columns=counted(columns, "column"))
+    return (shares, *[say("data.layered")] * layered, *[say("data.chance")] * formal)
 
 
 def marginal_summary(tables: int, left_out: int) -> tuple[str, ...]:
@@ -60,12 +52,8 @@ def marginal_summary(tables: int, left_out: int) -> tuple[str, ...]:
     >>> marginal_summary(1, 0)
     ('The counts of 1 released table. Counts below 0 are drawn like 0; the tables of values hold the numbers.',)
     """
-    said = (
-        f"The counts of {counted(tables, 'released table')}. Counts below 0 are drawn like 0; the tables of values "
-        "hold the numbers."
-    )
-    more = f" Not drawn: {counted(left_out, 'more table')}; the data files hold everything." if left_out else ""
-    return (f"{said}{more}",)
+    more = f" {say('data.more_tables', tables=counted(left_out, 'more table'))}" if left_out else ""
+    return (f"{say('data.counts', tables=counted(tables, 'released table'))}{more}",)
 
 
 ColumnSet = tuple[str, ...]
@@ -127,10 +115,9 @@ def _association_text(found: Associations, rows: int) -> tuple[str, ...]:
     """Say how many relations there are, and what they were measured on."""
     if not found.pairs:
         return ()
-    return (
-        found_words(len(found.relations), found.strong, found.pairs, STRONG),
-        f"{read_words(found.points.size, rows, found.left_out)} {STRENGTH if found.relations else ''}".strip(),
-    )
+    basis = read_words(found.points.size, rows, found.left_out)
+    basis = f"{basis} {say('associations.strength')}" if found.relations else basis
+    return found_words(len(found.relations), found.strong, found.pairs, STRONG), basis
 
 
 def _with_relations(

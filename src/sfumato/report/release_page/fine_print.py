@@ -10,6 +10,7 @@ from sfumato.bundle.stage_noise import StageNoise
 from sfumato.core.plan import UNSUMMED, Stage
 from sfumato.formatting import format_number
 from sfumato.privacy.exact import format_fraction, to_fraction
+from sfumato.report.texts import Texts
 from sfumato.report.texts.guarantee import public_identifiers
 from sfumato.report.texts.headline import released_columns
 from sfumato.report.texts.provenance import provenance_card
@@ -53,12 +54,6 @@ EVENTS = ("event", "method", "what it protects", "cost", "measured tables", "noi
 
 COLUMNS = ("column", "kind", "cells", "may be missing", "role")
 
-IN_ROUNDS = (
-    "Tables that were measured after the single columns stand as one stage: with the cells of the largest of them, and "
-    "with the noise that their whole share would buy for one table. Each took a part of the share, so its noise is "
-    "larger; the statistics below say how large."
-)
-
 SOURCES = {"secure": "the operating system", "seeded": "a fixed seed"}
 
 
@@ -85,7 +80,7 @@ def _noise_width(stage: Stage) -> str:
 
 def stage_note(document: ReleaseDocument) -> str:
     """Say how to read a stage whose tables were chosen one after another; empty for other methods."""
-    return IN_ROUNDS if "noise_of_rounds" in document.statistics else ""
+    return Texts("release")("data.rounds") if "noise_of_rounds" in document.statistics else ""
 
 
 def event_rows(document: ReleaseDocument) -> list[tuple[str, ...]]:

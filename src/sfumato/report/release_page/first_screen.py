@@ -11,10 +11,11 @@ from sfumato.formatting import percent
 from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.exact import format_fraction
 from sfumato.privacy.randomness import STAMP
+from sfumato.report.texts import Texts
 from sfumato.report.texts.guarantee import guarantee_text
 from sfumato.report.texts.headline import explanation, headline
 from sfumato.report.texts.main_numbers import main_numbers_table
-from sfumato.report.texts.verdict import UNKNOWN, quality_lines, uses_text
+from sfumato.report.texts.verdict import quality_lines, uses_text
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def first_screen(
         "explained": explanation(document, schema),
         "uses": uses_text(document, forecast),
         "good": quality_lines(forecast),
-        "unknown": UNKNOWN,
+        "unknown": Texts("release")("verdict.unknown"),
         "bought": [quality_statement_card(statement) for statement in statements],
         "promise": guarantee_text(document),
         "sure": main_numbers_table(document, schema),

@@ -7,19 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from sfumato.evaluate.uncertainty.weakened import NO_RELATION_VISIBLE, undo_attenuation
 from sfumato.formatting import counted, list_names, short_number
+from sfumato.report.texts import Texts
 
 STRONGLY = 0.5
 WEAKLY = 0.3
 HUB = 3
 """A column that was measured together with so many others is named as one that ties others."""
 MOST_HUBS, MOST_ALONE = 5, 12
-STRENGTH = (
-    "Strength runs from 0 (none) to 1: the rank correlation of columns with an order, the correlation ratio of ranks "
-    "of a number and levels, Cramér's V of levels."
-)
-APART = "Columns that were not measured together depend on each other only through others, or not at all."
 LEAST_LOST = 0.02
 """A relation that may have been stronger by less than this is not called weakened."""
+say = Texts("release")
 
 
 def trend_sentence(one: str, other: str, value: float) -> str:
@@ -31,8 +28,8 @@ def trend_sentence(one: str, other: str, value: float) -> str:
     'age falls strongly as children rises (rank correlation -0.71)'
     """
     how = _adverb(abs(value))
-    said = f"{one} rises{how} with {other}" if value >= 0 else f"{one} falls{how} as {other} rises"
-    return f"{said} (rank correlation {value:.2f})"
+    trend = f"rises{how} with {other}" if value >= 0 else f"falls{how} as {other} rises"
+    return f"{one} {trend} (rank correlation {value:.2f})"
 
 
 def _adverb(strength: float) -> str:
@@ -46,15 +43,13 @@ def group_sentence(number: str, group: str, medians: Mapping[str, str], value: f
     'charges differs strongly by smoker: median 7,345 where smoker = no, 34,456 where smoker = yes (strength 0.66)'
     """
     (low, least), (high, most) = medians.items()
-    return (
-        f"{number} differs{_adverb(value)} by {group}: median {least} where {group} = {low}, {most} where "
-        f"{group} = {high} (strength {value:.2f})"
-    )
+    ends = {"low": low, "least": least, "high": high, "most": most}
+    return say("associations.groups", number=number, group=group, how=_adverb(value), value=value, **ends)
 
 
 def differs_somehow(number: str, group: str, value: float) -> str:
     """Say that a number differs between groups whose medians are equal."""
-    return f"{number} differs{_adverb(value)} by {group} (strength {value:.2f})"
+    return say("associations.unlike", number=number, group=group, how=_adverb(value), value=value)
 
 
 def level_sentence(one: tuple[str, str], other: tuple[str, str], shares: tuple[str, str], value: float) -> str:
@@ -63,10 +58,7 @@ def level_sentence(one: tuple[str, str], other: tuple[str, str], shares: tuple[s
     >>> level_sentence(("job", "Mgr"), ("reason", "DebtCon"), ("31 %", "13 %"), 0.35)
     'job and reason go together: of rows with job = Mgr, 31 % have reason = DebtCon, of all rows 13 % (strength 0.35)'
     """
-    return (
-        f"{one[0]} and {other[0]} go{_adverb(value)} together: of rows with {one[0]} = {one[1]}, {shares[0]} have "
-        f"{other[0]} = {other[1]}, of all rows {shares[1]} (strength {value:.2f})"
-    )
+    return say("associations.levels", one=one, other=other, shares=shares, how=_adverb(value), value=value)
 
 
 def measured_words(noise: float | None, known: bool) -> str:
@@ -78,8 +70,8 @@ def measured_words(noise: float | None, known: bool) -> str:
     if not known:
         return ""
     if noise is None:
-        return "Not measured together: it comes through other columns, or from chance."
-    return f"Measured together (a count of the pair: about ±\u00a0{short_number(1.96 * noise)})."
+        return say("associations.unmeasured")
+    return say("associations.measured", reach=short_number(1.96 * noise))
 
 
 def attenuation_text(strength: float, smallest: float | None) -> str:
@@ -91,11 +83,11 @@ def attenuation_text(strength: float, smallest: float | None) -> str:
     if smallest is None:
         return ""
     if smallest >= NO_RELATION_VISIBLE:
-        return "By the forecast this release shows no relation: it may be noise, and any strength may lie behind it."
+        return say("associations.drowned")
     before = undo_attenuation(strength, smallest)
     if before - strength < LEAST_LOST:
         return ""
-    return f"By the forecast it may have been as strong as {before:.2f} in the confidential table."
+    return say("associations.weakened", before=before)
 
 
 def found_words(shown: int, strong: int, pairs: int, limit: float) -> str:
@@ -121,37 +113,34 @@ def read_words(rows: int, all_rows: int, left_out: Sequence[str]) -> str:
     >>> read_words(5_000, 20_000, ())
     'Measured on 5,000 of the 20,000 released rows, evenly spaced.'
     """
-    said = "Measured on all released rows."
-    if rows < all_rows:
-        said = f"Measured on {rows:,} of the {all_rows:,} released rows, evenly spaced."
-    return f"{said} Too many levels to look at: {list_names(left_out)}." if left_out else said
+    which = f"{rows:,} of the {all_rows:,} released rows, evenly spaced" if rows < all_rows else "all released rows"
+    more = f" Too many levels to look at: {list_names(left_out)}." if left_out else ""
+    return f"Measured on {which}.{more}"
 
 
 def tied_words(columns: Sequence[str], beside: Mapping[str, Sequence[str]], tables: int) -> list[str]:
     """Say what a model measured together: how much of the table it ties, what ties most, and what stands alone."""
     alone = [name for name in columns if not beside.get(name)]
     pairs = sum(map(len, beside.values())) // 2
-    ties = "which ties" if tables == 1 else "which tie"
-    said = [
-        f"The model measured {counted(tables, 'table')} of two columns or more, {ties} {counted(pairs, 'pair')} of "
-        "columns."
+    measured = counted(tables, "table")
+    sentences = [
+        say("associations.tied", tables=measured, tie="ties" if tables == 1 else "tie", pairs=counted(pairs, "pair"))
     ]
     if pairs < math.comb(len(columns), 2):
-        said.append(APART)
+        sentences.append(say("associations.apart"))
     hubs = sorted((name for name in columns if len(beside.get(name, ())) >= HUB), key=lambda n: -len(beside[n]))
     if hubs and len(columns) > HUB:
         listed = [f"{name} ({len(beside[name])})" for name in hubs[:MOST_HUBS]]
-        said.append(f"Measured with most other columns: {list_names(listed)}.")
+        sentences.append(say("associations.hubs", names=list_names(listed)))
     if alone:
-        said.append(_alone(alone, len(columns)))
-    return said
+        sentences.append(_alone(alone, len(columns)))
+    return sentences
 
 
 def _alone(names: Sequence[str], columns: int) -> str:
     if len(names) == columns:
-        return "No column was measured with any other: in the released rows all columns are independent."
-    verb, them = ("was", "it") if len(names) == 1 else ("were", "them")
-    return (
-        f"{counted(len(names), 'column')} of {columns} {verb} measured with no other: {list_names(names, MOST_ALONE)}. "
-        f"Whatever ties {them} to other columns in the confidential table is lost here."
-    )
+        return say("associations.none_tied")
+    were, them = ("was", "it") if len(names) == 1 else ("were", "them")
+    named = list_names(names, MOST_ALONE)
+    several = counted(len(names), "column")
+    return say("associations.alone", columns=several, all=columns, were=were, them=them, names=named)

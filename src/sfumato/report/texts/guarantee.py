@@ -10,43 +10,11 @@ from sfumato.formatting import list_names
 from sfumato.privacy.accounting.guarantee import ONE_VALUE, Guarantee
 from sfumato.privacy.accounting.strength import attack_frequency_text
 from sfumato.privacy.exact import at_most, format_fraction, to_fraction
+from sfumato.report.texts import Texts
 from sfumato.report.texts.headline import headline, released_columns
 from sfumato.schema import Schema
 
-HEADINGS = {
-    "strong": "Strong protection",
-    "moderate": "Moderate protection",
-    "weak": "Weak protection",
-    "none in effect": "No protection in effect",
-}
-
-GAP = ", but not of everything"
-
-EXPOSED, SEEDED = "No formal promise", "No promise: a test run"
-
-GROUPS = (
-    "What is common in a group is not hidden: that is what the release is for, and it holds for people who are in the "
-    "table and for people who are not."
-)
-
-TAKEN = (
-    "Facts of the schema that were taken from the private rows are not covered: a largest value or a rare level may "
-    "tell of the person who has it."
-)
-
-UNPROVED = (
-    "Nobody knows: no bound is proved. Assume that people with rare values can be recognised, and read the measured "
-    "risks before publishing."
-)
-
-KNOWN_SEED = (
-    "The noise came from a fixed seed. Whoever knows it can take the noise away, so these files must be kept like the "
-    "confidential table itself."
-)
-
-OTHERWISE = "Made with secret noise, the promise would be this:"
-
-LASTING = "What others know, now or later, does not weaken it; further releases of the same table do."
+say = Texts("guarantee")
 
 
 class GuaranteeText(NamedTuple):
@@ -64,11 +32,12 @@ def guarantee_text(document: ReleaseDocument) -> GuaranteeText:
     guarantee, recorded = document.guarantee, ledger_sentence(document)
     seeded = guarantee.randomness == "seeded"
     if not guarantee.formal:
-        said = (*(KNOWN_SEED,) * seeded, "Its parameters do not bound what can be learned about anybody.", UNPROVED)
-        return GuaranteeText(EXPOSED, said, (), recorded, guarantee.headline())
-    heading = SEEDED if seeded else HEADINGS[guarantee.band] + GAP * has_gaps(guarantee)
-    said = (*(KNOWN_SEED, OTHERWISE) * seeded, *_sentences(guarantee))
-    return GuaranteeText(heading, said, _gaps(guarantee), recorded, _numbers(guarantee))
+        sentences = (*(say("known_seed"),) * seeded, say("unbounded"), say("unproved"))
+        return GuaranteeText(say("exposed"), sentences, (), recorded, guarantee.headline())
+    gap = say("but_gaps") if has_gaps(guarantee) else ""
+    heading = say("test_run") if seeded else f"{say.table('headings')[guarantee.band]}{gap}"
+    sentences = (*(say("known_seed"), say("otherwise")) * seeded, *_sentences(guarantee))
+    return GuaranteeText(heading, sentences, _gaps(guarantee), recorded, _numbers(guarantee))
 
 
 def has_gaps(guarantee: Guarantee) -> bool:
@@ -77,16 +46,13 @@ def has_gaps(guarantee: Guarantee) -> bool:
 
 
 def _sentences(guarantee: Guarantee) -> tuple[str, ...]:
-    odds = (
-        f"Someone who is undecided (50 : 50) {_unproved(guarantee)} can be {guarantee.odds()}{_aside(guarantee)}, "
-        "whatever else they know and however they compute."
-    )
-    lasting = (LASTING,) * (guarantee.band in ("strong", "moderate"))
+    odds = say("odds", what=_undecided(guarantee), odds=guarantee.odds(), aside=_aside(guarantee))
+    lasting = (say("lasting"),) * (guarantee.band in ("strong", "moderate"))
     worth = () if guarantee.uncharged else (guarantee.protection(),)
     return odds, f"In frequencies: {guarantee.frequencies()}", *worth, *lasting
 
 
-def _unproved(guarantee: Guarantee) -> str:
+def _undecided(guarantee: Guarantee) -> str:
     """Return between what somebody is undecided before seeing the release."""
     noun = guarantee.unit.partition(" (")[0]
     if guarantee.unit.startswith(ONE_VALUE):
@@ -98,80 +64,67 @@ def _unproved(guarantee: Guarantee) -> str:
 
 def _gaps(guarantee: Guarantee) -> tuple[str, ...]:
     """Return what the promise leaves out; the full statement has the details."""
-    found = [GROUPS]
-    if guarantee.uncharged:
-        found.insert(0, guarantee.protection())
-    if guarantee.takes_facts_from_rows:
-        found.insert(0, TAKEN)
+    gaps = [say("taken")] if guarantee.takes_facts_from_rows else []
+    gaps += [guarantee.protection()] if guarantee.uncharged else []
+    gaps.append(say("groups"))
     if guarantee.unit == "row":
-        found.append("It is for one row: someone who fills several rows is protected less.")
+        gaps.append(say("one_row"))
     if guarantee.unit.startswith(ONE_VALUE):
-        found.append("Only that value is covered; the rest of a row is released as it is.")
-    return tuple(found)
+        gaps.append(say("one_value"))
+    return tuple(gaps)
 
 
 def _numbers(guarantee: Guarantee) -> str:
     delta = f" and delta = {at_most(guarantee.exact_delta, 3)}" if guarantee.exact_delta else ""
-    return (
-        f"In numbers: epsilon = {format_fraction(guarantee.exact_epsilon)}{delta} ({guarantee.kind} differential "
-        f"privacy, for "
-        f"{guarantee.change()})."
-    )
+    epsilon = format_fraction(guarantee.exact_epsilon)
+    return say("numbers", epsilon=epsilon, delta=delta, kind=guarantee.kind, change=guarantee.change())
 
 
 def public_identifiers(document: ReleaseDocument, schema: Schema) -> list[str]:
     """Say who may be identified, as far as the guarantee tells."""
+    guarantee = document.guarantee
     if document.randomness.mode == "seeded":
-        return ["Anyone in the table, by anyone who knows the seed: treat these files like the private table itself."]
-    if not document.guarantee.formal:
-        return [UNPROVED]
-    sentences = [_certainty(document.guarantee), document.guarantee.protection(), GROUPS]
+        return [say("seeded")]
+    if not guarantee.formal:
+        return [say("unproved")]
+    certainty = say("even_odds", bet=guarantee.bet(), odds=guarantee.odds(), aside=_aside(guarantee))
+    sentences = [certainty, guarantee.protection(), say("groups")]
     if document.unit == "row":
-        more = " and more than k times the delta" if to_fraction(document.guarantee.delta) else ""
-        sentences.append(f"The promise is for one row; someone who fills k rows has k times the epsilon{more}.")
+        more = " and more than k times the delta" if to_fraction(guarantee.delta) else ""
+        sentences.append(say("many_rows", more=more))
     if document.unit.startswith(ONE_VALUE):
-        sentences.append(f"Only {document.unit} is covered; the rest of a row is released as it is, and tells whose.")
-    if document.guarantee.takes_facts_from_rows:
-        sentences.append(TAKEN)
+        sentences.append(say("the_value", unit=document.unit))
+    if guarantee.takes_facts_from_rows:
+        sentences.append(say("taken"))
     names = released_columns(document)
     quasi = [name for name in schema.with_role("quasi-identifier") if name in names]
     if quasi:
-        sentences.append(f"Released columns by which people may be known elsewhere: {list_names(quasi)}.")
+        sentences.append(say("quasi", names=list_names(quasi)))
     return sentences
 
 
-def _certainty(guarantee: Guarantee) -> str:
-    return f"Someone who gave even odds on {guarantee.bet()} can be {guarantee.odds()}{_aside(guarantee)}."
-
-
 def _aside(guarantee: Guarantee) -> str:
-    return f", leaving aside what the choice of {guarantee.uncharged} shows" if guarantee.uncharged else ""
-
-
-SEEDED_SPOKEN = "This is a test run and not for release: whoever knows its seed can take the noise away."
+    return say("aside", choice=guarantee.uncharged) if guarantee.uncharged else ""
 
 
 def three_sentences(document: ReleaseDocument) -> tuple[str, str, str]:
-    """Return what may be told to the people concerned and to the public; each sentence is true as it stands."""
-    return _what(document), _promised(document), _not_promised(document)
-
-
-def _what(document: ReleaseDocument) -> str:
-    amount = headline(document).removesuffix(".")
-    made = f"From the confidential table {document.table!r} this was made with the method {document.method.name}"
-    return f"{made}: {_small(amount)}."
+    """Return the release in words for the people concerned and the public; each sentence is true as it stands."""
+    amount = _lower_first(headline(document).removesuffix("."))
+    made = say("spoken.made", table=document.table, method=document.method.name, amount=amount)
+    return made, _promised(document), _not_promised(document)
 
 
 def _promised(document: ReleaseDocument) -> str:
     guarantee = document.guarantee
     if document.randomness.mode == "seeded":
-        return SEEDED_SPOKEN
+        return say("spoken.seeded")
     if not guarantee.formal:
-        return "No theorem bounds what can be learned from it about anybody who is in the table."
-    about = f"where an attempt tries to learn something that only {_source(document)} could tell"
-    return (
-        f"Chance was added on purpose, and {attack_frequency_text(guarantee.curve)}, {about}; "
-        f"{_small(guarantee.protection().removesuffix('.'))}."
+        return say("spoken.nothing")
+    return say(
+        "spoken.promised",
+        frequencies=attack_frequency_text(guarantee.curve),
+        source=_source(document),
+        protection=_lower_first(guarantee.protection().removesuffix(".")),
     )
 
 
@@ -185,10 +138,10 @@ def _source(document: ReleaseDocument) -> str:
 
 def _not_promised(document: ReleaseDocument) -> str:
     if not document.guarantee.formal:
-        return UNPROVED.partition(". ")[2]
-    more = f"; {_small(TAKEN.removesuffix('.'))}" if document.guarantee.takes_facts_from_rows else ""
-    return f"{GROUPS.removesuffix('.')}{more}."
+        return say("unproved").partition(". ")[2]
+    more = f"; {_lower_first(say('taken').removesuffix('.'))}" if document.guarantee.takes_facts_from_rows else ""
+    return f"{say('groups').removesuffix('.')}{more}."
 
 
-def _small(sentence: str) -> str:
+def _lower_first(sentence: str) -> str:
     return f"{sentence[0].lower()}{sentence[1:]}"

@@ -7,32 +7,22 @@ from collections.abc import Sequence
 
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.formatting import counted, format_number, list_names
+from sfumato.report.texts import Texts
 from sfumato.schema import Schema
 
-WHOLE_DOMAIN = "Every cell of the public domain is there, empty ones included."
-CLAMPED = "Counts below 0 were set to 0, which lifts cells that are nearly empty."
-UNBIASED = "Counts are unbiased, so some may be below 0."
-KINDS = {
-    "integer": "number",
-    "number": "number",
-    "date": "date",
-    "category": "category",
-    "ordinal": "ordered category",
-    "boolean": "yes or no",
-}
 PLAIN = ("yes or no", "other")
 """Kinds that have no plural."""
 MOST_TABLES = 5
+say = Texts("release")
 
 
 def headline(document: ReleaseDocument) -> str:
     """Say in one short sentence what was released."""
+    lines = sum(table.rows for table in document.tables)
     if document.method.makes == "values":
-        lines = sum(table.rows for table in document.tables)
-        return f"{'One number' if lines == 1 else counted(lines, 'number')} with noise."
+        return say("headline.one_number" if lines == 1 else "headline.numbers", numbers=counted(lines, "number"))
     if document.method.makes == "counts":
-        cells = sum(table.rows for table in document.tables)
-        return f"Noisy counts of all {counted(cells, 'cell')} of {counted(len(document.tables), 'table')}."
+        return say("headline.counts", cells=counted(lines, "cell"), tables=counted(len(document.tables), "table"))
     first, *others = document.tables
     what = "row" if document.statistics.get("not_synthesised") else "synthetic row"
     copies = f"{counted(1 + len(others), 'copy')}, the first of " if others else ""
@@ -41,14 +31,13 @@ def headline(document: ReleaseDocument) -> str:
 
 def explanation(document: ReleaseDocument, schema: Schema) -> list[str]:
     """Say where it comes from, what is in it and how it was made."""
-    said = document.method
-    told = [f"Made from the confidential table {document.table!r} by the method {said.name}: {said.summary}."]
-    if document.method.makes == "values":
-        return [*told, *filter(None, [document.method.about])]
-    if document.method.makes == "counts":
-        sign = CLAMPED if document.method.parameters.get("nonnegative") else UNBIASED
-        return [*told, f"{_tables(document)}.", f"{WHOLE_DOMAIN} {sign}"]
-    return [*told, *_columns(document.tables[0].columns, document, schema), *filter(None, [document.method.about])]
+    method = document.method
+    made = say("headline.made", table=document.table, method=method.name, summary=method.summary)
+    if method.makes == "counts":
+        sign = say("headline.clamped" if method.parameters.get("nonnegative") else "headline.unbiased")
+        return [made, f"{_tables(document)}.", f"{say('headline.whole_domain')} {sign}"]
+    columns = _columns(document.tables[0].columns, document, schema) if method.makes == "rows" else []
+    return [made, *columns, *filter(None, [method.about])]
 
 
 def _tables(document: ReleaseDocument) -> str:
@@ -60,13 +49,14 @@ def _tables(document: ReleaseDocument) -> str:
 def _columns(names: Sequence[str], document: ReleaseDocument, schema: Schema) -> list[str]:
     kept = document.statistics.get("not_synthesised") or []
     drawn = [name for name in names if name not in kept]
-    told = [f"Columns ({_kinds(names, schema)}): {list_names(names)}."]
-    return told + ([f"{', '.join(kept)}: released as they are; {', '.join(drawn)}: synthetic."] if kept else [])
+    columns = [f"Columns ({_kinds(names, schema)}): {list_names(names)}."]
+    return columns + ([f"{', '.join(kept)}: released as they are; {', '.join(drawn)}: synthetic."] if kept else [])
 
 
 def _kinds(names: Sequence[str], schema: Schema) -> str:
     """Return of which kinds columns are, the commonest first; a method may add columns that the schema lacks."""
-    kinds = Counter(KINDS[schema[name].kind] if name in schema else "other" for name in names)
+    words = say.table("headline")["kinds"]
+    kinds = Counter(words[schema[name].kind] if name in schema else "other" for name in names)
     return list_names([_so_many(number, kind) for kind, number in kinds.most_common()])
 
 

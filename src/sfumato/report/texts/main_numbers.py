@@ -8,23 +8,15 @@ from typing import NamedTuple
 
 from sfumato.bundle.document import MainNumber, ReleaseDocument
 from sfumato.formatting import counted, short_number
+from sfumato.report.texts import Texts
 from sfumato.reprs import format_significant
 from sfumato.schema import Schema
 from sfumato.schema.column import EPOCH
 
 HEADER = ("number", "released", "expected error", "{level} interval")
-MEANING = (
-    "The method was run {reruns} on the released rows. How far a number moves there shows how far the released "
-    "one may lie from that of the confidential table. Only released rows were used, so this costs nothing, and anyone "
-    "who has the bundle gets the same."
-)
-UNSEEN = (
-    "The intervals are for the table, not for the population that it was drawn from: a sample has an error of its own. "
-    "Relations between columns may be weaker than they were by more than such an interval shows."
-)
-BASIS = "± is the expected error: how far each moved when the method was run {reruns} on the released rows."
 FIRST = 6
 """Numbers on the first screen."""
+say = Texts("release")
 
 
 class MainNumbersTable(NamedTuple):
@@ -44,23 +36,26 @@ class MainNumbersTable(NamedTuple):
 
 def main_numbers_table(document: ReleaseDocument, schema: Schema) -> MainNumbersTable | None:
     """Return the main numbers in words; None where the bundle has none."""
-    found = document.expected_errors
-    if found is None or not found.numbers:
+    errors = document.expected_errors
+    if errors is None or not errors.numbers:
         return None
-    header = tuple(each.format(level=f"{100 * found.level:g} %") for each in HEADER)
-    rows = [row(each, schema) for each in found.numbers]
-    meaning, basis = (words.format(reruns=counted(found.reruns, "time")) for words in (MEANING, BASIS))
-    first = [rows[place][:3] for place in _different(found.numbers)]
+    header = tuple(each.format(level=f"{100 * errors.level:g} %") for each in HEADER)
+    rows = [row(each, schema) for each in errors.numbers]
+    meaning, basis = (
+        say(f"main_numbers.{name}", reruns=counted(errors.reruns, "time")) for name in ("meaning", "basis")
+    )
+    first = [rows[place][:3] for place in _different(errors.numbers)]
     more = f"All {counted(len(rows), 'number')}" if len(rows) > 1 else "Its interval"
-    return MainNumbersTable((meaning, UNSEEN), header, rows, first, basis, more, found.numbers[0].name)
+    sentences = (meaning, say("main_numbers.unseen"))
+    return MainNumbersTable(sentences, header, rows, first, basis, more, errors.numbers[0].name)
 
 
 def _different(numbers: Sequence[MainNumber]) -> list[int]:
     """Return the places of the first number of each column, and of more where there are few columns."""
-    seen = dict[str, int]()
+    first_of = dict[str, int]()
     for place, each in enumerate(numbers):
-        seen.setdefault(_column(each), place)
-    leading = list(seen.values())[:FIRST]
+        first_of.setdefault(_column(each), place)
+    leading = list(first_of.values())[:FIRST]
     others = [place for place in range(len(numbers)) if place not in leading]
     return sorted((leading + others)[:FIRST])
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from sfumato.formatting import counted
+from sfumato.report.texts import Texts
 from sfumato.schema import Schema
 from sfumato.schema.provenance_summary import RULE, FactProvenance, SchemaProvenance, describe_facts
 
-UNKNOWN = "The program repeats what was said; it cannot tell where a bound or a value came from."
 ALL = 1_000_000
 """The report names every column, however many there are."""
+say = Texts("release")
 
 
 class SourceGroup(NamedTuple):
@@ -35,67 +37,42 @@ class ProvenanceCard(NamedTuple):
 
 def provenance_card(schema: Schema) -> ProvenanceCard:
     """Return the card of a schema."""
-    vouched = SchemaProvenance.of(schema)
-    groups = (
-        *_taken(schema, vouched),
-        *_told_by_file(vouched),
-        *_bought(vouched),
-        *_public(vouched),
-        *_stated(vouched),
-    )
-    return ProvenanceCard((_signed(schema), UNKNOWN), groups, tuple(_rows(vouched.facts)))
+    sources = SchemaProvenance.of(schema)
+    cited = (*_by_source("bought", sources), *_by_source("public", sources))
+    groups = (*_unpaid(schema, sources), *cited, *_group("stated", sources.by_words("public").get(None, ())))
+    return ProvenanceCard((_signed(schema), say("provenance.unknown")), groups, tuple(_rows(sources.facts)))
 
 
 def _signed(schema: Schema) -> str:
-    signed = schema.confirmation
+    confirmation = schema.confirmation
     if not schema.is_confirmed:
-        return "Nobody: the schema is a draft, proposed from the private rows."
-    if signed is None:
-        return "The custodian, who put no name and no date to the schema."
-    return f"{signed.by} confirmed the schema on {signed.on}."
+        return say("provenance.nobody")
+    if confirmation is None:
+        return say("provenance.unsigned")
+    return say("provenance.signed", by=confirmation.by, on=confirmation.on)
 
 
-def _taken(schema: Schema, vouched: SchemaProvenance) -> list[SourceGroup]:
-    facts, forms = vouched.domains("rows"), vouched.forms("rows")
+def _unpaid(schema: Schema, sources: SchemaProvenance) -> Iterator[SourceGroup]:
+    """Yield the facts that nobody paid or vouched for: taken from the rows, or told by the file."""
     accepted = "and accepted as they are" if schema.is_confirmed else "and accepted by nobody"
-    groups = (
-        [SourceGroup(f"{_count(facts)} taken from the private rows {accepted}", (_sentence(facts),))] if facts else []
-    )
-    return groups + (
-        [SourceGroup("Kinds and written forms, read off the private rows", (_sentence(forms),))] if forms else []
-    )
+    yield from _group("taken", sources.domains("rows"), accepted=accepted)
+    yield from _group("forms", sources.forms("rows"))
+    yield from _group("file", (*sources.domains("file"), *sources.forms("file")))
 
 
-def _told_by_file(vouched: SchemaProvenance) -> list[SourceGroup]:
-    facts = (*vouched.domains("file"), *vouched.forms("file"))
-    return (
-        [SourceGroup(f"{_count(facts)} told by the file, for which nobody else vouched", (_sentence(facts),))]
-        if facts
-        else []
-    )
+def _group(kind: str, facts: tuple[FactProvenance, ...], **more: str) -> Iterator[SourceGroup]:
+    if facts:
+        heading = say(f"provenance.{kind}", facts=counted(len(facts), "fact"), **more)
+        yield SourceGroup(heading, (_sentence(facts),))
 
 
-def _bought(vouched: SchemaProvenance) -> list[SourceGroup]:
-    paid = vouched.by_words("bought")
-    lines = tuple(f"{entry}: {describe_facts(some, ALL)}." for entry, some in paid.items())
-    facts = [told for some in paid.values() for told in some]
-    return [SourceGroup(f"{_count(facts)} bought", lines)] if facts else []
-
-
-def _public(vouched: SchemaProvenance) -> list[SourceGroup]:
-    sources = {said: facts for said, facts in vouched.by_words("public").items() if said}
-    lines = tuple(f"{said}: {describe_facts(facts, ALL)}." for said, facts in sources.items())
-    facts = [told for some in sources.values() for told in some]
-    return [SourceGroup(f"{_count(facts)} public, with a source", lines)] if facts else []
-
-
-def _stated(vouched: SchemaProvenance) -> list[SourceGroup]:
-    facts = vouched.by_words("public").get(None, ())
-    return [SourceGroup(f"{_count(facts)} stated as public, without a source", (_sentence(facts),))] if facts else []
-
-
-def _count(facts: tuple[FactProvenance, ...] | list[FactProvenance]) -> str:
-    return f"{len(facts)} fact{'s' if len(facts) != 1 else ''}"
+def _by_source(kind: Literal["bought", "public"], sources: SchemaProvenance) -> Iterator[SourceGroup]:
+    """Yield the facts with a line for each entry of the ledger, or each public source."""
+    by_source = {source: facts for source, facts in sources.by_words(kind).items() if source}
+    count = sum(map(len, by_source.values()))
+    lines = tuple(f"{source}: {describe_facts(facts, ALL)}." for source, facts in by_source.items())
+    if count:
+        yield SourceGroup(say(f"provenance.{kind}", facts=counted(count, "fact")), lines)
 
 
 def _sentence(facts: tuple[FactProvenance, ...]) -> str:
@@ -105,6 +82,6 @@ def _sentence(facts: tuple[FactProvenance, ...]) -> str:
 
 def _rows(facts: tuple[FactProvenance, ...]) -> Iterator[tuple[str, str, str]]:
     """Yield a line for each column or rule and origin, with the facts that share both."""
-    for (subject, came), some in groupby(facts, lambda told: (told.subject, told.provenance.words)):
-        named = ["every row keeps it" if told.fact == RULE else told.fact for told in some]
-        yield subject, ", ".join(named), came
+    for (subject, source), some in groupby(facts, lambda each: (each.subject, each.provenance.words)):
+        named = ["every row keeps it" if each.fact == RULE else each.fact for each in some]
+        yield subject, ", ".join(named), source

@@ -7,20 +7,14 @@ from typing import NamedTuple
 
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.core.forecast import NO_RELATION, Forecast
-from sfumato.evaluate.forecast.verdict import MEANS, SINGLE, STRONG, TABLES, UNKNOWN_ROWS, USES, WEAK
+from sfumato.evaluate.forecast.verdict import STRONG, UNKNOWN_ROWS, USES, WEAK
 from sfumato.formatting import counted, list_names, percent, short_number
+from sfumato.report.texts import Texts
 
 MOST_DROWNED = 8
-
-UNKNOWN = (
-    "No forecast is known of this method. The custodian can compare the release with the confidential table, and buy "
-    "quality numbers that may be told in public."
-)
-
-BASIS = (
-    "Expected errors, computed from public facts and from what the release tells itself: the method, its noise, the "
-    "columns and about {rows}. Nothing was compared with the confidential table for this."
-)
+MOST_GROUP = 0.5
+"""A group that would have to be larger than this share is any group."""
+say = Texts("release")
 
 
 class NumberLine(NamedTuple):
@@ -44,7 +38,8 @@ def quality_lines(forecast: Forecast | None) -> QualityText | None:
         return None
     if forecast.rows is None:
         return _by_rows(forecast.verdict)
-    return QualityText(_verdict(forecast), tuple(_lines(forecast)), BASIS.format(rows=counted(forecast.rows, "row")))
+    basis = say("verdict.basis", rows=counted(forecast.rows, "row"))
+    return QualityText(_verdict(forecast), tuple(_lines(forecast)), basis)
 
 
 def _by_rows(verdict: str) -> QualityText:
@@ -53,33 +48,28 @@ def _by_rows(verdict: str) -> QualityText:
     >>> _by_rows("It depends on the number of rows, which nobody said: good for means from about 50 rows on.").basis
     'Good for means from about 50 rows on.'
     """
-    told = verdict.partition(UNKNOWN_ROWS)[2] or verdict
-    return QualityText("It depends on the number of rows.", (), f"{told[0].upper()}{told[1:].removesuffix('.')}.")
+    needed = verdict.partition(UNKNOWN_ROWS)[2] or verdict
+    return QualityText(say("verdict.needs_rows"), (), f"{needed[0].upper()}{needed[1:].removesuffix('.')}.")
 
 
 def _verdict(forecast: Forecast) -> str:
     """Return in a few words how much of what it might be used for it serves: the uses stand beside it."""
     if forecast.overwhelmed:
-        return "The noise is comparable to the rows."
+        return say("verdict.overwhelmed")
     judged = [served for use in USES if (served := use.served(forecast)) is not None]
-    if all(judged):
-        return "Expected to be good."
-    return "Expected to be good in part." if any(judged) else "Good for a rough look at most."
+    return say("verdict.good" if all(judged) else "verdict.part" if any(judged) else "verdict.rough")
 
 
 def _lines(forecast: Forecast) -> Iterator[NumberLine]:
     if forecast.share_error is not None:
-        yield NumberLine(
-            f"{short_number(100 * forecast.share_error)} percentage points", "expected error of a share of rows"
-        )
+        yield NumberLine(f"{short_number(100 * forecast.share_error)} percentage points", say("verdict.share"))
     if forecast.mean_error is not None:
-        yield NumberLine(
-            f"{short_number(forecast.mean_error)} standard deviations", f"expected error of a mean{_range(forecast)}"
-        )
+        mean = say("verdict.mean", range=_range(forecast))
+        yield NumberLine(f"{short_number(forecast.mean_error)} standard deviations", mean)
     if forecast.tvd_1 is not None:
-        yield NumberLine(f"{percent(forecast.tvd_1)} of the rows", "of a single column stand in a wrong cell")
+        yield NumberLine(f"{percent(forecast.tvd_1)} of the rows", say("verdict.single"))
     if forecast.tvd_2 is not None:
-        yield NumberLine(f"{percent(forecast.tvd_2)} of the rows", "of a table of two columns stand in a wrong cell")
+        yield NumberLine(f"{percent(forecast.tvd_2)} of the rows", say("verdict.pairs"))
     if forecast.smallest_relation is not None:
         yield _relation(forecast.smallest_relation)
     if forecast.drowned:
@@ -94,7 +84,7 @@ def _range(forecast: Forecast) -> str:
 def _relation(smallest: float) -> NumberLine:
     if smallest >= NO_RELATION:
         return NumberLine("No relation", "between two columns can be seen")
-    return NumberLine(short_number(smallest), "weakest correlation (or Cramer's V) that can be seen")
+    return NumberLine(short_number(smallest), say("verdict.relation"))
 
 
 def _drowned(names: tuple[str, ...], columns: int) -> NumberLine:
@@ -102,39 +92,6 @@ def _drowned(names: tuple[str, ...], columns: int) -> NumberLine:
     return NumberLine(
         f"{len(names)} of {counted(columns, 'column')}", f"{verb} nothing: {list_names(names, MOST_DROWNED)}"
     )
-
-
-WORDS = {
-    SINGLE: "Single columns: their shares, histograms and quantiles",
-    MEANS: "Means of numbers and of dates",
-    STRONG: "Strong relations between two columns (a correlation of 0.5 or more)",
-    WEAK: "Weak relations between two columns (a correlation of 0.2 to 0.5)",
-    TABLES: "Tables of two columns, cell by cell",
-}
-
-RELATIONS = "Relations between two columns (a correlation of 0.2 or more)"
-
-OUTSIDE = "Anybody outside: the seed undoes the noise"
-
-ANONYMOUS = "Being called anonymous or differentially private: nothing is proved"
-
-PEOPLE = "Conclusions about single people"
-
-EXACT = "Results that must be exact: every number here has an error"
-
-SURE = "Tests and standard errors as if the rows had been collected: they would look surer than they are"
-
-OWN_NUMBERS = "The released numbers themselves, each within its noise"
-
-UNKNOWN_USE = "What else it is good for, nobody has computed: no forecast is known of this method."
-
-NO_ROWS = "How far it serves depends on the number of rows, which neither the schema nor the release tells."
-
-ANY_GROUP = "The size of any group: noise alone may have made it"
-
-MOST_GROUP = 0.5
-
-"""A group that would have to be larger than this share is any group."""
 
 
 class Uses(NamedTuple):
@@ -149,11 +106,12 @@ def uses_text(document: ReleaseDocument, forecast: Forecast | None) -> Uses:
     """Say what a release may be used for, and what not."""
     good, bad = _forecast_uses(forecast)
     if document.method.makes == "values":
-        good = (OWN_NUMBERS, *good)
-    standing = (OUTSIDE,) * bool(document.randomness.stamp) + (ANONYMOUS,) * (not document.guarantee.formal)
-    rows = (SURE,) * (document.method.makes == "rows")
-    note = UNKNOWN_USE if forecast is None else NO_ROWS if forecast.rows is None else ""
-    return Uses(good, (*standing, *bad, *_small_groups(forecast), PEOPLE, EXACT, *rows), note)
+        good = (say("uses.own_numbers"), *good)
+    standing = [say("uses.outside")] * bool(document.randomness.stamp)
+    standing += [say("uses.anonymous")] * (not document.guarantee.formal)
+    always = [say("uses.people"), say("uses.exact")] + [say("uses.certain")] * (document.method.makes == "rows")
+    note = say("uses.unknown") if forecast is None else say("uses.no_rows") if forecast.rows is None else ""
+    return Uses(good, (*standing, *bad, *_small_groups(forecast), *always), note)
 
 
 def _forecast_uses(forecast: Forecast | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -161,11 +119,10 @@ def _forecast_uses(forecast: Forecast | None) -> tuple[tuple[str, ...], tuple[st
     if forecast is None or forecast.rows is None:
         return (), ()
     answers = {use.words: use.served(forecast) for use in USES}
+    words = dict(say.table("uses")["words"])
     if answers[STRONG] and answers[WEAK]:
-        words = {**WORDS, STRONG: RELATIONS}
+        words[STRONG] = say("uses.relations")
         answers[WEAK] = None
-    else:
-        words = WORDS
     good, bad = (tuple(words[use] for use, served in answers.items() if served is wanted) for wanted in (True, False))
     return good, bad
 
@@ -176,6 +133,6 @@ def _small_groups(forecast: Forecast | None) -> tuple[str, ...]:
         return ()
     share = 2 * forecast.share_error
     if share >= MOST_GROUP:
-        return (ANY_GROUP,)
+        return (say("uses.any_group"),)
     rows = counted(max(round(share * forecast.rows), 1), "row")
-    return (f"Groups below about {percent(share)} of the rows (some {rows}): noise alone may have made them",)
+    return (say("uses.small_groups", share=percent(share), rows=rows),)

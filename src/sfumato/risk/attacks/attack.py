@@ -7,9 +7,9 @@ import math
 from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.errors import RiskError
+from sfumato.metrics.confidence import Interval
 from sfumato.privacy.exact import at_most, to_fraction
 
-LEVEL = 0.95
 FEWEST_TRIALS = 20
 
 
@@ -33,34 +33,6 @@ class ThreatModel(FrozenModel):
     def __str__(self) -> str:
         seen = f"; sees {self.sees}" if self.sees else ""
         return f"wants {self.goal}; knows {'; '.join(self.knowledge)}{seen}"
-
-
-class Interval(FrozenModel):
-    """An interval for a success rate, and the probability with which it covers."""
-
-    low: float
-    high: float
-    level: float = LEVEL
-
-    @classmethod
-    def exact(cls, successes: int, trials: int, level: float = LEVEL) -> Interval:
-        """Return the interval of Clopper and Pearson: it covers with at least the stated probability.
-
-        >>> print(Interval.exact(5, 10))
-        0.1871 to 0.8129 (95 %)
-        """
-        from scipy.special import betaincinv
-
-        tail = (1 - level) / 2
-        low = float(betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
-        high = float(betaincinv(successes + 1, trials - successes, 1 - tail)) if successes < trials else 1.0
-        return cls(low=low, high=high, level=level)
-
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
-
-    def __str__(self) -> str:
-        return f"{self.low:.4f} to {self.high:.4f} ({100 * self.level:.6g} %)"
 
 
 def dp_ceiling(epsilon: float, delta: float = 0.0, records: int = 1) -> float:

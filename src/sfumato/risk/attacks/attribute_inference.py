@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from sfumato.core.method import Method
 from sfumato.errors import RiskError
+from sfumato.metrics.confidence import LEVEL, binomial_interval
 from sfumato.metrics.evaluation_input import raw_rows
 from sfumato.metrics.rows_view import Codes, Observes, Points, RowsView, check_observes
-from sfumato.risk.attacks.attack import LEVEL, AttackResult, Interval, ThreatModel, check_trials
+from sfumato.risk.attacks.attack import AttackResult, ThreatModel, check_trials
 from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView
 from sfumato.risk.simulated.membership_game import NEVER_RELEASED, seeded_stream
 from sfumato.schema import Schema
@@ -156,11 +157,11 @@ class AttributeInference:
             attack=f"Inference of {self.sensitive} from {', '.join(self.known)}",
             threat=self.threat,
             rate=right / n,
-            interval=Interval.exact(right, n, level),
+            interval=binomial_interval(right, n, level),
             trials=n,
             baseline=common / n,
             control=None if blind is None else blind / m,
-            control_interval=None if blind is None else Interval.exact(blind, m, level),
+            control_interval=None if blind is None else binomial_interval(blind, m, level),
             notes=("The baseline always names the most common value of these people.",),
         )
 

@@ -17,9 +17,10 @@ import numpy as np
 from sfumato.arrays import FloatArray
 from sfumato.core.method import Method
 from sfumato.errors import RiskError
+from sfumato.metrics.confidence import LEVEL, binomial_interval
 from sfumato.metrics.rows_view import Codes, Observes, check_observes
 from sfumato.privacy.randomness import Randomness
-from sfumato.risk.attacks.attack import LEVEL, AttackResult, Interval, ThreatModel, check_trials
+from sfumato.risk.attacks.attack import AttackResult, ThreatModel, check_trials
 from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView
 from sfumato.risk.simulated import CountWorlds, Game, ReleasedBatch, to_game
 from sfumato.risk.simulated.membership_game import play_game, seeded_stream
@@ -129,7 +130,7 @@ class NearestRowLinkage:
 
     def _result(self, first: FloatArray, within: FloatArray, control: FloatArray, level: float) -> AttackResult:
         n = len(first)
-        intervals = [Interval.exact(round(float(shares.sum())), n, level) for shares in (first, control)]
+        intervals = [binomial_interval(round(float(shares.sum())), n, level) for shares in (first, control)]
         top = min(self.top, n)
         return AttackResult(
             attack=f"Linkage of rows by {', '.join(self.columns)}",

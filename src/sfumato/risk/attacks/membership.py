@@ -20,9 +20,10 @@ import numpy as np
 from sfumato.arrays import FloatArray
 from sfumato.core.method import Method
 from sfumato.errors import RiskError
+from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.rows_view import Observes
 from sfumato.privacy.randomness import Randomness
-from sfumato.risk.attacks.attack import LEVEL, AttackResult, ThreatModel, check_trials, dp_ceiling
+from sfumato.risk.attacks.attack import AttackResult, ThreatModel, check_trials, dp_ceiling
 from sfumato.risk.attacks.likelihood_ratio import optimal_accuracy
 from sfumato.risk.simulated import (
     CountWorlds,

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.arrays import FloatArray
+from sfumato.metrics.confidence import binomial_lower
 from sfumato.risk.auditing.claim import Claim
 from sfumato.risk.auditing.lower_bounds import (
     Point,
@@ -25,7 +26,6 @@ from sfumato.risk.auditing.lower_bounds import (
     best_threshold,
     betting_lower_bound,
     mean_exceeds,
-    share_low,
 )
 from sfumato.risk.auditing.runs import PairedRuns, Score, candidate_scores
 from sfumato.risk.auditing.transcript import Step, uniforms
@@ -112,7 +112,7 @@ def epsilon_of_losses(runs: PairedRuns, claim: Claim, alpha: float) -> float:
 
 def impossible_outcomes_exceed(runs: PairedRuns, delta: float, alpha: float) -> bool:
     """Whether runs that the other table cannot have made are certainly more frequent than delta."""
-    return share_low(runs.impossible, runs.runs, alpha) > delta
+    return binomial_lower(runs.impossible, runs.runs, alpha) > delta
 
 
 def interleaved(values: FloatArray) -> FloatArray:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.arrays import FloatArray
+from sfumato.metrics.confidence import binomial_lower, binomial_upper
 
 GRID = 2000
 LARGEST = 1e12
@@ -66,18 +67,6 @@ def _most_capital(values: Sequence[float] | FloatArray, guesses: FloatArray, top
     return most
 
 
-def share_low(successes: int, trials: int, alpha: float) -> float:
-    """Return Clopper and Pearson's one-sided lower bound on a probability."""
-    from scipy.special import betaincinv
-
-    return float(betaincinv(successes, trials - successes + 1, alpha)) if successes else 0.0
-
-
-def share_high(successes: int, trials: int, alpha: float) -> float:
-    """Return Clopper and Pearson's one-sided upper bound on a probability."""
-    return 1.0 - share_low(trials - successes, trials, alpha)
-
-
 @dataclass(frozen=True)
 class ThresholdAttack:
     """An attack: say "the target is there" where the score lies above (or, turned, at or below) a threshold."""
@@ -91,7 +80,7 @@ class ThresholdAttack:
         if self.turned:
             near, far = len(without) - far, len(within) - near
             within, without = without, within
-        return Point(share_low(near, len(within), alpha / 2), share_high(far, len(without), alpha / 2))
+        return Point(binomial_lower(near, len(within), alpha / 2), binomial_upper(far, len(without), alpha / 2))
 
 
 @dataclass(frozen=True)

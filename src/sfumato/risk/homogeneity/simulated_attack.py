@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
+from sfumato.metrics.confidence import wilson_interval
 from sfumato.risk.homogeneity.cells import check_counts
-
-CONFIDENCE = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -77,8 +76,6 @@ def _measure(original: np.ndarray, released: np.ndarray) -> AttackResult:
 
 def _rate(values: FloatArray) -> AttackRate:
     """Return the mean with Wilson's interval; for values between 0 and 1 that is conservative."""
-    n, mean = len(values), float(values.mean())
-    z2 = CONFIDENCE**2
-    centre = (mean + z2 / (2 * n)) / (1 + z2 / n)
-    half = CONFIDENCE * math.sqrt(mean * (1 - mean) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return AttackRate(mean, max(centre - half, 0.0), min(centre + half, 1.0))
+    mean = float(values.mean())
+    interval = wilson_interval(mean, len(values))
+    return AttackRate(mean, interval.low, interval.high)

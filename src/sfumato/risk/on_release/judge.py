@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sfumato.metrics.confidence import binomial_interval
 from sfumato.privacy.exact import at_least, to_fraction
-from sfumato.risk.attacks.attack import Interval
 from sfumato.risk.on_release.result import AttackAttempt, Grade, ReleaseAttackResult
 
 AWAY = 0.25
@@ -77,7 +77,7 @@ def _one(
 ) -> ReleaseAttackResult:
     blind = attack.blind_hits
     control = None if blind is None else blind / attack.blind_trials
-    within = None if blind is None else Interval.exact(round(blind), attack.blind_trials, each)
+    within = None if blind is None else binomial_interval(round(blind), attack.blind_trials, each)
     ceiling = None
     if curve is not None and within is not None and attack.criterion != "overfitting":
         ceiling = min(1.0, attack.people * float(curve.hits(within.high / attack.people)))
@@ -87,7 +87,7 @@ def _one(
         threat=attack.threat,
         criterion=attack.criterion,
         rate=attack.hits / attack.trials,
-        interval=Interval.exact(round(attack.hits), attack.trials, each),
+        interval=binomial_interval(round(attack.hits), attack.trials, each),
         trials=attack.trials,
         baseline=0.0 if baseline is None else baseline,
         control=control,

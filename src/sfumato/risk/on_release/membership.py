@@ -22,6 +22,7 @@ import numpy as np
 from sfumato.arrays import FloatArray
 from sfumato.core.plan import Plan
 from sfumato.errors import SfumatoError
+from sfumato.metrics.auc import roc_auc
 from sfumato.metrics.evaluation_input import raw_rows
 from sfumato.metrics.rows_view import Codes, Points
 from sfumato.privacy.randomness import Randomness
@@ -32,7 +33,7 @@ from sfumato.risk.attacks.attribute_inference import schema_of_half
 from sfumato.risk.attacks.membership import MEMBERSHIP_GOAL
 from sfumato.risk.on_release.people import AttackTargets
 from sfumato.risk.on_release.result import MOST_WORST, PERMUTATIONS, AttackAttempt
-from sfumato.risk.simulated.membership_game import NEVER_RELEASED, area_under_curve
+from sfumato.risk.simulated.membership_game import NEVER_RELEASED
 from sfumato.risk.simulated.method_worlds import BANDWIDTH
 from sfumato.table import read
 
@@ -136,7 +137,7 @@ def classify_members(
         blind_trials=len(blind),
         p=max_gap_p_value(inside, outside, subject.dice(2)),
         worst=subject.rows_named(subject.members[best[inside[best] >= min(lines)]]),
-        more={"auc": area_under_curve(inside, outside)},
+        more={"auc": roc_auc(inside, outside)},
         notes=(HALVES, *notes),
     )
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from sfumato.argument_errors import checked_arguments
 from sfumato.errors import RiskError
+from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.evaluation_input import EvaluationInput
 from sfumato.privacy.exact import at_most, format_fraction
 from sfumato.progress import report_progress
-from sfumato.risk.attacks.attack import LEVEL, check_trials
+from sfumato.risk.attacks.attack import check_trials
 from sfumato.risk.on_release.judge import judge_attacks, strongest_of, verdict_of
 from sfumato.risk.on_release.likelihood_ratio import likelihood_ratio, single_cell_attack
 from sfumato.risk.on_release.linkage_and_inference import closest_record_test, inference, two_file_linkage

@@ -17,10 +17,11 @@ from typing import Any
 
 from sfumato.core.method import Method, parameters_of
 from sfumato.errors import PlanError, RiskError
+from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.rows_view import Observes
 from sfumato.privacy.exact import Number, to_fraction
 from sfumato.progress import steps
-from sfumato.risk.attacks.attack import LEVEL, AttackResult, FrozenModel
+from sfumato.risk.attacks.attack import AttackResult, FrozenModel
 from sfumato.risk.attacks.attribute_inference import MOST_TARGETS, AttributeInference, known_and_sensitive
 from sfumato.risk.attacks.linkage import FreshReferenceLinkage
 from sfumato.risk.attacks.membership import membership_attacks

@@ -10,8 +10,10 @@ import numpy as np
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
+from sfumato.metrics.auc import roc_auc
+from sfumato.metrics.confidence import binomial_interval
 from sfumato.privacy.randomness import Randomness
-from sfumato.risk.attacks.attack import AttackResult, Interval, ThreatModel, check_trials
+from sfumato.risk.attacks.attack import AttackResult, ThreatModel, check_trials
 
 MOST_NUMBERS = 10_000_000
 """Released numbers that are held in memory at once."""
@@ -119,10 +121,10 @@ def play_game(
         rate=right / trials,
         trials=trials,
         baseline=0.5,
-        interval=Interval.exact(right, trials, level),
+        interval=binomial_interval(right, trials, level),
         control=blind / trials,
-        control_interval=Interval.exact(blind, trials, level),
-        auc=area_under_curve(inside, outside),
+        control_interval=binomial_interval(blind, trials, level),
+        auc=roc_auc(inside, outside),
         ceiling=game.ceiling,
         claim=game.claim,
         optimal=game.optimal,
@@ -138,20 +140,6 @@ def _right(inside: FloatArray, outside: FloatArray, generator: np.random.Generat
     coins = generator.random(len(inside) + len(outside)) < 0.5
     guesses = np.concatenate([inside, -outside])
     return int(np.where(guesses == 0, coins, guesses > 0).sum())
-
-
-def area_under_curve(inside: FloatArray, outside: FloatArray) -> float:
-    """Return the probability that a member scores above a non-member (ties count half).
-
-    >>> area_under_curve(np.array([1.0, 2.0]), np.array([0.0, 1.0]))
-    0.875
-    """
-    from scipy.stats import rankdata
-
-    ranks: Any = rankdata(np.concatenate([inside, outside]))
-    members = len(inside)
-    above = float(ranks[:members].sum()) - members * (members + 1) / 2
-    return above / (members * len(outside))
 
 
 def default_trials(played: Worlds, attacks: Sequence[Any]) -> int:

@@ -24,11 +24,12 @@ from sfumato.constraints.draw_rows import values_of_column
 from sfumato.constraints.functional_dependence import with_maps_from_rows
 from sfumato.errors import RiskError, TableError
 from sfumato.mechanisms.two_stage.column_roles import ColumnRoles
+from sfumato.metrics.auc import roc_auc
 from sfumato.metrics.learners.regressors import LEAST_ROWS, FittedRegressor, fit_regressor
 from sfumato.papers.two_stage.published.blending import OPTIMAL_ROWS, BlendedRows, blend_rows
 from sfumato.papers.two_stage.published.first_stage import DEEP, checked_inputs, synthesise_inputs
 from sfumato.papers.two_stage.published.network_training import require_deep
-from sfumato.risk.interval_disclosure import interval_disclosure, roc_auc, row_linkage
+from sfumato.risk.interval_disclosure import interval_disclosure, row_linkage
 from sfumato.sampling.design_matrix import into_domain
 from sfumato.sampling.values import rows_at, rows_table
 from sfumato.schema import Schema
@@ -254,7 +255,7 @@ def _membership(
     )
     tree = KDTree(made.rows / spread)
     near = [np.asarray(tree.query(part / spread)[0]) for part in (inside, out)]
-    return roc_auc(near[0], near[1])
+    return roc_auc(-near[0], -near[1])
 
 
 def _learnt(response: FittedRegressor) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import typer
 
 from sfumato.cli.console import Voice
 from sfumato.cli.options import AsJson
+from sfumato.formatting import percent_fixed
 
 if TYPE_CHECKING:
     from sfumato.evaluate.uncertainty.result import Estimate, Uncertainty
@@ -47,7 +48,13 @@ def uncertainty(
 
 def _print_result(voice: Voice, found: Uncertainty) -> None:
     doubtful = any(each.coverage is not None for each in found.estimates)
-    headers = ["number", "released", "expected error", f"{found.level:.0%} interval", *(["held"] if doubtful else [])]
+    headers = [
+        "number",
+        "released",
+        "expected error",
+        f"{percent_fixed(found.level, 0)} interval",
+        *(["held"] if doubtful else []),
+    ]
     voice.table(found.statistic, headers, [_row(each, doubtful) for each in found.estimates])
     for note in found.notes:
         voice.say(f"Note: {note}.")
@@ -57,4 +64,4 @@ def _print_result(voice: Voice, found: Uncertainty) -> None:
 
 def _row(each: Estimate, doubtful: bool) -> list[str]:
     shown = list(each.words())
-    return [*shown, "" if each.coverage is None else f"{each.coverage:.0%}"] if doubtful else shown
+    return [*shown, "" if each.coverage is None else percent_fixed(each.coverage, 0)] if doubtful else shown

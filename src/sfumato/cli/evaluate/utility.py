@@ -12,6 +12,7 @@ from sfumato.cli.options import DEFAULT_DIALECT, AsJson, Data, Dialect, SchemaPa
 from sfumato.cli.released import released_copies, released_rows
 from sfumato.cli.risk.location import CONFIDENTIAL, Released
 from sfumato.errors import PlanError, RiskError
+from sfumato.formatting import percent_fixed
 from sfumato.lazy import load_object
 from sfumato.schema import Schema
 
@@ -247,7 +248,7 @@ def _show(voice: Voice, found: TrainTestResult) -> None:
         [
             each.model,
             *(_number(getattr(each, sample), kind) for sample in samples for kind in kinds),
-            *([f"{100 * each.delta:.1f} %"] if delta and each.delta is not None else []),
+            *([percent_fixed(each.delta)] if delta and each.delta is not None else []),
         ]
         for each in found.models
     ]
@@ -266,7 +267,7 @@ def _number(score: Score, kind: str) -> str:
 
 def _show_prices(voice: Voice, found: Any) -> None:
     def share(value: float | None) -> str:
-        return "no best price" if value is None else f"{100 * value:.2f} %"
+        return "no best price" if value is None else percent_fixed(value, 2)
 
     rows = [
         [
@@ -279,4 +280,4 @@ def _show_prices(voice: Voice, found: Any) -> None:
     ]
     headers = ("brand", "elasticity", "by the release", "mark-up", "by the release", "profit kept")
     voice.table("Prices: elasticities, best mark-ups (OMU), profit ratio (OPR)", headers, rows)
-    voice.say(f"Mean absolute deviation of the elasticities (MAPD): {100 * found.mapd:.2f} %.")
+    voice.say(f"Mean absolute deviation of the elasticities (MAPD): {percent_fixed(found.mapd, 2)}.")

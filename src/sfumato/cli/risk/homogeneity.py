@@ -15,6 +15,7 @@ from sfumato.cli.console import Voice
 from sfumato.cli.options import DEFAULT_DIALECT, AsJson, Data, SchemaPath, split_names, with_options
 from sfumato.cli.output_page import OutputPage
 from sfumato.errors import RiskError
+from sfumato.formatting import percent
 from sfumato.privacy.exact import at_least
 from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
@@ -369,7 +370,7 @@ def _show_plan(voice: Voice, found: PlannedRisk) -> None:
         rows.append([f"{point.epsilon:.3g}", *(f"{100 * share:.1f}" for share in shares)])
     title = f"{found.measure.capitalize()} risk, {found.mechanism} noise, {found.values} values, in per cent"
     voice.table(title, header, rows)
-    share = f"{100 * found.ceiling.record:.3g} %"
+    share = percent(found.ceiling.record, 3)
     voice.say(f"Without noise: {share}; cells that are not empty have {found.mean_size:.3g} people on average.")
     if found.alone:
         voice.say("Seen alone, right: re-identification by a noisy table of the identifiers alone.")
@@ -466,7 +467,7 @@ def _row(epsilon: float, risk: ReidentificationRisk) -> list[str]:
 
 def _answers(risk: ReidentificationRisk, choice: EpsilonChoice | None) -> list[str]:
     return [
-        f"{risk.alone:,.0f} people are alone in their cell, {100 * risk.baseline:.3g} % of all: so sure is a neighbour "
+        f"{risk.alone:,.0f} people are alone in their cell, {percent(risk.baseline, 3)} of all: so sure is a neighbour "
         "without any release who knows that the person is in the table.",
         "Seen: the chance that the noisy table shows one person in the cell of somebody who is alone; it depends on "
         "epsilon and the number of values only. Right: of the cells shown with one person, the share that hold one.",

@@ -11,6 +11,7 @@ from sfumato.cli.console import Voice
 from sfumato.cli.options import DEFAULT_DIALECT, AsJson, Data, Dialect, SchemaPath, with_options
 from sfumato.cli.released import released_rows
 from sfumato.errors import RiskError
+from sfumato.formatting import percent_fixed
 from sfumato.schema import Schema
 
 Released = Annotated[str, typer.Option(help="What was released: a bundle, or a file of synthetic rows.")]
@@ -56,7 +57,7 @@ def location(
     with voice.counting("looking for the nearest rows"):
         found = location_risk(table, made, facts, named, tolerance, control, same_order, seed)
     rows = [
-        [name, f"{100 * n.any_value:.1f} %", f"{100 * n.every_value:.1f} %", f"{n.distance:.3g}"]
+        [name, percent_fixed(n.any_value), percent_fixed(n.every_value), f"{n.distance:.3g}"]
         for name, n in (("the release", found.released), ("other people", found.others))
     ]
     voice.table(f"Location of {', '.join(found.columns)}, tolerance {tolerance:g} of each range", HEADERS, rows)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sfumato.risk.homogeneity.answers import Answer, listed, people_of, percent, under_target, weighed_over
+from sfumato.formatting import percent
+from sfumato.risk.homogeneity.answers import Answer, listed, people_of, under_target, weighed_over
 from sfumato.risk.homogeneity.several_curves import SeveralCurves
 
 

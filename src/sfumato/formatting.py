@@ -69,6 +69,15 @@ def counted(number: int, word: str) -> str:
     return f"{format_number(number)} {word if number == 1 else several}"
 
 
+def capitalize_first(words: str) -> str:
+    """Return words with a capital letter in front; all others stay as they are.
+
+    >>> capitalize_first("of AIM")
+    'Of AIM'
+    """
+    return f"{words[:1].upper()}{words[1:]}"
+
+
 def join_names(names: Iterable[str]) -> str:
     """Return names as a sentence has them.
 

@@ -82,7 +82,7 @@ def sign(
     json: AsJson = False,
 ) -> None:
     """Sign a bundle that exists, or sign it again after a quality statement was added. It must verify first."""
-    from sfumato.bundle.signature import SIGNATURE
+    from sfumato.bundle.layout import SIGNATURE
     from sfumato.bundle.verify import verify_bundle
 
     voice, private = Voice(json), signing_key(key)

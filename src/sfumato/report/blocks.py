@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfumato.bundle.banners import Banner
+from sfumato.bundle.description import Banner
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from sfumato.bundle.banners import Banner
+from sfumato.bundle.description import Banner
 from sfumato.formatting import format_number, percent, percent_fixed
 from sfumato.privacy.exact import at_least
 from sfumato.report.charts.marks import LineMark, RuleMark, describe_ends, lines

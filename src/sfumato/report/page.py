@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import jinja2
 from markupsafe import Markup, escape
 
+from sfumato.bundle.description import PublicRelease
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.bundle.subject import PublicRelease
 from sfumato.report.blocks import Block, BulletList, CodeBlock, Page, Section, TableBlock
 from sfumato.report.texts.glossary import Term, terms
 

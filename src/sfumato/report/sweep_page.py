@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from sfumato.bundle.banners import Banner
+from sfumato.bundle.description import Banner
 from sfumato.report.charts.marks import LineMark, describe_ends, lines
 from sfumato.report.charts.plane import Axis
 from sfumato.report.homogeneity_page import TableBlock

@@ -68,8 +68,8 @@ def quality(
     predicts true ones, each with an interval, are written to quality.json in the bundle; the release's own files stay
     as they are. The table is read with the bundle's schema. The cost is recorded before a row is counted.
     """
-    from sfumato.bundle.quality_statement import next_statement_path
     from sfumato.evaluate.quality.run import forecast_quality, prepare_questions
+    from sfumato.evaluate.quality.statement import next_statement_path
 
     voice = Voice(json)
     book = ledger if plan else wanted_ledger(ledger, no_ledger)
@@ -102,7 +102,7 @@ def _run(voice: Voice, made: Any, bundle: str, data: str, book: Any, again: bool
 
 
 def _print_result(voice: Voice, found: Quality, path: Path) -> None:
-    from sfumato.bundle.signature import SIGNATURE
+    from sfumato.bundle.layout import SIGNATURE
 
     headers = ("measure", "value", "95 % interval", "yardstick", "what it is")
     grid = [[*line, one.words] for line, one in zip(found._lines(), found.measures, strict=True)]  # pyright: ignore[reportPrivateUsage]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from sfumato.bundle.banners import Banner
+from sfumato.bundle.description import Banner
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.private_files import require_free_path, save_private_file
 from sfumato.formatting import counted, format_number, percent

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sfumato.bundle.banners import Banner, warnings_of
-from sfumato.bundle.subject import PublicRelease
-from sfumato.formatting import counted, format_number
+from sfumato.bundle.description import PublicRelease, size_sentence
 from sfumato.privacy.accounting.guarantee import ONE_VALUE
 from sfumato.report.blocks import Paragraphs, Section
 
@@ -17,19 +15,6 @@ UNPROVED_ROWS = (
 )
 CHANCE = "Chance was added on purpose, so that no single {unit} of the table decides what lies here."
 NO_BOUND = "Chance had a part in it, but no theorem bounds what can be learned about a person from it."
-
-
-def page_warnings(subject: PublicRelease) -> tuple[Banner, ...]:
-    """Return the warnings; that nobody counts the cost of a release is one of them here."""
-    document = subject.document
-    unrecorded = () if document.recorded else (Banner("warning", "Not recorded", document.recorded_note),)
-    return (*warnings_of(document), *unrecorded)
-
-
-def title(subject: PublicRelease) -> str:
-    """Return the heading of the page."""
-    kinds = {"rows": "synthetic rows", "counts": "counts with noise", "values": "numbers with noise"}
-    return f"{subject.schema.name}: {kinds[subject.makes]}"
 
 
 def lead(subject: PublicRelease) -> str:
@@ -43,22 +28,6 @@ def introduction_section(subject: PublicRelease) -> Section:
     said, drawn = subject.schema.description, subject.document.method.about
     words = (said, " ".join(filter(None, (size_sentence(subject), drawn))), *_nature(subject), *_use(subject))
     return Section("what", "What this is", (Paragraphs(tuple(filter(None, words))),))
-
-
-def size_sentence(subject: PublicRelease) -> str:
-    """Return in one sentence how much of what was released."""
-    first, name = subject.first, subject.schema.name
-    if subject.makes == "rows":
-        copies = f"{len(subject.tables)} copies of " if subject.is_copied else ""
-        made = "rows" if subject.kept else "synthetic rows"
-        columns = counted(len(first.columns), "column")
-        return f"{copies}{format_number(first.rows)} {made} with {columns}, made from the confidential table {name!r}."
-    lines = sum(table.rows for table in subject.tables)
-    if subject.makes == "counts":
-        tables = f" in {len(subject.tables)} tables" if len(subject.tables) > 1 else ""
-        cells = counted(lines, "cell")
-        return f"How many rows of the confidential table {name!r} lie in each of {cells}{tables}, with noise added."
-    return f"{counted(lines, 'number')} about the confidential table {name!r}, with noise added."
 
 
 def _nature(subject: PublicRelease) -> Iterator[str]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
-from sfumato.bundle.document import PAGES
-from sfumato.bundle.subject import PublicRelease
+from sfumato.bundle.description import FILE_DESCRIPTIONS, PublicRelease, citation, describe_file
+from sfumato.bundle.layout import PAGES
 from sfumato.formatting import format_number
-from sfumato.privacy.exact import format_fraction
 from sfumato.report.blocks import Block, BulletList, CodeBlock, Paragraphs, Section, TableBlock
 from sfumato.report.readme.code_literals import lines
 
@@ -21,20 +19,6 @@ UNLICENSED = (
     "Licence: .................... (none was stated, so ask before you pass the files on; the custodian writes "
     'licence = "..." under [table] in the schema)'
 )
-FILE_DESCRIPTIONS = {
-    "schema.toml": "the public facts about the table: columns, bounds, levels, rules, and who vouched for them",
-    "release.json": "everything about the release for software: method, promise, events, hashes, seal",
-    "report.html": "the report: what was released, how good it is, what is promised, pictures of every column",
-    "README.html": "this page",
-    "README.md": "this page as text",
-    "datacard.json": "this page for software",
-    "croissant.json": "the same in the Croissant format, for catalogues and for machine learning",
-    "datapackage.json": "the text files as a Frictionless data package, with types, bounds and levels",
-    "registry.yaml": "a draft entry for the OpenDP Deployments Registry",
-    "reproduce.py": "the script by which the custodian can make such a release again",
-    "model.sfumato": "the fitted model: 'sfumato sample . --rows 100000 --out more.parquet' draws more rows for free",
-    "NOT-FOR-RELEASE.txt": "says that this run is for tests only",
-}
 HASHES = (
     "Without Sfumato: release.json lists the SHA-256 of every other file. Hashes find damage, and not a forger who "
     "replaced all of it."
@@ -43,15 +27,6 @@ SIGNED = (
     "If signature.json lies beside this file, the custodian signed the release. Get the public key from the custodian "
     "by another way than these files, and check that it is signed by that key:"
 )
-ENDINGS = {
-    ".parquet": "the data, with types",
-    ".csv": "the data as text",
-    ".xlsx": "the data as a workbook",
-    ".sav": "the data for SPSS",
-    ".dta": "the data for Stata",
-    ".jsonl": "the data as JSON lines",
-    ".sqlite": "the data as a SQLite file",
-}
 
 
 def rules_section(subject: PublicRelease) -> Iterator[Section]:
@@ -82,22 +57,6 @@ def _signed(subject: PublicRelease) -> tuple[str, ...]:
     return () if signed is None else (f"The facts about the table were confirmed by {signed.by} on {signed.on}.",)
 
 
-def citation(subject: PublicRelease) -> str:
-    """Return one line that says which release it is; the fingerprint is of no other."""
-    document, guarantee = subject.document, subject.document.guarantee
-    kind = {"rows": "synthetic rows", "counts": "noisy counts", "values": "noisy numbers"}[subject.makes]
-    promise = (
-        f"differential privacy, epsilon {format_fraction(guarantee.exact_epsilon)}"
-        if guarantee.formal
-        else "no formal guarantee"
-    )
-    stamp = f" {document.randomness.stamp.upper()}." if document.randomness.stamp else ""
-    return (
-        f"{document.table} ({kind}, {document.method.name}, {promise}), {document.created_at[:10]}. "
-        f"Made with Sfumato {document.versions['sfumato']}.{stamp} Fingerprint {document.fingerprint}"
-    )
-
-
 def files_section(subject: PublicRelease) -> Section:
     """List the files, and say how to check that they are those of the release."""
     paths = [*subject.document.files_without_pages, *FILE_DESCRIPTIONS]
@@ -117,11 +76,6 @@ def files_section(subject: PublicRelease) -> Section:
 
 ALWAYS = ("release.json", *PAGES)
 """What a bundle holds beside the files whose hashes the pages know."""
-
-
-def describe_file(path: str) -> str:
-    """Return what a file is."""
-    return FILE_DESCRIPTIONS.get(path) or ENDINGS.get(PurePosixPath(path).suffix, "")
 
 
 def _size(subject: PublicRelease, path: str) -> str:

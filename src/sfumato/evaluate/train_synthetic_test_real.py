@@ -17,6 +17,7 @@ import numpy as np
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
+from sfumato.formatting import percent_fixed
 from sfumato.metrics.prediction import PUBLIC_MODELS, PredictionTask, Sample, Score, delta_mse, stacked
 from sfumato.schema import Schema
 
@@ -72,7 +73,7 @@ class TrainTestResult:
         if self.classes:
             best = max(self.models, key=lambda each: cast(float, each.released.accuracy))
             parts = [cast(float, part.accuracy) for part in (best.released, best.original, self.guess)]
-            shares = [f"{100 * part:.1f} %" for part in parts]
+            shares = [percent_fixed(part) for part in parts]
             return (
                 f"Trained on the release, {best.model} is best: right in {shares[0]}, {shares[1]} when trained on true "
                 f"rows. The commonest level is right in {shares[2]}."

@@ -20,6 +20,7 @@ import numpy as np
 
 from sfumato.arrays import FloatArray
 from sfumato.core.forecast import Forecast
+from sfumato.formatting import percent_fixed
 from sfumato.metrics.binning import CELLS
 from sfumato.metrics.expected_errors import ExpectedMetrics, NoiseFacts, expected_metrics
 
@@ -137,7 +138,7 @@ def _relations(measures: Mapping[str, MetricWithYardstick], kept: float | None) 
     good, lost = LIMITS["association_kept"]
     known = "good" if kept is None or kept >= good else "poor" if kept >= lost else "lost"
     mark = max(known, tables.mark, key=MARKS.index)
-    strength = "" if kept is None else f"strong ones keep {100 * kept:.0f} % of their strength; "
+    strength = "" if kept is None else f"strong ones keep {percent_fixed(kept, 0)} of their strength; "
     return VerdictRow("relations", mark, f"{strength}{tables.words}")
 
 
@@ -150,7 +151,8 @@ def _prediction(measures: Mapping[str, MetricWithYardstick]) -> VerdictRow | Non
     if real and measure.value < good:  # so few rows that nobody can tell
         return None
     mark = "as real" if real else "good" if measure.value >= good else "poor" if measure.value >= lost else "lost"
-    return VerdictRow("predictions", mark, f"models keep {100 * measure.value:.0f} % of what real rows teach them")
+    kept = percent_fixed(measure.value, 0)
+    return VerdictRow("predictions", mark, f"models keep {kept} of what real rows teach them")
 
 
 def _grade(marks: list[VerdictRow], measures: Mapping[str, MetricWithYardstick]) -> str:
@@ -181,8 +183,8 @@ def _rules(measures: Mapping[str, MetricWithYardstick]) -> list[str]:
     measure = measures.get("rule_violations")
     if measure is None or measure.value <= measure.yardstick + RULES_BROKEN:
         return []
-    broken = f"{100 * measure.value:.1f} % of the rows break a rule of the schema"
-    return [f"{broken} ({100 * measure.yardstick:.1f} % of real rows)."]
+    broken = f"{percent_fixed(measure.value)} of the rows break a rule of the schema"
+    return [f"{broken} ({percent_fixed(measure.yardstick)} of real rows)."]
 
 
 @dataclass(frozen=True)

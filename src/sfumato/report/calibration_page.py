@@ -14,6 +14,7 @@ from sfumato.bundle.description import Banner
 from sfumato.evaluate.calibrate.deployments import Deployment, by_epsilon, nearest_deployments, orientation_text
 from sfumato.evaluate.calibrate.explain import advice, explain_value
 from sfumato.evaluate.calibrate.result import CONFIDENTIAL, Calibration, Point, as_sentence
+from sfumato.formatting import percent
 from sfumato.privacy.exact import at_most, to_fraction
 from sfumato.report.charts.figure import figure_html
 from sfumato.report.charts.marks import LineMark, Lines, RuleMark, describe_ends, lines
@@ -215,7 +216,7 @@ def values_grid(found: Calibration) -> TableBlock:
         header = (found.parameter, f"{found.metric}, proved", "by the stated pair", "meets the target")
         pairs = zip(found.points, found.proved.pair, strict=True)
         return TableBlock(header, tuple(_proved_row(point, stated) for point, stated in pairs), (0, 1, 2))
-    header = (found.parameter, found.metric, f"{100 * found.level:g} % interval", "runs", "meets the target")
+    header = (found.parameter, found.metric, f"{percent(found.level, 6)} interval", "runs", "meets the target")
     return TableBlock(header, tuple(_row(point) for point in found.points), (0, 1, 3))
 
 

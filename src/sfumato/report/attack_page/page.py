@@ -18,7 +18,7 @@ from sfumato.bundle.private_files import require_free_path, save_private_file
 from sfumato.formatting import counted, format_number, percent
 from sfumato.metrics.confidence import Interval
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
-from sfumato.privacy.exact import at_most, to_fraction
+from sfumato.privacy.exact import percent_at_most
 from sfumato.report.attack_page.article29_criteria import attack_status, criteria
 from sfumato.report.attack_page.nist_800_226 import NistPoint, hazard_points, pyramid_points
 from sfumato.report.charts.interval_plots import interval_plot
@@ -102,7 +102,7 @@ def _span(interval: Interval) -> str:
 
 
 def _ceiling(share: float) -> str:
-    return f"{at_most(100 * to_fraction(share), 2)} %"
+    return percent_at_most(share, 2)
 
 
 def _chance(chance: float | None) -> str:

@@ -12,7 +12,7 @@ from sfumato.bundle.standards.datapackage import datapackage
 from sfumato.bundle.standards.deployments_registry import RegistryEntry
 from sfumato.bundle.subject import PublicRelease
 from sfumato.report.blocks import Page
-from sfumato.report.page import markdown, to_html
+from sfumato.report.page import to_html, to_markdown
 from sfumato.report.readme.readme import readme_of
 from sfumato.report.release_page.data import Tables
 from sfumato.schema import Schema
@@ -39,8 +39,8 @@ class BundlePages:
         """What draws each page, by the name of its file."""
         return {
             "report.html": self._report,
-            "README.html": lambda: to_html(self._guide, self._subject),
-            "README.md": lambda: markdown(self._guide),
+            "README.html": lambda: to_html(self._guide, self.document.versions["sfumato"]),
+            "README.md": lambda: to_markdown(self._guide),
             "datacard.json": lambda: DataCard.of(self._subject).to_json(),
             "croissant.json": lambda: croissant(self._subject, self.tables),
             "datapackage.json": lambda: datapackage(self._subject, self.tables),

@@ -31,7 +31,17 @@ def readme_of(subject: PublicRelease) -> Page:
         contact_section(subject),
         files_section(subject),
     )
-    return Page(about.title(subject), about.lead(subject), about.page_warnings(subject), sections)
+    document, title = subject.document, about.title(subject)
+    stamp = f" ({document.randomness.stamp})" if document.randomness.stamp else ""
+    return Page(
+        title,
+        about.lead(subject),
+        about.page_warnings(subject),
+        sections,
+        kicker="Sfumato release, for users of the data",
+        footer=f"The report of this release is report.html. Fingerprint {document.fingerprint}",
+        tab=f"{title}{stamp}",
+    )
 
 
 def _loading(subject: PublicRelease) -> Iterator[Block]:

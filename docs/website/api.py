@@ -104,7 +104,7 @@ GROUPS = (
             "sfumato.risk.attacks.membership",
             "sfumato.risk.attacks.linkage",
             "sfumato.risk.attacks.attribute_inference",
-            "sfumato.risk.reidentification",
+            "sfumato.risk.homogeneity.uniqueness",
             "sfumato.risk.interval_disclosure",
             "sfumato.risk.simulated.epsilon_sweep",
         ),

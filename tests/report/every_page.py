@@ -24,7 +24,7 @@ from sfumato.report.homogeneity_page import homogeneity_page
 from sfumato.report.homogeneity_several_page import several_columns_page
 from sfumato.report.sweep_page import sweep_page
 from sfumato.risk import attack_release
-from sfumato.risk.homogeneity import Cells, JointCells, curves, several_curves
+from sfumato.risk.homogeneity import Cells, curves, several_curves
 from sfumato.risk.simulated.epsilon_sweep import epsilon_sweep
 from sfumato.schema.column import Column
 
@@ -103,9 +103,7 @@ def _risk() -> str:
 
 
 def _several() -> str:
-    return several_columns_page(
-        several_curves(JointCells.of(clinic_table()), [0.5, 1.0, 2.0], target=0.4, weights="record")
-    )
+    return several_columns_page(several_curves(Cells.of(clinic_table()), [0.5, 1.0, 2.0], target=0.4, weights="record"))
 
 
 def _sweep() -> str:

@@ -210,7 +210,7 @@ def test_a_synthetic_table_can_be_attacked(frame, schema):
 def test_identifiers_follow_the_schema_s_roles(frame, schema):
     cells = Cells.of(sfumato.read(frame, schema))
     assert cells.identifiers == ("region", "age", "sex", "education")
-    assert cells.sensitive == "income"
+    assert cells.sensitive == ("income",)
     assert cells.counts.shape[1] == schema["income"].size
 
 

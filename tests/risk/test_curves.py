@@ -20,10 +20,10 @@ from sfumato.privacy.exact import at_least
 from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.report.homogeneity_page import homogeneity_page
 from sfumato.risk.homogeneity.answers import epsilon_answer, epsilon_choice_caution, percent, risk_answer
+from sfumato.risk.homogeneity.cell_risk import local
 from sfumato.risk.homogeneity.cells import Cells, weighted_mean
 from sfumato.risk.homogeneity.curves import curves, epsilon_grid
 from sfumato.risk.homogeneity.guessing import guessing_averages, plurality
-from sfumato.risk.homogeneity.local import local
 from sfumato.risk.homogeneity.marginal_tvd import MOST_CELLS, _Noise, _TabulatedNoise, marginal_distances
 from sfumato.risk.homogeneity.noise import Mechanism
 from sfumato.risk.homogeneity.results import RiskCurves
@@ -49,7 +49,7 @@ def cells_of(counts, extra: str = "", room: int = 0) -> Cells:
     text = f'[table]\nname = "t"\n{extra}\n[columns.place]\nkind = "category"\nvalues = {places!r}\n'
     text += f'[columns.value]\nkind = "category"\nvalues = {values!r}\n'
     keys = np.arange(len(array))[:, None]
-    return Cells(Schema.parse(text), ("place",), "value", keys, array)
+    return Cells(Schema.parse(text), ("place",), ("value",), keys, array)
 
 
 @pytest.fixture(scope="module")
@@ -280,7 +280,7 @@ def test_a_huge_domain_costs_no_memory():
     columns = "".join(f'[columns.c{j}]\nkind = "category"\nvalues = {values!r}\n' for j in range(14))
     schema = Schema.parse('[table]\nname = "wide"\n' + columns)
     rng = np.random.default_rng(1)
-    cells = Cells(schema, schema.names[:-1], "c13", rng.integers(0, 60, (50, 13)), rng.integers(0, 3, (50, 60)) + 1)
+    cells = Cells(schema, schema.names[:-1], ("c13",), rng.integers(0, 60, (50, 13)), rng.integers(0, 3, (50, 60)) + 1)
     found = marginal_distances(cells, [0.1, 30])
     assert found.sets == {1: 14, 2: 20, 3: 0} and MOST_CELLS < 60**3
     means = [d.mean for d in found.distances if d.way == "cross" and d.epsilon == 0.1]

@@ -17,14 +17,13 @@ from sfumato.risk.homogeneity import (
     Cells,
     DiscreteGaussian,
     Geometric,
-    JointCells,
     Laplace,
     SeveralCurves,
     local,
     several,
     several_curves,
 )
-from sfumato.risk.homogeneity.several_answers import epsilon_answer, risk_answer
+from sfumato.risk.homogeneity.answers import epsilon_answer, risk_answer
 from sfumato.schema import Schema
 
 SCHEMA = Schema.parse(
@@ -48,9 +47,9 @@ ROWS = [
 
 
 @pytest.fixture(scope="module")
-def cells() -> JointCells:
+def cells() -> Cells:
     frame = pd.DataFrame(ROWS, columns=["place", "illness", "insured"])
-    return JointCells.of(sfumato.read(frame, SCHEMA))
+    return Cells.of(sfumato.read(frame, SCHEMA))
 
 
 def enumerated(counts: np.ndarray, noise, record: bool) -> tuple[list[float], float, float]:
@@ -127,7 +126,7 @@ def test_gaussian_noise_and_an_unreachable_target(cells):
     assert (found.rule, found.sensitivity) == ("analytic", 1.0) and found.choice.safe is None
     assert "even pure noise" in epsilon_answer(found).sentences[0]
     replaced = replace(SCHEMA, adjacency="replace", rows=7)
-    other = JointCells(replaced, cells.identifiers, cells.sensitive, cells.keys, cells.counts)
+    other = Cells(replaced, cells.identifiers, cells.sensitive, cells.keys, cells.counts)
     assert several_curves(other, [1.0, 2.0], mechanism="gaussian", delta=1e-6).sensitivity == pytest.approx(
         math.sqrt(2)
     )
@@ -150,8 +149,8 @@ def test_what_makes_no_sense_is_named(cells, monkeypatch):
         several_curves(cells, [1.0, 2.0], view="any")
     table = sfumato.read(pd.DataFrame(ROWS, columns=["place", "illness", "insured"]), SCHEMA)
     with pytest.raises(RiskError) as caught:
-        JointCells.of(table, ["place", "nowhere"], ["illness"])
+        Cells.of(table, ["place", "nowhere"], ["illness", "place"])
     assert len(caught.value.problems) == 2
-    monkeypatch.setattr("sfumato.risk.homogeneity.joint.MOST_COUNTS", 5)
+    monkeypatch.setattr("sfumato.risk.homogeneity.cells.MOST_COUNTS", 5)
     with pytest.raises(ResourceError, match="combinations of illness, insured"):
-        JointCells.of(table)
+        Cells.of(table)

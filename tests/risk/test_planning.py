@@ -17,7 +17,7 @@ from sfumato.risk.homogeneity import (
     planned,
     shrinkage,
 )
-from sfumato.risk.reidentification import reidentification_for
+from sfumato.risk.homogeneity.uniqueness import reidentification_for
 
 CASES = {
     "expected, one size": (PublicFacts(4, p=[0.7, 0.3]), lambda n, v: expected(4, [0.7, 0.3], n, v)),

@@ -18,7 +18,7 @@ from sfumato.risk.homogeneity import (
     NegativeBinomial,
     Poisson,
 )
-from sfumato.risk.reidentification import (
+from sfumato.risk.homogeneity.uniqueness import (
     epsilon_for_uniqueness,
     reidentification,
     reidentification_for,

@@ -27,8 +27,7 @@ from sfumato.risk.homogeneity.answers import (
     risk_answer,
     uniqueness_answer,
 )
-from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint, evenly_spaced
-from sfumato.risk.homogeneity.several_curves import SeveralCurves
+from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint, SeveralCurves, evenly_spaced
 from sfumato.version import __version__
 
 RISK_HEIGHT, GUESS_HEIGHT, UTILITY_HEIGHT = 330, 250, 270

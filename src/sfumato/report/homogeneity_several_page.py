@@ -5,9 +5,8 @@ from __future__ import annotations
 from sfumato.formatting import format_number
 from sfumato.report.homogeneity_page import TableBlock, banners, joint_risk_chart, shading
 from sfumato.report.page import render_page
-from sfumato.risk.homogeneity.answers import epsilon_choice_caution, noise_words, percent
-from sfumato.risk.homogeneity.several_answers import attacker, epsilon_answer, risk_answer
-from sfumato.risk.homogeneity.several_curves import SeveralCurves
+from sfumato.risk.homogeneity.answers import attacker, epsilon_answer, epsilon_choice_caution, percent, risk_answer
+from sfumato.risk.homogeneity.results import SeveralCurves
 from sfumato.version import __version__
 
 TEMPLATE = "several.html.j2"
@@ -28,10 +27,7 @@ def several_columns_page(curves: SeveralCurves, draft: bool = False) -> str:
         banners=banners(curves, draft),
         answers=(risk_answer(curves), epsilon_answer(curves)),
         steering=epsilon_choice_caution(curves),
-        attacker=(
-            attacker(curves),
-            f"{noise_words(curves)}. All {curves.domain:,} cells of the public domain get noise.",
-        ),
+        attacker=attacker(curves),
         values=values_grid(curves),
         kinds=kinds_grid(curves),
         shading=shading(curves),

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from sfumato.risk.homogeneity.expected import SizeLaw
     from sfumato.risk.homogeneity.noise import Mechanism
     from sfumato.risk.homogeneity.planning import PlannedRisk
-    from sfumato.risk.homogeneity.results import RiskCurves
-    from sfumato.risk.homogeneity.several_curves import SeveralCurves
+    from sfumato.risk.homogeneity.results import RiskCurves, SeveralCurves
     from sfumato.risk.homogeneity.uniqueness import ReidentificationRisk
     from sfumato.table import Table
 
@@ -171,7 +170,7 @@ def homogeneity(
 
 def _sensitive(asked: CellColumns, schema: Schema, view: str) -> list[str]:
     """Return the sensitive columns; refuse a view that several of them do not have before anything is counted."""
-    from sfumato.risk.homogeneity.several_curves import require_record
+    from sfumato.risk.homogeneity.curves import require_record
 
     named = list(schema.with_role("sensitive")) if asked.sensitive is None else asked.sensitive
     if len(named) > 1:
@@ -182,19 +181,14 @@ def _sensitive(asked: CellColumns, schema: Schema, view: str) -> list[str]:
 def _cells(table: Table, identifiers: list[str] | None, named: list[str]) -> Any:
     """Count the cells: of one sensitive column, or of several."""
     from sfumato.risk.homogeneity.cells import Cells
-    from sfumato.risk.homogeneity.joint import JointCells
 
-    if len(named) > 1:
-        return JointCells.of(table, identifiers, named)
-    return Cells.of(table, identifiers, named[0] if named else None)
+    return Cells.of(table, identifiers, named or None)
 
 
 def _curves(cells: Any, grid: tuple[float, ...], asked: dict[str, Any]) -> RiskCurves | SeveralCurves:
-    from sfumato.risk.homogeneity.curves import curves
-    from sfumato.risk.homogeneity.joint import JointCells
-    from sfumato.risk.homogeneity.several_curves import several_curves
+    from sfumato.risk.homogeneity.curves import curves, several_curves
 
-    return several_curves(cells, grid, **asked) if isinstance(cells, JointCells) else curves(cells, grid, **asked)
+    return several_curves(cells, grid, **asked) if len(cells.sensitive) > 1 else curves(cells, grid, **asked)
 
 
 class _HomogeneityOutput(NamedTuple):
@@ -207,15 +201,15 @@ class _HomogeneityOutput(NamedTuple):
 
 def _shown(found: RiskCurves | SeveralCurves, draft: bool) -> _HomogeneityOutput:
     from sfumato.report import homogeneity_page, homogeneity_several_page
-    from sfumato.risk.homogeneity import answers, several_answers
+    from sfumato.risk.homogeneity import answers
     from sfumato.risk.homogeneity.results import RiskCurves
 
+    told = (answers.risk_answer(found), answers.epsilon_answer(found))
     if not isinstance(found, RiskCurves):
-        told = (several_answers.risk_answer(found), several_answers.epsilon_answer(found))
         return _HomogeneityOutput(
             homogeneity_several_page.several_columns_page(found, draft), homogeneity_several_page.tables(found), told
         )
-    told = (answers.risk_answer(found), answers.epsilon_answer(found), answers.uniqueness_answer(found))
+    told = (*told, answers.uniqueness_answer(found))
     return _HomogeneityOutput(homogeneity_page.homogeneity_page(found, draft), _output_tables(found), told)
 
 

@@ -31,8 +31,8 @@ TRIALS = 200
 
 def homogeneity_risk(trial: Trial, view: Any) -> float:
     """Return the risk of the homogeneity attack: in closed form for noisy cross tables, measured for anything else."""
+    from sfumato.risk.homogeneity.cell_risk import local
     from sfumato.risk.homogeneity.cells import Cells, weighted_mean
-    from sfumato.risk.homogeneity.local import local
     from sfumato.risk.homogeneity.simulated_attack import attack
 
     known, sensitive = _roles(trial)
@@ -76,7 +76,7 @@ def _noise_distribution(trial: Trial, names: ColumnSet) -> Any:
 
 
 def _released_cells(trial: Trial, cells: Any) -> NDArray[np.int64]:
-    names = (*cells.identifiers, cells.sensitive)
+    names = (*cells.identifiers, *cells.sensitive)
     released = released_marginals(trial.tables, trial.method.makes, trial.table.schema, [names])[names]
     return released[tuple(cells.keys.T)]
 

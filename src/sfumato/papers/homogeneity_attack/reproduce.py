@@ -122,7 +122,7 @@ def _experiment(tables: PaperTables, name: Name) -> Experiment:
         name=name,
         title=TITLES[name],
         identifiers=cells.identifiers,
-        sensitive=cells.sensitive,
+        sensitive=cells.column,
         classes=cells.counts.shape[1],
         records=int(sizes.sum()),
         cells=len(sizes),

@@ -8,8 +8,9 @@ Exact, before the release, in milliseconds; and the inverse: which epsilon keeps
 
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
 from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
+from sfumato.risk.homogeneity.cell_risk import SeveralRisk, local, several
 from sfumato.risk.homogeneity.cells import Cells, Companions, Counts, View, companions, weighted_mean
-from sfumato.risk.homogeneity.curves import curves
+from sfumato.risk.homogeneity.curves import curves, several_curves
 from sfumato.risk.homogeneity.epsilon_search import EpsilonChoice, epsilon_for
 from sfumato.risk.homogeneity.expected import (
     DirichletFit,
@@ -21,12 +22,9 @@ from sfumato.risk.homogeneity.expected import (
     shrinkage,
 )
 from sfumato.risk.homogeneity.guessing import GuessingRisk, plurality, soft
-from sfumato.risk.homogeneity.joint import JointCells, SeveralRisk, several
-from sfumato.risk.homogeneity.local import local
 from sfumato.risk.homogeneity.noise import Mechanism
 from sfumato.risk.homogeneity.planning import PlannedRisk, PublicFacts, planned
-from sfumato.risk.homogeneity.results import RiskCurves
-from sfumato.risk.homogeneity.several_curves import SeveralCurves, several_curves
+from sfumato.risk.homogeneity.results import RiskCurves, SeveralCurves
 from sfumato.risk.homogeneity.simulated_attack import AttackResult, attack
 
 __all__ = [
@@ -40,7 +38,6 @@ __all__ = [
     "Gaussian",
     "Geometric",
     "GuessingRisk",
-    "JointCells",
     "Laplace",
     "Mechanism",
     "NegativeBinomial",

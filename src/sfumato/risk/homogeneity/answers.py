@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sfumato.privacy.exact import at_least
-from sfumato.risk.homogeneity.results import EpsilonChoiceRecord, RiskCurves, RiskPoint
-
-if TYPE_CHECKING:
-    from sfumato.risk.homogeneity.several_curves import SeveralCurves
+from sfumato.risk.homogeneity.results import EpsilonChoiceRecord, RiskCurves, RiskPoint, SeveralCurves
 
 STEERED = (
     "Choosing epsilon by looking at these numbers makes epsilon itself data-dependent: it gives away something of the "
@@ -34,6 +31,9 @@ VIEWS = {
 }
 
 
+AT_LEAST_ONE = "the chance that at least one value of a person is read off rightly"
+
+
 class Answer(NamedTuple):
     """A question and the sentences that answer it."""
 
@@ -46,8 +46,10 @@ def epsilon_choice_caution(curves: RiskCurves | SeveralCurves) -> str:
     return STEERED if curves.pilot is None else PILOTED.format(pilot=curves.pilot)
 
 
-def risk_answer(curves: RiskCurves) -> Answer:
-    """Answer: if I publish this cross table, how many people's sensitive value can a neighbour read off?"""
+def risk_answer(curves: RiskCurves | SeveralCurves) -> Answer:
+    """Answer: if I publish this cross table, how many people's sensitive values can a neighbour read off?"""
+    if isinstance(curves, SeveralCurves):
+        return _several_risk_answer(curves)
     point, people = curves.example, curves.records
     limits = curves.limits["record"]
     question = (
@@ -69,9 +71,37 @@ def risk_answer(curves: RiskCurves) -> Answer:
     )
 
 
-def epsilon_answer(curves: RiskCurves) -> Answer:
+def _several_risk_answer(curves: SeveralCurves) -> Answer:
+    point, people = curves.example, curves.records
+    names = listed(curves.sensitive)
+    question = (
+        f"If I publish this cross table with epsilon {point.epsilon:g}, whose {names} can a neighbour read off who "
+        f"knows their {listed(curves.identifiers)}?"
+    )
+    alone = "; ".join(f"{name} of {people_of(share.record, people)}" for name, share in point.each.items())
+    return Answer(
+        question,
+        (
+            f"At least one of them rightly for {people_of(point.some.record, people)} in expectation, all together for "
+            f"{people_of(point.complete.record, people)}.",
+            f"One by one: {alone}.",
+            f"Without any noise at least one for {people_of(curves.ceiling.some.record, people)}, all together for "
+            f"{people_of(curves.ceiling.complete.record, people)}.",
+            f"Yardstick: naming the most common values is right for {_baselines(curves)} of the people.",
+        ),
+    )
+
+
+def _baselines(curves: SeveralCurves) -> str:
+    return ", ".join(f"{percent(share)} ({name})" for name, share in curves.baselines.items())
+
+
+def epsilon_answer(curves: RiskCurves | SeveralCurves) -> Answer:
     """Answer: which epsilon keeps the risk under the target?"""
-    what = f"{VIEWS[curves.view]}, averaged over {weighed_over(curves.weights)},"
+    over = weighed_over(curves.weights)
+    if isinstance(curves, SeveralCurves):
+        return under_target(curves.choice, f"{AT_LEAST_ONE}, averaged over {over},")
+    what = f"{VIEWS[curves.view]}, averaged over {over},"
     found = under_target(curves.choice, what)
     if curves.choice is None or curves.choice.safe is None or math.isinf(curves.choice.safe[1]):
         return found
@@ -133,14 +163,18 @@ def uniqueness_answer(curves: RiskCurves) -> Answer:
     )
 
 
-def attacker(curves: RiskCurves) -> tuple[str, ...]:
+def attacker(curves: RiskCurves | SeveralCurves) -> tuple[str, ...]:
     """Say who attacks, what they know and what they do."""
-    return (
-        f"Goal: to learn a person's {curves.sensitive}. Knowledge: the person is in the table, and their "
-        f"{listed(curves.identifiers)}. Method: look up the person's cell in the published table and, where exactly "
-        f"one {curves.sensitive} has a count of 1 or more, read it off.",
-        f"{noise_words(curves)}. All {curves.domain:,} cells of the public domain get noise, empty ones included.",
-    )
+    several = isinstance(curves, SeveralCurves)
+    goal = listed(curves.sensitive) if several else curves.sensitive
+    look = f"Goal: to learn a person's {goal}. Knowledge: the person is in the table, and their "
+    look += f"{listed(curves.identifiers)}. Method: look up the person's cell in the published table"
+    every = f"{noise_words(curves)}. All {curves.domain:,} cells of the public domain get noise"
+    if several:
+        reads = "keep the counts of 1 or more, and read off every column in which all of them agree."
+        return f"{look}, {reads}", f"{every}."
+    reads = f"where exactly one {goal} has a count of 1 or more, read it off."
+    return f"{look} and, {reads}", f"{every}, empty ones included."
 
 
 def noise_words(curves: RiskCurves | SeveralCurves) -> str:

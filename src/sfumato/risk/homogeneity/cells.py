@@ -6,56 +6,102 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.arrays import Counts, FloatArray
-from sfumato.errors import RiskError
+from sfumato.arrays import BoolArray, Counts, FloatArray
+from sfumato.errors import ResourceError, RiskError
 from sfumato.schema import Schema
 from sfumato.table.counting import count_nonempty_cells
 
 if TYPE_CHECKING:
     from sfumato.table import Table
 
-Sensitive = Literal["one", "several", "none"]
-
-"""How many sensitive columns a table is cut by."""
+MOST_COUNTS = 20_000_000
+"""Occupied cells times combinations of several sensitive values, which are held at once."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Occupied cells of a table: ``counts[i, k]`` records of cell i have the k-th sensitive value.
+    """Occupied cells of a table by its identifiers, counted by one or several sensitive columns.
 
-    These are confidential counts. ``keys[i]`` are the cell's public identifier codes.
+    ``counts`` has the cells on its first axis and one more for each sensitive column: with one column ``counts[i, k]``
+    records of cell i have its k-th value. These are confidential counts. ``keys[i]`` are the cell's public identifier
+    codes.
     """
 
     schema: Schema
     identifiers: tuple[str, ...]
-    sensitive: str
+    sensitive: tuple[str, ...]
     keys: NDArray[np.int64]
     counts: Counts
 
     @classmethod
-    def of(cls, table: Table, identifiers: Sequence[str] | None = None, sensitive: str | None = None) -> Cells:
+    def of(
+        cls, table: Table, identifiers: Sequence[str] | None = None, sensitive: str | Sequence[str] | None = None
+    ) -> Cells:
         """Count the cells on the table's engine; columns by schema role when not named."""
-        names, (target,) = check_columns(table.schema, identifiers, None if sensitive is None else (sensitive,))
-        codes, counts = count_nonempty_cells(table.source.engine, table.schema, (*names, target))
-        keys, place = np.unique(codes[:, :-1], axis=0, return_inverse=True)
-        filled = np.zeros((len(keys), table.schema[target].size), np.int64)
-        np.add.at(filled, (place.ravel(), codes[:, -1]), counts)
-        return cls(table.schema, names, target, keys, filled)
+        chosen = (sensitive,) if isinstance(sensitive, str) else sensitive
+        names, targets = check_columns(table.schema, identifiers, chosen)
+        codes, counts = count_nonempty_cells(table.source.engine, table.schema, (*names, *targets))
+        keys, place = np.unique(codes[:, : len(names)], axis=0, return_inverse=True)
+        shape = (len(keys), *table.schema.shape(targets))
+        if len(targets) > 1 and (needed := int(np.prod(shape, dtype=float))) > MOST_COUNTS:
+            raise ResourceError(
+                f"{len(keys):,} cells by all combinations of {', '.join(targets)} are {needed:,} counts",
+                next_step="name fewer sensitive columns or fewer identifiers",
+            )
+        filled = np.zeros(shape, np.int64)
+        np.add.at(filled, (place.ravel(), *codes[:, len(names) :].T), counts)
+        return cls(table.schema, names, targets, keys, filled)
 
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of records of each cell."""
-        return self.counts.sum(axis=1)
+        return self.counts.sum(axis=tuple(range(1, self.counts.ndim)))
 
     @property
-    def homogeneous(self) -> NDArray[np.bool_]:
-        """Which cells hold one sensitive value only: their members can be read off the true table."""
-        return (self.counts > 0).sum(axis=1) == 1
+    def column(self) -> str:
+        """The sensitive column, where there is one; several are refused."""
+        if len(self.sensitive) != 1:
+            raise RiskError(
+                f"one sensitive column is needed, found {len(self.sensitive)} ({', '.join(self.sensitive)})",
+                next_step="name one of them: sensitive=... (--sensitive y)",
+            )
+        return self.sensitive[0]
+
+    @property
+    def homogeneous(self) -> BoolArray:
+        """Which cells hold one sensitive value (or combination) only: it can be read off the true table."""
+        return (self.counts > 0).sum(axis=tuple(range(1, self.counts.ndim))) == 1
+
+    def one(self, name: str) -> Cells:
+        """Return the cells by one of the sensitive columns."""
+        axis = self.sensitive.index(name)
+        return Cells(self.schema, self.identifiers, (name,), self.keys, project(self.counts, (axis,)))
+
+    @cached_property
+    def agreements(self) -> NDArray[np.int64]:
+        """In how many columns each cell is homogeneous, without noise."""
+        return np.array([self.one(name).homogeneous for name in self.sensitive], np.int64).sum(axis=0)
+
+    @property
+    def complete(self) -> BoolArray:
+        """Cells that are homogeneous in every column (definition 5)."""
+        return self.agreements == len(self.sensitive)
+
+    @property
+    def partial(self) -> BoolArray:
+        """Cells that are homogeneous in some columns, but not in all."""
+        return (self.agreements > 0) & ~self.complete
+
+    @property
+    def heterogeneous(self) -> BoolArray:
+        """Cells that are homogeneous in no column (definition 6)."""
+        return self.agreements == 0
 
     def label(self, index: int) -> dict[str, object]:
         """Return a cell's public identifiers in words."""
@@ -69,10 +115,16 @@ class Cells:
                 "the two tables are cut into different cells", next_step="use the same identifiers and sensitive"
             )
         found = {tuple(key): counts for key, counts in zip(other.keys.tolist(), other.counts, strict=True)}
-        nothing = np.zeros(self.counts.shape[1], np.int64)
+        nothing = np.zeros(self.counts.shape[1:], np.int64)
         return np.array([found.get(tuple(key), nothing) for key in self.keys.tolist()], np.int64).reshape(
             self.counts.shape
         )
+
+
+def project(values: NDArray[np.int64], chosen: tuple[int, ...]) -> Counts:
+    """Return the counts by the combinations of the chosen attributes."""
+    others = tuple(axis + 1 for axis in range(values.ndim - 1) if axis not in chosen)
+    return values.sum(axis=others).reshape(len(values), -1)
 
 
 def cell_counts(
@@ -83,16 +135,16 @@ def cell_counts(
     Without a sensitive column every row is the size of a cell alone.
     """
     if sensitive:
-        cells = Cells.of(table, identifiers, *sensitive)
+        cells = Cells.of(table, identifiers, sensitive)
         counts, names = cells.counts, cells.identifiers
     else:
-        names, _ = check_columns(table.schema, identifiers, (), "none")
+        names, _ = check_columns(table.schema, identifiers, (), required=False)
         counts = count_nonempty_cells(table.source.engine, table.schema, names)[1][:, None]
     return counts, float(math.prod(table.schema.shape(names)) - len(counts))
 
 
 def check_columns(
-    schema: Schema, identifiers: Sequence[str] | None, sensitive: Sequence[str] | None, wanted: Sensitive = "one"
+    schema: Schema, identifiers: Sequence[str] | None, sensitive: Sequence[str] | None, required: bool = True
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return identifiers and sensitive columns, by schema role when not named; every problem is reported at once."""
     names = schema.with_role("quasi-identifier") if identifiers is None else tuple(identifiers)
@@ -107,10 +159,8 @@ def check_columns(
     ]
     if not names:
         problems.append("no identifiers: no column has role = 'quasi-identifier'")
-    if wanted == "several" and len(targets) < 2:
-        problems.append(f"two or more sensitive columns are needed, found {len(targets)}")
-    if wanted == "one" and len(targets) != 1:
-        problems.append(f"one sensitive column is needed, found {len(targets)} ({', '.join(targets) or 'none'})")
+    if required and not targets:
+        problems.append("a sensitive column is needed, found none")
     problems += [f"{name!r} is both identifier and sensitive" for name in names if name in targets]
     if len(set(names)) < len(names) or len(set(targets)) < len(targets):
         problems.append(f"{'an identifier' if len(set(names)) < len(names) else 'a sensitive column'} is named twice")
@@ -149,6 +199,7 @@ def companions(
     """
     cells = table if isinstance(table, Cells) else Cells.of(table, identifiers, sensitive)
     counts, sizes = cells.counts, cells.sizes
+    cells.column  # noqa: B018  refuses several
     if not len(counts):
         raise RiskError("the table has no records", next_step="give a table with at least one record")
     shares, overall = counts / sizes[:, None], counts.sum(axis=0) / counts.sum()

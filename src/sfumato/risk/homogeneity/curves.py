@@ -17,21 +17,25 @@ from numpy.typing import NDArray
 from sfumato.arrays import Counts, FloatArray
 from sfumato.errors import RiskError
 from sfumato.privacy.accounting.sensitivity import histogram_l1, histogram_l2_squared
-from sfumato.risk.homogeneity.cells import VIEWS, Cells, View, check_counts, companions, distinct_cells
-from sfumato.risk.homogeneity.epsilon_search import AverageCellRisk, feasible_epsilons
+from sfumato.privacy.noise.distributions import NoiseLaw
+from sfumato.risk.homogeneity.cell_risk import local, several
+from sfumato.risk.homogeneity.cells import VIEWS, Cells, View, check_counts, companions, distinct_cells, project
+from sfumato.risk.homogeneity.epsilon_search import NOISELESS, AverageCellRisk, feasible_epsilons
 from sfumato.risk.homogeneity.guessing import GuessingAverage, guessing_averages
-from sfumato.risk.homogeneity.local import local
 from sfumato.risk.homogeneity.marginal_tvd import Distances, marginal_distances
 from sfumato.risk.homogeneity.noise import CLASSICAL_END, WITH_DELTA, Mechanism, noise_problems
 from sfumato.risk.homogeneity.results import (
     AlonePoint,
     Average,
+    CellKinds,
     EpsilonChoiceRecord,
     GuessPoint,
     Limits,
     MarginalTvdPoint,
     RiskCurves,
     RiskPoint,
+    SeveralCurves,
+    SeveralPoint,
     Utility,
     Weights,
     WorstCell,
@@ -42,6 +46,8 @@ from sfumato.schema import Schema
 
 RANGE = (0.01, 30.0)
 POINTS = 61
+CHUNK = 1 << 22
+"""Counts worked on at once."""
 WORST = 10
 
 
@@ -93,7 +99,9 @@ def curves(
     ``view`` and ``weights`` say by which risk epsilon is chosen.
     """
     grid, by = check_request(epsilons, mechanism, facts)
-    counts, beside = check_counts(cells.counts), companions(cells)
+    beside = companions(cells)
+    counts = check_counts(cells.counts)
+    totals = counts.sum(axis=0)
     stated = stated_sensitivity(cells.schema, mechanism) if sensitivity is None else sensitivity
     noise = Mechanism(mechanism, facts.get("delta"), facts.get("rule"), stated)
     choice = _choice(by, counts, noise)
@@ -104,7 +112,10 @@ def curves(
     safe = math.inf if choice is None or choice.safe is None else choice.safe[1]
     reference = example if math.isinf(safe) else risk.at(safe)
     return RiskCurves(
-        **_facts(cells, counts),
+        **_facts(cells),
+        sensitive=cells.column,
+        values=counts.shape[1],
+        baseline=float(totals.max() / totals.sum()),
         mechanism=mechanism,
         delta=noise.delta,
         rule=noise.sigma_rule,
@@ -128,6 +139,50 @@ def curves(
     )
 
 
+def several_curves(
+    cells: Cells,
+    epsilons: Sequence[float] | None = None,
+    sensitivity: float | None = None,
+    mechanism: str = "geometric",
+    pilot: str | None = None,
+    **facts: Unpack[CurveOptions],
+) -> SeveralCurves:
+    """Return the risk of publishing the cross table of identifiers and several sensitive columns, against epsilon.
+
+    The arguments are those of :func:`curves`. Epsilon is steered by the chance that
+    at least one attribute is read rightly; the only view is ``record``.
+    """
+    grid, by = check_request(epsilons, mechanism, facts)
+    require_record(by.view)
+    if not len(cells.counts):
+        raise RiskError("the table has no records", next_step="give a table with at least one record")
+    stated = stated_sensitivity(cells.schema, mechanism) if sensitivity is None else sensitivity
+    noise = Mechanism(mechanism, facts.get("delta"), facts.get("rule"), stated)
+    risk = _SeveralRisk(cells, by.weights)
+    choice = None if by.target is None else EpsilonChoiceRecord.of(feasible_epsilons(by.target, risk, noise))
+    return SeveralCurves(
+        **_facts(cells),
+        sensitive=cells.sensitive,
+        **_kinds(cells),
+        mechanism=mechanism,
+        delta=noise.delta,
+        rule=noise.sigma_rule,
+        sensitivity=stated,
+        weights=by.weights,
+        pilot=pilot,
+        points=tuple(risk.point(epsilon, noise.law(epsilon)) for epsilon in grid),
+        example=risk.point(example := min(max(1.0, grid[0]), grid[-1]), noise.law(example)),
+        ceiling=risk.point(math.inf, NOISELESS),
+        choice=choice,
+    )
+
+
+def require_record(view: str) -> None:
+    """Refuse a view that several attributes do not have."""
+    if view != "record":
+        raise RiskError(f"view {view!r} is for one sensitive column", next_step="leave the view out: it is 'record'")
+
+
 def stated_sensitivity(schema: Schema, mechanism: str) -> float:
     """Return the sensitivity of a cross table by its schema, in the norm of the noise."""
     if mechanism in WITH_DELTA:
@@ -148,19 +203,15 @@ def _choice(steering: EpsilonCriterion, counts: Counts, noise: Mechanism) -> Eps
     )
 
 
-def _facts(cells: Cells, counts: Counts) -> dict[str, Any]:
+def _facts(cells: Cells) -> dict[str, Any]:
     """Return what the table is, before any noise."""
-    totals = counts.sum(axis=0)
     return {
         "table": cells.schema.name,
         "identifiers": cells.identifiers,
-        "sensitive": cells.sensitive,
         "adjacency": cells.schema.adjacency,
-        "cells": len(counts),
-        "records": int(totals.sum()),
-        "values": len(totals),
-        "domain": math.prod(cells.schema.shape((*cells.identifiers, cells.sensitive))),
-        "baseline": float(totals.max() / totals.sum()),
+        "cells": len(cells.counts),
+        "records": int(cells.sizes.sum()),
+        "domain": math.prod(cells.schema.shape((*cells.identifiers, *cells.sensitive))),
     }
 
 
@@ -241,6 +292,50 @@ class _Risk:
         return {"conservative": Limits(floor=self.average(present * alike), ceiling=same), **found}
 
 
+class _SeveralRisk:
+    """The attack on distinct cells, each computed once; and, for the search, the chance of at least one reading."""
+
+    def __init__(self, cells: Cells, weights: Weights) -> None:
+        shape = cells.counts.shape
+        flat, self.repeats = np.unique(cells.counts.reshape(shape[0], -1), axis=0, return_counts=True)
+        self.rows: Counts = flat.reshape(-1, *shape[1:])
+        self.flat, self.names, self.weights = flat, cells.sensitive, weights
+        self.classes = flat.shape[1]
+        self.spread = self._mean(flat.sum(axis=1) + float(self.classes)).by(weights)
+
+    def _mean(self, values: FloatArray) -> Average:
+        return average(values, self.flat, self.repeats)
+
+    def point(self, epsilon: float, noise: NoiseLaw) -> SeveralPoint:
+        step = max(1, CHUNK // self.classes)
+        parts = [several(self.rows[i : i + step], noise) for i in range(0, len(self.rows), step)]
+        each = [np.concatenate([part.each[j] for part in parts]) for j in range(len(self.names))]
+        return SeveralPoint(
+            epsilon=epsilon,
+            each={name: self._mean(values) for name, values in zip(self.names, each, strict=True)},
+            complete=self._mean(np.concatenate([part.complete for part in parts])),
+            some=self._mean(np.concatenate([part.some for part in parts])),
+        )
+
+    def at(self, noise: NoiseLaw) -> float:
+        """Return the average chance that at least one attribute is read rightly."""
+        return self.point(1.0, noise).some.by(self.weights)
+
+
+def _kinds(cells: Cells) -> dict[str, Any]:
+    """Return which cells give away all, some or none of the columns without noise, and what naming guesses right."""
+    sizes = cells.sizes
+    of_kind = {"complete": cells.complete, "partial": cells.partial, "heterogeneous": cells.heterogeneous}
+    sets: dict[str, tuple[int, ...]] = {name: (axis,) for axis, name in enumerate(cells.sensitive)}
+    sets["all together"] = tuple(range(len(cells.sensitive)))
+    shares = {name: project(cells.counts, chosen).sum(axis=0) / sizes.sum() for name, chosen in sets.items()}
+    return {
+        "combinations": int(np.prod(cells.counts.shape[1:])),
+        "kinds": {n: CellKinds(cells=int(which.sum()), people=int(sizes[which].sum())) for n, which in of_kind.items()},
+        "baselines": {name: float(share.max()) for name, share in shares.items()},
+    }
+
+
 def average(values: FloatArray, rows: Counts, repeats: NDArray[np.int64]) -> Average:
     """Average over cells and over records, from distinct cells and how often each occurs."""
     people = repeats * rows.sum(axis=1)
@@ -266,7 +361,7 @@ def _utility(found: Distances) -> Utility:
 def _worst(cells: Cells, risk: FloatArray) -> tuple[WorstCell, ...]:
     """Return the cells of highest risk; among equals those with most people."""
     order = np.lexsort((-cells.sizes, -risk.round(12)))[:WORST]
-    labels = cells.schema[cells.sensitive].labels
+    labels = cells.schema[cells.column].labels
     top = cells.counts.argmax(axis=1)
     return tuple(
         WorstCell(

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from sfumato.errors import RiskError
 from sfumato.privacy.noise.distributions import Geometric, NoiseLaw
+from sfumato.risk.homogeneity.cell_risk import local
 from sfumato.risk.homogeneity.cells import View, check_counts, distinct_cells, require_view, weighted_mean
-from sfumato.risk.homogeneity.local import local
 from sfumato.risk.homogeneity.noise import Mechanism, NoiseOptions
 
 TOLERANCE = 1e-7

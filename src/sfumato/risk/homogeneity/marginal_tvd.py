@@ -179,7 +179,7 @@ class _Occupied:
     def of(cls, cells: Cells) -> _Occupied:
         cell, value = np.nonzero(cells.counts)
         codes = np.column_stack([cells.keys[cell], value])
-        shape = cells.schema.shape((*cells.identifiers, cells.sensitive))
+        shape = cells.schema.shape((*cells.identifiers, cells.column))
         return cls(codes, cells.counts[cell, value], shape)
 
     def size_of(self, columns: tuple[int, ...]) -> int:

@@ -184,3 +184,56 @@ class RiskCurves(FrozenModel):
     def few(self) -> tuple[RiskPoint, ...]:
         """Return the points of the printed table."""
         return tuple(self.points[i] for i in evenly_spaced(len(self.points)))
+
+
+class SeveralPoint(FrozenModel):
+    """Readings that are right for a random record of the cell, at one epsilon, exactly."""
+
+    epsilon: float
+    each: dict[str, Average]
+    complete: Average
+    """All attributes are read, and rightly."""
+    some: Average
+    """At least one attribute is read rightly."""
+
+
+class CellKinds(FrozenModel):
+    """Cells of a kind without noise, and the people in them."""
+
+    cells: int
+    people: int
+
+
+class SeveralCurves(FrozenModel):
+    """Everything about one cross table with several sensitive attributes."""
+
+    table: str
+    identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    adjacency: str
+    mechanism: str
+    delta: float | None
+    rule: str | None
+    sensitivity: float
+    weights: Weights
+    pilot: str | None
+    cells: int
+    records: int
+    combinations: int
+    """Combinations of sensitive values."""
+    domain: int
+    kinds: dict[str, CellKinds]
+    """Without noise: complete, partial and heterogeneous cells (definitions 5 and 6 of the paper)."""
+    baselines: dict[str, float]
+    """Share of people for whom naming the most common value is right: of each attribute, and of all together."""
+    points: tuple[SeveralPoint, ...]
+    example: SeveralPoint
+    """At epsilon 1, or at the end of the range that is nearest to it."""
+    ceiling: SeveralPoint
+    """Without noise; its epsilon is infinite."""
+    choice: EpsilonChoiceRecord | None
+    """By the chance that at least one attribute is read rightly."""
+
+    def few(self) -> tuple[SeveralPoint, ...]:
+        """Return the points of the printed table."""
+        return tuple(self.points[i] for i in evenly_spaced(len(self.points)))

@@ -362,7 +362,7 @@ def test_a_page_that_cannot_be_drawn_loses_no_release(table_of_people, tmp_path,
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(bundle_pages, "markdown", broken)
+    monkeypatch.setattr(bundle_pages, "to_markdown", broken)
     made = sfumato.release(table_of_people, Histogram("age", 1.0), ledger=False)
     with pytest.warns(UndrawnPageWarning, match=r"README.md was not drawn: ZeroDivisionError"):
         folder = made.save(tmp_path / "bundle")

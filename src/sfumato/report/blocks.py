@@ -39,6 +39,13 @@ class TableBlock:
     left_out: int = 0
     """Rows that only the data files hold."""
 
+    @classmethod
+    def of_numbers(
+        cls, header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], left_out: int = 0, labels: int = 1
+    ) -> TableBlock:
+        """Return a table of numbers behind so many labels in each row."""
+        return cls(header, rows, tuple(range(labels, len(header))), left_out=left_out)
+
     @property
     def stacked(self) -> bool:
         """Whether a phone shows the cells of a row one below another: rows of words have no room side by side."""

@@ -43,10 +43,10 @@ def sweep_page(sweep: Sweep, draft: bool = False) -> str:
 def _sections(sweep: Sweep) -> Iterator[Section]:
     games, guesses = _split_attacks(sweep)
     if games:
-        chart = ChartBlock("", (say("games", level=sweep.level),), _chart(_games(sweep, games)))
+        chart = ChartBlock("", (say("sweep.games", level=sweep.level),), _chart(_games(sweep, games)))
         yield Section("games", "Which of two tables was released", (chart,), "Two tables")
     if guesses:
-        chart = ChartBlock("", (say("guesses"),), _chart(_guesses(sweep, guesses)))
+        chart = ChartBlock("", (say("sweep.guesses"),), _chart(_guesses(sweep, guesses)))
         yield Section("guesses", "A person's sensitive value", (chart,), "Sensitive value")
     yield Section("values", "Table of values, in per cent", (values_grid(sweep),), "Values")
     threats = (f"{attack}: the attacker {sweep.of(attack)[0][1].threat}." for attack in sweep.attacks)

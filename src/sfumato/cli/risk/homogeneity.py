@@ -20,7 +20,7 @@ from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
 
 if TYPE_CHECKING:
-    from sfumato.report.homogeneity_page import TableBlock
+    from sfumato.report.blocks import TableBlock
     from sfumato.risk.homogeneity.answers import Answer
     from sfumato.risk.homogeneity.epsilon_search import EpsilonChoice
     from sfumato.risk.homogeneity.expected import SizeLaw
@@ -200,21 +200,26 @@ class _HomogeneityOutput(NamedTuple):
 
 
 def _shown(found: RiskCurves | SeveralCurves, draft: bool) -> _HomogeneityOutput:
-    from sfumato.report import homogeneity_page, homogeneity_several_page
+    from sfumato.report.homogeneity_page import homogeneity_page
     from sfumato.risk.homogeneity import answers
     from sfumato.risk.homogeneity.results import RiskCurves
 
-    told = (answers.risk_answer(found), answers.epsilon_answer(found))
+    page, sentences = homogeneity_page(found, draft), (answers.risk_answer(found), answers.epsilon_answer(found))
     if not isinstance(found, RiskCurves):
-        return _HomogeneityOutput(
-            homogeneity_several_page.several_columns_page(found, draft), homogeneity_several_page.tables(found), told
-        )
-    told = (*told, answers.uniqueness_answer(found))
-    return _HomogeneityOutput(homogeneity_page.homogeneity_page(found, draft), _output_tables(found), told)
+        return _HomogeneityOutput(page, _joint_tables(found), sentences)
+    return _HomogeneityOutput(page, _output_tables(found), (*sentences, answers.uniqueness_answer(found)))
+
+
+def _joint_tables(found: SeveralCurves) -> tuple[tuple[str, TableBlock], ...]:
+    from sfumato.report.homogeneity_page import joint_grid, kinds_grid
+
+    title = f"{' x '.join(found.identifiers)} by {' and '.join(found.sensitive)}: risk against epsilon, in per cent"
+    return (title, joint_grid(found)), ("Cells without noise", kinds_grid(found))
 
 
 def _output_tables(found: RiskCurves) -> tuple[tuple[str, TableBlock], ...]:
-    from sfumato.report.homogeneity_page import TableBlock, companions_grid, uniqueness_grid, values_grid, worst_grid
+    from sfumato.report.blocks import TableBlock
+    from sfumato.report.homogeneity_page import companions_grid, uniqueness_grid, values_grid, worst_grid
 
     values = values_grid(found)
     kept = [i for i, name in enumerate(values.header) if name != LEFT_OUT]

@@ -27,13 +27,9 @@ from sfumato.report.texts.glossary import Term, terms
 from sfumato.version import __version__
 
 HEADER, SECTIONS, WORDS = '<header class="top">', "<!--sections-->", "<!--words-->"
-
 HEADING = re.compile(r'<h2 id="([^"]+)"(?: data-short="([^"]*)")?[^>]*>(.*?)</h2>', re.DOTALL)
-
 PROSE = re.compile(r"<(p|dd|li)\b(?![^>]*data-plain)[^>]*>[^<]*(?:<(?!/?\1\b)[^>]*>[^<]*)*</\1>")
-
 PIECE = re.compile(r"<[^>]*>|[^<]+")
-
 SKIPPED = {"a", "code", "pre", "svg", "button", "label", "select", "table", "b", "h3", "h4", "summary"}
 """Nothing is linked inside these: links, code, pictures, tables and what can be pressed."""
 
@@ -175,13 +171,9 @@ def _read(name: str) -> str:
 
 
 PLAIN = re.compile(r"[^A-Za-z0-9 .,:_-]")
-
 LONGEST = 60
-
 SHORT = 16
-
 """Digits of the fingerprint that stand on a sheet; the sheet with the signatures has all of them."""
-
 SHEET = """
 @page {{
   @top-left {{ content: "Sfumato release: {table}"; }}
@@ -214,9 +206,7 @@ def css_escape(text: str) -> str:
 
 
 SIGNS = re.compile(r"([\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])|&(?=\w+;|#))")
-
 """What would be read as a mark: an underscore only where it is not inside a word."""
-
 START = re.compile(r"^(\s*)(#{1,6}\s|[-+]\s|=+$|-+$|\d+[.)]\s)")
 
 

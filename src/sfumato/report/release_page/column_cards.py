@@ -78,13 +78,9 @@ class NoiseReach:
 
 
 MOST_VALUES = 60
-
 """Lines of the table of values under a card."""
-
 MIDDLE = (0.05, 0.95)
-
 SHORT = {"integer": "number", "boolean": "levels", "category": "levels", "ordinal": "levels"}
-
 KINDS = {"ordinal": "ordered levels", "category": "levels", "integer": "whole number", "boolean": "true or false"}
 
 Known = Mapping[str, MainNumber]

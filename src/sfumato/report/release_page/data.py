@@ -61,9 +61,7 @@ ColumnSet = tuple[str, ...]
 Tables = Mapping[ColumnSet, "pa.Table"]
 
 MOST_TABLES = 60
-
 """Count tables that are drawn."""
-
 EMPTY: dict[str, Any] = {
     "cards": [],
     "maps": [],

@@ -23,13 +23,9 @@ if TYPE_CHECKING:
     from sfumato.evaluate.quality.result import NoisyMetric
 
 BESIDE = {"tvd_1": "as many rows drawn afresh: {}", "tvd_2": "as many rows drawn afresh: {}", "prediction": "guess: {}"}
-
 RELATED = "in the released rows: {}"
-
 """What the yardstick of a measure is."""
-
 GUESS = "guess"
-
 """A measure that stands beside another, as its yardstick."""
 
 

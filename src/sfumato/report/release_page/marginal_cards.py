@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LEAST_CELLS, MOST_CELLS = 8, 110
-
 """Fewer cells are read one by one, and a curve would say nothing more; a curve costs the third power of its cells."""
-
 DIGITS = 3
-
 """Significant digits of a drawn curve: the page is compared byte by byte on other machines, which round otherwise."""
 
 
@@ -44,7 +41,6 @@ def smoothed_density(counts: FloatArray, widths: FloatArray, variance: float) ->
 ColumnSet = tuple[str, ...]
 
 MOST_VALUES = 150
-
 """Lines of the table of values under a figure."""
 
 

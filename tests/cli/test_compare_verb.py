@@ -32,8 +32,8 @@ def test_the_verdict_comes_first_and_says_what_the_rows_are_good_for(files: Path
         "not usable",
         "tvd_2: pairs of columns",
         "second real sample",
-        "Furthest off, pairs",
-        "so many real rows",
+        "Largest differences, pairs",
+        "this many real rows",
     ):
         assert part in words
     assert "for the custodian's eyes" in words and sorted(path.suffix for path in files.iterdir()).count(".html") == 0

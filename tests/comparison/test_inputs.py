@@ -15,7 +15,6 @@ from sfumato.errors import ArgumentError, BundleError, PlanError, SchemaError, T
 from sfumato.evaluate.compare.prediction import MOST_TARGETS, targets_of
 from sfumato.evaluate.compare.run import read_comparison_input
 from sfumato.evaluate.compare.sides import ComparisonLayout, read_points
-from sfumato.lazy import HOOKS, load_object
 
 
 def test_frames_files_arrow_and_tables_are_the_same_rows(tmp_path: Path) -> None:
@@ -81,7 +80,3 @@ def test_targets_follow_from_public_facts() -> None:
     layout = ComparisonLayout.of(facts, tuple(facts), read_points(people(1), facts, facts.names, "t"))
     assert targets_of(layout, None)[0] == "owner" and len(targets_of(layout, None)) == 5 <= MOST_TARGETS
     assert targets_of(layout, "age") == ("age",)
-
-
-def test_a_bundle_is_opened_by_the_registry() -> None:
-    assert callable(load_object(HOOKS["bundle"]))

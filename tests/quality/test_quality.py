@@ -13,8 +13,7 @@ import pytest
 import sfumato
 from quality.conftest import ROWS
 from quality.small import facts, frame, related_facts, related_frame, subject, table
-from sfumato.bundle import quality_statement
-from sfumato.bundle.quality_statement import next_statement_path, statement_files
+from sfumato.bundle.layout import statement_files
 from sfumato.errors import (
     BudgetExceeded,
     BundleError,
@@ -29,7 +28,9 @@ from sfumato.errors import (
     WeakGuaranteeError,
 )
 from sfumato.evaluate.quality import run as way
+from sfumato.evaluate.quality import statement as quality_statement
 from sfumato.evaluate.quality.run import forecast_quality, measure, prepare_questions
+from sfumato.evaluate.quality.statement import next_statement_path
 
 
 def said(released, schema=None, **more):

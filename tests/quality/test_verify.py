@@ -13,6 +13,7 @@ from sfumato.bundle.quality_statement import LAYOUT, QualityStatement
 from sfumato.bundle.read import open_bundle
 from sfumato.bundle.verify import verify_bundle
 from sfumato.bundle.verify_quality import statement_problems
+from sfumato.evaluate.quality.statement import measure_problems
 
 
 @pytest.fixture
@@ -26,7 +27,9 @@ def forge(path: Path, change: Any) -> list[str]:
     change(body)
     path.write_text(LAYOUT.text(LAYOUT.sealed(body)))
     opened = open_bundle(path.parent)
-    return list(statement_problems(path, opened.document, opened.schema))
+    statement = QualityStatement.from_json(path.read_text())
+    measures = measure_problems(statement, opened.document, opened.schema, opened.rows)
+    return [*statement_problems(path, opened.document, opened.schema), *measures]
 
 
 def test_a_bundle_without_a_statement_stays_valid(bundle):

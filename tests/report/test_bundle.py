@@ -26,9 +26,11 @@ from sfumato.atomic_files import locked_folder
 from sfumato.bundle import write
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.incomplete_bundles import clean_up
+from sfumato.bundle.layout import file_record, file_stems
 from sfumato.bundle.reproduction_script import reproduction_script
+from sfumato.bundle.target_folder import prepare_output
 from sfumato.bundle.verify import verify_bundle
-from sfumato.bundle.write import file_record, file_stems, prepare_output, save_bundle
+from sfumato.bundle.write import save_bundle
 from sfumato.core import parameters
 from sfumato.errors import BundleError, LedgerError, UnmarkedBundleWarning
 from sfumato.report.cards import share
@@ -464,14 +466,14 @@ def test_paths_that_leave_the_bundle_are_refused(copied):
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left"), pa.ArrowInvalid("broken"), KeyboardInterrupt()])
-@pytest.mark.parametrize("where", ["parquet", "settle"])
+@pytest.mark.parametrize("where", ["parquet", "flush"])
 def test_no_partial_bundle_when_writing_fails(table, tmp_path, monkeypatch, error, where):
     def fail(*_args, **_kwargs):
         raise error
 
     places = {
         "parquet": (write.pq, "write_table"),
-        "settle": (write, "settle"),
+        "flush": (write, "flush_to_disk"),
     }
     monkeypatch.setattr(*places[where], fail)
     made = sfumato.release(table, METHODS["histogram"])

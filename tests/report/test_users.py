@@ -14,12 +14,12 @@ import pytest
 
 import sfumato
 from sfumato import Contingency, Histogram, Marginals, MeanCurve, Schema
-from sfumato.bundle.document import PAGES, ReleaseDocument
+from sfumato.bundle.description import PublicRelease
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.layout import PAGES, file_record
 from sfumato.bundle.limitations import limitations
 from sfumato.bundle.standards.datacard import DataCard
-from sfumato.bundle.subject import PublicRelease
 from sfumato.bundle.verify import verify_bundle
-from sfumato.bundle.write import file_record
 from sfumato.errors import UndrawnPageWarning
 from sfumato.report import bundle_pages
 from sfumato.report.blocks import CodeBlock

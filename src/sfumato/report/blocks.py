@@ -8,7 +8,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from sfumato.bundle.banners import Banner
+from sfumato.bundle.description import Banner
 
 
 @dataclass(frozen=True)

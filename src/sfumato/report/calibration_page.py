@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from sfumato.bundle.banners import Banner
+from sfumato.bundle.description import Banner
 from sfumato.evaluate.calibrate.deployments import Deployment, by_epsilon, nearest_deployments, orientation_text
 from sfumato.evaluate.calibrate.explain import advice, explain_value
 from sfumato.evaluate.calibrate.result import CONFIDENTIAL, Calibration, Point, as_sentence

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
-from sfumato.bundle.banners import Banner
+from sfumato.bundle.description import Banner
 from sfumato.formatting import format_number
 from sfumato.privacy.exact import at_least
 from sfumato.report.blocks import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
-from sfumato.bundle.banners import Banner
+from sfumato.bundle.description import Banner
 from sfumato.report.blocks import ChartBlock, Page, Paragraphs, Section, TableBlock
 from sfumato.report.charts.marks import LineMark, describe_ends, lines
 from sfumato.report.charts.plane import Axis

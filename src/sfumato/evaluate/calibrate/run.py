@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sfumato.core.method import Method
+from sfumato.core.method import Method, with_parameter
 from sfumato.core.release import LedgerChoice
 from sfumato.errors import PlanError
 from sfumato.evaluate.calibrate.metrics import Trial
@@ -30,7 +30,6 @@ from sfumato.evaluate.calibrate.search import (
     Curve,
     bisect,
     over_grid,
-    with_value,
 )
 from sfumato.evaluate.calibrate.target import Target
 from sfumato.privacy.exact import Number, at_most, format_fraction, to_fraction
@@ -170,7 +169,7 @@ class _CalibrationRequest:
         problems = [*self._table_problems(), *self._search_problems()]
         if problems:
             raise PlanError("this calibration cannot be run", problems, "see 'sfumato calibrate --help'")
-        with_value(self.method, self.parameter, self.values[0])  # refuses a parameter that the method does not have
+        with_parameter(self.method, self.parameter, self.values[0])  # refuses a parameter that the method does not have
         self.target.require(self.method.makes, self.method.name, self.options)
         subject = self.subject
         for value in self.values:

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.argument_errors import checked_arguments
-from sfumato.bundle.quality_statement import events_of, statement_files
+from sfumato.bundle.layout import statement_files
+from sfumato.bundle.quality_statement import combined_guarantee, events_of, statement_note
+from sfumato.bundle.read import open_bundle
 from sfumato.core.outcome import mark_lost_on_failure
 from sfumato.core.release import UNRECORDED, LedgerChoice, Release, check_seed, open_ledger
 from sfumato.errors import BundleError, NoLedgerWarning, SchemaError
@@ -19,8 +21,6 @@ from sfumato.evaluate.quality.intervals import LEVEL
 from sfumato.evaluate.quality.noisy_metrics import metrics_of
 from sfumato.evaluate.quality.questions import ROWS, PublicFacts, Questions, count, released_arrays
 from sfumato.evaluate.quality.result import Quality
-from sfumato.evaluate.quality.together import together
-from sfumato.lazy import HOOKS, load_object
 from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
@@ -38,11 +38,6 @@ if TYPE_CHECKING:
 COLUMN_FACTS = ("kind", "bounds", "values", "edges", "bins", "missing", "outside")
 
 TABLE_FACTS = ("name", "adjacency", "rows", "person", "rows_per_person")
-
-
-def note_on(created_at: str) -> str:
-    """Return what the ledger is told about a statement: which release it is about, by its time."""
-    return f"quality of the release of {created_at}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +62,7 @@ class EvaluationInput:
                 raise BundleError(f"{released.method.name} makes no rows", next_step="give a release of synthetic rows")
             promise = released.guarantee, released.events
             return cls(released.schema, next(iter(released.tables.values())), released.created_at, promise)
-        opened = load_object(HOOKS["bundle"])(released)
+        opened = open_bundle(released)
         said, rows = opened.document, opened.rows
         promise, earlier = (said.guarantee, said.events), events_of(statement_files(released))
         return cls(opened.schema, rows, said.created_at, promise, said.seal, earlier)
@@ -75,7 +70,7 @@ class EvaluationInput:
     @property
     def note(self) -> str:
         """What the ledger is told."""
-        return note_on(self.created_at)
+        return statement_note(self.created_at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +91,7 @@ class Prepared:
     def promised(self, recorded: bool) -> Guarantee:
         """Return what the release and the statement promise together; refuses what would protect nobody."""
         subject = self.subject
-        return together(self.events, self.questions.schema, subject.promise, subject.earlier, recorded)
+        return combined_guarantee(self.events, self.questions.schema, subject.promise, subject.earlier, recorded)
 
 
 def prepare_questions(

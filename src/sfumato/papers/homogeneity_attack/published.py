@@ -18,7 +18,7 @@ from scipy import special
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
-from sfumato.privacy.noise.distributions import Gaussian, Laplace, NoiseLaw
+from sfumato.privacy.noise_distributions import Gaussian, Laplace, NoiseLaw
 from sfumato.risk.homogeneity.cells import as_alpha, as_probabilities, as_size, check_counts
 from sfumato.risk.homogeneity.expected import SizeLaw
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from sfumato.bundle.banners import Banner
+from sfumato.bundle.description import Banner
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.private_files import require_free_path, save_private_file
 from sfumato.formatting import capitalize_first, counted, format_number, percent

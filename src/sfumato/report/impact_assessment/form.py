@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.bundle.description import PublicRelease, page_warnings
+from sfumato.bundle.layout import statement_files
 from sfumato.bundle.private_files import require_free_path, save_private_file
-from sfumato.bundle.quality_statement import statement_files
 from sfumato.bundle.read import open_bundle
-from sfumato.bundle.subject import PublicRelease
 from sfumato.bundle.verify import verify_bundle
 from sfumato.bundle.verify_quality import read_statement
 from sfumato.errors import BundleError
@@ -21,7 +21,6 @@ from sfumato.report.impact_assessment.processing import introduction, necessity,
 from sfumato.report.impact_assessment.risks import guarantee_section, numbers_section, risks
 from sfumato.report.impact_assessment.safeguards import LedgerSummary, safeguards, sign_off, sources_of_facts
 from sfumato.report.page import to_html, to_markdown
-from sfumato.report.readme.about import page_warnings
 from sfumato.report.texts.guarantee import three_sentences
 from sfumato.reprs import ReprMixin
 

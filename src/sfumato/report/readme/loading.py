@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from sfumato.bundle.description import PublicRelease
 from sfumato.bundle.document import ReleasedTable
-from sfumato.bundle.subject import PublicRelease
 from sfumato.report.blocks import CodeBlock
 from sfumato.report.readme.code_literals import lines, python_list, python_literal, r_literal, r_vector, sql_select
 from sfumato.table.sources.normalise_text import sql_identifier, sql_string

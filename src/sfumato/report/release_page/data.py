@@ -5,12 +5,12 @@ A picture is an addition to a release that is paid for: where one cannot be draw
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sfumato.bundle.document import ReleaseDocument, released_schema
-from sfumato.bundle.replan import replanned_forecast
+from sfumato.bundle.description import replanned_forecast
+from sfumato.bundle.document import ReleaseDocument, Tables, released_schema
 from sfumato.evaluate.compare.pairs import STRONG
 from sfumato.formatting import counted
 from sfumato.mechanisms.hierarchical_histogram import LAYER_WORDS
@@ -31,7 +31,7 @@ from sfumato.report.texts.associations import found_words, read_words
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 say = Texts("release")
 
@@ -58,7 +58,6 @@ def marginal_summary(tables: int, left_out: int) -> tuple[str, ...]:
 
 ColumnSet = tuple[str, ...]
 
-Tables = Mapping[ColumnSet, "pa.Table"]
 
 MOST_TABLES = 60
 """Count tables that are drawn."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.bundle.cost_statement import budget_text, cost_statement
-from sfumato.bundle.document import PAGES, ReleaseDocument
+from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.layout import PAGES
 from sfumato.bundle.stage_noise import StageNoise
 from sfumato.core.plan import UNSUMMED, Stage
 from sfumato.formatting import format_number

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sfumato.bundle.description import replanned_forecast
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.bundle.replan import replanned_forecast
 from sfumato.formatting import percent
 from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.exact import format_fraction
@@ -19,8 +19,7 @@ from sfumato.report.texts.verdict import quality_lines, uses_text
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
-    from sfumato.bundle.quality_statement import QualityStatement
-    from sfumato.evaluate.quality.result import NoisyMetric
+    from sfumato.bundle.quality_statement import NoisyMetric, QualityStatement
 
 BESIDE = {"tvd_1": "as many rows drawn afresh: {}", "tvd_2": "as many rows drawn afresh: {}", "prediction": "guess: {}"}
 RELATED = "in the released rows: {}"

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
 from sfumato.evaluate.utility.prediction import PUBLIC_MODELS, Sample, stacked
+from sfumato.formatting import percent_fixed
 from sfumato.metrics.auc import roc_auc_one_vs_rest
 from sfumato.metrics.rows_view import read_rows_view
 from sfumato.sampling.design_matrix import DesignMatrix
@@ -89,7 +90,7 @@ class TrainTestResult:
         if self.classes:
             best = max(self.models, key=lambda each: cast(float, each.released.accuracy))
             parts = [cast(float, part.accuracy) for part in (best.released, best.original, self.guess)]
-            shares = [f"{100 * part:.1f} %" for part in parts]
+            shares = [percent_fixed(part) for part in parts]
             return (
                 f"Trained on the release, {best.model} is best: right in {shares[0]}, {shares[1]} when trained on true "
                 f"rows. The commonest level is right in {shares[2]}."

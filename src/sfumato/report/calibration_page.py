@@ -14,6 +14,7 @@ from sfumato.bundle.description import Banner
 from sfumato.evaluate.calibrate.deployments import Deployment, by_epsilon, nearest_deployments, orientation_text
 from sfumato.evaluate.calibrate.explain import advice, explain_value
 from sfumato.evaluate.calibrate.result import CONFIDENTIAL, Calibration, Point, as_sentence
+from sfumato.formatting import percent
 from sfumato.privacy.exact import at_most, to_fraction
 from sfumato.report.blocks import BulletList, Card, Cards, ChartBlock, Page, Paragraphs, Section, TableBlock
 from sfumato.report.charts.figure import figure_html
@@ -228,13 +229,8 @@ def values_grid(calibration: Calibration) -> TableBlock:
         header = (calibration.parameter, f"{calibration.metric}, proved", "by the stated pair", "meets the target")
         pairs = zip(calibration.points, calibration.proved.pair, strict=True)
         return TableBlock(header, tuple(_proved_row(point, stated) for point, stated in pairs), (0, 1, 2))
-    header = (
-        calibration.parameter,
-        calibration.metric,
-        f"{100 * calibration.level:g} % interval",
-        "runs",
-        "meets the target",
-    )
+    interval = f"{percent(calibration.level, 6)} interval"
+    header = (calibration.parameter, calibration.metric, interval, "runs", "meets the target")
     return TableBlock(header, tuple(_row(point) for point in calibration.points), (0, 1, 3))
 
 

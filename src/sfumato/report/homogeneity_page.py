@@ -14,7 +14,7 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from sfumato.bundle.description import Banner
-from sfumato.formatting import format_number
+from sfumato.formatting import format_number, percent, percent_fixed
 from sfumato.privacy.exact import at_least
 from sfumato.report.blocks import (
     Card,
@@ -36,7 +36,6 @@ from sfumato.risk.homogeneity.answers import (
     attacker,
     epsilon_answer,
     epsilon_choice_caution,
-    percent,
     risk_answer,
     uniqueness_answer,
 )
@@ -72,7 +71,7 @@ def guess_chart(curves: RiskCurves) -> Markup:
         LineMark("plurality, by person", guessed, [p.plurality.record for p in curves.guesses]),
         LineMark("soft, by person", guessed, [p.soft.record for p in curves.guesses]),
     ]
-    rule = RuleMark(f"always naming the most common value: {curves.baseline:.1%}", curves.baseline)
+    rule = RuleMark(f"always naming the most common value: {percent_fixed(curves.baseline)}", curves.baseline)
     return _drawn(curves, items, Axis("right", 0.0, 1.0, percent=True), [rule], GUESS_HEIGHT)
 
 
@@ -84,7 +83,7 @@ def uniqueness_chart(curves: RiskCurves) -> Markup:
         LineMark("right, known to be in the table", across, [p.known for p in curves.alone]),
         LineMark("right, any cell", across, [p.right for p in curves.alone]),
     ]
-    rule = RuleMark(f"people who are alone: {share:.1%}", share)
+    rule = RuleMark(f"people who are alone: {percent_fixed(share)}", share)
     return _drawn(curves, items, Axis("chance", 0.0, 1.0, percent=True), [rule], GUESS_HEIGHT)
 
 
@@ -141,8 +140,8 @@ def _limits(curves: RiskCurves) -> list[RuleMark]:
     limits, what = curves.limits[curves.view], _steering(curves)
     floor, ceiling = limits.floor.by(curves.weights), limits.ceiling.by(curves.weights)
     return [
-        RuleMark(f"floor of {what}: {100 * floor:.3g}%", floor),
-        RuleMark(f"ceiling of {what}: {100 * ceiling:.3g}%", ceiling),
+        RuleMark(f"floor of {what}: {percent(floor, 3)}", floor),
+        RuleMark(f"ceiling of {what}: {percent(ceiling, 3)}", ceiling),
     ]
 
 
@@ -150,7 +149,7 @@ def _target(curves: RiskCurves | SeveralCurves) -> list[RuleMark]:
     if curves.choice is None:
         return []
     target = curves.choice.target
-    return [RuleMark(f"target: {100 * target:.3g}%", target, goal=True)]
+    return [RuleMark(f"target: {percent(target, 3)}", target, goal=True)]
 
 
 def homogeneity_page(curves: RiskCurves | SeveralCurves, draft: bool = False) -> str:
@@ -317,7 +316,13 @@ def worst_grid(curves: RiskCurves) -> TableBlock:
     """Return the cells whose members are most at risk."""
     header = (*curves.identifiers, "people", f"most common {curves.sensitive}", "share", "risk")
     rows = tuple(
-        (*cell.identifiers.values(), format_number(cell.people), cell.value, f"{cell.share:.0%}", f"{cell.risk:.1%}")
+        (
+            *cell.identifiers.values(),
+            format_number(cell.people),
+            cell.value,
+            percent_fixed(cell.share, 0),
+            percent_fixed(cell.risk),
+        )
         for cell in curves.worst
     )
     width = len(curves.identifiers)
@@ -329,7 +334,7 @@ def companions_grid(curves: RiskCurves) -> TableBlock:
 
     def written(key: str) -> str:
         value = curves.companions[key]
-        return f"{value:.1%}" if key in SHARES else format_number(value)
+        return percent_fixed(value) if key in SHARES else format_number(value)
 
     classical = say.table("homogeneity")["classical"].items()
     rows = tuple((name, written(key), meaning) for key, (name, meaning) in classical)

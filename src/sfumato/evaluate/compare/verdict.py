@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sfumato.evaluate.compare.result import ColumnComparison, MetricWithYardstick
+from sfumato.formatting import percent_fixed
 
 GRADES = ("as good as real rows", "good", "usable in part", "not usable")
 """Nothing beyond a second real sample, and rows that trees cannot tell from real ones; all uses good; not all of them;
@@ -115,7 +116,7 @@ def _relations(measures: Mapping[str, MetricWithYardstick], kept: float | None) 
     good, lost = LIMITS["relations"]
     known = "good" if kept is None or kept >= good else "poor" if kept >= lost else "lost"
     mark = max(known, tables.mark, key=MARKS.index)
-    strength = "" if kept is None else f"strong ones keep {100 * kept:.0f} % of their strength; "
+    strength = "" if kept is None else f"strong ones keep {percent_fixed(kept, 0)} of their strength; "
     return VerdictRow("relations", mark, f"{strength}{tables.words}")
 
 
@@ -128,7 +129,9 @@ def _prediction(measures: Mapping[str, MetricWithYardstick]) -> VerdictRow | Non
     if real and measure.value < good:  # so few rows that nobody can tell
         return None
     mark = "as real" if real else "good" if measure.value >= good else "poor" if measure.value >= lost else "lost"
-    return VerdictRow("predictions", mark, f"models keep {100 * measure.value:.0f} % of what real rows teach them")
+    return VerdictRow(
+        "predictions", mark, f"models keep {percent_fixed(measure.value, 0)} of what real rows teach them"
+    )
 
 
 def _grade(marks: list[VerdictRow], measures: Mapping[str, MetricWithYardstick]) -> str:
@@ -159,5 +162,5 @@ def _rules(measures: Mapping[str, MetricWithYardstick]) -> list[str]:
     measure = measures.get("rule_violations")
     if measure is None or measure.value <= measure.yardstick + RULES_BROKEN:
         return []
-    broken = f"{100 * measure.value:.1f} % of the rows break a rule of the schema"
-    return [f"{broken} ({100 * measure.yardstick:.1f} % of real rows)."]
+    broken = f"{percent_fixed(measure.value)} of the rows break a rule of the schema"
+    return [f"{broken} ({percent_fixed(measure.yardstick)} of real rows)."]

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import PlanError, TableError
+from sfumato.formatting import percent
 from sfumato.metrics.confidence import mean_interval
 
 LEVEL = 0.95
@@ -85,7 +86,7 @@ class ColumnCopies(Part):
     def statement(self) -> str:
         """Return everything in words, first of all who may read it."""
         many = f"{self.copies} synthetic copies" if self.copies > 1 else "1 synthetic copy, so without intervals"
-        brackets = f"; in brackets {100 * self.level:g} % intervals over copies" if self.copies > 1 else ""
+        brackets = f"; in brackets {percent(self.level, 6)} intervals over copies" if self.copies > 1 else ""
         lines = [CONFIDENTIAL, f"{self.records:,} confidential values against {many}{brackets}."]
         lines.append(f"ECDF: largest difference {self.ecdf_max}, mean squared difference {self.ecdf_msq}.")
         said = [f"{r.name} {r.ratio or 'not defined (confidential value is 0)'}" for r in self.ratios]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from sfumato.evaluate.utility.prediction import delta_mse, mean_squared_error, total_variation
 from sfumato.metrics.learners.regressors import FittedRegressor, fit_regressor
+from sfumato.papers.charts import bar_chart, line_chart
 from sfumato.papers.two_stage.data import FloatArray, Sample, simulated_table, target_function
 from sfumato.papers.two_stage.published.blending import match
 from sfumato.papers.two_stage.published.first_stage import synthesise_inputs
@@ -34,6 +35,8 @@ SEED = 1
 ALPHAS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
 HALF = 0.5
 MOMENTS = ("mean", "sd", "covariance")
+curve_chart = partial(line_chart, logarithmic=False, digits=4)
+bars = partial(bar_chart, digits=4)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from sfumato.bundle.private_files import require_free_path, save_private_file
 from sfumato.formatting import capitalize_first, counted, format_number, percent
 from sfumato.metrics.confidence import Interval
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
-from sfumato.privacy.exact import at_most, to_fraction
+from sfumato.privacy.exact import percent_at_most
 from sfumato.report.attack_page.article29_criteria import CriterionAnswer, attack_status, criteria
 from sfumato.report.attack_page.nist_800_226 import NistPoint, hazard_points, pyramid_points
 from sfumato.report.blocks import (
@@ -77,7 +77,7 @@ def attack_table(report: ReleaseAttackReport) -> MeasureTable:
 
 def _row(result: ReleaseAttackResult, holdout: bool) -> MeasuredRow:
     within, control = result.control_interval, result.control
-    ceiling = "none known" if result.ceiling is None else _ceiling(result.ceiling)
+    ceiling = "none known" if result.ceiling is None else percent_at_most(result.ceiling, 2)
     cells = (
         (percent(result.rate), _span(result.interval)),
         ("" if control is None else percent(control), "" if within is None else _span(within)),
@@ -102,16 +102,14 @@ def _picture(result: ReleaseAttackResult) -> Markup:
         f"{result.attack}: {percent(result.rate)} on people of the table, interval {_span(result.interval)}; "
         f"{percent(beside)} {whom}."
     )
-    words += f" The guarantee allows at most {_ceiling(result.ceiling)}." if result.ceiling is not None else ""
+    words += (
+        f" The guarantee allows at most {percent_at_most(result.ceiling, 2)}." if result.ceiling is not None else ""
+    )
     return interval_plot(mine, other, axis_ends((*mine, *other, *ceiling), from_zero=True), words, ceiling)
 
 
 def _span(interval: Interval) -> str:
     return f"{percent(interval.low)} to {percent(interval.high)}"
-
-
-def _ceiling(share: float) -> str:
-    return f"{at_most(100 * to_fraction(share), 2)} %"
 
 
 def _chance(chance: float | None) -> str:
@@ -137,8 +135,8 @@ def success_chart(report: ReleaseAttackReport, curve: PrivacyCurve) -> Markup:
     items.append(LineMark("guessing: as many hits as false alarms", [0.0, 1.0], [0.0, 1.0], yardstick=True))
     measured = [f"{each.name} {percent(each.y[0])} at {percent(each.x[0])} false alarms" for each in items[1:-1]]
     words = (
-        f"Hits against false alarms. The guarantee allows at most {_ceiling(curve.hits(0.01))} hits at 1 % false "
-        f"alarms and {_ceiling(curve.hits(0.1))} at 10 %. Measured: {'; '.join(measured) or 'nothing'}."
+        f"Hits against false alarms. The guarantee allows at most {percent_at_most(curve.hits(0.01), 2)} hits at 1 % false "
+        f"alarms and {percent_at_most(curve.hits(0.1), 2)} at 10 %. Measured: {'; '.join(measured) or 'nothing'}."
     )
     x = Axis("false alarms", 0.0, ROOM, percent=True, places=(0, 0.25, 0.5, 0.75, 1))
     y = Axis("hits", 0.0, 1.0, percent=True)

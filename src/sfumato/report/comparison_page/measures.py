@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from sfumato.evaluate.compare.result import Comparison, MetricWithYardstick
 from sfumato.evaluate.compare.words import SHORT
-from sfumato.formatting import format_number
+from sfumato.formatting import format_number, percent_fixed
 from sfumato.report.charts.interval_plots import interval_plot
 
 NEAR, FAR = 2.0, 5.0
@@ -72,7 +72,10 @@ def _standing(measure: MetricWithYardstick) -> tuple[str, str]:
         return "could not be measured", "middling"
     if measure.larger_is_better:
         kept = measure.value / measure.yardstick if measure.yardstick > 0 else 0.0
-        return f"{100 * max(kept, 0):.0f} % of a second real sample", "middling" if kept >= MOST_KEPT else "far"
+        return (
+            f"{percent_fixed(max(kept, 0), 0)} of a second real sample",
+            "middling" if kept >= MOST_KEPT else "far",
+        )
     if measure.name in CHANCE:
         return "told apart better than a second real sample", "middling" if measure.value < CHANCE[
             measure.name

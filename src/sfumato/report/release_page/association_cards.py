@@ -12,7 +12,7 @@ from markupsafe import Markup
 from sfumato.arrays import FloatArray
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.evaluate.compare.columns import chart_edges
-from sfumato.formatting import counted
+from sfumato.formatting import counted, percent_fixed
 from sfumato.report.cards import MISSING, TableBlock, largest_indices, share
 from sfumato.report.charts.axis import format_value
 from sfumato.report.charts.by_level import LevelSpread, box_figure
@@ -268,7 +268,7 @@ def _two_levels(columns: Sequence[Column], values: Sequence[FloatArray], relatio
     sides = [HeatmapAxis(_title(c), tuple(n[i] for i in k)) for c, n, k in zip(columns, labels, kept, strict=True)]
     sentence = _level_sentence(columns, labels, table, relation)
     words = f"Shares of {columns[1].name} inside each level of {columns[0].name}: {sentence}."
-    said = [[f"{100 * each:.0f} %" for each in row] for row in drawn.tolist()]
+    said = [[percent_fixed(each, 0) for each in row] for row in drawn.tolist()]
     picture = heatmap(drawn, sides[0], sides[1], words, written=said, top=1.0)
     return AssociationFigure(sentence, picture, "shares", _left_out(len(kept[0]), int((table.sum(1) > 0).sum())))
 

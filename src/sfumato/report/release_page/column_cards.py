@@ -13,6 +13,7 @@ from sfumato.arrays import FloatArray
 from sfumato.bundle.document import MainNumber, ReleaseDocument
 from sfumato.bundle.stage_noise import StageNoise, noise_by_stage
 from sfumato.evaluate.compare.columns import chart_edges
+from sfumato.formatting import format_significant
 from sfumato.mechanisms.hierarchical_histogram import LAYER_WORDS
 from sfumato.report.cards import (
     MISSING,
@@ -27,7 +28,6 @@ from sfumato.report.charts.axis import bin_labels, format_value, open_bin_labels
 from sfumato.report.charts.histogram import HistogramBins, histogram
 from sfumato.report.release_page.points import RowsView, edges_of, level_words
 from sfumato.report.texts import Texts
-from sfumato.reprs import format_significant
 from sfumato.schema.column import Column
 
 

@@ -52,7 +52,7 @@ def quality_statement_card(said: QualityStatement) -> QualityCard:
         f"Measured on the confidential table on {said.created_at[:10]}, with noise, for epsilon "
         f"{format_fraction(basic_composition(said.events)[0])} of their own. All intervals hold together with "
         f"probability "
-        f"{100 * said.level:g} %."
+        f"{percent(said.level, 6)}."
     )
     stamp = said.randomness.stamp
     warning = f"{stamp.replace(STAMP, STAMP.upper())}: whoever knows the seed can remove the noise." if stamp else ""

@@ -1,4 +1,4 @@
-"""Parts, title, lead and run settings of the homogeneity-attack reproduction."""
+"""Parts, settings and page of the homogeneity-attack reproduction."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.errors import PlanError
-from sfumato.papers.compute import require_part
+from sfumato.papers.compute import citation_facts, require_part, require_repeats
 from sfumato.papers.homogeneity_attack.data import TITLES, PaperTables, read_paper_tables
 from sfumato.papers.homogeneity_attack.errata import errata
 from sfumato.papers.homogeneity_attack.figures import (
@@ -26,19 +25,19 @@ from sfumato.papers.homogeneity_attack.figures import (
 from sfumato.papers.homogeneity_attack.marginal_tvd import DRAWS, SEED, tvd_boxes
 from sfumato.papers.homogeneity_attack.published import published
 from sfumato.papers.homogeneity_attack.results import (
+    AttackReproduction,
     Choice,
     Experiment,
     Measure,
     Mechanism,
     Name,
-    Reproduction,
     RiskCurve,
     Sigma,
     SizeBin,
     TvdBox,
 )
 from sfumato.papers.homogeneity_attack.statements import TABLE_EPSILONS, statements, table_1_relations
-from sfumato.papers.page import PageSection, PageTable, ReproductionPage, comparison_table
+from sfumato.papers.page import PageSection, PageTable, ReproductionPage, comparison_table, errata_sections
 from sfumato.risk.homogeneity import View, epsilon_for, gaussian_sigma
 from sfumato.version import __version__
 
@@ -69,8 +68,8 @@ def parts() -> tuple[str, ...]:
 
 
 def reproduce(
-    folder: Path | None = None, only: str | None = None, repeats: int = DRAWS, seed: int = SEED
-) -> Reproduction:
+    folder: Path | None = None, only: str | None = None, repeats: int | None = None, seed: int = SEED
+) -> AttackReproduction:
     """Compute every figure of merit, or ``only`` one part.
 
     The tables are those in ``folder`` (SFUMATO_DATA, else ../shared/data). ``repeats`` and ``seed`` are for the
@@ -78,21 +77,26 @@ def reproduce(
     """
     if only is not None:
         require_part("homogeneity-attack", only, parts())
-    if repeats < 2:
-        raise PlanError(f"{repeats} repeats asked for", next_step="ask for at least 2")
+    draws = require_repeats(repeats, DRAWS)
     tables = read_paper_tables(folder)
     wanted = set(TOPICS) if only is None else {only}
     experiments = tuple(_experiment(tables, name) for name in tables.cells)
     curves = _curves(tables, wanted)
-    boxes = tvd_boxes(tables.ratings, repeats, seed) if "figure 5" in wanted else []
+    boxes = tvd_boxes(tables.ratings, draws, seed) if "figure 5" in wanted else []
     topics = [topic for part in wanted for topic in TOPICS[part]]
-    return Reproduction(
+    return AttackReproduction(
         only=only,
         paper="homogeneity-attack",
         title="Disclosure risk from homogeneity attack in differentially private tables",
+        lead=LEAD,
+        facts=(
+            *citation_facts("homogeneity-attack"),
+            ("seed of the simulated distances", f"{seed}, {draws} draws"),
+            ("data", "Adult and Qualitative Bankruptcy, UCI Machine Learning Repository"),
+        ),
         sfumato=__version__,
         seed=seed,
-        draws=repeats,
+        draws=draws,
         deltas=DELTAS,
         experiments=experiments,
         curves=tuple(curves),
@@ -200,20 +204,16 @@ VIEWS = (
 )
 
 
-def page_of(results: Reproduction) -> ReproductionPage:
+def page_of(results: AttackReproduction) -> ReproductionPage:
     """Return the whole page, or that of one part."""
     chosen = SECTIONS if results.only is None else {results.only: SECTIONS[results.only]}
     sections = [section(results) for made in chosen.values() for section in made]
     if results.only is None:
-        sections += [_choice(results), _errata(results)]
-    facts = (
-        ("seed of the simulated distances", f"{results.seed}, {results.draws} draws"),
-        ("data", "Adult and Qualitative Bankruptcy, UCI Machine Learning Repository"),
-    )
-    return ReproductionPage(results.title, LEAD, tuple(sections), facts)
+        sections += [_choice(results), *errata_sections(results.errata)]
+    return ReproductionPage(results.title, results.lead, tuple(sections), results.facts)
 
 
-def summary(results: Reproduction) -> PageTable:
+def summary(results: AttackReproduction) -> PageTable:
     """Return the short table for the terminal: everything that was checked, without the reasons."""
     rows = [(row.what, row.printed, row.ours) for row in results.comparisons]
     rows += [
@@ -223,24 +223,24 @@ def summary(results: Reproduction) -> PageTable:
     return PageTable("Printed and exact", ("what", "printed", "ours"), tuple(rows))
 
 
-def _compared(results: Reproduction, topic: str, title: str = "") -> PageTable:
+def _compared(results: AttackReproduction, topic: str, title: str = "") -> PageTable:
     rows = tuple((c.what, c.printed, c.ours, c.why) for c in results.comparisons if c.topic == topic)
     return comparison_table(title, rows)
 
 
-def _cells(results: Reproduction) -> PageSection:
+def _cells(results: AttackReproduction) -> PageSection:
     text = (
         "Cells are the non-empty combinations of the quasi-identifiers. A cell is homogeneous when it holds one value."
     )
     return PageSection("Cells", (text,), (_compared(results, "cells"),), (size_figure(results),))
 
 
-def _risk(results: Reproduction) -> PageSection:
+def _risk(results: AttackReproduction) -> PageSection:
     tables = (*_risk_tables(results), _compared(results, "limits", "Limits"))
     return PageSection("Risk against epsilon", (VIEWS,), tables, risk_figures(results))
 
 
-def _risk_tables(results: Reproduction) -> tuple[PageTable, PageTable]:
+def _risk_tables(results: AttackReproduction) -> tuple[PageTable, PageTable]:
     adult: tuple[Column, ...] = (
         ("(18) as printed", "adult", "laplace", "printed"),
         ("exact, conservative", "adult", "laplace", "conservative"),
@@ -260,14 +260,14 @@ def _risk_tables(results: Reproduction) -> tuple[PageTable, PageTable]:
     )
 
 
-def _risk_table(results: Reproduction, title: str, columns: tuple[Column, ...]) -> PageTable:
+def _risk_table(results: AttackReproduction, title: str, columns: tuple[Column, ...]) -> PageTable:
     curves = [results.curve(name, mechanism, measure) for _, name, mechanism, measure in columns]
     rows = tuple((f"{e:g}", *(f"{curve.at(e):.4f}" for curve in curves)) for e in TABLE_EPSILONS)
     header = ("epsilon", *(column[0] for column in columns))
     return PageTable(title, header, rows, tuple(range(len(header))))
 
 
-def _poisson(results: Reproduction) -> PageSection:
+def _poisson(results: AttackReproduction) -> PageSection:
     text = (
         "The paper also averages over Poisson cell sizes, equations (19) and (29), with lambda 4.6 and 2.43. Cells "
         "exist only where there is a record, so the law must be truncated at zero; averaging over the observed sizes "
@@ -276,7 +276,7 @@ def _poisson(results: Reproduction) -> PageSection:
     return PageSection("Poisson cell sizes", (text,), (_compared(results, "poisson"),), (poisson_figure(results),))
 
 
-def _gaussian(results: Reproduction) -> PageSection:
+def _gaussian(results: AttackReproduction) -> PageSection:
     rows = tuple(
         (
             f"{s.epsilon:g}",
@@ -297,7 +297,7 @@ def _gaussian(results: Reproduction) -> PageSection:
     return PageSection("Gaussian noise", (text,), (_compared(results, "gaussian"), sigmas))
 
 
-def _thresholds(results: Reproduction) -> PageSection:
+def _thresholds(results: AttackReproduction) -> PageSection:
     text = (
         "Appendix D: an attacker who guesses in mixed cells too, by the largest noisy count (hard) or in proportion to "
         "the noisy counts (soft). The paper simulates; these values are exact."
@@ -305,7 +305,7 @@ def _thresholds(results: Reproduction) -> PageSection:
     return PageSection("Guessing attackers", (text,), (_compared(results, "thresholds"),), (guessing_figure(results),))
 
 
-def _utility(results: Reproduction) -> PageSection:
+def _utility(results: AttackReproduction) -> PageSection:
     text = (
         f"Total variation distance between true and noisy marginals of the six ratings (3^6 = 729 cells, 103 of them "
         f"occupied), counts rounded and clamped at zero, {results.draws} draws, seed {results.seed}.",
@@ -319,7 +319,7 @@ def _utility(results: Reproduction) -> PageSection:
     return PageSection("Utility", text, (_compared(results, "utility"), boxes), distance_figures(results))
 
 
-def _distance_rows(results: Reproduction) -> tuple[tuple[str, ...], ...]:
+def _distance_rows(results: AttackReproduction) -> tuple[tuple[str, ...], ...]:
     grouped: dict[tuple[str, ...], list[TvdBox]] = {}
     for box in results.utilities:
         delta = "" if box.delta is None else f"{box.delta:g}"
@@ -327,11 +327,11 @@ def _distance_rows(results: Reproduction) -> tuple[tuple[str, ...], ...]:
     return tuple((*key, *(f"{b.mean:.3f} ± {b.standard_error:.3f}" for b in boxes)) for key, boxes in grouped.items())
 
 
-def _relations(results: Reproduction) -> PageSection:
+def _relations(results: AttackReproduction) -> PageSection:
     text = (
         "Which theorem relates which risk to which noise, each at an example for epsilon 1 (Gaussian: delta 1e-5, "
         "probabilistic rule). Exact: the conservative view, averaged over cells that are not empty. The printed values "
-        "of the mixed tables are lower bounds where they call themselves upper ones, and plug-in shares bias them up: "
+        "of the mixed tables leave out terms where they call themselves upper bounds, and plug-in shares bias them up: "
         "see the errata E1, E4, E5 and E8 of the whole reproduction."
     )
     rows = tuple(
@@ -342,7 +342,7 @@ def _relations(results: Reproduction) -> PageSection:
     return PageSection("Table 1: risks and mechanisms", (text,), (PageTable("", header, rows, (5, 6)),))
 
 
-def _choice(results: Reproduction) -> PageSection:
+def _choice(results: AttackReproduction) -> PageSection:
     rows = tuple(
         (
             results.experiment(c.experiment).title,
@@ -367,12 +367,7 @@ def _intervals(choice: Choice) -> str:
     return ", ".join(f"{low:.6g} to {high:.6g}" for low, high in choice.intervals) or "none"
 
 
-def _errata(results: Reproduction) -> PageSection:
-    rows = tuple((e.name, e.printed, e.exact, e.reason) for e in results.errata)
-    return PageSection("Errata", (), (PageTable("", ("", "printed", "exact", "reason"), rows),))
-
-
-SECTIONS: dict[str, tuple[Callable[[Reproduction], PageSection], ...]] = {
+SECTIONS: dict[str, tuple[Callable[[AttackReproduction], PageSection], ...]] = {
     "figure 3": (_cells,),
     "figure 4": (_risk, _poisson, _gaussian),
     "figure D": (_thresholds,),

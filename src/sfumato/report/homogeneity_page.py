@@ -244,14 +244,14 @@ def _reading(curves: RiskCurves) -> dict[str, str]:
     record, conservative = curves.limits["record"], curves.limits["conservative"]
     facts = {
         "people": format_number(curves.records),
-        "record_floor": percent(record.floor.cell),
-        "record_ceiling": percent(record.ceiling.cell),
-        "record_people": percent(record.ceiling.record),
-        "conservative_floor": percent(conservative.floor.cell),
-        "conservative_ceiling": percent(conservative.ceiling.cell),
-        "nothing": percent(1 / curves.values),
-        "baseline": percent(curves.baseline),
-        "alone": percent(curves.alone[0].baseline),
+        "record_floor": percent(record.floor.cell, 3),
+        "record_ceiling": percent(record.ceiling.cell, 3),
+        "record_people": percent(record.ceiling.record, 3),
+        "conservative_floor": percent(conservative.floor.cell, 3),
+        "conservative_ceiling": percent(conservative.ceiling.cell, 3),
+        "nothing": percent(1 / curves.values, 3),
+        "baseline": percent(curves.baseline, 3),
+        "alone": percent(curves.alone[0].baseline, 3),
     }
     return {term: text.format(**facts) for term, text in say.table("homogeneity")["reading"].items()}
 

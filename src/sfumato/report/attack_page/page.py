@@ -134,9 +134,10 @@ def success_chart(report: ReleaseAttackReport, curve: PrivacyCurve) -> Markup:
             items.append(LineMark(each.attack.removeprefix("Membership, "), [each.control], [each.rate], *ends))
     items.append(LineMark("guessing: as many hits as false alarms", [0.0, 1.0], [0.0, 1.0], yardstick=True))
     measured = [f"{each.name} {percent(each.y[0])} at {percent(each.x[0])} false alarms" for each in items[1:-1]]
+    few, many = (percent_at_most(curve.hits(rate), 2) for rate in (0.01, 0.1))
     words = (
-        f"Hits against false alarms. The guarantee allows at most {percent_at_most(curve.hits(0.01), 2)} hits at 1 % false "
-        f"alarms and {percent_at_most(curve.hits(0.1), 2)} at 10 %. Measured: {'; '.join(measured) or 'nothing'}."
+        f"Hits against false alarms. The guarantee allows at most {few} hits at 1 % false alarms and {many} at 10 %. "
+        f"Measured: {'; '.join(measured) or 'nothing'}."
     )
     x = Axis("false alarms", 0.0, ROOM, percent=True, places=(0, 0.25, 0.5, 0.75, 1))
     y = Axis("hits", 0.0, 1.0, percent=True)

@@ -73,7 +73,7 @@ def measured_graph(graph: ColumnGraph | None) -> MeasuredGraph | None:
         tuple(sentences),
         graph_picture(tied, words) if worth else None,
         (KEY, *((FACE,) if any(len(names) > 2 for names in graph.tables) else ()), *((RULE,) if graph.ruled else ())),
-        TableBlock(("table", "noise of a count (standard deviation)"), rows, len(lines) - len(rows)),
+        TableBlock.of_numbers(("table", "noise of a count (standard deviation)"), rows, len(lines) - len(rows)),
     )
 
 

@@ -60,9 +60,7 @@ ColumnSet = tuple[str, ...]
 
 
 MOST_TABLES = 60
-
 """Count tables that are drawn."""
-
 EMPTY: dict[str, Any] = {
     "cards": [],
     "maps": [],

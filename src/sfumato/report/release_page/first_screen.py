@@ -28,13 +28,9 @@ BESIDE = {
     "prediction_accuracy": GUESSED,
     "prediction_range_error": GUESSED,
 }
-
 RELATED = "in the released rows: {}"
-
 """What the yardstick of a measure is."""
-
 GUESS = "guess"
-
 """A measure that stands beside another, as its yardstick."""
 
 

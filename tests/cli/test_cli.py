@@ -146,7 +146,7 @@ def test_a_release_without_a_ledger_must_be_asked_for(folder, sfumato_cli):
     code, _, err = sfumato_cli(*RELEASE, "--epsilon", "1", "--out", "o", "--no-ledger")
     assert (code, err) == (0, "")
     calibrate = ("calibrate", "t.csv", "--schema", "s.toml", "--method", "histogram", "--set", "column=age")
-    code, _, err = sfumato_cli(*calibrate, "--target", "tvd_1 <= 1", "--cost", "private")
+    code, _, err = sfumato_cli(*calibrate, "--target", "tvd_1_bins <= 1", "--cost", "private")
     assert (code, err.split(":")[0]) == (2, "NoLedgerError")
 
 

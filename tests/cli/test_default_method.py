@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from sfumato import Schema
-from sfumato.cli.options import method_from_settings
-from sfumato.core.build_method import default_method
+from sfumato.core.build_method import default_method, method_from_settings
 from sfumato.errors import PlanError
 
 SCHEMA = """

@@ -82,14 +82,14 @@ def membership(
 
     The method is run many times on the table with and without the target. None of these releases is published.
     """
-    from sfumato.risk.attacks.membership import membership_attacks
+    from sfumato.risk.attacks.registry import simulated_attacks
     from sfumato.risk.simulated import membership_game
 
     voice, facts = Voice(json), Schema.load(schema)
     made, reason = method_from_settings(method, facts, settings or [], epsilon, delta, as_published)
     table = _table(voice, data, facts, dialect)
     played = membership_game(table, made, row_index(target), rows=rows, sees=attacker_view(sees))
-    _report(voice, table, _run_games(voice, played, membership_attacks(played), trials, seed), reason)
+    _report(voice, table, _run_games(voice, played, simulated_attacks(played, "membership"), trials, seed), reason)
 
 
 @risk_app.command()

@@ -37,8 +37,8 @@ from numpy.typing import NDArray
 
 import sfumato
 from sfumato.arrays import as_counts
+from sfumato.privacy.accounting.composition import gaussian_mu_of_parts, selections_rho, split_selections
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.accounting.event_kinds import gaussian_mu_of_parts, selections_rho, split_choices
 from sfumato.privacy.noise.noise_recorder import recording
 from sfumato.privacy.randomness import Randomness
 
@@ -118,7 +118,7 @@ class Loss:
             if event.kind in PURE:
                 allowed.pure += sum(part.sensitivity / part.scale for part in event.parts)
             elif "gaussian" in event.kind and event.parts:
-                noisy, chosen = split_choices(event.parts)
+                noisy, chosen = split_selections(event.parts)
                 allowed.squares += gaussian_mu_of_parts(noisy) ** 2
                 allowed.rho += selections_rho(chosen)
         return allowed

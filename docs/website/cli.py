@@ -6,34 +6,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sfumato.cli.main import COMMANDS, load_command
+from sfumato.cli.verbs import VERBS, inner_verbs, load_command
 
 USUAL = "Options"
 
 
 def write_cli(folder: Path) -> list[str]:
-    """Write a page for each verb; return their names in the order of the help."""
+    """Write a page for each verb or group; return their names in the order of the help."""
     folder.mkdir(parents=True)
-    for name in COMMANDS:
+    names = [name for name, _ in inner_verbs("")]
+    for name in names:
         (folder / f"{name}.md").write_text("\n".join(page(name)), encoding="utf-8")
-    return list(COMMANDS)
+    return names
 
 
 def page(name: str) -> Iterator[str]:
-    """Yield the lines of the page of a verb: itself, and where it is a group, each of its commands."""
-    command = load_command(name)
-    inner = getattr(command, "commands", None)
-    yield f"# sfumato {name}"
-    yield ""
-    if not inner:
-        yield from explained(command, f"sfumato {name}")
+    """Yield the lines of the page of a verb: itself, or each verb of a group."""
+    yield from (f"# sfumato {name}", "")
+    if VERBS[name].home:
+        yield from explained(load_command(name), f"sfumato {name}")
         return
-    yield COMMANDS[name].line
-    yield ""
-    for each in inner.values():
-        yield f"## sfumato {name} {each.name}"
-        yield ""
-        yield from explained(each, f"sfumato {name} {each.name}")
+    yield from (VERBS[name].line, "")
+    for _, words in inner_verbs(name):
+        yield from (f"## sfumato {words}", "")
+        yield from explained(load_command(words), f"sfumato {words}")
 
 
 def explained(command: Any, call: str) -> Iterator[str]:
@@ -85,7 +81,7 @@ def _said(param: Any) -> str:
     if param.multiple:
         notes.append("may be repeated")
     if param.default not in (None, "", False, True, [], ()) and not callable(param.default) and param.show_default:
-        notes.append(f"`{_plain(param.default)}` unless said")
+        notes.append(f"default: `{_plain(param.default)}`")
     return (param.help or "") + (f" *({'; '.join(notes)})*" if notes else "")
 
 

@@ -15,15 +15,24 @@ HOOKS: dict[str, str] = {
     "Comparison.save": "sfumato.report.comparison_page.page:save_comparison",
     "ReleaseAttacks.save": "sfumato.report.attack_page.page:save_attacks",
     "PseudoPosterior.require_sampler": "sfumato.papers.range_restriction.families.nuts:require_numpyro",
-    "Canaries.save": "sfumato.risk.auditing.one_run:save_canaries",
-    "bundle": "sfumato.bundle.read:open_bundle",
+    "bundle.pages": "sfumato.report.bundle_pages:render_pages",
+    "bundle.custodian_copy": "sfumato.report.custodian_copy:write_custodian_copy",
+    "bundle.expected_errors": "sfumato.evaluate.uncertainty.main_numbers:expected_errors",
+    "bundle.main_number_problems": "sfumato.evaluate.uncertainty.main_numbers:main_number_problems",
+    "bundle.quality_problems": "sfumato.evaluate.quality.statement:measure_problems",
+    "bundle.selection_problems": "sfumato.evaluate.calibrate.private_selection:recorded_selection_problems",
+    "bundle.selection_events": "sfumato.evaluate.calibrate.private_selection:selection_events",
+    "bundle.load_model": "sfumato.mechanisms.graphical.fitted_model.model_file:read_model",
 }
-"""Conveniences of a value type whose work is done in a layer above it."""
+"""Work that is asked for in one layer and done in a layer above it.
+
+The hooks of ``bundle`` that check something get documents, schema and released tables, never private rows. Each can add
+problems and removes none; where its layer is not installed, the check is listed as not made.
+"""
 
 
 def lazy_names(folder: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a folder whose names live in the given modules.
-
 
     >>> getattr_, dir_ = lazy_names("sfumato.entropy", {"shannon": "sfumato.entropy.values"})
     >>> getattr_("shannon")([1, 1])
@@ -41,6 +50,14 @@ def lazy_names(folder: str, homes: Mapping[str, str]) -> tuple[Callable[[str], A
         return sorted({*vars(sys.modules[folder]), *homes})
 
     return find, names
+
+
+def find_hook(name: str) -> Any | None:
+    """Return the object of a hook, or None where the layer that holds it is not installed."""
+    try:
+        return load_object(HOOKS[name])
+    except ImportError:
+        return None
 
 
 def load_object(home: str) -> Any:

@@ -1,4 +1,4 @@
-"""``sfumato attack``: verdict first, every attack beside its control, and nothing of it for the public."""
+"""``sfumato risk attack``: verdict first, every attack beside its control, and nothing of it for the public."""
 
 from __future__ import annotations
 
@@ -20,7 +20,18 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-COPY = ("attack", "copy.csv", "people.csv", "--schema", "people.toml", "--holdout", "held.csv", "--targets", "80")
+COPY = (
+    "risk",
+    "attack",
+    "copy.csv",
+    "people.csv",
+    "--schema",
+    "people.toml",
+    "--holdout",
+    "held.csv",
+    "--targets",
+    "80",
+)
 
 
 def test_the_verdict_comes_first_and_the_page_is_for_its_owner_alone(files: Path, sfumato_cli) -> None:
@@ -65,5 +76,5 @@ def test_json_holds_every_attack_with_its_yardsticks(files: Path, sfumato_cli) -
 def test_what_cannot_be_done_is_refused_by_name(
     error: str, arguments: tuple[str, ...], files: Path, sfumato_cli
 ) -> None:
-    code, _, err = sfumato_cli("attack", *arguments)
+    code, _, err = sfumato_cli("risk", "attack", *arguments)
     assert code == 2 and error in err and "Next step" in err

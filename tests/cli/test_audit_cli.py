@@ -1,4 +1,4 @@
-"""``sfumato audit``: a method, and a release by canaries; exit code 3 where a claim is refuted."""
+"""``sfumato risk audit``: a method, and a release by canaries; exit code 3 where a claim is refuted."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def schema(tmp_path) -> str:
 
 
 def run(*words: str):
-    return CliRunner().invoke(app, ["audit", *words])
+    return CliRunner().invoke(app, ["risk", "audit", *words])
 
 
 def test_a_method_is_audited_without_data(schema):
     asked = ("histogram", "--schema", schema, "--set", "column=region", "--epsilon", "1", "--runs", "20", "--seed", "1")
     for_people, for_machines = run(*asked), run(*asked, "--json")
     assert for_people.exit_code == 0
-    assert "nothing private was read" in for_people.output
+    assert "no private data was read" in for_people.output
     body = json.loads(for_machines.stdout)
     assert body["epsilon_low"] <= body["epsilon_claimed"] == 1
     assert body["refuted"] is False

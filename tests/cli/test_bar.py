@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from rich.console import Console as RichConsole
 
 import sfumato
 from sfumato import Schema
-from sfumato.cli.console import RemainingTime, Voice, progress_bar, table_cell
+from sfumato.cli.console import Console, RemainingTime, progress_bar, table_cell
 from sfumato.progress import progress_listener, report_progress, steps
 
 SCHEMA = """
@@ -113,9 +113,9 @@ def test_steps_are_told_and_what_they_tell_is_not():
 
 def test_the_bar_listens_on_a_terminal_and_nobody_does_elsewhere():
     for terminal in (True, False):
-        shown, voice = io.StringIO(), Voice()
-        voice.err = Console(file=shown, force_terminal=terminal, width=120)
-        with voice.counting("releasing", 40):
+        shown, console = io.StringIO(), Console()
+        console.err = RichConsole(file=shown, force_terminal=terminal, width=120)
+        with console.progress("releasing", 40):
             report_progress("measuring", 0.25)
         assert ("releasing: measuring" in shown.getvalue()) == terminal
         assert (shown.getvalue() == "") != terminal
@@ -126,7 +126,7 @@ def test_work_that_tells_often_is_not_slowed(monkeypatch):
 
     drawn: list[str] = []
     monkeypatch.setattr(Progress, "update", lambda _self, _task, **fields: drawn.append(fields["description"]))
-    with progress_bar(Console(file=io.StringIO(), force_terminal=True), "x", None, table_cell):
+    with progress_bar(RichConsole(file=io.StringIO(), force_terminal=True), "x", None, table_cell):
         for step in range(10_000):
             report_progress("often", step / 10_000)
     assert 1 <= len(drawn) < 100, "one change of the bar in a tenth of a second"

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import sfumato
-from sfumato.cli.evaluate.utility import CONFIDENTIAL, clusters
+from sfumato.cli.options import CUSTODIAN_NOTICE
 from sfumato.errors import BundleError, PlanError, TableError
 from sfumato.schema import Column, Schema
 
@@ -40,32 +40,43 @@ def places(tmp_path_factory):
     return tmp_path
 
 
-def asked(places, release: str, **more) -> None:
-    clusters(str(places / "table.csv"), str(places / "points.toml"), str(places / release), **{"clusters": 2, **more})
+@pytest.fixture
+def compare(places, sfumato_cli):
+    def call(release: str, *options: str) -> tuple[int, str, str]:
+        files = (str(places / release), str(places / "table.csv"), "--schema", str(places / "points.toml"))
+        code, out, err = sfumato_cli(
+            "utility", "clusters", *files, *(("-k", "2") if "-k" not in options else ()), *options
+        )
+        return code, " ".join(out.split()), " ".join(err.split())
+
+    return call
 
 
-def test_a_bundle_and_a_file_are_compared_with_the_table(places, capsys):
-    asked(places, "bundle", baselines=1.0, json=True)
-    body = json.loads(capsys.readouterr().out)
-    assert body["notice"] == CONFIDENTIAL and body["columns"] == ["a", "b"] and len(body["kept"]) == 5
+def test_a_bundle_and_a_file_are_compared_with_the_table(compare):
+    body = json.loads(compare("bundle", "--baselines", "1", "--json")[1])
+    assert body["notice"] == CUSTODIAN_NOTICE and body["columns"] == ["a", "b"] and len(body["kept"]) == 5
     assert body["kept"][0]["transfer_ari"] == 1 and np.sum(body["confusion"]) == 200
-    asked(places, "table.csv", same_order=True)
-    out = " ".join(capsys.readouterr().out.split())
-    assert "Aligned ARI, as the paper has it: 1.000." in out and "the label is copied" in out and CONFIDENTIAL in out
+    code, out, _ = compare("table.csv", "--same-order")
+    assert (
+        code == 0
+        and "Aligned ARI, as defined in the paper: 1.000." in out
+        and "the label is copied" in out
+        and CUSTODIAN_NOTICE in out
+    )
     assert "own 1" in out and "released 2" in out
 
 
 @pytest.mark.parametrize(
-    ("release", "more", "kind", "words"),
+    ("release", "options", "kind", "words"),
     [
-        ("bundle", {"columns": "a,k"}, PlanError, "k is not a number or date"),
-        ("bundle", {"columns": "a,m"}, PlanError, "m is not in the release"),
-        ("table.csv", {"columns": "m"}, PlanError, "m may be missing"),
-        ("counts", {}, BundleError, "holds counts, not rows"),
-        ("nothing.csv", {}, TableError, "no file at"),
-        ("bundle", {"clusters": 150}, TableError, "200 rows for 150 clusters"),
+        ("bundle", ("--columns", "a,k"), PlanError, "k is not a number or date"),
+        ("bundle", ("--columns", "a,m"), PlanError, "m is not in the release"),
+        ("table.csv", ("--columns", "m"), PlanError, "m may be missing"),
+        ("counts", (), BundleError, "holds counts, not rows"),
+        ("nothing.csv", (), TableError, "no file at"),
+        ("bundle", ("-k", "150"), TableError, "200 rows for 150 clusters"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(places, release, more, kind, words):
-    with pytest.raises(kind, match=words):
-        asked(places, release, **more)
+def test_what_cannot_be_compared_is_refused(compare, release, options, kind, words):
+    code, _, err = compare(release, *options)
+    assert code == 2 and err.startswith(kind.__name__) and words in err

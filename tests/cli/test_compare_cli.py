@@ -1,4 +1,4 @@
-"""``sfumato utility compare``: all copies of a bundle, or one file, against the confidential table."""
+"""``sfumato compare --columns``: numbers of all copies of a bundle, or of one file, against the confidential table."""
 
 from __future__ import annotations
 
@@ -28,13 +28,11 @@ def test_copies_of_a_bundle_are_averaged(tmp_path, monkeypatch, sfumato_cli):
     (tmp_path / "t.toml").write_text(SCHEMA)
     method = sfumato.PseudoPosterior("x", "none", "normal", epsilon=5, copies=2, way="statistics")
     sfumato.release(sfumato.read(frame, "t.toml"), method, rows=300, ledger=False).save("bundle")
-    code, out, err = sfumato_cli("utility", "compare", "t.csv", "--schema", "t.toml", "--release", "bundle", "--json")
+    code, out, err = sfumato_cli("compare", "bundle", "t.csv", "--columns", "all", "--json")
     found = json.loads(out)
-    assert (code, err, found["columns"]["x"]["copies"]) == (0, "", 2)
-    assert 0 < found["columns"]["x"]["ecdf_max"]["mean"] < 0.3
-    code, out, _ = sfumato_cli("utility", "compare", "t.csv", "--schema", "t.toml", "--release", "t.csv")
+    assert (code, err, found["values"]["x"]["copies"]) == (0, "", 2)
+    assert 0 < found["values"]["x"]["ecdf_max"]["mean"] < 0.3
+    code, out, _ = sfumato_cli("compare", "t.csv", "t.csv", "--schema", "t.toml", "--columns", "x")
     assert code == 0 and "1 copy" in out and "for the custodian" in out
-    code, _, err = sfumato_cli(
-        "utility", "compare", "t.csv", "--schema", "t.toml", "--release", "t.csv", "--columns", "y"
-    )
+    code, _, err = sfumato_cli("compare", "t.csv", "t.csv", "--schema", "t.toml", "--columns", "y")
     assert code == 2 and "'y' is no column of numbers" in err and "Next step" in err

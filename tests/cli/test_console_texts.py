@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich._emoji_codes import EMOJI
 
-from sfumato.cli.console import Voice, progress_bar, table_cell
+from sfumato.cli.console import Console, progress_bar, table_cell
 from sfumato.progress import report_progress
 
 CODES = [f":{name}:" for name in EMOJI]
@@ -19,31 +19,31 @@ PEOPLE = "a,b\n" + "".join(
 
 @pytest.fixture
 def spoken(monkeypatch):
-    """Return a voice and what it wrote, without an end to the line."""
+    """Return a console and what it wrote, without an end to the line."""
     monkeypatch.setenv("COLUMNS", "200")
-    voice, heard = Voice(), io.StringIO()
-    voice.out.file = voice.err.file = heard
-    return voice, heard
+    console, heard = Console(), io.StringIO()
+    console.out.file = console.err.file = heard
+    return console, heard
 
 
 def test_every_route_of_printing_shows_short_codes_and_markup_as_they_are(spoken):
-    voice, heard = spoken
+    console, heard = spoken
     shown = AWKWARD.replace("\u00ad", "\\xad")
-    for route in (voice.say, voice.complain):
+    for route in (console.say, console.complain):
         route(AWKWARD)
         assert heard.getvalue() == shown + "\n"
         heard.seek(heard.truncate(0))
     for line in (*CODES[::40], *MARKUP):
-        voice.say_of(line, line)
-        voice.panel(line, line)
-        voice.table(line, (line,), [[line]])
+        console.say_labelled(line, line)
+        console.panel(line, line)
+        console.table(line, (line,), [[line]])
         assert heard.getvalue().count(line) == 7, line
         heard.seek(heard.truncate(0))
 
 
 def test_all_short_codes_in_cells(spoken):
-    voice, heard = spoken
-    voice.table("t", ("code",), [[code] for code in CODES])
+    console, heard = spoken
+    console.table("t", ("code",), [[code] for code in CODES])
     assert [code for code in CODES if code not in heard.getvalue()] == []
 
 
@@ -52,8 +52,8 @@ def test_errors_and_the_bar_show_them_too(spoken):
 
     from sfumato.errors import TableError
 
-    voice, heard = spoken
-    voice.fail(TableError("x:x:y [red]", [":smile:"], "8:o:8"))
+    console, heard = spoken
+    console.fail(TableError("x:x:y [red]", [":smile:"], "8:o:8"))
     assert all(text in heard.getvalue() for text in ("x:x:y [red]", ":smile:", "8:o:8"))
     drawn = io.StringIO()
     with progress_bar(Console(file=drawn, force_terminal=True, width=200), "a:x:b [red]", None, table_cell):

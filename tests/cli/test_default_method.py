@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from sfumato import Schema
-from sfumato.cli.options import method_from_settings
-from sfumato.core.build_method import default_method
+from sfumato.core.build_method import default_method, method_from_settings
 from sfumato.errors import PlanError
 
 SCHEMA = """
@@ -136,9 +135,9 @@ def test_workloads_from_the_command_line_mean_what_they_mean_in_python(form: str
 
 def test_repeated_workloads_are_sets_and_other_parameters_have_their_kinds():
     settings = ["workload=age,sex", "workload=sex,job", "rounding=false", "bins=schema", "model_megabytes=0.5"]
-    made, _ = method_from_settings("aim", Schema.parse(SCHEMA), [*settings, "engine=tree"], "1", "1e-6")
-    facts = {key: getattr(made, key) for key in ("rounding", "bins", "model_megabytes", "engine", "delta")}
-    assert facts == {"rounding": False, "bins": "schema", "model_megabytes": "0.5", "engine": "tree", "delta": "1e-6"}
+    made, _ = method_from_settings("aim", Schema.parse(SCHEMA), [*settings, "model=tree"], "1", "1e-6")
+    facts = {key: getattr(made, key) for key in ("rounding", "bins", "model_megabytes", "model", "delta")}
+    assert facts == {"rounding": False, "bins": "schema", "model_megabytes": "0.5", "model": "tree", "delta": "1e-6"}
     assert [names for names, _ in made.workload] == [("age", "sex"), ("sex", "job")]  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(PlanError, match="rounding must be true or false"):
         method_from_settings("aim", Schema.parse(SCHEMA), ["rounding=maybe"], "1", None)

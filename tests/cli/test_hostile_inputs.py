@@ -113,7 +113,7 @@ def test_at_most_one_byte_more_than_the_bound_is_read(at: Path):
     "words",
     [
         ("verify", "LONG"),
-        ("attack", "LONG", "t.csv"),
+        ("risk", "attack", "LONG", "t.csv"),
         ("compare", "LONG", "t.csv"),
         ("export", "LONG"),
         ("dpia", "LONG"),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import json
-from collections.abc import Iterator
+from typing import Annotated
 
 import pytest
+import typer
 import xlsxwriter
 
 from sfumato import Schema
-from sfumato.cli.main import COMMANDS, load_command
-from sfumato.cli.options import OPTIONS
+from sfumato.cli.options import DialectOptions, expand_options
+from sfumato.cli.verbs import VERBS, load_command
 from sfumato.schema.dialect import Dialect
 
 FEWEST = 16
@@ -18,25 +21,31 @@ FEWEST = 16
 EUROPEAN = "cost;when;town\n" + "1.234,50;31.12.2019;K\n7,25;1.2.2020;N/A\n8,5;1.3.2020;L\n" * 5
 
 
-def commands(name: str, command) -> Iterator[tuple[str, object]]:
-    children = getattr(command, "commands", None)
-    if children is None:
-        yield name, command
-    else:
-        for child, inner in children.items():
-            yield from commands(f"{name} {child}", inner)
-
-
-def options_of(command) -> set[str]:
-    return {parameter.name for parameter in command.params}
+def options_of(words: str) -> set[str]:
+    return {parameter.name for parameter in load_command(words).params}
 
 
 def test_every_verb_that_reads_has_every_option():
-    found = dict(item for name in COMMANDS for item in commands(name, load_command(name)))
-    readers = [name for name, command in found.items() if options_of(command) & set(OPTIONS)]
-    lacking = {name: set(OPTIONS) - options_of(found[name]) for name in readers}
+    options = {field.name for field in dataclasses.fields(DialectOptions)}
+    readers = [words for words, verb in VERBS.items() if verb.home and options_of(words) & options]
     assert len(readers) >= FEWEST
-    assert not {name: options for name, options in lacking.items() if options}
+    assert not {words: lacking for words in readers if (lacking := options - options_of(words))}
+
+
+def test_an_option_of_an_object_is_one_parameter_and_reaches_the_verb_in_the_object():
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Pair:
+        first: Annotated[int, typer.Option()]
+        second: Annotated[int, typer.Option()] = 2
+
+    def verb(name: str, pair: Pair) -> tuple[str, Pair]:
+        return name, pair
+
+    verb.__annotations__ = {"name": str, "pair": Pair}
+    Pair.__annotations__ = {"first": Annotated[int, typer.Option()], "second": Annotated[int, typer.Option()]}
+    expanded = expand_options(verb)
+    assert list(inspect.signature(expanded).parameters) == ["name", "first", "second"]
+    assert expanded(name="a", first=1, second=3) == ("a", Pair(first=1, second=3))
 
 
 def test_a_draft_keeps_the_options_and_later_verbs_need_none(sfumato_cli, tmp_path):

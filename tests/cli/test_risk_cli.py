@@ -244,7 +244,7 @@ def test_several_sensitive_columns_by_list_or_repeated(folder, sfumato_cli):
     assert code == 0 and json.loads(out)["curves"]["identifiers"] == ["age", "sex"]
 
 
-REIDENTIFICATION = ("risk", "reidentification", "t.csv", "--schema", "s.toml")
+REIDENTIFICATION = (*RISK, "--uniqueness")
 
 
 def test_reidentification_from_the_command_line(folder, sfumato_cli):
@@ -265,7 +265,7 @@ def test_reidentification_from_the_command_line(folder, sfumato_cli):
         assert (code, out) == (2, "") and err.startswith("RiskError:") and "Next step:" in err
 
 
-PLAN = ("risk", "homogeneity-plan")
+PLAN = ("risk", "homogeneity")
 BAD_PLANS = {
     "nothing": (),
     "both shares and alpha": ("--size", "3", "--shares", "0.5,0.5", "--alpha", "1,1"),
@@ -298,6 +298,6 @@ def test_a_plan_needs_no_table(folder, sfumato_cli):
     replaced = json.loads(sfumato_cli(*PLAN, *facts, "--adjacency", "replace", "--json")[1])
     assert replaced["choice"]["safe"][1] == pytest.approx(2 * 0.350873, abs=1e-5)
     code, out, _ = sfumato_cli(*PLAN, "--size", "5", "--shares", "0.7,0.3")
-    assert code == 0 and "Expected risk, geometric noise, 2 values" in out and "gives nothing away" in out
+    assert code == 0 and "Expected risk, geometric noise, 2 values" in out and "discloses nothing" in out
     code, out, _ = sfumato_cli(*PLAN, "--mean-size", "3", "--dispersion", "0.5", "--shares", "0.7,0.3")
     assert code == 0 and "seen alone" in out

@@ -14,7 +14,7 @@ import pytest
 import sfumato
 from sfumato import Ledger, Schema
 from sfumato.bundle.document import released_schema
-from sfumato.cli.options import build_method
+from sfumato.core.build_method import build_method
 from sfumato.core.method import Method, MethodInfo, parameters_of, published_methods
 from sfumato.core.registry import AS_PUBLISHED
 from sfumato.errors import (

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from website import api, cli, finished, notebooks, pages, stage, versions
 
-from sfumato.cli.main import COMMANDS
+from sfumato.cli.verbs import VERBS, inner_verbs, load_command
 
 READERS = ["Start", "Guides", "Methods", "Proofs", "Papers", "Reference", "For developers"]
 
@@ -89,12 +89,12 @@ def test_the_reference_names_what_modules_offer():
         assert f":: {name}\n" in shown, name
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [name for name, _ in inner_verbs("")])
 def test_every_verb_shows_all_of_its_options(name):
     text = "\n".join(cli.page(name))
-    command = cli.verb(name)
-    for each in getattr(command, "commands", {name: command}).values():
-        options = [option for param in each.params if not param.hidden for option in param.opts]
+    leaves = [name] if VERBS[name].home else [words for _, words in inner_verbs(name)]
+    for words in leaves:
+        options = [option for param in load_command(words).params if not param.hidden for option in param.opts]
         missing = [option for option in options if option.startswith("-") and f"`{option}`" not in text]
         assert missing == []
 

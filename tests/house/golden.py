@@ -78,20 +78,15 @@ def release_record(case: tuple[str, int]) -> dict[str, str]:
 
 def help_record() -> dict[str, str]:
     """Return the help of every command, with all the commands of its groups."""
-    import click
     import typer
     from typer.testing import CliRunner
 
-    from sfumato.cli.main import COMMANDS, app, load_command
+    from sfumato.cli.main import app
+    from sfumato.cli.verbs import VERBS
 
     runner = CliRunner(env={"COLUMNS": "120", "NO_COLOR": "1"})
 
-    def walk(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        yield path
-        for name, inner in getattr(command, "commands", {}).items():
-            yield from walk(inner, (*path, name))
-
-    paths = [(), *(path for name in COMMANDS for path in walk(load_command(name), (name,)))]
+    paths = [(), *(tuple(words.split()) for words in VERBS)]
     assert isinstance(app, typer.Typer)
     return {f"help/{' '.join(path)}": digest(runner.invoke(app, [*path, "--help"]).output) for path in paths}
 

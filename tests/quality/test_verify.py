@@ -13,6 +13,7 @@ from sfumato.bundle.quality_statement import LAYOUT, QualityStatement
 from sfumato.bundle.read import open_bundle
 from sfumato.bundle.verify import verify_bundle
 from sfumato.bundle.verify_quality import statement_problems
+from sfumato.evaluate.quality.statement import measure_problems
 
 
 @pytest.fixture
@@ -26,7 +27,9 @@ def forge(path: Path, change: Any) -> list[str]:
     change(body)
     path.write_text(LAYOUT.text(LAYOUT.sealed(body)))
     opened = open_bundle(path.parent)
-    return list(statement_problems(path, opened.document, opened.schema))
+    statement = QualityStatement.from_json(path.read_text())
+    measures = measure_problems(statement, opened.document, opened.schema, opened.rows)
+    return [*statement_problems(path, opened.document, opened.schema), *measures]
 
 
 def test_a_bundle_without_a_statement_stays_valid(bundle):
@@ -106,8 +109,8 @@ def secure(body: Any) -> None:
 @pytest.mark.parametrize(
     "change, found",
     [
-        (another, "tvd_1 does not follow"),
-        (narrower, "tvd_2 does not follow"),
+        (another, "tvd_1_q16 does not follow"),
+        (narrower, "tvd_2_q16 does not follow"),
         (other_numbers, "does not follow"),
         (cheaper, "its guarantee is not that of the release"),
         (cheaper_event, "too small for its epsilon"),

@@ -10,8 +10,8 @@ import pytest
 import sfumato
 from sfumato import Column, Histogram, Marginals, Schema
 from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.layout import file_record
 from sfumato.bundle.verify import verify_bundle
-from sfumato.bundle.write import file_record
 from sfumato.errors import BundleError, MissingExtra, ModelError, SfumatoError, TableError
 from sfumato.table.writing import formats
 

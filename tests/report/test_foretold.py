@@ -7,10 +7,10 @@ import pytest
 
 import sfumato
 from sfumato import AIM, Schema
+from sfumato.bundle.description import replanned_forecast
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.bundle.replan import replanned_forecast
+from sfumato.bundle.layout import DOCUMENT
 from sfumato.bundle.verify import verify_bundle
-from sfumato.bundle.write import DOCUMENT
 from sfumato.core.forecast import ColumnForecast, Forecast
 from sfumato.core.forecast_checks import public_row_count
 from sfumato.evaluate.forecast import run as home

@@ -16,13 +16,13 @@ import pytest
 
 import sfumato
 from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.layout import SIGNATURE, file_record
 from sfumato.bundle.read import open_bundle
 from sfumato.bundle.reproduction_script import reproduction_script
-from sfumato.bundle.signature import SIGNATURE, SigningKey, new_key
+from sfumato.bundle.signature import SigningKey, new_key
 from sfumato.bundle.verify import verify_bundle
 from sfumato.bundle.verify_data import FITTED
 from sfumato.bundle.verify_generated import age_of
-from sfumato.bundle.write import file_record
 from sfumato.core.method import method_class
 from sfumato.core.registry import REGISTRY
 from sfumato.mechanisms.graphical.method import GraphicalMethod
@@ -84,12 +84,12 @@ def reseal(folder: Path, change: Callable[[Any], object] = lambda body: None) ->
 
 def redraw(folder: Path) -> None:
     """Draw every page anew, so that only what the pages cannot know is left to find."""
-    from sfumato.bundle.document import PAGES
-    from sfumato.report.bundle_pages import BundlePages
+    from sfumato.bundle.layout import PAGES
+    from sfumato.report.bundle_pages import render_pages
 
     reseal(folder)
     opened = open_bundle(folder)
-    for name, draw in BundlePages(opened.document, opened.schema, dict(opened.tables)).drawings.items():
+    for name, draw in render_pages(opened.document, opened.schema, dict(opened.tables)).items():
         if name in PAGES:
             (folder / name).write_text(draw())
     reseal(folder)

@@ -15,7 +15,7 @@ import pytest
 
 import sfumato
 from sfumato import atomic_files, disk_space
-from sfumato.bundle import target_folder
+from sfumato.bundle import prepare_output, target_folder
 from sfumato.bundle import write as bundle
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.verify import verify_bundle
@@ -23,7 +23,6 @@ from sfumato.errors import BundleError, KeptElsewhereError, NoSpaceError, Unwrit
 from sfumato.evaluate.uncertainty import main_numbers
 from sfumato.example import codebook, households
 from sfumato.progress import Stopped, deliver, progress_listener
-from sfumato.report import prepare_output
 
 Usage = namedtuple("Usage", "total used free")
 NO_SPACE = OSError(28, "No space left on device")

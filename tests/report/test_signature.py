@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import x25519
 
 import sfumato
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.bundle.signature import ENVIRONMENT, SIGNATURE, PublicKey, SigningKey, new_key
+from sfumato.bundle.layout import SIGNATURE
+from sfumato.bundle.signature import ENVIRONMENT, PublicKey, SigningKey, new_key
 from sfumato.bundle.verify import verify_bundle
 from sfumato.cli.main import run
 from sfumato.errors import SigningError

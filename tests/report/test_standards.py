@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato import Contingency, Histogram, Marginals, MeanCurve, PseudoPosterior, Schema
 from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.layout import file_record
 from sfumato.bundle.standards.deployments_registry import BLANK, yaml_text
 from sfumato.bundle.standards.fields import MOST_LEVELS
 from sfumato.bundle.verify import verify_bundle
-from sfumato.bundle.write import file_record
 from standards import check_standards
 
 NEW = ("croissant.json", "datapackage.json", "registry.yaml")

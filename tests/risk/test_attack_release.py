@@ -25,6 +25,8 @@ from sfumato.risk.attacks.singling_out import matches, multivariate_predicates, 
 from sfumato.risk.on_release.judge import holm, judge_attacks
 from sfumato.risk.on_release.result import ReleaseAttackReport, ReleaseAttackResult
 
+pytestmark = pytest.mark.xdist_group("attacks on known releases")  # computed once, for all tests that look at it
+
 MADE: dict[str, Any] = {
     "itself": lambda: people(1),
     "fresh": lambda: people(2),

@@ -15,7 +15,7 @@ import sfumato
 from mechanisms.graphical.mutants import half_noise, with_true_groups, with_true_total
 from sfumato import AIM, MST, Histogram, Schema
 from sfumato.errors import RiskError
-from sfumato.mechanisms.graphical import exponential_mechanism, rounds, spanning_tree
+from sfumato.mechanisms.graphical import aim, exponential_mechanism, mst
 from sfumato.mechanisms.graphical import method as graphical_run
 from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.two_stage import run as two_stage_run
@@ -97,9 +97,9 @@ def free_choices(self: Budget, *arguments: Any) -> None:
 
 
 MUTANTS = {
-    "half the noise": ([(Budget, "noisy", half_noise)], FEW),
+    "half the noise": ([(Budget, "measure", half_noise)], FEW),
     "half the noise below": ([(noise, "_add", half_below)], FEW),
-    "the true worst table": ([(module, "select_marginal", true_worst) for module in (rounds, spanning_tree)], 24),
+    "the true worst table": ([(module, "select_marginal", true_worst) for module in (aim, mst)], 24),
     "groups of true counts": ([(graphical_run, "measure_one_way_marginals", with_true_groups)], 20),
     "the true number of rows": ([(graphical_run, "measure_one_way_marginals", with_true_total)], 20),
 }

@@ -13,7 +13,7 @@ from sfumato.core.method import Output
 from sfumato.errors import RiskError
 from sfumato.example import codebook, households
 from sfumato.papers.reaedp.published import published_pair
-from sfumato.privacy.noise.distributions import Geometric
+from sfumato.privacy.noise_distributions import Geometric
 from sfumato.risk.attacks import FreshReferenceLinkage, NearestRowLinkage, ShadowModelAttack
 from sfumato.risk.simulated import CountWorlds, membership_game
 from sfumato.risk.simulated.reference_releases import RandomCounts, RandomRows, RawCounts, RawRows

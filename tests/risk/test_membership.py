@@ -17,7 +17,7 @@ from sfumato.example import codebook, households
 from sfumato.metrics.confidence import binomial_interval
 from sfumato.metrics.rows_view import CachedCounts, read_codes
 from sfumato.papers.reaedp.published import published_pair
-from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
+from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.privacy.randomness import Randomness
 from sfumato.risk.attacks import (
     AttackResult,

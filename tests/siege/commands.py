@@ -212,14 +212,10 @@ def of_arguments(chance: random.Random, corpus: Path) -> Case:
 
 def verbs() -> list[tuple[tuple[str, ...], Any]]:
     """Return every command with the words that call it."""
-    from sfumato.cli.main import COMMANDS, load_command
+    from sfumato.cli.verbs import VERBS, load_command
 
-    pairs: list[tuple[tuple[str, ...], Any]] = []
-    for name in sorted(set(COMMANDS) - set(UNTRIED)):
-        command = load_command(name)
-        inner = getattr(command, "commands", None)
-        pairs += [((name,), command)] if inner is None else [((name, key), inner[key]) for key in sorted(inner)]
-    return pairs
+    tried = sorted(words for words, verb in VERBS.items() if verb.home and words not in UNTRIED)
+    return [(tuple(words.split()), load_command(words)) for words in tried]
 
 
 def fitting(chance: random.Random, name: str) -> str:

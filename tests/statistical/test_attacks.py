@@ -18,7 +18,7 @@ from sfumato.example import codebook, households
 from sfumato.metrics.confidence import binomial_interval
 from sfumato.papers.reaedp.published import published_pair
 from sfumato.privacy.noise import add_laplace
-from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
+from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.risk.attacks import (
     AttributeInference,
     FreshReferenceLinkage,

@@ -48,7 +48,7 @@ values = ["0", "1", "2", "3"]
 kind = "category"
 values = ["0", "1"]
 """)
-METHODS = [AIM(EPSILON, DELTA, workload="2-way", engine="tree"), MST(EPSILON, DELTA)]
+METHODS = [AIM(EPSILON, DELTA, workload="2-way", model="tree"), MST(EPSILON, DELTA)]
 each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 
 
@@ -148,7 +148,7 @@ def test_no_attack_finds_more_than_the_claimed_epsilon(method):
 
 @each_method
 def test_mutant_half_the_noise_is_caught(method, monkeypatch):
-    monkeypatch.setattr(Budget, "noisy", half_noise)
+    monkeypatch.setattr(Budget, "measure", half_noise)
     runs = RUNS[method.name]
     inside, outside = attacked(method, True, runs), attacked(method, False, runs)
     assert delta_bound(inside) > DELTA
@@ -224,7 +224,7 @@ def test_layers_and_resolutions_cost_what_the_budget_says():
 
 
 def test_mutant_half_the_noise_on_layers_is_caught(monkeypatch):
-    monkeypatch.setattr(Budget, "noisy", half_noise)
+    monkeypatch.setattr(Budget, "measure", half_noise)
     with pytest.raises(AssertionError):
         check_of_layers()
 
@@ -335,12 +335,12 @@ def same_releases(method: Any, monkeypatch: Any) -> bool:
 
 
 FREE = {
-    "tree": AIM(1, workload="2-way", engine="tree"),
+    "tree": AIM(1, workload="2-way", model="tree"),
     "3-way": AIM(1, columns=["ward", "age", "dose"], workload="3-way", bins="schema"),
     "auto": AIM(1),
     "target": AIM(1, target="stage"),
-    "both": AIM(1, workload="2-way", engine="both"),
-    "mixture": AIM(1, engine="mixture"),
+    "both": AIM(1, workload="2-way", model="both"),
+    "mixture": AIM(1, model="mixture"),
     "mst": MST(1),
     "mst schema": MST(1, bins="schema", rounding=False),
 }

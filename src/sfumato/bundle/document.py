@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
-import math
+import importlib.util
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,28 +17,26 @@ from pydantic import (
     model_serializer,
 )
 
+from sfumato.bundle.layout import PAGES, FileRecord
 from sfumato.bundle.ledger_record import DocumentPart, LedgerCost, RandomnessRecord
-from sfumato.core.method import Makes, parameters_of
-from sfumato.core.plan import Stage
+from sfumato.core.method import Makes, Method, method_class, parameters_of, registered_home
+from sfumato.core.plan import Plan, Stage
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee, WithGuaranteeAndEvents
 from sfumato.privacy.canonical_json import SealedDocument, to_jsonable
-from sfumato.privacy.noise import opendp
 from sfumato.schema import Schema
 from sfumato.version import __version__
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from sfumato.core.release import Release
-    from sfumato.evaluate.uncertainty.result import Uncertainty
 
 FORMAT = 1
-PAGES = (
-    *("report.html", "README.html", "README.md", "datacard.json"),
-    *("croissant.json", "datapackage.json", "registry.yaml"),
-)
-"""What is drawn from the document, and so cannot be part of what it shows a fingerprint of."""
 OPTIONAL_FIELDS = ("facts", "expected_errors")
 """What a document does not write where it knows nothing of it."""
+Tables = Mapping[tuple[str, ...], "pa.Table"]
+"""Released tables by their columns."""
 LAYOUT = SealedDocument(indent=2, empty="")
 UNRECORDED = "The cost of this release was not recorded: no ledger was given, so no cap protects the table."
 DISTRIBUTIONS = (
@@ -51,13 +49,6 @@ DISTRIBUTIONS = (
     "opendp",
     "pyarrow",
 )
-
-
-class FileRecord(DocumentPart):
-    """One file of the bundle."""
-
-    sha256: str
-    bytes: int
 
 
 class ReleasedTable(DocumentPart):
@@ -91,10 +82,21 @@ class MethodRecord(DocumentPart):
     about: str = ""
     formal: bool
     makes: Makes
-    module: str
-    class_name: str
+    module: str | None = None
+    class_name: str | None = None
+    """Of a method that sfumato does not know by its name; bundles of sfumato 0.1 and 0.2 have them for all methods."""
     parameters: dict[str, Any]
     rows: int | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the registry knows the method: bundles of other versions state where its class was then."""
+        return registered_home(self.name) is not None and (self.module or "sfumato.").startswith("sfumato.")
+
+    @model_serializer(mode="wrap")
+    def _without_known_class(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        body: dict[str, Any] = handler(self)
+        return {key: value for key, value in body.items() if key not in ("module", "class_name") or value is not None}
 
 
 class ProvenanceRecord(DocumentPart):
@@ -134,14 +136,6 @@ class ExpectedErrors(DocumentPart):
     reruns: int
     level: float
     numbers: tuple[MainNumber, ...]
-
-    @classmethod
-    def of(cls, found: Uncertainty) -> ExpectedErrors:
-        """Return what is known; a number that the rows cannot tell is left out."""
-        known = [each for each in found.estimates if math.isfinite(each.value) and math.isfinite(each.error)]
-        fields = tuple(MainNumber.model_fields)
-        numbers = tuple(MainNumber(**{field: getattr(each, field) for field in fields}) for each in known)
-        return cls(reruns=found.reruns, level=found.level, numbers=numbers)
 
 
 class ReleaseDocument(WithGuaranteeAndEvents, DocumentPart):
@@ -238,10 +232,25 @@ class ReleaseDocument(WithGuaranteeAndEvents, DocumentPart):
         """Return canonical JSON: sorted keys, two spaces, UTF-8, one newline at the end."""
         return LAYOUT.text(self.model_dump(mode="json"))
 
+    def replan(self, schema: Schema) -> tuple[Method, Plan]:
+        """Return the method and its plan, made anew from public facts: what the registry knows, no module of a file."""
+        method = method_class(self.method.name)(**self.method.parameters)
+        return method, method.plan(schema, self.method.rows, self.randomness.mode)
+
     @classmethod
     def from_json(cls, data: str) -> ReleaseDocument:
         """Read a document back; unknown fields and other formats are refused."""
         return cls.model_validate_json(data)
+
+
+def first_copies(
+    tables: Iterable[ReleasedTable], load: Callable[[ReleasedTable], pa.Table]
+) -> dict[tuple[str, ...], pa.Table]:
+    """Return the released tables that a page shows, by their columns: of several copies of rows, the first."""
+    first: dict[tuple[str, ...], ReleasedTable] = {}
+    for listed in tables:
+        first.setdefault(listed.columns, listed)
+    return {names: load(listed) for names, listed in first.items()}
 
 
 def released_schema(schema: Schema, names: Iterable[str]) -> Schema:
@@ -257,20 +266,21 @@ def released_schema(schema: Schema, names: Iterable[str]) -> Schema:
 def versions() -> dict[str, str]:
     """Return the versions of everything that may have shaped the numbers; OpenDP is not always there."""
     own = {"python": platform.python_version(), "sfumato": __version__}
-    there = [name for name in DISTRIBUTIONS if name != "opendp" or opendp.is_installed()]
-    return own | {name: importlib.metadata.version(name) for name in there}
+    installed = [name for name in DISTRIBUTIONS if name != "opendp" or importlib.util.find_spec(name) is not None]
+    return own | {name: importlib.metadata.version(name) for name in installed}
 
 
 def _method(release: Release) -> MethodRecord:
     cls = type(release.method)
+    known = registered_home(release.method.name) == f"{cls.__module__}:{cls.__name__}"
     return MethodRecord(
         name=release.method.name,
         summary=release.method.summary,
         about=release.method.about,
         formal=release.guarantee.formal,
         makes=release.method.makes,
-        module=cls.__module__,
-        class_name=cls.__name__,
+        module=None if known else cls.__module__,
+        class_name=None if known else cls.__name__,
         parameters=to_jsonable(parameters_of(release.method)),
         rows=release.plan.rows,
     )

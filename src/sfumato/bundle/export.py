@@ -8,8 +8,8 @@ from typing import Any
 
 from sfumato.argument_errors import checked_arguments
 from sfumato.atomic_files import atomic_file, check_target
+from sfumato.bundle.layout import WARNING
 from sfumato.bundle.read import Bundle, open_bundle
-from sfumato.bundle.write import WARNING
 from sfumato.core.file_metadata import parquet_metadata, seed_warning
 from sfumato.errors import BundleError
 from sfumato.table.writing.formats import WRITERS, require_installed, suffix_of

@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict
 
 from sfumato.atomic_files import PARTIAL, locked_folder
 from sfumato.bounded_reads import is_folder
+from sfumato.bundle.layout import DOCUMENT, file_record
 from sfumato.bundle.read import read_document
 from sfumato.bundle.verify import verify_bundle
-from sfumato.bundle.write import DOCUMENT, file_record
 from sfumato.errors import BundleError, SfumatoError
 from sfumato.privacy.ledger import Entry, Ledger
 

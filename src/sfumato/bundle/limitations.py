@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from sfumato.bundle.description import PublicRelease
 from sfumato.bundle.stage_noise import noise_by_stage
-from sfumato.bundle.subject import PublicRelease
 from sfumato.formatting import format_number
-from sfumato.report.blocks import BulletList, Section
 
 MOST_NAMED = 12
 NOBODY = (
@@ -43,11 +42,6 @@ DISAGREE = "The tables do not quite agree with each other: each has noise of its
 REAL_ROWS = "Do not look anybody up: values of real rows may be among these, and the promise does not cover them."
 ASK_FIRST = "Do not pass these files on before the custodian has agreed: nobody has proved what they may give away."
 TESTS_ONLY = "This is for tests only: whoever knows the seed can take the noise away. Do not publish any number of it."
-
-
-def limitations_section(subject: PublicRelease) -> Section:
-    """Say what not to conclude."""
-    return Section("limits", "What not to conclude", (BulletList(tuple(limitations(subject))),))
 
 
 def limitations(subject: PublicRelease) -> Iterator[str]:

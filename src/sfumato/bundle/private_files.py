@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sfumato.bundle.layout import DOCUMENT
 from sfumato.bundle.target_folder import place_of, refuse_read_only
-from sfumato.bundle.write import DOCUMENT
 from sfumato.errors import BundleError
 from sfumato.system import write_owner_only
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from sfumato.bounded_reads import bounded_bytes, is_file
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.bundle.write import DOCUMENT
+from sfumato.bundle.layout import DOCUMENT, SCHEMA
 from sfumato.core.method import Method, method_class
 from sfumato.errors import BundleError, SfumatoError
 from sfumato.schema import Schema
@@ -44,8 +44,7 @@ class Bundle:
 
     def method(self) -> Method:
         """Return the method with its parameters, as the registry knows it: no module is taken from the file."""
-        known = method_class(self.document.method.name)
-        return known(**self.document.method.parameters)
+        return method_class(self.document.method.name)(**self.document.method.parameters)
 
 
 def open_bundle(place: str | Path) -> Bundle:
@@ -63,7 +62,7 @@ def open_bundle(place: str | Path) -> Bundle:
         tables = tuple((each.columns, pq.read_table(folder / each.parquet)) for each in document.tables)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BundleError(f"a table of {str(place)!r} cannot be read", [type(error).__name__], DAMAGED) from error
-    return Bundle(folder, document, Schema.load(folder / "schema.toml"), tables)
+    return Bundle(folder, document, Schema.load(folder / SCHEMA), tables)
 
 
 def read_document(folder: Path) -> tuple[str, ReleaseDocument]:

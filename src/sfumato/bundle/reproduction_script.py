@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from sfumato.bundle.document import MethodRecord, ReleaseDocument
 from sfumato.core.custom_objects import custom_object_names
+from sfumato.core.registry import public_name
 from sfumato.privacy.accounting.guarantee import Guarantee
 
 WIDTH = 88
@@ -33,8 +34,7 @@ import argparse
 from pathlib import Path
 
 import sfumato
-from {module} import {class_name}{overwhelmed_import}
-from sfumato.report import prepare_output
+{imports}from sfumato.bundle import prepare_output
 
 DATA = {data}
 LEDGER = {ledger}
@@ -83,7 +83,7 @@ def main() -> None:
 if __name__ == "__main__":
     main()
 '''
-OVERWHELMED_IMPORT = "\nfrom sfumato.core.forecast_checks import refuse_if_noise_dominates"
+OVERWHELMED_IMPORT = "from sfumato.core.forecast_checks import refuse_if_noise_dominates\n"
 OVERWHELMED_CHECK = "\n        refuse_if_noise_dominates(plan)"
 
 
@@ -109,17 +109,20 @@ class Repeated:
     """Caps and composition with which the table's account is opened where there is none."""
     out: str = "reproduced"
 
-    def script(self, module: str, class_name: str, parameters: dict[str, Any]) -> str:
-        """Return the text of the script: everything that can fail comes before the spend."""
+    def script(self, constructor: str, parameters: dict[str, Any], imports: str = "") -> str:
+        """Return the text of the script: everything that can fail comes before the spend.
+
+        ``constructor`` is how the script writes the class of the method, which ``imports`` brings in where it is none
+        of sfumato's public names.
+        """
         return SCRIPT.format(
             file=self.file,
             title=self.title,
             usage=' DATA [--ledger LEDGER] [--out DIR] [--delimiter ";"]' if self.data is None else "",
             about=self.about,
             cost=self.cost,
-            module=module,
-            class_name=class_name,
-            method=constructor_call(class_name, parameters),
+            imports=imports + ("" if self.anyway else OVERWHELMED_IMPORT),
+            method=constructor_call(constructor, parameters),
             schema=self.schema,
             data=repr(self.data),
             ledger=repr(self.ledger),
@@ -130,7 +133,6 @@ class Repeated:
             seed=self.seed,
             reruns=self.reruns,
             allowance=", allow_weak=True" if self.allow_weak else "",
-            overwhelmed_import="" if self.anyway else OVERWHELMED_IMPORT,
             overwhelmed_check="" if self.anyway else OVERWHELMED_CHECK,
         )
 
@@ -150,7 +152,9 @@ def reproduction_script(document: ReleaseDocument) -> str:
         reruns=document.expected_errors.reruns if document.expected_errors else 0,
         allow_weak=bool(document.guarantee.allowed_weak),
     )
-    return repeated.script(method.module, method.class_name, method.parameters)
+    if method.module is None or method.class_name is None:
+        return repeated.script(str(public_name(method.name)), method.parameters)
+    return repeated.script(method.class_name, method.parameters, f"from {method.module} import {method.class_name}\n")
 
 
 def _choice(guarantee: Guarantee) -> str:
@@ -179,14 +183,14 @@ def in_docstring(name: str) -> str:
     return ascii(name).replace("\\", "\\\\").replace('"""', "'''")
 
 
-def constructor_call(class_name: str, parameters: dict[str, Any]) -> str:
+def constructor_call(constructor: str, parameters: dict[str, Any]) -> str:
     """Return the call that makes a method, as a script writes it."""
     # sorted, as release.json holds them: the script can be written anew from the document and compared
     arguments = [f"{name}={_sorted(value)!r}" for name, value in sorted(parameters.items())]
-    one_line = f"{class_name}({', '.join(arguments)})"
+    one_line = f"{constructor}({', '.join(arguments)})"
     if len(one_line) <= WIDTH:
         return one_line
-    return f"{class_name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
+    return f"{constructor}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
 
 
 def _sorted(value: Any) -> Any:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError, field_validator
 
 from sfumato.atomic_files import atomic_file
+from sfumato.bundle.layout import DOCUMENT, SIGNATURE, STATEMENT_NAME, file_record, statement_files
 from sfumato.bundle.ledger_record import DocumentPart
-from sfumato.bundle.quality_statement import NAME, RELEASE, statement_files
 from sfumato.errors import SigningError
 from sfumato.privacy.canonical_json import SealedDocument
 from sfumato.system import write_owner_only
@@ -26,7 +26,6 @@ from sfumato.system import write_owner_only
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-SIGNATURE = "signature.json"
 ENVIRONMENT = "SFUMATO_KEY_PASSPHRASE"
 """The environment variable with the passphrase of a signing key."""
 PUBLIC, ENCRYPTED = ".pub", b"BEGIN ENCRYPTED PRIVATE KEY"
@@ -57,8 +56,8 @@ class SignatureDocument(DocumentPart):
     @field_validator("covers")
     @classmethod
     def _known_names(cls, covers: dict[str, str]) -> dict[str, str]:
-        if RELEASE not in covers or any(name != RELEASE and not NAME.fullmatch(name) for name in covers):
-            raise ValueError(f"a signature covers {RELEASE} and quality statements, found {', '.join(covers)}")
+        if DOCUMENT not in covers or any(name != DOCUMENT and not STATEMENT_NAME.fullmatch(name) for name in covers):
+            raise ValueError(f"a signature covers {DOCUMENT} and quality statements, found {', '.join(covers)}")
         return covers
 
     @property
@@ -171,7 +170,7 @@ class SigningKey:
 
     def sign(self, folder: Path, overwrite: bool = False) -> Path:
         """Write signature.json into a bundle, over release.json and the statements that lie there, and return it."""
-        covers = {path.name: _sha256(path) for path in (folder / RELEASE, *statement_files(folder))}
+        covers = {path.name: file_record(path).sha256 for path in (folder / DOCUMENT, *statement_files(folder))}
         signature = base64.b64encode(self.key.sign(_message(covers))).decode()
         raw = base64.b64encode(self.public.raw).decode()
         document = SignatureDocument(
@@ -252,18 +251,13 @@ def _changed(folder: Path, covers: Mapping[str, str]) -> Iterator[str]:
     for name, sha256 in covers.items():
         if not (folder / name).is_file():
             yield f"{SIGNATURE} covers {name}, which is missing"
-        elif _sha256(folder / name) != sha256:
+        elif file_record(folder / name).sha256 != sha256:
             yield f"{SIGNATURE} covers another {name}: this one was changed after it was signed"
 
 
 def _message(covers: Mapping[str, str]) -> bytes:
     """Return what is signed: the lines that sha256sum prints for the covered files, under a head."""
     return (HEAD + "".join(f"{covers[name]}  {name}\n" for name in sorted(covers))).encode()
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _passphrase(path: str | Path, ask: Callable[[], str] | None) -> bytes:

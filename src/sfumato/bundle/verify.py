@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,22 @@ from pydantic import BaseModel, ConfigDict
 
 from sfumato.bounded_reads import is_file, is_folder
 from sfumato.bundle import verify_generated
-from sfumato.bundle.document import PAGES, ProvenanceRecord, ReleaseDocument, ReleasedTable
-from sfumato.bundle.quality_statement import NAME, statement_files
+from sfumato.bundle.document import ReleaseDocument, ReleasedTable, first_copies
+from sfumato.bundle.layout import (
+    DOCUMENT,
+    MODEL,
+    PAGES,
+    SCHEMA,
+    SCRIPT,
+    SIGNATURE,
+    STATEMENT_NAME,
+    FolderListing,
+    file_record,
+    statement_files,
+)
+from sfumato.bundle.quality_statement import QualityStatement
 from sfumato.bundle.read import read_document
-from sfumato.bundle.replan import replan
-from sfumato.bundle.signature import SIGNATURE, UNPROVED, PublicKey, check_signature
+from sfumato.bundle.signature import UNPROVED, PublicKey, check_signature
 from sfumato.bundle.verify_data import (
     csv_matches,
     data_problems,
@@ -32,25 +43,21 @@ from sfumato.bundle.verify_data import (
     text_problems,
     total_problems,
 )
-from sfumato.bundle.verify_ledger import entry_problems, ledger_notes, mark_problems
-from sfumato.bundle.verify_quality import (
-    ledger_problems,
-    read_statement,
-    recomputed_problems,
-    statement_problems,
-    statement_summary,
+from sfumato.bundle.verify_guarantee import (
+    account_problems,
+    all_events,
+    guarantee_problems,
+    noise_problems,
+    origin_problems,
+    plan_problems,
+    purchase_problems,
+    wording_problems,
 )
-from sfumato.bundle.write import DOCUMENT, MODEL, SCHEMA, SCRIPT, FolderListing, file_record
-from sfumato.core.method import registered_home
+from sfumato.bundle.verify_ledger import entry_problems, ledger_notes, mark_problems
+from sfumato.bundle.verify_quality import ledger_problems, read_statement, statement_problems, statement_summary
 from sfumato.core.purchases import UNRECORDED_PURCHASE, purchased
-from sfumato.core.schema_assumptions import schema_assumptions
 from sfumato.errors import BundleError, MissingExtra, SfumatoError
-from sfumato.evaluate.uncertainty.main_numbers import main_number_problems
-from sfumato.privacy.accounting.accountant import basic_composition, composed_totals
-from sfumato.privacy.accounting.event import Event, event_kind
-from sfumato.privacy.accounting.event_kinds import understated_cost
-from sfumato.privacy.accounting.strength import is_refused
-from sfumato.privacy.exact import format_fraction, to_fraction
+from sfumato.lazy import HOOKS, find_hook
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.randomness import STAMP
 from sfumato.progress import report_progress
@@ -123,7 +130,7 @@ def verify_bundle(
     _refuse_non_bundle(folder)
     public = key if isinstance(key, PublicKey) or key is None else PublicKey.load(key)
     inspection = _Inspection(folder, public)
-    inspection.check("nothing in the folder is a link", lambda: FolderListing.of(folder).strange)
+    inspection.check("nothing in the folder is a link", lambda: FolderListing.of(folder).unexpected)
     document = None if inspection.problems else inspection.document()
     if document is not None:
         inspection.run(document, None if ledger is None else Ledger.of(ledger))
@@ -193,10 +200,10 @@ class _Inspection:
         if schema is not None:
             self.holdings(document, schema, verify_generated.differs_by(document))
             for path in statement_files(self.folder):
-                title = f"{path.name} is about this release, and its guarantee and measures hold"
+                title = f"{path.name} is about this release, and its guarantee holds"
                 self.check(title, partial(self.statement, path, document, schema, ledger))
         if ledger is not None:
-            events = _all_events(document)
+            events = all_events(document)
             self.check("the ledger holds the recorded events", lambda: entry_problems(document, events, ledger))
             if schema is not None and schema.purchases:
                 self.check("the ledger holds the purchases", lambda: self.purchases(schema, ledger))
@@ -204,11 +211,11 @@ class _Inspection:
 
     def facts(self, document: ReleaseDocument, differs: str) -> None:
         """Check what the document says by itself, and the script and the metadata that follow from it alone."""
-        self.check("the events compose to the stated guarantee", lambda: _guarantee_problems(document))
+        self.check("the events compose to the stated guarantee", lambda: guarantee_problems(document))
         title = "the statement in plain words is the one that the guarantee makes"
-        self.compare(title, "the statement in plain words", differs, lambda: _statement_problems(document))
-        self.check("the account's totals can be those after this release", lambda: _record_problems(document))
-        self.check("the noise is as large as each event's cost demands", lambda: _noise_problems(document))
+        self.compare(title, "the statement in plain words", differs, lambda: wording_problems(document))
+        self.check("the account's totals can be those after this release", lambda: account_problems(document))
+        self.check("the noise is as large as each event's cost demands", lambda: noise_problems(document))
         self.check("the stamp of seeded runs is everywhere or nowhere", lambda: stamp_problems(self.folder, document))
         title = "the Parquet files state the guarantee of the release"
         metadata = partial(metadata_problems, self.folder, document)
@@ -224,28 +231,67 @@ class _Inspection:
     def holdings(self, document: ReleaseDocument, schema: Schema, differs: str) -> None:
         """Check schema, plan, tables, model and pages against one another."""
         title = f"the guarantee counts what the bought facts in {SCHEMA} cost"
-        self.check(title, lambda: _purchase_problems(document, schema))
+        self.check(title, lambda: purchase_problems(document, schema))
         title = f"{SCHEMA} is written as sfumato writes it"
         self.compare(title, f"the text of {SCHEMA}", differs, lambda: text_problems(self.folder, schema))
         title = f"{DOCUMENT} says where the facts of the schema come from"
-        self.compare(title, "the sources of the facts", differs, lambda: _origin_problems(document, schema))
+        self.compare(title, "the sources of the facts", differs, lambda: origin_problems(document, schema))
         self.check("the release is no older than its schema", lambda: date_problems(document, schema))
         title = "the method's plan on this schema gives these events"
-        self.compare(title, "the plan", differs, lambda: _plan_problems(document, schema))
+        self.plan(title, document, schema, differs)
         self.check("as many rows were released as the method draws", lambda: total_problems(document))
         for table in document.tables:
             title = f"{table.parquet} and {table.csv} fit the public schema"
             self.check(title, partial(self.data, document, schema, table))
         if MODEL in document.files:
             title = f"{MODEL} is sound, of this run, and carries the same guarantee"
-            self.check(title, lambda: model_problems(self.folder / MODEL, document, schema))
+            model = self.folder / MODEL
+            self.ask("bundle.load_model", title, MODEL, lambda load: model_problems(load(model), document, schema))
         if document.expected_errors is not None:
             title = f"the main numbers of {DOCUMENT} are those of the released rows"
-            self.check(title, lambda: main_number_problems(self.folder, document, schema))
-        for name in (page for page in PAGES if page in document.files):
+            rows = document.tables[0]
+            self.ask(
+                "bundle.main_number_problems",
+                title,
+                "the main numbers",
+                lambda problems: problems(document, schema, self.released(rows)),
+            )
+        self.pages(document, schema)
+
+    def plan(self, title: str, document: ReleaseDocument, schema: Schema, differs: str) -> None:
+        """Plan again; that of a selection plans all its candidates, and is charged for a metric with a proof."""
+        chosen, events = document.guarantee.selection, partial(plan_problems, document, schema)
+        if chosen is None:
+            self.compare(title, "the plan", differs, events)
+            return
+        charged = "the selection was charged for a metric with a proved sensitivity"
+        self.ask("bundle.selection_problems", charged, "the metric of the selection", lambda problems: problems(chosen))
+        self.ask("bundle.selection_events", title, "the plan", events, differs)
+
+    def pages(self, document: ReleaseDocument, schema: Schema) -> None:
+        """Draw the pages anew and compare them; those of another version are not looked at."""
+        names = [name for name in PAGES if name in document.files]
+        if not verify_generated.is_same_version(document):
+            self.not_compared(verify_generated.differs_by(document), *names)
+            return
+
+        @cache
+        def drawn(render_pages: Callable[..., Any]) -> Mapping[str, Callable[[], str]]:
+            return render_pages(document, schema, first_copies(document.tables, self.released))
+
+        for name in names:
             title = f"{name} is the page that {DOCUMENT} and the released tables make"
-            page = partial(verify_generated.page_problems, self.folder, document, schema, name)
-            self.compare(title, name, verify_generated.differs_by(document, name), page)
+            look = partial(self.page, name, drawn)
+            self.ask("bundle.pages", title, name, look, verify_generated.differs_by(document, name))
+
+    def page(self, name: str, drawn: Callable[..., Any], render_pages: Callable[..., Any]) -> Iterator[str]:
+        """Compare one page with the one that is drawn here."""
+        if (self.folder / name).read_bytes() != drawn(render_pages)[name]().encode():
+            yield f"{name} is not the page that {DOCUMENT} and the released tables make"
+
+    def released(self, listed: ReleasedTable) -> pa.Table:
+        """Read a released table: a ParquetFile reads this file alone, whatever its folder is called."""
+        return pq.ParquetFile(self.folder / listed.parquet).read()
 
     def check(self, title: str, look: Callable[[], Any]) -> None:
         report_progress(title)
@@ -270,7 +316,20 @@ class _Inspection:
         if differs and len(self.problems) > before:
             del self.problems[before:]
             self.checks.remove(title)
-            self.differing.setdefault(differs, []).append(what)
+            self.not_compared(differs, what)
+
+    def ask(self, hook: str, title: str, what: str, look: Callable[[Any], Any], differs: str = "") -> None:
+        """Run a check whose work is done in a layer above this one; where that is not installed, it is not made."""
+        above = find_hook(hook)
+        if above is None:
+            layer = ".".join(HOOKS[hook].split(".")[:2])
+            self.not_compared(f"{layer} is not installed", what)
+        else:
+            self.compare(title, what, differs, lambda: look(above))
+
+    def not_compared(self, reason: str, *names: str) -> None:
+        """Note what could not be compared: the verification is partial."""
+        self.differing.setdefault(reason, []).extend(names)
 
     def unchecked(self) -> Iterator[str]:
         """Yield what could not be compared here, and why."""
@@ -290,23 +349,35 @@ class _Inspection:
     def statement(self, path: Path, document: ReleaseDocument, schema: Schema, ledger: Ledger | None) -> Iterator[str]:
         """Look at a quality statement: an addendum that the release's own document does not list."""
         yield from statement_problems(path, document, schema)
-        version = read_statement(path).version
-        if verify_generated.age_of(version) == "earlier":
-            differs = f"sfumato {version} made {path.name}, and this is {__version__}"
-            title = f"the measures of {path.name} follow from its noisy numbers"
-            again = partial(recomputed_problems, path, document, schema)
-            self.compare(title, f"the measures of {path.name}", differs, again)
+        statement = read_statement(path)
+        if document.method.makes == "rows":
+            self.measures(path, statement, document, schema)
         if ledger is not None:
             yield from ledger_problems(path, ledger)
-        self.stamp = self.stamp or read_statement(path).randomness.stamp
-        self.guarantee = read_statement(path).guarantee.headline()
+        self.stamp = self.stamp or statement.randomness.stamp
+        self.guarantee = statement.guarantee.headline()
         self.notes.append(statement_summary(path))
+
+    def measures(self, path: Path, statement: QualityStatement, document: ReleaseDocument, schema: Schema) -> None:
+        """Compute the measures of a statement again from its noisy numbers."""
+        age, what = verify_generated.age_of(statement.version), f"the measures of {path.name}"
+        if age == "later":
+            return  # which is a problem by itself
+        other = f"sfumato {statement.version} made {path.name}, and this is {__version__}"
+        rows = document.tables[0]
+
+        def look(problems: Callable[..., Iterator[str]]) -> Iterator[str]:
+            for problem in problems(statement, document, schema, self.released(rows)):
+                yield f"{path.name}: {problem}"
+
+        differs = other if age == "earlier" else ""
+        self.ask("bundle.quality_problems", f"{what} follow from its noisy numbers", what, look, differs)
 
     def files(self, document: ReleaseDocument) -> Iterator[str]:
         contents = FolderListing.of(self.folder)
         named = {path for table in document.tables for path in (table.parquet, table.csv)}
         listed = set(document.files)
-        own = listed | {DOCUMENT, SIGNATURE} | {path for path in contents.files if NAME.fullmatch(path)}
+        own = listed | {DOCUMENT, SIGNATURE} | {path for path in contents.files if STATEMENT_NAME.fullmatch(path)}
         yield from (f"{path} is not listed in {DOCUMENT}" for path in sorted(contents.files - own))
         needless = contents.needless_folders(listed)
         yield from strange_names(document)
@@ -327,8 +398,8 @@ class _Inspection:
         except SfumatoError as error:
             self.problems += [f"{SCHEMA}: {error.headline}", *error.problems]
             return None
-        said = (document.table, document.adjacency, document.guarantee.rows)
-        if said != (schema.name, schema.adjacency, schema.rows):
+        stated = (document.table, document.adjacency, document.guarantee.rows)
+        if stated != (schema.name, schema.adjacency, schema.rows):
             self.problems.append(f"{SCHEMA} and {DOCUMENT} disagree on name, adjacency or public row count")
         return schema
 
@@ -345,8 +416,7 @@ class _Inspection:
                 yield f"the ledger does not hold the purchase {each.words!r} as {SCHEMA} states it"
 
     def data(self, document: ReleaseDocument, schema: Schema, listed: ReleasedTable) -> Iterator[str]:
-        # a ParquetFile reads this file alone, whatever its folder is called
-        table = pq.ParquetFile(self.folder / listed.parquet).read()
+        table = self.released(listed)
         if table.num_rows != listed.rows:
             yield f"{listed.parquet} has {table.num_rows:,} lines, {DOCUMENT} says {listed.rows:,}"
         if not csv_matches(self.folder / listed.csv, schema, listed, table):
@@ -374,101 +444,3 @@ def _raise_if_out_of_resources(title: str, error: Exception) -> None:
             f"this machine cannot check now that {title}: {error}",
             next_step="free disk space or memory and verify again; nothing was found against the bundle by this",
         ) from error
-
-
-def _origin_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
-    """Look whether the guarantee says where the facts of the schema come from; that of an older sfumato did not."""
-    said = set(document.guarantee.assumptions) >= set(schema_assumptions(schema, document.guarantee.formal))
-    if not said or document.facts != ProvenanceRecord.of(schema):
-        yield f"{DOCUMENT} does not say where the facts in {SCHEMA} come from, as {SCHEMA} says it"
-
-
-def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
-    guarantee, events = document.guarantee, document.events
-    if not events:
-        yield f"{DOCUMENT} has no events"
-        return
-    formal = all(event_kind(event.kind).formal for event in events)
-    if formal != guarantee.formal or guarantee.formal != document.method.formal:
-        yield f"the guarantee is stated as {guarantee.kind}, which is not the kind of its events and method"
-    elif guarantee.formal and composed_totals(guarantee, events) != (guarantee.exact_epsilon, guarantee.exact_delta):
-        yield (
-            f"the events compose to epsilon {format_fraction(composed_totals(guarantee, events)[0])}, "
-            f"the guarantee says {format_fraction(guarantee.exact_epsilon)}"
-        )
-    if guarantee.allowed_weak != is_refused(guarantee.exact_epsilon, guarantee.exact_delta):
-        yield "the guarantee does not say truly whether the custodian allowed so weak a promise"
-    yield from _selection_problems(document)
-    if guarantee.recorded != (document.recorded is not None):
-        yield "the guarantee and the record disagree on whether the cost was recorded"
-    said = {(document.table, document.adjacency, document.unit), (guarantee.table, guarantee.adjacency, guarantee.unit)}
-    counted = {(event.table, event.adjacency, event.unit) for event in guarantee.counted(events)}
-    if said | counted != said or len(said) > 1:
-        yield "document, guarantee and events do not speak of the same table, adjacency and unit"
-
-
-def _purchase_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
-    if document.guarantee.beside != (purchased(schema) if document.guarantee.formal else ()):
-        yield f"the guarantee does not count the purchases that {SCHEMA} lists, or counts others"
-
-
-def _statement_problems(document: ReleaseDocument) -> Iterator[str]:
-    if document.statement != document.guarantee.statement():
-        yield "the statement in plain words is not the one that the guarantee makes"
-
-
-def _record_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Look whether an account that was charged for the release can stand as the bundle says."""
-    if document.recorded is not None:
-        yield from (f"{DOCUMENT}: {problem}" for problem in document.recorded.problems(document.events))
-
-
-def _selection_problems(document: ReleaseDocument) -> Iterator[str]:
-    from sfumato.evaluate.calibrate.private_selection import selection_problems
-    from sfumato.evaluate.calibrate.target import Target
-
-    chosen = document.guarantee.selection
-    if chosen is None:
-        return
-    if not 1 <= chosen.climbed <= len(chosen.values):
-        yield f"the selection stopped at candidate {chosen.climbed} of {len(chosen.values)}"
-    if basic_composition(document.events) != (to_fraction(chosen.spent_epsilon), to_fraction(chosen.spent_delta)):
-        yield "the events do not compose to what the selection says that its candidates and scores cost"
-    problems = selection_problems(Target.parse(chosen.target), chosen.beta)
-    yield from (f"the selection cannot have been charged: {problem}" for problem in problems)
-
-
-def _all_events(document: ReleaseDocument) -> tuple[Event, ...]:
-    """Return the events with those of a selection that were never run."""
-    chosen = document.guarantee.selection
-    return document.events if chosen is None else (*document.events, *chosen.unclimbed)
-
-
-def _noise_problems(document: ReleaseDocument) -> Iterator[str]:
-    found = (understated_cost(event) for event in document.guarantee.counted(document.events))
-    yield from (problem for problem in found if problem is not None)
-
-
-def _plan_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
-    """Plan again from public facts alone: cells, sensitivities, scales and shares must come out the same."""
-    if registered_home(document.method.name) is None:
-        return  # which is a problem by itself
-    made, plan = replan(document, schema)
-    events = plan.events if document.guarantee.selection is None else _selection_events(document, schema, made)
-    if events != _all_events(document) or plan.stages != document.stages:
-        yield "the method and its parameters do not lead to the events and stages that the bundle states"
-
-
-def _selection_events(document: ReleaseDocument, schema: Schema, method: Any) -> tuple[Event, ...]:
-    """Plan every rung of a selection again; none where the kept release is not the rung at which it stopped."""
-    from sfumato.evaluate.calibrate.private_selection import ladder_events
-    from sfumato.evaluate.calibrate.search import with_value
-
-    chosen = document.guarantee.selection
-    assert chosen is not None  # asked only of releases that a selection kept
-    rungs = ladder_events(chosen, method, schema, document.method.rows, document.randomness.mode)
-    climbed = sum(len(rung) for rung in rungs[: chosen.climbed])
-    kept = with_value(method, chosen.parameter, chosen.values[chosen.climbed - 1])
-    if kept != method or climbed != len(document.events):
-        return ()
-    return tuple(event for rung in rungs for event in rung)

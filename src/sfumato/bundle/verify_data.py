@@ -8,14 +8,15 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from sfumato.bundle.document import PAGES, ReleaseDocument, ReleasedTable, released_schema
-from sfumato.bundle.write import DOCUMENT, MODEL, SCHEMA, SCRIPT, WARNING
+from sfumato.bundle.document import ReleaseDocument, ReleasedTable, released_schema
+from sfumato.bundle.layout import DOCUMENT, MODEL, PAGES, SCHEMA, SCRIPT, WARNING
 from sfumato.core.file_metadata import METADATA
 from sfumato.core.plan import LARGEST_SAMPLE
 from sfumato.privacy.randomness import Randomness
@@ -89,11 +90,8 @@ def total_problems(document: ReleaseDocument) -> Iterator[str]:
             yield f"{table.parquet} has {table.rows:,} rows, and the method draws {wanted:,}: {DOCUMENT} says so"
 
 
-def model_problems(path: Path, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
+def model_problems(model: Any, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
     """Compare a fitted model with the document: it must be of this very run."""
-    from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel
-
-    model = FittedModel.load(path)
     if (model.method, model.schema) != (document.method.name, schema):
         yield f"{MODEL} and {DOCUMENT} disagree on the method or on the schema"
     if (model.guarantee, model.events) != (document.guarantee, document.events):

@@ -1,4 +1,4 @@
-"""Does the ledger know a bundle as it lies here: its events, the SHA-256 of its document, its quality statements?"""
+"""Compare a bundle with its ledger: events, SHA-256 of the document, quality statements."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.bundle.quality_statement import statement_files
-from sfumato.bundle.write import DOCUMENT, file_record
-from sfumato.evaluate.quality.run import note_on
+from sfumato.bundle.layout import DOCUMENT, file_record, statement_files
+from sfumato.bundle.quality_statement import statement_note
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.ledger import Ledger
 
-FINISH = "'sfumato doctor FOLDER --ledger LEDGER'"
+DOCTOR_COMMAND = "'sfumato doctor FOLDER --ledger LEDGER'"
 
 
 def entry_problems(document: ReleaseDocument, planned: Sequence[Event], ledger: Ledger) -> Iterator[str]:
@@ -53,7 +52,7 @@ def ledger_notes(folder: Path, document: ReleaseDocument, ledger: Ledger) -> Ite
         outcome = outcomes.get(recorded.sequence)
         if outcome is None:
             unknown = f"the ledger does not know what became of entry {recorded.sequence}"
-            yield f"{unknown}; {FINISH} tells it"
+            yield f"{unknown}; {DOCTOR_COMMAND} tells it"
         elif here in outcome.bundles and (later := outcome.bundles[outcome.bundles.index(here) + 1 :]):
             also = f"the release of entry {recorded.sequence} was saved again after this {DOCUMENT}"
             yield f"{also}: SHA-256 {', '.join(later)}"
@@ -63,7 +62,7 @@ def ledger_notes(folder: Path, document: ReleaseDocument, ledger: Ledger) -> Ite
 def _missing_statements(folder: Path, document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:
     """Name the statements on this release that the ledger knows and the folder lacks."""
     here = {file_record(path).sha256 for path in statement_files(folder)}
-    outcomes, note = ledger.outcomes(document.table), note_on(document.created_at)
+    outcomes, note = ledger.outcomes(document.table), statement_note(document.created_at)
     for entry in ledger.history(document.table):
         outcome = outcomes.get(entry.sequence)
         lacking = [] if outcome is None else [each for each in outcome.bundles if each not in here]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,9 +16,22 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sfumato.atomic_files import exchange, flush_to_disk, temporary_folder
-from sfumato.bundle.document import PAGES, ExpectedErrors, FileRecord, ReleaseDocument, ReleasedTable
+from sfumato.bundle.document import ExpectedErrors, ReleaseDocument, ReleasedTable, Tables, first_copies
+from sfumato.bundle.layout import (
+    DOCUMENT,
+    MODEL,
+    PAGES,
+    SCHEMA,
+    SCRIPT,
+    SIGNATURE,
+    TABLES,
+    WARNING,
+    file_record,
+    file_records,
+    file_stems,
+)
 from sfumato.bundle.reproduction_script import reproduction_script
-from sfumato.bundle.signature import SIGNATURE, SigningKey
+from sfumato.bundle.signature import SigningKey
 from sfumato.bundle.target_folder import named_failure, place_of, prepare_output
 from sfumato.core.file_metadata import parquet_metadata, seed_warning
 from sfumato.core.method import Makes
@@ -37,10 +47,9 @@ from sfumato.errors import (
     UnmarkedBundleWarning,
     UnwrittenCopyWarning,
 )
-from sfumato.evaluate.uncertainty.main_numbers import expected_errors
+from sfumato.lazy import HOOKS, find_hook, load_object
 from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.progress import report_progress, silenced, undisturbed
-from sfumato.report.custodian_copy import write_custodian_copy
 from sfumato.schema import Schema
 from sfumato.table.writing.formats import copy_suffixes, requested_suffixes
 from sfumato.table.writing.formats import write_copy as write_rows
@@ -49,14 +58,6 @@ if TYPE_CHECKING:
     from sfumato.core.release import Release
     from sfumato.table import Table
 
-DOCUMENT = "release.json"
-SCHEMA = "schema.toml"
-REPORT = "report.html"
-SCRIPT = "reproduce.py"
-MODEL = "model.sfumato"
-WARNING = "NOT-FOR-RELEASE.txt"
-TABLES = "tables"
-LONGEST_STEM = 100
 MARK_IT = "mark it with 'sfumato doctor FOLDER --ledger LEDGER'"
 AGAIN = "nothing more is spent by saving again: call release.save() with another folder"
 MOVE_IT = "make room and move the folder to its place: it is complete, it verifies, and nothing more is spent"
@@ -101,7 +102,7 @@ def save_bundle(
         raise_held()
         document = _extended(release, target, document, reruns, also, key)
         if private is not None and table is not None:
-            write_custodian_copy(release, document, table, private)
+            load_object(HOOKS["bundle.custodian_copy"])(release, document, table, private)
     return target
 
 
@@ -195,7 +196,7 @@ def _extended(
 
     The longer bundle is written beside the other and takes its place in one step: there is a whole one at any moment.
     """
-    expected = expected_errors(release, reruns)
+    expected = load_object(HOOKS["bundle.expected_errors"])(release, reruns) if reruns else None
     suffixes = copy_suffixes(release.schema, also) if release.method.makes == "rows" else ()
     if expected is None and not suffixes:
         return document
@@ -268,8 +269,8 @@ def _finished(
     """Write script, pages and document about the files that lie in a folder, and bring all of it to the disk."""
     document = ReleaseDocument.from_release(release, tables=tables, expected_errors=expected)
     (folder / SCRIPT).write_text(reproduction_script(document), encoding="utf-8")
-    made = {listed.parquet: table for listed, table in zip(tables, release.tables.values(), strict=True)}
-    shown = first_copies(tables, lambda listed: made[listed.parquet])
+    by_file = {listed.parquet: table for listed, table in zip(tables, release.tables.values(), strict=True)}
+    shown = first_copies(tables, lambda listed: by_file[listed.parquet])
     if pages:
         _write_pages(folder, document.with_files(file_records(folder)), release.schema, shown)
     document = document.with_files(file_records(folder))
@@ -280,101 +281,22 @@ def _finished(
     return document
 
 
-def _write_pages(
-    folder: Path, document: ReleaseDocument, schema: Schema, shown: Mapping[tuple[str, ...], pa.Table]
-) -> None:
+def _write_pages(folder: Path, document: ReleaseDocument, schema: Schema, shown: Tables) -> None:
     """Write the pages. The data are paid for: one that cannot be drawn is a warning, and the bundle goes without."""
-    from sfumato.report.bundle_pages import BundlePages
-
+    render_pages = find_hook("bundle.pages")
+    if render_pages is None:
+        warnings.warn(UndrawnPageWarning("no page was drawn: sfumato.report is not installed"), stacklevel=5)
+        return
     report_progress("drawing the report")
-    for name, draw in BundlePages(document, schema, shown).drawings.items():
+    for name, draw in render_pages(document, schema, shown).items():
         try:
             with silenced():  # the rows that are counted for the charts are released ones
                 text = draw()
         except Exception as error:  # noqa: BLE001  whatever it is, the release must come to its bundle
-            told = error.headline if isinstance(error, SfumatoError) else type(error).__name__
-            warnings.warn(UndrawnPageWarning(f"{name} was not drawn: {told}"), stacklevel=5)
+            reason = error.headline if isinstance(error, SfumatoError) else type(error).__name__
+            warnings.warn(UndrawnPageWarning(f"{name} was not drawn: {reason}"), stacklevel=5)
         else:
             (folder / name).write_text(text, encoding="utf-8")
-
-
-@dataclass(frozen=True)
-class FolderListing:
-    """Paths below a folder, by what they are. A link is never followed."""
-
-    files: frozenset[str]
-    folders: frozenset[str]
-    strange: tuple[str, ...]
-    """What no bundle holds: links and things that are neither file nor folder, each in words."""
-
-    @classmethod
-    def of(cls, folder: Path) -> FolderListing:
-        """Look through a folder without opening a file."""
-        files, folders, strange = set[str](), set[str](), list[str]()
-        for entry, path in _walk(folder):
-            if entry.is_symlink():
-                strange.append(f"{path} is a link; a bundle holds its files itself")
-            elif entry.is_dir(follow_symlinks=False):
-                folders.add(path)
-            elif entry.is_file(follow_symlinks=False):
-                files.add(path)
-            else:
-                strange.append(f"{path} is neither a file nor a folder")
-        return cls(frozenset(files), frozenset(folders), tuple(strange))
-
-    def needless_folders(self, listed: set[str]) -> list[str]:
-        """Return the folders that hold no listed file, empty ones among them."""
-        needed = {str(parent) for path in listed for parent in PurePosixPath(path).parents}
-        return sorted(self.folders - needed)
-
-
-def _walk(folder: Path, above: str = "") -> Iterator[tuple[os.DirEntry[str], str]]:
-    with os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda found: found.name):
-            path = f"{above}{entry.name}"
-            yield entry, path
-            if entry.is_dir(follow_symlinks=False):
-                yield from _walk(Path(entry.path), f"{path}/")
-
-
-def file_records(folder: Path) -> dict[str, FileRecord]:
-    """Return hash and size of every file in a folder except the document itself, by relative path."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / DOCUMENT)
-    return {path.relative_to(folder).as_posix(): file_record(path) for path in paths}
-
-
-def file_record(path: Path) -> FileRecord:
-    """Return hash and size of one file."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
-    return FileRecord(sha256=digest.hexdigest(), bytes=path.stat().st_size)
-
-
-def first_copies(
-    tables: Iterable[ReleasedTable], load: Callable[[ReleasedTable], pa.Table]
-) -> dict[tuple[str, ...], pa.Table]:
-    """Return the released tables that a page shows, by their columns: of several copies of rows, the first."""
-    first: dict[tuple[str, ...], ReleasedTable] = {}
-    for listed in tables:
-        first.setdefault(listed.columns, listed)
-    return {names: load(listed) for names, listed in first.items()}
-
-
-def file_stems(sets: list[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
-    """Return a safe and unique file name for each column set, whatever its columns are called.
-
-    >>> file_stems([("age", "sex"), ("net income",), ("net/income",)])
-    {('age', 'sex'): 'age--sex', ('net income',): 'net_income', ('net/income',): 'net_income-2'}
-    """
-    stems: dict[tuple[str, ...], str] = {}
-    taken: set[str] = set()
-    for names in sets:
-        slug = "--".join(re.sub(r"[^\w.-]+", "_", name).strip("._-") or "column" for name in names)[:LONGEST_STEM]
-        # file systems that ignore case must not fold two tables into one
-        candidates = (slug if i == 1 else f"{slug}-{i}" for i in range(1, len(sets) + 2))
-        stems[names] = next(stem for stem in candidates if stem.casefold() not in taken)
-        taken.add(stems[names].casefold())
-    return stems
 
 
 def _named_tables(release: Release) -> Iterator[tuple[tuple[str, ...], str, pa.Table, Makes]]:

@@ -16,34 +16,30 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
 
 from sfumato.errors import SfumatoError
-from sfumato.progress import RemainingTime, format_duration, progress_listener
+from sfumato.progress import RemainingTime, progress_listener
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console as RichConsole
     from rich.text import Text
-
-__all__ = ["RemainingTime", "format_duration", "progress_bar"]
 
 EXIT_ERROR = 2
 
 LABEL = 11
-
 """Columns of a label before what it labels."""
-
 UNSAFE = re.compile(r"[^\n -~]")
-
 """Everything but plain ASCII is looked at; most of it is fine."""
-
 JOINERS = "\u200c\u200d"
 
 """Invisible, but part of how many languages and emoji are written."""
 
 
 def printable(text: str) -> str:
-    r"""Return text in which nothing moves the cursor or turns the reading direction: names and values are not ours.
+    r"""Escape whatever moves the cursor or changes the reading direction: names and values are not trusted.
 
     >>> printable("m\x1b[2J"), printable("Zürich, 東京")
     ('m\\x1b[2J', 'Zürich, 東京')
@@ -59,12 +55,12 @@ def _shown(character: str) -> str:
 
 
 def table_cell(value: object) -> str:
-    """Return a value for one cell or title: a line break could pass for another row."""
+    """Return a value for one cell or title; a line break is escaped, as it could pass for another row."""
     return printable(str(value)).replace("\n", "\\n")
 
 
-def _as_it_is(text: str, style: str = "") -> Text:
-    """Return a text in which rich looks for no markup and no short codes of emoji."""
+def _plain_text(text: str, style: str = "") -> Text:
+    """Return a text in which rich interprets neither markup nor emoji codes."""
     from rich.text import Text
 
     return Text(text, style)
@@ -89,37 +85,40 @@ def machine_readable(body: Any) -> str:
 
 
 @dataclass
-class Voice:
-    """Where output goes. With JSON, standard output holds one JSON document and nothing else."""
+class Console:
+    """Where output goes, and the option of every verb that decides it.
 
-    json: bool = False
+    With JSON, standard output holds one JSON document and nothing else.
+    """
+
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")] = False
 
     @cached_property
-    def out(self) -> Console:
+    def out(self) -> RichConsole:
         """Standard output, for people."""
-        from rich.console import Console
+        from rich.console import Console as RichConsole
 
-        return Console(highlight=False, soft_wrap=True, emoji=False)
+        return RichConsole(highlight=False, soft_wrap=True, emoji=False)
 
     @cached_property
-    def err(self) -> Console:
+    def err(self) -> RichConsole:
         """Standard error: progress, warnings and errors."""
-        from rich.console import Console
+        from rich.console import Console as RichConsole
 
-        return Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
+        return RichConsole(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
     def say(self, text: str = "", style: str | None = None) -> None:
         """Print a line for people; silent with JSON."""
         if not self.json:
-            self.out.print(_as_it_is(printable(text)), style=style)
+            self.out.print(_plain_text(printable(text)), style=style)
 
     def text(self, text: str) -> None:
-        """Print a file that was not asked for by ``--out``, as it would stand there; silent with JSON."""
+        """Print what ``--out`` would write, byte for byte; silent with JSON."""
         if not self.json:
             write_text(text)
 
-    def say_of(self, label: str, text: str, style: str | None = None) -> None:
-        """Print a line behind a label; on a terminal what does not fit goes on below the text, not below the label."""
+    def say_labelled(self, label: str, text: str, style: str | None = None) -> None:
+        """Print a line after a label; on a terminal, further lines are indented by the width of the label."""
         line = f"{label:<{LABEL}}{text}"
         if self.out.is_terminal:
             line = textwrap.fill(line, max(self.out.width, 2 * LABEL), subsequent_indent=" " * LABEL)
@@ -131,11 +130,11 @@ class Voice:
             return
         from rich.table import Table
 
-        table = Table(title=_as_it_is(table_cell(title), "bold"), title_justify="left", header_style="bold")
+        table = Table(title=_plain_text(table_cell(title), "bold"), title_justify="left", header_style="bold")
         for header in headers:
-            table.add_column(_as_it_is(table_cell(header)), overflow="fold")
+            table.add_column(_plain_text(table_cell(header)), overflow="fold")
         for row in rows:
-            table.add_row(*(_as_it_is(table_cell(cell)) for cell in row))
+            table.add_row(*(_plain_text(table_cell(cell)) for cell in row))
         self.out.print(table, soft_wrap=False)
 
     def panel(self, title: str, text: str, style: str = "green") -> None:
@@ -144,48 +143,47 @@ class Voice:
             return
         from rich.panel import Panel
 
-        heading = _as_it_is(table_cell(title))
-        framed = Panel(_as_it_is(printable(text)), title=heading, title_align="left", border_style=style)
+        heading = _plain_text(table_cell(title))
+        framed = Panel(_plain_text(printable(text)), title=heading, title_align="left", border_style=style)
         self.out.print(framed, soft_wrap=False)
 
-    def document(self, body: Mapping[str, Any] | Sequence[Any]) -> None:
-        """Print the JSON document when JSON was asked for."""
+    def print_json(self, body: Mapping[str, Any] | Sequence[Any]) -> None:
+        """Print the JSON document, where JSON was asked for."""
         if self.json:
             write_text(machine_readable(body) + "\n")
 
     def complain(self, text: str) -> None:
         """Print a text on standard error."""
-        self.err.print(_as_it_is(printable(text)))
+        self.err.print(_plain_text(printable(text)))
 
     def fail(self, error: SfumatoError) -> int:
-        """Report a named error, and what it says was spent all the same; return the exit code."""
+        """Report a named error, with what it says was spent; return the exit code."""
         spent = [str(note) for note in getattr(error, "__notes__", ())]
         if self.json:
             write_text(machine_readable({**error.to_dict(), **({"spent": spent} if spent else {})}) + "\n")
         text = "\n".join([printable(str(error)), *(printable(note) for note in spent)])
-        self.err.print(_as_it_is(type(error).__name__, "bold red"), _as_it_is(text), sep=": ")
+        self.err.print(_plain_text(type(error).__name__, "bold red"), _plain_text(text), sep=": ")
         return EXIT_ERROR
 
     def stop(self, text: str, code: int) -> int:
-        """Say what an interruption left behind and return the exit code."""
+        """Report what an interruption left behind; return the exit code."""
         if self.json:
             body = {"error": "Interrupted", "message": text, "problems": [], "next_step": ""}
             write_text(machine_readable(body) + "\n")
         self.complain(text)
         return code
 
-    def counting(self, what: str, seconds: float | None = None) -> AbstractContextManager[None]:
-        """Show on standard error how far the work is and about how much time is left; only on a terminal.
+    def progress(self, what: str, seconds: float | None = None) -> AbstractContextManager[None]:
+        """Show progress and the remaining time on standard error, on a terminal only.
 
-        ``seconds`` is what a plan allows for it. The library tells its stages itself (:mod:`sfumato.progress`).
+        ``seconds`` is the time that a plan allows. The library reports its stages itself (:mod:`sfumato.progress`).
         """
-
         return progress_bar(self.err, what, seconds, table_cell)
 
 
 @contextmanager
-def print_warnings(voice: Voice) -> Generator[None]:
-    """Print warnings as sentences for people, not as lines of source code."""
+def print_warnings(console: Console) -> Generator[None]:
+    """Print warnings as sentences, without lines of source code."""
 
     def show(
         message: Warning | str,
@@ -195,7 +193,7 @@ def print_warnings(voice: Voice) -> Generator[None]:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        voice.complain(f"{category.__name__}: {message}")
+        console.complain(f"{category.__name__}: {message}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show
@@ -203,9 +201,7 @@ def print_warnings(voice: Voice) -> Generator[None]:
 
 
 BETWEEN = 0.1
-
-"""Seconds between two changes of the bar within a stage: work that tells often is not slowed by being listened to."""
-
+"""Seconds between two updates of the bar within a stage, so that frequent reports cost no time."""
 UNFINISHED = 0.999
 
 """The end of a stage is not the end of the work: a full bar would stop its clock."""
@@ -213,9 +209,9 @@ UNFINISHED = 0.999
 
 @contextmanager
 def progress_bar(
-    console: Console, what: str, expected: float | None, clean: Callable[[object], str]
+    console: RichConsole, what: str, expected: float | None, clean: Callable[[object], str]
 ) -> Generator[None]:
-    """Show a bar on a terminal while the work inside goes on; elsewhere nobody listens."""
+    """Show a progress bar while the work inside goes on, on a terminal only."""
     if not console.is_terminal:
         yield
         return
@@ -233,7 +229,7 @@ def progress_bar(
         progress.add_task(clean(what), total=None, left=left)
         task, shown = progress.tasks[0], [0.0]
 
-        def heard(stage: str, done: float | None) -> None:
+        def update(stage: str, done: float | None) -> None:
             fresh, now = stage != left.stage, time.monotonic()
             left.tell(stage, done)
             if fresh or now - shown[0] >= BETWEEN:
@@ -241,5 +237,5 @@ def progress_bar(
                 task.total = None if done is None else 1.0
                 progress.update(task.id, description=clean(f"{what}: {stage}"), completed=min(done or 0, UNFINISHED))
 
-        with progress_listener(heard):
+        with progress_listener(update):
             yield

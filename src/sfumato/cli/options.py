@@ -2,172 +2,346 @@
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from sfumato.core.build_method import build_method, method_from_settings, parse_settings, registered_name
-from sfumato.errors import NoLedgerError, PlanError
-from sfumato.evaluate.uncertainty.main_numbers import checked_reruns, planned_reruns
-from sfumato.schema.dialect import DEFAULT_DIALECT, Dialect
+from sfumato.errors import NoLedgerError, PlanError, SchemaError, SfumatoError
 
-__all__ = [
-    "DEFAULT_DIALECT",
-    "Dialect",
-    "Reruns",
-    "build_method",
-    "checked_reruns",
-    "method_from_settings",
-    "parse_settings",
-    "planned_reruns",
-    "registered_name",
-    "with_options",
-]
+if TYPE_CHECKING:
+    from sfumato.core.method import Method
+    from sfumato.schema import Schema
+    from sfumato.schema.dialect import Dialect
+    from sfumato.table import Table
+
+Keyword = inspect.Parameter.KEYWORD_ONLY
+LAST = ("json",)
+"""What the help lists last."""
+
+
+def expand_options(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the verb with one parameter for each field of its option objects; the verb is called with the objects.
+
+    An option object is a dataclass whose fields are annotated as Typer annotates parameters.
+    """
+    signature = inspect.signature(verb, eval_str=True)
+    groups = {p.name: p.annotation for p in signature.parameters.values() if dataclasses.is_dataclass(p.annotation)}
+    parameters: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        group = groups.get(parameter.name)
+        parameters += [parameter.replace(kind=Keyword)] if group is None else _field_parameters(group)
+    parameters.sort(key=lambda parameter: parameter.name in LAST)
+
+    @wraps(verb)
+    def expanded(**values: Any) -> Any:
+        objects = {
+            name: group(**{field.name: values.pop(field.name) for field in dataclasses.fields(group)})
+            for name, group in groups.items()
+        }
+        return verb(**values, **objects)
+
+    command: Any = expanded
+    command.__signature__ = signature.replace(parameters=parameters)
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return expanded
+
+
+def _field_parameters(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(field.name, Keyword, default=_default(field), annotation=hints[field.name])
+        for field in dataclasses.fields(group)
+    ]
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+
 
 Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="A file (CSV, Parquet, Excel, SPSS, Stata, SAS, ...), or a quoted glob.")
+    str,
+    typer.Argument(metavar="DATA", help="A file (CSV, Parquet, Excel, SPSS, Stata, SAS, ...), or a quoted glob."),
 ]
-
-OptionalData = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="DATA",
-        help="A file (CSV, Parquet, ...), or a quoted glob; not needed where the answer follows from public facts.",
-    ),
+LedgerPath = Annotated[str | None, typer.Option("--ledger", "-l", help="Ledger file, or a postgresql:// URL.")]
+Seed = Annotated[int | None, typer.Option(help="Repeatable run for tests; everything is stamped 'not for release'.")]
+AllowWeak = Annotated[
+    bool, typer.Option("--allow-weak", help="Allow epsilon above 20 or delta above 0.1; the guarantee will say so.")
 ]
-
-OptionalSchema = Annotated[
-    str | None,
-    typer.Option("--schema", "-s", help="The table's public schema (TOML); may be left out where it decides nothing."),
-]
-
-SchemaPath = Annotated[str, typer.Option("--schema", "-s", help="The table's public schema (TOML).")]
-
-WRITTEN = "How the file is written"
-
-"""The part of a verb's help that holds the options of reading."""
-
-Delimiter = Annotated[
-    str | None, typer.Option(help="Field delimiter of a CSV file; a comma unless said.", rich_help_panel=WRITTEN)
-]
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
-
-MethodName = Annotated[str, typer.Option("--method", "-m", help="How to release; 'sfumato methods' lists them.")]
-
-OptionalMethod = Annotated[
-    str | None,
-    typer.Option(
-        "--method",
-        "-m",
-        help="How to release; 'sfumato methods' lists them. Unless said: aim (synthetic rows) for two columns or more.",
-    ),
-]
-
-AsPublished = Annotated[
-    bool,
-    typer.Option(
-        "--as-published",
-        help="Take the method as its paper printed it: an exposure, beside the form with a proof that --method names.",
-    ),
-]
-
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        help="A parameter of the method, such as columns=age,sex or workload=3-way. Repeat columns for several tables, "
-        "or give JSON.",
-    ),
-]
-
-Epsilon = Annotated[str | None, typer.Option(help="Privacy budget of this release, such as 1 or 0.5.")]
-
-Delta = Annotated[
-    str | None,
-    typer.Option(help="Delta of this release, such as 1e-6. The method's own unless said, which the plan shows."),
-]
-
-LedgerUrl = Annotated[str | None, typer.Option("--ledger", "-l", help="Ledger file, or a postgresql:// URL.")]
-
-NoLedger = Annotated[
-    bool, typer.Option("--no-ledger", help="Release without recording the cost: no cap protects the table.")
-]
-
-READERS = "What readers are told"
-
-"""The part of a verb's help that holds words for the readers of a release."""
-
-Custodian = Annotated[
-    str | None,
-    typer.Option(
-        help="Who publishes the release; as the schema says unless given.",
-        rich_help_panel=READERS,
-    ),
-]
-
-Use = Annotated[
-    str | None,
-    typer.Option(help="What it is meant for; as the schema says unless given.", rich_help_panel=READERS),
-]
-
-Region = Annotated[
-    str | None,
-    typer.Option(help="Which region it describes; as the schema says unless given.", rich_help_panel=READERS),
-]
-
-Also = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--also", help="Rows in this format, too: sav (SPSS), dta (Stata), xlsx, jsonl or sqlite; repeat for several."
-    ),
-]
-
-Rows = Annotated[int | None, typer.Option(help="Rows of a synthetic table; the noisy total unless said.")]
-
 AboutRows = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        help="About how many rows the private table has, public or guessed: for the forecast alone, it enters nothing.",
-    ),
+    typer.Option(min=1, help="Public or guessed number of rows of the table, used by the forecast only."),
 ]
+Plan = Annotated[bool, typer.Option("--plan", help="Only print cost and accuracy; nothing is spent.")]
+Bundle = Annotated[str, typer.Argument(metavar="BUNDLE", help="Folder of a release.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
+Confidence = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
 
-Anyway = Annotated[
-    bool, typer.Option("--anyway", help="Release even where the forecast says that noise will drown the rows.")
-]
-
-Verbose = Annotated[bool, typer.Option("--verbose", help="Also print how the model came about, as the report has it.")]
-
-Seed = Annotated[int | None, typer.Option(help="Repeatable run for tests: everything is stamped 'not for release'.")]
-
-AllowWeak = Annotated[
-    bool,
-    typer.Option("--allow-weak", help="Allow epsilon above 20 or delta above 0.1; the guarantee will say so."),
-]
-
-MAKE_ONE = (
-    "make one with 'sfumato ledger init budget.db --schema SCHEMA --epsilon 5 --delta 1e-6' and give --ledger budget.db"
+FILE_FORMAT = "File format"
+"""The panel of the options that say how a file is written."""
+READERS = "For the readers of the release"
+TABS = ("tab", "\\t", "TAB")
+"""How a tab can be typed."""
+CUSTODIAN_NOTICE = (
+    "Measured on confidential rows: for the custodian's eyes, and no guarantee. Nothing was released or spent."
+)
+CREATE_LEDGER = (
+    "create one with 'sfumato ledger init budget.db --schema SCHEMA --epsilon 5 --delta 1e-6' and add --ledger "
+    "budget.db"
 )
 
 
-def wanted_ledger(ledger: str | None, no_ledger: bool, how: str = MAKE_ONE) -> str | Literal[False]:
-    """Return the ledger that was named, or False where none is wanted; refuse where nobody said which."""
-    if ledger is not None and no_ledger:
-        raise NoLedgerError("--ledger and --no-ledger were both given", next_step="give one of them")
-    if ledger is None and not no_ledger:
-        raise NoLedgerError(
-            "no ledger was given: nobody would add up what releases of this table cost, and no cap would protect it",
-            next_step=f"{how}; to release without one, say --no-ledger",
+def _format_option(words: str) -> Any:
+    return typer.Option(help=words, rich_help_panel=FILE_FORMAT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DialectOptions:
+    """How a file is written. What is not stated is taken from the schema, or recognised."""
+
+    delimiter: Annotated[str | None, _format_option("Field delimiter of a CSV file; default: a comma.")] = None
+    decimal: Annotated[
+        str | None, _format_option("Decimal mark of numbers: '.' or ','. Signs such as % and € are dropped.")
+    ] = None
+    thousands: Annotated[str | None, _format_option("Thousands separator: '.', ',', ' ' or \"'\".")] = None
+    date_format: Annotated[str | None, _format_option("Format of dates, such as %d.%m.%Y; default: ISO.")] = None
+    missing: Annotated[list[str] | None, _format_option("A marker of missing values, such as N/A; repeatable.")] = None
+    encoding: Annotated[str | None, _format_option("Encoding of the text, such as cp1252; default: recognised.")] = None
+    sheet: Annotated[str | None, _format_option("Sheet of a workbook, table of a database, file of a zip archive.")] = (
+        None
+    )
+
+    @cached_property
+    def dialect(self) -> Dialect:
+        """The options as a dialect; what is wrong is reported all at once."""
+        from sfumato.schema.dialect import Dialect
+
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(DialectOptions)}
+        stated = {key: value for key, value in values.items() if value is not None}
+        if stated.get("delimiter") in TABS:
+            stated["delimiter"] = "\t"
+        return Dialect.of(stated)
+
+    def stated(self) -> dict[str, Any]:
+        """Return what was stated, by key.
+
+        >>> DialectOptions(delimiter="tab", missing=["N/A"]).stated()
+        {'delimiter': '\\t', 'missing': ['N/A']}
+        """
+        return self.dialect.stated()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions(DialectOptions):
+    """A file with rows."""
+
+    data: Data
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaOptions:
+    """The public schema of a table."""
+
+    schema: Annotated[str, typer.Option("--schema", "-s", help="The table's public schema (TOML).")]
+
+    @cached_property
+    def facts(self) -> Schema:
+        """The schema, read from its file."""
+        from sfumato.schema import Schema
+
+        return Schema.load(self.schema)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(SchemaOptions, FileOptions):
+    """A confidential table: its file, how it is written, and its public schema."""
+
+    def read(self, schema: Schema | None = None) -> Table:
+        """Open the table under its schema, or another version of it."""
+        from sfumato.table import read
+
+        return read(self.data, schema or self.facts, **self.stated())
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions(DialectOptions):
+    """Synthetic rows and the confidential table that they are measured against."""
+
+    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="Folder of a release, or any file of synthetic rows.")]
+    data: Data
+    schema: Annotated[
+        str | None, typer.Option("--schema", "-s", help="The table's schema; default: that of the bundle.")
+    ] = None
+
+    @cached_property
+    def facts(self) -> Schema:
+        """The schema that was named, or that of the bundle."""
+        from sfumato.bounded_reads import is_folder
+        from sfumato.bundle.read import open_bundle
+        from sfumato.schema import Schema
+
+        if self.schema is not None:
+            return Schema.load(self.schema)
+        if is_folder(self.bundle):
+            return open_bundle(self.bundle).schema
+        raise SchemaError(
+            f"{self.bundle!r} is not a bundle, so its columns are not described",
+            next_step="add --schema SCHEMA, or name a bundle",
         )
-    return False if ledger is None else ledger
+
+    def read(self, path: str | None = None) -> Table:
+        """Open the confidential table, or another file of the same columns."""
+        from sfumato.table import read
+
+        return read(path or self.data, self.facts, **self.stated())
+
+    def read_optional(self, path: str | None) -> Table | None:
+        """Open another file of the same columns, where one was named."""
+        return None if path is None else self.read(path)
 
 
-def parse_numbers(text: str, option: str, example: str) -> list[float]:
-    """Read numbers with commas between them.
+@dataclass(frozen=True, kw_only=True)
+class PrivatePageOptions:
+    """A page for the custodian alone."""
+
+    out: Annotated[str | None, typer.Option("--out", "-o", help="Write a page that only its owner can read.")] = None
+
+    def require_free(self, what: str) -> None:
+        """Refuse a page that cannot be written, before minutes are spent on it."""
+        from sfumato.cli.output_page import require_free_page
+
+        require_free_page(self.out, what)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodSettings:
+    """A method and its parameters, without the budget."""
+
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            "-m",
+            help="Release method; 'sfumato methods' lists them. Default: aim (synthetic rows) for two or more columns.",
+        ),
+    ] = None
+    as_published: Annotated[
+        bool,
+        typer.Option("--as-published", help="Use the method as its paper printed it: an exposure, without a proof."),
+    ] = False
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="A parameter of the method, such as columns=age,sex or workload=3-way. Repeat columns for several "
+            "tables, or give JSON.",
+        ),
+    ] = None
+    delta: Annotated[
+        str | None,
+        typer.Option(help="Delta of this release, such as 1e-6; default: the method's own, which the plan prints."),
+    ] = None
+    rows: Annotated[
+        int | None, typer.Option(help="Number of synthetic rows; default: the noisy total of the table.")
+    ] = None
+
+    def choose(self, schema: Schema, epsilon: str | None) -> tuple[Method, str | None]:
+        """Return the method, and why it was chosen where none was named."""
+        from sfumato.core.build_method import method_from_settings
+
+        settings = self.settings or []
+        return method_from_settings(self.method, schema, settings, epsilon, self.delta, self.as_published)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodOptions(MethodSettings):
+    """A method, its parameters and its budget."""
+
+    epsilon: Annotated[str | None, typer.Option(help="Privacy budget of this release, such as 1 or 0.5.")] = None
+
+    def choose(self, schema: Schema, epsilon: str | None = None) -> tuple[Method, str | None]:
+        """Return the method, and why it was chosen where none was named."""
+        return super().choose(schema, epsilon or self.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerOptions:
+    """The ledger that records what is spent, or the decision against one."""
+
+    ledger: LedgerPath = None
+    no_ledger: Annotated[
+        bool, typer.Option("--no-ledger", help="Do not record the cost: no cap protects the table.")
+    ] = False
+
+    def require_choice(self, how: str = CREATE_LEDGER) -> str | Literal[False]:
+        """Return the ledger that was named, or False for none; refuse where neither was chosen."""
+        if self.ledger is not None and self.no_ledger:
+            raise NoLedgerError("--ledger and --no-ledger were both given", next_step="give one of them")
+        if self.ledger is None and not self.no_ledger:
+            raise NoLedgerError(
+                "no ledger was given: nothing would add up the cost of this table's releases, and no cap would "
+                "protect it",
+                next_step=f"{how}; to release without one, add --no-ledger",
+            )
+        return False if self.ledger is None else self.ledger
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadersOptions:
+    """What the readers of a release are told beside the data."""
+
+    custodian: Annotated[
+        str | None, typer.Option(help="Who publishes the release; default: the schema's.", rich_help_panel=READERS)
+    ] = None
+    use: Annotated[str | None, typer.Option(help="Intended use; default: the schema's.", rich_help_panel=READERS)] = (
+        None
+    )
+    region: Annotated[
+        str | None, typer.Option(help="Region that it describes; default: the schema's.", rich_help_panel=READERS)
+    ] = None
+
+    def words(self) -> dict[str, str | None]:
+        """Return the texts by their key in the schema."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputPageOptions:
+    """A page and its JSON file."""
+
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", help="File of the page (.html); default: named after the table.")
+    ] = None
+    force: Force = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaOutput:
+    """A file for a schema."""
+
+    out: Annotated[str | None, typer.Option("--out", "-o", help="Write to this file instead of standard output.")] = (
+        None
+    )
+    force: Force = False
+    name: Annotated[str | None, typer.Option(help="Name of the table; default: that of the file.")] = None
+
+    def require_free(self) -> None:
+        """Refuse a file that exists, before any work is done."""
+        try:
+            exists = self.out is not None and Path(self.out).exists() and not self.force
+        except (OSError, ValueError) as error:
+            raise SchemaError(f"{self.out!r} is not a path", next_step="choose another --out") from error
+        if exists:
+            raise SchemaError(f"{self.out!r} exists", next_step="choose another name with --out, or add --force")
+
+
+def parse_numbers(text: str, option: str, example: str, error_class: type[SfumatoError] = PlanError) -> list[float]:
+    """Read numbers separated by commas.
 
     >>> parse_numbers("0.1, 1,3", "--grid", "0.1,0.3")
     [0.1, 1.0, 3.0]
@@ -175,82 +349,35 @@ def parse_numbers(text: str, option: str, example: str) -> list[float]:
     try:
         return [float(value) for value in text.split(",") if value.strip()]
     except ValueError as error:
-        raise PlanError(f"{option} {text!r} is not a list of numbers", next_step=f"write {option} {example}") from error
+        raise error_class(
+            f"{option} {text!r} is not a list of numbers", next_step=f"write {option} {example}"
+        ) from error
 
 
-def split_names(texts: Sequence[str] | None) -> list[str] | None:
-    """Return the columns of an option that takes a list, is repeated, or both.
+def parse_range(
+    text: str, option: str, example: str, error_class: type[SfumatoError] = PlanError
+) -> tuple[float, float]:
+    """Read a range.
+
+    >>> parse_range("0.01:30", "--range", "0.01:30")
+    (0.01, 30.0)
+    """
+    low, _, high = text.partition(":")
+    try:
+        return float(low), float(high)
+    except ValueError as error:
+        raise error_class(
+            f"{option} {text!r} is not of the form low:high", next_step=f"write {option} {example}"
+        ) from error
+
+
+def split_names(texts: str | Sequence[str] | None) -> list[str] | None:
+    """Return the names of an option that takes a list, is repeated, or both.
 
     >>> split_names(["age, sex", "region"]), split_names(None)
     (['age', 'sex', 'region'], None)
     """
-    return None if texts is None else [part.strip() for text in texts for part in text.split(",") if part.strip()]
-
-
-def _option(words: str) -> Any:
-    return typer.Option(help=words, rich_help_panel=WRITTEN)
-
-
-OPTIONS: dict[str, Any] = {
-    "delimiter": Delimiter,
-    "decimal": Annotated[
-        str | None, _option("Decimal mark of numbers: '.' or ','. Signs such as % and € are dropped.")
-    ],
-    "thousands": Annotated[str | None, _option("Mark between thousands: '.', ',', ' ' or \"'\".")],
-    "date_format": Annotated[str | None, _option("How dates are written, such as %d.%m.%Y; ISO unless said.")],
-    "missing": Annotated[
-        list[str] | None, _option("A text that stands for no value, such as N/A; repeat for several.")
-    ],
-    "encoding": Annotated[str | None, _option("Encoding of the text, such as cp1252; recognised unless said.")],
-    "sheet": Annotated[str | None, _option("Sheet of a workbook, table of a database, file of a zip archive.")],
-}
-
-"""The options by the key of ``[source]`` that each of them says."""
-
-TABS = ("tab", "\\t", "TAB")
-
-"""How a tab can be typed."""
-
-
-def with_options(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a verb that takes the options in the place of its parameter ``dialect``, which it is given whole."""
-    signature = inspect.signature(verb, eval_str=True)
-
-    @functools.wraps(verb)
-    def reading(*first: Any, **given: Any) -> Any:
-        said = {key: given.pop(key, None) for key in OPTIONS}
-        return verb(*first, **given, dialect=spoken(said))
-
-    parameters: list[inspect.Parameter] = []
-    for parameter in signature.parameters.values():
-        parameters += _options() if parameter.name == "dialect" else [parameter]
-    changed: Any = reading
-    changed.__signature__ = signature.replace(parameters=parameters)
-    changed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return reading
-
-
-def _options() -> list[inspect.Parameter]:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return [inspect.Parameter(key, kind, default=None, annotation=option) for key, option in OPTIONS.items()]
-
-
-def spoken(said: dict[str, Any]) -> Dialect:
-    """Return what options say; what was not given is left to the schema.
-
-    >>> spoken({"delimiter": "tab", "missing": ["N/A"], "decimal": None}).stated()
-    {'delimiter': '\\t', 'missing': ['N/A']}
-    """
-    given = {key: value for key, value in said.items() if value is not None}
-    if given.get("delimiter") in TABS:
-        given["delimiter"] = "\t"
-    return Dialect.of(given)
-
-
-Reruns = Annotated[
-    int | None,
-    typer.Option(
-        help="Runs of the method on the released rows, for expected errors in the report: free, but slow. 0 leaves "
-        "them out; as many as fit into a minute, at most 8, unless said."
-    ),
-]
+    if texts is None:
+        return None
+    listed = [texts] if isinstance(texts, str) else texts
+    return [part.strip() for text in listed for part in text.split(",") if part.strip()]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sfumato.errors import RiskError
+from sfumato.errors import RiskError, TableError
 
 
 class OutputPage(NamedTuple):
@@ -19,7 +19,7 @@ class OutputPage(NamedTuple):
 
     @classmethod
     def at(cls, out: str | None, name: str, ending: str, force: bool) -> OutputPage:
-        """Return where page and JSON go: as asked, or after the table; refuse a place that is taken or is none."""
+        """Return the paths of page and JSON, by default named after the table; refuse paths that cannot be written."""
         page = Path(out or re.sub(r"[^\w.-]+", "-", name) + ending)
         if page.suffix.lower() not in (".html", ".htm"):
             raise RiskError(f"{str(page)!r} does not end in .html", next_step="choose a name such as --out risk.html")
@@ -49,3 +49,20 @@ class OutputPage(NamedTuple):
         finally:
             for place in fresh:
                 place.unlink(missing_ok=True)
+
+
+def require_free_page(out: str | None, what: str) -> None:
+    """Refuse a private page that cannot be written, before minutes are spent on it."""
+    if out is None:
+        return
+    place = Path(out)
+    problems = [
+        *([] if place.suffix.lower() in (".html", ".htm") else ["it does not end in .html"]),
+        *(["it exists"] if place.exists() else []),
+        *([] if place.absolute().parent.is_dir() else [f"there is no folder {str(place.parent)!r}"]),
+    ]
+    if problems:
+        raise TableError(f"the page cannot be written to {out!r}", problems, "choose another --out")
+    from sfumato.bundle.private_files import require_free_path
+
+    require_free_path(out, what)

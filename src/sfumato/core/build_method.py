@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sfumato.core.method import Method, method_class
+from sfumato.core.method import WRONG_SETTINGS, Method, method_class
 from sfumato.core.plan import Plan
 from sfumato.core.registry import AS_PUBLISHED, PUBLISHED_FORMS
-from sfumato.core.release import WRONG_SETTINGS, Release
+from sfumato.core.release import Release
 from sfumato.errors import PlanError
 from sfumato.schema import Schema
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ColumnSet = tuple[str, ...]
 Makes = Literal["counts", "rows", "values"]
 """What a method releases: noisy counts of whole domains, synthetic rows, or noisy numbers such as a curve."""
+WRONG_SETTINGS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+"""What a method raises on parameters of a shape that its own checks did not foresee."""
 
 
 class FittedModelProtocol(Protocol):
@@ -185,3 +187,14 @@ def _default(parameter: Any) -> str:
 def parameters_of(method: Method) -> dict[str, Any]:
     """Return a method's parameters as plain values, in the order of its fields."""
     return {f.name: getattr(method, f.name) for f in dataclasses.fields(method)}  # pyright: ignore[reportArgumentType]
+
+
+def with_parameter(method: Method, parameter: str, value: float) -> Method:
+    """Return the method with another value of a numeric parameter."""
+    known = parameters_of(method)
+    if parameter not in known:
+        raise PlanError(f"{method.name} has no parameter {parameter!r}", next_step=f"use one of: {', '.join(known)}")
+    kinds = {f.name: str(f.type) for f in dataclasses.fields(method)}  # pyright: ignore[reportArgumentType]
+    whole = kinds[parameter].startswith("int") and not isinstance(known[parameter], bool)
+    changed: Any = round(value) if whole else value
+    return dataclasses.replace(method, **{parameter: changed})  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]

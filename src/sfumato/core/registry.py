@@ -38,6 +38,18 @@ Each is also ``sfumato.<formal class>.as_published`` and ``sfumato release --met
 AS_PUBLISHED = "-as-published"
 
 
+def public_name(name: str) -> str | None:
+    """Return how Python code writes the class of a registered method; None for a name that is not registered.
+
+    >>> public_name("aim"), public_name("two-stage-as-published")
+    ('sfumato.AIM', 'sfumato.TwoStage.as_published')
+    """
+    formal = name.removesuffix(AS_PUBLISHED) if name in PUBLISHED_FORMS else name
+    if formal not in REGISTRY:
+        return None
+    return f"sfumato.{REGISTRY[formal].split(':')[1]}{'' if formal == name else '.as_published'}"
+
+
 class PublishedForm:
     """The class attribute ``as_published`` of a formal method: its literal printed form, loaded on first use."""
 

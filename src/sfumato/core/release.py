@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sfumato.argument_errors import checked_arguments
 from sfumato.core.data_access import data_access_of
 from sfumato.core.forecast_checks import with_noise_note
-from sfumato.core.method import ChecksTableBeforeSpend, FittedModelProtocol, Method, registered_home
+from sfumato.core.method import WRONG_SETTINGS, ChecksTableBeforeSpend, FittedModelProtocol, Method, registered_home
 from sfumato.core.outcome import mark_lost_on_failure
 from sfumato.core.parameters import check_about_rows
 from sfumato.core.plan import Plan
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 LedgerChoice = Ledger | str | Path | Literal[False] | None
 """A ledger, its path or URL; False where none is wanted; None where nobody said."""
-WRONG_SETTINGS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
-"""What a method raises on parameters of a shape that its own checks did not foresee."""
 UNRECORDED = (
     "no ledger was given, so no cap protects this table and nobody adds up what its releases cost; give ledger=..., or "
     "ledger=False if that is meant"

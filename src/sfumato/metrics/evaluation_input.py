@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.bounded_reads import is_folder
+from sfumato.bundle.read import open_bundle
 from sfumato.core.method import Makes, Method
 from sfumato.core.release import Release
 from sfumato.errors import PlanError, SchemaError, TableError
-from sfumato.lazy import HOOKS, load_object
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.schema import Schema
@@ -55,7 +55,7 @@ def open_evaluation_input(released: Any) -> EvaluationInput:
         told = (released.schema, released.guarantee, released.method, released.events)
         return EvaluationInput(makes, tables, *told, release=released, notes=notes)
     if isinstance(released, str | Path) and is_folder(released):
-        opened = load_object(HOOKS["bundle"])(released)
+        opened = open_bundle(released)
         document, makes = opened.document, opened.document.method.makes
         tables, notes = _first(makes, dict(opened.tables)), _copies(makes, len(opened.tables))
         told = (opened.schema, document.guarantee, _method(opened), document.events)

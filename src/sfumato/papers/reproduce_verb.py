@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.console import Voice
-from sfumato.cli.options import AsJson
+from sfumato.cli.console import Console
+from sfumato.cli.options import Force
 from sfumato.errors import BundleError, PlanError
 from sfumato.papers import PAPERS, PaperRecord
 
@@ -20,44 +20,44 @@ PAGE, RESULTS = "page.html", "results.json"
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Name of the paper; a wrong one lists what there is.")],
+    console: Console,
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Name of the paper; an unknown one lists the papers.")],
     figure: Annotated[str | None, typer.Option(metavar="N", help="Only this figure, such as 4 or S1.")] = None,
     table: Annotated[str | None, typer.Option(metavar="N", help="Only this table, such as IV or S3.")] = None,
     repeats: Annotated[
-        int | None, typer.Option(metavar="N", help="How often what is random is repeated; the list says what that is.")
+        int | None, typer.Option(metavar="N", help="Number of repetitions of random parts; see the list below.")
     ] = None,
     deep: Annotated[
-        bool, typer.Option("--deep", help="Train generative networks anew, for an hour on a CPU: two-stage only.")
+        bool, typer.Option("--deep", help="Retrain generative networks (an hour on a CPU); two-stage only.")
     ] = False,
-    out: Annotated[str | None, typer.Option("--out", "-o", help="Folder; 'PAPER-reproduction' unless said.")] = None,
-    force: Annotated[bool, typer.Option(help="Overwrite an earlier reproduction.")] = False,
-    json: AsJson = False,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="Folder; default: PAPER-reproduction.")] = None,
+    force: Force = False,
 ) -> None:
-    """Recompute a paper's figures of merit on its public data: a page and a JSON file, printed beside exact.
+    """Recompute a paper's figures and tables on its public data.
 
-    The data are read from the folder in SFUMATO_DATA, or from ../shared/data. With --figure or --table only that part
-    is computed.
+    Writes a page and a JSON file with the printed value beside the exact one. The data are read from the folder in
+    SFUMATO_DATA, or from ../shared/data. With --figure or --table only that part is computed.
     """
     from sfumato.papers import paper as find_paper
     from sfumato.papers.page import render
 
-    voice, module = Voice(json), find_paper(paper)
+    module = find_paper(paper)
     part = _chosen_part(paper, module, figure, table)
     more = _run_options(paper, module, {"only": part, "repeats": repeats, "deep": deep or None})
     folder = Path(out or f"{paper}-{part.replace(' ', '-') if part else 'reproduction'}")
     _refuse_overwrite(folder, force)
     patience = "minutes or more" if repeats is not None or deep else "a minute or two"
-    voice.say(f"recomputing {part or 'all'} of {paper}; this takes {patience}")
-    with voice.counting("recomputing"):
+    console.say(f"recomputing {part or 'all'} of {paper}; this takes {patience}")
+    with console.progress("recomputing"):
         results = module.reproduce(**more)
     paths = _write(folder, {PAGE: render(module.page_of(results)), RESULTS: results.model_dump_json(indent=1) + "\n"})
     found = module.summary(results)
-    voice.table(found.title, found.header, found.rows)
-    voice.say(f"values: {paths[RESULTS]}")
-    voice.say(f"open {paths[PAGE]}", style="bold")
+    console.table(found.title, found.header, found.rows)
+    console.say(f"values: {paths[RESULTS]}")
+    console.say(f"open {paths[PAGE]}", style="bold")
     rows = [dict(zip(found.header, row, strict=True)) for row in found.rows]
     places = {"page": str(paths[PAGE]), "results": str(paths[RESULTS])}
-    voice.document({"paper": paper, **({"part": part} if part else {}), **places, "summary": rows})
+    console.print_json({"paper": paper, **({"part": part} if part else {}), **places, "summary": rows})
 
 
 def _chosen_part(name: str, module: Reproducible, figure: str | None, table: str | None) -> str | None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import maximal_cliques
+from sfumato.mechanisms.graphical.junction_tree.linear_measurement import GroupSum, Query
 
 TOTAL = 50.0
 
@@ -54,3 +55,8 @@ def models(draw, zeros: bool = True):
             potential[(0,) * len(clique)] = 0.0
         potentials.append(potential)
     return GraphicalModel(sizes, TOTAL, tuple(cliques), tuple(potentials))
+
+
+def sum_to_coarser(table: np.ndarray, query: Query) -> np.ndarray:
+    """A table at the model's groups, summed to those of a query."""
+    return GroupSum.of(table.shape, query).summed(table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.mechanisms.graphical.junction_tree.graphical_model import LinearMeasurement
+from sfumato.mechanisms.graphical.junction_tree.linear_measurement import LinearMeasurement
 from sfumato.mechanisms.graphical.junction_tree.mirror_descent import estimate
 
 mbi = pytest.importorskip("mbi")
@@ -36,7 +36,7 @@ def test_the_same_fit_as_mbi():
     tables = measured()
     ours = estimate(SIZES, tables, TOTAL, most_steps=5000, tolerance=1e-8)
     asked = [
-        mbi.LinearMeasurement(table.counts.ravel(), tuple(names[column] for column in table.clique), stddev=SIGMA)
+        mbi.LinearMeasurement(table.noisy_counts.ravel(), tuple(names[column] for column in table.clique), stddev=SIGMA)
         for table in tables
     ]
     domain = mbi.Domain.fromdict(dict(zip(names, SIZES, strict=True)))

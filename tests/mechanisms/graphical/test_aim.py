@@ -29,10 +29,10 @@ methods = st.one_of(
         st.sampled_from(["0.1", 1, 30]),
         st.just("1e-6"),
         bins=st.sampled_from(["adaptive", "schema"]),
-        engine=st.sampled_from(["tree", "both", "mixture"]),
+        model=st.sampled_from(["tree", "both", "mixture"]),
         rounding=st.booleans(),
     ),
-    st.builds(AIM, st.sampled_from([1, 5]), workload=st.sampled_from(["2-way", "3-way"]), engine=st.just("tree")),
+    st.builds(AIM, st.sampled_from([1, 5]), workload=st.sampled_from(["2-way", "3-way"]), model=st.just("tree")),
     st.builds(
         MST,
         st.sampled_from(["0.1", 1, 30]),
@@ -46,7 +46,7 @@ methods = st.one_of(
 @settings(max_examples=40, suppress_health_check=SLOW)
 @given(schemas(), methods, st.integers(2, 60), st.sampled_from([None, 1, 50]), st.integers(0, 2**31))
 def test_every_row_is_valid_under_schema_and_rules(schema, method, size, wanted, seed):
-    """Any columns, missing values and rules; AIM with every engine, and MST; short fits."""
+    """Any columns, missing values and rules; AIM with every model, and MST; short fits."""
     try:
         refuse_contradictions(schema, schema.names)
     except PlanError:
@@ -89,7 +89,7 @@ def broken(monkeypatch, mutant=None) -> int:
     """How many released rows break the rule."""
     if mutant is not None:
         monkeypatch.setattr(saved_model, "repair", mutant)
-    data = sfumato.release(sfumato.read(stays(), PAIRED), AIM(1, workload="2-way", engine="tree"), seed=1).data
+    data = sfumato.release(sfumato.read(stays(), PAIRED), AIM(1, workload="2-way", model="tree"), seed=1).data
     return int((data["start"] > data["end"]).sum())
 
 
@@ -120,7 +120,7 @@ def blocks(rows: int = 3000) -> pd.DataFrame:
 
 
 def measured(workload, seed: int) -> list[list[str]]:
-    method = AIM(4, workload=workload, engine="tree")
+    method = AIM(4, workload=workload, model="tree")
     return sfumato.release(sfumato.read(blocks(), BLOCKS), method, seed=seed).statistics["measured_tables"]
 
 
@@ -144,14 +144,14 @@ def test_only_what_the_workload_asks_for_is_measured():
 
 
 def test_the_two_dependences_are_found_and_kept():
-    made = sfumato.release(sfumato.read(blocks(), BLOCKS), AIM(4, workload="2-way", engine="tree"), seed=2)
+    made = sfumato.release(sfumato.read(blocks(), BLOCKS), AIM(4, workload="2-way", model="tree"), seed=2)
     assert {("a", "b"), ("c", "d")} <= {tuple(names) for names in made.statistics["measured_tables"]}
     assert (made.data["a"] == made.data["b"]).mean() > 0.8
     assert (made.data["c"] == made.data["d"]).mean() > 0.8
     assert abs((made.data["a"] == made.data["c"]).mean() - 0.25) < 0.08
 
 
-ENGINES = [
+MODELS = [
     ("tree", "auto", GraphicalModel),
     ("mixture", "auto", MixtureModel),
     ("both", "auto", AveragedModel),
@@ -162,9 +162,9 @@ ENGINES = [
 ]
 
 
-@pytest.mark.parametrize(("engine", "workload", "kind"), ENGINES)
-def test_every_engine_runs_and_its_model_comes_back_from_a_file(engine, workload, kind, tmp_path):
-    made = sfumato.release(sfumato.read(blocks(400), BLOCKS), AIM(1, engine=engine, workload=workload), seed=3)
+@pytest.mark.parametrize(("model", "workload", "kind"), MODELS)
+def test_every_model_is_fitted_and_comes_back_from_a_file(model, workload, kind, tmp_path):
+    made = sfumato.release(sfumato.read(blocks(400), BLOCKS), AIM(1, model=model, workload=workload), seed=3)
     assert isinstance(made.model.model, kind)
     assert made.model.guarantee == made.guarantee
     assert "not for release" in made.model.stamp
@@ -175,7 +175,7 @@ def test_every_engine_runs_and_its_model_comes_back_from_a_file(engine, workload
 
 
 def test_a_weighted_workload_survives_its_bundle(tmp_path):
-    method = AIM(1, workload={("a", "b"): 2, ("c",): "1/2"}, engine="tree")
+    method = AIM(1, workload={("a", "b"): 2, ("c",): "1/2"}, model="tree")
     made = sfumato.release(sfumato.read(blocks(200), BLOCKS), method, seed=3)
     check = verify_bundle(made.save(tmp_path / "bundle"))
     assert check.ok, check.problems
@@ -183,7 +183,7 @@ def test_a_weighted_workload_survives_its_bundle(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "method", [AIM(1, workload="2-way"), AIM(2, engine="mixture"), MST(1)], ids=["aim", "mixture", "mst"]
+    "method", [AIM(1, workload="2-way"), AIM(2, model="mixture"), MST(1)], ids=["aim", "mixture", "mst"]
 )
 def test_seeded_runs_repeat_and_secure_ones_do_not(method):
     table = sfumato.read(blocks(150), BLOCKS)
@@ -196,7 +196,7 @@ def test_seeded_runs_repeat_and_secure_ones_do_not(method):
     assert secure[0].stamp is None and secure[0].model.stamp is None
 
 
-@pytest.mark.parametrize("method", [AIM(1, workload="2-way", engine="tree"), MST(1)], ids=["aim", "mst"])
+@pytest.mark.parametrize("method", [AIM(1, workload="2-way", model="tree"), MST(1)], ids=["aim", "mst"])
 def test_replace_releases_the_public_number_of_rows(method):
     schema = Schema.parse(
         PAIRED.to_toml().replace("[table]", "[table]\nrows = 200", 1).replace("add-remove", "replace")
@@ -206,7 +206,7 @@ def test_replace_releases_the_public_number_of_rows(method):
     assert "replacing one row" in made.guarantee.statement()
 
 
-@pytest.mark.parametrize("method", [AIM(1, workload="2-way", engine="tree"), MST(1)], ids=["aim", "mst"])
+@pytest.mark.parametrize("method", [AIM(1, workload="2-way", model="tree"), MST(1)], ids=["aim", "mst"])
 def test_people_with_several_rows_are_protected_as_people(method):
     text = PAIRED.to_toml().replace("[table]", '[table]\nperson = "who"\nrows_per_person = 4', 1)
     schema = Schema.parse(text + '\n[columns.who]\nkind = "integer"\nbounds = [0, 999]\nrole = "identifier"\n')

@@ -70,10 +70,10 @@ def clinic(rows: int = 300, seed: int = 2) -> pd.DataFrame:
 
 
 METHODS = {
-    "aim": AIM(1, 1e-6, workload="2-way", engine="tree"),
+    "aim": AIM(1, 1e-6, workload="2-way", model="tree"),
     "aim, 3-way": AIM(3, 1e-9, workload="3-way", columns=["sex", "ward", "stage"]),
-    "aim, both": AIM("0.4", "1e-9", engine="both", bins="schema"),
-    "aim, mixture": AIM(1, "1e-9", engine="mixture"),
+    "aim, both": AIM("0.4", "1e-9", model="both", bins="schema"),
+    "aim, mixture": AIM(1, "1e-9", model="mixture"),
     "mst": MST(1, 1e-6),
 }
 each_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
@@ -150,8 +150,8 @@ def all_for_noise(self, *arguments):
 
 
 MUTANTS = {
-    "half noise": ("noisy", paid_but_half),
-    "choices for free": ("strength", free_choices),
+    "half noise": ("measure", paid_but_half),
+    "choices for free": ("pay_for_selection", free_choices),
     "choices not charged": ("__init__", all_for_noise),
 }
 
@@ -199,30 +199,30 @@ def test_a_budget_pays_before_it_draws_and_refuses_what_it_cannot(monkeypatch):
     made, drawn = Budget(1, "1e-9", Fraction(1, 10), 1), []
     monkeypatch.setattr(budgets, "add_gaussian", lambda counts, sigma, randomness: drawn.append(sigma) or counts)
     assert made.noise.total + made.choices.total == made.rho
-    made.noisy(np.arange(3), made.sigma(made.noise.total * Fraction(3, 4)), Randomness.of(1))
-    assert made.left_share == pytest.approx(0.25)
+    made.measure(np.arange(3), made.sigma(made.noise.total * Fraction(3, 4)), Randomness.of(1))
+    assert made.share_left == pytest.approx(0.25)
     with pytest.raises(AccountingError, match="does not fit"):
-        made.noisy(np.arange(3), made.sigma(made.noise.total / 2), Randomness.of(1))
+        made.measure(np.arange(3), made.sigma(made.noise.total / 2), Randomness.of(1))
     with pytest.raises(AccountingError, match="does not fit"):
-        made.strength(made.choices.total * 2)
-    made.strength(made.choices.total)
+        made.pay_for_selection(made.choices.total * 2)
+    made.pay_for_selection(made.choices.total)
     with pytest.raises(AccountingError, match="does not fit"):
-        made.strength(Fraction(1, 10**9))
+        made.pay_for_selection(Fraction(1, 10**9))
     assert len(drawn) == 1
 
 
 def test_a_run_of_more_cells_than_its_proof_covers_stops(monkeypatch):
     monkeypatch.setattr(budgets, "MOST_COORDINATES", 5)
     made = Budget(1, "1e-9", Fraction(0), 1)
-    made.noisy(np.arange(3), 1000.0, Randomness.of(1))
+    made.measure(np.arange(3), 1000.0, Randomness.of(1))
     with pytest.raises(AccountingError, match="more than 5 cells"):
-        made.noisy(np.arange(3), 1000.0, Randomness.of(1))
+        made.measure(np.arange(3), 1000.0, Randomness.of(1))
 
 
 def test_noise_is_what_it_says_in_rows():
     """The standard deviation of 20,000 draws is within 5 standard errors of sigma, and fractions of rows occur."""
     made = Budget(1, "1e-9", Fraction(0), 1)
     sigma = made.sigma(made.noise.total)
-    noise = made.noisy(np.full(20_000, 7), sigma, Randomness.of(4)) - 7
+    noise = made.measure(np.full(20_000, 7), sigma, Randomness.of(4)) - 7
     assert abs(noise.std() / sigma - 1) < 5 / math.sqrt(2 * 20_000)
     assert np.any(noise != np.rint(noise))

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.graphical.brute_force import summed
+from mechanisms.graphical.brute_force import sum_to_coarser, summed
 from sfumato.errors import PlanError
-from sfumato.mechanisms.graphical.junction_tree.graphical_model import LinearMeasurement, StructuralZeros
 from sfumato.mechanisms.graphical.junction_tree.linear_measurement import (
     GroupSum,
+    LinearMeasurement,
+    StructuralZeros,
     coarse_shape,
-    coarsening_key,
-    sum_to_coarser,
+    query_key,
 )
 from sfumato.mechanisms.graphical.junction_tree.mirror_descent import estimate, objective
 from sfumato.mechanisms.graphical.mixture import objective as mixture_objective
@@ -89,7 +89,6 @@ def coarse_tables(draw):
 def test_sums_equal_those_of_a_loop_and_spreading_is_their_transpose(case):
     counts, coarse = case
     found = sum_to_coarser(counts, coarse)
-    assert found.dtype == counts.dtype
     np.testing.assert_array_equal(found, looped(counts, coarse))
     assert found.shape == coarse_shape(counts.shape, coarse)
     pool, fine = GroupSum.of(counts.shape, coarse), counts.astype(float)
@@ -99,13 +98,9 @@ def test_sums_equal_those_of_a_loop_and_spreading_is_their_transpose(case):
 
 def test_keys_tell_maps_apart_and_know_the_models_own_groups():
     same = np.arange(4, dtype=np.int32)
-    assert coarsening_key(None) is coarsening_key((None, None)) is coarsening_key((same, None)) is None
-    assert (
-        coarsening_key((HALVES[4], None))
-        == coarsening_key((HALVES[4].astype(np.int64), same))
-        != coarsening_key((None, HALVES[4]))
-    )
-    assert coarsening_key((HALVES[4],)) != coarsening_key((HALVES[4][::-1],))
+    assert query_key(None) is query_key((None, None)) is query_key((same, None)) is None
+    assert query_key((HALVES[4], None)) == query_key((HALVES[4].astype(np.int64), same)) != query_key((None, HALVES[4]))
+    assert query_key((HALVES[4],)) != query_key((HALVES[4][::-1],))
 
 
 def tree(sizes, tables, total, supports=()):
@@ -119,8 +114,8 @@ def mixture(sizes, tables, total, supports=(), components=60, share=0.01):
 
 def worst(model, tables) -> float:
     """The largest share of rows that a table has in the wrong cells."""
-    found = [sum_to_coarser(model.marginal(table.clique), table.coarse) for table in tables]
-    return max(np.abs(mine - t.counts).sum() / 2 / model.total for mine, t in zip(found, tables, strict=True))
+    found = [sum_to_coarser(model.marginal(table.clique), table.query) for table in tables]
+    return max(np.abs(mine - t.noisy_counts).sum() / 2 / model.total for mine, t in zip(found, tables, strict=True))
 
 
 @pytest.mark.parametrize(("engine", "bound"), [(tree, 1e-3), (mixture, 0.01)])
@@ -153,15 +148,15 @@ PLACES = CoarseColumns.places
 
 def _backwards(table: LinearMeasurement) -> LinearMeasurement:
     """The same table with the numbers of its coarse groups the wrong way round."""
-    turned = [None if groups is None else groups.max() - groups for groups in table.coarse or ()]
-    return table if table.coarse is None else replace(table, coarse=tuple(turned))
+    turned = [None if groups is None else groups.max() - groups for groups in table.query or ()]
+    return table if table.query is None else replace(table, query=tuple(turned))
 
 
 def test_between_coarse_cells_the_tree_stays_as_even_as_it_may():
     """The largest entropy under coarse counts: they are shared equally among their cells."""
     table = LinearMeasurement((0, 1), np.array([[60.0, 20.0], [5.0, 15.0]]), 1.0, (HALVES[4], HALVES[8]))
     found = tree((4, 8), [table], 100.0).marginal((0, 1))
-    np.testing.assert_allclose(found, np.kron(table.counts / 8, np.ones((2, 4))), rtol=1e-4)
+    np.testing.assert_allclose(found, np.kron(table.noisy_counts / 8, np.ones((2, 4))), rtol=1e-4)
 
 
 def test_the_same_groups_are_joined_by_precision_and_others_are_not():
@@ -171,7 +166,7 @@ def test_the_same_groups_are_joined_by_precision_and_others_are_not():
         LinearMeasurement((0,), np.array([20.0, 30.0]), 2.0, coarse),
     ]
     fine = LinearMeasurement((0,), np.full(4, 12.5), 1.0)
-    goal = objective((4,), [(0,)], [*twice, fine, replace(fine, coarse=(None,))], 50.0)
+    goal = objective((4,), [(0,)], [*twice, fine, replace(fine, query=(None,))], 50.0)
     assert [target.counts.shape for target in goal.targets] == [(2,), (4,)]
     np.testing.assert_allclose(goal.targets[0].counts, [28.0, 22.0])
     block = targets_of((4,), [*twice, fine], (), 100.0).single
@@ -218,7 +213,7 @@ def test_the_mixtures_error_is_half_the_squared_errors_in_units_of_noise():
     targets = targets_of(SIZES, tables, (), TOTAL)
     found = minimise(targets, 3.0, np.random.default_rng(0), MixtureSettings(5, BLOCK))
     model = mixture_of(found)
-    errors = [((sum_to_coarser(model.marginal(t.clique), t.coarse) - t.counts) / t.sigma) ** 2 for t in tables]
+    errors = [((sum_to_coarser(model.marginal(t.clique), t.query) - t.noisy_counts) / t.stddev) ** 2 for t in tables]
     expected = sum(error.sum() for error in errors) / 2
     assert found.error == pytest.approx(expected, rel=1e-4)
     goal, arrays = goal_in_doubles(targets)
@@ -276,7 +271,7 @@ def test_a_coarse_table_has_the_threshold_of_the_same_table_without_finer_levels
     coarse = (HALVES[8],) * 2
     cliques = list(combinations(range(12), 2))
     below = [LinearMeasurement(c, np.full((2, 2), 2500.0), 10.0, coarse) for c in cliques]
-    alone = [replace(table, coarse=None) for table in below]
+    alone = [replace(table, query=None) for table in below]
 
     def mean(sizes, tables):
         targets = targets_of(sizes, tables, (), 1e4)
@@ -288,15 +283,15 @@ def test_a_coarse_table_has_the_threshold_of_the_same_table_without_finer_levels
 def test_a_coarse_wide_table_has_a_threshold_too():
     quad = LinearMeasurement((0, 1, 2, 3), np.full((2,) * 4, 625.0), 10.0, (HALVES[8],) * 4)
     below = noise_threshold(targets_of((8,) * 4, [quad], (), 1e4), np.random.default_rng(0))
-    alone = noise_threshold(targets_of((2,) * 4, [replace(quad, coarse=None)], (), 1e4), np.random.default_rng(0))
+    alone = noise_threshold(targets_of((2,) * 4, [replace(quad, query=None)], (), 1e4), np.random.default_rng(0))
     assert 0 < below < 4 * alone
 
 
 def test_thinned_tables_keep_their_groups():
     tables = some_tables(truth())
     for half in split_noise(tables, 0.5, np.random.default_rng(0)):
-        assert [coarsening_key(table.coarse) for table in half] == [coarsening_key(table.coarse) for table in tables]
-        assert [table.counts.shape for table in half] == [table.counts.shape for table in tables]
+        assert [query_key(table.query) for table in half] == [query_key(table.query) for table in tables]
+        assert [table.noisy_counts.shape for table in half] == [table.noisy_counts.shape for table in tables]
 
 
 @pytest.mark.parametrize("share", [0.3, None])
@@ -304,9 +299,9 @@ def test_maps_that_change_nothing_change_no_bit(share):
     generator = np.random.default_rng(0)
     cliques = [(0,), (1,), (2,), (3,), (0, 2), (1, 2), (0, 1, 3)]
     plain = [exact(truth(), clique, None, 5.0) for clique in cliques]
-    plain = [replace(t, counts=t.counts + generator.normal(0, 5.0, t.counts.shape)) for t in plain]
-    same = [replace(t, coarse=(None,) * len(t.clique)) for t in plain[:3]]
-    same += [replace(t, coarse=tuple(np.arange(s, dtype=np.int32) for s in t.counts.shape)) for t in plain[3:]]
+    plain = [replace(t, noisy_counts=t.noisy_counts + generator.normal(0, 5.0, t.noisy_counts.shape)) for t in plain]
+    same = [replace(t, query=(None,) * len(t.clique)) for t in plain[:3]]
+    same += [replace(t, query=tuple(np.arange(s, dtype=np.int32) for s in t.noisy_counts.shape)) for t in plain[3:]]
     one, other = (estimate(SIZES, tables, TOTAL) for tables in (plain, same))
     for mine, theirs in zip(one.potentials, other.potentials, strict=True):
         np.testing.assert_array_equal(mine, theirs)

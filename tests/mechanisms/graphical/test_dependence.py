@@ -116,7 +116,7 @@ def test_values_move_inside_their_group_to_where_the_map_says_what_was_drawn():
 
 @pytest.mark.parametrize("mapped", [True, False], ids=["map", "no-map"])
 @pytest.mark.parametrize(
-    "method", [AIM(epsilon=1), AIM(epsilon=1, engine="mixture"), MST(epsilon=1)], ids=["aim", "mixture", "mst"]
+    "method", [AIM(epsilon=1), AIM(epsilon=1, model="mixture"), MST(epsilon=1)], ids=["aim", "mixture", "mst"]
 )
 def test_all_rows_of_a_model_agree(method: Any, mapped: bool, tmp_path: Path):
     table = sfumato.read(frame_of(), schema_of(mapped))

@@ -7,11 +7,8 @@ from scipy.optimize import minimize
 
 from mechanisms.graphical.brute_force import TOTAL, joint, models, summed
 from sfumato.errors import PlanError
-from sfumato.mechanisms.graphical.junction_tree.graphical_model import (
-    GraphicalModel,
-    LinearMeasurement,
-    StructuralZeros,
-)
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
+from sfumato.mechanisms.graphical.junction_tree.linear_measurement import LinearMeasurement, StructuralZeros
 from sfumato.mechanisms.graphical.junction_tree.mirror_descent import estimate
 
 SIZES = (2, 3, 2)
@@ -28,7 +25,7 @@ def noisy(seed: int = 0, sigma: float = 4.0) -> list[LinearMeasurement]:
 
 
 def loss_of(table: np.ndarray, tables: list[LinearMeasurement]) -> float:
-    return sum(float(((summed(table, t.clique) - t.counts) ** 2).sum()) / (2 * t.sigma**2) for t in tables)
+    return sum(float(((summed(table, t.clique) - t.noisy_counts) ** 2).sum()) / (2 * t.stddev**2) for t in tables)
 
 
 def smallest_loss(tables: list[LinearMeasurement], allowed: np.ndarray | None = None) -> float:
@@ -79,7 +76,7 @@ def test_consistent_tables_with_tiny_noise_are_recovered(model):
     for table in wanted:
         # Cells far below the others fill slowly; they are close in counts long before they are in logs.
         np.testing.assert_allclose(
-            found.marginal(table.clique), table.counts, atol=2e-3 * TOTAL if spread > 4 else 1e-4 * TOTAL
+            found.marginal(table.clique), table.noisy_counts, atol=2e-3 * TOTAL if spread > 4 else 1e-4 * TOTAL
         )
 
 

@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
+from mechanisms.graphical.brute_force import sum_to_coarser
 from sfumato import AIM, Schema
-from sfumato.mechanisms.graphical import method as graphical_run
+from sfumato.mechanisms.graphical import candidates as candidates_module
+from sfumato.mechanisms.graphical.aim import offers_larger
 from sfumato.mechanisms.graphical.candidates import count_candidates
 from sfumato.mechanisms.graphical.coarsened_marginals import (
     CoarsenedMarginal,
@@ -22,10 +24,8 @@ from sfumato.mechanisms.graphical.coarsened_marginals import (
     model_marginals,
 )
 from sfumato.mechanisms.graphical.domain_compression import Grouping, nested_groups
-from sfumato.mechanisms.graphical.junction_tree.graphical_model import LinearMeasurement
-from sfumato.mechanisms.graphical.junction_tree.linear_measurement import sum_to_coarser
+from sfumato.mechanisms.graphical.junction_tree.linear_measurement import LinearMeasurement
 from sfumato.mechanisms.graphical.junction_tree.mirror_descent import estimate
-from sfumato.mechanisms.graphical.rounds import offer_larger_cliques
 
 EIGHT = nested_groups(np.ones(32), np.zeros((32, 32)), 8, 1.5)
 SIX = nested_groups(np.ones(32), np.zeros((32, 32)), 5, 1.5).with_missing()
@@ -38,7 +38,7 @@ def test_a_look_sums_the_columns_that_have_its_resolution():
         "missing stays a group, categories keep their levels"
     )
     assert RESOLUTIONS.shape(CoarsenedMarginal((0, 1, 2), 2)) == (2, 3, 3)
-    assert RESOLUTIONS.maps(CoarsenedMarginal((2,), 2)) is None
+    assert RESOLUTIONS.query(CoarsenedMarginal((2,), 2)) is None
 
 
 def test_pairs_are_offered_at_about_half_their_groups_and_larger_sets_at_few():
@@ -71,7 +71,7 @@ def test_what_a_model_says_of_a_look_is_its_table_summed(seed, cliques):
         for groups in (None, 4, 2)
     ]
     for look, found in model_marginals(model, wanted, RESOLUTIONS).items():
-        assert np.allclose(found, sum_to_coarser(model.marginal(look.clique), RESOLUTIONS.maps(look)))
+        assert np.allclose(found, sum_to_coarser(model.marginal(look.clique), RESOLUTIONS.query(look)))
 
 
 SCHEMA = Schema.parse("""
@@ -125,7 +125,7 @@ def test_true_counts_of_looks_are_those_of_the_rows():
     for look, counts in found.items():
         cells = np.zeros([resolutions.sizes[c] for c in look.clique], np.int64)
         np.add.at(cells, tuple(codes[c] for c in look.clique), 1)
-        assert np.array_equal(counts, sum_to_coarser(cells, resolutions.maps(look)))
+        assert np.array_equal(counts, sum_to_coarser(cells, resolutions.query(look)))
         assert counts.dtype == np.int64
 
 
@@ -147,7 +147,7 @@ PAIR, TRIPLE = CoarsenedMarginal((0, 1)), CoarsenedMarginal((0, 1, 2))
 )
 def test_many_larger_sets_are_offered_more_seldom_until_one_is_chosen(larger, chosen, rounds):
     offered = [CoarsenedMarginal(clique) for clique in list(combinations(range(20), 3))[:larger]]
-    assert {done for done in range(len(chosen) + 1) if offer_larger_cliques(offered, chosen[:done])} == rounds
+    assert {done for done in range(len(chosen) + 1) if offers_larger(offered, chosen[:done])} == rounds
 
 
 def parity(rows: int, seed: int) -> pd.DataFrame:
@@ -172,7 +172,7 @@ def test_structure_that_no_pair_shows_is_found_by_default(monkeypatch):
     assert ["x0", "x1", "label"] in [names[:2] + names[-1:] for names in found.statistics["measured_tables"]]
     assert right_share(found.data) > 0.9
     monkeypatch.setattr(
-        graphical_run,
+        candidates_module,
         "candidate_marginals",
         lambda cliques, *rest: candidate_marginals([c for c in cliques if len(c) < 3], *rest),
     )

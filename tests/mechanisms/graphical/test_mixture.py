@@ -12,7 +12,7 @@ from scipy import stats
 
 from mechanisms.graphical.brute_force import summed
 from sfumato.errors import MissingExtra, PlanError
-from sfumato.mechanisms.graphical.junction_tree.graphical_model import LinearMeasurement, StructuralZeros
+from sfumato.mechanisms.graphical.junction_tree.linear_measurement import LinearMeasurement, StructuralZeros
 from sfumato.mechanisms.graphical.mixture import fit as penalties
 from sfumato.mechanisms.graphical.mixture import model as mixture_model
 from sfumato.mechanisms.graphical.mixture.fit import BLOCK, _lowest, minimise, noise_threshold
@@ -207,15 +207,15 @@ def test_thinned_tables_keep_their_mean_and_have_independent_noise():
     table = LinearMeasurement((0, 1), generator.normal(7.0, 3.0, (200, 200)), 3.0)
 
     def rejected(first, second):
-        one, two = first.counts.ravel() - 7.0, second.counts.ravel() - 7.0
+        one, two = first.noisy_counts.ravel() - 7.0, second.noisy_counts.ravel() - 7.0
         bound = stats.norm.isf(ALPHA / 6)
         size = one.size
-        off = [(one.var() / first.sigma**2 - 1) / sqrt(2 / size), (two.var() / second.sigma**2 - 1) / sqrt(2 / size)]
+        off = [(one.var() / first.stddev**2 - 1) / sqrt(2 / size), (two.var() / second.stddev**2 - 1) / sqrt(2 / size)]
         return max(map(abs, [*off, np.corrcoef(one, two)[0, 1] * sqrt(size)])) > bound
 
     first, second = (parts[0] for parts in split_noise([table], 0.5, generator))
     assert not rejected(first, second)
-    assert rejected(first, replace(second, counts=2 * table.counts - second.counts))
+    assert rejected(first, replace(second, noisy_counts=2 * table.noisy_counts - second.noisy_counts))
 
 
 @given(st.floats(0, 8), st.integers(0, 8))
@@ -234,7 +234,7 @@ def test_a_flat_valley_stays_where_it_is():
 def test_the_reported_loss_is_that_of_the_marginals():
     tables = tables_of(mixture((3, 2, 4), 4, 7), ways((3, 2, 4), 1, 2, 3), 20.0, np.random.default_rng(1))
     found = fit_mixture((3, 2, 4), tables, TOTAL, settings=of(10), share=0.3)
-    errors = [((found.marginal(t.clique) - t.counts) / t.sigma) ** 2 for t in tables]
+    errors = [((found.marginal(t.clique) - t.noisy_counts) / t.stddev) ** 2 for t in tables]
     assert found.loss == pytest.approx(sum(e.sum() for e in errors) / 2, rel=1e-4)
     assert found.steps % BLOCK == 0
 

@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 import sfumato
 from mechanisms.graphical.watching import QUICK, watch
 from sfumato import MST, Schema
-from sfumato.mechanisms.graphical import pair_scores, spanning_tree
+from sfumato.mechanisms.graphical import mst
 from sfumato.mechanisms.graphical.budget import Budget
+from sfumato.mechanisms.graphical.candidates import Candidates
 from sfumato.mechanisms.graphical.coarsened_marginals import CoarsenedMarginal, Resolutions
 from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel
-from sfumato.mechanisms.graphical.junction_tree.graphical_model import LinearMeasurement, StructuralZeros
+from sfumato.mechanisms.graphical.junction_tree.linear_measurement import LinearMeasurement, StructuralZeros
 from sfumato.mechanisms.graphical.junction_tree.mirror_descent import estimate
-from sfumato.mechanisms.graphical.rounds import Candidates
-from sfumato.mechanisms.graphical.spanning_tree import run_mst
 from sfumato.privacy.randomness import Randomness
 
 
@@ -58,11 +57,11 @@ def test_the_chosen_pairs_always_span_all_columns(sizes, seed, epsilon):
     generator = np.random.default_rng(seed)
     posed = problem(np.stack([generator.integers(0, size, 30) for size in sizes], axis=1), tuple(sizes))
     budget = Budget(epsilon, "1e-6", Fraction(1, 3), 1)
-    found = run_mst(posed, first_tables(posed), budget, QUICK, Randomness.of(seed))
-    edges = [done.look.clique for done in found.rounds]
+    found = mst.run_mst(posed, first_tables(posed), budget, QUICK, Randomness.of(seed))
+    edges = [done.marginal.clique for done in found.rounds]
     assert is_spanning_tree(edges, len(sizes))
-    assert [table.clique for table in found.tables[len(sizes) :]] == edges
-    assert budget.left_share < 1e-9 and budget.choices.left < budget.choices.total / 10**9
+    assert [table.clique for table in found.measurements[len(sizes) :]] == edges
+    assert budget.share_left < 1e-9 and budget.choices.left < budget.choices.total / 10**9
 
 
 CHAIN = 6
@@ -79,8 +78,8 @@ def chain(rows: int = 4000) -> np.ndarray:
 
 def test_a_chain_of_dependence_is_found():
     posed = problem(chain(), (3,) * CHAIN)
-    found = run_mst(posed, first_tables(posed), Budget(5, "1e-9", Fraction(1, 3), 1), QUICK, Randomness.of(1))
-    assert {done.look.clique for done in found.rounds} == {(i, i + 1) for i in range(CHAIN - 1)}
+    found = mst.run_mst(posed, first_tables(posed), Budget(5, "1e-9", Fraction(1, 3), 1), QUICK, Randomness.of(1))
+    assert {done.marginal.clique for done in found.rounds} == {(i, i + 1) for i in range(CHAIN - 1)}
 
 
 def test_without_a_budget_for_choices_any_tree_may_come():
@@ -88,9 +87,10 @@ def test_without_a_budget_for_choices_any_tree_may_come():
     posed = problem(chain(), (3,) * CHAIN)
     budgets = [Budget("0.001", "1e-9", Fraction(1, 3), 1) for _ in range(5)]
     found = [
-        run_mst(posed, first_tables(posed), budget, QUICK, Randomness.of(seed)) for seed, budget in enumerate(budgets)
+        mst.run_mst(posed, first_tables(posed), budget, QUICK, Randomness.of(seed))
+        for seed, budget in enumerate(budgets)
     ]
-    trees = [{done.look.clique for done in one.rounds} for one in found]
+    trees = [{done.marginal.clique for done in one.rounds} for one in found]
     assert len({frozenset(tree) for tree in trees}) > 1
 
 
@@ -141,12 +141,15 @@ def test_many_columns_choose_the_same_tree_as_few_do(seed, monkeypatch):
     wide = dataclasses.replace(posed, counts={}, count=count)
     trees = []
     for few, each in ((2000, posed), (0, wide)):
-        monkeypatch.setattr(spanning_tree, "FEW_PAIRS", few)
-        monkeypatch.setattr(pair_scores, "BLOCK_PAIRS", 4)
+        monkeypatch.setattr(mst, "FEW_PAIRS", few)
+        monkeypatch.setattr(mst, "BLOCK_PAIRS", 4)
         budget = Budget(1, "1e-9", Fraction(1, 3), 1)
-        found = run_mst(each, first_tables(posed), budget, QUICK, Randomness.of(seed))
+        found = mst.run_mst(each, first_tables(posed), budget, QUICK, Randomness.of(seed))
         trees.append(
-            [(done.look, table.counts.tolist()) for done, table in zip(found.rounds, found.tables[CHAIN:], strict=True)]
+            [
+                (done.marginal, table.noisy_counts.tolist())
+                for done, table in zip(found.rounds, found.measurements[CHAIN:], strict=True)
+            ]
         )
     assert trees[0] == trees[1]
     assert asked == [4, 4, 4, 3, CHAIN - 1], "no block is larger than it may be, and the tree is counted at the end"
@@ -156,9 +159,9 @@ def test_pairs_that_a_rule_ties_are_scored_by_the_model_and_not_as_a_product():
     posed = problem(chain(), (3,) * CHAIN)
     allowed = np.eye(3, dtype=bool)
     model = estimate(posed.sizes, first_tables(posed), posed.total, [StructuralZeros((0, 1), allowed)])
-    told = pair_scores.ProductMarginals(model)
+    products = mst.ProductMarginals(model)
     for pair in (CoarsenedMarginal((0, 1)), CoarsenedMarginal((0, 2)), CoarsenedMarginal((3, 5))):
-        np.testing.assert_allclose(told.table(pair, posed.resolutions), model.marginal(pair.clique), atol=1e-6)
+        np.testing.assert_allclose(products.table(pair, posed.resolutions), model.marginal(pair.clique), atol=1e-6)
 
 
 def test_a_thousand_columns_are_planned_within_two_gigabytes():

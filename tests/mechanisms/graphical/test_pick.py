@@ -91,7 +91,7 @@ def test_mutant_a_rate_by_the_mean_weight_is_caught(monkeypatch):
         scale = Fraction(max(weights.values()) * len(weights), sum(weights.values()))
         return true_pick(counts, model, weights, allowed, strength * scale, sigma, sensitivity, randomness)
 
-    monkeypatch.setitem(globals(), "pick_table", by_the_mean)
+    monkeypatch.setitem(globals(), "select_marginal", by_the_mean)
     assert max(widest(seed, Fraction(1), 1, 1, monkeypatch) for seed in range(6)) > 1
 
 

@@ -12,10 +12,12 @@ import pytest
 import sfumato
 from sfumato import AIM, MST, Ledger, Schema
 from sfumato.errors import DraftSchemaError, MissingExtra, PlanError, SfumatoError
-from sfumato.mechanisms.graphical import rounds
+from sfumato.mechanisms.graphical.aim import within_model_size
+from sfumato.mechanisms.graphical.candidates import Candidates
 from sfumato.mechanisms.graphical.coarsened_marginals import CoarsenedMarginal, Resolutions
 from sfumato.mechanisms.graphical.junction_tree.mirror_descent import estimate
-from sfumato.mechanisms.graphical.plan import LARGEST_COLUMN, chosen_names
+from sfumato.mechanisms.graphical.method import RoundSettings
+from sfumato.mechanisms.graphical.plan import LARGEST_COLUMN, LARGEST_TABLE, chosen_names
 from sfumato.privacy.accounting.gaussian_and_selection import MOST_COORDINATES
 from sfumato.privacy.exact import to_fraction
 
@@ -98,13 +100,13 @@ def test_bad_parameters_are_refused_before_anything_is_spent(method, parameters,
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
-        ({"engine": "oak"}, "engine 'oak' is unknown"),
+        ({"model": "oak"}, "model 'oak' is unknown"),
         ({"model_megabytes": 0}, "model_megabytes must be above 0"),
         ({"model_megabytes": "1e-5"}, "needs 0.001 MB, its limit is 1e-05 MB: raise model_megabytes"),
         ({"workload": "4-way"}, "use one of auto, 2-way, 3-way, or column sets"),
         ({"workload": [["sex", "income"]]}, "there is no synthesised column 'income'"),
         ({"workload": [["sex", "age"]], "columns": ["age", "dose"]}, "there is no synthesised column 'sex'"),
-        ({"engine": "mixture", "workload": "3-way"}, "leave workload out"),
+        ({"model": "mixture", "workload": "3-way"}, "leave workload out"),
     ],
 )
 def test_bad_parameters_of_aim_are_refused_before_anything_is_spent(parameters, says, ledger):
@@ -222,10 +224,10 @@ def test_an_unknown_backend_and_a_missing_library_are_named(monkeypatch):
         sfumato.AIM(epsilon=1, backend="tpu")
     monkeypatch.setitem(__import__("sys").modules, "jax", None)
     with pytest.raises(MissingExtra, match="needs JAX"):
-        sfumato.AIM(epsilon=1, engine="mixture", backend="jax")
+        sfumato.AIM(epsilon=1, model="mixture", backend="jax")
 
 
-@pytest.mark.parametrize("method", [MST(epsilon=1), AIM(epsilon=1, engine="mixture")])
+@pytest.mark.parametrize("method", [MST(epsilon=1), AIM(epsilon=1, model="mixture")])
 def test_more_cells_than_the_proof_allows_are_refused_beforehand(method, monkeypatch):
     """Two columns of 10,000 levels: their pair alone has more cells than a run may measure."""
     monkeypatch.setenv("SFUMATO_MEMORY", "1TB")
@@ -234,17 +236,17 @@ def test_more_cells_than_the_proof_allows_are_refused_beforehand(method, monkeyp
     wide = Schema.parse(f'[table]\nname = "t"\n{columns}[columns.c]\nkind = "boolean"\n')
     with pytest.raises(PlanError, match="what the proof allows"):
         sfumato.plan(wide, method)
-    assert sfumato.plan(wide, AIM(epsilon=1, engine="tree")).cells > 0
+    assert sfumato.plan(wide, AIM(epsilon=1, model="tree")).cells > 0
 
 
 def test_rounds_never_offer_a_table_beyond_the_proof():
     """At most 100 rounds, and first tables of at most 200 columns of 50,000 levels."""
-    assert 101 * rounds.LARGEST_TABLE + 200 * LARGEST_COLUMN <= MOST_COORDINATES
-    big = rounds.LARGEST_TABLE + 1
+    assert 101 * LARGEST_TABLE + 200 * LARGEST_COLUMN <= MOST_COORDINATES
+    big = LARGEST_TABLE + 1
     counts = {CoarsenedMarginal((0,)): np.zeros(4, np.int64), CoarsenedMarginal((0, 1)): np.zeros(big, np.int64)}
-    problem = rounds.Candidates(Resolutions((4, 4)), 10.0, counts, dict.fromkeys(counts, 1), 1)
+    problem = Candidates(Resolutions((4, 4)), 10.0, counts, dict.fromkeys(counts, 1), 1)
     model = estimate((4, 4), [], 10.0)
-    assert rounds.within_model_size(problem, model, rounds.RoundSettings(megabytes=1e6), 1.0, problem.weights) == [
+    assert within_model_size(problem, model, RoundSettings(megabytes=1e6), 1.0, problem.weights) == [
         CoarsenedMarginal((0,))
     ]
 

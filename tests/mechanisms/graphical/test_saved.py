@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato import Contingency, Schema
 from sfumato.bundle.document import ReleaseDocument, released_schema
+from sfumato.bundle.layout import file_record
 from sfumato.bundle.verify import verify_bundle
-from sfumato.bundle.write import file_record
 from sfumato.errors import ModelError, PlanError
 from sfumato.mechanisms.graphical.domain_compression import compress_column
 from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel, GroupModel

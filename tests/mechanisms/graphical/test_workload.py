@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from sfumato import AIM, Schema
 from sfumato.errors import PlanError
-from sfumato.mechanisms.graphical import rounds
+from sfumato.mechanisms.graphical import aim
 from sfumato.mechanisms.graphical import workload as workloads
+from sfumato.mechanisms.graphical.candidates import Candidates
 from sfumato.mechanisms.graphical.coarsened_marginals import CoarsenedMarginal, Resolutions
 from sfumato.mechanisms.graphical.workload import (
     WHOLE,
@@ -168,10 +169,10 @@ def test_aim_plans_many_columns_and_says_what_it_leaves_out():
 
 
 def test_a_round_looks_at_some_of_very_many_tables(monkeypatch):
-    monkeypatch.setattr(rounds, "ALL_LOOKS", 10)
-    monkeypatch.setattr(rounds, "SOME_LOOKS", 5)
+    monkeypatch.setattr(aim, "ALL_CANDIDATES", 10)
+    monkeypatch.setattr(aim, "SOME_CANDIDATES", 5)
     looks = [CoarsenedMarginal(pair) for pair in combinations(range(6), 2)]
-    posed = rounds.Candidates(Resolutions((2,) * 6), 10.0, {}, dict.fromkeys(looks, 1), 1)
-    drawn = [tuple(rounds.subsample_candidates(posed, Randomness.of(seed))) for seed in range(30)]
+    posed = Candidates(Resolutions((2,) * 6), 10.0, {}, dict.fromkeys(looks, 1), 1)
+    drawn = [tuple(aim.subsample_candidates(posed, Randomness.of(seed))) for seed in range(30)]
     assert all(len(set(each)) == 5 for each in drawn) and len(set(drawn)) > 20
     assert set().union(*drawn) == set(looks)

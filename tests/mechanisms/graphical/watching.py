@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from sfumato.mechanisms.graphical import coarsened_marginals, exponential_mechanism, rounds, spanning_tree
+from sfumato.mechanisms.graphical import aim, candidates, exponential_mechanism, mst
 from sfumato.mechanisms.graphical import method as graphical_run
 from sfumato.mechanisms.graphical.coarsened_marginals import CoarsenedMarginal, Resolutions
-from sfumato.mechanisms.graphical.method import GraphicalMethod
-from sfumato.mechanisms.graphical.rounds import RoundSettings
+from sfumato.mechanisms.graphical.method import GraphicalMethod, RoundSettings
 from sfumato.privacy import noise
 from sfumato.privacy.randomness import Randomness
 from sfumato.sampling.values import bins_of
@@ -140,16 +139,16 @@ def watch(monkeypatch: Any, before: Callable[[], None] = lambda: None) -> Transc
         seen.choices.append(Choice(arguments, last.deficits, last.rate, chosen))
         return chosen
 
-    true_looks = coarsened_marginals.candidate_marginals
+    true_looks = candidates.candidate_marginals
 
     def offered(cliques: Any, resolutions: Resolutions, *more: Any) -> Any:
         seen.resolutions.append(resolutions)
         return true_looks(cliques, resolutions, *more)
 
-    monkeypatch.setattr(graphical_run, "candidate_marginals", offered)
+    monkeypatch.setattr(candidates, "candidate_marginals", offered)
     monkeypatch.setattr(noise, "_add", add)
     monkeypatch.setattr(exponential_mechanism, "sample_index", choose)
-    for module in (rounds, spanning_tree):
+    for module in (aim, mst):
         monkeypatch.setattr(module, "select_marginal", picked)
     return seen
 
@@ -158,7 +157,7 @@ def run_on(method: GraphicalMethod, table: Any, seed: int, settings: RoundSettin
     """Run a method on counts alone, without reading, planning and recording: for thousands of runs."""
     planned = method.planned(table.schema)
     plan = Planned(rows)
-    return graphical_run.fit_and_sample(planned, table, plan, method.chosen_engine, settings, True, Randomness.of(seed))
+    return graphical_run.fit_and_sample(planned, table, plan, method.algorithm, settings, True, Randomness.of(seed))
 
 
 @dataclass(frozen=True)
@@ -189,7 +188,7 @@ def _cells(seen: Transcript, first: Sequence[int], groups: Sequence[int]) -> lis
 
 def _cell(seen: Transcript, look: CoarsenedMarginal, groups: Sequence[int]) -> tuple[int, ...]:
     """The canary's cell in a table of several columns: its groups, or the coarser ones that they lie in."""
-    maps = seen.resolutions[-1].maps(look) or (None,) * len(look.clique)
+    maps = seen.resolutions[-1].query(look) or (None,) * len(look.clique)
     return tuple(
         groups[place] if coarse is None else int(coarse[groups[place]])
         for place, coarse in zip(look.clique, maps, strict=True)

@@ -373,7 +373,7 @@ def test_bad_input_is_named_and_nothing_is_spent(changes, message, table, tmp_pa
         ({"family": ["lognormal"]}, "family"),
         ({"family": {"x": "cauchy"}}, "cauchy"),
         ({"family": {"y": "normal"}}, "no target"),
-        ({"family": 3}, "family must be a text or a Model or a mapping, found 3"),
+        ({"family": 3}, "family must be a text or a SampledModel or a mapping, found 3"),
         ({"standard": ["weighted"]}, "standard must be a text"),
         ({"ranges": [[1, 2], 3], "standard": "averaged"}, "not understood"),
         ({"ranges": (float("nan"), 2), "standard": "averaged"}, "miss"),

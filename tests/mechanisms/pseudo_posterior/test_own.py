@@ -124,7 +124,7 @@ def test_how_chains_are_run_is_checked(changes, message):
 
 
 def test_a_family_of_no_known_kind_is_named():
-    with pytest.raises(PlanError, match="a text or a Model or a mapping, found 3"):
+    with pytest.raises(PlanError, match="a text or a SampledModel or a mapping, found 3"):
         weighted(family=3)
     with pytest.raises(PlanError, match="or a Model"):
         weighted(family="cauchy")

@@ -12,14 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from sfumato.bundle.document import LAYOUT
+from sfumato.bundle.description import PublicRelease, citation, describe_file, description, title
+from sfumato.bundle.document import LAYOUT, Tables
 from sfumato.bundle.limitations import limitations
 from sfumato.bundle.standards.fields import Field, ReleasedFile, drop_empty, released_files, unique_slugs
-from sfumato.bundle.standards.registry_texts import description
-from sfumato.bundle.subject import PublicRelease
-from sfumato.report.readme import about
-from sfumato.report.readme.contact_and_files import citation, describe_file
-from sfumato.report.release_page.data import Tables
 
 CONFORMS = "http://mlcommons.org/croissant/1.0"
 TYPES = {"text": "sc:Text", "whole": "sc:Integer", "number": "sc:Float", "boolean": "sc:Boolean", "date": "sc:Date"}
@@ -74,7 +70,7 @@ def _about(subject: PublicRelease) -> dict[str, Any]:
     stamp = "NOT FOR RELEASE: " if document.randomness.stamp else ""
     return drop_empty(
         {
-            "name": stamp + about.title(subject),
+            "name": stamp + title(subject),
             "description": f"{description(subject)} {document.guarantee.headline()}",
             "datePublished": document.created_at[:10],
             "version": f"1.0.0+{document.fingerprint[:FINGERPRINT_DIGITS]}",

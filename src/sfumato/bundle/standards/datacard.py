@@ -5,15 +5,13 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, Literal
 
+from sfumato.bundle.description import PublicRelease, citation, page_warnings
 from sfumato.bundle.document import LAYOUT, ExpectedErrors, FileRecord, ReleasedTable
 from sfumato.bundle.ledger_record import DocumentPart
 from sfumato.bundle.limitations import limitations, noise_half_widths
-from sfumato.bundle.subject import PublicRelease
 from sfumato.core.forecast import Forecast
 from sfumato.privacy.canonical_json import to_jsonable
 from sfumato.privacy.exact import format_fraction
-from sfumato.report.readme import about
-from sfumato.report.readme.contact_and_files import citation
 from sfumato.schema.column import Column
 from sfumato.table.writing.delimited import delimiter_of, missing_marker, output_encoding
 
@@ -125,11 +123,11 @@ class ForecastEntry(DocumentPart):
     rows: int
     verdict: str
     share_error: float | None
-    mean_error: float | None
+    mean_error_sd: float | None
     mean_error_range: float | None
     median_error_range: float | None
-    tvd_1: float | None
-    tvd_2: float | None
+    tvd_1_q16: float | None
+    tvd_2_q16: float | None
     smallest_relation: float | None
     drowned: tuple[str, ...]
 
@@ -196,7 +194,7 @@ class DataCard(DocumentPart):
             created=document.created_at,
             fingerprint=document.fingerprint,
             software=f"sfumato {document.versions['sfumato']}",
-            warnings=tuple(f"{banner.heading}: {banner.text}" for banner in about.page_warnings(subject)),
+            warnings=tuple(f"{banner.heading}: {banner.text}" for banner in page_warnings(subject)),
             for_release=document.randomness.stamp is None,
             makes=subject.makes,
             rows=sum(table.rows for table in subject.tables),

@@ -6,12 +6,9 @@ import datetime as dt
 import re
 from typing import Any
 
-from sfumato.bundle.document import LAYOUT
+from sfumato.bundle.description import PublicRelease, description, title
+from sfumato.bundle.document import LAYOUT, Tables
 from sfumato.bundle.standards.fields import Field, ReleasedFile, drop_empty, released_files, unique_slugs
-from sfumato.bundle.standards.registry_texts import description
-from sfumato.bundle.subject import PublicRelease
-from sfumato.report.readme import about
-from sfumato.report.release_page.data import Tables
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.writing.delimited import delimiter_of, missing_marker, output_encoding
@@ -30,7 +27,7 @@ def datapackage(subject: PublicRelease, tables: Tables) -> str:
     body = {
         "name": next(unique_slugs([schema.name], "table")),
         "id": document.fingerprint,
-        "title": stamp + about.title(subject),
+        "title": stamp + title(subject),
         "description": f"{description(subject)}\n\n{document.statement}",
         "created": document.created_at,
         "version": f"1.0.0+{document.fingerprint[:12]}",

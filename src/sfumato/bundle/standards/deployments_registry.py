@@ -13,12 +13,11 @@ from typing import Any, Literal, cast
 
 from pydantic import Field
 
+from sfumato.bundle.description import PublicRelease, description, title
 from sfumato.bundle.ledger_record import DocumentPart
 from sfumato.bundle.standards import registry_texts as words
 from sfumato.bundle.standards.fields import unique_slugs
-from sfumato.bundle.subject import PublicRelease
 from sfumato.privacy.exact import at_most, fraction_to_text
-from sfumato.report.readme import about
 
 INDENT = "  "
 
@@ -263,12 +262,12 @@ def _basic(subject: PublicRelease) -> BasicInformation:
     schema = subject.schema
     stamp = "NOT FOR RELEASE: " if subject.document.randomness.stamp else ""
     return BasicInformation(
-        name=stamp + about.title(subject),
+        name=stamp + title(subject),
         data_curators=(schema.custodian or CURATOR,),
         intended_use=schema.use or USE,
         data_product_type="Synthetic data" if subject.makes == "rows" else "Summary statistics",
         data_product_region=schema.region or REGION,
-        description=words.description(subject),
+        description=description(subject),
         publication_date=subject.document.created_at[:10],
     )
 

@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from sfumato.bundle.document import ReleasedTable
-from sfumato.bundle.subject import PublicRelease
-from sfumato.report.release_page.data import Tables
+from sfumato.bundle.description import PublicRelease
+from sfumato.bundle.document import ReleasedTable, Tables
 from sfumato.schema.column import Column
 
 FieldType = Literal["text", "whole", "number", "boolean", "date"]

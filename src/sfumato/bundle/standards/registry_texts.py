@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from sfumato.bundle.cost_statement import cost_statement
+from sfumato.bundle.description import PublicRelease, citation, page_warnings
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.bundle.subject import PublicRelease
 from sfumato.formatting import counted, format_number, list_names
 from sfumato.privacy.accounting.guarantee import ONE_VALUE, Guarantee
-from sfumato.report.readme import about
-from sfumato.report.readme.contact_and_files import citation
 
 CENTRAL = "The custodian holds the confidential table and adds the noise before anything leaves."
 STATIC = (
@@ -28,12 +26,6 @@ EXACT_NOISE = (
 )
 NO_TIMING = "Nobody can send queries, so the time of an answer tells nothing to readers."
 MOST_STAGES = 8
-
-
-def description(subject: PublicRelease) -> str:
-    """Say what was released."""
-    said = (subject.schema.description, about.size_sentence(subject), subject.document.method.about)
-    return " ".join(filter(None, said))
 
 
 def domain(subject: PublicRelease) -> str:
@@ -162,6 +154,6 @@ def notes(subject: PublicRelease) -> str:
     """Return what nobody may miss, and what this entry is."""
     formal = subject.document.guarantee.formal
     first = "" if formal else f"{NO_PROMISE} Do not hand this entry in."
-    told = (f"{banner.heading}: {banner.text}" for banner in about.page_warnings(subject))
+    told = (f"{banner.heading}: {banner.text}" for banner in page_warnings(subject))
     drawn = "This draft was written from the release itself; the day is that of the release."
     return " ".join(filter(None, (first, *told, drawn)))

@@ -5,35 +5,24 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
-from sfumato.cli.console import Voice
+from sfumato.cli.console import Console
 from sfumato.cli.options import (
-    DEFAULT_DIALECT,
     AllowWeak,
-    AsJson,
-    AsPublished,
-    Delta,
-    Dialect,
-    Epsilon,
-    LedgerUrl,
-    NoLedger,
-    OptionalData,
-    OptionalSchema,
-    Rows,
+    DialectOptions,
+    Force,
+    LedgerOptions,
+    MethodOptions,
     Seed,
-    Settings,
-    build_method,
-    method_from_settings,
     parse_numbers,
-    parse_settings,
-    registered_name,
-    wanted_ledger,
-    with_options,
+    parse_range,
 )
+from sfumato.core.build_method import build_method, method_from_settings, parse_settings, registered_name
 from sfumato.core.method import Method, method_class
 from sfumato.core.release import plan as plan_release
 from sfumato.errors import BundleError, PlanError
@@ -45,125 +34,167 @@ if TYPE_CHECKING:
 
 PAGE, RESULTS, RELEASE = "calibration.html", "calibration.json", "release"
 PLACEHOLDER = "1"
-"""Stands for the value that is looked for where the method wants one."""
+"""Stands in for the value that is searched."""
 NEAR = 3
-"""Products of others that the screen shows on either side of the choice."""
+"""Published deployments that the screen shows on either side of the choice."""
 
 
-@with_options
-def calibrate(
-    target: Annotated[
-        str,
-        typer.Option(
-            "--target",
-            "-t",
-            help="What to meet: of a table, such as 'tvd_2 <= 0.05'; or a proved ceiling on risk, which needs no data: "
-            "'advantage <= 0.2', 'hits <= 0.05 at 0.01', 'success <= 0.2 at 0.1'.",
-        ),
-    ],
-    data: OptionalData = None,
-    schema: OptionalSchema = None,
+@dataclass(frozen=True, kw_only=True)
+class CalibratedTable(DialectOptions):
+    """The table to measure on; a ceiling on risk needs none."""
+
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="DATA", help="A file, or a quoted glob; not needed for a ceiling on risk."),
+    ] = None
+    schema: Annotated[
+        str | None,
+        typer.Option("--schema", "-s", help="The table's public schema (TOML); optional for a ceiling on risk."),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibratedMethod(MethodOptions):
+    """The method, and the parameter that is searched."""
+
     method: Annotated[
         str | None,
         typer.Option(
             "--method",
             "-m",
-            help="How to release; 'sfumato methods' lists them. Unless said: contingency; for a ceiling on risk aim, "
-            "as for a release.",
+            help="Release method; 'sfumato methods' lists them. Default: contingency; for a ceiling on risk aim.",
         ),
-    ] = None,
-    as_published: AsPublished = False,
-    settings: Settings = None,
-    grid: Annotated[str | None, typer.Option(help="Values to try, such as 0.1,0.3,1,3.")] = None,
-    bisection: Annotated[bool, typer.Option("--bisection", help="Search instead of trying a grid.")] = False,
-    search_range: Annotated[str | None, typer.Option("--range", help="Where to search, low:high.")] = None,
-    repeats: Annotated[int, typer.Option(help="Simulated releases at each value.")] = 10,
+    ] = None
+    parameter: Annotated[str, typer.Option(help="Parameter of the method that is searched.")] = "epsilon"
+
+    def with_placeholder(self, proved: bool, schema: Schema | None) -> tuple[Method, str | None]:
+        """Return the method with a placeholder for the searched value, and why it was chosen where none was named.
+
+        For a ceiling on risk it is then the one that a release would use, by the schema where there is one.
+        """
+        name, settings = registered_name(self.method, self.as_published), self.settings or []
+        if name is None and proved and schema is not None:
+            return method_from_settings(None, schema, settings, self.epsilon or PLACEHOLDER, self.delta)
+        named = name or ("aim" if proved else "contingency")
+        fields = {f.name for f in dataclasses.fields(method_class(named))}  # pyright: ignore[reportArgumentType]
+        stated, epsilon = parse_settings(settings), self.epsilon
+        if self.parameter == "epsilon" and epsilon is None and "epsilon" in fields and "epsilon" not in stated:
+            epsilon = PLACEHOLDER
+        elif self.parameter in fields and self.parameter not in ("epsilon", "delta", *stated):
+            settings = [*settings, f"{self.parameter}={PLACEHOLDER}"]
+        return build_method(named, settings, epsilon, self.delta), None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """Which values are tried, and how often."""
+
+    grid: Annotated[str | None, typer.Option(help="Values to try, such as 0.1,0.3,1,3.")] = None
+    bisection: Annotated[bool, typer.Option("--bisection", help="Search by bisection instead of a grid.")] = False
+    search_range: Annotated[str | None, typer.Option("--range", help="Range of the search, low:high.")] = None
+    repeats: Annotated[int, typer.Option(help="Simulated releases at each value.")] = 10
+    prefer: Annotated[str | None, typer.Option(help="Choose the smallest or the largest value.")] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the search."""
+        grid = None if self.grid is None else parse_numbers(self.grid, "--grid", "0.1,0.3,1,3")
+        text = self.search_range
+        bisection = self.bisection if text is None else parse_range(text, "--range", "0.01:30")
+        return {"grid": grid, "bisection": bisection, "repeats": self.repeats, "prefer": self.prefer}
+
+
+def calibrate(
+    table: CalibratedTable,
+    method: CalibratedMethod,
+    search: SearchOptions,
+    ledger: LedgerOptions,
+    console: Console,
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            "-t",
+            help="A target measured on a table, as 'tvd_2_q16 <= 0.05'; or a proved ceiling on risk, which needs no "
+            "data: 'advantage <= 0.2', 'hits <= 0.05 at 0.01', 'success <= 0.2 at 0.1'.",
+        ),
+    ],
     cost: Annotated[
         str | None,
         typer.Option(
-            help="pilot: DATA is public or simulated. declared, unless said: DATA is private, and the guarantee must "
-            "say so. private: the choice is charged, and candidates are really released. A ceiling on risk costs "
-            "nothing."
+            help="pilot: DATA is public or simulated. declared (default): DATA is private, and the guarantee must say "
+            "so. private: the choice is charged, and candidates are really released. A ceiling on risk costs nothing."
         ),
     ] = None,
     options: Annotated[
         list[str] | None, typer.Option("--with", help="An option of the metric, such as clusters=4.")
     ] = None,
-    parameter: Annotated[str, typer.Option(help="Parameter of the method that is looked for.")] = "epsilon",
-    prefer: Annotated[str | None, typer.Option(help="Choose the smallest or the largest value.")] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
     score_epsilon: Annotated[str, typer.Option(help="Budget of each noisy score, with --cost private.")] = "0.1",
-    ledger: LedgerUrl = None,
-    no_ledger: NoLedger = False,
-    rows: Rows = None,
     seed: Seed = None,
-    out: Annotated[str | None, typer.Option("--out", "-o", help="Folder; NAME-calibration unless said.")] = None,
-    force: Annotated[bool, typer.Option(help="Overwrite an earlier page.")] = False,
-    dialect: Dialect = DEFAULT_DIALECT,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="Folder; default: NAME-calibration.")] = None,
+    force: Force = False,
     allow_weak: AllowWeak = False,
-    json: AsJson = False,
 ) -> None:
-    """Find the epsilon at which a method is good enough, or gives away little enough.
+    """Find the epsilon that meets a utility or risk target.
 
     Prints the curve of the metric with intervals and every value that meets the target, and writes the trade-off page.
-    Nothing is released or spent, unless --cost private says so. A ceiling on risk (advantage, hits, success) follows
-    from the proved curve: it needs no DATA, a schema only where the method's plan does, and no ledger.
+    Nothing is released or spent, except with --cost private. A ceiling on risk (advantage, hits, success) follows from
+    the proved curve: it needs no DATA, no ledger, and a schema only if the method's plan does.
     """
     from sfumato.bundle.target_folder import prepare_output
-    from sfumato.evaluate.calibrate import Target, calibrate
+    from sfumato.evaluate.calibrate import Target
+    from sfumato.evaluate.calibrate import calibrate as search_target
 
-    voice, asked = Voice(json), Target.parse(target)
-    proved = asked.metric.proved
-    facts = _facts(schema, data, asked)
-    book = wanted_ledger(ledger, no_ledger) if cost == "private" and not proved else ledger
-    name, said = registered_name(method, as_published), (settings or [], epsilon, delta)
-    wanted, why = _target(name, proved, facts, said, parameter)
-    places = _output_page(out, wanted.name if facts is None else facts.name, force)
-    if cost == "private" and facts is not None and not proved:
-        prepare_output(places.bundle, None, plan_release(facts, wanted, rows, None, seed, True), book)
-    with voice.counting(f"calibrating {wanted.name}"):
-        table = None if proved or data is None or facts is None else read(data, facts, **dialect.stated())
-        found = calibrate(
-            wanted,
-            asked,
-            grid=None if grid is None else parse_numbers(grid, "--grid", "0.1,0.3,1,3"),
-            bisection=_range(bisection, search_range),
-            repeats=repeats,
+    aim = Target.parse(target)
+    proved = aim.metric.proved
+    schema = _schema(table, aim)
+    charged = cost == "private" and not proved
+    account = ledger.require_choice() if charged else ledger.ledger
+    chosen, reason = method.with_placeholder(proved, schema)
+    places = _output_page(out, chosen.name if schema is None else schema.name, force)
+    if charged and schema is not None:
+        prepare_output(places.bundle, None, plan_release(schema, chosen, method.rows, None, seed, True), account)
+    with console.progress(f"calibrating {chosen.name}"):
+        measured = None
+        if not proved and table.data is not None and schema is not None:
+            measured = read(table.data, schema, **table.stated())
+        result = search_target(
+            chosen,
+            aim,
+            **search.arguments(),
             cost=cast("Any", cost if proved else cost or "declared"),
-            parameter=parameter,
-            prefer=cast("Any", prefer),
-            rows=rows,
+            parameter=method.parameter,
+            rows=method.rows,
             seed=seed,
-            ledger=book,
+            ledger=account,
             score_epsilon=score_epsilon,
             options=parse_settings(options or []),
-            pilot=table if cost == "pilot" else None,
-            table=None if cost == "pilot" else table,
+            pilot=measured if cost == "pilot" else None,
+            table=None if cost == "pilot" else measured,
             allow_weak=allow_weak,
-            schema=facts if proved else None,
+            schema=schema if proved else None,
         )
-    bundle = _write(places, found)
-    told = [why] if why else []
-    told += [f"{data} was not read: {asked.metric.name} follows from public facts"] if proved and data else []
-    print_calibration(voice, found, places, bundle, told)
+    bundle = _write(places, result)
+    notes = [reason] if reason else []
+    if proved and table.data:
+        notes.append(f"{table.data} was not read: {aim.metric.name} follows from public facts")
+    print_calibration(console, result, places, bundle, notes)
     body = {"page": str(places.page), "json": str(places.json), "bundle": bundle and str(bundle)}
-    voice.document({**body, "statement": found.statement(), "calibration": found.model_dump(mode="json")})
+    console.print_json({**body, "statement": result.statement(), "calibration": result.model_dump(mode="json")})
 
 
-def _facts(schema: str | None, data: str | None, asked: Target) -> Schema | None:
-    """Return the schema, where there is one; what is measured on a table needs both."""
-    if not asked.metric.proved:
-        missing = ["DATA is missing: the file to measure on"] if data is None else []
-        missing += ["--schema is missing: the table's public schema (TOML)"] if schema is None else []
+def _schema(table: CalibratedTable, target: Target) -> Schema | None:
+    """Return the schema, if there is one; a target that is measured on a table needs the table and its schema."""
+    if not target.metric.proved:
+        missing = ["DATA is missing: the file to measure on"] if table.data is None else []
+        missing += ["--schema is missing: the table's public schema (TOML)"] if table.schema is None else []
         if missing:
             raise PlanError(
-                f"{asked.metric.name} is measured on a table",
+                f"{target.metric.name} is measured on a table",
                 missing,
-                f"write sfumato calibrate DATA --schema S.toml --target '{asked}'; without data, ask for a ceiling on "
+                f"write sfumato calibrate DATA --schema S.toml --target '{target}'; without data, ask for a ceiling on "
                 "risk: 'advantage <= 0.2', 'hits <= 0.05 at 0.01' or 'success <= 0.2 at 0.1'",
             )
-    return None if schema is None else Schema.load(schema)
+    return None if table.schema is None else Schema.load(table.schema)
 
 
 class _Places(NamedTuple):
@@ -172,46 +203,8 @@ class _Places(NamedTuple):
     bundle: Path
 
 
-def _target(
-    name: str | None,
-    proved: bool,
-    schema: Schema | None,
-    said: tuple[list[str], str | None, str | None],
-    parameter: str,
-) -> tuple[Method, str | None]:
-    """Return the method with a placeholder for what is looked for, and why it was taken where none was named.
-
-    For a ceiling on risk it is then the one that a release would take, by the schema where there is one.
-    """
-    settings, epsilon, delta = said
-    if name is None and proved and schema is not None:
-        return method_from_settings(None, schema, settings, epsilon or PLACEHOLDER, delta)
-    return _method(name or ("aim" if proved else "contingency"), settings, epsilon, delta, parameter), None
-
-
-def _method(name: str, settings: list[str], epsilon: str | None, delta: str | None, parameter: str) -> Method:
-    """Return the method with a placeholder where the value that is looked for must stand."""
-    fields = {f.name for f in dataclasses.fields(method_class(name))}  # pyright: ignore[reportArgumentType]
-    given = parse_settings(settings)
-    if parameter == "epsilon" and epsilon is None and "epsilon" in fields and "epsilon" not in given:
-        epsilon = PLACEHOLDER
-    elif parameter in fields and parameter not in ("epsilon", "delta") and parameter not in given:
-        settings = [*settings, f"{parameter}={PLACEHOLDER}"]
-    return build_method(name, settings, epsilon, delta)
-
-
-def _range(bisection: bool, text: str | None) -> bool | tuple[float, float]:
-    if text is None:
-        return bisection
-    low, _, high = text.partition(":")
-    try:
-        return float(low), float(high)
-    except ValueError as error:
-        raise PlanError(f"--range {text!r} is not of the form low:high", next_step="write --range 0.01:30") from error
-
-
 def _output_page(out: str | None, name: str, force: bool) -> _Places:
-    """Return where everything goes; refuse before anything is read or spent."""
+    """Return the output paths; refuse those that exist, before anything is read or spent."""
     folder = Path(out or re.sub(r"[^\w.-]+", "-", name) + "-calibration")
     places = _Places(folder / PAGE, folder / RESULTS, folder / RELEASE)
     taken = [str(place) for place in places[:2] if place.exists()]
@@ -220,51 +213,51 @@ def _output_page(out: str | None, name: str, force: bool) -> _Places:
     return places
 
 
-def _write(places: _Places, found: Calibration) -> Path | None:
-    """Write what was paid for, the kept release, and then the page and the results."""
+def _write(places: _Places, result: Calibration) -> Path | None:
+    """Write the kept release first, which is paid for, then the page and the results."""
     from sfumato.bundle.write import kept_on_failure
     from sfumato.report.calibration_page import calibration_page
 
     bundle = None
-    if found.release is not None:
-        with kept_on_failure(found.release, places.bundle.absolute()):
-            bundle = found.release.save(places.bundle)
+    if result.release is not None:
+        with kept_on_failure(result.release, places.bundle.absolute()):
+            bundle = result.release.save(places.bundle)
     try:
         places.page.parent.mkdir(parents=True, exist_ok=True)
-        places.page.write_text(calibration_page(found), encoding="utf-8")
-        places.json.write_text(found.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        places.page.write_text(calibration_page(result), encoding="utf-8")
+        places.json.write_text(result.model_dump_json(indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise BundleError(f"cannot write {places.page}: {error.strerror}", next_step="choose another --out") from error
     return bundle
 
 
 def print_calibration(
-    voice: Voice, found: Calibration, places: _Places, bundle: Path | None, told: Sequence[str] = ()
+    console: Console, result: Calibration, places: _Places, bundle: Path | None, notes: Sequence[str] = ()
 ) -> None:
-    """Print the curve, the answer, what others took, and where the page lies."""
+    """Print the curve, the answer, published deployments and the paths."""
     from sfumato.evaluate.calibrate.explain import explain_value
     from sfumato.report.calibration_page import standing, values_grid
 
-    grid = values_grid(found)
-    voice.table(f"{found.metric} of {found.method} against {found.parameter}", grid.header, grid.rows)
-    for line in (*told, *explain_value(found), *found.statement().splitlines()):
-        voice.say(line, style="yellow" if line in found.cautions() else None)
-    if found.proved is not None:
-        _print_deployments(voice, found)
-    voice.say(f"page: {places.page} ({standing(found)})", style="bold")
-    voice.say(f"json: {places.json}", style="bold")
-    if found.release is not None:
-        voice.panel("What the kept release promises", found.release.guarantee.statement(), "yellow")
-        voice.say(f"release: {bundle}", style="bold")
+    grid = values_grid(result)
+    console.table(f"{result.metric} of {result.method} against {result.parameter}", grid.header, grid.rows)
+    for line in (*notes, *explain_value(result), *result.statement().splitlines()):
+        console.say(line, style="yellow" if line in result.cautions() else None)
+    if result.proved is not None:
+        _print_deployments(console, result)
+    console.say(f"page: {places.page} ({standing(result)})", style="bold")
+    console.say(f"json: {places.json}", style="bold")
+    if result.release is not None:
+        console.panel("What is promised by the kept release", result.release.guarantee.statement(), "yellow")
+        console.say(f"release: {bundle}", style="bold")
 
 
-def _print_deployments(voice: Voice, found: Calibration) -> None:
-    """Print what others took, near the choice."""
+def _print_deployments(console: Console, result: Calibration) -> None:
+    """Print published deployments with an epsilon near the choice."""
     from sfumato.report.calibration_page import published_deployments
 
-    near = published_deployments(found, each_side=NEAR)
+    near = published_deployments(result, each_side=NEAR)
     if near is None:
         return
-    voice.table("What others took, near the choice", near.grid.header, near.grid.rows)
+    console.table("Published deployments near the choice", near.grid.header, near.grid.rows)
     for line in near.words:
-        voice.say(line)
+        console.say(line)

@@ -1,74 +1,106 @@
-"""The verb sfumato compare: private against synthetic rows, for the custodian."""
+"""The verb sfumato compare: synthetic against private rows, for the custodian."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.console import Voice
-from sfumato.cli.options import DEFAULT_DIALECT, AsJson, Data, Dialect, with_options
-from sfumato.cli.released import MadeRows, OwnSchema, PrivatePage, facts_of, require_free
-from sfumato.cli.risk.location import CONFIDENTIAL
-from sfumato.evaluate.compare.words import SHORT
+from sfumato.cli.console import Console
+from sfumato.cli.options import CUSTODIAN_NOTICE, EvaluationOptions, PrivatePageOptions, split_names
 
 if TYPE_CHECKING:
+    from sfumato.evaluate.column_copies import ColumnCopies, Ratio
     from sfumato.evaluate.compare.result import Comparison, MetricWithYardstick
+    from sfumato.table import Table
 
-WHAT = "the page of a comparison"
 USES = {"single": "single columns", "pairs": "pairs of columns", "prediction": "prediction"}
 MOST_SHOWN = 5
 """Worst columns, pairs and subgroups that are named."""
+ALL_COLUMNS = "all"
 
 
-@with_options
 def compare(
-    bundle: MadeRows,
-    data: Data,
+    rows: EvaluationOptions,
+    page: PrivatePageOptions,
+    console: Console,
     holdout: Annotated[
-        str | None, typer.Option(help="Real rows that were not in DATA: the yardstick. Halves of DATA unless said.")
+        str | None, typer.Option(help="Real rows that are not in DATA, as the yardstick; default: halves of DATA.")
     ] = None,
-    schema: OwnSchema = None,
     target: Annotated[
-        str | None, typer.Option(help="Column that models predict; up to 12 columns of the table unless said.")
+        str | None, typer.Option(help="Column that models predict; default: up to 12 columns of the table.")
     ] = None,
-    out: PrivatePage = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Also compare ECDF, mean, median and quantiles of these columns of numbers or dates, such as "
+            "age,income, or 'all', averaged over the copies of the release.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Repeat the same random splits.")] = 0,
-    dialect: Dialect = DEFAULT_DIALECT,
-    json: AsJson = False,
 ) -> None:
-    """Compare a release with the confidential table: how good it is, beside a second real sample. For your eyes.
+    """Compare a release with the confidential table.
 
-    Costs nothing, because nothing of it may be published. A measure means little by itself: beside it stands what as
-    many fresh real rows would have.
+    Each measure is printed beside the value that as many fresh real rows would reach. For the custodian's eyes only, so
+    it costs nothing.
     """
-    from sfumato.evaluate.compare.run import compare as compared
-    from sfumato.table import read
+    from sfumato.evaluate.compare.run import compare as compare_tables
 
-    voice, facts = Voice(json), facts_of(bundle, schema)
-    require_free(out, WHAT)
-    with voice.counting("comparing"):
-        table = read(data, facts, **dialect.stated())
-        apart = None if holdout is None else read(holdout, facts, **dialect.stated())
-        found = compared(bundle, table, apart, target, seed)
-    page = None if out is None else found.save(out)
-    _show(voice, found)
-    if page is not None:
-        voice.say(f"page: {page} (custodian's copy, do not publish)", style="bold")
-    voice.say(CONFIDENTIAL, style="yellow")
-    voice.document({"notice": CONFIDENTIAL, **found.to_dict(), **({} if page is None else {"page": str(page)})})
+    page.require_free("the page of a comparison")
+    with console.progress("comparing"):
+        table = rows.read()
+        comparison = compare_tables(rows.bundle, table, rows.read_optional(holdout), target, seed)
+        values = {} if columns is None else _compare_values(rows, table, columns)
+    saved = None if page.out is None else comparison.save(page.out)
+    _show(console, comparison)
+    if values:
+        _show_values(console, values)
+    if saved is not None:
+        console.say(f"page: {saved} (custodian's copy, do not publish)", style="bold")
+    console.say(CUSTODIAN_NOTICE, style="yellow")
+    document = {"notice": CUSTODIAN_NOTICE, **comparison.to_dict()}
+    document |= {"values": {name: each.model_dump(mode="json") for name, each in values.items()}} if values else {}
+    console.print_json(document | ({} if saved is None else {"page": str(saved)}))
 
 
-def _show(voice: Voice, found: Comparison) -> None:
-    voice.panel(f"{found.table}: {found.grade}", found.verdict, "green" if found.grade != "not usable" else "red")
-    rows = [[f"{m.name}: {SHORT[m.name]}", _value(m), _yardstick_text(m)] for m in found.measures.values()]
-    voice.table("Measures, with 95 % intervals", ("measure", "release", "second real sample"), rows)
-    equal = [f"{USES[use]}: {_rows_in_words(rows)}" for use, rows in found.equivalent_rows.items()]
-    voice.say(f"As near as a random sample of so many real rows: {'; '.join(equal)}.")
-    for line in _worst(found):
-        voice.say(line)
-    for note in found.notes:
-        voice.say(f"Note: {note}.")
+def _compare_values(rows: EvaluationOptions, table: Table, columns: str) -> dict[str, ColumnCopies]:
+    from sfumato.cli.released import released_copies
+    from sfumato.evaluate.column_copies import compare_copies
+
+    names = None if columns == ALL_COLUMNS else split_names(columns)
+    return compare_copies(table, released_copies(rows.bundle), rows.facts, names)
+
+
+def _show_values(console: Console, values: Mapping[str, ColumnCopies]) -> None:
+    """Print differences of the ECDF (best: 0), and ratios of mean, median and quantiles (best: 1)."""
+    first = next(iter(values.values()))
+    headers = ("column", "ECDF, largest", "ECDF, mean square", *(f"{each.name}, ratio" for each in first.ratios))
+    lines = [[name, *map(str, (c.ecdf_max, c.ecdf_msq)), *map(_ratio, c.ratios)] for name, c in values.items()]
+    title = f"Synthetic against confidential values, {first.copies} cop{'ies' if first.copies > 1 else 'y'}"
+    console.table(title, headers, lines)
+
+
+def _ratio(each: Ratio) -> str:
+    return "true value is 0" if each.ratio is None else str(each.ratio)
+
+
+def _show(console: Console, comparison: Comparison) -> None:
+    from sfumato.metrics.catalogue import METRICS
+
+    console.panel(
+        f"{comparison.table}: {comparison.grade}",
+        comparison.verdict,
+        "green" if comparison.grade != "not usable" else "red",
+    )
+    rows = [[f"{m.name}: {METRICS[m.name].label}", _value(m), _yardstick_text(m)] for m in comparison.measures.values()]
+    console.table("Measures, with 95 % intervals", ("measure", "release", "second real sample"), rows)
+    equal = [f"{USES[use]}: {_rows_in_words(rows)}" for use, rows in comparison.equivalent_rows.items()]
+    console.say(f"As close as a random sample of this many real rows: {'; '.join(equal)}.")
+    for line in _worst(comparison):
+        console.say(line)
+    for note in comparison.notes:
+        console.say(f"Note: {note}.")
 
 
 def _value(measure: MetricWithYardstick) -> str:
@@ -84,16 +116,18 @@ def _rows_in_words(rows: float) -> str:
     return f"{rows:,.0f}" if rows < float("inf") else "as many as the table has, or more"
 
 
-def _worst(found: Comparison) -> list[str]:
-    """Return what is furthest off, by name."""
-    by_name = {column.name: column for column in found.columns}
-    columns = [f"{n} (tvd {by_name[n].tvd:.3g}, {by_name[n].yardstick:.3g})" for n in found.worst_columns[:MOST_SHOWN]]
-    pairs = [" x ".join(names) for names in found.worst_pairs[:MOST_SHOWN]]
+def _worst(comparison: Comparison) -> list[str]:
+    """Return the columns, pairs and subgroups that differ most."""
+    by_name = {column.name: column for column in comparison.columns}
+    columns = [
+        f"{n} (tvd {by_name[n].tvd:.3g}, {by_name[n].yardstick:.3g})" for n in comparison.worst_columns[:MOST_SHOWN]
+    ]
+    pairs = [" x ".join(names) for names in comparison.worst_pairs[:MOST_SHOWN]]
     groups = [
         f"{each.target} where {each.column} is {each.level} (tvd {each.tvd:.3g}, {each.yardstick:.3g})"
-        for each in found.worst_subgroups[:MOST_SHOWN]
+        for each in comparison.worst_subgroups[:MOST_SHOWN]
     ]
     named: dict[str, list[Any]] = {"columns": columns, "pairs": pairs, "subgroups": groups}
-    lines = [f"Furthest off, {what}: {'; '.join(texts)}." for what, texts in named.items() if texts]
-    starred = any(not measure.as_good for measure in found.measures.values())
-    return ["* further off than a second real sample would be."] * starred + lines
+    lines = [f"Largest differences, {what}: {'; '.join(texts)}." for what, texts in named.items() if texts]
+    starred = any(not measure.as_good for measure in comparison.measures.values())
+    return ["* worse than a second real sample would be."] * starred + lines

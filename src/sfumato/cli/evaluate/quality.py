@@ -7,20 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.console import Voice
+from sfumato.cli.console import Console
 from sfumato.cli.interrupt import interrupt_note
-from sfumato.cli.options import (
-    DEFAULT_DIALECT,
-    AsJson,
-    Data,
-    Dialect,
-    LedgerUrl,
-    NoLedger,
-    Seed,
-    split_names,
-    wanted_ledger,
-    with_options,
-)
+from sfumato.cli.options import AboutRows, Bundle, FileOptions, LedgerOptions, Plan, Seed, split_names
 from sfumato.core.outcome import mark_lost_on_failure, spend_summary
 from sfumato.privacy.exact import format_fraction, to_fraction
 
@@ -30,103 +19,91 @@ if TYPE_CHECKING:
     from sfumato.evaluate.quality.result import Quality
     from sfumato.evaluate.quality.run import QualityForecast
 
-Bundle = Annotated[str, typer.Argument(metavar="BUNDLE", help="Folder of a release of rows.")]
-Target = Annotated[
-    str | None,
-    typer.Option(help="Column to predict; unless said, that of the schema's role, or the last column of few levels."),
-]
-AboutRows = Annotated[
-    int | None,
-    typer.Option(help="About how many rows the table has, a public guess for the plan; the released rows unless said."),
-]
 
-
-@with_options
 def quality(
     bundle: Bundle,
-    data: Data,
-    epsilon: Annotated[str, typer.Option(help="What the statement may cost, such as 0.05; it adds to what is spent.")],
-    ledger: LedgerUrl = None,
-    no_ledger: NoLedger = False,
-    target: Target = None,
-    correlations: Annotated[
-        list[str] | None, typer.Option(help="Also buy the correlations of these columns, with commas between them.")
+    file: FileOptions,
+    ledger: LedgerOptions,
+    console: Console,
+    epsilon: Annotated[str, typer.Option(help="Budget of the statement, such as 0.05; it adds to what is spent.")],
+    target: Annotated[
+        str | None,
+        typer.Option(help="Column to predict; default: the one with role target, or the last with few levels."),
     ] = None,
-    plan: Annotated[
-        bool,
-        typer.Option("--plan", help="Only say what it costs and how wide the intervals will be; nothing is spent."),
-    ] = False,
+    correlations: Annotated[
+        list[str] | None, typer.Option(help="Also publish the correlations of these columns, such as age,income.")
+    ] = None,
+    plan: Plan = False,
     about_rows: AboutRows = None,
-    again: Annotated[bool, typer.Option("--again", help="Pay for another statement beside the one there is.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Pay for another statement beside the existing one.")] = False,
     seed: Seed = None,
-    dialect: Dialect = DEFAULT_DIALECT,
-    json: AsJson = False,
 ) -> None:
-    """Measure a release against the table with noise, charged, so that its readers may be told how good it is.
+    """Publish quality metrics computed under DP (spends budget).
 
-    The distance of single columns (tvd_1) and of pairs (tvd_2), and how well a model that learnt from the released rows
-    predicts true ones, each with an interval, are written to quality.json in the bundle; the release's own files stay
-    as they are. The table is read with the bundle's schema. The cost is recorded before a row is counted.
+    The total variation distance of columns (tvd_1_q16), of pairs (tvd_2_q16), and how well a model trained on the
+    released rows predicts true ones, each with an interval, are written to quality.json in the bundle; the other files
+    stay as they are. The table is read with the bundle's schema. The cost is recorded before a row is counted.
     """
-    from sfumato.bundle.quality_statement import next_statement_path
     from sfumato.evaluate.quality.run import forecast_quality, prepare_questions
+    from sfumato.evaluate.quality.statement import next_statement_path
 
-    voice = Voice(json)
-    book = ledger if plan else wanted_ledger(ledger, no_ledger)
+    account = ledger.ledger if plan else ledger.require_choice()
     next_statement_path(bundle, again or plan)
-    with voice.counting("learning from the released rows"):
-        made = prepare_questions(bundle, epsilon, target, seed, split_names(correlations) or ())
+    with console.progress("training on the released rows"):
+        questions = prepare_questions(bundle, epsilon, target, seed, split_names(correlations) or ())
     if plan:
-        _tell_plan(voice, forecast_quality(made, about_rows, book or None))
+        _print_plan(console, forecast_quality(questions, about_rows, account or None))
         return
-    _run(voice, made, bundle, data, book, again, dialect)
+    _run(console, questions, bundle, file, account, again)
 
 
-def _run(voice: Voice, made: Any, bundle: str, data: str, book: Any, again: bool, dialect: Dialect) -> None:
+def _run(console: Console, questions: Any, bundle: str, file: FileOptions, ledger: Any, again: bool) -> None:
     from sfumato.core.release import open_ledger
     from sfumato.errors import SfumatoError
     from sfumato.evaluate.quality.run import measure
     from sfumato.table import read
 
-    with interrupt_note() as stand:
-        with voice.counting("measuring"):
-            table = read(data, made.subject.schema, **dialect.stated())
-            found = measure(made, table, open_ledger(book))
-            stand.words = f"{spend_summary(found.entries)}; nothing was written" if found.entries else stand.words
-            with mark_lost_on_failure(
-                found.ledger, found.entries, SfumatoError
-            ):  # this process ends, and the numbers with it
-                path = found.save(bundle, again)
-        stand.words = f"the statement is complete: {path}"
-        _print_result(voice, found, path)
+    with interrupt_note() as note:
+        with console.progress("measuring"):
+            table = read(file.data, questions.subject.schema, **file.stated())
+            quality = measure(questions, table, open_ledger(ledger))
+            note.words = f"{spend_summary(quality.entries)}; nothing was written" if quality.entries else note.words
+            # the process ends after an error, and the paid numbers with it
+            with mark_lost_on_failure(quality.ledger, quality.entries, SfumatoError):
+                path = quality.save(bundle, again)
+        note.words = f"the statement is complete: {path}"
+        _print_result(console, quality, path)
 
 
-def _print_result(voice: Voice, found: Quality, path: Path) -> None:
-    from sfumato.bundle.signature import SIGNATURE
+def _print_result(console: Console, quality: Quality, path: Path) -> None:
+    from sfumato.bundle.layout import SIGNATURE
 
-    headers = ("measure", "value", "95 % interval", "yardstick", "what it is")
-    grid = [[*line, one.words] for line, one in zip(found._lines(), found.measures, strict=True)]  # pyright: ignore[reportPrivateUsage]
-    voice.table(f"Quality of the release of table {found.table!r}", headers, grid)
-    voice.say(f"predicted: {found.target or 'nothing'} ({found.why})")
-    voice.panel("What is promised", found.guarantee.statement(), "yellow" if found.stamp else "green")
-    if found.account is not None:
-        voice.say(f"left in the ledger: epsilon {found.account.left_epsilon} of {found.account.cap_epsilon}")
-    voice.say(f"statement: {path}", style="bold")
+    headers = ("measure", "value", "95 % interval", "yardstick", "definition")
+    grid = [[*line, one.words] for line, one in zip(quality._lines(), quality.measures, strict=True)]  # pyright: ignore[reportPrivateUsage]
+    console.table(f"Quality of the release of table {quality.table!r}", headers, grid)
+    console.say(f"predicted: {quality.target or 'nothing'} ({quality.why})")
+    console.panel("What is promised", quality.guarantee.statement(), "yellow" if quality.stamp else "green")
+    if quality.account is not None:
+        console.say(f"left in the ledger: epsilon {quality.account.left_epsilon} of {quality.account.cap_epsilon}")
+    console.say(f"statement: {path}", style="bold")
     if path.with_name(SIGNATURE).exists():
         folder = shlex.quote(str(path.parent))
-        voice.say(f"the signature does not cover it: sfumato key sign {folder} --sign KEY", style="yellow")
-    voice.document({**found.to_dict(), "path": str(path)})
+        console.say(f"the signature does not cover it: sfumato key sign {folder} --sign KEY", style="yellow")
+    console.print_json({**quality.to_dict(), "path": str(path)})
 
 
-def _tell_plan(voice: Voice, seen: QualityForecast) -> None:
-    rows = [[w.name, f"{w.at:g}", f"{w.low:.3g} to {w.high:.3g}", f"± {w.half:.2g}"] for w in seen.widths]
-    voice.table(f"Plan: quality at about {seen.rows:,} rows", ("measure", "if it were", "95 % interval", "width"), rows)
-    voice.say(
-        f"cost:      epsilon {format_fraction(to_fraction(seen.epsilon))} under {seen.adjacency}; nothing was spent"
+def _print_plan(console: Console, forecast: QualityForecast) -> None:
+    rows = [[w.name, f"{w.at:g}", f"{w.low:.3g} to {w.high:.3g}", f"± {w.half:.2g}"] for w in forecast.widths]
+    console.table(
+        f"Plan: quality at about {forecast.rows:,} rows",
+        ("measure", "if the value is", "95 % interval", "half-width"),
+        rows,
     )
-    voice.say(f"predicted: {seen.target or 'nothing'} ({seen.why})")
-    if seen.left_before is not None:
-        voice.say(f"budget:    {seen.left_before} left before, {seen.left_after} after")
-    for note in seen.notes:
-        voice.say(f"note:      {note}", style="yellow")
-    voice.document(seen.to_dict())
+    cost = format_fraction(to_fraction(forecast.epsilon))
+    console.say(f"cost:      epsilon {cost} under {forecast.adjacency}; nothing was spent")
+    console.say(f"predicted: {forecast.target or 'nothing'} ({forecast.why})")
+    if forecast.left_before is not None:
+        console.say(f"budget:    {forecast.left_before} left before, {forecast.left_after} after")
+    for note in forecast.notes:
+        console.say(f"note:      {note}", style="yellow")
+    console.print_json(forecast.to_dict())

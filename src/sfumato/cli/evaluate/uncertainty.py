@@ -1,4 +1,4 @@
-"""The verb sfumato uncertainty: error of a number computed from a release."""
+"""The verb sfumato uncertainty: the error of a statistic of a release."""
 
 from __future__ import annotations
 
@@ -6,55 +6,60 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.console import Voice
-from sfumato.cli.options import AsJson
+from sfumato.cli.console import Console
+from sfumato.cli.options import Bundle, Confidence
+from sfumato.formatting import percent_fixed
 
 if TYPE_CHECKING:
     from sfumato.evaluate.uncertainty.result import Estimate, Uncertainty
 
-FREE = "Only the bundle was used: this costs nothing, and anyone who has the bundle gets the same numbers."
-TABLE = "Intervals are for the numbers of the confidential table. With --population they are for its population."
-POPULATION = "Intervals are for the population that the table is a sample of."
+FREE = "Computed from the bundle alone, at no cost: everyone who has the bundle gets the same numbers."
+TABLE = "Intervals cover the confidential table. With --population they cover the population it was sampled from."
+POPULATION = "Intervals cover the population that the table was sampled from."
 
 
 def uncertainty(
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="Folder of a release.")],
+    console: Console,
+    bundle: Bundle,
     statistic: Annotated[
-        list[str],
-        typer.Option(help="Such as 'mean income by region' or 'shares of sex'; may be repeated."),
+        list[str], typer.Option(help="Such as 'mean income by region' or 'shares of sex'; repeatable.")
     ],
-    reruns: Annotated[int, typer.Option(help="How often the method is run again on the released rows.")] = 20,
-    level: Annotated[float, typer.Option(help="How sure the intervals are to be.")] = 0.95,
+    reruns: Annotated[int, typer.Option(help="Reruns of the method on the released rows.")] = 20,
+    level: Confidence = 0.95,
     population: Annotated[
-        bool, typer.Option("--population", help="Add the chance of the sample: for the population, not the table.")
+        bool, typer.Option("--population", help="Include sampling error: intervals for the population.")
     ] = False,
-    json: AsJson = False,
 ) -> None:
-    """Say how sure a number of a release is, such as a mean by group. Needs the bundle alone and costs nothing.
+    """Estimate the error of a statistic of a release.
 
-    The method is run again on the released rows, by fixed seeds; how far a number moves shows how far it may be off.
-    Names: share of COLUMN = LEVEL, shares of COLUMN, mean, median, sd and quantile 0.9 of COLUMN [by GROUP],
-    correlation of A and B, regression of Y on A, B, auc of Y = LEVEL on A, B.
+    Needs the bundle only and costs nothing: the method is run again on the released rows with fixed seeds, and the
+    spread of the results estimates the error. Statistics: share of COLUMN = LEVEL, shares of COLUMN, mean, median, sd
+    and quantile 0.9 of COLUMN [by GROUP], correlation of A and B, regression of Y on A, B, auc of Y = LEVEL on A, B.
     """
-    from sfumato.evaluate.uncertainty.run import uncertainty as asked
+    from sfumato.evaluate.uncertainty.run import uncertainty as estimate
 
-    voice = Voice(json)
-    with voice.counting("how sure it is"):
-        found = asked(bundle, statistic, reruns, level, population)
-    voice.document(found.to_dict())
-    _print_result(voice, found)
+    with console.progress("estimating errors"):
+        result = estimate(bundle, statistic, reruns, level, population)
+    console.print_json(result.to_dict())
+    _print_result(console, result)
 
 
-def _print_result(voice: Voice, found: Uncertainty) -> None:
-    doubtful = any(each.coverage is not None for each in found.estimates)
-    headers = ["number", "released", "expected error", f"{found.level:.0%} interval", *(["held"] if doubtful else [])]
-    voice.table(found.statistic, headers, [_row(each, doubtful) for each in found.estimates])
-    for note in found.notes:
-        voice.say(f"Note: {note}.")
-    voice.say(POPULATION if found.population else TABLE)
-    voice.say(FREE)
+def _print_result(console: Console, result: Uncertainty) -> None:
+    doubtful = any(each.coverage is not None for each in result.estimates)
+    headers = [
+        "number",
+        "released",
+        "expected error",
+        f"{percent_fixed(result.level, 0)} interval",
+        *(["held"] if doubtful else []),
+    ]
+    console.table(result.statistic, headers, [_row(each, doubtful) for each in result.estimates])
+    for note in result.notes:
+        console.say(f"Note: {note}.")
+    console.say(POPULATION if result.population else TABLE)
+    console.say(FREE)
 
 
 def _row(each: Estimate, doubtful: bool) -> list[str]:
     shown = list(each.words())
-    return [*shown, "" if each.coverage is None else f"{each.coverage:.0%}"] if doubtful else shown
+    return [*shown, "" if each.coverage is None else percent_fixed(each.coverage, 0)] if doubtful else shown

@@ -1,7 +1,7 @@
 """The verb sfumato doctor: check this machine, and clean up interrupted releases.
 
-A release can be made securely where the operating system gives random bytes and a sampler works. Table inversion is the
-usual one; OpenDP stands in with a warning, for it draws the same laws more slowly and refuses seeded runs.
+A release is secure if the operating system gives random bytes and a sampler works: table inversion, or with a warning
+OpenDP, which draws from the same distributions more slowly and refuses seeded runs.
 """
 
 from __future__ import annotations
@@ -16,66 +16,74 @@ from typing import Annotated, Literal
 import typer
 from pydantic import BaseModel, ConfigDict
 
-from sfumato.cli.console import EXIT_ERROR, Voice
-from sfumato.cli.options import AsJson, LedgerUrl
+from sfumato.cli.console import EXIT_ERROR, Console
+from sfumato.cli.options import LedgerPath
 from sfumato.errors import PlanError, SfumatoError
 from sfumato.privacy import noise
 from sfumato.privacy.noise import opendp
 from sfumato.system import free_memory, usable_cores
 
-Folder = Annotated[
-    str | None, typer.Argument(metavar="[FOLDER]", help="Also look for what killed runs left in this folder.")
-]
 
-Clean = Annotated[bool, typer.Option("--clean", help="Remove partial folders that are no complete bundle.")]
+def doctor(
+    console: Console,
+    folder: Annotated[
+        str | None, typer.Argument(metavar="[FOLDER]", help="Look for what interrupted runs left in this folder.")
+    ] = None,
+    ledger: LedgerPath = None,
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Remove partial folders that are not complete bundles.")
+    ] = False,
+) -> None:
+    """Check the noise sampler and the installation.
 
+    Prints which sampler draws the noise and why, runs its self-test, and lists what is installed. With FOLDER it looks
+    for partial folders of interrupted runs instead: complete bundles are finished, others are listed, and removed with
+    --clean; with --ledger, bundles that the ledger does not know are marked.
 
-def doctor(folder: Folder = None, ledger: LedgerUrl = None, clean: Clean = False, json: AsJson = False) -> None:
-    """Say which sampler draws the noise and why, run its self-test, and show what is installed.
-
-    With FOLDER it looks for partial folders of killed runs instead: one that is a complete bundle is finished, others
-    are listed, and removed with --clean. With --ledger the bundles in FOLDER that the ledger does not know are marked.
-
-    Ends with 0 where a release can be made securely, OpenDP's slower sampler included, and with 2 where not. Needs no
-    network and touches no private data.
+    Exit codes: 0 if a release can be made securely, OpenDP's slower sampler included, and 2 if not. Needs no network
+    and reads no private data.
     """
-    voice = Voice(json)
     if folder is not None:
-        _clean_up(voice, folder, ledger, clean)
+        _clean_up(console, folder, ledger, clean)
     elif ledger is not None or clean:
-        raise PlanError("--ledger and --clean need a folder", next_step="write 'sfumato doctor FOLDER --ledger LEDGER'")
+        raise PlanError(
+            "--ledger and --clean require a folder", next_step="write 'sfumato doctor FOLDER --ledger LEDGER'"
+        )
     else:
-        _machine(voice)
+        _show_diagnosis(console)
 
 
-def _clean_up(voice: Voice, folder: str, ledger: str | None, clean: bool) -> None:
+def _clean_up(console: Console, folder: str, ledger: str | None, clean: bool) -> None:
     from sfumato.bundle.incomplete_bundles import clean_up
 
-    found = clean_up(folder, ledger, clean)
-    voice.document({"folder": folder, "leftovers": [each.model_dump(mode="json") for each in found]})
-    if not found:
-        voice.say(f"{folder}: nothing was left behind", style="green")
+    leftovers = clean_up(folder, ledger, clean)
+    console.print_json({"folder": folder, "leftovers": [each.model_dump(mode="json") for each in leftovers]})
+    if not leftovers:
+        console.say(f"{folder}: nothing was left behind", style="green")
         return
-    voice.table("Left behind", ("path", "state", "more"), [[each.path, each.state, each.detail] for each in found])
-
-
-def _machine(voice: Voice) -> None:
-
-    found = diagnose_machine()
-    voice.document({**found.model_dump(mode="json"), "warnings": [check.detail for check in found.warnings]})
-    voice.say(f"noise is drawn by {found.sampler}: {found.why}", style="bold")
-    voice.table(
-        "Checks", ("part", "what", "state", "more"), [[c.part, c.name, c.state, c.detail] for c in found.checks]
+    console.table(
+        "Left behind", ("path", "state", "more"), [[each.path, each.state, each.detail] for each in leftovers]
     )
-    voice.table("Versions", ("of", "version"), list(found.versions.items()))
+
+
+def _show_diagnosis(console: Console) -> None:
+    diagnosis = diagnose_machine()
+    console.print_json(
+        {**diagnosis.model_dump(mode="json"), "warnings": [check.detail for check in diagnosis.warnings]}
+    )
+    console.say(f"noise is drawn by {diagnosis.sampler}: {diagnosis.why}", style="bold")
+    console.table(
+        "Checks", ("part", "what", "state", "more"), [[c.part, c.name, c.state, c.detail] for c in diagnosis.checks]
+    )
+    console.table("Versions", ("of", "version"), list(diagnosis.versions.items()))
     try:
-        found.require_secure()
+        diagnosis.require_secure()
     except PlanError as error:
-        Voice().fail(error)  # to standard error alone: with --json the document above is the only one
+        Console().fail(error)  # to standard error alone: with --json the document above is the only one
         raise typer.Exit(EXIT_ERROR) from error
-    for check in found.warnings:
-        voice.say(f"warning: {check.name}, {check.detail}", style="yellow")
-    voice.say("a release can be made securely here", style="green")
+    for check in diagnosis.warnings:
+        console.say(f"warning: {check.name}, {check.detail}", style="yellow")
+    console.say("a release can be made securely here", style="green")
 
 
 State = Literal["ok", "warning", "failed", "absent"]
@@ -101,7 +109,7 @@ RANDOM_BYTES = 32
 
 
 class MachineCheck(BaseModel):
-    """One thing that was looked at; ``absent`` is something optional that is not there."""
+    """The result of one check; ``absent`` is an optional part that is not installed."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -112,7 +120,7 @@ class MachineCheck(BaseModel):
 
 
 class Diagnosis(BaseModel):
-    """All that was found. ``can_release`` is the verdict: noise can be drawn from secure randomness."""
+    """The results of all checks. ``can_release``: noise can be drawn from secure randomness."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -134,12 +142,12 @@ class Diagnosis(BaseModel):
             raise PlanError(
                 "no release can be made securely on this machine",
                 failed,
-                "mend what failed; pip install --upgrade sfumato",
+                "repair what failed; pip install --upgrade sfumato",
             )
 
 
 def diagnose_machine() -> Diagnosis:
-    """Look at this machine. Nothing is released, sent or written.
+    """Check this machine. Nothing is released, sent or written.
 
     >>> diagnose_machine().can_release
     True
@@ -152,13 +160,13 @@ def diagnose_machine() -> Diagnosis:
         can_release=all(check.state != "failed" for check in needed),
         sampler=sampler.name,
         why=sampler.why,
-        checks=(*needed[:2], _opendp(sampler), *tested, *_machine_machine(), *_extras()),
+        checks=(*needed[:2], _opendp(sampler), *tested, *_machine_checks(), *_extras()),
         versions=versions(),
     )
 
 
 def versions() -> dict[str, str]:
-    """Return the versions on which a release rests."""
+    """Return the versions that a release depends on."""
     found = {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}}
     return {**found, "sqlite": sqlite3.sqlite_version, "system": f"{platform.system()} {platform.machine()}"}
 
@@ -182,7 +190,7 @@ def _random_source() -> MachineCheck:
 
 
 def _sampler(sampler: noise.NoiseSampler) -> MachineCheck:
-    """Draw a few numbers by the sampler in use, whichever it is."""
+    """Draw a few numbers with the sampler in use."""
     state: State = "ok" if sampler.name == FAST else "warning"
     detail = "by table inversion" if state == "ok" else f"by {sampler.name}: {sampler.why}"
     try:
@@ -197,7 +205,7 @@ def _sampler(sampler: noise.NoiseSampler) -> MachineCheck:
 
 
 def _self_test() -> list[MachineCheck]:
-    """Return every check of table inversion; without its packages there is nothing to check."""
+    """Return the checks of table inversion; absent without its packages."""
     try:
         from sfumato.privacy.noise.inversion.self_test import self_test
     except ImportError as missing:
@@ -218,10 +226,10 @@ def _self_test() -> list[MachineCheck]:
 
 
 def _opendp(sampler: noise.NoiseSampler) -> MachineCheck:
-    """Say whether the other sampler is there; loading it takes a second and is left to those who need it."""
-    name = "OpenDP stands by"
+    """Check whether OpenDP is installed, without loading it, which takes a second."""
+    name = "OpenDP is available"
     if not opendp.is_installed():
-        detail = f"it draws for scales above 2^50 and where table inversion cannot: {opendp.INSTALL}"
+        detail = f"it draws for scales above 2^50 and if table inversion fails: {opendp.INSTALL}"
         return MachineCheck(
             part="noise", name=name, state="absent" if sampler.name == FAST else "warning", detail=detail
         )
@@ -229,7 +237,7 @@ def _opendp(sampler: noise.NoiseSampler) -> MachineCheck:
     return MachineCheck(part="noise", name=name, state="ok", detail=detail)
 
 
-def _machine_machine() -> list[MachineCheck]:
+def _machine_checks() -> list[MachineCheck]:
     from sfumato.core.plan import memory_limit
 
     found: list[tuple[str, Callable[[], str]]] = [
@@ -242,7 +250,7 @@ def _machine_machine() -> list[MachineCheck]:
 
 def _free_memory() -> str:
     free = free_memory()
-    return "this system does not say" if free is None else f"{free / 1e9:.1f} GB free"
+    return "unknown on this system" if free is None else f"{free / 1e9:.1f} GB free"
 
 
 def _measured(name: str, value: Callable[[], str]) -> MachineCheck:
@@ -253,7 +261,7 @@ def _measured(name: str, value: Callable[[], str]) -> MachineCheck:
 
 
 def _extras() -> list[MachineCheck]:
-    """Look for the packages of every extra without importing them: some take seconds."""
+    """Check the packages of every extra without importing them, which takes seconds."""
     return [_extra(name, packages) for name, packages in EXTRAS.items()]
 
 

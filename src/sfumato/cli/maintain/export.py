@@ -6,34 +6,32 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.console import Voice
-from sfumato.cli.options import AsJson
-
-Bundle = Annotated[str, typer.Argument(metavar="BUNDLE", help="Folder of a release of rows.")]
-Out = Annotated[
-    str,
-    typer.Option("--out", "-o", help="File for the rows: .sav, .dta, .xlsx, .jsonl, .sqlite, .parquet, .csv, .tsv."),
-]
-Copy = Annotated[int, typer.Option(help="Which copy of the rows, where the bundle holds several.")]
+from sfumato.cli.console import Console
+from sfumato.cli.options import Bundle, Force
 
 
 def export(
+    console: Console,
     bundle: Bundle,
-    out: Out,
-    copy: Copy = 1,
-    force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False,
-    json: AsJson = False,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out", "-o", help="File for the rows: .sav, .dta, .xlsx, .jsonl, .sqlite, .parquet, .csv, .tsv."
+        ),
+    ],
+    copy: Annotated[int, typer.Option(help="Number of the copy, if the bundle holds several.")] = 1,
+    force: Force = False,
 ) -> None:
-    """Write the rows of a bundle in another format, with labels of columns and values where it has a place for them.
+    """Write a bundle's rows in another file format.
 
-    Nothing is spent, and the private table is not needed.
+    Includes labels of columns and values if the format can hold them. Nothing is spent, and the private table is not
+    needed.
     """
     from sfumato.bundle.export import export as write
 
-    voice = Voice(json)
-    with voice.counting("writing the rows"):
+    with console.progress("writing the rows"):
         written = write(bundle, out, copy, force)
     if written.stamp:
-        voice.say(f"warning: {written.stamp}: the release was made with a seed", style="yellow")
-    voice.say(f"{written.rows:,} rows: {out}", style="bold")
-    voice.document({"file": out, "rows": written.rows, "copy": copy, "stamp": written.stamp})
+        console.say(f"warning: {written.stamp}: the release was made with a seed", style="yellow")
+    console.say(f"{written.rows:,} rows: {out}", style="bold")
+    console.print_json({"file": out, "rows": written.rows, "copy": copy, "stamp": written.stamp})

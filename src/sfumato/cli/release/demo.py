@@ -1,4 +1,4 @@
-"""The verb sfumato demo: complete releases of made-up households."""
+"""The verb sfumato demo: complete releases of invented households."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.console import Voice
-from sfumato.cli.options import AsJson, Seed
+from sfumato.cli.console import Console
+from sfumato.cli.options import Seed
 from sfumato.cli.release.screen import release_document, show_model, show_plan, show_statistics
 from sfumato.core.method import Method
 from sfumato.core.release import check_seed
@@ -28,37 +28,42 @@ CROSS_TABLES = (("region",), ("sex",), ("age", "sex"), ("region", "education"), 
 
 
 def demo(
-    out: Annotated[str, typer.Option("--out", "-o", help="Folder for everything the demo makes.")] = "demo-out",
+    console: Console,
+    out: Annotated[str, typer.Option("--out", "-o", help="Folder for everything that the demo writes.")] = "demo-out",
     rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="Number of households.")] = ROWS,
     seed: Seed = None,
-    json: AsJson = False,
 ) -> None:
-    """Make 20,000 households and release them: a synthetic table, a histogram and cross tables, under one budget."""
+    """Release invented households in three ways.
+
+    Makes a synthetic table, a histogram and contingency tables of 20,000 households, all under one budget.
+    """
     check_seed(seed)  # before an earlier demo is cleared away
-    voice, folder = Voice(json), _fresh_folder(Path(out))
+    folder = _fresh_folder(Path(out))
     data = write_households(folder / "households.csv", rows)
-    voice.say(f"1. made {rows:,} households, all invented: {data}")
-    schema = _schema(voice, data, folder)
+    console.say(f"1. invented {rows:,} households: {data}")
+    schema = _schema(console, data, folder)
     ledger = Ledger(folder / "ledger.db")
     ledger.open_table(schema.name, epsilon=CAP, delta=DELTA, adjacency=schema.adjacency)
-    voice.say(f"3. opened a ledger for table 'households' with a cap of epsilon {CAP} and delta {DELTA}")
-    bundles = _release_all(voice, data, schema, ledger, folder, seed, rows)
-    voice.say("")
-    voice.say(
+    console.say(f"3. opened a ledger for table 'households' with a cap of epsilon {CAP} and delta {DELTA}")
+    bundles = _release_all(console, data, schema, ledger, folder, seed, rows)
+    console.say("")
+    console.say(
         f"ledger: {folder / 'ledger.db'} ({'holds' if ledger.verify() else 'DAMAGED'}); spent "
         f"{ledger.account(schema.name).spent_epsilon} of {CAP}"
     )
     for name in bundles:
-        voice.say(f"open {folder / name / 'report.html'}", style="bold")
-    voice.document(
+        console.say(f"open {folder / name / 'report.html'}", style="bold")
+    console.print_json(
         {"folder": str(folder), "releases": bundles, "account": ledger.account(schema.name).model_dump(mode="json")}
     )
 
 
 def _fresh_folder(folder: Path) -> Path:
-    """Return an empty folder; only what an earlier demo made is cleared away."""
+    """Return an empty folder; only the folder of an earlier demo is cleared."""
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
-        raise BundleError(f"{folder} exists and is not an earlier demo's", next_step="choose another folder with --out")
+        raise BundleError(
+            f"{folder} exists and was not written by the demo", next_step="choose another folder with --out"
+        )
     try:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -68,14 +73,14 @@ def _fresh_folder(folder: Path) -> Path:
     return folder
 
 
-def _schema(voice: Voice, data: Path, folder: Path) -> Schema:
-    """Draft from the rows, then put the public code book in its place: what a custodian does by hand."""
+def _schema(console: Console, data: Path, folder: Path) -> Schema:
+    """Draft a schema from the rows, then replace it by the public code book, as a custodian would by hand."""
     draft = Schema.draft(data, name="households")
     draft.save(folder / "households.draft.toml")
     confirmed = codebook().confirm(sources={"*": "code book 2024"}, by="sfumato demo")
     confirmed.save(folder / "households.toml")
-    voice.say(
-        f"2. drafted a schema ({len(draft.columns)} columns), replaced what the rows had taught it by the public "
+    console.say(
+        f"2. drafted a schema ({len(draft.columns)} columns), replaced what it learned from the rows by the public "
         f"code book, and confirmed it: {folder / 'households.toml'}"
     )
     return confirmed
@@ -94,21 +99,21 @@ def _releases() -> dict[str, Method]:
 
 
 def _release_all(
-    voice: Voice, data: Path, schema: Schema, ledger: Ledger, folder: Path, seed: int | None, rows: int
+    console: Console, data: Path, schema: Schema, ledger: Ledger, folder: Path, seed: int | None, rows: int
 ) -> dict[str, object]:
     bundles: dict[str, object] = {}
     for step, (name, method) in enumerate(_releases().items(), start=4):
-        voice.say("")
-        voice.say(f"{step}. {method.summary}", style="bold cyan")
+        console.say("")
+        console.say(f"{step}. {method.summary}", style="bold cyan")
         planned = plan_release(schema, method, None, ledger, seed, about_rows=rows)
-        with voice.counting(f"releasing {name}", planned.seconds):
+        with console.progress(f"releasing {name}", planned.seconds):
             table = read(data, schema)
-            made = run_release(table, method, None, ledger, seed)
-            bundle = made.save(folder / name, folder / f"{name}.private.html", table)
-        show_plan(voice, planned)
-        show_statistics(voice, made)
-        voice.say(made.guarantee.statement().splitlines()[0], style="green")
-        voice.say(f"bundle: {bundle}   custodian's copy: {folder / f'{name}.private.html'}")
-        show_model(voice, made, bundle)
-        bundles[name] = release_document(made, bundle)
+            released = run_release(table, method, None, ledger, seed)
+            bundle = released.save(folder / name, folder / f"{name}.private.html", table)
+        show_plan(console, planned)
+        show_statistics(console, released)
+        console.say(released.guarantee.statement().splitlines()[0], style="green")
+        console.say(f"bundle: {bundle}   custodian's report: {folder / f'{name}.private.html'}")
+        show_model(console, released, bundle)
+        bundles[name] = release_document(released, bundle)
     return bundles

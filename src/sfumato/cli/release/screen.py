@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from sfumato.cli.console import Voice
+from sfumato.cli.console import Console
 from sfumato.core.forecast import Forecast
 from sfumato.core.forecast_checks import forecast_of_release, unjudged
 from sfumato.core.plan import Plan, Stage, cost_summary
@@ -19,51 +19,51 @@ from sfumato.core.release import Release
 from sfumato.privacy.accounting.guarantee import one_unit
 from sfumato.privacy.exact import to_fraction
 
-HOW_MANY = "About how many rows does the table have? A public guess is enough (Enter goes on without)"
+HOW_MANY = "About how many rows does the table have? A public guess is enough (Enter to skip)"
 MOST_STAGES, LAST_STAGES = 6, 2
 STAGE_HEADERS = ("what is measured", "cells", "noise ±", "part of the cost")
-STAGE_WORDS = "noise ±: 95 of 100 counts are moved by less than this; together the parts make up the cost above"
+STAGE_WORDS = "noise ±: 95 of 100 counts change by less than this; the parts of the cost add up to the cost above"
 
 
-def show_plan(voice: Voice, made: Plan) -> None:
-    """Print a plan for people: what to expect, cost and needs, what to beware of, and last what is measured."""
-    voice.say(f"Plan: {made.method} of table {made.table!r}", style="bold")
-    show_forecast(voice, made.forecast)
-    voice.say_of("cost:", f"{cost_summary(made)} ({one_unit(made.unit)})")
-    if made.risk():
-        voice.say_of("risk:", made.risk())
-    if made.left_before is not None:
-        voice.say_of("budget:", f"{made.left_before} left before, {made.left_after} after")
-    time = "" if made.seconds is None else f"about {max(made.seconds, 1):,.0f} s, "
-    voice.say_of("needs:", f"{time}about {max(made.memory_bytes / 1e6, 0.1):,.1f} MB of memory")
-    if made.reading is not None:
-        voice.say_of("runs on:", made.reading.where())
-        voice.say_of("reads:", made.reading.how_often())
-    for note in made.notes:
-        voice.say_of("note:", note, style="yellow")
-    tables = f"{len(made.stages)} table{'s' if len(made.stages) > 1 else ''}"
-    rows = truncate_rows([_stage_cells(stage) for stage in made.stages])
-    voice.table(f"What is measured: {made.cells:,} cells in {tables}", STAGE_HEADERS, rows)
-    voice.say(STAGE_WORDS)
+def show_plan(console: Console, plan: Plan) -> None:
+    """Print a plan: forecast, cost, risk, needs and notes, then the measurements."""
+    console.say(f"Plan: {plan.method} of table {plan.table!r}", style="bold")
+    show_forecast(console, plan.forecast)
+    console.say_labelled("cost:", f"{cost_summary(plan)} ({one_unit(plan.unit)})")
+    if plan.risk():
+        console.say_labelled("risk:", plan.risk())
+    if plan.left_before is not None:
+        console.say_labelled("budget:", f"{plan.left_before} left before, {plan.left_after} after")
+    time = "" if plan.seconds is None else f"about {max(plan.seconds, 1):,.0f} s, "
+    console.say_labelled("needs:", f"{time}about {max(plan.memory_bytes / 1e6, 0.1):,.1f} MB of memory")
+    if plan.reading is not None:
+        console.say_labelled("runs on:", plan.reading.where())
+        console.say_labelled("reads:", plan.reading.how_often())
+    for note in plan.notes:
+        console.say_labelled("note:", note, style="yellow")
+    tables = f"{len(plan.stages)} table{'s' if len(plan.stages) > 1 else ''}"
+    rows = truncate_rows([_stage_cells(stage) for stage in plan.stages])
+    console.table(f"What is measured: {plan.cells:,} cells in {tables}", STAGE_HEADERS, rows)
+    console.say(STAGE_WORDS)
 
 
-def plan_document(made: Plan) -> dict[str, Any]:
+def plan_document(plan: Plan) -> dict[str, Any]:
     """Return the JSON answer of a plan."""
-    forecast = made.forecast
-    reading = None if made.reading is None else made.reading.model_dump(mode="json")
-    said = {**made.model_dump(mode="json"), "advantage": made.advantage, "reading": reading}
-    return {**said, "forecast": None if forecast is None else asdict(forecast)}
+    forecast = plan.forecast
+    reading = None if plan.reading is None else plan.reading.model_dump(mode="json")
+    facts = {**plan.model_dump(mode="json"), "advantage": plan.advantage, "reading": reading}
+    return {**facts, "forecast": None if forecast is None else asdict(forecast)}
 
 
-def show_verdict(voice: Voice, planned: Plan) -> None:
-    """Say in a sentence, before anything is spent, what to expect."""
+def show_verdict(console: Console, planned: Plan) -> None:
+    """Print the verdict of the forecast before anything is spent."""
     if planned.forecast is not None:
-        voice.say_of("expected:", planned.forecast.verdict)
+        console.say_labelled("expected:", planned.forecast.verdict)
 
 
-def asked_rows(voice: Voice, planned: Plan) -> int | None:
-    """Ask about how many rows there are, where nobody said and somebody is there to answer; Enter goes on without."""
-    if not unjudged(planned) or voice.json or not sys.stdin.isatty():
+def ask_row_count(console: Console, planned: Plan) -> int | None:
+    """Ask for the approximate number of rows, where it is unknown and a person is at the terminal."""
+    if not unjudged(planned) or console.json or not sys.stdin.isatty():
         return None
     return typer.prompt(HOW_MANY, default="", show_default=False, value_proc=_guess) or None
 
@@ -73,18 +73,18 @@ def _guess(answer: str) -> int:
     if not plain:
         return 0
     if not plain.isdigit() or int(plain) < 1:
-        raise typer.BadParameter(f"{answer!r} is no number of rows, such as 5000")
+        raise typer.BadParameter(f"{answer!r} is not a number of rows, such as 5000")
     return int(plain)
 
 
-def show_forecast(voice: Voice, forecast: Forecast | None, advice: bool = True) -> None:
-    """Print what a release will be good for: the verdict first; silent where no forecast is known of the method."""
+def show_forecast(console: Console, forecast: Forecast | None, advice: bool = True) -> None:
+    """Print a forecast, the verdict first; nothing for a method without one."""
     if forecast is None:
         return
     verdict, *others = forecast.sentences(advice)
-    voice.say_of("verdict:", verdict, style="bold red" if forecast.overwhelmed else "bold")
+    console.say_labelled("verdict:", verdict, style="bold red" if forecast.overwhelmed else "bold")
     for sentence in others:
-        voice.say_of("", sentence)
+        console.say_labelled("", sentence)
 
 
 def _stage_cells(stage: Stage) -> list[str]:
@@ -92,7 +92,7 @@ def _stage_cells(stage: Stage) -> list[str]:
 
 
 def _noise(stage: Stage) -> str:
-    """Return how far noise moves a count, or what stands in its place."""
+    """Return the half-width of the noise of a count, or the word for a stage without such noise."""
     from sfumato.bundle.stage_noise import StageNoise
 
     if stage.noise.endswith(("laplace", "gaussian")):
@@ -101,7 +101,7 @@ def _noise(stage: Stage) -> str:
 
 
 def truncate_rows(rows: list[list[str]]) -> list[list[str]]:
-    """Return the first and the last stages of a long plan: what differs from the rest often stands at the end."""
+    """Return the first and last stages of a long plan; those that differ are often at the end."""
     hidden = len(rows) - MOST_STAGES
     if hidden <= 1:
         return rows
@@ -109,108 +109,110 @@ def truncate_rows(rows: list[list[str]]) -> list[list[str]]:
 
 
 def show_release(
-    voice: Voice,
-    made: Release,
+    console: Console,
+    released: Release,
     bundle: Path,
     data: str,
-    said: Sequence[str] = (),
+    printed: Sequence[str] = (),
     verbose: bool = False,
     again: int = 0,
 ) -> None:
-    """Print what was released, what is promised, how good it is, where it lies and what to do next.
+    """Print what was released, the guarantee, the forecast, the paths and the next steps.
 
-    What was ``said`` before is not repeated; how the model came about is for ``verbose``.
+    Notes that were ``printed`` before are not repeated; statistics of the fitted model are for ``verbose``.
     """
-    voice.say_of("released:", _what(made), style="bold")
-    careful = made.stamp or not made.guarantee.formal or made.guarantee.is_weak
-    voice.panel("What is promised", made.guarantee.statement(), "yellow" if careful else "green")
-    show_forecast(voice, forecast_of_release(made), advice=False)
-    show_statistics(voice, made, verbose)
-    told = (*said, made.guarantee.statement())
-    for note in made.notes:
-        if not any(note in words for words in told):
-            voice.say_of("note:", note, style="yellow")
-    if made.account is not None:
-        voice.say(f"left in the ledger: epsilon {made.account.left_epsilon} of {made.account.cap_epsilon}")
-    voice.say(f"bundle: {bundle}", style="bold")
-    voice.say(f"report: {bundle / 'report.html'}", style="bold")
+    console.say_labelled("released:", _what(released), style="bold")
+    careful = released.stamp or not released.guarantee.formal or released.guarantee.is_weak
+    console.panel("What is promised", released.guarantee.statement(), "yellow" if careful else "green")
+    show_forecast(console, forecast_of_release(released), advice=False)
+    show_statistics(console, released, verbose)
+    texts = (*printed, released.guarantee.statement())
+    for note in released.notes:
+        if not any(note in words for words in texts):
+            console.say_labelled("note:", note, style="yellow")
+    if released.account is not None:
+        console.say(f"left in the ledger: epsilon {released.account.left_epsilon} of {released.account.cap_epsilon}")
+    console.say(f"bundle: {bundle}", style="bold")
+    console.say(f"report: {bundle / 'report.html'}", style="bold")
     if again:
-        voice.say(f"how sure its numbers are: in the report, from {again} reruns (--reruns 0 leaves them out)")
-    show_next_steps(voice, made, bundle, data)
+        console.say(
+            f"expected errors of its main numbers: in the report, from {again} reruns (--reruns 0 leaves them out)"
+        )
+    show_next_steps(console, released, bundle, data)
 
 
-def _what(made: Release) -> str:
+def _what(released: Release) -> str:
     """Return in a few words what came out."""
-    first, *others = made.tables.values()
-    if made.method.makes == "rows":
+    first, *others = released.tables.values()
+    if released.method.makes == "rows":
         copies = f", in {1 + len(others)} copies" if others else ""
-        return f"{first.num_rows:,} rows with {first.num_columns} columns{copies}, by {made.method.name}"
-    lines = sum(table.num_rows for table in made.tables.values())
-    what = "count" if made.method.makes == "counts" else "number"
+        return f"{first.num_rows:,} rows with {first.num_columns} columns{copies}, by {released.method.name}"
+    lines = sum(table.num_rows for table in released.tables.values())
+    what = "count" if released.method.makes == "counts" else "number"
     noisy = f"one noisy {what}" if lines == 1 else f"{lines:,} noisy {what}s"
-    return f"{noisy}{f' in {1 + len(others)} tables' if others else ''}, by {made.method.name}"
+    return f"{noisy}{f' in {1 + len(others)} tables' if others else ''}, by {released.method.name}"
 
 
-def show_next_steps(voice: Voice, made: Release, bundle: Path, data: str) -> None:
-    """Say what to do with the bundle: look, ask, check, draw more."""
-    folder, rows = shlex.quote(str(bundle)), made.method.makes == "rows"
+def show_next_steps(console: Console, released: Release, bundle: Path, data: str) -> None:
+    """Print the next steps: compare, estimate errors, verify, draw more rows."""
+    folder, rows = shlex.quote(str(bundle)), released.method.makes == "rows"
     if rows:
-        voice.say(f"next: sfumato compare {folder} {shlex.quote(data)}: how near it lies, for your eyes only")
-    if rows and made.guarantee.formal:
-        asked = next((f"mean {column.name}" for column in made.schema if _has_mean(made, column)), None)
-        if asked is not None:
-            question = shlex.quote(asked)
-            voice.say(f"next: sfumato uncertainty {folder} --statistic {question}: how sure a number of it is")
-    voice.say(f"next: sfumato verify {folder}{' --ledger LEDGER' if made.account is not None else ''}")
-    show_model(voice, made, bundle)
+        console.say(f"next: sfumato compare {folder} {shlex.quote(data)}: its accuracy, for your eyes only")
+    if rows and released.guarantee.formal:
+        statistic = next((f"mean {column.name}" for column in released.schema if _has_mean(released, column)), None)
+        if statistic is not None:
+            quoted = shlex.quote(statistic)
+            console.say(f"next: sfumato uncertainty {folder} --statistic {quoted}: the error of a statistic of it")
+    console.say(f"next: sfumato verify {folder}{' --ledger LEDGER' if released.account is not None else ''}")
+    show_model(console, released, bundle)
 
 
-def _has_mean(made: Release, column: Any) -> bool:
-    return column.kind in ("integer", "number") and column.name in next(iter(made.tables.values())).column_names
+def _has_mean(released: Release, column: Any) -> bool:
+    return column.kind in ("integer", "number") and column.name in next(iter(released.tables.values())).column_names
 
 
-def show_model(voice: Voice, made: Release, bundle: Path) -> None:
-    """Say how to draw more rows, where the release holds a fitted model."""
-    if made.model is not None:
+def show_model(console: Console, released: Release, bundle: Path) -> None:
+    """Print how to draw more rows, where the release holds a fitted model."""
+    if released.model is not None:
         folder = shlex.quote(str(bundle))
-        voice.say(f"more rows for free: sfumato sample {folder} --rows 100000 --out more.parquet")
+        console.say(f"more rows for free: sfumato sample {folder} --rows 100000 --out more.parquet")
 
 
-def show_statistics(voice: Voice, made: Release, verbose: bool = False) -> None:
-    """Print what was computed from the released data for free, and what only the custodian may see.
+def show_statistics(console: Console, released: Release, verbose: bool = False) -> None:
+    """Print statistics of the released data, and those that only the custodian may see.
 
-    The statistics of rows tell how a model came about: they are for the verbose, and stand in the report.
+    The statistics of synthetic rows describe the fit of the model: they are printed with ``verbose`` only.
     """
-    if verbose or made.method.makes != "rows":
-        _say_numbers(voice, made.statistics)
-    if made.confidential:
-        voice.say("for your eyes only, in no public file:", style="bold")
-        _say_numbers(voice, made.confidential)
+    if verbose or released.method.makes != "rows":
+        _say_numbers(console, released.statistics)
+    if released.confidential:
+        console.say("for your eyes only, in no public file:", style="bold")
+        _say_numbers(console, released.confidential)
 
 
-def _say_numbers(voice: Voice, numbers: Mapping[str, Any]) -> None:
+def _say_numbers(console: Console, numbers: Mapping[str, Any]) -> None:
     from sfumato.report.texts.statistics import SHOWN_ELSEWHERE, statistic_text
 
     for name, value in numbers.items():
         if name in SHOWN_ELSEWHERE:
             continue
         shown = f"{value:.5g}" if isinstance(value, float) else statistic_text(name, value)
-        voice.say(f"{name.replace('_', ' ')}: {shown}")
+        console.say(f"{name.replace('_', ' ')}: {shown}")
 
 
-def release_document(made: Release, bundle: Path) -> dict[str, Any]:
+def release_document(released: Release, bundle: Path) -> dict[str, Any]:
     """Return the JSON answer of a release."""
-    forecast = forecast_of_release(made)
+    forecast = forecast_of_release(released)
     return {
         "bundle": str(bundle),
-        "method": made.method.name,
-        "notes": list(made.notes),
+        "method": released.method.name,
+        "notes": list(released.notes),
         "report": str(bundle / "report.html"),
-        "guarantee": made.guarantee.model_dump(mode="json"),
-        "statement": made.guarantee.statement(),
-        "events": [event.model_dump(mode="json") for event in made.events],
-        "statistics": dict(made.statistics),
+        "guarantee": released.guarantee.model_dump(mode="json"),
+        "statement": released.guarantee.statement(),
+        "events": [event.model_dump(mode="json") for event in released.events],
+        "statistics": dict(released.statistics),
         "forecast": None if forecast is None else asdict(forecast),
-        "stamp": made.stamp,
-        "account": made.account.model_dump(mode="json") if made.account else None,
+        "stamp": released.stamp,
+        "account": released.account.model_dump(mode="json") if released.account else None,
     }

@@ -4,42 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sfumato.cli.console import Voice
+from sfumato.cli.console import Console
 from sfumato.cli.interrupt import interrupt_note
-from sfumato.cli.key_verbs import Sign, signing_key
 from sfumato.cli.ledger import DEFAULT_DELTA
-from sfumato.cli.options import (
-    DEFAULT_DIALECT,
-    AboutRows,
-    Also,
-    Anyway,
-    AsJson,
-    Custodian,
-    Data,
-    Dialect,
-    LedgerUrl,
-    NoLedger,
-    OptionalMethod,
-    Region,
-    Reruns,
-    Rows,
-    Seed,
-    Use,
-    Verbose,
-    checked_reruns,
-    planned_reruns,
-    split_names,
-    wanted_ledger,
-    with_options,
-)
-from sfumato.cli.release.release import Out
-from sfumato.cli.release.screen import release_document, show_release, show_verdict
-from sfumato.core.outcome import spend_summary
+from sfumato.cli.maintain.key import load_signing_key
+from sfumato.cli.options import FileOptions, LedgerOptions, ReadersOptions, split_names
+from sfumato.cli.release.bundle_output import BundleOptions, BundleRun
+from sfumato.cli.release.screen import release_document, show_release
 from sfumato.errors import (
     LedgerError,
     NoLedgerError,
@@ -47,6 +24,7 @@ from sfumato.errors import (
     SfumatoError,
     TooLittleSeenError,
 )
+from sfumato.evaluate.uncertainty.main_numbers import checked_reruns
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.ledger.address import shown_address
 from sfumato.table.sources import open_source
@@ -54,152 +32,138 @@ from sfumato.table.sources import open_source
 if TYPE_CHECKING:
     from sfumato.synthesis import SchemaDecision, SynthesisRequest
 
-BETTER = (
-    "better: facts with a source cost nothing and leave nothing to assume. 'sfumato schema draft DATA --out s.toml' "
-    "proposes them, 'sfumato schema confirm s.toml' asks for their sources, 'sfumato release' does the rest"
+TIP = (
+    "Tip: a schema from documented sources costs no budget and needs no assumptions. 'sfumato schema draft DATA --out "
+    "s.toml' proposes one, 'sfumato schema confirm s.toml' asks for its sources, 'sfumato release' does the rest"
 )
-Epsilon = Annotated[str, typer.Option(help="The most that all of it may cost, bought facts and rows together.")]
-Buy = Annotated[
-    str | None,
-    typer.Option(
-        help="Buy bounds and values for this part of epsilon, such as 0.2, instead of taking them as they are."
-    ),
-]
-OpenLedger = Annotated[
-    str | None,
-    typer.Option("--open-ledger", metavar="CAP", help="Open an account for the table first, with this cap on epsilon."),
-]
-PersonColumn = Annotated[str | None, typer.Option("--person", help="The column that tells people apart.")]
-NoPerson = Annotated[bool, typer.Option("--no-person", help="Every row is somebody else's.")]
-RowsPerPerson = Annotated[int | None, typer.Option(help="How many rows of one person count at most.")]
-Columns = Annotated[
-    list[str] | None, typer.Option("--columns", help="Only these columns, such as age,sex; all unless said.")
-]
-By = Annotated[
-    str | None,
-    typer.Option("--by", metavar="NAME", help="Who accepts or buys the facts; the account's name unless said."),
-]
-SchemaOut = Annotated[
-    str | None, typer.Option("--schema-out", help="Also write the schema that was made to this file.")
-]
 
 
-@with_options
+@dataclass(frozen=True, kw_only=True)
+class RequestOptions:
+    """What is to be released of an undescribed file, and at what cost."""
+
+    epsilon: Annotated[str, typer.Option(help="Total budget, for bought facts and rows together.")] = "1"
+    delta: Annotated[str | None, typer.Option(help="Total delta; default: 1e-9 for each part.")] = None
+    buy: Annotated[
+        str | None,
+        typer.Option(help="Buy bounds and values for this part of epsilon, such as 0.2, instead of copying them."),
+    ] = None
+    method: Annotated[
+        str | None,
+        typer.Option("--method", "-m", help="Release method; 'sfumato methods' lists them. Default: aim."),
+    ] = None
+    rows: Annotated[
+        int | None, typer.Option(help="Number of synthetic rows; default: the noisy total of the table.")
+    ] = None
+    name: Annotated[str | None, typer.Option(help="Name of the table; default: that of the file.")] = None
+    person: Annotated[str | None, typer.Option(help="The column that identifies a person.")] = None
+    no_person: Annotated[bool, typer.Option("--no-person", help="Each person has one row.")] = False
+    rows_per_person: Annotated[int | None, typer.Option(help="Maximum number of rows of one person that count.")] = None
+    columns: Annotated[list[str] | None, typer.Option(help="Only these columns, such as age,sex; default: all.")] = None
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Who accepts or buys the facts; default: the name of your account."),
+    ] = None
+    open_ledger: Annotated[
+        str | None, typer.Option(metavar="CAP", help="First open an account for the table with this cap on epsilon.")
+    ] = None
+    schema_out: Annotated[str | None, typer.Option(help="Also write the schema to this file.")] = None
+
+    def request(self, bundle: BundleOptions, readers: ReadersOptions) -> SynthesisRequest:
+        """Return the request; whatever is wrong with it is reported before the file is opened."""
+        from sfumato.synthesis import SynthesisRequest
+
+        if self.person is not None and self.no_person:
+            raise PlanError("--person and --no-person were both given", next_step="give one of them")
+        return SynthesisRequest(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            buy=self.buy,
+            person=False if self.no_person else self.person,
+            rows_per_person=self.rows_per_person,
+            method=self.method,
+            columns=split_names(self.columns),
+            seed=bundle.seed,
+            by=self.by,
+            about_rows=bundle.about_rows,
+            anyway=bundle.anyway,
+            words=readers.words(),
+        )
+
+
 def synthesize(
-    data: Data,
-    out: Out,
-    epsilon: Epsilon = "1",
-    delta: Annotated[
-        str | None, typer.Option(help="The most that delta may be; 1e-9 for each part unless said.")
-    ] = None,
-    buy: Buy = None,
-    ledger: LedgerUrl = None,
-    no_ledger: NoLedger = False,
-    open_ledger: OpenLedger = None,
-    name: Annotated[str | None, typer.Option(help="Name of the table; the file's name unless said.")] = None,
-    person: PersonColumn = None,
-    no_person: NoPerson = False,
-    rows_per_person: RowsPerPerson = None,
-    columns: Columns = None,
-    about_rows: AboutRows = None,
-    anyway: Anyway = False,
-    method: OptionalMethod = None,
-    rows: Rows = None,
-    seed: Seed = None,
-    schema_out: SchemaOut = None,
-    by: By = None,
-    dialect: Dialect = DEFAULT_DIALECT,
-    verbose: Verbose = False,
-    reruns: Reruns = None,
-    also: Also = None,
-    sign: Sign = None,
-    custodian: Custodian = None,
-    use: Use = None,
-    region: Region = None,
-    json: AsJson = False,
+    file: FileOptions,
+    bundle: BundleOptions,
+    wanted: RequestOptions,
+    ledger: LedgerOptions,
+    readers: ReadersOptions,
+    console: Console,
 ) -> None:
-    """Release a file that nobody has described yet, in one command, and say in words what was assumed.
+    """Release an undescribed file in one command.
 
-    The schema is drafted from the rows and accepted as it is, which the guarantee states, or bought with --buy. Nothing
-    is spent before the budget and the table were checked.
+    Prints what it assumes. The schema is drafted from the rows and accepted as it is, which the guarantee states, or
+    bought with --buy. Nothing is spent before the budget and the table were checked.
     """
     from sfumato.bundle.target_folder import prepare_output
-    from sfumato.bundle.write import check_copy_formats, kept_on_failure
-    from sfumato.synthesis import SynthesisRequest
-    from sfumato.table.writing.formats import dry_run_copies, requested_suffixes
+    from sfumato.table.writing.formats import requested_suffixes
 
-    voice, book = Voice(json), wanted_ledger(ledger, no_ledger, "give --ledger budget.db --open-ledger 5")
-    whose, key = _person_option(person, no_person), signing_key(sign)
-    words = {"custodian": custodian, "use": use, "region": region}
-    named_columns = split_names(columns)
-    wish = SynthesisRequest(
-        epsilon, delta, buy, whose, rows_per_person, method, named_columns, seed, by, about_rows, anyway, words
-    )
-    again_wish = checked_reruns(reruns)
-    prepare_output(out, None)
-    requested_suffixes(also or ())
-    _refuse_taken(schema_out)
-    named = name or open_source(data, dialect).name
-    _require_account(voice, book, named, open_ledger)
-    with interrupt_note() as stand:
-        with voice.counting("looking at the table"):
-            described = _schema_for(data, wish, book, named, dialect, voice, schema_out)
-        _print_assumptions(voice, described)
-        if schema_out:
-            described.schema.save(schema_out)
-        with voice.counting("checking the table"), _bought_kept(described, schema_out):
-            ready = described.ready(rows)
-            check_copy_formats(ready.method.makes, also or ())
-            dry_run_copies(described.schema, also or ())
-            prepare_output(out, None, ready.plan, book, also or ())
-        again = planned_reruns(ready.method, ready.plan, again_wish)
-        show_verdict(voice, ready.plan)
-        with voice.counting("releasing", ready.plan.seconds), _bought_kept(described, schema_out):
-            made = ready.released()
-            stand.words = f"{spend_summary(made.entries)}; nothing was written" if made.entries else stand.words
-            with kept_on_failure(made, Path(out).absolute(), key):
-                bundle = made.save(out, reruns=again, also=also or (), sign=key)
-        stand.words = f"the bundle is complete: {bundle}"
-        show_release(voice, made, bundle, data, described.assumed, verbose, again)
-        voice.say(BETTER)
-        voice.document({**release_document(made, bundle), "assumed": list(described.assumed), "schema": schema_out})
+    account = ledger.require_choice("add --ledger budget.db --open-ledger 5")
+    key = load_signing_key(bundle.sign)
+    request = wanted.request(bundle, readers)
+    checked_reruns(bundle.reruns)
+    prepare_output(bundle.out, None)
+    requested_suffixes(bundle.formats)
+    if wanted.schema_out is not None and Path(wanted.schema_out).exists():
+        raise PlanError(f"{wanted.schema_out!r} exists", next_step="choose another --schema-out")
+    name = wanted.name or open_source(file.data, file.dialect).name
+    _require_account(console, account, name, wanted.open_ledger)
+    with interrupt_note() as note:
+        with console.progress("drafting the schema"):
+            described = _schema_for(file, request, account, name, console, wanted.schema_out)
+        _print_assumptions(console, described)
+        if wanted.schema_out:
+            described.schema.save(wanted.schema_out)
+        with _keep_bought_schema(described, wanted.schema_out):
+            with console.progress("checking the table"):
+                ready = described.ready(wanted.rows)
+                bundle.require_formats(ready.method.makes, described.schema)
+                prepare_output(bundle.out, None, ready.plan, account, bundle.formats)
+            saved = BundleRun(bundle, console, note, key)
+            released, folder, reruns = saved.release(ready.method, ready.plan, ready.released)
+        show_release(console, released, folder, file.data, described.assumed, bundle.verbose, reruns)
+        console.say(TIP)
+        document = release_document(released, folder)
+        console.print_json({**document, "assumed": list(described.assumed), "schema": wanted.schema_out})
 
 
 def _schema_for(
-    data: str,
-    wish: SynthesisRequest,
-    book: str | Literal[False],
+    file: FileOptions,
+    request: SynthesisRequest,
+    ledger: str | Literal[False],
     name: str,
-    dialect: Dialect,
-    voice: Voice,
+    console: Console,
     schema_out: str | None,
 ) -> SchemaDecision:
-    """Return the table with a schema; where a purchase showed too little to go on, what it showed is kept."""
+    """Return the table with a schema; a purchase that revealed too little still keeps what was paid for."""
     from sfumato.synthesis import decide_schema
 
     try:
-        return decide_schema(data, wish, book, name, dialect.stated(), voice.say)
+        return decide_schema(file.data, request, ledger, name, file.stated(), console.say)
     except TooLittleSeenError as error:
         if error.schema is None:
             raise
         more = "buy for more epsilon, fewer columns or fewer rows of one person; or state public facts in that schema"
         if schema_out:
             error.schema.save(schema_out)
-            step = f"what was seen is kept in {schema_out}: release it with 'sfumato release --schema'; {more}"
+            step = f"the bought facts are in {schema_out}: release it with 'sfumato release --schema'; {more}"
         else:
-            step = f"{more}. What was seen is paid for: keep this text\n{error.schema.to_toml()}"
+            step = f"{more}. The facts are paid for: keep this text\n{error.schema.to_toml()}"
         raise TooLittleSeenError(error.headline, error.problems, step) from error
 
 
-def _person_option(person: str | None, nobody: bool) -> str | Literal[False] | None:
-    if person is not None and nobody:
-        raise PlanError("--person and --no-person were both given", next_step="give one of them")
-    return False if nobody else person
-
-
 @contextmanager
-def _bought_kept(described: SchemaDecision, schema_out: str | None) -> Generator[None]:
-    """Let an error say where the facts are that were paid for: this process ends, and a schema in memory with it."""
+def _keep_bought_schema(described: SchemaDecision, schema_out: str | None) -> Generator[None]:
+    """Add to an error where the schema is that was paid for, which would end with this process."""
     try:
         yield
     except SfumatoError as error:
@@ -209,36 +173,31 @@ def _bought_kept(described: SchemaDecision, schema_out: str | None) -> Generator
         raise
 
 
-def _refuse_taken(schema_out: str | None) -> None:
-    if schema_out is not None and Path(schema_out).exists():
-        raise PlanError(f"{schema_out!r} exists", next_step="choose another --schema-out")
-
-
-def _require_account(voice: Voice, book: str | Literal[False], name: str, cap: str | None) -> None:
-    """Find the table's account, or open it where that was asked for; without one nothing is looked at."""
-    if book is False:
+def _require_account(console: Console, ledger: str | Literal[False], name: str, cap: str | None) -> None:
+    """Find the table's account, or open it with a cap; without one the file is not read."""
+    if ledger is False:
         if cap is not None:
-            raise NoLedgerError("--open-ledger needs a ledger", next_step="give --ledger budget.db as well")
+            raise NoLedgerError("--open-ledger needs a ledger", next_step="add --ledger budget.db")
         return
     if cap is not None:
-        account = Ledger(book).open_table(name, epsilon=cap, delta=DEFAULT_DELTA)
+        account = Ledger(ledger).open_table(name, epsilon=cap, delta=DEFAULT_DELTA)
         caps = f"epsilon {account.cap_epsilon}, delta {account.cap_delta}"
-        voice.say(f"ledger {shown_address(book)}: table {name!r} has a cap of {caps}")
+        console.say(f"ledger {shown_address(ledger)}: table {name!r} has a cap of {caps}")
         return
     try:
-        Ledger(book).account(name)
+        Ledger(ledger).account(name)
     except LedgerError as error:
-        init = f"sfumato ledger init {shown_address(book)} --table {name} --epsilon 5 --delta {DEFAULT_DELTA}"
+        init = f"sfumato ledger init {shown_address(ledger)} --table {name} --epsilon 5 --delta {DEFAULT_DELTA}"
         next_step = f"open one with '{init}', or add --open-ledger 5 to this command"
         raise type(error)(error.headline, error.problems, next_step) from error
 
 
-def _print_assumptions(voice: Voice, described: SchemaDecision) -> None:
-    """Tell the custodian what was assumed, and what the draft saw, which is for no other eyes."""
-    voice.say("assumed, because nobody said otherwise:", style="bold")
-    for words in described.assumed:
-        voice.say(f"  {words}", style="yellow")
-    if told := [note for note in described.drafted if note.startswith(("left out", "look at"))]:
-        voice.say("seen in the rows, for your eyes only:", style="bold")
-        for note in told:
-            voice.say(f"  {note}")
+def _print_assumptions(console: Console, described: SchemaDecision) -> None:
+    """Print the assumptions, and what the draft found in the rows, which is confidential."""
+    console.say("assumed, because nothing else was stated:", style="bold")
+    for assumption in described.assumed:
+        console.say(f"  {assumption}", style="yellow")
+    if notes := [note for note in described.drafted if note.startswith(("left out", "look at"))]:
+        console.say("found in the rows, for your eyes only:", style="bold")
+        for note in notes:
+            console.say(f"  {note}")

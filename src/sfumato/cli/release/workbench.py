@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.console import Voice
+from sfumato.cli.console import Console
 from sfumato.progress import Stopped
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port of the address; a free one unless said.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; default: a free one.")]
 NoOpen = Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")]
-Folder = Annotated[str, typer.Option("--project", help="Folder that keeps what was typed; made where there is none.")]
+Folder = Annotated[str, typer.Option("--project", help="Project folder, which keeps all input; created if missing.")]
 Host = Annotated[
-    str, typer.Option(help="Where to answer; elsewhere than on this machine it needs a certificate and a password.")
+    str, typer.Option(help="Host to listen on; other than this machine it needs a certificate and a password.")
 ]
 Certificate = Annotated[str | None, typer.Option(help="Certificate for TLS (PEM).")]
 Key = Annotated[str | None, typer.Option(help="Private key of the certificate (PEM).")]
-Lock = Annotated[float, typer.Option("--lock-after", min=0.05, help="Minutes of silence after which it locks itself.")]
+Lock = Annotated[float, typer.Option("--lock-after", min=0.05, help="Minutes without activity until it locks itself.")]
 
 
 def workbench(
@@ -29,24 +29,24 @@ def workbench(
     key: Key = None,
     lock_after: Lock = 15,
 ) -> None:
-    """Open the workbench: from a file to a verified bundle in a browser, on this machine alone.
+    """Work in a browser: from a file to a verified bundle.
 
-    The address that it prints holds a token: whoever has it can see the table. Ctrl-C stops it; the project folder
-    keeps what was typed.
+    Listens on this machine only. The address that it prints holds a token: whoever has it can see the table. Ctrl-C
+    stops it; the project folder keeps all input.
     """
     from sfumato.workbench.project import Project
     from sfumato.workbench.server import Address, start
 
-    voice = Voice(False)
+    console = Console()
     opened = Project(project)
 
     def say(address: str) -> None:
         typer.echo(f"workbench: {address}")
-        voice.say(f"project: {opened.folder}; Ctrl-C stops")
+        console.say(f"project: {opened.folder}; Ctrl-C stops")
 
     try:
         start(opened, Address(host, port, certificate, key), say, not no_open, 60 * lock_after)
     except Stopped:
-        voice.say("stopped; the project folder keeps what was typed, and the ledger what was spent")
+        console.say("stopped; the project folder keeps all input, and the ledger what was spent")
     finally:
         opened.close()

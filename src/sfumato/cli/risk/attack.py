@@ -6,87 +6,77 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.console import Voice
-from sfumato.cli.options import DEFAULT_DIALECT, AsJson, Data, Dialect, split_names, with_options
-from sfumato.cli.released import MadeRows, OwnSchema, PrivatePage, facts_of, require_free
+from sfumato.cli.console import Console
+from sfumato.cli.options import EvaluationOptions, PrivatePageOptions, split_names
 
 if TYPE_CHECKING:
     from sfumato.risk.on_release.result import ReleaseAttackReport, ReleaseAttackResult
 
-WHAT = "the page of attacks"
 HEADERS = ("attack", "on members", "on others", "guessing", "ceiling", "")
 FINE = ("nothing found", "within its guarantee")
 MOST_SHOWN = 10
 """Worst records that are named."""
 
 
-@with_options
 def attack(
-    bundle: MadeRows,
-    data: Data,
+    rows: EvaluationOptions,
+    page: PrivatePageOptions,
+    console: Console,
     holdout: Annotated[
-        str | None, typer.Option(help="Real rows that had no part in the release: the control of every attack.")
+        str | None, typer.Option(help="Real rows that were not in the table: the control group of every attack.")
     ] = None,
-    schema: OwnSchema = None,
     secret: Annotated[
-        list[str] | None, typer.Option(help="A column to be guessed; the sensitive ones, or some, unless said.")
+        list[str] | None, typer.Option(help="Columns to guess; default: the sensitive ones, or some.")
     ] = None,
     known: Annotated[
-        list[str] | None, typer.Option(help="A column the attacker knows; quasi-identifiers, or all, unless said.")
+        list[str] | None, typer.Option(help="Columns the attacker knows; default: the quasi-identifiers, or all.")
     ] = None,
-    targets: Annotated[int, typer.Option(help="People to attack on each side, at most.")] = 1000,
+    targets: Annotated[int, typer.Option(help="Maximum number of people to attack on each side.")] = 1000,
     shadows: Annotated[
-        int | None, typer.Option(min=0, help="Runs of the method on people of the holdout; as time allows unless said.")
+        int | None, typer.Option(min=0, help="Runs of the method on people of the holdout; default: as time allows.")
     ] = None,
-    out: PrivatePage = None,
     seed: Annotated[int, typer.Option(help="Repeat the same attacks.")] = 0,
-    dialect: Dialect = DEFAULT_DIALECT,
-    json: AsJson = False,
 ) -> None:
-    """Attack a release: membership, singling out, linkage, inference, beside people not in it. For your eyes.
+    """Attack a release: membership, singling out, linkage, inference.
 
-    Each attack is tried on people of DATA and on people of the holdout, who had no part in the release: the difference
-    is what the release gives away. Beside it stand what is reached without the release, and what the guarantee allows
-    at most. Costs nothing, because nothing of it may be published.
+    Each attack is tried on people of DATA and on people of the holdout, who are not in the release: the difference is
+    what the release discloses. Beside it are the success without the release and the most that the guarantee allows.
+    For the custodian's eyes only, so it costs nothing.
     """
     from sfumato.risk.on_release.run import attack_release
-    from sfumato.table import read
 
-    voice, facts = Voice(json), facts_of(bundle, schema)
-    require_free(out, WHAT)
-    with voice.counting("attacking"):
-        table = read(data, facts, **dialect.stated())
-        apart = None if holdout is None else read(holdout, facts, **dialect.stated())
-        found = attack_release(
-            bundle,
-            table,
-            apart,
+    page.require_free("the page of attacks")
+    with console.progress("attacking"):
+        report = attack_release(
+            rows.bundle,
+            rows.read(),
+            rows.read_optional(holdout),
             secret=split_names(secret),
             known=split_names(known),
             targets=targets,
             shadows=shadows,
             seed=seed,
         )
-    page = None if out is None else found.save(out)
-    _show(voice, found)
-    if page is not None:
-        voice.say(f"page: {page} (custodian's copy, do not publish)", style="bold")
-    voice.say(found.notice, style="yellow")
-    voice.document({**found.to_dict(), **({} if page is None else {"page": str(page)})})
+    saved = None if page.out is None else report.save(page.out)
+    _show(console, report)
+    if saved is not None:
+        console.say(f"page: {saved} (custodian's copy, do not publish)", style="bold")
+    console.say(report.notice, style="yellow")
+    console.print_json({**report.to_dict(), **({} if saved is None else {"page": str(saved)})})
 
 
-def _show(voice: Voice, found: ReleaseAttackReport) -> None:
-    voice.panel(f"{found.table}: {found.grade}", found.verdict, "green" if found.grade in FINE else "red")
-    voice.table("Success in per cent", HEADERS, [_line(each) for each in found.results])
-    for row, by in found.worst_records[:MOST_SHOWN]:
-        voice.say(f"Row {row:,}: {'; '.join(by)}.")
-    for each in found.results:
+def _show(console: Console, report: ReleaseAttackReport) -> None:
+    console.panel(f"{report.table}: {report.grade}", report.verdict, "green" if report.grade in FINE else "red")
+    console.table("Success in per cent", HEADERS, [_line(each) for each in report.results])
+    for row, by in report.worst_records[:MOST_SHOWN]:
+        console.say(f"Row {row:,}: {'; '.join(by)}.")
+    for each in report.results:
         if each.criterion == "overfitting":
-            voice.say(f"{each.attack}: {each.notes[0]}")
-    for line in found.left_out:
-        voice.say(line)
-    for note in found.notes:
-        voice.say(f"Note: {note}.")
+            console.say(f"{each.attack}: {each.notes[0]}")
+    for line in report.left_out:
+        console.say(line)
+    for note in report.notes:
+        console.say(f"Note: {note}.")
 
 
 def _line(result: ReleaseAttackResult) -> list[str]:

@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.cli.console import Voice
-from sfumato.cli.options import (
-    DEFAULT_DIALECT,
-    AsJson,
-    AsPublished,
-    Data,
-    Delta,
-    Dialect,
-    Epsilon,
-    OptionalMethod,
-    Rows,
-    SchemaPath,
-    Settings,
-    method_from_settings,
-    split_names,
-    with_options,
-)
+from sfumato.cli.console import Console
+from sfumato.cli.options import MethodOptions, TableOptions, split_names
 from sfumato.cli.released import open_evaluation_input
-from sfumato.cli.risk.homogeneity import DRAFT, homogeneity, plan_from_public_facts, uniqueness
-from sfumato.cli.risk.location import location
-from sfumato.cli.risk.sweep import sweep
 from sfumato.errors import RiskError
-from sfumato.lazy import load_object
 from sfumato.progress import steps
-from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.metrics.rows_view import Observes
@@ -40,214 +20,204 @@ if TYPE_CHECKING:
     from sfumato.risk.simulated import Game
     from sfumato.table import Table
 
-risk_app = typer.Typer(no_args_is_help=True, help="Measure what a release would give away, before it is made.")
-risk_app.command()(homogeneity)
-risk_app.command()(location)
-risk_app.command()(load_object("sfumato.papers.two_stage.blend_verb:blend"))
-risk_app.command("homogeneity-plan")(plan_from_public_facts)
-risk_app.command()(uniqueness)
-risk_app.command()(sweep)
-Trials = Annotated[
-    int | None,
-    typer.Option(help="Test releases. 1000 for counts and 200 for rows unless said; fewer where each fits a model."),
-]
-SeenAs = Annotated[
-    str, typer.Option("--sees", help="What the attacker sees of released rows: values, or bins (their public bins).")
-]
-GameSeed = Annotated[int | None, typer.Option(help="Repeat the same games.")]
-Target = Annotated[int | None, typer.Option(help="Row number of the target, from 1; the most exposed unless said.")]
 CONFIDENTIAL = "These numbers are about the private rows: for the custodian's eyes. Nothing was released or spent."
+DRAFT = "the schema is a draft: no guarantee is claimed here, and no release can use it before it is confirmed"
+MOST_PEOPLE = 5000
+"""People whom the inference attack is tried on, by default."""
 HEADERS = ("attack", "right", "interval", "guessing", "control", "best", "ceiling")
+References = Annotated[int, typer.Option(help="Linkage: fresh releases of each table to compare with.")]
 
 
-@risk_app.command()
-@with_options
+@dataclass(frozen=True, kw_only=True)
+class SimulationOptions:
+    """How attacks on simulated releases are run."""
+
+    sees: Annotated[
+        str, typer.Option("--sees", help="What the attacker sees of released rows: values, or their public bins.")
+    ] = "values"
+    trials: Annotated[
+        int | None,
+        typer.Option(help="Simulated releases; default: 1000 for counts, 200 for rows, fewer for slow methods."),
+    ] = None
+    seed: Annotated[int | None, typer.Option(help="Repeat the same simulation.")] = None
+
+    @property
+    def view(self) -> Observes:
+        """What the attacker sees; refuses an unknown word."""
+        from sfumato.metrics.rows_view import check_observes
+
+        check_observes(self.sees)
+        return cast("Observes", self.sees)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions:
+    """The person who is attacked."""
+
+    target: Annotated[
+        int | None, typer.Option(help="Row number of the target, from 1; default: the most exposed person.")
+    ] = None
+
+    @property
+    def row_index(self) -> int | None:
+        """The row number as an index."""
+        if self.target is not None and self.target < 1:
+            raise RiskError(f"--target {self.target} is not a row number", next_step="rows are counted from 1")
+        return None if self.target is None else self.target - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceOptions:
+    """What the attacker knows and wants to learn."""
+
+    known: Annotated[list[str] | None, typer.Option(help="A column the attacker knows; repeatable.")] = None
+    sensitive: Annotated[str | None, typer.Option(help="Column to guess; default: the one with role sensitive.")] = None
+    learner: Annotated[str, typer.Option(help="How the attacker guesses from rows: nearest or forest.")] = "nearest"
+
+
 def membership(
-    data: Data,
-    schema: SchemaPath,
-    method: OptionalMethod = None,
-    as_published: AsPublished = False,
-    settings: Settings = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rows: Rows = None,
-    target: Target = None,
-    sees: SeenAs = "values",
-    trials: Trials = None,
-    seed: GameSeed = None,
-    dialect: Dialect = DEFAULT_DIALECT,
-    json: AsJson = False,
+    table: TableOptions,
+    method: MethodOptions,
+    target: TargetOptions,
+    simulation: SimulationOptions,
+    console: Console,
 ) -> None:
-    """Measure how well attackers can tell whether one person is in the table, from what a method would release.
+    """Attack simulated releases: is one person in the table?
 
     The method is run many times on the table with and without the target. None of these releases is published.
     """
     from sfumato.risk.attacks.registry import simulated_attacks
-    from sfumato.risk.simulated import membership_game
 
-    voice, facts = Voice(json), Schema.load(schema)
-    made, reason = method_from_settings(method, facts, settings or [], epsilon, delta, as_published)
-    table = _table(voice, data, facts, dialect)
-    played = membership_game(table, made, row_index(target), rows=rows, sees=attacker_view(sees))
-    _report(voice, table, _run_games(voice, played, simulated_attacks(played, "membership"), trials, seed), reason)
+    _play(console, table, method, target, simulation, lambda game: simulated_attacks(game, "membership"))
 
 
-@risk_app.command()
-@with_options
 def linkage(
-    data: Data,
-    schema: SchemaPath,
-    method: OptionalMethod = None,
-    as_published: AsPublished = False,
-    settings: Settings = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rows: Rows = None,
-    target: Target = None,
-    references: Annotated[int, typer.Option(help="Fresh releases of each table to compare with.")] = 1,
-    sees: SeenAs = "values",
-    trials: Trials = None,
-    seed: GameSeed = None,
-    dialect: Dialect = DEFAULT_DIALECT,
-    json: AsJson = False,
+    table: TableOptions,
+    method: MethodOptions,
+    target: TargetOptions,
+    simulation: SimulationOptions,
+    console: Console,
+    references: References = 1,
 ) -> None:
-    """Measure how well an attacker can tell which of two tables was released, by fresh releases of both."""
+    """Attack simulated releases: which of two tables was it?
+
+    The attacker compares the release with fresh releases of both tables.
+    """
     from sfumato.risk.attacks.linkage import FreshReferenceLinkage
+
+    attack = FreshReferenceLinkage(references)
+    _play(console, table, method, target, simulation, lambda _: [attack])
+
+
+def _play(
+    console: Console,
+    table: TableOptions,
+    method: MethodOptions,
+    target: TargetOptions,
+    simulation: SimulationOptions,
+    attacks: Callable[[Game], Sequence[Any]],
+) -> None:
+    """Play the membership game with attacks, and print their success."""
     from sfumato.risk.simulated import membership_game
 
-    voice, facts, attack = Voice(json), Schema.load(schema), FreshReferenceLinkage(references)
-    made, reason = method_from_settings(method, facts, settings or [], epsilon, delta, as_published)
-    table = _table(voice, data, facts, dialect)
-    played = membership_game(table, made, row_index(target), rows=rows, sees=attacker_view(sees))
-    _report(voice, table, _run_games(voice, played, [attack], trials, seed), reason)
+    chosen, reason = method.choose(table.facts)
+    opened = _read(console, table)
+    game = membership_game(opened, chosen, target.row_index, rows=method.rows, sees=simulation.view)
+    _report(console, opened, _run_games(console, game, attacks(game), simulation.trials, simulation.seed), reason)
 
 
-@risk_app.command()
-@with_options
 def inference(
-    data: Data,
-    schema: SchemaPath,
-    known: Annotated[list[str] | None, typer.Option(help="A column the attacker knows; repeat it for several.")] = None,
-    sensitive: Annotated[str | None, typer.Option(help="Column to be guessed; the sensitive one unless said.")] = None,
-    method: OptionalMethod = None,
-    as_published: AsPublished = False,
-    settings: Settings = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rows: Rows = None,
+    table: TableOptions,
+    attacker: InferenceOptions,
+    method: MethodOptions,
+    simulation: SimulationOptions,
+    console: Console,
     release: Annotated[
-        str | None, typer.Option(help="Attack this instead: a bundle, or a file of synthetic rows.")
+        str | None, typer.Option(help="Attack this release instead: a bundle, or a file of synthetic rows.")
     ] = None,
-    control: Annotated[str | None, typer.Option(help="With --release: people who were not in the table.")] = None,
-    learner: Annotated[str, typer.Option(help="How to guess from rows: nearest or forest.")] = "nearest",
-    sees: SeenAs = "values",
-    trials: Annotated[int, typer.Option(help="People to attack, at most.")] = 5000,
-    seed: GameSeed = None,
-    dialect: Dialect = DEFAULT_DIALECT,
-    json: AsJson = False,
+    control: Annotated[str | None, typer.Option(help="With --release: people who are not in the table.")] = None,
 ) -> None:
-    """Measure how often an attacker guesses a sensitive value, for people in the table and for others.
+    """Attack releases: guess a sensitive value.
 
-    Half of the table is released by the method and the other half is the control. With --release, DATA holds the people
-    who are in that release.
+    Compares people in the table with others. Half of the table is released by the method and the other half is the
+    control group; with --release, DATA holds the people who are in that release.
     """
     from sfumato.risk.attacks.attribute_inference import AttributeInference, known_and_sensitive
 
-    voice, facts = Voice(json), Schema.load(schema)
-    named = {"--method": method, "--as-published": as_published or None, "--set": settings}
-    of_method = {**named, "--epsilon": epsilon, "--delta": delta, "--rows": rows}
-    _refuse_both(of_method, release, control)
-    attack, reason = (
-        AttributeInference(*known_and_sensitive(facts, split_names(known), sensitive), learner, attacker_view(sees)),
-        None,
-    )
+    facts, reason = table.facts, None
+    _refuse_both(method, release, control)
+    columns = known_and_sensitive(facts, split_names(attacker.known), attacker.sensitive)
+    attack = AttributeInference(*columns, attacker.learner, simulation.view)
+    limits: Any = {"trials": simulation.trials or MOST_PEOPLE, "seed": simulation.seed}
     if release is None:
-        made, reason = method_from_settings(method, facts, settings or [], epsilon, delta, as_published)
-        table = _table(voice, data, facts, dialect)
-        with voice.counting(f"attacking {made.name}"):
-            result = attack.against(table, made, rows=rows, trials=trials, seed=seed)
+        chosen, reason = method.choose(facts)
+        opened = _read(console, table)
+        with console.progress(f"attacking {chosen.name}"):
+            result = attack.against(opened, chosen, rows=method.rows, **limits)
     else:
-        table = _table(voice, data, facts, dialect)
-        with voice.counting("attacking the release"):
-            result = attack.run(open_evaluation_input(release), table, control, schema=facts, trials=trials, seed=seed)
-    _report(voice, table, [result], reason)
+        opened = _read(console, table)
+        with console.progress("attacking the release"):
+            result = attack.run(open_evaluation_input(release), opened, control, schema=facts, **limits)
+    _report(console, opened, [result], reason)
 
 
-def _refuse_both(of_method: Mapping[str, Any], release: str | None, control: str | None) -> None:
-    given = [name for name, value in of_method.items() if value is not None]
-    if release is not None and given:
+def _refuse_both(method: MethodOptions, release: str | None, control: str | None) -> None:
+    if release is not None and method != MethodOptions():
         raise RiskError(
-            "--release names what was released already, so that there is no method to describe",
-            [f"found {name}" for name in given],
+            "--release names an existing release, so no method can be described",
             next_step="leave out --release, or everything about a method",
         )
     if control is not None and release is None:
-        raise RiskError("--control goes with --release", next_step="leave it out: a method holds half of DATA back")
+        raise RiskError("--control requires --release", next_step="leave it out: a method holds half of DATA back")
 
 
-def _table(voice: Voice, data: str, facts: Schema, dialect: Dialect) -> Table:
-    from sfumato.table import read
-
-    if not facts.is_confirmed:
-        voice.say(f"warning: {DRAFT}", style="yellow")
-    return read(data, facts, **dialect.stated())
+def _read(console: Console, table: TableOptions) -> Table:
+    if not table.facts.is_confirmed:
+        console.say(f"warning: {DRAFT}", style="yellow")
+    return table.read()
 
 
-def attacker_view(sees: str) -> Observes:
-    """Return what the attacker sees, or refuse a word that names nothing."""
-    from sfumato.metrics.rows_view import check_observes
-
-    check_observes(sees)
-    return cast("Observes", sees)
-
-
-def row_index(target: int | None) -> int | None:
-    """Return a row counted from 1 as it is counted from 0."""
-    if target is not None and target < 1:
-        raise RiskError(f"--target {target} is not a row number", next_step="rows are counted from 1")
-    return None if target is None else target - 1
-
-
-def _run_games(voice: Voice, played: Game, attacks: Sequence[Any], trials: int | None, seed: int | None) -> list[Any]:
-    """Play the game with each attack; say before how long that may take, and show how far it is."""
+def _run_games(console: Console, game: Game, attacks: Sequence[Any], trials: int | None, seed: int | None) -> list[Any]:
+    """Play the game with each attack, after an estimate of the time."""
     from sfumato.risk.simulated import MethodWorlds
     from sfumato.risk.simulated.membership_game import default_trials
 
-    count = default_trials(played, attacks) if trials is None else trials
-    if not isinstance(played, MethodWorlds):
-        return [attack.run(played, trials=count, seed=seed) for attack in attacks]
+    count = default_trials(game, attacks) if trials is None else trials
+    if not isinstance(game, MethodWorlds):
+        return [attack.run(game, trials=count, seed=seed) for attack in attacks]
     runs = sum(attack.releases(count) for attack in attacks)
-    if played.plan.seconds is not None:
-        voice.say(_expected_seconds(played.title, runs, played.plan.seconds))
-    with voice.counting(f"attacking {played.title}"), steps(f"about {runs:,} runs", runs) as done:
-        watched = replace(played, told=done)
+    if game.plan.seconds is not None:
+        console.say(_expected_seconds(game.title, runs, game.plan.seconds))
+    with console.progress(f"attacking {game.title}"), steps(f"about {runs:,} runs", runs) as done:
+        watched = replace(game, told=done)
         return [attack.run(watched, trials=count, seed=seed) for attack in attacks]
 
 
 def _expected_seconds(method: str, runs: int, seconds: float) -> str:
     minutes = max(round(runs * seconds / 60), 1)
     return (
-        f"{method} is run about {runs:,} times, and nothing of it is published. The plan allows "
-        f"{max(seconds, 1):.0f} s a run: up to {minutes} minute{'s' if minutes > 1 else ''}. Fewer --trials are "
-        "quicker and rougher."
+        f"{method} is run about {runs:,} times, and no run is published. The plan allows {max(seconds, 1):.0f} s "
+        f"a run: up to {minutes} minute{'s' if minutes > 1 else ''}. Fewer --trials are faster and less precise."
     )
 
 
-def _report(voice: Voice, table: Table, results: Sequence[AttackResult], reason: str | None = None) -> None:
-    voice.table(f"Attacks on table {table.schema.name!r}, in per cent", HEADERS, [_line(result) for result in results])
+def _report(console: Console, table: Table, results: Sequence[AttackResult], reason: str | None = None) -> None:
+    console.table(
+        f"Attacks on table {table.schema.name!r}, in per cent", HEADERS, [_line(result) for result in results]
+    )
     for result in results:
-        voice.say(result.attack, style="bold")
+        console.say(result.attack, style="bold")
         for sentence in (
             result.verdict(),
             *result.control_lines(),
             result.ceiling_line(),
             f"The attacker {result.threat}.",
         ):
-            voice.say(f"  {sentence}", style="red" if sentence.startswith("REFUTED") else None)
+            console.say(f"  {sentence}", style="red" if sentence.startswith("REFUTED") else None)
     notes = [*dict.fromkeys(note for result in results for note in result.notes), *([reason] if reason else [])]
     for note in notes:
-        voice.say(note)
-    voice.say(CONFIDENTIAL, style="yellow")
+        console.say(note)
+    console.say(CONFIDENTIAL, style="yellow")
     facts = [
         {
             **r.model_dump(mode="json"),
@@ -258,7 +228,7 @@ def _report(voice: Voice, table: Table, results: Sequence[AttackResult], reason:
         }
         for r in results
     ]
-    voice.document({"notice": CONFIDENTIAL, "table": table.schema.name, "method_chosen": reason, "attacks": facts})
+    console.print_json({"notice": CONFIDENTIAL, "table": table.schema.name, "method_chosen": reason, "attacks": facts})
 
 
 def _line(result: AttackResult) -> list[str]:

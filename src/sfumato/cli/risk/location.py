@@ -7,61 +7,52 @@ from typing import Annotated
 import typer
 
 from sfumato.bounded_reads import is_folder
-from sfumato.cli.console import Voice
-from sfumato.cli.options import DEFAULT_DIALECT, AsJson, Data, Dialect, SchemaPath, with_options
+from sfumato.cli.console import Console
+from sfumato.cli.options import CUSTODIAN_NOTICE, EvaluationOptions, split_names
 from sfumato.cli.released import released_rows
 from sfumato.errors import RiskError
-from sfumato.schema import Schema
+from sfumato.formatting import percent_fixed
 
-Released = Annotated[str, typer.Option(help="What was released: a bundle, or a file of synthetic rows.")]
-CONFIDENTIAL = (
-    "Measured on confidential rows: for the custodian's eyes, and no guarantee. Nothing was released or spent."
-)
 HEADERS = ("nearest row of", "some value within", "every value within", "median distance")
 
 
-@with_options
 def location(
-    data: Data,
-    schema: SchemaPath,
-    release: Released,
+    rows: EvaluationOptions,
+    console: Console,
     columns: Annotated[
-        str | None, typer.Option(help="Columns of numbers or dates, such as age,income; all unless said.")
+        str | None, typer.Option(help="Columns of numbers or dates, such as age,income; default: all of both.")
     ] = None,
     tolerance: Annotated[float, typer.Option(help="Share of each column's public range that counts as near.")] = 0.001,
-    control: Annotated[str | None, typer.Option(help="A file of people who were not in the table.")] = None,
+    control: Annotated[str | None, typer.Option(help="A file of people who are not in the table.")] = None,
     same_order: Annotated[
-        bool, typer.Option(help="The file's row i was made from row i of DATA: measure row by row, too.")
+        bool, typer.Option(help="Row i of the file was derived from row i of DATA: also measure row by row.")
     ] = False,
     seed: Annotated[int | None, typer.Option(help="Repeat the same samples.")] = None,
-    dialect: Dialect = DEFAULT_DIALECT,
-    json: AsJson = False,
 ) -> None:
-    """Measure how near released rows lie to people's own values: LID by the nearest row, beside other people.
+    """Measure how near released rows are to people's values.
 
-    Released rows are shuffled, so that nobody compares row i with row i: each person is compared with the nearest
-    released row, and with the nearest other person of the table, who is near by chance.
+    Local interval disclosure (LID) by the nearest row: each person is compared with the nearest released row, and with
+    the nearest other person of the table, who is near by chance.
     """
     from sfumato.risk.interval_disclosure import location_risk
-    from sfumato.table import read
 
-    voice, facts = Voice(json), Schema.load(schema)
-    if same_order and is_folder(release):
+    facts = rows.facts
+    if same_order and is_folder(rows.bundle):
         raise RiskError(
-            "a bundle's rows are not in the order of the table",
-            next_step="leave out --same-order; what the method measured itself is in the custodian's copy",
+            "the rows of a bundle are not in the order of the table",
+            next_step="leave out --same-order; what the method measured itself is in the custodian's report",
         )
-    named = [part.strip() for part in columns.split(",") if part.strip()] if columns is not None else None
-    table, made = read(data, facts, **dialect.stated()), released_rows(release)
-    with voice.counting("looking for the nearest rows"):
-        found = location_risk(table, made, facts, named, tolerance, control, same_order, seed)
-    rows = [
-        [name, f"{100 * n.any_value:.1f} %", f"{100 * n.every_value:.1f} %", f"{n.distance:.3g}"]
-        for name, n in (("the release", found.released), ("other people", found.others))
+    table, released = rows.read(), released_rows(rows.bundle)
+    with console.progress("searching nearest rows"):
+        risk = location_risk(table, released, facts, split_names(columns), tolerance, control, same_order, seed)
+    lines = [
+        [name, percent_fixed(near.any_value), percent_fixed(near.every_value), f"{near.distance:.3g}"]
+        for name, near in (("the release", risk.released), ("other people", risk.others))
     ]
-    voice.table(f"Location of {', '.join(found.columns)}, tolerance {tolerance:g} of each range", HEADERS, rows)
-    voice.say(found.statement())
-    if found.left_out:
-        voice.say(f"Left out for missing values: {found.left_out:,} rows of both tables together.")
-    voice.say(CONFIDENTIAL, style="yellow")
-    voice.document({"notice": CONFIDENTIAL, "table": facts.name, **found.to_dict(), "statement": found.statement()})
+    console.table(f"Location of {', '.join(risk.columns)}, tolerance {tolerance:g} of each range", HEADERS, lines)
+    console.say(risk.statement())
+    if risk.left_out:
+        console.say(f"Left out for missing values: {risk.left_out:,} rows of both tables together.")
+    console.say(CUSTODIAN_NOTICE, style="yellow")
+    facts_and_risk = {"table": facts.name, **risk.to_dict(), "statement": risk.statement()}
+    console.print_json({"notice": CUSTODIAN_NOTICE, **facts_and_risk})

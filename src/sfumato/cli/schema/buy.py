@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.console import Voice
-from sfumato.cli.options import (
-    DEFAULT_DIALECT,
-    AsJson,
-    Data,
-    Dialect,
-    LedgerUrl,
-    NoLedger,
-    Seed,
-    split_names,
-    wanted_ledger,
-    with_options,
-)
+from sfumato.cli.console import Console
+from sfumato.cli.options import AboutRows, FileOptions, LedgerOptions, Plan, SchemaOutput, Seed, split_names
 from sfumato.errors import SchemaError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
@@ -26,89 +17,87 @@ from sfumato.schema.column import Column
 if TYPE_CHECKING:
     from sfumato.dp_schema.plan import DetectionLimits
 
-Out = Annotated[str | None, typer.Option("--out", "-o", help="Write here instead of standard output.")]
-AboutRows = Annotated[
-    int | None,
-    typer.Option(help="About how many rows the table has, a public guess: refuses a purchase that would show nothing."),
-]
 MOST_SHOWN = 6
 
 
-@with_options
-def buy(
-    data: Data,
-    epsilon: Annotated[str, typer.Option(help="What the facts may cost, such as 0.2; it adds to what releases cost.")],
-    delta: Annotated[str | None, typer.Option(help="Delta of the purchase; 1e-9 unless said.")] = None,
-    ledger: LedgerUrl = None,
-    no_ledger: NoLedger = False,
-    out: Out = None,
-    name: Annotated[str | None, typer.Option(help="Name of the table; the file's name unless said.")] = None,
-    person: Annotated[str | None, typer.Option(help="Column that tells people apart.")] = None,
-    rows_per_person: Annotated[int, typer.Option(help="Rows of one person that count, at most.")] = 1,
-    adjacency: Annotated[str, typer.Option(help="add-remove, or replace (then --rows).")] = "add-remove",
-    rows: Annotated[int | None, typer.Option(help="The public number of rows, under replace.")] = None,
-    columns: Annotated[list[str] | None, typer.Option(help="Only these columns, with commas between them.")] = None,
-    seed: Seed = None,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Only say how many rows it takes to be seen; nothing is spent.")
-    ] = False,
-    about_rows: AboutRows = None,
-    dialect: Dialect = DEFAULT_DIALECT,
-    force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False,
-    json: AsJson = False,
-) -> None:
-    """Buy kinds, bounds and values from the rows: noisy counts, so that nobody has to know the table.
+@dataclass(frozen=True, kw_only=True)
+class PurchaseOptions:
+    """What is bought, and whom the purchase protects."""
 
-    Only the names of the columns, and the types of a file that has types, are taken for public. The cost is recorded
-    before anything is counted. What it takes to be seen is said first, and alone with --plan. The schema can be
-    released from at once, and its releases say what its facts cost.
+    epsilon: Annotated[str, typer.Option(help="Budget of the facts, such as 0.2; it adds to the cost of releases.")]
+    delta: Annotated[str | None, typer.Option(help="Delta of the purchase; default: 1e-9.")] = None
+    person: Annotated[str | None, typer.Option(help="The column that identifies a person.")] = None
+    rows_per_person: Annotated[int, typer.Option(help="Maximum number of rows of one person that count.")] = 1
+    adjacency: Annotated[str, typer.Option(help="add-remove, or replace (requires --rows).")] = "add-remove"
+    rows: Annotated[int | None, typer.Option(help="The public number of rows, with --adjacency replace.")] = None
+    columns: Annotated[list[str] | None, typer.Option(help="Only these columns, separated by commas.")] = None
+    about_rows: AboutRows = None
+
+    def arguments(self, name: str | None) -> dict[str, Any]:
+        """Return the arguments of the purchase."""
+        facts = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {**facts, "columns": split_names(self.columns), "name": name}
+
+
+def buy(
+    file: FileOptions,
+    purchase: PurchaseOptions,
+    ledger: LedgerOptions,
+    output: SchemaOutput,
+    console: Console,
+    plan: Plan = False,
+    seed: Seed = None,
+) -> None:
+    """Learn a schema under differential privacy (spends budget).
+
+    Kinds, bounds and values are learned from noisy counts. Only the names of the columns, and the types of a file that
+    has types, are assumed to be public. The cost is recorded before anything is counted; how many rows a value needs to
+    be detected is printed first, and alone with --plan. The schema needs no confirmation, and releases that use it
+    state what its facts cost.
     """
-    from sfumato.cli.schema.draft import refuse_overwrite
     from sfumato.dp_schema import buy_schema, forecast_schema
 
-    voice = Voice(json)
-    book = False if plan else wanted_ledger(ledger, no_ledger)
-    refuse_overwrite(out, force)
-    facts: Any = {"adjacency": adjacency, "rows": rows, "person": person, "rows_per_person": rows_per_person}
-    facts |= {"name": name, "columns": split_names(columns), "about_rows": about_rows}
-    seen = forecast_schema(data, epsilon, delta, dialect=dialect.stated(), **facts)
-    if out is not None or plan:  # without --out the schema alone is printed
-        voice.say(seen.words, style="yellow")
+    account = False if plan else ledger.require_choice()
+    output.require_free()
+    arguments = purchase.arguments(output.name)
+    limits = forecast_schema(file.data, dialect=file.stated(), **arguments)
+    if output.out is not None or plan:  # without --out the schema alone is printed
+        console.say(limits.words, style="yellow")
     if plan:
-        _print_plan(voice, seen)
+        _print_plan(console, limits)
         return
-    with voice.counting("buying"):
-        schema = buy_schema(data, epsilon, delta, ledger=book, seed=seed, **facts, **dialect.stated())
-    _tell(voice, schema, out)
+    with console.progress("buying"):
+        schema = buy_schema(file.data, ledger=account, seed=seed, **arguments, **file.stated())
+    _print_schema(console, schema, output.out)
 
 
-def _print_plan(voice: Voice, seen: DetectionLimits) -> None:
-    voice.say(f"a table of fewer than about {seen.least_rows:,} rows would show nothing; nothing was spent")
-    told = {"columns": seen.columns, "value_rows": seen.values, "form_rows": seen.forms, "least_rows": seen.least_rows}
-    voice.document({**told, "foreseen": seen.words})
+def _print_plan(console: Console, limits: DetectionLimits) -> None:
+    console.say(f"nothing is detected in a table of fewer than about {limits.least_rows:,} rows; nothing was spent")
+    rows = {"value_rows": limits.values, "form_rows": limits.forms, "least_rows": limits.least_rows}
+    console.print_json({"columns": limits.columns, **rows, "foreseen": limits.words})
 
 
-def _tell(voice: Voice, schema: Schema, out: str | None) -> None:
+def _print_schema(console: Console, schema: Schema, out: str | None) -> None:
     text = schema.to_toml()
     if out is None:
-        voice.text(text)
+        console.text(text)
     else:
         _save(schema, out)
         bought = next((column.bought for column in schema if column.bought), None)
-        voice.table(
+        console.table(
             f"Bought about table {schema.name!r}",
             ("column", "kind", "bounds or values"),
             [[column.name, _kind(column), _domain(column)] for column in schema],
         )
         for note in schema.notes:
-            voice.say(f"  {note}", style="yellow")
-        voice.say(f"{bought or 'nothing was bought: the types of the file say all'}")
-        voice.say(f"wrote {out}: release from it at once, at a cost of its own")
-    voice.document({"schema": text, "draft": False, "notes": schema.notes, "path": out})
+            console.say(f"  {note}", style="yellow")
+        console.say(f"{bought or 'nothing was bought: the file states all types'}")
+        console.say(f"wrote {out}: releases can use it without confirmation; each has its own cost")
+    console.print_json({"schema": text, "draft": False, "notes": schema.notes, "path": out})
 
 
 def _save(schema: Schema, out: str) -> None:
-    """Write the schema; where that fails, its facts are paid for, so they are printed and not lost."""
+    """Write the schema; if that fails, print it, because its facts are paid for."""
     try:
         schema.save(out)
     except SchemaError as error:

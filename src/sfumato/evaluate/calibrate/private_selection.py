@@ -1,7 +1,7 @@
 """Choose a parameter on the private table under DP: release, score with noise, stop at success.
 
 The target is ``metric <= t`` for a metric with a proved sensitivity in records: u, the number of misplaced records
-(:mod:`sfumato.evaluate.utility.marginals`), with u / n the metric and u moving by at most k when one person (k rows)
+(:mod:`sfumato.metrics.distances`), with u / n the metric and u moving by at most k when one person (k rows)
 changes. The score of a candidate release q on the table x is its *excess*
 
     s(q, x) = u(q, x) - t n,      and  s <= 0  exactly where the release that was made meets the target.
@@ -47,7 +47,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.core.method import ChecksTableBeforeSpend, Method
+from sfumato.core.method import ChecksTableBeforeSpend, Method, with_parameter
 from sfumato.core.outcome import mark_lost_on_failure
 from sfumato.core.plan import Plan, event_facts
 from sfumato.core.purchases import purchased
@@ -61,10 +61,11 @@ from sfumato.core.release import (
     run_recorded,
 )
 from sfumato.errors import NoLedgerWarning, PlanError
-from sfumato.evaluate.calibrate.metrics import CATALOGUE, Trial
 from sfumato.evaluate.calibrate.result import Charge, Point
-from sfumato.evaluate.calibrate.search import CalibrationSubject, with_value
+from sfumato.evaluate.calibrate.search import CalibrationSubject
 from sfumato.evaluate.calibrate.target import Target
+from sfumato.evaluate.calibrate.trial import Trial
+from sfumato.metrics.catalogue import CATALOGUE
 from sfumato.privacy.accounting.accountant import basic_composition, formal_guarantee
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.accounting.guarantee import LadderSelection
@@ -199,14 +200,19 @@ def select_privately(subject: CalibrationSubject, values: Sequence[float], terms
 
 
 def _require_selectable(target: Target, epsilon: Number, beta: float) -> None:
-    problems = selection_problems(target, beta)
+    problems = _charging_problems(target, beta)
     to_positive_fraction(epsilon, "score_epsilon")
     if problems:
         step = "use one of these metrics, a pilot (cost='pilot'), or declare the choice (cost='declared')"
         raise PlanError("this selection cannot be charged", problems, step)
 
 
-def selection_problems(target: Target, beta: float) -> list[str]:
+def recorded_selection_problems(selection: LadderSelection) -> list[str]:
+    """Return why a selection that a bundle records cannot have been charged: a hook of its verification."""
+    return _charging_problems(Target.parse(selection.target), selection.beta)
+
+
+def _charging_problems(target: Target, beta: float) -> list[str]:
     """Return why no selection by this target is private: the noise of its score would rest on no proof."""
     proved = ", ".join(name for name, each in CATALOGUE.items() if each.in_records)
     problems: list[str] = []
@@ -230,7 +236,7 @@ def _rung(subject: CalibrationSubject, value: float, score: NoisyScore) -> Candi
     return Candidate(value, candidate, made, (*made.events, score.event(value, Randomness.of(seed).mode)))
 
 
-def ladder_events(
+def selection_events(
     selection: LadderSelection,
     method: Method,
     schema: Schema,
@@ -240,7 +246,7 @@ def ladder_events(
     """Return the events of each rung of a recorded selection, from public facts alone: what a bundle must hold."""
     target = Target.parse(selection.target)
     score = NoisyScore(target, schema, selection.score_epsilon, selection.values, selection.beta)
-    candidates = ((value, with_value(method, selection.parameter, value)) for value in selection.values)
+    candidates = ((value, with_parameter(method, selection.parameter, value)) for value in selection.values)
     return tuple(
         (*each.plan(schema, rows, randomness).events, score.event(value, randomness)) for value, each in candidates
     )

@@ -23,11 +23,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from sfumato.core.method import Method
+from sfumato.core.method import Method, with_parameter
 from sfumato.core.plan import Plan
 from sfumato.errors import PlanError
 from sfumato.evaluate.calibrate.result import Calibration, Point, ProvedCeiling, intervals_of
-from sfumato.evaluate.calibrate.search import with_value
 from sfumato.evaluate.calibrate.target import Target
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve, privacy_curve
 from sfumato.privacy.accounting.strength import MOST_EPSILON, most_certainty_text, odds_factor_text
@@ -65,7 +64,7 @@ class CeilingCurve:
     def plan(self, value: float) -> Plan:
         """Return the plan at a value; one without a formal guarantee is refused."""
         if value not in self.plans:
-            made = with_value(self.method, self.parameter, value).plan(self.schema, self.rows)
+            made = with_parameter(self.method, self.parameter, value).plan(self.schema, self.rows)
             if made.epsilon is None or not all(event.is_formal for event in made.events):
                 raise PlanError(
                     f"{self.method.name} is an exposure here: without a formal guarantee there is no curve",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import secrets
 from collections.abc import Mapping, Sequence
@@ -12,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.core.method import Method, parameters_of
-from sfumato.errors import PlanError
-from sfumato.evaluate.calibrate.metrics import Trial
+from sfumato.core.method import Method, with_parameter
 from sfumato.evaluate.calibrate.result import Point
 from sfumato.evaluate.calibrate.target import Target
+from sfumato.evaluate.calibrate.trial import Trial
 from sfumato.metrics.confidence import mean_interval
 from sfumato.progress import report_progress, silenced
 from sfumato.table import Table
@@ -49,7 +47,7 @@ class CalibrationSubject:
 
     def at(self, value: float) -> Method:
         """Return the method with a value in the open place."""
-        return with_value(self.method, self.parameter, value)
+        return with_parameter(self.method, self.parameter, value)
 
 
 @dataclass
@@ -122,17 +120,6 @@ class Curve:
     def sorted(self) -> tuple[Point, ...]:
         """Return all points in the order of their values."""
         return tuple(self.points[value] for value in sorted(self.points))
-
-
-def with_value(method: Method, parameter: str, value: float) -> Method:
-    """Return the method with another value of a numeric parameter."""
-    known = parameters_of(method)
-    if parameter not in known:
-        raise PlanError(f"{method.name} has no parameter {parameter!r}", next_step=f"use one of: {', '.join(known)}")
-    kinds = {f.name: str(f.type) for f in dataclasses.fields(method)}  # pyright: ignore[reportArgumentType]
-    whole = kinds[parameter].startswith("int") and not isinstance(known[parameter], bool)
-    changed: Any = round(value) if whole else value
-    return dataclasses.replace(method, **{parameter: changed})  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
 
 
 def over_grid(curve: Curve, values: Sequence[float]) -> None:

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sfumato.bundle.quality_statement import NoisyMetric
+from sfumato.formatting import percent
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.ledger import Account, Entry, Ledger
@@ -16,25 +18,6 @@ from sfumato.reprs import ReprMixin
 
 def _now() -> str:
     return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-
-
-@dataclass(frozen=True)
-class NoisyMetric:
-    """One measure with noise: tvd_1, tvd_2, prediction, or guess."""
-
-    name: str
-    words: str
-    value: float
-    low: float
-    high: float
-    yardstick: float | None = None
-    """What it would be for as many fresh rows of the released shares, or for the guess; None where nothing is known."""
-
-    @property
-    def sentence(self) -> str:
-        """The measure in one sentence."""
-        beside = "" if self.yardstick is None else f" (yardstick {self.yardstick:.3g})"
-        return f"{self.name} {self.value:.3g}, between {self.low:.3g} and {self.high:.3g}{beside}: {self.words}."
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,7 +101,7 @@ class Quality(ReprMixin):
 
         A bundle that has a statement takes another only with ``again``: it was paid for again, and both stay.
         """
-        from sfumato.bundle.quality_statement import write_statement
+        from sfumato.evaluate.quality.statement import write_statement
 
         return write_statement(self, directory, again)
 
@@ -128,6 +111,6 @@ def statement_text(measures: tuple[NoisyMetric, ...], level: float, stamp: str |
     stamped = (f"{stamp.replace(STAMP, STAMP.upper())}: whoever knows the seed can remove the noise.",) if stamp else ()
     meaning = (
         "Measured on the confidential table with noise, which is paid for. All intervals hold together with "
-        f"probability {100 * level:g} %; 0 is the best distance."
+        f"probability {percent(level, 6)}; 0 is the best distance."
     )
     return (*stamped, *(each.sentence for each in measures), meaning)

@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.argument_errors import checked_arguments
-from sfumato.bundle.quality_statement import events_of, statement_files
+from sfumato.bundle.layout import statement_files
+from sfumato.bundle.quality_statement import combined_guarantee, events_of, statement_note
+from sfumato.bundle.read import open_bundle
 from sfumato.core.outcome import mark_lost_on_failure
 from sfumato.core.release import UNRECORDED, LedgerChoice, Release, check_seed, open_ledger
 from sfumato.errors import BundleError, NoLedgerWarning, SchemaError
-from sfumato.evaluate.quality.answers import GRAIN, BoundedScores
-from sfumato.evaluate.quality.intervals import LEVEL
 from sfumato.evaluate.quality.noisy_metrics import metrics_of
-from sfumato.evaluate.quality.questions import ROWS, PublicFacts, Questions, count, released_arrays
+from sfumato.evaluate.quality.questions import ROWS, PublicFacts, Questions, count
 from sfumato.evaluate.quality.result import Quality
-from sfumato.evaluate.quality.together import together
-from sfumato.lazy import HOOKS, load_object
+from sfumato.metrics.bounded_scores import GRAIN, BoundedScores
+from sfumato.metrics.noisy_ratio import LEVEL
+from sfumato.metrics.rows_view import read_rows_view
 from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
@@ -38,11 +39,6 @@ if TYPE_CHECKING:
 COLUMN_FACTS = ("kind", "bounds", "values", "edges", "bins", "missing", "outside")
 
 TABLE_FACTS = ("name", "adjacency", "rows", "person", "rows_per_person")
-
-
-def note_on(created_at: str) -> str:
-    """Return what the ledger is told about a statement: which release it is about, by its time."""
-    return f"quality of the release of {created_at}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +63,7 @@ class EvaluationInput:
                 raise BundleError(f"{released.method.name} makes no rows", next_step="give a release of synthetic rows")
             promise = released.guarantee, released.events
             return cls(released.schema, next(iter(released.tables.values())), released.created_at, promise)
-        opened = load_object(HOOKS["bundle"])(released)
+        opened = open_bundle(released)
         said, rows = opened.document, opened.rows
         promise, earlier = (said.guarantee, said.events), events_of(statement_files(released))
         return cls(opened.schema, rows, said.created_at, promise, said.seal, earlier)
@@ -75,7 +71,7 @@ class EvaluationInput:
     @property
     def note(self) -> str:
         """What the ledger is told."""
-        return note_on(self.created_at)
+        return statement_note(self.created_at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +92,7 @@ class Prepared:
     def promised(self, recorded: bool) -> Guarantee:
         """Return what the release and the statement promise together; refuses what would protect nobody."""
         subject = self.subject
-        return together(self.events, self.questions.schema, subject.promise, subject.earlier, recorded)
+        return combined_guarantee(self.events, self.questions.schema, subject.promise, subject.earlier, recorded)
 
 
 def prepare_questions(
@@ -122,7 +118,7 @@ def _fitted_model(subject: EvaluationInput, public: PublicFacts) -> BoundedScore
     if public.target is None:
         return None
     report_progress("learning from the released rows")
-    values = released_arrays(subject.rows, subject.schema, public.names)
+    values = read_rows_view(subject.rows, subject.schema, public.names).by_name()
     return BoundedScores.learnt(subject.schema, public.names, public.target.name, values)
 
 
@@ -136,7 +132,7 @@ def quality(
     seed: int | None = None,
     correlations: Sequence[str] = (),
 ) -> Quality:
-    """Return noisy tvd_1, tvd_2 and prediction of a release of rows; checked, recorded, then drawn.
+    """Return noisy tvd_1_q16, tvd_2_q16 and the skill of a prediction; checked, recorded, then drawn.
 
     ``released`` is a release or the folder of its bundle, ``table`` the private table, read with the same schema, or
     what :func:`sfumato.read` takes. ``target`` names the column that is predicted; otherwise it is that of the schema's

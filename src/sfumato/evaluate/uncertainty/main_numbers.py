@@ -6,13 +6,11 @@ import math
 import os
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from sfumato.bundle.document import ExpectedErrors, ReleaseDocument
+from sfumato.bundle.document import ExpectedErrors, MainNumber, ReleaseDocument
 from sfumato.errors import ArgumentError, NoExpectedErrorsWarning, SfumatoError
 from sfumato.evaluate.uncertainty.run import FEWEST_RERUNS, estimate_statistics
 from sfumato.evaluate.uncertainty.statistic_parser import MOST_LEVELS, parse_statistic
@@ -37,18 +35,23 @@ def expected_errors(release: Release, reruns: int) -> ExpectedErrors | None:
     if reruns == 0 or not have_main_numbers(release):
         return None
     try:
-        return ExpectedErrors.of(main_statistics(release, reruns))
+        return _known(main_statistics(release, reruns))
     except Exception as error:  # noqa: BLE001  the data are paid for, and this is an addition to them
         told = error.headline if isinstance(error, SfumatoError) else type(error).__name__
         warnings.warn(NoExpectedErrorsWarning(f"the report shows no expected errors: {told}"), stacklevel=5)
         return None
 
 
-def main_number_problems(folder: Path, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
-    """Compute the main numbers of the released rows again, and compare; the reruns are left to whoever doubts them."""
-    from sfumato.evaluate.uncertainty.values import RowsView
+def _known(uncertainty: Uncertainty) -> ExpectedErrors:
+    """Return what is known; a number that the rows cannot tell is left out."""
+    known = [each for each in uncertainty.estimates if math.isfinite(each.value) and math.isfinite(each.error)]
+    fields = tuple(MainNumber.model_fields)
+    numbers = tuple(MainNumber(**{field: getattr(each, field) for field in fields}) for each in known)
+    return ExpectedErrors(reruns=uncertainty.reruns, level=uncertainty.level, numbers=numbers)
 
-    rows = pq.ParquetFile(folder / document.tables[0].parquet).read()
+
+def main_number_problems(document: ReleaseDocument, schema: Schema, rows: pa.Table) -> Iterator[str]:
+    """Compute the main numbers of the released rows again, and compare; the reruns are left to whoever doubts them."""
     values = RowsView(rows, schema)
     here = {name: value for each in main_questions(schema, rows) for name, value in each.compute(values).items()}
     for each in document.expected_errors.numbers if document.expected_errors else ():

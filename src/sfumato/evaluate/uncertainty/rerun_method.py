@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.bundle.read import open_bundle
 from sfumato.core.method import Makes, Method, parameters_of
 from sfumato.core.release import Release
 from sfumato.errors import BundleError, PlanError
 from sfumato.evaluate.forecast.run import forecast
-from sfumato.lazy import HOOKS, load_object
 from sfumato.metrics.rows_view import CachedCounts
 from sfumato.privacy.canonical_json import canonical_json, to_jsonable
 from sfumato.privacy.randomness import Randomness
@@ -80,7 +80,7 @@ class EvaluationInput:
                 f"a {type(place).__name__} is neither a release nor a bundle",
                 next_step="give what sfumato.release returned, or the folder of a bundle",
             )
-        opened = load_object(HOOKS["bundle"])(place)
+        opened = open_bundle(place)
         document = opened.document
         copies = document.method.makes == "rows" and len(opened.tables) > 1
         tables = {((str(i),) if copies else names): table for i, (names, table) in enumerate(opened.tables)}

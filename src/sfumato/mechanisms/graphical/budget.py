@@ -39,7 +39,7 @@ class Budget:
         self._cells = 0
 
     @property
-    def left_share(self) -> float:
+    def share_left(self) -> float:
         """Share of the noise's total that is left."""
         return float(self.noise.left / self.noise.total)
 
@@ -47,7 +47,7 @@ class Budget:
         """Return the noise that costs rho."""
         return gaussian_sigma_for_rho(rho, self.squared_sensitivity)
 
-    def noisy(self, counts: NDArray[np.int64], sigma: float, randomness: Randomness) -> NDArray[np.float64]:
+    def measure(self, counts: NDArray[np.int64], sigma: float, randomness: Randomness) -> NDArray[np.float64]:
         """Pay for one table and return it with discrete Gaussian noise, in rows."""
         self._cells += counts.size
         if self._cells > MOST_COORDINATES or int(counts.max(initial=0)) > LARGEST // (4 * self.units):
@@ -59,8 +59,8 @@ class Budget:
         self.noise.spend(gaussian_rho(sigma, self.squared_sensitivity))
         return add_gaussian(counts * self.units, sigma * self.units, randomness) / self.units
 
-    def strength(self, rho: Fraction) -> Fraction:
-        """Pay for one choice and return how strongly it may follow its scores."""
-        found = exponential_mechanism_epsilon(rho)
-        self.choices.spend(exponential_mechanism_rho(found))
-        return found
+    def pay_for_selection(self, rho: Fraction) -> Fraction:
+        """Pay for one selection by the exponential mechanism and return its epsilon."""
+        epsilon = exponential_mechanism_epsilon(rho)
+        self.choices.spend(exponential_mechanism_rho(epsilon))
+        return epsilon

@@ -1,9 +1,11 @@
-"""Candidate marginals with true counts, weights and sensitivity; input of selection."""
+"""Candidate marginals with true counts, weights and sensitivity: what the exponential mechanism selects from."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -11,9 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import TableError
-from sfumato.mechanisms.graphical.coarsened_marginals import CoarsenedMarginal, Resolutions, in_batches
+from sfumato.mechanisms.graphical.budget import Budget
+from sfumato.mechanisms.graphical.coarsened_marginals import (
+    CoarsenedMarginal,
+    Resolutions,
+    candidate_marginals,
+    candidate_weight,
+    in_batches,
+)
 from sfumato.mechanisms.graphical.domain_compression import Grouping, Groups, identity_grouping, sum_to_groups
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
+from sfumato.mechanisms.graphical.junction_tree.linear_measurement import LinearMeasurement, StructuralZeros
+from sfumato.mechanisms.graphical.junction_tree.mirror_descent import estimate
+from sfumato.mechanisms.graphical.one_way_marginals import OneWayMarginals
+from sfumato.mechanisms.graphical.plan import PASS_CELLS, GraphicalPlan
+from sfumato.mechanisms.graphical.structural_zeros import structural_zeros
+from sfumato.privacy.accounting.sensitivity import histogram_l1
+from sfumato.privacy.randomness import Randomness
 from sfumato.sampling.fine_cells import refined_column
 from sfumato.schema import Schema
 from sfumato.table.column_expressions import encodable
@@ -27,36 +44,106 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 
-PASS_CELLS = 4_000_000
-"""Cells that are counted in one pass: 32 MB for each worker."""
+NOISE_PER_CELL, LEAST_ROUNDS = 4.0, 10
+"""A marginal of more than two columns is a candidate where its rows amount to this many standard deviations of noise in
+each cell, if the budget were spread over this many rounds."""
+ZEROS_SHARE = 0.1
+"""Share of the model's memory that one rule's structural zeros may take."""
 OUTSIDE = -1
 GroupCounts = dict[Clique, NDArray[np.int64]]
 
 
+@dataclass(frozen=True)
+class Candidates:
+    """Marginals that may be measured. ``counts`` are true: nothing of them leaves but through noise and selections."""
+
+    resolutions: Resolutions
+    total: float
+    counts: Mapping[CoarsenedMarginal, NDArray[np.int64]] = field(repr=False)
+    weights: Mapping[CoarsenedMarginal, int]
+    sensitivity: int
+    """The most by which one person moves a marginal's counts, as an L1 distance."""
+    structural_zeros: tuple[StructuralZeros, ...] = ()
+    first: tuple[CoarsenedMarginal, ...] = ()
+    """Marginals that are measured before any is selected: what a rule needs to be kept well."""
+    count: Callable[[Sequence[CoarsenedMarginal]], Mapping[CoarsenedMarginal, NDArray[np.int64]]] | None = field(
+        default=None, repr=False
+    )
+    """Counts marginals when they are asked for, where all of them together would fill the memory."""
+
+    def counted(self, marginals: Sequence[CoarsenedMarginal]) -> Mapping[CoarsenedMarginal, NDArray[np.int64]]:
+        """Return the true counts of some marginals: those that are held, or counted now."""
+        return self.counts if self.count is None else self.count(marginals)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Groups of each column in the model."""
+        return self.resolutions.sizes
+
+    def measure(
+        self, marginal: CoarsenedMarginal, sigma: float, budget: Budget, randomness: Randomness
+    ) -> LinearMeasurement:
+        """Pay for one marginal and measure it with discrete Gaussian noise."""
+        noisy_counts = budget.measure(self.counts[marginal], sigma, randomness)
+        return LinearMeasurement(marginal.clique, noisy_counts, sigma, self.resolutions.query(marginal))
+
+    def estimate(
+        self, measurements: Sequence[LinearMeasurement], start: GraphicalModel | None, steps: int, tolerance: float
+    ) -> GraphicalModel:
+        """Return the graphical model of all measurements, by mirror descent from an earlier model."""
+        return estimate(self.sizes, measurements, self.total, self.structural_zeros, start, steps, tolerance)
+
+
+def compile_candidates(planned: GraphicalPlan, table: Table, one_way: OneWayMarginals, budget: Budget) -> Candidates:
+    """Return the marginals that the exponential mechanism may select from, with their true counts and weights."""
+    most_cells = int(ZEROS_SHARE * planned.megabytes * 1e6 / 8)
+    zeros, _ = structural_zeros(table.schema, one_way.groupings, most_cells)
+    resolutions = Resolutions(one_way.sizes, one_way.coarser)
+    worth = one_way.total / (NOISE_PER_CELL * budget.sigma(budget.noise.left / LEAST_ROUNDS))
+    wide = planned.in_blocks
+    marginals = (
+        [CoarsenedMarginal(clique) for clique in planned.weights]
+        if wide
+        else candidate_marginals(list(planned.weights), resolutions, worth)
+    )
+    count = partial(count_candidates, table, one_way.groupings, resolutions)
+    return Candidates(
+        resolutions=resolutions,
+        total=one_way.total,
+        counts={} if wide else count(marginals),
+        count=count if wide else None,
+        weights={each: candidate_weight(each, planned.weights[each.clique]) for each in marginals},
+        sensitivity=histogram_l1(table.schema.adjacency, table.schema.rows_per_person),
+        structural_zeros=tuple(zeros),
+        first=tuple(CoarsenedMarginal(pair) for pair in planned.pairs_of_rules),
+    )
+
+
 def count_candidates(
-    table: Table, groupings: Sequence[Grouping], resolutions: Resolutions, looks: Sequence[CoarsenedMarginal]
+    table: Table, groupings: Sequence[Grouping], resolutions: Resolutions, marginals: Sequence[CoarsenedMarginal]
 ) -> dict[CoarsenedMarginal, NDArray[np.int64]]:
-    """Return the true counts of every look: one pass for small sets and one for larger ones, each at its finest."""
+    """Return the true counts of every marginal: one pass for small sets and one for larger ones, each at its finest."""
     counted: dict[CoarsenedMarginal, NDArray[np.int64]] = {}
-    finest = dict.fromkeys(resolutions.finest(look.clique) for look in looks)
-    for level in dict.fromkeys(look.groups for look in finest):
-        seen = (
+    finest = dict.fromkeys(resolutions.finest(marginal.clique) for marginal in marginals)
+    for level in dict.fromkeys(marginal.groups for marginal in finest):
+        coarsened = (
             [_coarsened_grouping(g, resolutions.coarser[i].get(level)) for i, g in enumerate(groupings)]
             if level
             else groupings
         )
-        cliques = [look.clique for look in finest if look.groups == level]
-        counted |= {CoarsenedMarginal(c, level): counts for c, counts in count_cliques(table, seen, cliques).items()}
-    return {look: _summed(counted, look, resolutions) for look in looks}
+        cliques = [marginal.clique for marginal in finest if marginal.groups == level]
+        level_counts = count_cliques(table, coarsened, cliques)
+        counted |= {CoarsenedMarginal(clique, level): counts for clique, counts in level_counts.items()}
+    return {marginal: _summed(counted, marginal, resolutions) for marginal in marginals}
 
 
 def _summed(
-    counted: Mapping[CoarsenedMarginal, NDArray[np.int64]], look: CoarsenedMarginal, resolutions: Resolutions
+    counted: Mapping[CoarsenedMarginal, NDArray[np.int64]], marginal: CoarsenedMarginal, resolutions: Resolutions
 ) -> NDArray[np.int64]:
-    finest = resolutions.finest(look.clique)
-    if look == finest:
-        return counted[look]
-    return resolutions.pool(finest, look).summed(counted[finest].astype(float)).astype(np.int64)
+    finest = resolutions.finest(marginal.clique)
+    if marginal == finest:
+        return counted[marginal]
+    return resolutions.pool(finest, marginal).summed(counted[finest].astype(float)).astype(np.int64)
 
 
 def _coarsened_grouping(grouping: Grouping, coarser: Groups | None) -> Grouping:
@@ -76,16 +163,16 @@ def count_cliques(table: Table, groupings: Sequence[Grouping], cliques: Sequence
     derived = dataclasses.replace(table, schema=_group_schema(table.schema, groupings))
     left = [_left_to_do(grouping) for grouping in groupings]
     names = [grouping.column.name for grouping in groupings]
-    found: GroupCounts = {}
+    group_counts: GroupCounts = {}
     for part in _passes(cliques, [grouping.column.size for grouping in left]):
         counted = derived.marginals([tuple(names[i] for i in clique) for clique in part])
         for clique, counts in zip(part, counted.values(), strict=True):
-            found[clique] = sum_to_groups(counts, [left[i] for i in clique])
-    large = [clique for clique in dict.fromkeys(cliques) if clique not in found]
+            group_counts[clique] = sum_to_groups(counts, [left[i] for i in clique])
+    large = [clique for clique in dict.fromkeys(cliques) if clique not in group_counts]
     if large:
         count = _count_streamed if table.source.engine.streams else _count_occupied
-        found |= count(derived, left, large)
-    return {clique: found[clique] for clique in cliques}
+        group_counts |= count(derived, left, large)
+    return {clique: group_counts[clique] for clique in cliques}
 
 
 def _group_schema(schema: Schema, groupings: Sequence[Grouping]) -> Schema:

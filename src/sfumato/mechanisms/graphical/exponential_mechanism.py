@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sfumato.privacy.noise.exponential_sampler import sample_index
 from sfumato.privacy.randomness import Randomness
 
-Look = TypeVar("Look", bound=Hashable)
+Marginal = TypeVar("Marginal", bound=Hashable)
 UNITS = 16
 """Scores are counted in sixteenths of a row."""
 
@@ -37,15 +37,15 @@ def integer_l1(counts: NDArray[np.int64], model: NDArray[np.float64]) -> int:
 
 
 def select_marginal(
-    counts: Mapping[Look, NDArray[np.int64]],
-    model: Mapping[Look, NDArray[np.float64]],
-    weights: Mapping[Look, int],
-    allowed: Sequence[Look],
+    counts: Mapping[Marginal, NDArray[np.int64]],
+    model: Mapping[Marginal, NDArray[np.float64]],
+    weights: Mapping[Marginal, int],
+    allowed: Sequence[Marginal],
     strength: Fraction,
     sigma: float,
     sensitivity: int,
     randomness: Randomness,
-) -> Look:
+) -> Marginal:
     """Return one of the allowed tables; costs strength^2 / 8 of zCDP, which the caller has paid.
 
     ``sensitivity`` is the most by which one person moves the L1 distance of counts.

@@ -1,36 +1,32 @@
-"""Shared steps of AIM and MST: check parameters, measure one-way marginals, sample rows.
+"""Shared steps of AIM and MST: check parameters, measure one-way marginals, compile the workload, sample rows.
 
 Only counting and noise see the table (:mod:`~sfumato.mechanisms.graphical.one_way_marginals`,
-:mod:`~sfumato.mechanisms.graphical.rounds`, :mod:`~sfumato.mechanisms.graphical.spanning_tree`); what
-follows is computed from their noisy answers.
+:mod:`~sfumato.mechanisms.graphical.aim`, :mod:`~sfumato.mechanisms.graphical.mst`); what follows is computed from their
+noisy answers.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from sfumato.core.method import Output
 from sfumato.core.parameters import DEFAULT_DELTA, check_parameters, delta_or_default
 from sfumato.core.plan import LARGEST_SAMPLE, Plan, check_row_count
 from sfumato.errors import PlanError
 from sfumato.mechanisms.graphical.budget import Budget
-from sfumato.mechanisms.graphical.candidates import count_candidates
-from sfumato.mechanisms.graphical.coarsened_marginals import (
-    CoarsenedMarginal,
-    Resolutions,
-    candidate_marginals,
-    candidate_weight,
-)
+from sfumato.mechanisms.graphical.candidates import Candidates, compile_candidates
+from sfumato.mechanisms.graphical.coarsened_marginals import CoarsenedMarginal
 from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
+from sfumato.mechanisms.graphical.junction_tree.linear_measurement import LinearMeasurement
+from sfumato.mechanisms.graphical.mixture.fit import Backend
+from sfumato.mechanisms.graphical.mixture.model import AveragedModel, MixtureModel
 from sfumato.mechanisms.graphical.one_way_marginals import Discretisation, OneWayMarginals, measure_one_way_marginals
 from sfumato.mechanisms.graphical.plan import GraphicalPlan, scans
-from sfumato.mechanisms.graphical.rounds import Algorithm, Candidates, FittedMarginals, RoundLog, RoundSettings
-from sfumato.mechanisms.graphical.structural_zeros import structural_zeros
-from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.exact import Number, to_fraction, to_positive_fraction
 from sfumato.privacy.randomness import Randomness
 from sfumato.progress import report_progress
@@ -40,25 +36,71 @@ from sfumato.table.scan_plan import DataRequest
 if TYPE_CHECKING:
     from sfumato.table import Table
 
-NOISE_PER_CELL, LEAST_ROUNDS = 4.0, 10
-
-"""A table of more than two columns is offered where its rows amount to this many standard deviations of noise in each
-cell, if the budget were spread over this many rounds."""
-
+AnyModel = GraphicalModel | MixtureModel | AveragedModel
+Model = TypeVar("Model", bound=AnyModel)
+Bins = Literal["adaptive", "schema"]
+DISCRETISATIONS = {
+    "adaptive": Discretisation(fine_cells=128, most_groups=32),
+    "schema": Discretisation(fine_cells=1, most_groups=None),
+}
 ROUNDS, CRUMB = "choosing and measuring tables", 0.005
-
 """Noise is rounded to a lattice, so that the rounds may leave a crumb of the budget."""
 
-SUPPORT_SHARE = 0.1
 
-"""Share of the model's memory that one rule's table of forbidden cells may take."""
+@dataclass(frozen=True)
+class RoundSettings:
+    """How the budget is spread over rounds; all public."""
+
+    start_rounds: int = 100
+    least_rounds: int = 10
+    steps: int = 50
+    last_steps: int = 500
+    tolerance: float = 1e-2
+    """A fit ends when its last steps together lowered the loss by less than this share of it.
+
+    That is early stopping, not the least loss: fits that went on followed the noise and gave worse tables.
+    """
+    megabytes: float = 2.0
+    backend: Backend = "numpy"
+    """Where a mixture is fitted."""
+
+
+@dataclass(frozen=True)
+class RoundLog:
+    """What one round did: released, since it follows from noisy answers."""
+
+    number: int
+    marginal: CoarsenedMarginal
+    sigma: float
+    distance: float
+    """How far the new answer moved the model, in rows."""
+    left: float
+    """Share of the budget that is left."""
+
+
+Watch = Callable[[RoundLog], None]
+
+
+@dataclass(frozen=True)
+class FittedMarginals(Generic[Model]):
+    """The last model, every measurement it was fitted to, and the log of the rounds."""
+
+    model: Model
+    measurements: tuple[LinearMeasurement, ...]
+    rounds: tuple[RoundLog, ...]
+
+
+Algorithm = Callable[
+    [Candidates, Sequence[LinearMeasurement], Budget, RoundSettings, Randomness, Watch | None], FittedMarginals[Any]
+]
+"""Selects and measures marginals after the one-way ones, and fits a model to all of them."""
 
 
 def fit_and_sample(
     planned: GraphicalPlan,
     table: Table,
     plan: Plan,
-    engine: Algorithm,
+    algorithm: Algorithm,
     settings: RoundSettings,
     rounding: bool,
     randomness: Randomness,
@@ -71,10 +113,10 @@ def fit_and_sample(
     one_way = measure_one_way_marginals(
         table, planned.names, planned.binning, for_one_way, planned.later_tables, budget, randomness
     )
-    problem = compile_candidates(planned, table, one_way, budget)
+    candidates = compile_candidates(planned, table, one_way, budget)
     report_progress(ROUNDS, 0.0)
     with threadpool_limits(1):  # the matrices are small: a second thread costs more than it brings
-        fitted = engine(problem, one_way.tables, budget, settings, randomness, _report_progress)
+        fitted = algorithm(candidates, one_way.measurements, budget, settings, randomness, _report_progress)
     model = FittedModel(
         schema=table.schema,
         names=planned.names,
@@ -91,36 +133,30 @@ def fit_and_sample(
         "rows_repaired_for_rules": drawn.repaired,
         "rows_replaced_for_rules": drawn.replaced,
     }
-    made = {("synthetic",): drawn.table}
-    return Output(made, single=True, statistics=statistics, notes=drawn.notes, model=model)
+    return Output({("synthetic",): drawn.table}, single=True, statistics=statistics, notes=drawn.notes, model=model)
 
 
-def compile_candidates(planned: GraphicalPlan, table: Table, one_way: OneWayMarginals, budget: Budget) -> Candidates:
-    """Return the marginals that the exponential mechanism may choose from, with their weights."""
-    supports, _ = structural_zeros(table.schema, one_way.groupings, int(SUPPORT_SHARE * planned.megabytes * 1e6 / 8))
-    resolutions = Resolutions(one_way.sizes, one_way.coarser)
-    worth = one_way.total / (NOISE_PER_CELL * budget.sigma(budget.noise.left / LEAST_ROUNDS))
-    wide = planned.in_blocks
-    looks = (
-        [CoarsenedMarginal(c) for c in planned.weights]
-        if wide
-        else candidate_marginals(list(planned.weights), resolutions, worth)
-    )
-    count = partial(count_candidates, table, one_way.groupings, resolutions)
-    return Candidates(
-        resolutions=resolutions,
-        total=one_way.total,
-        counts={} if wide else count(looks),
-        count=count if wide else None,
-        weights={look: candidate_weight(look, planned.weights[look.clique]) for look in looks},
-        sensitivity=histogram_l1(table.schema.adjacency, table.schema.rows_per_person),
-        supports=tuple(supports),
-        first=tuple(CoarsenedMarginal(pair) for pair in planned.pairs_of_rules),
-    )
+def measure_equally(
+    candidates: Candidates,
+    marginals: Sequence[CoarsenedMarginal],
+    one_way: Sequence[LinearMeasurement],
+    budget: Budget,
+    randomness: Randomness,
+    watch: Watch | None = None,
+) -> tuple[tuple[LinearMeasurement, ...], tuple[RoundLog, ...]]:
+    """Spend all that is left for noise on some marginals, in equal shares; return all measurements, and the log."""
+    sigma = budget.sigma(budget.noise.left / len(marginals))
+    measurements, log = list(one_way), list[RoundLog]()
+    for marginal in marginals:
+        measurements.append(candidates.measure(marginal, sigma, budget, randomness))
+        log.append(RoundLog(len(log) + 1, marginal, sigma, 0.0, budget.share_left))
+        if watch is not None:
+            watch(log[-1])
+    return tuple(measurements), tuple(log)
 
 
 def _report_progress(done: RoundLog) -> None:
-    """Tell a patient user how far the rounds are: by the budget, of which a crumb may stay unspent."""
+    """Report how far the rounds are: by the budget, of which a crumb may stay unspent."""
     if done.left > CRUMB:
         report_progress(ROUNDS, 1 - done.left)
     else:
@@ -146,21 +182,13 @@ def _noise_by_clique(rounds: Sequence[RoundLog]) -> dict[Clique, float]:
     """Return each measured set of columns with the noise of a count in it; several answers are joined."""
     precision: dict[Clique, float] = {}
     for done in rounds:
-        precision[done.look.clique] = precision.get(done.look.clique, 0.0) + done.sigma**-2
+        precision[done.marginal.clique] = precision.get(done.marginal.clique, 0.0) + done.sigma**-2
     return {clique: total**-0.5 for clique, total in precision.items()}
 
 
 def _groups_of(clique: Clique, rounds: Sequence[RoundLog]) -> list[int | None]:
     """Return at how many groups a set was measured, each number once; None for the columns' own groups."""
-    return list(dict.fromkeys(done.look.groups for done in rounds if done.look.clique == clique))
-
-
-Bins = Literal["adaptive", "schema"]
-
-DISCRETISATIONS = {
-    "adaptive": Discretisation(fine_cells=128, most_groups=32),
-    "schema": Discretisation(fine_cells=1, most_groups=None),
-}
+    return list(dict.fromkeys(done.marginal.groups for done in rounds if done.marginal.clique == clique))
 
 
 class GraphicalMethod(ABC):
@@ -182,8 +210,8 @@ class GraphicalMethod(ABC):
 
     @property
     @abstractmethod
-    def chosen_engine(self) -> Algorithm:
-        """What chooses and measures tables after the one-way ones, and fits the model."""
+    def algorithm(self) -> Algorithm:
+        """What selects and measures marginals after the one-way ones, and fits the model."""
 
     @property
     def spent_delta(self) -> Number:
@@ -223,6 +251,4 @@ class GraphicalMethod(ABC):
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Measure tables, fit the model, draw rows."""
         planned = self.planned(table.schema)
-        return fit_and_sample(
-            planned, table, plan, self.chosen_engine, self.settings(), bool(self.rounding), randomness
-        )
+        return fit_and_sample(planned, table, plan, self.algorithm, self.settings(), bool(self.rounding), randomness)

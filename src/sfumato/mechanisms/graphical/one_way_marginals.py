@@ -22,7 +22,7 @@ import numpy as np
 from sfumato.arrays import Counts, FloatArray
 from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.graphical.domain_compression import Grouping, Groups, compress_column, nested_groups, shares_of
-from sfumato.mechanisms.graphical.junction_tree.graphical_model import LinearMeasurement
+from sfumato.mechanisms.graphical.junction_tree.linear_measurement import LinearMeasurement
 from sfumato.mechanisms.hierarchical_histogram import (
     LAYER_WORDS,
     SHARES,
@@ -98,7 +98,7 @@ class OneWayMarginals:
     """What the noisy one-way tables say."""
 
     groupings: tuple[Grouping, ...]
-    tables: tuple[LinearMeasurement, ...]
+    measurements: tuple[LinearMeasurement, ...]
     total: float
     coarser: tuple[Mapping[int, Groups], ...] = field(default=(), repr=False)
     """For each column, by number of groups, which of these each of its groups lies in."""
@@ -130,7 +130,7 @@ def measure_one_way_marginals(
 
     def noisy(true: Counts, share: Fraction) -> tuple[FloatArray, float]:
         sigma = budget.sigma(rho * share / len(names))
-        return budget.noisy(true, sigma, randomness), sigma
+        return budget.measure(true, sigma, randomness), sigma
 
     measured = [
         measure_layers(table.schema[name], counts[(name,)], noisy)
@@ -158,13 +158,13 @@ def _grouped(
     binning: Discretisation,
     limit: int | None,
 ) -> OneWayMarginals:
-    groupings, tables, coarser = list[Grouping](), list[LinearMeasurement](), list[Mapping[int, Groups]]()
+    groupings, measurements, coarser = list[Grouping](), list[LinearMeasurement](), list[Mapping[int, Groups]]()
     for place, (each, estimate) in enumerate(zip(measured, estimates, strict=True)):
         grouping, levels = _grouping(each, estimate, total, binning, limit)
         groupings.append(grouping)
         coarser.append(levels)
-        tables.append(_one_way(place, estimate, grouping, each.layers[-1].sigma))
-    return OneWayMarginals(tuple(groupings), tuple(tables), total, tuple(coarser))
+        measurements.append(_one_way(place, estimate, grouping, each.layers[-1].sigma))
+    return OneWayMarginals(tuple(groupings), tuple(measurements), total, tuple(coarser))
 
 
 def _grouping(

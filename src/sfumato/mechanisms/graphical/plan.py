@@ -14,15 +14,12 @@ from sfumato.constraints.contradictions import refuse_contradictions
 from sfumato.core.plan import Plan, Stage, event_facts, refuse_memory
 from sfumato.errors import PlanError
 from sfumato.mechanisms.graphical.budget import Budget
-from sfumato.mechanisms.graphical.candidates import PASS_CELLS
 from sfumato.mechanisms.graphical.coarsened_marginals import LARGE_SET_GROUPS, in_batches
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
 from sfumato.mechanisms.graphical.one_way_marginals import Discretisation, measured_schema, squared_sensitivity
-from sfumato.mechanisms.graphical.pair_scores import BLOCK_CELLS, BLOCK_PAIRS
-from sfumato.mechanisms.graphical.rounds import BYTES_PER_CELL, LARGEST_TABLE
 from sfumato.mechanisms.graphical.workload import compile_workload, subsample_pairs
+from sfumato.privacy.accounting.composition import SELECTIONS_PART
 from sfumato.privacy.accounting.event import Event, EventPart
-from sfumato.privacy.accounting.event_kinds import SELECTIONS_PART
 from sfumato.privacy.accounting.gaussian_and_selection import MOST_COORDINATES
 from sfumato.privacy.accounting.sensitivity import changed_cells
 from sfumato.privacy.accounting.zcdp import exponential_mechanism_epsilon
@@ -31,6 +28,13 @@ from sfumato.schema import Schema
 from sfumato.schema.column_selection import select_columns
 from sfumato.table.scan_plan import DataRequest
 
+BYTES_PER_CELL = 8
+LARGEST_TABLE = MOST_COORDINATES // 128
+"""Cells of one marginal in the rounds: with at most 100 of them the run stays within what its proof allows."""
+PASS_CELLS = 4_000_000
+"""Cells that are counted in one pass: 32 MB for each worker."""
+BLOCK_CELLS, BLOCK_PAIRS = 4_000_000, 100_000
+"""Cells and pairs of one block of MST's scores: some 100 MB with what Python keeps beside each array."""
 LARGEST_COLUMN = 50_000
 
 """Levels of a column beyond which its noisy table says nothing and its pairs fit into no model."""

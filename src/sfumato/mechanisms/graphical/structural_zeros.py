@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.constraints.clauses import clauses_of
 from sfumato.constraints.structural_zeros import FINE_CELLS, BoolArray, IntervalCells, cells_of, feasible_cells
 from sfumato.mechanisms.graphical.domain_compression import Grouping
-from sfumato.mechanisms.graphical.junction_tree.graphical_model import StructuralZeros
+from sfumato.mechanisms.graphical.junction_tree.linear_measurement import StructuralZeros
 from sfumato.schema import Schema
 from sfumato.schema.rules import Rule
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import PlanError, RiskError
 from sfumato.mechanisms.plausible_deniability import hockey_stick_divergence, output_distribution
-from sfumato.privacy.noise.distributions import Laplace
+from sfumato.privacy.noise_distributions import Laplace
 from sfumato.risk.simulated import CountWorlds
 
 Law = NDArray[np.float64]

@@ -6,21 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.cli.console import Voice
-from sfumato.cli.options import (
-    DEFAULT_DIALECT,
-    AsJson,
-    Data,
-    Dialect,
-    SchemaPath,
-    Settings,
-    build_method,
-    parse_numbers,
-    with_options,
-)
+from sfumato.cli.console import Console
+from sfumato.cli.options import CUSTODIAN_NOTICE, OutputPageOptions, TableOptions, parse_numbers
 from sfumato.cli.output_page import OutputPage
-from sfumato.cli.risk.location import CONFIDENTIAL
-from sfumato.schema import Schema
+from sfumato.core.build_method import build_method
 
 if TYPE_CHECKING:
     from sfumato.papers.two_stage.blend_curves import BlendCurves
@@ -28,52 +17,46 @@ if TYPE_CHECKING:
 METHOD = "two-stage-as-published"
 
 
-@with_options
 def blend(
-    data: Data,
-    schema: SchemaPath,
+    table: TableOptions,
+    output: OutputPageOptions,
+    console: Console,
     target: Annotated[str, typer.Option(help="Column that readers will predict.")],
-    inputs: Annotated[str | None, typer.Option(help="Columns to predict from, a,b; all others unless said.")] = None,
+    inputs: Annotated[str | None, typer.Option(help="Columns to predict from, a,b; default: all others.")] = None,
     alphas: Annotated[str, typer.Option(help="Weights of the true rows to try.")] = "0,0.2,0.4,0.6,0.8,0.9,1",
-    settings: Settings = None,
-    out: Annotated[str | None, typer.Option("--out", "-o", help="The page; NAME-blend.html unless said.")] = None,
-    force: Annotated[bool, typer.Option(help="Overwrite an existing page.")] = False,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the method.")] = None,
     seed: Annotated[int | None, typer.Option(help="Repeat the same splits and draws.")] = None,
-    dialect: Dialect = DEFAULT_DIALECT,
-    json: AsJson = False,
 ) -> None:
-    """Show LID, linkage, membership and the error of four models against the blend, for two-stage as published.
+    """Measure risk and utility of blended rows (two-stage).
 
-    Releases are made of three quarters of the rows, at every alpha, and models are tested on the rest. Nothing is
-    published and nothing is spent.
+    For two-stage as published. Shows LID, linkage, membership and the error of four models at every alpha. Releases are
+    made from three quarters of the rows, and models are tested on the rest. Nothing is published or spent.
     """
     from sfumato.papers.two_stage.blend_curves import blend_curves
     from sfumato.papers.two_stage.blend_page import blend_page
     from sfumato.papers.two_stage.published.method import TwoStageAsPublished
-    from sfumato.table import read
 
-    voice, facts = Voice(json), Schema.load(schema)
     named = [*(settings or []), f"target={target}", *([f"inputs={inputs}"] if inputs is not None else [])]
-    method = cast(TwoStageAsPublished, build_method(METHOD, named, None, None))
-    places = OutputPage.at(out, facts.name, "-blend.html", force)
+    facts, method = table.facts, cast(TwoStageAsPublished, build_method(METHOD, named, None, None))
+    places = OutputPage.at(output.out, facts.name, "-blend.html", output.force)
     weights = parse_numbers(alphas, "--alphas", "0,0.5,1")
-    with voice.counting("blending rows and training models"):
-        found = blend_curves(read(data, facts, **dialect.stated()), method, weights, seed=seed)
-    values = found.model_dump(mode="json")
-    places.write(blend_page(found), values)
-    _show(voice, found)
-    voice.say(f"page: {places.page} (custodian's copy, do not publish)", style="bold")
-    voice.say(f"json: {places.json}", style="bold")
-    where: dict[str, Any] = {"notice": CONFIDENTIAL, "page": str(places.page), "json": str(places.json)}
-    voice.document({**where, **values, "statement": found.statement()})
+    with console.progress("blending rows and training models"):
+        curves = blend_curves(table.read(), method, weights, seed=seed)
+    values = curves.model_dump(mode="json")
+    places.write(blend_page(curves), values)
+    _show(console, curves)
+    console.say(f"page: {places.page} (custodian's copy, do not publish)", style="bold")
+    console.say(f"json: {places.json}", style="bold")
+    where: dict[str, Any] = {"notice": CUSTODIAN_NOTICE, "page": str(places.page), "json": str(places.json)}
+    console.print_json({**where, **values, "statement": curves.statement()})
 
 
-def _show(voice: Voice, found: BlendCurves) -> None:
+def _show(console: Console, curves: BlendCurves) -> None:
     from sfumato.papers.two_stage.blend_page import risk_grid, score_grid
 
-    risks, scores = risk_grid(found), score_grid(found)
-    voice.table("What a blend gives away", risks.header, risks.rows)
-    kind = "accuracy" if found.classes else "mean squared error"
-    voice.table(f"Predicting {found.target}: {kind} by what models are trained on", scores.header, scores.rows)
-    voice.say(found.statement())
-    voice.say(CONFIDENTIAL, style="yellow")
+    risks, scores = risk_grid(curves), score_grid(curves)
+    console.table("Disclosure risk of a blend", risks.header, risks.rows)
+    kind = "accuracy" if curves.classes else "mean squared error"
+    console.table(f"Predicting {curves.target}: {kind} by what models are trained on", scores.header, scores.rows)
+    console.say(curves.statement())
+    console.say(CUSTODIAN_NOTICE, style="yellow")

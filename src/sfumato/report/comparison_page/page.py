@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sfumato.bundle.banners import Banner
+from sfumato.bundle.description import Banner
 from sfumato.bundle.private_files import require_free_path, save_private_file
 from sfumato.evaluate.compare.result import Comparison
 from sfumato.formatting import format_number

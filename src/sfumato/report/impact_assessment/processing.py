@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from sfumato.bundle.subject import PublicRelease
+from sfumato.bundle.description import PublicRelease, citation
 from sfumato.formatting import list_names
 from sfumato.privacy.accounting.guarantee import Guarantee, one_unit
 from sfumato.report.blocks import Block, BulletList, Paragraphs, Section, TableBlock
 from sfumato.report.impact_assessment.blanks import say, to_fill_in
-from sfumato.report.readme.contact_and_files import citation
 from sfumato.report.texts import Texts
 from sfumato.report.texts.headline import explanation, headline, released_columns
 from sfumato.report.texts.verdict import quality_lines, uses_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from sfumato.bundle.subject import PublicRelease
+from sfumato.bundle.description import PublicRelease
 from sfumato.formatting import capitalize_first
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from sfumato.bundle.cost_statement import budget_text, cost_statement
-from sfumato.bundle.subject import PublicRelease
+from sfumato.bundle.description import PublicRelease
 from sfumato.privacy.exact import at_least
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.ledger.account import Account, Entry, Outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sfumato.bundle.subject import PublicRelease
+from sfumato.bundle.description import PublicRelease
 from sfumato.formatting import format_number
 from sfumato.report.blocks import Block, BulletList, Paragraphs, Section, TableBlock
 from sfumato.report.texts import Texts

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from sfumato.bundle.description import PublicRelease
 from sfumato.bundle.document import ReleasedTable
-from sfumato.bundle.subject import PublicRelease
 from sfumato.report.blocks import CodeBlock
 from sfumato.report.readme.code_literals import lines, python_list, python_literal, r_literal, r_vector, sql_select
 from sfumato.table.sources.normalise_text import sql_identifier, sql_string
 from sfumato.table.writing.frames import count_name
 
 BACKEND = 'dtype_backend="numpy_nullable"'
-
 LISTED = 'listed = json.loads(Path("release.json").read_text(encoding="utf-8"))["tables"]'
-
 SEVERAL = ("import json", "from pathlib import Path", "")
-
 R_FILES = 'files <- list.files("tables", "[.]parquet$", full.names = TRUE)'
-
 """Several files: their names stand in release.json, and R can do without a reader of JSON."""
 
 
@@ -109,9 +105,7 @@ def _load_rows_sql(subject: PublicRelease) -> str:
 
 
 MOST_VIEWS = 8
-
 """Tables that the SQL names one by one."""
-
 ARROW = ["library(arrow)", ""]
 
 

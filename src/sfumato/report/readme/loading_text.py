@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sfumato.bundle.subject import PublicRelease
+from sfumato.bundle.description import PublicRelease
 from sfumato.report.blocks import Block, CodeBlock, Paragraphs
 from sfumato.report.readme.code_literals import lines, python_list, python_literal, r_literal, r_vector
 from sfumato.report.texts import Texts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sfumato.bundle.limitations import limitations_section
-from sfumato.bundle.subject import PublicRelease
-from sfumato.report.blocks import Block, Page, Paragraphs, Section
+from sfumato.bundle.description import PublicRelease, page_warnings, title
+from sfumato.bundle.limitations import limitations
+from sfumato.report.blocks import Block, BulletList, Page, Paragraphs, Section
 from sfumato.report.readme import about
 from sfumato.report.readme.columns import columns_section
 from sfumato.report.readme.contact_and_files import contact_section, files_section, rules_section
@@ -25,13 +25,28 @@ def readme_of(subject: PublicRelease) -> Page:
         about.method_section(subject),
         columns_section(subject),
         Section("load", "How to load it", tuple(_loading(subject))),
-        limitations_section(subject),
+        _limitations_section(subject),
         uncertainty_section(subject),
         *rules_section(subject),
         contact_section(subject),
         files_section(subject),
     )
-    return Page(about.title(subject), about.lead(subject), about.page_warnings(subject), sections)
+    document, heading = subject.document, title(subject)
+    stamp = f" ({document.randomness.stamp})" if document.randomness.stamp else ""
+    return Page(
+        heading,
+        about.lead(subject),
+        page_warnings(subject),
+        sections,
+        kicker="Sfumato release, for users of the data",
+        footer=f"The report of this release is report.html. Fingerprint {document.fingerprint}",
+        tab=f"{heading}{stamp}",
+    )
+
+
+def _limitations_section(subject: PublicRelease) -> Section:
+    """Say what not to conclude."""
+    return Section("limits", "What not to conclude", (BulletList(tuple(limitations(subject))),))
 
 
 def _loading(subject: PublicRelease) -> Iterator[Block]:

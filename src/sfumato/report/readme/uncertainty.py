@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from sfumato.bundle.description import MOST_LEVELS, PublicRelease
 from sfumato.bundle.limitations import noise_half_widths
-from sfumato.bundle.subject import MOST_LEVELS, PublicRelease
 from sfumato.formatting import format_number
 from sfumato.report.blocks import Block, CodeBlock, Paragraphs, Section, TableBlock
 from sfumato.report.readme.code_literals import lines, python_list

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.bundle.banners import warnings_of
-from sfumato.bundle.document import ReleaseDocument
+from sfumato.bundle.description import warnings_of
+from sfumato.bundle.document import ReleaseDocument, Tables
 from sfumato.core.method import HasTrueValues, Method
 from sfumato.formatting import format_number
 from sfumato.report.page import print_margins, render_page
-from sfumato.report.release_page.data import Tables, data_section, marginals_for_true_counts
+from sfumato.report.release_page.data import data_section, marginals_for_true_counts
 from sfumato.report.release_page.fine_print import fine_print
 from sfumato.report.release_page.first_screen import first_screen
 from sfumato.report.texts.statistics import StatisticText, statistic_texts

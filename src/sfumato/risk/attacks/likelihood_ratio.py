@@ -8,7 +8,7 @@ same noise. So at most one target is taken from each cell of each released table
 the exact intervals hold. The threshold is 0, which needs no choosing. Who is not in the table can be anybody: the score
 depends on the noise alone, so that without a holdout people of the public domain take its place.
 
->>> from sfumato.privacy.noise.distributions import Geometric
+>>> from sfumato.privacy.noise_distributions import Geometric
 >>> from sfumato.risk.simulated import CountWorlds
 >>> pair = CountWorlds.of([10, 4, 7], [10, 5, 7], Geometric(1.0), epsilon=1.0)
 >>> result = LikelihoodRatio().run(pair, trials=2000, seed=1)
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Counts, FloatArray, IntArray
 from sfumato.errors import RiskError
 from sfumato.metrics.rows_view import Codes
-from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
+from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.risk.attacks.attack import Attack, Criterion, ThreatModel
 from sfumato.risk.attacks.attacker_view import IN_WORDS
 from sfumato.risk.attacks.attempt import MOST_WORST, AttackAttempt, AttackOptions, Attempts
@@ -106,7 +106,7 @@ def optimal_accuracy(
     rounded; the discrete laws are what Sfumato releases. ``zeros`` are the counts without the target where negative
     released counts are clamped to 0. (1,) is one record more; (1, 1) one record less here and one more there.
 
-    >>> from sfumato.privacy.noise.distributions import Geometric, Laplace
+    >>> from sfumato.privacy.noise_distributions import Geometric, Laplace
     >>> round(optimal_accuracy(Laplace(1.0), (1, 1)), 4), round(optimal_accuracy(Laplace(1.0)), 4)
     (0.7241, 0.6967)
     >>> round(optimal_accuracy(Geometric(1.0)), 6)   # the ceiling itself

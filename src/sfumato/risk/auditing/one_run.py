@@ -31,7 +31,7 @@ from sfumato.arrays import FloatArray
 from sfumato.bounded_reads import bounded_text
 from sfumato.core.release import check_seed
 from sfumato.errors import RiskError
-from sfumato.lazy import HOOKS, load_object
+from sfumato.formatting import percent
 from sfumato.privacy.exact import at_least
 from sfumato.privacy.randomness import Randomness
 from sfumato.reprs import ReprMixin
@@ -93,7 +93,14 @@ class Canaries(ReprMixin):
 
     def save(self, path: str | Path) -> Path:
         """Write rows and coins to a new file that its owner alone may read."""
-        return load_object(HOOKS["Canaries.save"])(self, path)
+        place = Path(path)
+        try:
+            write_owner_only(place, self.record())
+        except OSError as error:
+            raise RiskError(
+                f"cannot write the canaries to {str(path)!r}: {error.strerror}", next_step="name a new file in a folder"
+            ) from error
+        return place
 
     def _line(self) -> str:
         return (
@@ -125,7 +132,7 @@ class OneRunAudit(ReprMixin):
         """Return the finding in plain words."""
         said = (
             f"Of {self.guesses:,} guesses about {self.canaries:,} canaries {self.right:,} were right: epsilon is at "
-            f"least {at_least(self.epsilon_low, 3)} ({100 * self.confidence:.6g} % sure), claimed "
+            f"least {at_least(self.epsilon_low, 3)} ({percent(self.confidence, 6)} sure), claimed "
             f"{self.epsilon_claimed:.3g} at delta {self.delta:.3g}."
         )
         most = epsilon_lower_bound(self.canaries, self.guesses, self.guesses, self.delta, 1 - self.confidence)
@@ -288,15 +295,3 @@ def canary_scores(canaries: Canaries, released: Table) -> FloatArray:
             more = np.log1p(table) - np.log1p(expected) if table.ndim == 2 else np.log1p(table)
             total[side] += more[tuple(codes[name] for name in columns)]
     return total[0] - total[1]
-
-
-def save_canaries(canaries: Canaries, path: str | Path) -> Path:
-    """Write rows and coins to a new file of mode 600."""
-    place = Path(path)
-    try:
-        write_owner_only(place, canaries.record())
-    except OSError as error:
-        raise RiskError(
-            f"cannot write the canaries to {str(path)!r}: {error.strerror}", next_step="name a new file in a folder"
-        ) from error
-    return place

@@ -36,8 +36,9 @@ class FinishedRelease:
 
 def run(project: Project) -> FinishedRelease:
     """Release the table and write the bundle. Everything that can fail is tried before anything is spent."""
+    from sfumato.bundle.layout import DOCUMENT
     from sfumato.bundle.target_folder import prepare_output
-    from sfumato.bundle.write import DOCUMENT, kept_on_failure
+    from sfumato.bundle.write import kept_on_failure
 
     state, schema, out = project.state, required_schema(project), project.out
     method, reason = chosen_method(project)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.bundle.reproduction_script import SECURE, Repeated, constructor_call, in_docstring
-from sfumato.core.method import parameters_of
+from sfumato.core.method import Method, parameters_of
+from sfumato.core.registry import public_name
 from sfumato.errors import SfumatoError
 from sfumato.evaluate.uncertainty.main_numbers import checked_reruns, planned_reruns
 from sfumato.privacy.canonical_json import to_jsonable
@@ -80,7 +81,7 @@ def release_lines(project: Project) -> tuple[str, str]:
     out, data, reruns = str(project.out.absolute()), _data(project), planned_reruns(method, made, checked_reruns(None))
     book, numbers = _ledger_lines(project), _row_options(project)
     python = (
-        f"sfumato.report.prepare_output({out!r}, plan=plan, ledger={book!r})\n"
+        f"sfumato.bundle.prepare_output({out!r}, plan=plan, ledger={book!r})\n"
         f"table = sfumato.read({data!r}, schema)\n"
         f"made = sfumato.release(table, {_method_text(method)}{numbers}, ledger={book!r})\n"
         f"made.save({out!r}{f', reruns={reruns}' if reruns else ''})"
@@ -119,7 +120,7 @@ def _terms(project: Project) -> dict[str, str]:
 def python_script(project: Project) -> str:
     """Return a script that stands alone: the schema is in it, and no private value."""
     made, method = compute_plan(project)
-    schema, cls = _schema(project), type(method)
+    schema = _schema(project)
     rows, about = _numbers(project)
     repeated = Repeated(
         file="release.py",
@@ -137,7 +138,7 @@ def python_script(project: Project) -> str:
         out=str(project.out.absolute()),
     )
     parameters = to_jsonable(parameters_of(method))  # pyright: ignore[reportArgumentType]
-    return repeated.script(cls.__module__, cls.__name__, parameters)
+    return repeated.script(str(public_name(method.name)), parameters)
 
 
 def shell_script(project: Project) -> str:
@@ -161,10 +162,8 @@ def _literal(text: str) -> str:
     return "\n" + "".join(f"        {line!r}\n" for line in text.splitlines(keepends=True)) + "    "
 
 
-def _method_text(method: object) -> str:
-    cls = type(method)
-    call = constructor_call(cls.__name__, to_jsonable(parameters_of(method)))  # pyright: ignore[reportArgumentType]
-    return f"sfumato.{call}"
+def _method_text(method: Method) -> str:
+    return constructor_call(str(public_name(method.name)), to_jsonable(parameters_of(method)))
 
 
 def _ledger_lines(project: Project) -> str:

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
-from sfumato.mechanisms.graphical.junction_tree.linear_measurement import Coarsening
 from sfumato.mechanisms.graphical.junction_tree.marginal_queries import MarginalQueries
 from sfumato.mechanisms.graphical.junction_tree.message_passing import (
     AxisOrder,
@@ -34,26 +33,6 @@ from sfumato.mechanisms.graphical.junction_tree.message_passing import (
 
 Table = NDArray[np.float64]
 Codes = NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class LinearMeasurement:
-    """Noisy counts of a clique, one axis per column in ascending order; they may be negative."""
-
-    clique: Clique
-    counts: Table = field(repr=False)
-    sigma: float
-    """Standard deviation of the noise of each cell."""
-    coarse: Coarsening = field(default=None, repr=False)
-    """For each axis the coarse group of each of the model's groups, or None: the counts have the coarse shape."""
-
-
-@dataclass(frozen=True)
-class StructuralZeros:
-    """Structural zeros: which cells of a clique may hold rows."""
-
-    clique: Clique
-    allowed: NDArray[np.bool_] = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique, JunctionTree, clique_cells, junction_tree
-from sfumato.mechanisms.graphical.junction_tree.linear_measurement import Coarsening
+from sfumato.mechanisms.graphical.junction_tree.linear_measurement import Query
 
 Shape = tuple[int, ...]
 
@@ -157,7 +157,7 @@ class AxisOrder:
         """Turn a table whose axes follow ``clique`` (in any order) to ascending inner numbers."""
         return np.asarray(table.transpose(self._axes(clique)), order="C")
 
-    def coarse_inwards(self, clique: Clique, coarse: Coarsening) -> Coarsening:
+    def query_inwards(self, clique: Clique, coarse: Query) -> Query:
         """Turn the maps of a table's axes like the table itself."""
         return None if coarse is None else tuple(coarse[axis] for axis in self._axes(clique))
 

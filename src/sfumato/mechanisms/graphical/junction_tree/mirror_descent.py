@@ -17,20 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PlanError
-from sfumato.mechanisms.graphical.junction_tree.graphical_model import (
-    GraphicalModel,
-    LinearMeasurement,
-    StructuralZeros,
-)
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique, maximal_cliques
 from sfumato.mechanisms.graphical.junction_tree.linear_measurement import (
-    Coarsening,
     GroupSum,
     Key,
-    coarse_problems,
-    coarse_shape,
-    coarsening_key,
+    LinearMeasurement,
+    StructuralZeros,
+    query_key,
+    refuse_misfits,
 )
 from sfumato.mechanisms.graphical.junction_tree.message_passing import (
     AxisEmbedding,
@@ -72,7 +67,7 @@ def estimate(
     array([[ 7.5, 22.5],
            [ 2.5,  7.5]])
     """
-    _refuse(sizes, tables, total, supports)
+    refuse_misfits(sizes, total, tables, supports)
     axis_order = AxisOrder.of(sizes)
     asked = [*(table.clique for table in tables), *(support.clique for support in supports)]
     factors = maximal_cliques([*map(axis_order.inwards, asked), *((column,) for column in range(len(sizes)))])
@@ -91,9 +86,9 @@ def estimate(
 
 
 def _inwards(axis_order: AxisOrder, table: LinearMeasurement) -> LinearMeasurement:
-    clique, coarse = table.clique, axis_order.coarse_inwards(table.clique, table.coarse)
+    clique, query = table.clique, axis_order.query_inwards(table.clique, table.query)
     return LinearMeasurement(
-        axis_order.inwards(clique), axis_order.table_inwards(clique, table.counts), table.sigma, coarse
+        axis_order.inwards(clique), axis_order.table_inwards(clique, table.noisy_counts), table.stddev, query
     )
 
 
@@ -120,35 +115,6 @@ def _first_potentials(
             axis_embedding(sizes, inner, factors[factor]).shape
         )
     return potentials
-
-
-def _refuse(
-    sizes: Sequence[int], tables: Sequence[LinearMeasurement], total: float, supports: Sequence[StructuralZeros]
-) -> None:
-    """Refuse tables that do not fit the sizes, all problems at once."""
-    problems = [] if 0 < total < np.inf else [f"the total must be positive, not {total}"]
-    for table in tables:
-        problems += _misfit(sizes, table.clique, table.counts.shape, "table", table.coarse)
-        if not (0 < table.sigma < np.inf and np.isfinite(table.counts).all()):
-            problems.append(f"table of columns {table.clique}: counts must be finite and sigma positive")
-    for support in supports:
-        problems += _misfit(sizes, support.clique, support.allowed.shape, "support")
-        if not support.allowed.any():
-            problems.append(f"support of columns {support.clique}: no cell is allowed")
-    if problems:
-        raise PlanError("the model cannot be fitted", problems, "mend the tables")
-
-
-def _misfit(
-    sizes: Sequence[int], clique: Clique, shape: tuple[int, ...], kind: str, coarse: Coarsening = None
-) -> list[str]:
-    if list(clique) != sorted(set(clique)) or not all(0 <= column < len(sizes) for column in clique):
-        return [f"{kind} of columns {clique}: columns must be ascending numbers below {len(sizes)}"]
-    groups = [sizes[column] for column in clique]
-    if wrong := coarse_problems(groups, coarse):
-        return [f"{kind} of columns {clique}: {problem}" for problem in wrong]
-    expected = coarse_shape(groups, coarse)
-    return [] if shape == expected else [f"{kind} of columns {clique}: shape {shape}, expected {expected}"]
 
 
 @dataclass(frozen=True)
@@ -197,16 +163,16 @@ def objective(
     """Merge tables of equal cliques and groups by inverse variance, and find the smallest factor that holds each."""
     merged: dict[tuple[Clique, Key], list[LinearMeasurement]] = {}
     for table in tables:
-        merged.setdefault((table.clique, coarsening_key(table.coarse)), []).append(table)
+        merged.setdefault((table.clique, query_key(table.query)), []).append(table)
     targets: list[LossTerm] = []
     constant = 0.0
     for (clique, key), same in merged.items():
-        answers = [(table.counts, table.sigma**-2) for table in same]
+        answers = [(table.noisy_counts, table.stddev**-2) for table in same]
         weight = sum(part for _, part in answers)
         mean = sum((counts * (part / weight) for counts, part in answers), np.zeros(answers[0][0].shape))
         constant += sum(0.5 * part * float(((counts - mean) ** 2).sum()) for counts, part in answers)
         factor = host(sizes, clique, factors)
-        pool = None if key is None else GroupSum.of([sizes[column] for column in clique], same[0].coarse)
+        pool = None if key is None else GroupSum.of([sizes[column] for column in clique], same[0].query)
         targets.append(LossTerm(factor, axis_embedding(sizes, clique, factors[factor]), mean, weight, pool))
     return MarginalLoss(total, tuple(targets), constant)
 

@@ -22,12 +22,9 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import PlanError
-from sfumato.mechanisms.graphical.junction_tree.graphical_model import (
-    GraphicalModel,
-    LinearMeasurement,
-    StructuralZeros,
-)
+from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
+from sfumato.mechanisms.graphical.junction_tree.linear_measurement import LinearMeasurement, StructuralZeros
 from sfumato.mechanisms.graphical.mixture.fit import (
     FitResult,
     MixtureSettings,

@@ -19,14 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import PlanError
-from sfumato.mechanisms.graphical.junction_tree.graphical_model import LinearMeasurement, StructuralZeros
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
 from sfumato.mechanisms.graphical.junction_tree.linear_measurement import (
-    Coarsening,
-    coarse_problems,
-    coarse_shape,
-    coarsening_key,
+    LinearMeasurement,
+    StructuralZeros,
+    query_key,
+    refuse_misfits,
 )
 
 
@@ -107,7 +105,7 @@ class CoarseColumns:
 
 
 def _coarse_axes(table: LinearMeasurement) -> list[tuple[int, bytes, NDArray[np.int32]]]:
-    keys, maps = coarsening_key(table.coarse) or (), table.coarse or ()
+    keys, maps = query_key(table.query) or (), table.query or ()
     axes = zip(table.clique, keys, maps, strict=False)
     return [(column, key, groups) for column, key, groups in axes if key is not None and groups is not None]
 
@@ -175,13 +173,13 @@ def targets_of(
 ) -> Targets:
     """Join noisy tables and structural zeros into the targets of a fit; PlanError where they do not fit the sizes."""
     layout = LevelLayout(tuple(int(size) for size in sizes))
-    _refuse_misfits(layout, tables, supports)
+    refuse_misfits(layout.sizes, total, tables, supports)
     views = CoarseColumns.of(layout, tables)
-    best = min((table.sigma for table in tables), default=1.0)
+    best = min((table.stddev for table in tables), default=1.0)
     blocks: dict[Clique, TargetBlock] = {}
     for table in tables:
-        weight = np.full(table.counts.shape, (total / table.sigma) ** 2)
-        _join(blocks, views.places(table), table.counts / total, weight)
+        weight = np.full(table.noisy_counts.shape, (total / table.stddev) ** 2)
+        _join(blocks, views.places(table), table.noisy_counts / total, weight)
     for support in supports:
         zero = np.zeros(support.allowed.shape)
         _join(blocks, support.clique, zero, np.where(support.allowed, 0.0, (SHARPER * total / best) ** 2))
@@ -191,7 +189,7 @@ def targets_of(
         if len(places) > 2 or (len(places) == 2 and not views.are_columns(places))
     }
     pairs = {places: block for places, block in blocks.items() if places not in wide}
-    cells = sum(table.counts.size for table in tables)
+    cells = sum(table.noisy_counts.size for table in tables)
     return Targets(views, _single(views.seen, blocks), _pairs(layout, pairs), wide, cells)
 
 
@@ -205,33 +203,16 @@ def split_noise(
     first: list[LinearMeasurement] = []
     second: list[LinearMeasurement] = []
     for table in tables:
-        extra = generator.normal(0.0, table.sigma, table.counts.shape)
-        first.append(replace(table, counts=table.counts + ratio * extra, sigma=table.sigma * np.hypot(1.0, ratio)))
-        second.append(replace(table, counts=table.counts - extra / ratio, sigma=table.sigma * np.hypot(1, 1 / ratio)))
+        extra = generator.normal(0.0, table.stddev, table.noisy_counts.shape)
+        first.append(
+            replace(table, noisy_counts=table.noisy_counts + ratio * extra, stddev=table.stddev * np.hypot(1.0, ratio))
+        )
+        second.append(
+            replace(
+                table, noisy_counts=table.noisy_counts - extra / ratio, stddev=table.stddev * np.hypot(1, 1 / ratio)
+            )
+        )
     return first, second
-
-
-def _refuse_misfits(
-    layout: LevelLayout, tables: Sequence[LinearMeasurement], supports: Sequence[StructuralZeros]
-) -> None:
-    problems = [
-        problem for table in tables for problem in _misfits(layout, table.clique, table.counts.shape, table.coarse)
-    ]
-    problems += [
-        problem for support in supports for problem in _misfits(layout, support.clique, support.allowed.shape, None)
-    ]
-    problems += [f"columns {table.clique}: sigma {table.sigma}" for table in tables if not table.sigma > 0]
-    if problems:
-        raise PlanError("tables that do not fit the columns", problems, "give ascending columns and shapes that match")
-
-
-def _misfits(layout: LevelLayout, clique: Clique, shape: tuple[int, ...], coarse: Coarsening) -> list[str]:
-    if tuple(sorted(set(clique))) != clique or not all(0 <= column < len(layout.sizes) for column in clique):
-        return [f"columns {clique}: a table of shape {shape}"]
-    if wrong := coarse_problems(layout.shape(clique), coarse):
-        return [f"columns {clique}: {problem}" for problem in wrong]
-    fits = coarse_shape(layout.shape(clique), coarse) == shape
-    return [] if fits else [f"columns {clique}: a table of shape {shape}"]
 
 
 def _join(blocks: dict[Clique, TargetBlock], clique: Clique, target: Array, weight: Array) -> None:

@@ -1,0 +1,220 @@
+"""Describe a release from its public files: title, size, warnings, citation, list of files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from sfumato.bundle.document import ReleaseDocument, ReleasedTable
+from sfumato.core.forecast import Forecast
+from sfumato.core.forecast_checks import public_row_count
+from sfumato.core.method import WRONG_SETTINGS
+from sfumato.errors import SfumatoError
+from sfumato.formatting import counted, format_number
+from sfumato.privacy.exact import format_fraction
+from sfumato.schema import Schema
+from sfumato.schema.column import Column
+
+SEEDED = "the noise came from a fixed seed, and anyone who knows the seed can remove it."
+MOST_LEVELS = 30
+"""Levels that an example may write down."""
+FILE_DESCRIPTIONS = {
+    "schema.toml": "the public facts about the table: columns, bounds, levels, rules, and who vouched for them",
+    "release.json": "everything about the release for software: method, promise, events, hashes, seal",
+    "report.html": "the report: what was released, how good it is, what is promised, pictures of every column",
+    "README.html": "this page",
+    "README.md": "this page as text",
+    "datacard.json": "this page for software",
+    "croissant.json": "the same in the Croissant format, for catalogues and for machine learning",
+    "datapackage.json": "the text files as a Frictionless data package, with types, bounds and levels",
+    "registry.yaml": "a draft entry for the OpenDP Deployments Registry",
+    "reproduce.py": "the script by which the custodian can make such a release again",
+    "model.sfumato": "the fitted model: 'sfumato sample . --rows 100000 --out more.parquet' draws more rows for free",
+    "NOT-FOR-RELEASE.txt": "says that this run is for tests only",
+}
+ENDINGS = {
+    ".parquet": "the data, with types",
+    ".csv": "the data as text",
+    ".xlsx": "the data as a workbook",
+    ".sav": "the data for SPSS",
+    ".dta": "the data for Stata",
+    ".jsonl": "the data as JSON lines",
+    ".sqlite": "the data as a SQLite file",
+}
+
+
+@dataclass(frozen=True)
+class PublicRelease:
+    """A release as its public files tell of it."""
+
+    document: ReleaseDocument
+    schema: Schema
+
+    @cached_property
+    def forecast(self) -> Forecast | None:
+        """What is expected of it; None where nobody knows."""
+        return replanned_forecast(self.document, self.schema)
+
+    @property
+    def makes(self) -> str:
+        """What it holds: rows, counts or values."""
+        return self.document.method.makes
+
+    @property
+    def tables(self) -> tuple[ReleasedTable, ...]:
+        """The released tables; of rows that were drawn several times, all copies."""
+        return self.document.tables
+
+    @property
+    def first(self) -> ReleasedTable:
+        """The first of them."""
+        return self.document.tables[0]
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether rows lie there in several copies."""
+        return self.makes == "rows" and len(self.tables) > 1
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The released columns of the schema, in its order; a method of one's own may have others."""
+        named = {name for table in self.tables for name in table.columns}
+        return () if self.makes == "values" else tuple(column for column in self.schema if column.name in named)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Columns that were released as they are in the confidential table."""
+        return tuple(self.document.statistics.get("not_synthesised") or ())
+
+    def kinds(self, *kinds: str) -> tuple[str, ...]:
+        """Return the names of the released columns of some kinds."""
+        return tuple(column.name for column in self.columns if column.kind in kinds)
+
+    @property
+    def text_orders(self) -> tuple[Column, ...]:
+        """Columns whose levels are texts in an order, few enough to be written down."""
+        ordinals = (column for column in self.columns if column.kind == "ordinal" and not column.has_integer_levels)
+        return tuple(column for column in ordinals if len(column.levels) <= MOST_LEVELS)
+
+    @property
+    def grouping(self) -> str | None:
+        """A column to group by in an example: the first of few levels."""
+        levelled = (column for column in self.columns if not column.is_ordered)
+        return next((column.name for column in levelled if len(column.levels) <= MOST_LEVELS), None)
+
+    @property
+    def measured(self) -> str | None:
+        """A column to take a mean of in an example."""
+        return next(iter(self.kinds("integer", "number")), None)
+
+
+def replanned_forecast(document: ReleaseDocument, schema: Schema) -> Forecast | None:
+    """Return what to expect of a release from its public files alone; None where no forecast is known of its method."""
+    try:
+        return _forecast(document, schema)
+    except (SfumatoError, *WRONG_SETTINGS):  # a release that is paid for is not lost over a forecast
+        return None
+
+
+def _forecast(document: ReleaseDocument, schema: Schema) -> Forecast | None:
+    method = document.method
+    if not method.formal or not method.is_known:
+        return None  # nobody knows what a method of somebody's own will do
+    lines = document.tables[0].rows if method.makes == "rows" else None
+    rows = public_row_count(schema.rows, document.statistics, method.rows, lines)
+    built, plan = document.replan(schema)
+    return plan.foreseen_by(schema, built, rows).forecast
+
+
+class Banner(NamedTuple):
+    """A warning across the top of the page."""
+
+    kind: str
+    heading: str
+    text: str
+
+
+def warnings_of(document: ReleaseDocument, true_rows: int | None = None) -> list[Banner]:
+    """Return the warnings of a release; only the custodian's copy knows the true number of rows."""
+    banners: list[Banner] = []
+    if true_rows is not None:
+        heading = "Custodian's copy: contains confidential values. Do not publish."
+        text = f"This page sets true values of {counted(true_rows, 'row')} beside the released ones."
+        banners.append(Banner("danger", heading, text))
+    if document.randomness.stamp:
+        banners.append(Banner("danger", "NOT FOR RELEASE", f"{document.randomness.stamp.capitalize()}: {SEEDED}"))
+    if document.guarantee.uncharged:
+        heading = f"The choice of {document.guarantee.uncharged} is not covered"
+        banners.append(Banner("warning", heading, document.guarantee.protection()))
+    if document.guarantee.takes_facts_from_rows:
+        text = "The schema was not fixed before anybody looked: the promise does not cover what these facts give away."
+        banners.append(Banner("warning", "Facts were taken from the private rows", text))
+    if document.guarantee.is_weak:
+        heading = f"Protection: {document.guarantee.band}"
+        banners.append(Banner("warning", heading, _sentences(document.guarantee.warnings)))
+    if not document.guarantee.formal:
+        text = f"A release of the {document.guarantee.kind} kind: its parameters do not bound what can be learned."
+        banners.append(Banner("warning", "No formal guarantee", text))
+    return banners
+
+
+def _sentences(words: tuple[str, ...]) -> str:
+    return " ".join(f"{each[0].upper()}{each[1:]}." for each in words)
+
+
+def page_warnings(subject: PublicRelease) -> tuple[Banner, ...]:
+    """Return the warnings; that nobody counts the cost of a release is one of them here."""
+    document = subject.document
+    unrecorded = () if document.recorded else (Banner("warning", "Not recorded", document.recorded_note),)
+    return (*warnings_of(document), *unrecorded)
+
+
+def title(subject: PublicRelease) -> str:
+    """Return the heading of the page."""
+    kinds = {"rows": "synthetic rows", "counts": "counts with noise", "values": "numbers with noise"}
+    return f"{subject.schema.name}: {kinds[subject.makes]}"
+
+
+def size_sentence(subject: PublicRelease) -> str:
+    """Return in one sentence how much of what was released."""
+    first, name = subject.first, subject.schema.name
+    if subject.makes == "rows":
+        copies = f"{len(subject.tables)} copies of " if subject.is_copied else ""
+        kind = "rows" if subject.kept else "synthetic rows"
+        columns = counted(len(first.columns), "column")
+        return f"{copies}{format_number(first.rows)} {kind} with {columns}, made from the confidential table {name!r}."
+    lines = sum(table.rows for table in subject.tables)
+    if subject.makes == "counts":
+        tables = f" in {len(subject.tables)} tables" if len(subject.tables) > 1 else ""
+        cells = counted(lines, "cell")
+        return f"How many rows of the confidential table {name!r} lie in each of {cells}{tables}, with noise added."
+    return f"{counted(lines, 'number')} about the confidential table {name!r}, with noise added."
+
+
+def description(subject: PublicRelease) -> str:
+    """Say what was released."""
+    parts = (subject.schema.description, size_sentence(subject), subject.document.method.about)
+    return " ".join(filter(None, parts))
+
+
+def citation(subject: PublicRelease) -> str:
+    """Return one line that says which release it is; the fingerprint is of no other."""
+    document, guarantee = subject.document, subject.document.guarantee
+    kind = {"rows": "synthetic rows", "counts": "noisy counts", "values": "noisy numbers"}[subject.makes]
+    promise = (
+        f"differential privacy, epsilon {format_fraction(guarantee.exact_epsilon)}"
+        if guarantee.formal
+        else "no formal guarantee"
+    )
+    stamp = f" {document.randomness.stamp.upper()}." if document.randomness.stamp else ""
+    return (
+        f"{document.table} ({kind}, {document.method.name}, {promise}), {document.created_at[:10]}. "
+        f"Made with Sfumato {document.versions['sfumato']}.{stamp} Fingerprint {document.fingerprint}"
+    )
+
+
+def describe_file(path: str) -> str:
+    """Return what a file is."""
+    return FILE_DESCRIPTIONS.get(path) or ENDINGS.get(PurePosixPath(path).suffix, "")

@@ -1,0 +1,129 @@
+"""The homogeneity risk of a marginal, planned from public facts: ``sfumato risk homogeneity`` without a table."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from sfumato.cli.console import Console
+from sfumato.cli.options import parse_numbers
+from sfumato.errors import RiskError
+
+if TYPE_CHECKING:
+    from sfumato.cli.risk.homogeneity import NoiseOptions
+    from sfumato.risk.homogeneity.expected import SizeLaw
+    from sfumato.risk.homogeneity.planning import PlannedRisk
+
+PUBLIC = "Plan from public facts, without a table"
+"""The panel of the options of a plan."""
+PLANNED = "Nothing confidential was read: an epsilon chosen by these numbers discloses nothing."
+UNIQUENESS_COLUMNS = ("seen alone", "right", "right, known in")
+
+
+def _public(words: str) -> Any:
+    return typer.Option(help=words, rich_help_panel=PUBLIC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicFactOptions:
+    """Public facts about a marginal: how common the sensitive values are, and how large the cells are."""
+
+    shares: Annotated[str | None, _public("Shares of the sensitive values, such as 0.7,0.3: the expected risk.")] = None
+    alpha: Annotated[
+        str | None, _public("Dirichlet parameters of shares that differ by cell: shrinkage or global risk.")
+    ] = None
+    size: Annotated[int | None, _public("People in each cell.")] = None
+    mean_size: Annotated[float | None, _public("Mean number of people in a cell, empty cells included.")] = None
+    people: Annotated[int | None, _public("People in the table; with --cells it gives the mean.")] = None
+    cells: Annotated[int | None, _public("Cells of the public domain of the identifiers.")] = None
+    dispersion: Annotated[
+        float | None, _public("Overdispersed sizes: negative binomial with this r; default: Poisson.")
+    ] = None
+    adjacency: Annotated[str, _public("add-remove or replace.")] = "add-remove"
+
+
+def plan_homogeneity(
+    console: Console, public: PublicFactOptions, noise: NoiseOptions, target: float | None, view: str
+) -> None:
+    """Print the expected risk against epsilon."""
+    from sfumato.risk.homogeneity.planning import PublicFacts, planned
+
+    if public.shares is not None and public.alpha is not None:
+        raise RiskError("--shares and --alpha were both given", next_step="give --shares 0.7,0.3, or --alpha 1.4,0.6")
+    sizes = _sizes(public.size, _mean(public.mean_size, public.people, public.cells), public.dispersion)
+    facts = PublicFacts(sizes, _numbers("--shares", public.shares), _numbers("--alpha", public.alpha))
+    request: Any = {"target": target, "view": view, "delta": noise.delta, "rule": noise.rule}
+    sensitivity = _sensitivity(public.adjacency, noise.mechanism)
+    risk = planned(facts, noise.grid, sensitivity, noise.mechanism, **request)
+    _show_plan(console, risk)
+    body = json.loads(risk.model_dump_json())
+    console.print_json({"notice": PLANNED, **body, "answer": _plan_answer(risk)})
+
+
+def _numbers(option: str, text: str | None) -> list[float] | None:
+    return None if text is None else parse_numbers(text, option, "0.7,0.3", RiskError)
+
+
+def _mean(mean_size: float | None, people: int | None, cells: int | None) -> float | None:
+    if mean_size is not None and (people is not None or cells is not None):
+        raise RiskError("--mean-size and --people with --cells were both given", next_step="give one of them")
+    if (people is None) != (cells is None):
+        raise RiskError("--people and --cells require each other", next_step="give both, or --mean-size")
+    if people is None or cells is None:
+        return mean_size
+    if people < 1 or cells < 1:
+        raise RiskError(f"{people} people in {cells} cells", next_step="give numbers of 1 or more")
+    return people / cells
+
+
+def _sizes(size: int | None, mean: float | None, dispersion: float | None) -> int | SizeLaw:
+    from sfumato.risk.homogeneity.expected import NegativeBinomial, Poisson
+
+    if (size is None) == (mean is None):
+        raise RiskError(
+            "the size of the cells is missing or given twice",
+            next_step="give one of --size N, --mean-size M, and --people N --cells M",
+        )
+    if size is not None:
+        if dispersion is not None:
+            raise RiskError("--dispersion requires a mean size", next_step="leave it out: all cells have --size people")
+        return size
+    average = cast("float", mean)
+    return Poisson(average) if dispersion is None else NegativeBinomial(dispersion, dispersion / (dispersion + average))
+
+
+def _sensitivity(adjacency: str, mechanism: str) -> float:
+    from sfumato.privacy.accounting.sensitivity import histogram_l1, histogram_l2_squared
+    from sfumato.risk.homogeneity.noise import WITH_DELTA
+
+    if adjacency not in ("add-remove", "replace"):
+        raise RiskError(f"unknown adjacency {adjacency!r}", next_step="use add-remove or replace")
+    return math.sqrt(histogram_l2_squared(adjacency)) if mechanism in WITH_DELTA else histogram_l1(adjacency)
+
+
+def _show_plan(console: Console, risk: PlannedRisk) -> None:
+    header = ("epsilon", "record", "conservative", "any", *(UNIQUENESS_COLUMNS if risk.alone else ()))
+    rows: list[list[str]] = []
+    for i in risk.few():
+        point = risk.points[i]
+        shares = [point.record, point.conservative, point.any]
+        shares += [risk.alone[i].seen, risk.alone[i].right, risk.alone[i].known] if risk.alone else []
+        rows.append([f"{point.epsilon:.3g}", *(f"{100 * share:.1f}" for share in shares)])
+    title = f"{risk.measure.capitalize()} risk, {risk.mechanism} noise, {risk.values} values, in per cent"
+    console.table(title, header, rows)
+    share = f"{100 * risk.ceiling.record:.3g} %"
+    console.say(f"Without noise: {share}; cells that are not empty have {risk.mean_size:.3g} people on average.")
+    if risk.alone:
+        console.say("Seen alone, right: re-identification by noisy counts of the identifiers alone.")
+    console.say(_plan_answer(risk))
+    console.say(PLANNED, style="yellow")
+
+
+def _plan_answer(risk: PlannedRisk) -> str:
+    if risk.choice is None:
+        return "Add --target 0.35 to find every epsilon that keeps the risk at 35 % or less."
+    return f"{risk.choice.statement[0].upper()}{risk.choice.statement[1:]}."

@@ -22,20 +22,17 @@ Kind = Literal["category", "ordinal", "boolean", "integer", "number", "date"]
 Role = Literal["identifier", "quasi-identifier", "sensitive", "target"]
 Outside = Literal["refuse", "clamp", "missing"]
 Scalar = str | int | float | bool | dt.date
-
 LEVEL_KINDS = ("category", "ordinal", "boolean")
 ORDERED_KINDS = ("integer", "number", "date")
 KINDS = (*LEVEL_KINDS, *ORDERED_KINDS)
 ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
 OUTSIDE = ("refuse", "clamp", "missing")
-
 MOST_SHOWN = 8
 """Levels that a line about a column names."""
 DEFAULT_BINS = 32
 """Equal-width bins of an ordered column for which the schema states neither edges nor a number of bins."""
 LARGEST_UNIT_SPAN = 128
 """An integer column with at most this many values keeps one cell per value."""
-
 EPOCH = dt.date(1970, 1, 1)
 
 

@@ -82,14 +82,14 @@ class Dialect:
         """Read a ``[source]`` section; every problem is reported at once."""
         known = [item.name for item in dataclasses.fields(cls)]
         strange = [f"[source]: unknown key {key!r}; known are {', '.join(known)}" for key in facts if key not in known]
-        made: Self | None = None
+        dialect: Self | None = None
         try:
-            made = cls(**{key: value for key, value in facts.items() if key in known})
+            dialect = cls(**{key: value for key, value in facts.items() if key in known})
         except (SchemaError, TypeError) as error:
             strange += error.problems if isinstance(error, SchemaError) else ["[source] missing needs a list of texts"]
-        if strange or made is None:
+        if strange or dialect is None:
             raise SchemaError("a file cannot be written so", strange, "correct the option, or [source] in the schema")
-        return made
+        return dialect
 
     def stated(self) -> dict[str, Any]:
         """Return what was said, by key."""
@@ -104,8 +104,10 @@ class Dialect:
         >>> print(Dialect(decimal=",", missing=("N", "k. A.")).as_options())
         --decimal ',' --missing N --missing 'k. A.'
         """
-        said = {key: value for key, value in self.stated().items() if key != "format"}
-        pairs = [(key, one) for key, value in said.items() for one in (value if isinstance(value, list) else [value])]
+        options = {key: value for key, value in self.stated().items() if key != "format"}
+        pairs = [
+            (key, one) for key, value in options.items() for one in (value if isinstance(value, list) else [value])
+        ]
         return " ".join(f"--{key.replace('_', '-')} {_quoted(str(value))}" for key, value in pairs)
 
     @classmethod
@@ -115,14 +117,14 @@ class Dialect:
         >>> Dialect.from_options("--decimal ',' --missing N --missing 'k. A.'").stated()
         {'decimal': ',', 'missing': ['N', 'k. A.']}
         """
-        parts, said = iter(shlex.split(text)), dict[str, Any]()
+        parts, options = iter(shlex.split(text)), dict[str, Any]()
         for option in parts:
             key, value = option.removeprefix("--").replace("-", "_"), next(parts, "")
             if key == "missing":
-                said.setdefault(key, []).append(value)
+                options.setdefault(key, []).append(value)
             else:
-                said[key] = "\t" if value == "tab" else value
-        return cls.of(said)
+                options[key] = "\t" if value == "tab" else value
+        return cls.of(options)
 
     def over(self, other: Dialect) -> Self:
         """Return this dialect with the facts of another where this one says nothing: options go before the schema."""

@@ -24,7 +24,6 @@ from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 from sfumato.privacy.exact import at_least, at_most, format_fraction, percent_at_most, to_fraction
 
 BASELINE_IN_100 = 10
-
 """Of 100 attempts, how many would succeed by chance in the sentences here."""
 
 
@@ -62,33 +61,19 @@ def advantage_text(curve: PrivacyCurve) -> str:
 
 
 Band = Literal["strong", "moderate", "weak", "none in effect"]
-
 STRONG_EPSILON = Fraction(1)
-
 WARN_EPSILON = Fraction(5)
-
 NO_EFFECT_EPSILON = Fraction(10)
-
 MOST_EPSILON = Fraction(20)
-
 WARN_DELTA = Fraction(1, 10_000)
-
 MOST_DELTA = Fraction(1, 10)
-
 ALMOST_CERTAIN = 0.001
-
 """Chance to be wrong below which a guess is called almost certain."""
-
 SMALLEST_SHOWN = 1e-12
-
 """Chance to be wrong below which digits of the certainty are not worth printing."""
-
 LARGEST_POWER = 700.0
-
 MOST_PLACES = 12
-
 DIGITS = 50
-
 REMEDY = (
     "give a smaller epsilon or delta; if it must be, allow it by name with allow_weak=True (--allow-weak), which the "
     "guarantee then says"
@@ -173,19 +158,19 @@ def _rounded_up(value: Fraction, places: int) -> str:
 
 def warnings(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> tuple[str, ...]:
     """Return what a custodian must be told about these numbers; empty for promises that need no warning."""
-    found: list[str] = []
+    texts: list[str] = []
     if epsilon >= WARN_EPSILON:
-        found.append(
+        texts.append(
             f"epsilon {format_fraction(epsilon)} is large: someone who gave even odds can become "
             f"{most_certainty_text(epsilon, delta)} "
             f"sure; below {format_fraction(WARN_EPSILON)} there is no warning"
         )
     if delta > most_common_delta(rows):
-        found.append(
+        texts.append(
             f"delta {at_most(delta, 3)} is large: it allows a method that publishes each row as it is with a "
             f"probability of {percent_at_most(delta)}; keep it well below {at_least(most_common_delta(rows), 3)}"
         )
-    return tuple(found)
+    return tuple(texts)
 
 
 def is_refused(epsilon: Fraction, delta: Fraction) -> bool:

@@ -153,14 +153,14 @@ def _kinds(connection: sqlite3.Connection, where: str, names: Sequence[str]) -> 
 
 
 def _kind(counts: dict[str, int | None], other: int | None, declared: str) -> str:
-    found = [kind for kind in KINDS if counts[kind]]
-    if found == ["integer"]:
+    kinds = [kind for kind in KINDS if counts[kind]]
+    if kinds == ["integer"]:
         return "boolean" if declared.startswith("BOOL") and not other else "integer"
-    if found in (["real"], ["integer", "real"]):
+    if kinds in (["real"], ["integer", "real"]):
         return "real"
-    if not found:
+    if not kinds:
         return "integer" if "INT" in declared else "real" if declared in ("REAL", "FLOAT", "DOUBLE") else "text"
-    return "blob" if found == ["blob"] else "text"
+    return "blob" if kinds == ["blob"] else "text"
 
 
 def _read(name: str, kind: str) -> str:

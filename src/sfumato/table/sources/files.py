@@ -30,16 +30,16 @@ def open_path(pattern: str, dialect: Dialect, infer: bool = True, names: Sequenc
     the columns of a format that declares none.
     """
     paths = _matching(pattern)
-    found = [decompressed_file(path, dialect.sheet) for path in paths]
-    kinds = {kind for _, kind in found}
+    opened_files = [decompressed_file(path, dialect.sheet) for path in paths]
+    kinds = {kind for _, kind in opened_files}
     if len(kinds) > 1 or (len(paths) > 1 and not kinds <= set(MULTI_FILE_FORMATS)):
         raise TableError(
             f"the {len(paths)} files of {pattern!r} do not make one table",
-            [f"{path}: {kind}" for path, (_, kind) in zip(paths[:20], found, strict=False)],
+            [f"{path}: {kind}" for path, (_, kind) in zip(paths[:20], opened_files, strict=False)],
             "give one file, or several CSV, Parquet or JSON lines files of one kind",
         )
     kind = kinds.pop()
-    files = [path for path, _ in found]
+    files = [path for path, _ in opened_files]
     opened = _OPENERS[kind](files, dialect) if infer else _declared(kind, files, dialect, names)
     name = Path(paths[0]).name.split(".")[0] if kind != "parquet" else Path(paths[0]).stem
     written = dataclasses.replace(opened.dialect, format=kind)
@@ -77,10 +77,10 @@ def _files(pattern: str) -> list[str]:
         )
     if path.is_file():
         return [pattern]
-    found = sorted(p for p in glob.glob(pattern, recursive=True) if Path(p).is_file())
-    if not found:
+    paths = sorted(p for p in glob.glob(pattern, recursive=True) if Path(p).is_file())
+    if not paths:
         raise TableError(f"no file at {pattern!r}", next_step=f"check the path; readable are: {FORMATS}")
-    return found
+    return paths
 
 
 def _open_parquet(paths: Sequence[str], dialect: Dialect) -> Source:

@@ -48,8 +48,8 @@ def _facts(answer: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], tuple[
         if words and words.strip() and words != name:
             facts[name]["description"] = _clean(words)
     for name, pairs in answer["labels"].items():
-        labels, seen = _labels(answer, name, dict(map(tuple, pairs))), set(answer["seen"].get(name, ()))
-        if seen and seen <= set(labels):
+        labels, present = _labels(answer, name, dict(map(tuple, pairs))), set(answer["seen"].get(name, ()))
+        if present and present <= set(labels):
             facts[name] |= {"values": tuple(sorted(labels)), "value_labels": labels}
         elif labels:
             listed = ", ".join(f"{value} = {words!r}" for value, words in list(labels.items())[:5])

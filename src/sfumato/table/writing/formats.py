@@ -34,25 +34,15 @@ from sfumato.table.writing.delimited import DelimitedFile, compute
 from sfumato.table.writing.frames import value_array
 
 EPOCH = dt.datetime(1970, 1, 1)
-
 MOST_SHEET_ROWS = 1_048_575
-
 """Rows of a worksheet below its header."""
-
 SHEET_NAME, LONGEST_SHEET_NAME = "data", 31
-
 TIMESTAMP_PATTERNS = {".sav": rb"(?s)(?<=^.{92}).{17}", ".dta": rb"(?s)(?<=<timestamp>\x11).{17}"}
-
 """Where a program writes the time into a file."""
-
 NO_TIME = {".sav": b"01 Jan 7000:00:00", ".dta": b"01 Jan 1970 00:00"}
-
 EXTRAS = {".xlsx": "xlsxwriter", ".sav": "pyreadstat", ".dta": "pyreadstat"}
-
 """Packages that a format needs, by the ending of the file."""
-
 INSTALL = "pip install 'sfumato[formats]'"
-
 COPIES = {
     "xlsx": ".xlsx",
     "xls": ".xlsx",
@@ -62,7 +52,6 @@ COPIES = {
     "jsonl": ".jsonl",
     "sqlite": ".sqlite",
 }
-
 """The ending of the copy in the source's own format, by that format."""
 
 
@@ -89,8 +78,8 @@ def requested_suffixes(also: Sequence[str]) -> tuple[str, ...]:
 def copy_suffixes(schema: Schema, also: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the endings of all copies of rows: in the source's own format where that is possible, and as asked."""
     own = copy_suffix(schema)
-    found = [own] if own is not None and is_installed(own) else []
-    return tuple(dict.fromkeys((*found, *requested_suffixes(also))))
+    suffixes = [own] if own is not None and is_installed(own) else []
+    return tuple(dict.fromkeys((*suffixes, *requested_suffixes(also))))
 
 
 def dry_run_copies(schema: Schema, also: Sequence[str]) -> None:
@@ -283,7 +272,6 @@ WRITERS: dict[str, Callable[[Path, pa.Schema, Schema], Any]] = {
     ".jsonl": _gathered(write_jsonl),
     ".sqlite": _gathered(write_sqlite),
 }
-
 """What opens a file for rows, by the ending of its name: a context with ``write_table``."""
 
 
@@ -306,9 +294,9 @@ def file_matches_rows(path: Path, table: pa.Table, schema: Schema) -> bool:
         return False
     values = raw.select(**{column.name: cast_to_kind(raw[column.name], column) for column in columns})
     batches = list(opened.engine.batches(values))
-    found = pa.Table.from_batches(batches) if batches else table.schema.empty_table()
-    pairs = zip(found.columns, table.columns, strict=True)
-    return found.num_rows == table.num_rows and all(_same(mine, theirs) for mine, theirs in pairs)
+    stored = pa.Table.from_batches(batches) if batches else table.schema.empty_table()
+    pairs = zip(stored.columns, table.columns, strict=True)
+    return stored.num_rows == table.num_rows and all(_same(mine, theirs) for mine, theirs in pairs)
 
 
 def _dialect(path: Path, schema: Schema) -> Dialect:
@@ -318,8 +306,8 @@ def _dialect(path: Path, schema: Schema) -> Dialect:
     return Dialect(date_format=schema.source.date_format, format=path.suffix.removeprefix("."))
 
 
-def _same(found: Any, wanted: Any) -> bool:
+def _same(stored: Any, wanted: Any) -> bool:
     if pa.types.is_string(wanted.type):
         wanted = compute.if_else(compute.equal(wanted, ""), None, wanted)
-        found = compute.if_else(compute.equal(found, ""), None, found)
-    return bool(found.cast(wanted.type).equals(wanted))
+        stored = compute.if_else(compute.equal(stored, ""), None, stored)
+    return bool(stored.cast(wanted.type).equals(wanted))

@@ -16,14 +16,10 @@ from typing import Any, Self
 
 from sfumato.errors import SchemaError
 from sfumato.schema.column_checks import is_text
+from sfumato.schema.file_formats import FILE_FORMATS
 
 DECIMALS = (".", ",")
 THOUSANDS = (",", ".", " ", "'", "\u00a0", "\u202f", "_")
-FILE_FORMATS = (
-    *("csv", "parquet", "arrow", "jsonl", "json", "xlsx", "xls", "ods"),
-    *("sav", "por", "dta", "sas", "xpt", "duckdb", "sqlite"),
-)
-"""Formats that a file may have, by the ending that says it."""
 
 
 @dataclass(frozen=True)

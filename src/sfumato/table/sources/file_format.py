@@ -18,25 +18,16 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from sfumato.errors import TableError
+from sfumato.schema.file_formats import FILE_FORMATS
 from sfumato.table.sources.scratch_space import disk_full_error, scratch_file
 
 HEAD = 1 << 16
 """Bytes that are looked at."""
-SAS = bytes.fromhex("000000000000000000000000c2ea8160b31411cfbd92080009c7318c181f1011")
 OLD_OFFICE = bytes.fromhex("d0cf11e0a1b11ae1")
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 """How files begin that hold another one, pressed together."""
 BZIP_BLOCK = bytes.fromhex("314159265359")
-READABLE = {
-    b"PAR1": "parquet",
-    b"ARROW1": "arrow",
-    b"$FL2": "sav",
-    b"$FL3": "sav",
-    b"<stata_dta>": "dta",
-    SAS: "sas",
-    b"HEADER RECORD*******LIB": "xpt",
-    b"SQLite format 3\x00": "sqlite",
-}
+READABLE = {magic: name for name, each in FILE_FORMATS.items() for magic in each.magic}
 """How files begin that can be read."""
 AS_CSV = "save the table as CSV or Parquet there, and give that file"
 IN_R = "in R, write.csv(table, 'table.csv', row.names = FALSE) makes a file that can be read"

@@ -164,7 +164,7 @@ def encoding_note(encoding: str) -> str:
 ENDINGS = (".gz", ".zst", ".bz2", ".xz", ".zip")
 
 
-def open_text(paths: Sequence[str], dialect: Dialect, infer: bool = True) -> Source:
+def open_text(paths: Sequence[str], dialect: Dialect, kind: str = "csv", infer: bool = True) -> Source:
     """Return a source over one or several text files with one header.
 
     Without ``infer`` a text is UTF-8 unless it was said otherwise, or its first bytes say so; letters that are not are

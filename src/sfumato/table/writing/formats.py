@@ -25,9 +25,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.errors import MissingExtra, TableError
+from sfumato.lazy import load_object
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
+from sfumato.schema.file_formats import FILE_FORMATS
 from sfumato.table.column_expressions import cast_to_kind
 from sfumato.table.sources import open_source
 from sfumato.table.writing.delimited import DelimitedFile, compute
@@ -40,18 +42,10 @@ SHEET_NAME, LONGEST_SHEET_NAME = "data", 31
 TIMESTAMP_PATTERNS = {".sav": rb"(?s)(?<=^.{92}).{17}", ".dta": rb"(?s)(?<=<timestamp>\x11).{17}"}
 """Where a program writes the time into a file."""
 NO_TIME = {".sav": b"01 Jan 7000:00:00", ".dta": b"01 Jan 1970 00:00"}
-EXTRAS = {".xlsx": "xlsxwriter", ".sav": "pyreadstat", ".dta": "pyreadstat"}
+EXTRAS = {each.copy: each.package for each in FILE_FORMATS.values() if each.copy and each.package}
 """Packages that a format needs, by the ending of the file."""
 INSTALL = "pip install 'sfumato[formats]'"
-COPIES = {
-    "xlsx": ".xlsx",
-    "xls": ".xlsx",
-    "ods": ".xlsx",
-    "sav": ".sav",
-    "dta": ".dta",
-    "jsonl": ".jsonl",
-    "sqlite": ".sqlite",
-}
+COPIES = {name: each.copy for name, each in FILE_FORMATS.items() if each.copy}
 """The ending of the copy in the source's own format, by that format."""
 
 
@@ -122,7 +116,8 @@ class BufferedFile:
     path: Path
     fields: pa.Schema
     schema: Schema
-    write: Callable[[Path, pa.Table, Schema], None]
+    writer: str
+    """Address of the function that writes rows to a path."""
     tables: list[pa.Table] = field(default_factory=list[pa.Table])
 
     def __enter__(self) -> Self:
@@ -135,7 +130,7 @@ class BufferedFile:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if kind is None:
             table = pa.concat_tables(self.tables) if self.tables else self.fields.empty_table()
-            self.write(self.path, table, self.schema)
+            load_object(self.writer)(self.path, table, self.schema)
 
 
 def write_jsonl(path: Path, table: pa.Table, schema: Schema) -> None:
@@ -230,8 +225,17 @@ def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def write_spss_or_stata(path: Path, table: pa.Table, schema: Schema, suffix: str) -> None:
-    """Write a file of SPSS or Stata, with the descriptions of columns and the labels of values."""
+def write_sav(path: Path, table: pa.Table, schema: Schema) -> None:
+    """Write a file of SPSS, with the descriptions of columns and the labels of values."""
+    _write_labelled(path, table, schema, ".sav")
+
+
+def write_dta(path: Path, table: pa.Table, schema: Schema) -> None:
+    """Write a file of Stata, with the descriptions of columns and the labels of values."""
+    _write_labelled(path, table, schema, ".dta")
+
+
+def _write_labelled(path: Path, table: pa.Table, schema: Schema, suffix: str) -> None:
     require_installed(suffix)
     import pyreadstat
 
@@ -257,20 +261,16 @@ def _with_tabs(schema: Schema) -> Schema:
     return dataclasses.replace(schema, source=dataclasses.replace(schema.source, delimiter="\t"))
 
 
-def _gathered(write: Callable[[Path, pa.Table, Schema], None]) -> Callable[[Path, pa.Schema, Schema], Any]:
-    return lambda path, fields, schema: BufferedFile(path, fields, schema, write)
-
-
 WRITERS: dict[str, Callable[[Path, pa.Schema, Schema], Any]] = {
     ".parquet": _parquet,
     ".csv": DelimitedFile,
     ".csv.gz": partial(DelimitedFile, packed=True),
     ".tsv": lambda path, fields, schema: DelimitedFile(path, fields, _with_tabs(schema)),
-    ".xlsx": _gathered(write_xlsx),
-    ".sav": _gathered(partial(write_spss_or_stata, suffix=".sav")),
-    ".dta": _gathered(partial(write_spss_or_stata, suffix=".dta")),
-    ".jsonl": _gathered(write_jsonl),
-    ".sqlite": _gathered(write_sqlite),
+    **{
+        each.copy: partial(BufferedFile, writer=each.writer)
+        for each in FILE_FORMATS.values()
+        if each.copy and each.writer
+    },
 }
 """What opens a file for rows, by the ending of its name: a context with ``write_table``."""
 

@@ -19,7 +19,6 @@ from sfumato.report.texts.statistics import statistics
 from sfumato.schema import Schema
 
 MOST_STAGES = 10
-
 """Stages that are shown at once; the others are folded."""
 
 
@@ -50,11 +49,8 @@ def fine_print(document: ReleaseDocument, schema: Schema) -> dict[str, Any]:
 
 
 STAGES = ("stage", "cells", "noise", "scale", "95 % of the noise", "epsilon", "share")
-
 EVENTS = ("event", "method", "what it protects", "cost", "measured tables", "noise from", "note")
-
 COLUMNS = ("column", "kind", "cells", "may be missing", "role")
-
 SOURCES = {"secure": "the operating system", "seeded": "a fixed seed"}
 
 

@@ -77,7 +77,7 @@ def synthesize(
     ``columns``, of which noise hides some. ``person`` names the column that tells people apart, of whom
     ``rows_per_person`` rows count, or is False where every row is somebody else; a draft asks where values repeat, and
     a purchase takes every row for somebody else's unless you say whose they are. ``method`` is a name such as "mst";
-    AIM unless said. ``by`` is who accepts or buys the facts: the account's name unless said.
+    AIM by default. ``by`` is who accepts or buys the facts: the account's name by default.
     ``about_rows`` is a public guess of how many rows there are, by which a purchase that would show nothing is refused.
     Where noise would drown so many rows it stops, unless ``anyway`` says otherwise; without a guess a draft counts the
     rows, and a purchase goes by its own noisy number of them.

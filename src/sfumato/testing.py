@@ -52,7 +52,7 @@ def audit_mechanism(
     ``mechanism`` takes an input and returns a number, an array, or what ``score`` makes numbers of. It claims
     (``epsilon``, ``delta``)-DP, or ``mu``-Gaussian DP. Thresholds on each number, and on a score that is learnt from
     them, are tried on one half of the runs; the best of them is judged on the other half, by the bounds of Clopper and
-    Pearson. A sound mechanism fails with probability of at most 1 - ``confidence``: one in a million unless said. A
+    Pearson. A sound mechanism fails with probability of at most 1 - ``confidence``: one in a million by default. A
     mechanism that passes is not proved: it has withstood these attacks on these inputs.
     """
     check_runs(runs, confidence)

@@ -82,7 +82,7 @@ def buy_schema(
     (JSON, workbooks, SQLite, objects of pandas) are bought with the rest. A text is UTF-8 unless ``encoding`` says so.
     The cost is recorded in the ledger before anything is counted. ``person`` names the column that tells people apart,
     with at most ``rows_per_person`` rows each; ``columns`` limits what is bought; ``by`` is who buys, the account's
-    name unless said. The schema is confirmed: a release
+    name by default. The schema is confirmed: a release
     from it says what its facts cost. ``about_rows`` is a public guess of how many rows there are: where so few would
     foreseeably show nothing, the purchase is refused.
     """

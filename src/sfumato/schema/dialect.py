@@ -40,7 +40,7 @@ class Dialect:
     sheet: str | int | None = None
     """Sheet of a workbook, by name or by number from 1; table of a database file."""
     format: str | None = None
-    """What kind of file it is, one of FILE_FORMATS; told from its first bytes unless said."""
+    """What kind of file it is, one of FILE_FORMATS; told from its first bytes by default."""
 
     def __post_init__(self) -> None:
         marks: Any = self.missing

@@ -1,4 +1,4 @@
-"""Where each fact of a schema comes from: a public source, bought under DP, or the private rows.
+"""Provenance of the facts of a schema: a public source, a purchase under DP, a file, or the private rows.
 
 A draft marks every fact that it took from the rows, or from what a file says of its columns, with a fingerprint. What
 still has the fingerprint when a person confirms the schema is as the rows or the file had it; what was changed is that

@@ -84,7 +84,7 @@ class Ledger(ReprMixin):
         on the assumption that the parameters of all releases were fixed before the first of them was seen. ``"filter"``
         fixes totals of mu^2 (Gaussian noise) and rho (choices) that are (epsilon, delta)-DP together, and admits
         what fits: nearly what "tight" admits of AIM and MST, and valid for releases that are chosen one after the
-        other. ``"filter 1/3"`` says which share is for choices (a tenth unless said: AIM; MST wants a third).
+        other. ``"filter 1/3"`` says which share is for choices (a tenth by default: AIM; MST wants a third).
         """
         wanted = Account.opened(name, epsilon, delta, adjacency, composition)
         if not self._store.exists():

@@ -34,7 +34,7 @@ Guesser = Callable[[RowsView], Codes]
 """Takes people as they are known, the known columns first; returns the guessed code of each."""
 TREES = 50
 MOST_TARGETS = 5000
-"""Targets that are tried in one run unless said."""
+"""Targets that are tried in one run by default."""
 FEWEST_PEOPLE = 40
 NO_CONTROL = (
     "No control was given, people who are not in the release: what it teaches about everybody and what it gives away "

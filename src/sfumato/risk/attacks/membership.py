@@ -100,7 +100,7 @@ class ShadowModelAttack:
     ``features="target"`` looks at what concerns the target: the counts of its cells, or the copies, nearest rows and
     density of rows around it, on values, and how many rows share its cells. ``features="entropy-total"`` is the attack
     of the REAEDP paper: entropy and total of the released counts, which hardly depend on one person. ``shadows`` is the
-    number of training releases, as many as trials unless said.
+    number of training releases, as many as trials by default.
     """
 
     features: Features = "target"

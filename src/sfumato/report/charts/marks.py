@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
+from sfumato.report.charts.axis import Axis as Axis
 from sfumato.report.charts.axis import short
 from sfumato.report.charts.category_marks import TONES
 from sfumato.report.charts.figure import KEY_HEIGHT, KEY_WIDTH, figure_html
 from sfumato.report.charts.plane import FOOT, TOP, WIDE, Plane
-from sfumato.report.charts.plane import Axis as Axis
 from sfumato.report.charts.svg import svg
 
 HEIGHT = 300

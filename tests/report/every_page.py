@@ -148,7 +148,7 @@ OTHERS: dict[str, Callable[[], str]] = {
     "several": _several,
     "sweep": _sweep,
     "blend": _blend,
-    "calibration": _calibration("tvd_1 <= 0.05"),
+    "calibration": _calibration("tvd_1_q16 <= 0.05"),
     "calibration-ceiling": _ceiling,
-    "calibration-missed": _calibration("tvd_1 <= 0.0001"),
+    "calibration-missed": _calibration("tvd_1_q16 <= 0.0001"),
 }

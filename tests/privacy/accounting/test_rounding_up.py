@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.evaluate.calibrate.metrics import metric
+from sfumato.metrics.catalogue import metric
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.accounting.strength import most_certainty_text, odds_factor_text
 from sfumato.privacy.exact import at_least, at_most, format_fraction, percent_at_most

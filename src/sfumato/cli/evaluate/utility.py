@@ -98,7 +98,7 @@ def _private_rows(table: Table, names: list[str]) -> NDArray[np.float64]:
 
 
 def _show_clusters(console: Console, comparison: ClusterComparison, names: list[str]) -> None:
-    from sfumato.evaluate.utility.clusters import ALIGNED_WARNING
+    from sfumato.metrics.clusters import ALIGNED_WARNING
 
     rows = [
         [k.rows, *(f"{v:.3f}" for v in (k.transfer_ari, k.cluster_tvd, k.centroid_error, k.radius_error))]

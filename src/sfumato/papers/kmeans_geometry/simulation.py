@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import FloatArray
-from sfumato.evaluate.utility.clusters import (
+from sfumato.metrics.clusters import (
     Start,
     aligned_ari,
     ari,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.evaluate.utility.prediction import mean_squared_error
 from sfumato.metrics.learners.radial_kernels import RadialKernel
 from sfumato.metrics.learners.regressors import FittedRegressor
 from sfumato.metrics.learners.ridge_solvers import (
@@ -15,6 +14,7 @@ from sfumato.metrics.learners.ridge_solvers import (
     least_error,
     leave_one_out,
 )
+from sfumato.metrics.prediction import mean_squared_error
 from sfumato.papers.result import Part, comparison, value_table
 from sfumato.papers.two_stage.data import FloatArray, Sample
 from sfumato.papers.two_stage.published.blending import match

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.evaluate.utility.prediction import mean_squared_error
 from sfumato.metrics.learners.regressors import fit_regressor
 from sfumato.metrics.learners.ridge_solvers import LAMBDAS
+from sfumato.metrics.prediction import mean_squared_error
 from sfumato.papers.errata import read_errata
 from sfumato.papers.result import Erratum
 from sfumato.papers.two_stage.beyond_the_paper import DIMENSIONS, uniform_pairs

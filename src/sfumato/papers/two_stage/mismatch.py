@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.evaluate.utility.prediction import delta_mse, mean_squared_error
+from sfumato.metrics.prediction import delta_mse, mean_squared_error
 from sfumato.papers.result import Part, comparison
 from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, Sample, target_function
 from sfumato.papers.two_stage.prices import price_trial

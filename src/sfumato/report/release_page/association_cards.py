@@ -13,13 +13,15 @@ from sfumato.arrays import FloatArray
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.evaluate.compare.columns import chart_edges
 from sfumato.formatting import counted, percent_fixed
+from sfumato.metrics.association import CRAMER, RANKS, Association, contingency_counts
+from sfumato.metrics.rows_view import RowsView
 from sfumato.report.cards import MISSING, TableBlock, largest_indices, share
 from sfumato.report.charts.axis import format_value
 from sfumato.report.charts.by_level import LevelSpread, box_figure
 from sfumato.report.charts.column_graph import ColumnGraph, Pair, graph_picture
 from sfumato.report.charts.heatmap import HeatmapAxis, fits_across, heatmap
-from sfumato.report.release_page.points import RowsView, level_words
-from sfumato.report.release_page.relations import CRAMER, RANKS, Association, Associations, contingency_counts
+from sfumato.report.release_page.points import level_words
+from sfumato.report.release_page.relations import Associations
 from sfumato.report.texts.associations import (
     attenuation_text,
     differs_somehow,
@@ -164,7 +166,7 @@ def association_figure(points: RowsView, relation: Association) -> AssociationFi
     """Return the sentence and the picture that fit the kinds of two columns."""
     places = relation.one, relation.other
     columns = [points.columns[place] for place in places]
-    values = [points.values[place] for place in places]
+    values = [points.points[:, place] for place in places]
     numbers = [column.is_ordered for column in columns]
     if all(numbers):
         way = slice(None, None, -1) if columns[0].kind == "date" else slice(None)  # time runs across

@@ -15,6 +15,7 @@ from sfumato.bundle.stage_noise import StageNoise, noise_by_stage
 from sfumato.evaluate.compare.columns import chart_edges
 from sfumato.formatting import format_significant
 from sfumato.mechanisms.hierarchical_histogram import LAYER_WORDS
+from sfumato.metrics.rows_view import RowsView
 from sfumato.report.cards import (
     MISSING,
     Bar,
@@ -26,7 +27,7 @@ from sfumato.report.cards import (
 )
 from sfumato.report.charts.axis import bin_labels, format_value, open_bin_labels
 from sfumato.report.charts.histogram import HistogramBins, histogram
-from sfumato.report.release_page.points import RowsView, edges_of, level_words
+from sfumato.report.release_page.points import edges_of, level_words
 from sfumato.report.texts import Texts
 from sfumato.schema.column import Column
 
@@ -88,14 +89,14 @@ Known = Mapping[str, MainNumber]
 
 def column_cards(document: ReleaseDocument, points: RowsView) -> list[ColumnCard]:
     """Return a card for every released column, in the order of the table."""
-    noise = NoiseReach(document, points.size)
+    noise = NoiseReach(document, len(points))
     errors = document.expected_errors
     known = {} if errors is None else {each.name: each for each in errors.numbers}
     kept: set[str] = set(document.statistics.get("not_synthesised") or ())
     released_as_is = Texts("release")("data.kept")
     return [
         _card(number, column, values, noise, known, released_as_is if column.name in kept else "")
-        for number, (column, values) in enumerate(zip(points.columns, points.values, strict=True), 1)
+        for number, (column, values) in enumerate(zip(points.columns, points.points.T, strict=True), 1)
     ]
 
 

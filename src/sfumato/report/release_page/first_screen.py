@@ -21,7 +21,13 @@ from sfumato.schema import Schema
 if TYPE_CHECKING:
     from sfumato.bundle.quality_statement import NoisyMetric, QualityStatement
 
-BESIDE = {"tvd_1": "as many rows drawn afresh: {}", "tvd_2": "as many rows drawn afresh: {}", "prediction": "guess: {}"}
+FRESH, GUESSED = "as many rows drawn afresh: {}", "guess: {}"
+BESIDE = {
+    "tvd_1_q16": FRESH,
+    "tvd_2_q16": FRESH,
+    "prediction_accuracy": GUESSED,
+    "prediction_range_error": GUESSED,
+}
 RELATED = "in the released rows: {}"
 """What the yardstick of a measure is."""
 GUESS = "guess"
@@ -61,7 +67,7 @@ def quality_statement_card(said: QualityStatement) -> QualityCard:
 
 
 def _line(each: NoisyMetric) -> NumberLine:
-    related = each.name.startswith("correlation ")
+    related = each.name.startswith("normal_score_correlation ")
     shown = "{:.2g}".format if related else percent
     beside = RELATED if related else BESIDE.get(each.name)
     words = each.words.partition(";")[0] if related else each.words.removeprefix("share of ")

@@ -1,4 +1,4 @@
-"""Whether the clusters of a release are true of the table: a distance in records, with a proved sensitivity.
+"""Share of rows that released clusters misplace, with a proved sensitivity.
 
 K-means of the *released* rows gives K centres; within each cluster, quantiles of the released distances to the centre
 cut it into R rings, three unless said. That is a partition of the space into K R cells (and one for rows with a missing
@@ -11,8 +11,7 @@ centre in the wrong place shows, because the true rows then lie farther away tha
 the sizes of the clusters count.
 
 Sensitivity in records. Centres, units and rings are computed from the release alone, so that for a fixed release each
-true row lies in one cell, whatever the other rows are: u is the distance of
-:mod:`sfumato.evaluate.utility.marginals` for one
+true row lies in one cell, whatever the other rows are: u is the distance of :mod:`sfumato.metrics.distances` for one
 table of K R + 1 cells. By the proof there it moves by at most 1 when one row is added, removed or replaced, and by at
 most k for a person with k rows. K-means of the *true* rows, which the Rand index compares with, has no such bound: one
 row can turn all of its clusters over. That each row has a cell of its own is true of the arithmetic as well: the
@@ -29,8 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.arrays import BoolArray, IntArray
 from sfumato.errors import TableError
-from sfumato.evaluate.utility.marginals import MarginalPair, misplaced_tvd
 from sfumato.metrics.clusters import Labels, Numbers, kmeans
+from sfumato.metrics.distances import MarginalPair, misplaced_records
 
 RINGS = 3
 """Parts of a cluster by distance unless said: near, middle, far, each with a third of the released rows."""
@@ -110,7 +109,7 @@ def misplaced_cluster_records(original: ArrayLike, synthetic: ArrayLike, cluster
     if (~_incomplete(made)).sum() < clusters:
         return Fraction(len(real))
     found = ClusterCells.of(made, clusters, rings)
-    return misplaced_tvd(MarginalPair(("cluster",), found.counts(made), found.counts(real)))
+    return misplaced_records(MarginalPair(("cluster",), found.counts(made), found.counts(real)))
 
 
 def cluster_tvd(original: ArrayLike, synthetic: ArrayLike, clusters: int, rings: int = RINGS) -> float:

@@ -1,4 +1,4 @@
-"""A model of one column, learnt from released rows alone, and what it says about a row: a weight on four cells.
+"""Per-row scores of a fixed model, bounded so that their sums have a known sensitivity: weights on four cells.
 
 A row gives the model a score r and the guess, which knows no inputs, a score g, both from 0 to 1. For levels a score is
 1 where the answer is right; for numbers it is the error as a share of the public range, at most 1. The row's weight of
@@ -13,21 +13,21 @@ follow from the values of their row alone: trees compare and add up in a fixed o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.arrays import FloatArray, IntArray
 from sfumato.errors import PlanError
-from sfumato.evaluate.train_synthetic_test_real import FEWEST_ROWS, MOST_ROWS
+from sfumato.metrics.binning import Values
 from sfumato.sampling.design_matrix import DesignMatrix
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
-Values = Mapping[str, NDArray[Any]]
+FEWEST_ROWS, MOST_ROWS = 20, 5000
+"""Released rows from which on a model is learnt, and of which it is learnt at most."""
 GRAIN = 1024
 """Steps in which the error of a number is counted; a right answer is one step."""
 MOST_LEVELS = 20

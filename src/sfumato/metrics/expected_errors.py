@@ -1,4 +1,6 @@
-"""Expected errors from noise and a number of rows, for typical shapes; every one falls as rows or budget grow.
+"""Expected values of the metrics for a noise level and a number of rows, for typical shapes.
+
+Every one falls as rows or budget grow.
 
 Let r be the noise of a column's table over the number of rows.
 
@@ -32,14 +34,14 @@ docs/performance.md has the ratios.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from sfumato.arrays import FloatArray
-from sfumato.evaluate.forecast.noise_facts import CELLS, ColumnNoise, NoiseFacts
+from sfumato.arrays import FloatArray, IntArray
+from sfumato.metrics.binning import CELLS
 
 EVEN_CELLS = 13.3
 """Cells of a number in effect: values repeat, so they are fewer than those in which it is compared."""
@@ -64,6 +66,73 @@ SEEN, CROWDED = 15.0, 0.08
 be measured than can be, at least so many times the logarithm of their ratio."""
 
 
+Tables = Callable[[int], float]
+
+
+@dataclass(frozen=True)
+class ColumnNoise:
+    """One column: the cells of its table, its noise, and what it is."""
+
+    name: str
+    cells: int
+    noise: float
+    ordered: bool
+    """Whether it has a mean and a median: numbers and dates."""
+    layered: bool = False
+    """Whether it is measured in layers, and a curve is drawn through them."""
+
+
+@dataclass(frozen=True)
+class NoiseFacts:
+    """The noise of a whole release."""
+
+    columns: tuple[ColumnNoise, ...]
+    pair_noise: float | None
+    """Noise of a table of two columns; None where none is measured."""
+    tables: Tables
+    """How many tables of pairs share the budget, by the number of columns."""
+    measured: Tables | None = None
+    """How many pairs can be measured, by the number of columns; None: all of them."""
+    count: int | None = None
+    """Number of columns, where it is not that of the columns here, which then stand for it."""
+    laplace: bool = False
+    plain: bool = False
+    """Whether noisy counts are what is released: no curve, no model, nothing is drawn."""
+    pair_cells: float = 1.0
+    """Cells of a table of two columns, where that is released plainly."""
+    compared_cells: float = 1.0
+    """Cells in which such a table is compared: 16 for a number."""
+    width: float = 1.0
+    """Public ranges as a multiple of those of the schema: advice asks what half of them would bring."""
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[ColumnNoise, ...], IntArray, FloatArray]:
+        """Columns that differ, which of them each column is like, and how many are: hundreds are often a few kinds."""
+        places = dict[ColumnNoise, int]()
+        which = [places.setdefault(replace(column, name=""), len(places)) for column in self.columns]
+        return tuple(places), np.array(which), np.bincount(which).astype(float)
+
+    @property
+    def crowding(self) -> float:
+        """How many pairs there are for each one that can be measured."""
+        count = self.count or len(self.columns)
+        return 1.0 if self.measured is None else max(math.comb(count, 2) / self.measured(count), 1.0)
+
+    def quieter(self, factor: float) -> NoiseFacts:
+        """Return the same release with noise of another size everywhere."""
+        return self._with_noise(factor, factor)
+
+    def keeping(self, count: int) -> NoiseFacts:
+        """Return the release of so many columns like these: what was paid for the others lowers their noise."""
+        power, now = 1.0 if self.laplace else 0.5, self.count or len(self.columns)
+        fewer = replace(self, count=count)
+        return fewer._with_noise((count / now) ** power, (self.tables(count) / self.tables(now)) ** power)
+
+    def _with_noise(self, single: float, pairs: float) -> NoiseFacts:
+        columns = tuple(replace(column, noise=column.noise * single) for column in self.columns)
+        return replace(self, columns=columns, pair_noise=None if self.pair_noise is None else self.pair_noise * pairs)
+
+
 @dataclass(frozen=True)
 class ExpectedMetrics:
     """Expected errors of a release: arrays hold one number for each column."""
@@ -74,16 +143,16 @@ class ExpectedMetrics:
     """NaN where a column has no mean."""
     mean_range: FloatArray
     median_range: FloatArray
-    tvd_2: float | None
+    tvd_2_q16: float | None
     smallest_relation: float | None
 
     @property
-    def tvd_1(self) -> float:
+    def tvd_1_q16(self) -> float:
         """Mean over the columns."""
         return float(self.tvd.mean())
 
     @property
-    def mean_error(self) -> float | None:
+    def mean_error_sd(self) -> float | None:
         """Mean over the columns that have a mean, in standard deviations."""
         return over_ordered(self.mean)
 

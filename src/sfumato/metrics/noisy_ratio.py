@@ -1,4 +1,4 @@
-"""From noisy whole numbers to shares with intervals: what readers see. Post-processing, so free.
+"""Confidence intervals for ratios of sums with Laplace noise (Fieller test inversion). Post-processing, so free.
 
 A share p = x / y of two sums is tested by T(p) = x - p y, whose noise is a known sum of independent Laplace terms: all
 p that the noisy T(p) does not reject at level a are the interval (Fieller's idea, with the exact law of this noise in

@@ -1,4 +1,4 @@
-"""Empirical distribution functions of confidential and synthetic values, and ratios of their statistics.
+"""Compare numeric columns of all synthetic copies with the private table: ECDF, mean, median and quantiles.
 
 Both functions are compared at the pooled values (Woo and others 2009): the largest absolute difference and the mean
 squared one. Every number here is computed from confidential values without noise: it is for the custodian, and
@@ -8,6 +8,7 @@ publishing it would be a release of its own that no budget pays for.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,9 @@ from sfumato.arrays import FloatArray
 from sfumato.errors import PlanError, TableError
 from sfumato.formatting import percent
 from sfumato.metrics.confidence import mean_interval
+from sfumato.metrics.distances import ecdf_differences, finite_columns
+from sfumato.metrics.rows_view import read_rows_view
+from sfumato.schema import Schema
 
 LEVEL = 0.95
 QUANTILES = (0.1, 0.5, 0.9)
@@ -93,26 +97,6 @@ class ColumnCopies(Part):
         return "\n".join([*lines, f"Synthetic over confidential: {'; '.join(said)}."])
 
 
-def ecdf_max(confidential: ArrayLike, synthetic: ArrayLike) -> float:
-    """Return the largest absolute difference between the two empirical distribution functions.
-
-    >>> ecdf_max([1, 2, 3, 4], [3, 4, 5, 6])
-    0.5
-    """
-    return float(np.abs(_differences(*_both(confidential, synthetic))).max())
-
-
-def ecdf_msq(confidential: ArrayLike, synthetic: ArrayLike) -> float:
-    """Return the squared difference between the two empirical distribution functions, averaged over pooled values.
-
-    A value that occurs k times in the pool counts k times.
-
-    >>> ecdf_msq([1, 2], [2, 3])
-    0.1875
-    """
-    return float(np.mean(_differences(*_both(confidential, synthetic)) ** 2))
-
-
 def compare_column_copies(
     confidential: ArrayLike,
     copies: ArrayLike | Sequence[ArrayLike],
@@ -129,8 +113,9 @@ def compare_column_copies(
     0.1667 1.25
     """
     _require_parameters(quantiles, level)
-    real, drawn = _checked(confidential, _as_copies(copies))
-    differences = [_differences(real, each) for each in drawn]
+    named = {"confidential values": confidential}
+    real, *drawn = finite_columns(named | {f"copy {i}": each for i, each in enumerate(_as_copies(copies), 1)})
+    differences = [ecdf_differences(real, each) for each in drawn]
     return ColumnCopies(
         records=len(real),
         copies=len(drawn),
@@ -139,12 +124,6 @@ def compare_column_copies(
         ecdf_msq=MeanOverCopies.of([float(np.mean(d**2)) for d in differences], level),
         ratios=tuple(_ratio(name, get, real, drawn, level) for name, get in _statistics(quantiles).items()),
     )
-
-
-def _differences(first: FloatArray, second: FloatArray) -> FloatArray:
-    pooled = np.sort(np.concatenate([first, second]))  # in order, each look-up starts near the last one
-    below = [np.searchsorted(np.sort(each), pooled, side="right") / len(each) for each in (first, second)]
-    return below[0] - below[1]
 
 
 def _statistics(quantiles: Sequence[float]) -> dict[str, Callable[[FloatArray], float]]:
@@ -179,33 +158,44 @@ def _as_copies(copies: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:
     return [np.asarray(items)] if items and np.ndim(items[0]) == 0 else items
 
 
-def _both(confidential: ArrayLike, synthetic: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    real, drawn = _checked(confidential, [synthetic])
-    return real, drawn[0]
+def compare_copies(
+    original: Any,
+    copies: Sequence[Any],
+    schema: Schema,
+    columns: Sequence[str] | None = None,
+    quantiles: Sequence[float] = QUANTILES,
+) -> dict[str, ColumnCopies]:
+    """Compare numbers and dates column by column; all that the table and every copy have, unless named.
+
+    ``original`` and ``copies`` are tables, frames or paths. Missing values are left out of both sides.
+    """
+    names = _compared(schema, copies, columns)
+    true = _values(original, schema, names, "the table")
+    made = [_values(copy, schema, names, f"copy {i}") for i, copy in enumerate(copies, 1)]
+    return {name: compare_column_copies(true[name], [each[name] for each in made], quantiles) for name in names}
 
 
-def _checked(confidential: ArrayLike, copies: Sequence[ArrayLike]) -> tuple[FloatArray, list[FloatArray]]:
-    """Return the values as numbers, or refuse with everything that is wrong."""
-    named = {"confidential values": confidential, **{f"copy {i}": each for i, each in enumerate(copies, 1)}}
-    columns, problems = dict[str, FloatArray](), list[str]()
-    for name, values in named.items():
-        try:
-            columns[name] = np.asarray(values, dtype=float)
-        except (TypeError, ValueError):
-            problems.append(f"{name}: not numbers")
-    problems += [f"{name}: {wrong}" for name, values in columns.items() if (wrong := _wrong(values))]
-    if not copies:
-        problems.append("no synthetic copy")
+def _compared(schema: Schema, copies: Sequence[Any], columns: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the columns to compare, or refuse with every problem."""
+    fits = [name for name in schema.releasable if schema[name].is_ordered]
+    if columns is None:
+        there = [set(getattr(copy, "column_names", fits)) for copy in copies]
+        names = [name for name in fits if all(name in each for each in there)]
+        problems = [] if names else ["the release has no column of numbers or dates"]
+    else:
+        names = list(columns)
+        problems = [
+            f"{name!r} is no column of numbers or dates that may be released" for name in names if name not in fits
+        ]
     if problems:
-        raise TableError("these values cannot be compared", problems, "give plain columns of finite numbers")
-    real, *drawn = columns.values()
-    return real, drawn
+        raise PlanError("these columns cannot be compared", problems, f"name some of: {', '.join(fits) or 'none'}")
+    return tuple(names)
 
 
-def _wrong(values: FloatArray) -> str:
-    if values.ndim != 1:
-        return f"{values.ndim} dimensions instead of one"
-    if not len(values):
-        return "empty"
-    bad = int((~np.isfinite(values)).sum())
-    return f"{bad} missing or infinite values" if bad else ""
+def _values(source: Any, schema: Schema, names: tuple[str, ...], what: str) -> dict[str, FloatArray]:
+    """Return the values of each column that are there."""
+    points = read_rows_view(source, schema, names).points
+    found = {name: points[~np.isnan(points[:, i]), i] for i, name in enumerate(names)}
+    if empty := [name for name, values in found.items() if not len(values)]:
+        raise TableError(f"{what} has no value of {', '.join(empty)}", next_step="leave the column out")
+    return found

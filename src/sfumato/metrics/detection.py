@@ -1,7 +1,7 @@
-"""Can made rows be told from real ones? By a linear model, and by boosted trees.
+"""Detection of synthetic rows by a classifier: pMSE ratio of a linear model, and AUC of boosted trees.
 
 **pMSE ratio** (Snoke and others 2018). A linear model with main effects, squares and some products is fitted to the
-question "is this row made?". With N rows and k coefficients beside the intercept the part of the variance that it
+question "is this row synthetic?". With N rows and k coefficients beside the intercept the part of the variance that it
 explains is k / (N - 1) on average when both sides come from one population, whatever that is: labels are then
 exchangeable. The ratio is what it explains over that number: 1 by chance, 0 where both sides are the same rows.
 
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import BoolArray, FloatArray, IntArray
-from sfumato.evaluate.compare.resampling import GROUPS, NORMAL, random_groups
-from sfumato.evaluate.compare.sides import ComparisonLayout, RowsView
 from sfumato.metrics.auc import roc_auc
+from sfumato.metrics.comparison_layout import BinnedRows, ComparisonLayout
 from sfumato.metrics.confidence import jackknife_half_width
+from sfumato.metrics.second_sample import GROUPS, NORMAL, random_groups
 from sfumato.progress import report_progress
 
 MOST_ROWS = 5000
@@ -34,7 +34,7 @@ TREES: dict[str, Any] = {"max_iter": 60, "max_leaf_nodes": 15, "early_stopping":
 
 @dataclass(frozen=True)
 class DetectionScore:
-    """How well made rows are told from real ones, with half the width of an interval, and what chance gives."""
+    """How well synthetic rows are told from real ones, with half the width of an interval, and what chance gives."""
 
     value: float
     width: float
@@ -43,14 +43,14 @@ class DetectionScore:
     """Half the width of an interval of 95 % of what chance gives."""
 
 
-def sample_rows(side: RowsView, seed: int) -> RowsView:
+def sample_rows(side: BinnedRows, seed: int) -> BinnedRows:
     """Return at most so many rows; of two sides of one length the same places, so that equal rows stay equal."""
     return side[np.random.default_rng(seed).permutation(len(side))[:MOST_ROWS]]
 
 
-def pmse_ratio(layout: ComparisonLayout, true: RowsView, made: RowsView, seed: int) -> DetectionScore:
+def pmse_ratio(layout: ComparisonLayout, true: BinnedRows, synthetic: BinnedRows, seed: int) -> DetectionScore:
     """Return the ratio for both sides."""
-    sides = [sample_rows(side, seed) for side in (true, made)]
+    sides = [sample_rows(side, seed) for side in (true, synthetic)]
     label = np.repeat([0.0, 1.0], [len(side) for side in sides])
     groups = np.concatenate([random_groups(len(side), seed) for side in sides])
     matrix = model_matrix(layout, np.concatenate([side.points for side in sides]), len(sides[0]), seed)
@@ -73,9 +73,9 @@ def model_matrix(layout: ComparisonLayout, points: FloatArray, real: int, seed: 
     """Return numbers with their squares, indicators of levels and of missing values, and products of some of them."""
     main, owner = list[FloatArray](), list[int]()
     for place, column in enumerate(layout.columns):
-        made = _number(points[:, place], real) if column.is_ordered else _levels(points[:, place])
-        main += made
-        owner += [place] * len(made)
+        terms = _number(points[:, place], real) if column.is_ordered else _levels(points[:, place])
+        main += terms
+        owner += [place] * len(terms)
     if not main:  # every value of every column is the same
         return np.zeros((len(points), 1))
     generator = np.random.default_rng(seed)
@@ -107,18 +107,18 @@ def fill_missing_for_trees(layout: ComparisonLayout, points: FloatArray) -> Floa
     return np.where(np.isnan(points), below, points)
 
 
-def detection_auc(layout: ComparisonLayout, true: RowsView, made: RowsView, seed: int) -> DetectionScore:
+def detection_auc(layout: ComparisonLayout, true: BinnedRows, synthetic: BinnedRows, seed: int) -> DetectionScore:
     """Return the area under the curve of boosted trees that were asked about rows that they were not trained on."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
-    sides = [sample_rows(side, seed) for side in (true, made)]
+    sides = [sample_rows(side, seed) for side in (true, synthetic)]
     label = np.repeat([0, 1], [len(side) for side in sides])
     points = fill_missing_for_trees(layout, np.concatenate([side.points for side in sides]))
     fold = np.concatenate([random_groups(len(side), seed, 2) for side in sides])
     score = np.empty(len(label))
     for half in (0, 1):
-        report_progress("telling made rows from real ones", half / 2)
+        report_progress("telling synthetic rows from real ones", half / 2)
         model = HistGradientBoostingClassifier(random_state=seed, **TREES)
         with threadpool_limits(1):  # threads that wait for each other on a busy machine take minutes
             model.fit(points[fold != half], label[fold != half])

@@ -1,4 +1,4 @@
-"""Correlations of named columns, bought with a statement: what a release weakens, its readers can then correct.
+"""Correlations from clipped normal scores, as sums with a bounded sensitivity: what a release weakens can be mended.
 
 A value is turned into its normal score among the *released* values (ties in the middle, a missing one 0), cut to
 [-2, 2] and rounded to a lattice of 1/32: by that value and public rows alone. Summed over the private rows are the

@@ -226,10 +226,10 @@ def attack_banners(report: ReleaseAttackReport) -> list[Banner]:
 
 
 def _lead(report: ReleaseAttackReport) -> str:
-    made = "" if report.made_rows is None else f", {counted(report.made_rows, 'released row')}"
+    released = "" if report.made_rows is None else f", {counted(report.made_rows, 'released row')}"
     held = "no holdout" if report.holdout_rows is None else f"a holdout of {counted(report.holdout_rows, 'row')}"
     return (
-        f"{capitalize_first(report.what)}{made}, beside {counted(report.rows, 'confidential row')} and {held}. "
+        f"{capitalize_first(report.what)}{released}, beside {counted(report.rows, 'confidential row')} and {held}. "
         f"{counted(len(report.results), 'attack')} on up to {format_number(report.targets)} people on each side."
     )
 

@@ -19,14 +19,18 @@ WIDTH, SIDE = 230, 8
 
 
 def interval_plot(
-    made: Sequence[float], true: Sequence[float], ends: tuple[float, float], words: str, others: Sequence[float] = ()
+    released: Sequence[float],
+    true: Sequence[float],
+    ends: tuple[float, float],
+    words: str,
+    others: Sequence[float] = (),
 ) -> Markup:
     """Return two values with their intervals, (low, value, high) each, one above the other on the same axis.
 
     Short upright lines stand at ``others``.
     """
     across = _across(ends)
-    places = [[across(value) for value in side] for side in (made, true)]
+    places = [[across(value) for value in side] for side in (released, true)]
     drawn = [
         f'<path class="axis" d="M{SIDE} 30H{WIDTH - SIDE}"/>',
         *(f'<path class="axis" d="M{across(value):.1f} 3v34"/>' for value in others),
@@ -49,11 +53,11 @@ def _whisker(kind: str, places: Sequence[float], y: int) -> str:
 
 
 def dumbbell_plot(
-    true: float, made: float, ends: tuple[float, float], words: str, others: Sequence[float] = ()
+    true: float, released: float, ends: tuple[float, float], words: str, others: Sequence[float] = ()
 ) -> Markup:
     """Return a true and a synthetic value on one line, joined; short upright lines stand at ``others`` and at 0."""
     across = _across(ends)
-    first, second = across(true), across(made)
+    first, second = across(true), across(released)
     zero = [0.0] if ends[0] < 0 < ends[1] else []
     drawn = [
         f'<path class="axis" d="M{SIDE} 13H{WIDTH - SIDE}"/>',
@@ -67,7 +71,7 @@ def dumbbell_plot(
 
 def scatter(points: Sequence[tuple[str, float, float]], words: str) -> Markup:
     """Return named pairs of a true and a synthetic value, both from -1 to 1: on the diagonal they agree."""
-    lowest = min((min(true, made) for _, true, made in points), default=0.0)
+    lowest = min((min(true, released) for _, true, released in points), default=0.0)
     low = 0.0 if lowest >= 0 else -0.5 if lowest >= -0.5 else -1.0
     true, synthetic = (Axis(title, low, 1.0, places=(-1.0, -0.5, 0.0, 0.5, 1.0)) for title in ("true", "synthetic"))
     plane = Plane(true, synthetic, NARROW, NARROW)
@@ -77,8 +81,8 @@ def scatter(points: Sequence[tuple[str, float, float]], words: str) -> Markup:
         f'<path class="axis" d="M{left:.1f} {plane.up.at(0):.1f}H{right:.1f}"/>',
         f'<path class="diagonal" d="M{left:.1f} {floor:.1f}L{right:.1f} {top:.1f}"/>',
         *(
-            dot(plane.across.at(true), plane.up.at(made), f"{name}: true {true:.2f}, synthetic {made:.2f}")
-            for name, true, made in points
+            dot(plane.across.at(true), plane.up.at(released), f"{name}: true {true:.2f}, synthetic {released:.2f}")
+            for name, true, released in points
         ),
     ]
     return svg(NARROW, NARROW, drawn, words)

@@ -121,8 +121,8 @@ def matching(rows: int) -> dict[str, Any]:
 
 
 def whole(rows: int) -> dict[str, Any]:
-    from sfumato.papers.two_stage.learners.regressors import fit_regressor
     from sfumato.papers.two_stage import blend_rows, synthesise_inputs
+    from sfumato.papers.two_stage.learners.regressors import fit_regressor
 
     inputs, targets = simulated(rows, SEED)
     rng, marks = np.random.default_rng(1), [time.perf_counter()]

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.console import Console
-from sfumato.cli.options import CUSTODIAN_NOTICE, EvaluationOptions, split_names
+from sfumato.cli.options import (
+    CUSTODIAN_NOTICE,
+    EvaluationOptions,
+    HoldoutOptions,
+    NumericColumns,
+    Repeat,
+    SameOrder,
+    split_names,
+)
 from sfumato.cli.released import released_rows
 from sfumato.errors import PlanError, RiskError
 from sfumato.lazy import load_object
@@ -35,16 +43,12 @@ def clusters(
     rows: EvaluationOptions,
     console: Console,
     clusters: Annotated[int, typer.Option("--clusters", "-k", help="Number of clusters.")],
-    columns: Annotated[
-        str | None, typer.Option(help="Columns of numbers or dates, such as age,income; default: all of both.")
-    ] = None,
+    columns: NumericColumns = None,
     baselines: Annotated[
         float | None, typer.Option(metavar="EPSILON", help="Add the two baselines of the paper with this epsilon.")
     ] = None,
-    same_order: Annotated[
-        bool, typer.Option("--same-order", help="Row i belongs to row i of DATA: add the paper's aligned index.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of k-means and of the yardsticks.")] = 0,
+    same_order: SameOrder = False,
+    seed: Repeat = 0,
 ) -> None:
     """Measure which clusters of a table a release keeps.
 
@@ -66,7 +70,7 @@ def clusters(
             (box[0], box[1]),
             baseline_epsilon=baselines,
             same_order=same_order,
-            seed=seed,
+            seed=seed or 0,
         )
     _show_clusters(console, comparison, names)
 
@@ -121,25 +125,22 @@ def _show_clusters(console: Console, comparison: ClusterComparison, names: list[
 
 
 def prediction(
-    rows: EvaluationOptions,
+    rows: HoldoutOptions,
     console: Console,
     target: Annotated[str | None, typer.Option(help="Column to predict; default: the one with role target.")] = None,
     inputs: Annotated[str | None, typer.Option(help="Columns to predict from, a,b; default: all others.")] = None,
-    test: Annotated[
-        str | None, typer.Option(help="Real rows to test on that are not in DATA; default: a quarter of DATA.")
-    ] = None,
     public: Annotated[str | None, typer.Option(help="Rows that are public already: adds Delta-MSE.")] = None,
     models: Annotated[str, typer.Option(help="Models, separated by commas.")] = MODELS,
     price: Annotated[
         str | None, typer.Option(help="Column of prices, if the target is sales: adds elasticities and mark-ups.")
     ] = None,
     brand: Annotated[str | None, typer.Option(help="With --price: column whose levels get an elasticity each.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Repeat the same samples and models.")] = None,
+    seed: Repeat = None,
 ) -> None:
     """Train models on a release; test them on real rows.
 
-    Beside models trained on the table. Numeric targets are judged by the mean squared error, categories by accuracy and
-    the area under the ROC curve.
+    Beside models trained on the table. Test rows are those of --holdout, or a quarter of DATA. Numeric targets are
+    judged by the mean squared error, categories by accuracy and the area under the ROC curve.
     """
     from sfumato.evaluate.train_synthetic_test_real import train_and_test
 
@@ -151,7 +152,15 @@ def prediction(
     with console.progress("training models"):
         prices = None if price is None else _prices(table, released, facts, predicted, price, brand)
         result = train_and_test(
-            table, released, facts, predicted, split_names(inputs), test, public, split_names(models) or [], seed
+            table,
+            released,
+            facts,
+            predicted,
+            split_names(inputs),
+            rows.read_holdout(),
+            public,
+            split_names(models) or [],
+            seed,
         )
     _show_models(console, result)
     if prices is not None:

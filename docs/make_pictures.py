@@ -28,11 +28,11 @@ from drawn import alone
 
 from sfumato.errors import TableError
 from sfumato.example import codebook, households
+from sfumato.papers.charts import ChartAxes, curves
 from sfumato.papers.homogeneity_attack.data import PaperTables, read_paper_tables
 from sfumato.papers.homogeneity_attack.errata import errata
 from sfumato.papers.homogeneity_attack.published import published
-from sfumato.papers.homogeneity_attack.results import Erratum
-from sfumato.papers.page import ChartAxes, curves
+from sfumato.papers.result import Erratum
 from sfumato.report.charts.marks import LineMark, Lines
 from sfumato.risk.homogeneity import Cells, Geometric, Laplace, epsilon_for, local, plurality, weighted_mean
 from sfumato.risk.homogeneity.cells import View
@@ -40,7 +40,7 @@ from sfumato.table import read
 
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "choosing-epsilon-by-risk.md"
-HEADER = "| | printed | exact | reason |"
+HEADER = "| | printed | exact | verdict | reason |"
 TARGET = 0.35
 GRID = np.logspace(-2, 1.5, 71)
 COARSE = np.logspace(-2, 1.5, 22)
@@ -145,7 +145,8 @@ def two_intervals() -> Lines:
 
 def errata_rows(found: Sequence[Erratum]) -> list[str]:
     """Return the errata as lines of a Markdown table."""
-    return [HEADER, "|---|---|---|---|", *(f"| {e.name} | {e.printed} | {e.exact} | {e.reason} |" for e in found)]
+    rows = (f"| {e.name} | {e.paper} | {e.holds} | {e.verdict} | {e.why} |" for e in found)
+    return [HEADER, "|---|---|---|---|---|", *rows]
 
 
 def with_errata(text: str, found: Sequence[Erratum]) -> str:

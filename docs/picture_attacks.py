@@ -58,7 +58,7 @@ def chart() -> Lines:
 
 def exact() -> list[LineMark]:
     """Return the two exact curves."""
-    from sfumato.privacy.noise.distributions import Laplace
+    from sfumato.privacy.noise_distributions import Laplace
 
     best = [optimal_accuracy(Laplace(float(e)), (1, 1)) for e in GRID]
     ceiling = [dp_ceiling(float(e)) for e in GRID]

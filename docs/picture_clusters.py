@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from drawn import Panel, alone, write
 
-from sfumato.evaluate.utility.clusters import transfer_ari
 from sfumato.mechanisms.cluster_geometry import GeometryPlan, release_geometry
+from sfumato.metrics.clusters import transfer_ari
+from sfumato.papers.charts import ChartAxes, curves
 from sfumato.papers.kmeans_geometry.simulation import (
     CLUSTERS,
     DISCRETE,
@@ -22,7 +23,6 @@ from sfumato.papers.kmeans_geometry.simulation import (
     private_transfer,
     run_algorithm_1,
 )
-from sfumato.papers.page import ChartAxes, curves
 from sfumato.privacy.randomness import Randomness
 from sfumato.report.charts import plane
 from sfumato.report.charts.marks import Clouds, LineMark, Lines, PointMark, common_axis

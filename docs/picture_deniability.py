@@ -13,7 +13,7 @@ from drawn import alone
 from sfumato.example import households
 from sfumato.mechanisms.plausible_deniability import pass_rate
 from sfumato.mechanisms.plausible_deniability.record_composition import cheapest_test
-from sfumato.papers.page import ChartAxes, curves
+from sfumato.papers.charts import ChartAxes, curves
 from sfumato.papers.reaedp.pass_rate import EPSILON0, kernel_proposals
 from sfumato.report.charts.marks import Axis, LineMark, Lines
 

@@ -10,7 +10,7 @@ from drawn import Panel, alone, write
 
 import sfumato
 from sfumato.mechanisms.mean_curve import MeanCurve, best_rho
-from sfumato.papers.page import ChartAxes, curves
+from sfumato.papers.charts import ChartAxes, curves
 from sfumato.report.charts.marks import Axis, LineMark, Lines
 from sfumato.schema.column import Column
 

@@ -11,10 +11,11 @@ import sys
 import numpy as np
 from drawn import alone
 
-from sfumato.evaluate.utility.ecdf import ecdf_max
+from sfumato.evaluate.column_copies import ecdf_max
 from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior, RegressionDraw
 from sfumato.mechanisms.pseudo_posterior.parameter_box import ParameterBox
 from sfumato.mechanisms.pseudo_posterior.sufficient_statistics import NoisyStatistics
+from sfumato.papers.charts import drawing
 from sfumato.papers.range_restriction.simulation import (
     FIRST_SEED,
     SIX,
@@ -26,7 +27,7 @@ from sfumato.papers.range_restriction.simulation import (
     Sources,
     simulated_sample,
 )
-from sfumato.papers.range_restriction.violins import drawing, violin_chart
+from sfumato.papers.range_restriction.violins import violin_chart
 from sfumato.privacy.randomness import Randomness
 from sfumato.report.charts.category_marks import Violins
 from sfumato.report.charts.marks import Axis, LineMark, Lines, RuleMark

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from drawn import Panel, alone, write
 
-from sfumato.papers.page import ChartAxes, curves
+from sfumato.papers.charts import ChartAxes, curves
 from sfumato.papers.two_stage import match, synthesise_inputs
 from sfumato.report.charts.marks import Axis, Clouds, LineMark, Lines, PointMark, common_axis
 from sfumato.risk.interval_disclosure import (

@@ -1,4 +1,4 @@
-"""NumPy array types for annotations, and the check that an array holds integer counts."""
+"""NumPy array types for annotations, the check that an array holds integer counts, and their projection."""
 
 from __future__ import annotations
 
@@ -35,3 +35,16 @@ def as_counts(counts: ArrayLike) -> Counts:
             next_step="round each record to whole steps of a public size first, and sum those",
         )
     return array.astype(np.int64, copy=False)
+
+
+def project_counts(counts: NDArray[np.int64] | FloatArray, total: float) -> FloatArray:
+    """Return the nearest (least squares) non-negative table with the given total.
+
+    >>> project_counts(np.array([3.0, -1.0]), 2.0).tolist()
+    [2.0, 0.0]
+    """
+    flat = np.asarray(counts, dtype=float).ravel()
+    descending = np.sort(flat)[::-1]
+    excess = (np.cumsum(descending) - total) / np.arange(1, flat.size + 1)
+    last = int(np.flatnonzero(descending - excess > 0)[-1]) if np.any(descending - excess > 0) else 0
+    return np.maximum(flat - excess[last], 0.0).reshape(np.shape(counts))

@@ -33,11 +33,11 @@ from sfumato.errors import (
     TooLittleSeenError,
     UnansweredQuestionError,
 )
+from sfumato.formatting import join_names
 from sfumato.privacy.accounting.guarantee import UNCOVERED_CHOICES
 from sfumato.privacy.exact import Number, format_fraction, fraction_to_text, to_fraction
 from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
-from sfumato.schema.provenance import join_names
 from sfumato.schema.schema import text_problems
 from sfumato.table import Table, read
 from sfumato.table.drafting.dialect_hints import combined_options, dialect_hints

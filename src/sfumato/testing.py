@@ -25,6 +25,7 @@ import numpy as np
 
 from sfumato.argument_errors import checked_arguments
 from sfumato.errors import RiskError
+from sfumato.formatting import percent
 from sfumato.privacy.exact import at_least
 from sfumato.risk.auditing.audit import Audit, check_runs
 from sfumato.risk.auditing.claim import Claim
@@ -115,5 +116,5 @@ def _sentence(found: Audit, mu: float | None) -> str:
     claimed = f"mu {mu:.3g}" if mu is not None else f"epsilon {found.epsilon_claimed:.3g} at delta {found.delta:.3g}"
     return (
         f"the mechanism claims {claimed}, and gives away at least {shown}: seen in {found.runs:,} runs on each of two "
-        f"inputs, by {found.score}, {100 * found.confidence:.6g} % sure"
+        f"inputs, by {found.score}, {percent(found.confidence, 6)} sure"
     )

@@ -30,7 +30,7 @@ def test_the_verdict_comes_first_and_says_what_the_rows_are_good_for(files: Path
     assert words.startswith("╭─ people: usable in part")
     for part in (
         "not usable",
-        "tvd_2: pairs of columns",
+        "tvd_2_q16: pairs of columns",
         "second real sample",
         "Largest differences, pairs",
         "this many real rows",
@@ -44,7 +44,7 @@ def test_json_holds_every_measure_with_its_yardstick(files: Path, sfumato_cli) -
     body = json.loads(out)
     assert code == 0 and body["grade"] == "usable in part" and "custodian" in body["notice"]
     assert body["rows"] == body["made_rows"] == 300 and body["holdout_rows"] is None
-    assert body["measures"]["tvd_1"]["value"] == 0 < body["measures"]["tvd_1"]["yardstick"]
+    assert body["measures"]["tvd_1_q16"]["value"] == 0 < body["measures"]["tvd_1_q16"]["yardstick"]
     assert list(body["predictions"]) == ["owner"] and body["equivalent_rows"]["single"] is None
     assert len(body["columns"]) == 5
 

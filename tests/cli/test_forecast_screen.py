@@ -36,7 +36,9 @@ def foretold(plan, schema, method, rows):
     """Return a forecast that follows from the number of rows alone: fewer than 1,000 of them drown."""
     drowned = rows is not None and rows < NEEDED
     verdict = "of use from about 1,000 rows on" if rows is None else f"{'noise' if drowned else 'good'} at {rows:,}"
-    errors = dict.fromkeys(("tvd_1", "tvd_2", "share_error", "mean_error", "mean_error_range", "median_error_range"))
+    errors = dict.fromkeys(
+        ("tvd_1_q16", "tvd_2_q16", "share_error", "mean_error_sd", "mean_error_range", "median_error_range")
+    )
     columns = tuple(ColumnForecast(column.name, 0.1, 0.1, drowned=drowned) for column in schema)
     needed = (("single columns", NEEDED),)
     return Forecast(

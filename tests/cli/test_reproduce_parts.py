@@ -11,8 +11,8 @@ import pytest
 
 from sfumato.papers import PAPERS, paper
 from sfumato.papers.compute import parts_text
-from sfumato.papers.reaedp import Reproduction
 from sfumato.papers.reproduce_verb import reproduce
+from sfumato.papers.result import Reproduction
 
 FILE = re.compile(r'"([\w.]+\.csv(?:\.gz)?)"')
 

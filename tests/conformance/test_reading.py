@@ -11,7 +11,8 @@ import pytest
 import sfumato
 from sfumato.core.data_access import LEAVING, data_access_of
 from sfumato.core.method import Method, methods, published_methods
-from sfumato.table.engines.engine import DuckDBEngine, IbisEngine
+from sfumato.table.engines.duckdb import DuckDBEngine
+from sfumato.table.engines.ibis import IbisEngine
 from sfumato.table.engines.spark import SparkEngine
 from sfumato.table.scan_plan import group_by_scan
 

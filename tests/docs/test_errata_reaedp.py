@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.entropy import published_bound, published_renyi_bound, sensitivity
+from sfumato.entropy import sensitivity
 from sfumato.mechanisms.plausible_deniability.privacy_test import pass_probability
 from sfumato.mechanisms.plausible_deniability.record_composition import cheapest_test, composed_epsilon
 from sfumato.papers.reaedp.errata import errata
 from sfumato.papers.reaedp.noisy_histograms import TABLE_S3
 from sfumato.papers.reaedp.pass_rate import EPSILON0, KS, THRESHOLD
-from sfumato.papers.reaedp.published import stated_guarantee
-from sfumato.papers.reaedp.results import Erratum
+from sfumato.papers.reaedp.published import published_bound, published_renyi_bound, stated_guarantee
+from sfumato.papers.result import Erratum
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_delta, gaussian_sigma
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -35,14 +35,14 @@ def row_about(page: str, words: str) -> str:
 
 
 def markdown(item: Erratum) -> str:
-    cells = (str(item.number), item.paper, item.verdict, item.instead)
+    cells = (item.name, item.paper, item.holds, item.instead)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 @pytest.mark.parametrize("page", ITEMS)
 def test_the_page_shows_the_errata_of_the_reproduction(page):
     shown = [row for row in rows_of(page) if row[2].isdigit()]
-    assert shown == [markdown(item) for item in errata() if item.number in ITEMS[page]]
+    assert shown == [markdown(item) for item in errata() if int(item.name) in ITEMS[page]]
 
 
 def breaks_from(order: float) -> int:

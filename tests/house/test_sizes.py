@@ -19,7 +19,7 @@ from sfumato.core.registry import REGISTRY
 from sfumato.lazy import HOOKS
 from source_tree import MODULES, SOURCE, lazy_homes, tree_of
 
-VERIFY_MODULES, VERIFY_LINES = 160, 21_000
+VERIFY_MODULES, VERIFY_LINES = 160, 20_000
 ABOVE_BUNDLE = ("metrics", "evaluate", "risk", "report", "cli", "workbench", "papers")
 """Folders of which `verify` may run hooks, and import nothing."""
 SYNTHESIZE_MODULES, SYNTHESIZE_LINES = 270, 33_000

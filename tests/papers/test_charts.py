@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from sfumato.papers.page import ChartAxes, PageFigure, Panel, curves
+from sfumato.papers.charts import ChartAxes, curves
+from sfumato.papers.page import PageFigure, Panel
 from sfumato.report.charts.marks import LineMark
 from sfumato.report.charts.plane import NARROW
 

@@ -14,12 +14,14 @@ import pytest
 from sfumato.cli.main import run
 from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
-from sfumato.papers.homogeneity_attack import Reproduction, page_of, summary
+from sfumato.papers.homogeneity_attack import page_of, parts, reproduce, summary
 from sfumato.papers.homogeneity_attack.data import ADULT_AT_UCI, BANKRUPTCY, UCI_COLUMNS, adult_rows, read_paper_tables
 from sfumato.papers.homogeneity_attack.errata import zero_truncated_rate
 from sfumato.papers.homogeneity_attack.marginal_tvd import marginal_tvds, tvd_boxes
-from sfumato.papers.homogeneity_attack.reproduce import parts, reproduce
+from sfumato.papers.homogeneity_attack.published import moment_terms, published
+from sfumato.papers.homogeneity_attack.results import AttackReproduction
 from sfumato.papers.page import render
+from sfumato.risk.homogeneity import Gaussian, Laplace, Poisson, expected, gaussian_sigma, overall, shrinkage
 
 pytestmark = pytest.mark.xdist_group(
     "reproduction of homogeneity_attack"
@@ -67,11 +69,11 @@ PARTS = 4.892
 
 
 @pytest.fixture(scope="module")
-def results(shared_data: Path) -> Reproduction:
+def results(shared_data: Path) -> AttackReproduction:
     return reproduce(shared_data)
 
 
-def test_the_cells_are_those_of_the_real_tables(results: Reproduction):
+def test_the_cells_are_those_of_the_real_tables(results: AttackReproduction):
     adult, whole, subset = results.experiments
     assert (adult.cells, adult.homogeneous_cells, adult.homogeneous_records) == (5009, 4044, 11112)
     assert (adult.records, adult.largest, adult.singletons) == (27504, 308, 2644)
@@ -82,32 +84,32 @@ def test_the_cells_are_those_of_the_real_tables(results: Reproduction):
 
 
 @pytest.mark.parametrize(("experiment", "measure"), LAPLACE)
-def test_laplace_curves_are_golden(results: Reproduction, experiment, measure):
+def test_laplace_curves_are_golden(results: AttackReproduction, experiment, measure):
     curve = results.curve(experiment, "laplace", measure)
     assert [round(curve.at(epsilon), 4) for epsilon in EPSILONS] == list(LAPLACE[experiment, measure])
 
 
-def test_the_printed_curve_is_exact_where_all_cells_are_homogeneous(results: Reproduction):
+def test_the_printed_curve_is_exact_where_all_cells_are_homogeneous(results: AttackReproduction):
     for mechanism, delta in (("laplace", None), ("gaussian-probabilistic", 1e-5), ("gaussian-classic", 1e-3)):
         printed = results.curve("bankruptcy", mechanism, "printed", delta)
         exact = results.curve("bankruptcy", mechanism, "conservative", delta)
         assert printed.risk == pytest.approx(exact.risk, rel=1e-12)
 
 
-def test_the_classic_rule_stops_at_one(results: Reproduction):
+def test_the_classic_rule_stops_at_one(results: AttackReproduction):
     curve = results.curve("adult", "gaussian-classic", "conservative", 1e-5)
     assert max(curve.epsilon) < 1
     assert max(results.curve("adult", "gaussian-analytic", "conservative", 1e-5).epsilon) == 100
 
 
 @pytest.mark.parametrize("measure", GUESSES)
-def test_guessing_attackers_are_golden(results: Reproduction, measure):
+def test_guessing_attackers_are_golden(results: AttackReproduction, measure):
     curve = results.curve("adult", "geometric", measure)
     # The first hard value is 0.38748; the note rounds it twice.
     assert [curve.at(e) for e in (0.01, 0.1, 1.0, 5.0)] == pytest.approx(GUESSES[measure], abs=5.5e-4)
 
 
-def test_poisson_variants(results: Reproduction):
+def test_poisson_variants(results: AttackReproduction):
     top = results.curve("bankruptcy", "laplace", "Poisson printed").at(100.0)
     assert top == pytest.approx(1 - math.exp(-2.43), abs=1e-9)
     assert results.curve("bankruptcy", "laplace", "Poisson zero-truncated").at(100.0) == pytest.approx(1, abs=1e-9)
@@ -116,7 +118,7 @@ def test_poisson_variants(results: Reproduction):
 
 
 @pytest.mark.parametrize("key", DISTANCES, ids=str)
-def test_distances_agree_within_monte_carlo_error(results: Reproduction, key):
+def test_distances_agree_within_monte_carlo_error(results: AttackReproduction, key):
     """alpha = 1e-6 a value: both sides are means of 40 draws, the note's printed to three digits."""
     found = sorted(
         (u for u in results.utilities if (u.domain, u.mechanism, u.delta, u.epsilon) == key), key=lambda u: u.order
@@ -139,7 +141,7 @@ def test_distances_by_hand():
 
 
 @pytest.mark.parametrize(("experiment", "mechanism", "measure"), CHOICES)
-def test_epsilon_for_a_target_is_golden(results: Reproduction, experiment, mechanism, measure):
+def test_epsilon_for_a_target_is_golden(results: AttackReproduction, experiment, mechanism, measure):
     choice = next(
         c for c in results.choices if (c.experiment, c.mechanism, c.measure) == (experiment, mechanism, measure)
     )
@@ -147,15 +149,15 @@ def test_epsilon_for_a_target_is_golden(results: Reproduction, experiment, mecha
     assert choice.intervals[0][1] == pytest.approx(CHOICES[experiment, mechanism, measure], abs=1e-5)
 
 
-def test_sigmas_are_golden(results: Reproduction):
+def test_sigmas_are_golden(results: AttackReproduction):
     sigma = next(s for s in results.sigmas if (s.epsilon, s.delta) == (0.9, 1e-6))
     found = (sigma.printed_classic, sigma.printed_probabilistic, sigma.analytic)
     assert found == pytest.approx((5.887558, 5.535516, 4.658846), abs=1e-6)
 
 
-def test_every_erratum_is_there_and_computed(results: Reproduction):
+def test_every_erratum_is_there_and_computed(results: AttackReproduction):
     assert {e.name for e in results.errata} == {f"E{i}" for i in range(1, 13)}
-    words = " ".join(f"{e.printed} {e.exact}" for e in results.errata)
+    words = " ".join(f"{e.paper} {e.holds}" for e in results.errata)
     golden = (
         "0.234393",
         "0.427407",
@@ -179,20 +181,69 @@ def test_every_erratum_is_there_and_computed(results: Reproduction):
     assert [value for value in golden if value not in words] == []
 
 
-def test_the_docs_show_these_errata(results: Reproduction):
+GRID = [
+    (n, p, law)
+    for n in (1, 2, 3, 5, 12)
+    for p in ([0.5, 0.5], [0.05, 0.95], [0.2, 0.3, 0.5], [0.1, 0.1, 0.1, 0.7])
+    for law in (Laplace(0.05), Laplace(1.0), Laplace(4.0), Gaussian(0.3), Gaussian(1.0), Gaussian(8.0))
+]
+
+
+def test_erratum_1_has_no_counterexample_on_a_grid():
+    """For given p or alpha every printed bound but (27) lies below the exact risk; (27) lies on either side of it."""
+    signs = set()
+    for n, p, law in GRID:
+        alpha, sizes, gaussian = [10 * share for share in p], Poisson(float(n)), isinstance(law, Gaussian)
+        exact = expected(n, p, law), float(np.mean(shrinkage(n, alpha, law))), overall(alpha, law, sizes, False)
+        facts = {"n": n, "p": p}, {"n": n, "alpha": alpha}, {"alpha": alpha, "sizes": sizes}
+        first = (22 if gaussian else 12) + (3 if len(p) == 2 else 0)
+        for equation, given, risk in zip(range(first, first + 3), facts, exact, strict=True):
+            printed = published(equation, law, **given)
+            assert equation == 27 or printed <= risk + 1e-12, (equation, n, p, law)
+            if equation == 27:
+                signs.add(bool(printed > risk))
+    assert signs == {True, False}
+
+
+def test_erratum_4_shows_27_above_the_exact_risk():
+    alpha, sizes, noise = [0.7, 1.3], Poisson(2.43), Gaussian(0.3)
+    assert published(27, noise, alpha=alpha, sizes=sizes) == pytest.approx(0.6278, abs=5e-5)
+    assert overall(alpha, noise, sizes, truncated=False) == pytest.approx(0.5810, abs=5e-5)
+
+
+def test_erratum_9_has_no_counterexample_among_random_tables(shared_data: Path):
+    """K = 2: the denominator is 0 for every table. K >= 2: negative on the paper's own table, and of either sign."""
+    generator = np.random.default_rng(9)
+    for _ in range(50):
+        numerators, denominators = moment_terms(generator.integers(0, 9, (7, 2)) + np.array([1, 0]), pooled=True)
+        assert denominators == pytest.approx([0, 0], abs=1e-9) and (numerators >= -1e-9).all()
+    numerators, denominators = moment_terms(read_paper_tables(shared_data).cells["bankruptcy-subset"].counts)
+    assert sorted(denominators.round(1)) == [-56.1, -50.7, -43.1]
+    assert sorted((numerators / denominators).round(2)) == [-2.58, -1.51, -1.15]
+
+
+def test_the_order_of_the_gaussian_rules_is_right_with_the_printed_formulas():
+    """Where (20) is proved it gives more noise than (21), so that pDP risks more; the exact rule turns that round."""
+    for delta in (1e-8, 1e-6, 1e-5, 1e-3):
+        for epsilon in (0.01, 0.1, 0.5, 0.9, 0.999):
+            facts = {"epsilon": epsilon, "delta": delta}
+            assert published(20, **facts) > published(21, **facts) > gaussian_sigma(epsilon, delta)
+
+
+def test_the_docs_show_these_errata(results: AttackReproduction):
     page = (ROOT / "docs" / "choosing-epsilon-by-risk.md").read_text(encoding="utf-8")
     shown = [line for line in page.splitlines() if line.startswith("| E")]
-    assert shown == [f"| {e.name} | {e.printed} | {e.exact} | {e.reason} |" for e in results.errata], (
+    assert shown == [f"| {e.name} | {e.paper} | {e.holds} | {e.verdict} | {e.why} |" for e in results.errata], (
         "run docs/make_pictures.py"
     )
 
 
-def test_results_go_through_json(results: Reproduction):
-    assert Reproduction.model_validate_json(results.model_dump_json()) == results
+def test_results_go_through_json(results: AttackReproduction):
+    assert AttackReproduction.model_validate_json(results.model_dump_json()) == results
 
 
-def test_the_page_loads_nothing(results: Reproduction):
-    page = render(page_of(Reproduction.model_validate_json(results.model_dump_json())))
+def test_the_page_loads_nothing(results: AttackReproduction):
+    page = render(page_of(AttackReproduction.model_validate_json(results.model_dump_json())))
     assert "http:" not in page
     assert "https:" not in page
     assert not re.search(r"<(?:script|img|image|link|iframe)[^>]*\s(?:src|href)=\"(?!data:)", page)
@@ -201,7 +252,7 @@ def test_the_page_loads_nothing(results: Reproduction):
         assert f">{section}</h2>" in page
 
 
-def test_the_summary_names_what_was_checked(results: Reproduction):
+def test_the_summary_names_what_was_checked(results: AttackReproduction):
     rows = {row[0]: row[1:] for row in summary(results).rows}
     assert rows["Adult: non-empty cells"] == ("5,974", "5,009")
 
@@ -229,7 +280,7 @@ def test_the_derived_adult_is_made_from_the_public_file(shared_data: Path, tmp_p
     assert len(read_paper_tables(tmp_path).cells["adult"].counts) == 5009
 
 
-def test_table_1_shows_where_the_printed_relations_fail(results: Reproduction):
+def test_table_1_shows_where_the_printed_relations_fail(results: AttackReproduction):
     rows = {(r.equation): r for r in results.relations}
     assert set(rows) == {*range(12, 20), *range(22, 30)}
     assert rows[12].printed == pytest.approx(0.3226, abs=5e-5) and rows[12].exact == pytest.approx(0.3346, abs=5e-5)
@@ -239,16 +290,16 @@ def test_table_1_shows_where_the_printed_relations_fail(results: Reproduction):
 
 
 @pytest.mark.parametrize("part", ["figure 3", "figure 5", "table 1"])
-def test_one_part_is_the_same_as_in_the_whole(part, results: Reproduction, shared_data: Path):
+def test_one_part_is_the_same_as_in_the_whole(part, results: AttackReproduction, shared_data: Path):
     alone = reproduce(shared_data, only=part)
-    page = render(page_of(Reproduction.model_validate_json(alone.model_dump_json())))
+    page = render(page_of(AttackReproduction.model_validate_json(alone.model_dump_json())))
     assert alone.only == part and page.count('<h2 id="section-') == 1
     assert alone.errata == () and set(alone.comparisons) <= set(results.comparisons)
     assert alone.utilities in ((), results.utilities) and alone.relations in ((), results.relations)
     assert summary(alone).rows and set(summary(alone).rows) <= set(summary(results).rows)
 
 
-def test_every_part_has_its_sections(results: Reproduction):
+def test_every_part_has_its_sections(results: AttackReproduction):
     for part in parts():
         assert page_of(results.model_copy(update={"only": part})).sections
     whole = {section.title for section in page_of(results).sections}
@@ -269,7 +320,7 @@ def test_the_verb_writes_page_and_values(shared_data: Path, results, tmp_path: P
     out = tmp_path / "out"
     assert _cli(monkeypatch, "homogeneity-attack", "--out", str(out), "--json") == 0
     assert json.loads(capsys.readouterr().out)["page"] == str(out / "page.html")
-    assert Reproduction.model_validate_json((out / "results.json").read_text(encoding="utf-8")) == results
+    assert AttackReproduction.model_validate_json((out / "results.json").read_text(encoding="utf-8")) == results
     assert _cli(monkeypatch, "homogeneity-attack", "--out", str(out)) == 2
     assert "--force" in capsys.readouterr().err
     assert _cli(monkeypatch, "homogeneity-attack", "--out", str(out), "--force") == 0

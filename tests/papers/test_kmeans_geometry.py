@@ -13,7 +13,7 @@ from papers.drawn import charts_of
 from sfumato.cli.main import run
 from sfumato.errors import PlanError
 from sfumato.papers import paper
-from sfumato.papers.kmeans_geometry import Reproduction, illustrative_rows, page_of, parts, reproduce, summary
+from sfumato.papers.kmeans_geometry import illustrative_rows, page_of, parts, reproduce, summary
 from sfumato.papers.kmeans_geometry.errata import rounding_facts
 from sfumato.papers.kmeans_geometry.figures import printed_moves
 from sfumato.papers.kmeans_geometry.simulation import (
@@ -31,6 +31,7 @@ from sfumato.papers.kmeans_geometry.simulation import (
     without_noise,
 )
 from sfumato.papers.page import render
+from sfumato.papers.result import Reproduction
 
 pytestmark = pytest.mark.xdist_group("reproduction of kmeans_geometry")  # computed once, for all tests that look at it
 
@@ -146,8 +147,8 @@ def test_printed_numbers_stand_beside_ours(results: Reproduction):
 def test_errata_are_complete(results: Reproduction):
     names = ["a", "b", "c", "d (i)", "d (ii)", "d (iii)", "d (iv)", "e", "4.1", "4.2", "4.3", "3.2"]
     assert [e.name for e in results.errata] == names
-    assert all(e.paper and e.measured and e.instead for e in results.errata)
-    words = " ".join(e.measured for e in results.errata)
+    assert all(e.paper and e.holds and e.instead for e in results.errata)
+    words = " ".join(e.holds for e in results.errata)
     for number in ("0.128 of centroids and 0.422 of runs", "ratio 52", "0.6275", "from 2.7 to 19."):
         assert number in words
     assert "no differential privacy" in " ".join(e.instead for e in results.errata)

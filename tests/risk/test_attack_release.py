@@ -24,6 +24,8 @@ from sfumato.risk.on_release.membership import max_gap_p_value, threshold
 from sfumato.risk.on_release.predicates import matches, multivariate_predicates, univariate_predicates
 from sfumato.risk.on_release.result import ReleaseAttackReport, ReleaseAttackResult
 
+pytestmark = pytest.mark.xdist_group("attacks on known releases")  # computed once, for all tests that look at it
+
 MADE: dict[str, Any] = {
     "itself": lambda: people(1),
     "fresh": lambda: people(2),

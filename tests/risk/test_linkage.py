@@ -12,7 +12,7 @@ import sfumato
 from sfumato.core.method import Output
 from sfumato.errors import RiskError
 from sfumato.example import codebook, households
-from sfumato.privacy.noise.distributions import Geometric
+from sfumato.privacy.noise_distributions import Geometric
 from sfumato.risk.attacks.linkage import FreshReferenceLinkage, NearestRowLinkage, nearest_row
 from sfumato.risk.attacks.membership import ShadowModelAttack, published_pair
 from sfumato.risk.simulated import CountWorlds, membership_game

@@ -16,7 +16,7 @@ from sfumato.errors import PlanError, RiskError, TableError
 from sfumato.example import codebook, households
 from sfumato.metrics.confidence import binomial_interval
 from sfumato.metrics.rows_view import CachedCounts, read_codes
-from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
+from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.privacy.randomness import Randomness
 from sfumato.risk.attacks.attack import AttackResult, ThreatModel, dp_ceiling
 from sfumato.risk.attacks.membership import (

@@ -17,7 +17,7 @@ import sfumato
 from sfumato.example import codebook, households
 from sfumato.metrics.confidence import binomial_interval
 from sfumato.privacy.noise import add_laplace
-from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
+from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.risk.attacks.attack import dp_ceiling
 from sfumato.risk.attacks.attribute_inference import AttributeInference
 from sfumato.risk.attacks.linkage import FreshReferenceLinkage, nearest_row

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.privacy.noise.distributions import DiscreteGaussian, Geometric
 from sfumato.privacy.noise.inversion import (
     cdf_tables,
     large_scales,
@@ -18,6 +17,7 @@ from sfumato.privacy.noise.inversion import (
 from sfumato.privacy.noise.inversion.draw import add_gaussian_by_inversion, add_laplace_by_inversion
 from sfumato.privacy.noise.inversion.random_bits import bit_source
 from sfumato.privacy.noise.opendp import opendp_gaussian, opendp_laplace
+from sfumato.privacy.noise_distributions import DiscreteGaussian, Geometric
 from sfumato.privacy.randomness import Randomness
 from statistical.laws import ALPHA, chi_square_p, discrete_gaussian_pmf, discrete_laplace_pmf
 

@@ -387,6 +387,17 @@ class SchemaOutput:
             raise SchemaError(f"{self.out!r} exists", next_step="choose another name with --out, or add --force")
 
 
+def stated_options(group: Any) -> list[str]:
+    """Return the options of a group that are not at their defaults.
+
+    >>> stated_options(MethodOptions(settings=["column=age"], as_published=True))
+    ['--as-published', '--set']
+    """
+    names = {"settings": "set"}
+    stated = [field.name for field in dataclasses.fields(group) if getattr(group, field.name) != field.default]
+    return [f"--{names.get(name, name).replace('_', '-')}" for name in stated]
+
+
 def parse_numbers(text: str, option: str, example: str, error_class: type[SfumatoError] = PlanError) -> list[float]:
     """Read numbers separated by commas.
 

@@ -14,32 +14,16 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
-from sfumato.evaluate.utility.prediction import PUBLIC_MODELS, Sample, stacked
-from sfumato.metrics.auc import roc_auc_one_vs_rest
-from sfumato.metrics.rows_view import read_rows_view
-from sfumato.sampling.design_matrix import DesignMatrix
+from sfumato.formatting import percent_fixed
+from sfumato.metrics.prediction import PUBLIC_MODELS, PredictionTask, Sample, Score, delta_mse, stacked
 from sfumato.schema import Schema
-from sfumato.schema.column import Column
 
 HELD_OUT = 0.25
 MOST_ROWS = 5000
 """Rows that a model is trained on, and tested on, at most: a sample where there are more."""
-FEWEST_ROWS = 20
-
-
-@dataclass(frozen=True)
-class Score:
-    """How well one model does on the test rows."""
-
-    error: float | None
-    """Mean squared error of a number."""
-    accuracy: float | None
-    auc: float | None
-    """Area under the curve of levels: the mean over levels, each against all others."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +41,7 @@ class ModelScores:
         """Delta-MSE: the part of its error that the public loses by the release."""
         if self.public is None or self.combined is None or not self.public.error or self.combined.error is None:
             return None
-        return (self.public.error - self.combined.error) / self.public.error
+        return delta_mse(self.public.error, self.combined.error)
 
 
 @dataclass(frozen=True)
@@ -89,7 +73,7 @@ class TrainTestResult:
         if self.classes:
             best = max(self.models, key=lambda each: cast(float, each.released.accuracy))
             parts = [cast(float, part.accuracy) for part in (best.released, best.original, self.guess)]
-            shares = [f"{100 * part:.1f} %" for part in parts]
+            shares = [percent_fixed(part) for part in parts]
             return (
                 f"Trained on the release, {best.model} is best: right in {shares[0]}, {shares[1]} when trained on true "
                 f"rows. The commonest level is right in {shares[2]}."
@@ -141,82 +125,6 @@ def train_and_test(
     )
     guess = task.guess(small["original"], held)
     return TrainTestResult(target, task.names, task.classes, guess, served, len(held[0]), test is None, lost + also)
-
-
-@dataclass(frozen=True)
-class PredictionTask:
-    """Which column is predicted from which."""
-
-    schema: Schema
-    target: Column
-    design: DesignMatrix
-
-    @classmethod
-    def of(cls, schema: Schema, target: str, inputs: Sequence[str] | None) -> PredictionTask:
-        """Return the task, or refuse with every problem."""
-        fits = [name for name in schema.releasable if name != target and not schema[name].is_open]
-        names = list(fits if inputs is None else inputs)
-        problems = [f"no column {name!r}" for name in (target, *names) if name not in schema]
-        problems += [f"{name}: has no values or bounds" for name in (target, *names) if _is_open(schema, name)]
-        problems += [f"{target} is the target and an input"] if target in names else []
-        problems += [] if names else ["no input"]
-        if problems:
-            raise RiskError("this cannot be predicted", problems, f"columns are: {', '.join(schema.names)}")
-        return cls(schema, schema[target], DesignMatrix(tuple(schema[name] for name in names)))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The inputs."""
-        return tuple(column.name for column in self.design.columns)
-
-    @property
-    def classes(self) -> bool:
-        """Whether levels are predicted."""
-        return not self.target.is_ordered
-
-    def read(self, source: Any, what: str) -> tuple[Sample, int]:
-        """Return inputs and targets of the rows without a missing number or target, and how many had one."""
-        seen = read_rows_view(source, self.schema, (*self.names, self.target.name))
-        whole, values = np.ones(len(seen), bool), dict[str, NDArray[Any]]()
-        for place, column in enumerate(self.design.columns):
-            values[column.name] = seen.points[:, place] if column.is_ordered else seen.codes[:, place]
-            whole &= ~np.isnan(seen.points[:, place]) | (not column.is_ordered)
-        whole &= ~np.isnan(seen.points[:, -1])
-        if whole.sum() < FEWEST_ROWS:
-            raise RiskError(
-                f"{what}: {int(whole.sum())} complete rows; at least {FEWEST_ROWS} are needed",
-                next_step="give more rows, or inputs without missing values",
-            )
-        return (self.design.matrix(values, len(seen))[whole], seen.points[whole, -1]), int((~whole).sum())
-
-    def score(self, model: str, train: Sample, test: Sample, seed: int) -> Score:
-        """Train a model and measure it; levels that a sample lacks are never predicted."""
-        from sfumato.metrics.learners.regressors import fit_regressor
-
-        levels = np.unique(np.asarray(train[1]))
-        if self.classes and len(levels) < 2:
-            predicted = np.ones((len(np.asarray(test[1])), 1))
-            return self._judged(predicted, levels, np.asarray(test[1]))
-        fitted = fit_regressor(model, train[0], train[1], np.random.default_rng(seed), classes=self.classes)
-        return self._judged(fitted.predict(test[0]), levels, np.asarray(test[1], float))
-
-    def guess(self, train: Sample, test: Sample) -> Score:
-        """Return what is reached without inputs."""
-        known, truth = np.asarray(train[1], float), np.asarray(test[1], float)
-        if not self.classes:
-            return Score(float(np.mean((truth - known.mean()) ** 2)), None, None)
-        levels, counts = np.unique(known, return_counts=True)
-        return Score(None, float(np.mean(truth == levels[np.argmax(counts)])), 0.5)
-
-    def _judged(self, predicted: FloatArray, levels: NDArray[Any], truth: FloatArray) -> Score:
-        if not self.classes:
-            return Score(float(np.mean((predicted[:, 0] - truth) ** 2)), None, None)
-        right = float(np.mean(levels[np.argmax(predicted, axis=1)] == truth))
-        return Score(None, right, roc_auc_one_vs_rest(predicted, levels, truth))
-
-
-def _is_open(schema: Schema, name: str) -> bool:
-    return name in schema and schema[name].is_open
 
 
 def _require_models(models: Sequence[str]) -> None:

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import importlib
+import tomllib
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from pydantic import BaseModel
+from pydantic import TypeAdapter
 
 from sfumato.errors import PlanError
 from sfumato.papers.page import PageTable, ReproductionPage
+from sfumato.papers.result import Reproduction
 
 
 @dataclass(frozen=True)
 class PaperRecord:
-    """What the command line says about a paper before its module is imported; a test compares it with the module."""
+    """A paper: who wrote it, where it is, and what is reproduced of it; a test compares the latter with the module."""
 
     home: str
     about: str
     parts: str
     """Its figures and tables, as :func:`sfumato.papers.compute.parts_text` writes them."""
+    authors: tuple[str, ...]
+    title: str
+    year: int
+    venue: str = ""
+    identifier: str = ""
+    """arXiv number or DOI, where we know one."""
+    code: str = ""
+    """Repository of the authors' code; nothing where we know none."""
+    commit: str = ""
+    """Commit that statements about the authors' code refer to."""
     files: tuple[str, ...] = ()
     """Public tables that it reads; without them, what needs them is left out or refused."""
     repeats: str = ""
@@ -28,45 +41,22 @@ class PaperRecord:
     deep: str = ""
     """What ``--deep`` trains anew; nothing where nothing is trained."""
 
+    @property
+    def citation(self) -> str:
+        """Authors, year, title, venue and identifier in one line."""
+        *others, last = self.authors
+        names = f"{', '.join(others)} and {last}"
+        place = "; ".join(part for part in (self.identifier, self.venue) if part)
+        return f"{names} ({self.year}). {self.title}. {place}"
 
-PAPERS = {
-    "homogeneity-attack": PaperRecord(
-        "sfumato.papers.homogeneity_attack",
-        "the risk that noisy counts give a sensitive value away",
-        "figures 3 to 5, D; table 1",
-        ("adult.csv.gz", "qualitative_bankruptcy.csv"),
-        "draws of the distances of figure 5, 40 unless said",
-    ),
-    "reaedp": PaperRecord(
-        "sfumato.papers.reaedp",
-        "entropy-calibrated histograms, plausible deniability, mean curves",
-        "figures 1 to 8, S1, S2, S4; tables IV, S1, S3",
-        ("house_prices.csv", "unrate.csv"),
-    ),
-    "range-restriction": PaperRecord(
-        "sfumato.papers.range_restriction",
-        "pseudo posteriors under a restricted range",
-        "figures 1 to 20; table 1",
-        ("fatigue.csv",),
-        "repeated samples, 30 unless said; the paper has 100",
-    ),
-    "kmeans-geometry": PaperRecord(
-        "sfumato.papers.kmeans_geometry",
-        "noisy centroids and radii, epsilon by a Rand index",
-        "figures 1 to 5; tables 1 to 4",
-        (),
-        "runs at each epsilon, 40 unless said; the paper has 30",
-    ),
-    "two-stage": PaperRecord(
-        "sfumato.papers.two_stage",
-        "synthetic inputs, blended with true rows, then predicted outputs",
-        "figures 4 to 13; tables 4, 7, 8",
-        ("insurance.csv", "eia.csv", "california_housing.csv.gz", "census_casc.csv", "tarragona.csv"),
-        "trials on simulated data, 3 unless said",
-        "the generative networks of figures 4, 6 and 7",
-    ),
-}
-"""Papers that can be reproduced, by the name that the command line takes."""
+
+def _read_records() -> dict[str, PaperRecord]:
+    texts = tomllib.loads((files("sfumato.papers") / "records.toml").read_text(encoding="utf-8"))
+    return TypeAdapter(dict[str, PaperRecord]).validate_python(texts)
+
+
+PAPERS = _read_records()
+"""The papers by the name that the command line takes."""
 
 
 class Reproducible(Protocol):
@@ -76,7 +66,7 @@ class Reproducible(Protocol):
         """Return the names of its figures and tables, such as ``figure 4``."""
         ...
 
-    def reproduce(self, folder: Path | None = None, only: str | None = None) -> BaseModel:
+    def reproduce(self, folder: Path | None = None, only: str | None = None) -> Reproduction:
         """Compute every figure of merit from the data in a folder, or one part."""
         ...
 

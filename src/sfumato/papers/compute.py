@@ -2,35 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from pathlib import Path
+from typing import Generic, TypeVar
 
 from sfumato.errors import PlanError
-from sfumato.papers.result import PartOf
+from sfumato.papers import PAPERS
+from sfumato.papers.data import missing_files, require_files
+from sfumato.papers.result import Erratum, Part, Reproduction
+from sfumato.version import __version__
 
 WorkT = TypeVar("WorkT")
-PartT = TypeVar("PartT", bound=PartOf[Any])
 
 
 @dataclass(frozen=True)
-class PartEntry(Generic[WorkT, PartT]):
-    """How one part is made, the files without which it cannot be, and those without which some of it is left out."""
+class PartEntry(Generic[WorkT]):
+    """A figure or table, what it is about, how it is made, and the files that it needs or that some of it wants."""
 
     name: str
-    build: Callable[[WorkT], PartT]
+    subject: str
+    build: Callable[[WorkT], Part]
     needs: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()
 
-    def missing(self, present: Collection[str]) -> tuple[str, ...]:
-        """Return the files of this part that are not there."""
-        return tuple(name for name in (*self.needs, *self.wants) if name not in present)
+    def part(self, work: WorkT, folder: Path) -> Part:
+        """Return the part; without the files that it needs, only their names."""
+        missing = tuple(missing_files(folder, (*self.needs, *self.wants)))
+        part = Part() if any(name in missing for name in self.needs) else self.build(work)
+        return part.model_copy(update={"name": self.name, "subject": self.subject, "missing": missing})
+
+
+@dataclass(frozen=True)
+class PaperParts(Generic[WorkT]):
+    """What a paper's reproduction consists of, in the order of the page."""
+
+    paper: str
+    title: str
+    lead: str
+    entries: tuple[PartEntry[WorkT], ...]
+    errata: Callable[[WorkT], tuple[Erratum, ...]]
+    beyond: tuple[PartEntry[WorkT], ...] = ()
+    """What the whole reproduction adds to the paper."""
+
+    def parts(self) -> tuple[str, ...]:
+        """Return the names of the figures and tables that can be asked for one by one."""
+        return tuple(entry.name for entry in self.entries)
+
+    def compute(
+        self,
+        work: WorkT,
+        only: str | None,
+        folder: Path,
+        facts: tuple[tuple[str, str], ...],
+        seed: int,
+        runs: int | None = None,
+    ) -> Reproduction:
+        """Compute every part and the errata, or ``only`` one part; parts whose data are absent are left out.
+
+        A part that is asked for by name needs its data: without them this is an error.
+        """
+        chosen = (*self.entries, *self.beyond)
+        if only is not None:
+            require_part(self.paper, only, self.parts())
+            chosen = tuple(entry for entry in self.entries if entry.name == only)
+            require_files(folder, chosen[0].needs)
+        parts = tuple(entry.part(work, folder) for entry in chosen)
+        return Reproduction(
+            paper=self.paper,
+            title=self.title,
+            lead=self.lead,
+            facts=(*citation_facts(self.paper), *facts),
+            sfumato=__version__,
+            seed=seed,
+            runs=runs,
+            folder=str(folder) if any(part.missing for part in parts) else "",
+            parts=parts,
+            errata=self.errata(work) if only is None else (),
+        )
+
+
+def citation_facts(paper: str) -> tuple[tuple[str, str], ...]:
+    """Return what the head of a page says about a paper: its citation, and the commit of the authors' code."""
+    record = PAPERS[paper]
+    code = (("the authors' code", f"{record.code}, commit {record.commit}"),) if record.code else ()
+    return (("the paper", record.citation), *code)
 
 
 def require_part(paper: str, only: str, known: Sequence[str]) -> None:
     """Refuse the name of a part that the reproduction of a paper does not have."""
     if only not in known:
         raise PlanError(f"no part {only!r} of {paper}", next_step=f"use one of: {', '.join(known)}")
+
+
+def require_repeats(repeats: int | None, default: int) -> int:
+    """Return how often what is random is repeated; fewer than 2 are refused."""
+    runs = default if repeats is None else repeats
+    if runs < 2:
+        raise PlanError(f"{runs} repeats asked for", next_step="ask for at least 2")
+    return runs
 
 
 def parts_text(parts: Sequence[str]) -> str:
@@ -49,12 +119,11 @@ def parts_text(parts: Sequence[str]) -> str:
 
 def _runs(numbers: Sequence[str]) -> list[str]:
     """Return plain numbers in order, three or more in a row as one run, then everything else as it is."""
-    plain = sorted(int(number) for number in numbers if number.isdigit())
     runs: list[list[int]] = []
-    for number in plain:
+    for number in sorted(int(number) for number in numbers if number.isdigit()):
         if runs and number == runs[-1][-1] + 1:
             runs[-1].append(number)
         else:
             runs.append([number])
-    said = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(number) for number in run] for run in runs]
-    return [*(word for run in said for word in run), *(number for number in numbers if not number.isdigit())]
+    words = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(number) for number in run] for run in runs]
+    return [*(word for run in words for word in run), *(number for number in numbers if not number.isdigit())]

@@ -6,53 +6,17 @@ is rendered from typed results alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from sfumato.papers.charts import Chart, drawing
 from sfumato.papers.data import DATA_VARIABLE
-from sfumato.papers.result import Erratum, PartOf, ReproductionOf
+from sfumato.papers.result import Erratum, Part, Reproduction
 from sfumato.report import render_page as render_template
-from sfumato.report.charts import Axis, Figure, LineMark, Lines, RuleMark, figure_html
+from sfumato.report.charts import Figure, figure_html
 from sfumato.version import __version__
-
-
-@dataclass(frozen=True)
-class ChartAxes:
-    """The two axes of lines: their titles, where the upright one begins (0 or below unless said) and where it ends."""
-
-    x: str = "epsilon"
-    y: str = "risk"
-    top: float | None = 1.0
-    bottom: float | None = None
-    logarithmic: bool = True
-
-
-RISK = ChartAxes()
-
-"""Risk against epsilon, from 0 to 1."""
-
-
-def curves(
-    items: Sequence[LineMark],
-    axes: ChartAxes = RISK,
-    *,
-    printed_first: bool = True,
-    rules: Sequence[tuple[str, float]] = (),
-) -> Lines:
-    """Return lines, mostly against an axis of equal factors; the first name is a yardstick where it was printed.
-
-    ``rules`` are horizontal lines with a word: floors, ceilings, targets. Faint lines stand behind their namesakes.
-    """
-    first = items[0].name if items and printed_first else None
-    drawn = sorted((replace(item, yardstick=item.name == first) for item in items), key=lambda item: not item.faint)
-    x = Axis(axes.x, logarithmic=axes.logarithmic)
-    zero = 0.0 if min((height for item in items for height in item.y), default=0.0) >= 0 else None
-    y = Axis(axes.y, low=zero if axes.bottom is None else axes.bottom, high=axes.top)
-    return Lines(drawn, x, y, tuple(RuleMark(word, at) for word, at in rules))
-
 
 SMALL, LARGE = 240, 300
 
@@ -78,6 +42,11 @@ class Panel:
     title: str
     label: str
     drawing: Figure
+
+    @classmethod
+    def of(cls, chart: Chart) -> Panel:
+        """Return the panel of a chart."""
+        return cls(chart.title, chart.label, drawing(chart))
 
     def drawn(self, narrow: bool) -> Markup:
         """Return the chart; its main numbers stand in its words for those who cannot see it."""
@@ -126,28 +95,36 @@ def comparison_table(title: str, rows: tuple[tuple[str, str, str, str], ...]) ->
     return PageTable(title, ("what", "printed", "ours", "why they differ"), rows)
 
 
-Draw = Callable[[Any], Panel]
-
-"""Draws one chart of a paper."""
-
-
-def part_sections(results: ReproductionOf[Any], draw: Draw, errata: PageSection | None) -> tuple[PageSection, ...]:
-    """Return the errata, where the whole paper was run, and a section for each part."""
-    parts = [_section(part, results.folder, draw) for part in results.parts]
-    return (*([errata] if errata is not None else []), *parts)
+def page_of(results: Reproduction) -> ReproductionPage:
+    """Return the whole page, or that of one part: the errata, where they were checked, and a section for each part."""
+    sections = tuple(_section(part, results.folder) for part in results.parts)
+    return ReproductionPage(results.title, results.lead, (*errata_sections(results.errata), *sections), results.facts)
 
 
-def errata_section(errata: Sequence[Erratum]) -> PageSection | None:
-    """Return what the paper says, what we measure and what Sfumato does; None where nothing was checked."""
+ERRATA_COLUMNS = {
+    "": "name",
+    "the paper": "paper",
+    "what holds": "holds",
+    "verdict": "verdict",
+    "why": "why",
+    "what Sfumato does": "instead",
+    "the authors' own caveat": "caveat",
+}
+"""Headings of the table of errata; a column without any words is left out."""
+
+
+def errata_sections(errata: Sequence[Erratum]) -> tuple[PageSection, ...]:
+    """Return what the paper says, what holds and what Sfumato does; nothing where nothing was checked."""
     if not errata:
-        return None
-    rows = tuple((e.name, e.paper, e.measured, e.instead) for e in errata)
+        return ()
+    columns = {title: [str(getattr(each, field)) for each in errata] for title, field in ERRATA_COLUMNS.items()}
+    shown = {title: cells for title, cells in columns.items() if any(cells)}
+    rows = tuple(zip(*shown.values(), strict=True))
     text = "What the paper says, what we measure, and what Sfumato does. Every number is computed here."
-    header = ("", "the paper", "measured", "what Sfumato does")
-    return PageSection("Errata", (text,), (PageTable("", header, rows),))
+    return (PageSection("Errata", (text,), (PageTable("", tuple(shown), rows),)),)
 
 
-def summary_table(results: ReproductionOf[Any]) -> PageTable:
+def summary(results: Reproduction) -> PageTable:
     """Return the short table for the terminal: everything that was checked, and what could not be."""
     rows: list[tuple[str, ...]] = []
     for part in results.parts:
@@ -156,26 +133,26 @@ def summary_table(results: ReproductionOf[Any]) -> PageTable:
     return PageTable("Printed and ours", ("part", "what", "printed", "ours"), tuple(rows))
 
 
-def _section(part: PartOf[Any], folder: str, draw: Draw) -> PageSection:
+def _section(part: Part, folder: str) -> PageSection:
     tables = [PageTable(values.title, values.header, values.rows, values.numbers) for values in part.values]
     if part.comparisons:
         rows = tuple((c.what, c.printed, c.ours, c.why) for c in part.comparisons)
         tables.insert(0, comparison_table("", rows))
     text = (*_missing(part, folder), *part.text)
-    return PageSection(part.title, text, tuple(tables), _figures(part, draw), part.short)
+    return PageSection(part.title, text, tuple(tables), _figures(part), part.short)
 
 
-def _figures(part: PartOf[Any], draw: Draw) -> tuple[PageFigure, ...]:
+def _figures(part: Part) -> tuple[PageFigure, ...]:
     """Return the charts, a full row in each figure."""
-    a_row = part.charts_a_row
+    a_row = part.charts_a_row or max(len(part.charts), 1)
     rows = [part.charts[start : start + a_row] for start in range(0, len(part.charts), a_row)]
     return tuple(
-        PageFigure(f"{part.label}, continued" if i else "", tuple(map(draw, row)), () if i else part.notes)
+        PageFigure(f"{part.label}, continued" if i else "", tuple(map(Panel.of, row)), () if i else part.notes)
         for i, row in enumerate(rows)
     )
 
 
-def _missing(part: PartOf[Any], folder: str) -> tuple[str, ...]:
+def _missing(part: Part, folder: str) -> tuple[str, ...]:
     if not part.missing:
         return ()
     what = "Left out" if not part.comparisons else "Shown without what needs data"

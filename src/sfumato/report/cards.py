@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from markupsafe import Markup
 
+from sfumato.report.blocks import TableBlock
+
 MOST_LEVELS = 12
 """Levels drawn on a card; the table of values holds more."""
 LONG_LABEL = 30
@@ -33,18 +35,6 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class TableBlock:
-    """A small table: all cells of a line but its labels stand right."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left_out: int = 0
-    """Lines that only the data files hold."""
-    labels: int = 1
-    """Cells at the start of a line that are words."""
-
-
-@dataclass(frozen=True)
 class ColumnCard:
     """One column, released or on both sides."""
 
@@ -55,7 +45,7 @@ class ColumnCard:
     """Kind and unit in words."""
     label: str = ""
     """What the column means, where the schema says it."""
-    told: str = ""
+    sentence: str = ""
     """A sentence about it."""
     standing: str = ""
     """How the sentence is coloured: near, middling or far."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -143,9 +143,3 @@ def is_stated(fact: str, value: Any) -> bool:
     (True, False, True)
     """
     return value is not None and (value is not False or fact not in FORMAT_FACTS)
-
-
-def join_names(facts: Iterable[str]) -> str:
-    """Return facts in words: "bounds and missing"."""
-    names = list(facts)
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sfumato.schema.provenance import DOMAIN_FACTS, Origin, Provenance, join_names
+from sfumato.formatting import join_names, list_names
+from sfumato.schema.provenance import DOMAIN_FACTS, Origin, Provenance
 from sfumato.schema.schema import Schema
 
 RULE = "rule"
@@ -105,14 +106,3 @@ def _kind_in_words(kind: str, names: Sequence[str], most: int) -> str:
     if kind in WHOLE:
         return WHOLE[kind]
     return f"{IN_WORDS.get(kind, f'the {kind} of')} {list_names(names, most, 'columns')}"
-
-
-def list_names(names: Sequence[str], most: int = MOST_NAMED, what: str = "columns") -> str:
-    """Return a list of names, the last of them as a number where there are many.
-
-    >>> list_names(["a", "b", "c", "d"], most=2)
-    'a, b and 2 more columns'
-    """
-    if len(names) <= most + 1:
-        return join_names(names)
-    return f"{', '.join(names[:most])} and {len(names) - most} more {what}"

@@ -20,9 +20,7 @@ from sfumato.table.column_expressions import (
     lacks_person,
 )
 from sfumato.table.counting import all_values_in_domain
-from sfumato.table.engines.duckdb import ParquetEngine
 from sfumato.table.engines.engine import Engine, has_only_text_columns
-from sfumato.table.engines.spark import SparkEngine
 from sfumato.table.persons import kept_rows
 from sfumato.table.sources import guess_delimiter
 
@@ -109,7 +107,7 @@ def _has_quick_readers(engine: Engine, schema: Schema) -> bool:
     """Whether encoders read the rows faster than SQL: from Parquet, and texts, of which SQL makes values many times."""
     if schema.person is not None:
         return False
-    return has_only_text_columns(engine, schema) or isinstance(engine, ParquetEngine | SparkEngine)
+    return has_only_text_columns(engine, schema) or engine.has_typed_files
 
 
 def _count(engine: Engine, schema: Schema, columns: Sequence[Column]) -> Counter[str]:

@@ -99,7 +99,7 @@ def calibrate(
         typer.Option(
             "--target",
             "-t",
-            help="A target measured on a table, such as 'tvd_2 <= 0.05'; or a proved ceiling on risk, which needs no "
+            help="A target measured on a table, as 'tvd_2_q16 <= 0.05'; or a proved ceiling on risk, which needs no "
             "data: 'advantage <= 0.2', 'hits <= 0.05 at 0.01', 'success <= 0.2 at 0.1'.",
         ),
     ],

@@ -16,11 +16,10 @@ from sfumato.cli.options import (
     Repeat,
     split_names,
 )
-from sfumato.evaluate.compare.words import SHORT
 
 if TYPE_CHECKING:
+    from sfumato.evaluate.column_copies import ColumnCopies, Ratio
     from sfumato.evaluate.compare.result import Comparison, MetricWithYardstick
-    from sfumato.evaluate.utility.ecdf import ColumnCopies, Ratio
     from sfumato.table import Table
 
 USES = {"single": "single columns", "pairs": "pairs of columns", "prediction": "prediction"}
@@ -72,7 +71,7 @@ def compare(
 
 def _compare_values(rows: EvaluationOptions, table: Table, columns: str) -> dict[str, ColumnCopies]:
     from sfumato.cli.released import released_copies
-    from sfumato.evaluate.utility.columns import compare_copies
+    from sfumato.evaluate.column_copies import compare_copies
 
     names = None if columns == ALL_COLUMNS else split_names(columns)
     return compare_copies(table, released_copies(rows.bundle), rows.facts, names)
@@ -92,12 +91,14 @@ def _ratio(each: Ratio) -> str:
 
 
 def _show(console: Console, comparison: Comparison) -> None:
+    from sfumato.metrics.catalogue import METRICS
+
     console.panel(
         f"{comparison.table}: {comparison.grade}",
         comparison.verdict,
         "green" if comparison.grade != "not usable" else "red",
     )
-    rows = [[f"{m.name}: {SHORT[m.name]}", _value(m), _yardstick_text(m)] for m in comparison.measures.values()]
+    rows = [[f"{m.name}: {METRICS[m.name].label}", _value(m), _yardstick_text(m)] for m in comparison.measures.values()]
     console.table("Measures, with 95 % intervals", ("measure", "release", "second real sample"), rows)
     equal = [f"{USES[use]}: {_rows_in_words(rows)}" for use, rows in comparison.equivalent_rows.items()]
     console.say(f"As close as a random sample of this many real rows: {'; '.join(equal)}.")

@@ -19,6 +19,7 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.released import released_rows
 from sfumato.errors import PlanError, RiskError
+from sfumato.formatting import percent_fixed
 from sfumato.lazy import load_object
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _private_rows(table: Table, names: list[str]) -> NDArray[np.float64]:
 
 
 def _show_clusters(console: Console, comparison: ClusterComparison, names: list[str]) -> None:
-    from sfumato.evaluate.utility.clusters import ALIGNED_WARNING
+    from sfumato.metrics.clusters import ALIGNED_WARNING
 
     rows = [
         [k.rows, *(f"{v:.3f}" for v in (k.transfer_ari, k.cluster_tvd, k.centroid_error, k.radius_error))]
@@ -195,7 +196,7 @@ def _show_models(console: Console, result: TrainTestResult) -> None:
         [
             each.model,
             *(_number(getattr(each, sample), kind) for sample in samples for kind in kinds),
-            *([f"{100 * each.delta:.1f} %"] if delta and each.delta is not None else []),
+            *([percent_fixed(each.delta)] if delta and each.delta is not None else []),
         ]
         for each in result.models
     ]
@@ -214,7 +215,7 @@ def _number(score: Score, kind: str) -> str:
 
 def _show_prices(console: Console, prices: Any) -> None:
     def share(value: float | None) -> str:
-        return "no best price" if value is None else f"{100 * value:.2f} %"
+        return "no best price" if value is None else percent_fixed(value, 2)
 
     rows = [
         [
@@ -227,4 +228,4 @@ def _show_prices(console: Console, prices: Any) -> None:
     ]
     headers = ("brand", "elasticity", "by the release", "mark-up", "by the release", "profit kept")
     console.table("Prices: elasticities, best mark-ups (OMU), profit ratio (OPR)", headers, rows)
-    console.say(f"Mean absolute deviation of the elasticities (MAPD): {100 * prices.mapd:.2f} %.")
+    console.say(f"Mean absolute deviation of the elasticities (MAPD): {percent_fixed(prices.mapd, 2)}.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from sfumato.cli.console import Console
-from sfumato.cli.options import MethodOptions, Repeat, TableOptions, split_names
+from sfumato.cli.options import MethodOptions, Repeat, TableOptions, split_names, stated_options
 from sfumato.cli.released import open_evaluation_input
 from sfumato.errors import RiskError
 from sfumato.progress import steps
@@ -164,9 +164,10 @@ def inference(
 
 
 def _refuse_both(method: MethodOptions, release: str | None, holdout: str | None) -> None:
-    if release is not None and method != MethodOptions():
+    if release is not None and (described := stated_options(method)):
         raise RiskError(
             "--release names an existing release, so no method can be described",
+            [f"found {option}" for option in described],
             next_step="leave out --release, or everything about a method",
         )
     if holdout is not None and release is None:

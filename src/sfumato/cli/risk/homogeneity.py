@@ -20,7 +20,7 @@ from sfumato.errors import RiskError
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
-    from sfumato.report.homogeneity_page import TableBlock
+    from sfumato.report.blocks import TableBlock
     from sfumato.risk.homogeneity.answers import Answer
     from sfumato.risk.homogeneity.results import RiskCurves, SeveralCurves
     from sfumato.table import Table
@@ -222,20 +222,26 @@ class _HomogeneityOutput(NamedTuple):
 
 
 def _shown(curves: RiskCurves | SeveralCurves, draft: bool) -> _HomogeneityOutput:
-    from sfumato.report import homogeneity_page, homogeneity_several_page
+    from sfumato.report.homogeneity_page import homogeneity_page
     from sfumato.risk.homogeneity import answers
     from sfumato.risk.homogeneity.results import RiskCurves
 
-    texts = (answers.risk_answer(curves), answers.epsilon_answer(curves))
+    page, texts = homogeneity_page(curves, draft), (answers.risk_answer(curves), answers.epsilon_answer(curves))
     if not isinstance(curves, RiskCurves):
-        page = homogeneity_several_page.several_columns_page(curves, draft)
-        return _HomogeneityOutput(page, homogeneity_several_page.tables(curves), texts)
-    texts = (*texts, answers.uniqueness_answer(curves))
-    return _HomogeneityOutput(homogeneity_page.homogeneity_page(curves, draft), _output_tables(curves), texts)
+        return _HomogeneityOutput(page, _joint_tables(curves), texts)
+    return _HomogeneityOutput(page, _output_tables(curves), (*texts, answers.uniqueness_answer(curves)))
+
+
+def _joint_tables(curves: SeveralCurves) -> tuple[tuple[str, TableBlock], ...]:
+    from sfumato.report.homogeneity_page import joint_grid, kinds_grid
+
+    title = f"{' x '.join(curves.identifiers)} by {' and '.join(curves.sensitive)}: risk against epsilon, in per cent"
+    return (title, joint_grid(curves)), ("Cells without noise", kinds_grid(curves))
 
 
 def _output_tables(curves: RiskCurves) -> tuple[tuple[str, TableBlock], ...]:
-    from sfumato.report.homogeneity_page import TableBlock, companions_grid, uniqueness_grid, values_grid, worst_grid
+    from sfumato.report.blocks import TableBlock
+    from sfumato.report.homogeneity_page import companions_grid, uniqueness_grid, values_grid, worst_grid
 
     values = values_grid(curves)
     kept = [i for i, name in enumerate(values.header) if name != LEFT_OUT]

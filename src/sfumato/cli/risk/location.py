@@ -11,6 +11,7 @@ from sfumato.cli.console import Console
 from sfumato.cli.options import CUSTODIAN_NOTICE, HoldoutOptions, NumericColumns, Repeat, SameOrder, split_names
 from sfumato.cli.released import released_rows
 from sfumato.errors import RiskError
+from sfumato.formatting import percent_fixed
 
 HEADERS = ("nearest row of", "some value within", "every value within", "median distance")
 
@@ -42,7 +43,7 @@ def location(
             table, released, facts, split_names(columns), tolerance, rows.read_holdout(), same_order, seed
         )
     lines = [
-        [name, f"{100 * near.any_value:.1f} %", f"{100 * near.every_value:.1f} %", f"{near.distance:.3g}"]
+        [name, percent_fixed(near.any_value), percent_fixed(near.every_value), f"{near.distance:.3g}"]
         for name, near in (("the release", risk.released), ("other people", risk.others))
     ]
     console.table(f"Location of {', '.join(risk.columns)}, tolerance {tolerance:g} of each range", HEADERS, lines)

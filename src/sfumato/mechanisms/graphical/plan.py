@@ -18,8 +18,8 @@ from sfumato.mechanisms.graphical.coarsened_marginals import LARGE_SET_GROUPS, i
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
 from sfumato.mechanisms.graphical.one_way_marginals import Discretisation, measured_schema, squared_sensitivity
 from sfumato.mechanisms.graphical.workload import compile_workload, subsample_pairs
+from sfumato.privacy.accounting.composition import SELECTIONS_PART
 from sfumato.privacy.accounting.event import Event, EventPart
-from sfumato.privacy.accounting.event_kinds import SELECTIONS_PART
 from sfumato.privacy.accounting.gaussian_and_selection import MOST_COORDINATES
 from sfumato.privacy.accounting.sensitivity import changed_cells
 from sfumato.privacy.accounting.zcdp import exponential_mechanism_epsilon

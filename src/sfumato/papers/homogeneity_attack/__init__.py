@@ -6,7 +6,6 @@ variation distances, guessing attackers and the printed relations; printed, exac
 
 from __future__ import annotations
 
-from sfumato.papers.homogeneity_attack.reproduce import page_of, parts, reproduce, summary
-from sfumato.papers.homogeneity_attack.results import Reproduction
+from sfumato.papers.homogeneity_attack.reproduction import page_of, parts, reproduce, summary
 
-__all__ = ["Reproduction", "page_of", "parts", "reproduce", "summary"]
+__all__ = ["page_of", "parts", "reproduce", "summary"]

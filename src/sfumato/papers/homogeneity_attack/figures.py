@@ -6,18 +6,19 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from sfumato.papers.charts import curves
 from sfumato.papers.homogeneity_attack.data import PaperTables
 from sfumato.papers.homogeneity_attack.published import published
 from sfumato.papers.homogeneity_attack.results import (
+    AttackReproduction,
     Experiment,
     Measure,
     Mechanism,
     Name,
-    Reproduction,
     RiskCurve,
     TvdBox,
 )
-from sfumato.papers.page import PageFigure, Panel, curves
+from sfumato.papers.page import PageFigure, Panel
 from sfumato.privacy.accounting import GaussianCalibration
 from sfumato.report.charts import Bars, BarSeries, Boxes, BoxMark, LineMark, Lines
 from sfumato.risk.homogeneity import (
@@ -205,7 +206,7 @@ NOISES: dict[Mechanism, str] = {
 }
 
 
-def size_figure(results: Reproduction) -> PageFigure:
+def size_figure(results: AttackReproduction) -> PageFigure:
     """Return figure 3: how many cells have which size."""
     panels = tuple(Panel(e.title, f"Histogram of cell sizes of {e.title}.", size_chart(e)) for e in results.experiments)
     note = "For Adult the outlines are the 5,974 cells that the paper counted; filled are the identifier cells."
@@ -222,12 +223,12 @@ def size_chart(experiment: Experiment) -> Bars:
     return Bars(labels, series, "records in the cell", "cells", yardstick=True)
 
 
-def risk_figures(results: Reproduction) -> tuple[PageFigure, ...]:
+def risk_figures(results: AttackReproduction) -> tuple[PageFigure, ...]:
     """Return figure 4: one figure per table, one panel per mechanism."""
     return tuple(_risk_figure(results, e) for e in results.experiments)
 
 
-def _risk_figure(results: Reproduction, experiment: Experiment) -> PageFigure:
+def _risk_figure(results: AttackReproduction, experiment: Experiment) -> PageFigure:
     kinds: tuple[tuple[str, tuple[Mechanism, ...]], ...] = (
         ("epsilon-DP: Laplace", ("laplace",)),
         ("aDP: Gaussian", ("gaussian-classic", "gaussian-analytic")),
@@ -244,7 +245,7 @@ def _risk_figure(results: Reproduction, experiment: Experiment) -> PageFigure:
     return PageFigure(f"Figure 4: {experiment.title}", panels, (note,))
 
 
-def risk_chart(results: Reproduction, name: Name, kind: tuple[Mechanism, ...]) -> Lines:
+def risk_chart(results: AttackReproduction, name: Name, kind: tuple[Mechanism, ...]) -> Lines:
     """Return printed and exact risk against epsilon; printed first, exact from the last mechanism."""
     wanted: tuple[tuple[Measure, Mechanism, str], ...] = (
         ("printed", kind[0], "printed"),
@@ -264,7 +265,7 @@ def _line(curve: RiskCurve, name: str) -> LineMark:
     return LineMark(name, curve.epsilon, curve.risk, faint=curve.delta not in (None, MAIN_DELTA))
 
 
-def poisson_figure(results: Reproduction) -> PageFigure:
+def poisson_figure(results: AttackReproduction) -> PageFigure:
     """Return the Poisson variants of equations (19) and (29)."""
     labels: tuple[tuple[Measure, str], ...] = (
         ("Poisson printed", "printed"),
@@ -294,7 +295,7 @@ def poisson_figure(results: Reproduction) -> PageFigure:
     return PageFigure("Risk of homogeneous cells under Poisson sizes", panels)
 
 
-def guessing_figure(results: Reproduction) -> PageFigure:
+def guessing_figure(results: AttackReproduction) -> PageFigure:
     """Return appendix D: hard and soft guessing on Adult beside the homogeneity attack."""
     adult: Name = "adult"
     by_cell = curves(
@@ -324,7 +325,7 @@ def _both(curve: RiskCurve, top: float) -> tuple[list[float], list[float]]:
     return [e for e, _ in kept], [r for _, r in kept]
 
 
-def distance_figures(results: Reproduction) -> tuple[PageFigure, ...]:
+def distance_figures(results: AttackReproduction) -> tuple[PageFigure, ...]:
     """Return figure 5: box plots of the distances, with noise on all cells and on the occupied ones only."""
     titles = {
         "whole domain": "Figure 5, all 729 cells: differentially private",
@@ -347,7 +348,7 @@ def distance_figures(results: Reproduction) -> tuple[PageFigure, ...]:
     )
 
 
-def distance_chart(results: Reproduction, domain: str, order: int) -> Boxes:
+def distance_chart(results: AttackReproduction, domain: str, order: int) -> Boxes:
     """Return the boxes of one order of marginals."""
     chosen = [u for u in results.utilities if (u.domain, u.order) == (domain, order) and _is_shown(u)]
     items = [BoxMark(f"{u.epsilon:g}", NOISES[u.mechanism], u.quantiles) for u in chosen]

@@ -1,7 +1,8 @@
 """Equations 12 to 29 of the homogeneity-attack paper, as printed.
 
-Equations (12) to (17) and (22) to (27) are printed as upper bounds; they are lower bounds of what they claim to bound,
-because their second term keeps only part of the patterns that can look homogeneous. Use the exact measures instead.
+Equations (12) to (17) and (22) to (27) are printed as upper bounds. Their second term keeps only part of the patterns
+that can look homogeneous, so that all but (27) lie below what they claim to bound; (27) lacks a factor and can lie
+either way. Use the exact measures instead.
 In terms of the survival q and the vanishing r of a count, the Laplace and the Gaussian versions are one formula.
 """
 
@@ -18,7 +19,7 @@ from scipy import special
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
-from sfumato.privacy.noise.distributions import Gaussian, Laplace, NoiseLaw
+from sfumato.privacy.noise_distributions import Gaussian, Laplace, NoiseLaw
 from sfumato.risk.homogeneity.cells import as_alpha, as_probabilities, as_size, check_counts
 from sfumato.risk.homogeneity.expected import SizeLaw
 
@@ -150,3 +151,19 @@ FORMULAS: dict[int, Callable[..., float]] = {
     **dict.fromkeys((18, 28), _homogeneous),
     **dict.fromkeys((19, 29), _homogeneous_global),
 }
+
+
+def moment_terms(counts: ArrayLike, pooled: bool = False) -> tuple[FloatArray, FloatArray]:
+    """Return numerators and denominators of the moment estimates of alpha in appendix B, one for each class.
+
+    ``pooled`` takes the empirical variance of the form for two classes, n p (1 - p), with which every denominator is
+    0; otherwise that of the form for two or more, the variance over cells.
+
+    >>> [terms.tolist() for terms in moment_terms([[3, 1], [0, 4], [5, 5], [2, 0]], pooled=True)]
+    [[14.5, 14.5], [0.0, 0.0]]
+    """
+    array = check_counts(counts)
+    sizes, total = array.sum(axis=1), array.sum()
+    shares = array.sum(axis=0) / total
+    variance = total * shares * (1 - shares) if pooled else array.var(axis=0, ddof=1)
+    return shares**2 * (1 - shares) * (sizes**2).sum() - shares * variance, variance - total * shares * (1 - shares)

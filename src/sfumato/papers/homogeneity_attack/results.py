@@ -1,10 +1,11 @@
-"""What the reproduction of the homogeneity-attack paper finds, as typed values: JSON in and out, page and docs."""
+"""Typed results that the homogeneity-attack paper alone has: risk curves, distances, choices of epsilon."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from sfumato.papers.result import FrozenModel
+from sfumato.papers.charts import FrozenModel
+from sfumato.papers.result import Comparison, Reproduction
 
 Name = Literal["adult", "bankruptcy", "bankruptcy-subset"]
 Mechanism = Literal["laplace", "geometric", "gaussian-classic", "gaussian-analytic", "gaussian-probabilistic"]
@@ -108,23 +109,10 @@ class Sigma(FrozenModel):
     analytic: float
 
 
-class Comparison(FrozenModel):
-    """One statement of the paper beside the exact value, and why they differ."""
+class TopicComparison(Comparison):
+    """One statement of the paper beside the exact value, with the topic that decides where it is shown."""
 
     topic: str
-    what: str
-    printed: str
-    ours: str
-    why: str
-
-
-class Erratum(FrozenModel):
-    """One error of the paper: what is printed, what is exact, and the reason."""
-
-    name: str
-    printed: str
-    exact: str
-    reason: str
 
 
 class PrintedRelation(FrozenModel):
@@ -139,15 +127,11 @@ class PrintedRelation(FrozenModel):
     exact: float
 
 
-class Reproduction(FrozenModel):
+class AttackReproduction(Reproduction):
     """Everything that the reproduction finds, or one part of it; what was not asked for is empty."""
 
     only: str | None = None
     """The part that was asked for; none where all were."""
-    paper: str
-    title: str
-    sfumato: str
-    seed: int
     draws: int
     deltas: tuple[float, ...]
     experiments: tuple[Experiment, ...]
@@ -156,8 +140,7 @@ class Reproduction(FrozenModel):
     choices: tuple[Choice, ...] = ()
     sigmas: tuple[Sigma, ...] = ()
     relations: tuple[PrintedRelation, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
-    errata: tuple[Erratum, ...] = ()
+    comparisons: tuple[TopicComparison, ...] = ()
 
     def experiment(self, name: Name) -> Experiment:
         """Return one of the three tables."""

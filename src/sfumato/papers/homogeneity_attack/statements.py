@@ -17,13 +17,13 @@ from sfumato.papers.homogeneity_attack.errata import TINY, homogeneous_share, ze
 from sfumato.papers.homogeneity_attack.figures import DELTAS, average_risk
 from sfumato.papers.homogeneity_attack.published import published
 from sfumato.papers.homogeneity_attack.results import (
-    Comparison,
     Experiment,
     Measure,
     Mechanism,
     Name,
     PrintedRelation,
     RiskCurve,
+    TopicComparison,
     TvdBox,
 )
 from sfumato.risk.homogeneity import (
@@ -84,10 +84,10 @@ def statements(
     experiments: tuple[Experiment, ...],
     curves: list[RiskCurve],
     utilities: list[TvdBox],
-) -> tuple[Comparison, ...]:
+) -> tuple[TopicComparison, ...]:
     """Return every statement of section 4 about the topics that can be checked."""
     found = Curves(curves)
-    makers: dict[str, Callable[[], list[Comparison]]] = {
+    makers: dict[str, Callable[[], list[TopicComparison]]] = {
         "cells": lambda: _cell_statements(experiments),
         "limits": lambda: _asymptotes(tables),
         "gaussian": lambda: _gaussian_statements(tables, found),
@@ -107,11 +107,11 @@ def percent(share: float, digits: int = 2) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
-def _row(topic: str, what: str, printed: str, ours: str, why: str) -> Comparison:
-    return Comparison(topic=topic, what=what, printed=printed, ours=ours, why=why)
+def _row(topic: str, what: str, printed: str, ours: str, why: str) -> TopicComparison:
+    return TopicComparison(topic=topic, what=what, printed=printed, ours=ours, why=why)
 
 
-def _cell_statements(experiments: tuple[Experiment, ...]) -> list[Comparison]:
+def _cell_statements(experiments: tuple[Experiment, ...]) -> list[TopicComparison]:
     adult, whole, subset = experiments
     return [
         _row("cells", "Adult: records", "27,504", f"{adult.records:,}", "the same rows"),
@@ -136,7 +136,7 @@ def _cell_statements(experiments: tuple[Experiment, ...]) -> list[Comparison]:
     ]
 
 
-def _asymptotes(tables: PaperTables) -> list[Comparison]:
+def _asymptotes(tables: PaperTables) -> list[TopicComparison]:
     adult, subset = tables.cells["adult"].counts, tables.cells["bankruptcy-subset"].counts
     floors = {n: average_risk(c.counts, Laplace(TINY)) for n, c in tables.cells.items()}
     formula = published(18, Laplace(10.0), n=tables.printed_sizes("adult"))
@@ -181,7 +181,7 @@ def _asymptotes(tables: PaperTables) -> list[Comparison]:
     ]
 
 
-def _gaussian_statements(tables: PaperTables, found: Curves) -> list[Comparison]:
+def _gaussian_statements(tables: PaperTables, found: Curves) -> list[TopicComparison]:
     reached = [
         float(published(28, Gaussian(gaussian_sigma(31.6, delta, rule="probabilistic")), n=tables.printed_sizes(name)))
         for name in ("adult", "bankruptcy")
@@ -216,14 +216,16 @@ def _gaussian_statements(tables: PaperTables, found: Curves) -> list[Comparison]
             "gaussian",
             "order of the two at equal (epsilon, delta)",
             "pDP risks more",
-            f"aDP risks more, by up to {percent(analytic)}",
-            "the classic rule wastes noise; the exact (analytic) calibration needs less than pDP at every epsilon",
+            f"with (20) and (21) pDP, by up to {percent(classic)}; with exact calibration aDP, by up to "
+            f"{percent(analytic)}",
+            "agrees for the printed rules; (20) wastes noise, and the exact (analytic) calibration needs less than pDP "
+            "at every epsilon",
         ),
     ]
 
 
-def _poisson_statements(found: Curves) -> list[Comparison]:
-    rows: list[Comparison] = []
+def _poisson_statements(found: Curves) -> list[TopicComparison]:
+    rows: list[TopicComparison] = []
     names: tuple[tuple[Name, str, str], ...] = (("adult", "Adult", "4.6"), ("bankruptcy", "Bankruptcy", "2.43"))
     for name, title, lam in names:
         for epsilon in (0.1, 1.0, 100.0):
@@ -241,7 +243,7 @@ def _poisson_statements(found: Curves) -> list[Comparison]:
     return rows
 
 
-def _threshold_statements(tables: PaperTables) -> list[Comparison]:
+def _threshold_statements(tables: PaperTables) -> list[TopicComparison]:
     counts = tables.cells["adult"].counts
     hard, fair = plurality(counts, Laplace(200.0)), soft(counts, Laplace(200.0))
     mixed = int((~tables.cells["adult"].homogeneous).sum())
@@ -270,8 +272,8 @@ def _threshold_statements(tables: PaperTables) -> list[Comparison]:
     ]
 
 
-def _utility_statements(utilities: list[TvdBox]) -> list[Comparison]:
-    rows: list[Comparison] = []
+def _utility_statements(utilities: list[TvdBox]) -> list[TopicComparison]:
+    rows: list[TopicComparison] = []
     for epsilon in (0.1, 1.0, 10.0):
         whole, occupied = (
             [u for u in utilities if (u.mechanism, u.epsilon, u.domain) == ("laplace", epsilon, domain)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.papers.kmeans_geometry.results import Chart, Comparison, Part, Points, ValueTable, comparison
+from sfumato.papers.charts import line_chart
 from sfumato.papers.kmeans_geometry.sensitivity import ceiling
 from sfumato.papers.kmeans_geometry.simulation import (
     ATTACKED,
@@ -18,6 +18,7 @@ from sfumato.papers.kmeans_geometry.simulation import (
     private_transfer,
     shuffled,
 )
+from sfumato.papers.result import Comparison, Part, ValueTable, comparison
 
 PUBLIC_EPSILONS = (0.1, 1.0, 5.0)
 PRIVATE_RUNS, PUBLIC_RUNS = 20, 15
@@ -30,7 +31,6 @@ def copied_labels(work: SharedResults) -> Part:
     )
     rows = tuple((f"{e:g}", f"{a:.3f}", f"{t:.3f}") for e, a, t in zip(EPSILONS, aligned, transfer, strict=True))
     return Part(
-        name="beyond 1",
         text=(
             "Row i of the output is made around the noisy centroid of row i's own cluster. The label is copied, and "
             "noise on centroids and radii grows alike, so that with less epsilon the picture only becomes larger. "
@@ -44,16 +44,13 @@ def copied_labels(work: SharedResults) -> Part:
             ),
         ),
         charts=(
-            Chart(
-                kind="lines",
-                title="Two indices, one mechanism",
-                x="nominal epsilon",
-                y="adjusted Rand index",
-                label="The aligned index stays above one half at every epsilon; the transfer index goes to 0.",
-                series=(
-                    Points(name="aligned (the paper's)", x=EPSILONS, y=aligned),
-                    Points(name="transfer", x=EPSILONS, y=transfer),
-                ),
+            line_chart(
+                "Two indices, one mechanism",
+                ("nominal epsilon", "adjusted Rand index"),
+                EPSILONS,
+                {"aligned (the paper's)": aligned, "transfer": transfer},
+                "The aligned index stays above one half at every epsilon; the transfer index goes to 0.",
+                top=1.0,
                 muted_first=True,
             ),
         ),
@@ -108,7 +105,6 @@ def recovered_labels(work: SharedResults) -> Part:
     proved = [f"{e:g}" for e in ATTACKED if found[e] > both[e]]
     lines = {"recovered": found, "ceiling, epsilon for replacing": replace, "ceiling, epsilon for adding": both}
     return Part(
-        name="beyond 2",
         text=(
             "The attacker has the aligned rows and the noisy centroids, and takes the nearest. With four labels "
             "equally likely no epsilon-private mechanism lets anybody tell more than e^eps / (e^eps + 3) of them; "
@@ -132,14 +128,14 @@ def recovered_labels(work: SharedResults) -> Part:
             ),
         ),
         charts=(
-            Chart(
-                kind="lines",
-                title="Labels recovered",
-                x="nominal epsilon",
-                y="share of labels",
-                label="The mechanism gives away more labels than epsilon allows, most of all at small epsilon.",
-                series=tuple(Points(name=name, x=ATTACKED, y=tuple(each.values())) for name, each in lines.items()),
+            line_chart(
+                "Labels recovered",
+                ("nominal epsilon", "share of labels"),
+                ATTACKED,
+                {name: tuple(each.values()) for name, each in lines.items()},
+                "The mechanism gives away more labels than epsilon allows, most of all at small epsilon.",
                 rules=(("guessing", 0.25),),
+                top=1.0,
             ),
         ),
     )
@@ -162,7 +158,6 @@ def with_a_guarantee(work: SharedResults) -> Part:
         for e, p, m in zip(PRIVATE_EPSILONS, theirs, ours, strict=True)
     )
     return Part(
-        name="beyond 3",
         text=(
             "Sfumato's private form counts rows in one noisy grid over a public box and takes the geometry from it. "
             "Its epsilon is proved (add or remove one record), and it is the better one besides.",
@@ -184,17 +179,14 @@ def with_a_guarantee(work: SharedResults) -> Part:
             ),
         ),
         charts=(
-            Chart(
-                kind="lines",
-                title="Proved and better",
-                x="epsilon",
-                y="transfer ARI",
+            line_chart(
+                "Proved and better",
+                ("epsilon", "transfer ARI"),
+                PRIVATE_EPSILONS,
+                {"published, no guarantee": theirs, "private": ours},
+                "The private form keeps the clusters from epsilon 0.5 on; the published one does not.",
+                top=1.0,
                 muted_first=True,
-                label="The private form keeps the clusters from epsilon 0.5 on; the published one does not.",
-                series=(
-                    Points(name="published, no guarantee", x=PRIVATE_EPSILONS, y=theirs),
-                    Points(name="private", x=PRIVATE_EPSILONS, y=ours),
-                ),
             ),
         ),
     )

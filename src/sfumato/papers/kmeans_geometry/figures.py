@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.evaluate.utility.clusters import aligned_ari, kmeans, standardise
-from sfumato.papers.kmeans_geometry.charts import points, scatter_series
+from sfumato.metrics.clusters import aligned_ari, kmeans, standardise
+from sfumato.papers.charts import Chart, Series
 from sfumato.papers.kmeans_geometry.published.algorithm import largest_distance
-from sfumato.papers.kmeans_geometry.results import Chart, Part, Points, ValueTable, comparison
 from sfumato.papers.kmeans_geometry.sensitivity import failures, simulated_failures
 from sfumato.papers.kmeans_geometry.simulation import (
     CLUSTERS,
@@ -22,6 +22,7 @@ from sfumato.papers.kmeans_geometry.simulation import (
     FloatArray,
     SharedResults,
 )
+from sfumato.papers.result import Part, ValueTable, comparison
 
 FAILURE_EPSILONS = (0.1, 0.5, 1.0, 1.6, 2.5, 5.0)
 PRINTED_DELTA, PRINTED_SCALE, PRINTED_RADIUS = 2.84, 3.55, 0.37
@@ -34,8 +35,8 @@ OWN = "Our rows are drawn around the printed centroids; the paper's own are not 
 def chart(
     title: str,
     label: str,
-    series: tuple[Points, ...],
-    marks: tuple[Points, ...] = (),
+    series: tuple[Series, ...],
+    marks: tuple[Series, ...] = (),
     bounds: tuple[float, ...] = (),
     standardised: bool = True,
 ) -> Chart:
@@ -44,6 +45,18 @@ def chart(
     return Chart(
         kind="points", title=title, label=label, x=f"x1{unit}", y=f"x2{unit}", series=series, marks=marks, bounds=bounds
     )
+
+
+def scatter_series(rows: FloatArray, labels: NDArray[np.int64] | None = None) -> tuple[Series, ...]:
+    """Return rows of two columns as points, one name for each label."""
+    groups = {"rows": rows} if labels is None else {f"cluster {k}": rows[labels == k] for k in np.unique(labels)}
+    return tuple(points(name, each) for name, each in groups.items())
+
+
+def points(name: str, rows: FloatArray) -> Series:
+    """Return rows of two columns under one name, with the digits that a drawing needs."""
+    x, y = (tuple(float(f"{v:.4g}") for v in column) for column in rows.T)
+    return Series(name=name, x=x, y=y)
 
 
 def edges(work: SharedResults) -> tuple[float, float]:
@@ -57,7 +70,6 @@ def figure_1(work: SharedResults) -> Part:
     low, high = edges(work)
     sizes = np.bincount(work.labels)
     return Part(
-        name="figure 1",
         text=(OWN,),
         comparisons=(
             comparison(
@@ -98,7 +110,6 @@ def figure_2(work: SharedResults) -> Part:
     likely = printed_moves()
     before, after = points("centroid", made.true_centroids), points("with noise", made.noisy_centroids)
     return Part(
-        name="figure 2",
         comparisons=(
             comparison(
                 "centroids",
@@ -170,7 +181,6 @@ def figure_3(work: SharedResults) -> Part:
     moved = made.standard.forward(work.rows) - made.true_centroids[made.labels] + made.centroids[made.labels]
     marks = (points("with noise", made.noisy_centroids), points("reflected", made.centroids))
     return Part(
-        name="figure 3",
         comparisons=(
             comparison(
                 "centroids after the reflection",
@@ -221,7 +231,6 @@ def figure_4(work: SharedResults) -> Part:
     made, clamped = work.example, work.at_paper.clamped
     inflated = float(np.median(made.radii[made.radii > 0]) / made.true_radii.mean())
     return Part(
-        name="figure 4",
         comparisons=(
             comparison("mean radius", f"{PRINTED_RADIUS}", f"{made.true_radii.mean():.2f}", "agrees"),
             comparison(
@@ -264,7 +273,6 @@ def figure_5(work: SharedResults) -> Part:
     index = aligned_ari(work.rows, made.rows, CLUSTERS, labels=work.labels)
     runs = work.at_paper
     return Part(
-        name="figure 5",
         comparisons=(
             comparison(
                 "ARI of this run",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluate.utility.clusters import ari_from_confusion, confusion, kmeans, standardise
-from sfumato.papers.kmeans_geometry.results import Part, ValueTable, comparison
+from sfumato.metrics.clusters import ari_from_confusion, confusion, kmeans, standardise
 from sfumato.papers.kmeans_geometry.simulation import (
     CLUSTERS,
     GRID,
@@ -18,6 +17,7 @@ from sfumato.papers.kmeans_geometry.simulation import (
     first_above,
     without_noise,
 )
+from sfumato.papers.result import Part, ValueTable, comparison
 
 PRINTED_CONFUSION = ((1, 2, 94, 3), (3, 83, 3, 11), (90, 0, 1, 5), (3, 14, 11, 76))
 PRINTED_ARI, PRINTED_PLAIN, PRINTED_COORDINATE = 0.6656, 0.624, 0.199
@@ -34,7 +34,6 @@ def table_1(work: SharedResults) -> Part:
     table = confusion(made.labels, again)
     printed = np.array(PRINTED_CONFUSION)
     return Part(
-        name="table 1",
         comparisons=(
             comparison(
                 "ARI of the printed matrix", f"{PRINTED_ARI}", f"{ari_from_confusion(printed):.4f}", "arithmetic right"
@@ -64,7 +63,6 @@ def table_2(work: SharedResults) -> Part:
     local = float(((worst > 0.55) & (worst < 0.72)).mean())
     proposed, noisy = work.at_paper.aligned, work.coordinate
     return Part(
-        name="table 2",
         text=("Aligned ARI, each table clustered in its own unit. The paper prints one run of each.",),
         comparisons=(
             comparison(
@@ -101,7 +99,6 @@ def table_3(work: SharedResults) -> Part:
     )
     thirty = ours["first 30"]
     return Part(
-        name="table 3",
         comparisons=(
             comparison(
                 "mean over 30 runs",
@@ -165,7 +162,6 @@ def table_4(work: SharedResults) -> Part:
         for target in TARGETS
     )
     return Part(
-        name="table 4",
         text=(
             f"{len(curves)} seeds, candidates {GRID[0]} to {GRID[-1]} in steps of 0.1, one run for each, as the "
             "paper calibrates. Its own grid is not printed.",

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from sfumato.papers.range_restriction.results import Comparison, Part, comparison
 from sfumato.papers.range_restriction.simulation import (
     FIRST_SEED,
     NARROW_TRUNCATED,
@@ -22,6 +21,7 @@ from sfumato.papers.range_restriction.simulation import (
     synthetic_copies,
 )
 from sfumato.papers.range_restriction.violins import format_digits, list_values, spread_table, violin_chart
+from sfumato.papers.result import Comparison, Part, comparison
 
 SETS = 100
 """Synthetic sets of the one sample behind figures 8 to 10."""
@@ -44,7 +44,6 @@ def figure_6(work: SharedResults) -> Part:
         for name, printed in PRINTED_SCALES.items()
     )
     return Part(
-        name="figure 6",
         text=(f"Scales over {work.repeats} samples; violins of the sample with seed {FIRST_SEED}.",),
         comparisons=(
             comparison(
@@ -65,7 +64,6 @@ def figure_7(work: SharedResults) -> Part:
     weights = {name: fitted.weights for name, fitted in work.scaled_first.items()}
     means = {name: float(values.mean()) for name, values in weights.items()}
     return Part(
-        name="figure 7",
         comparisons=(
             comparison(
                 "order of the weights",
@@ -79,7 +77,7 @@ def figure_7(work: SharedResults) -> Part:
     )
 
 
-def _statistic(work: SharedResults, name: str, measure: str, words: str) -> Part:
+def _statistic(work: SharedResults, measure: str, words: str) -> Part:
     real = simulated_sample(FIRST_SEED).x
     found = {
         each: np.array([statistics(copy)[measure] for copy in synthetic_copies(fitted, FIRST_SEED, SETS)])
@@ -88,7 +86,6 @@ def _statistic(work: SharedResults, name: str, measure: str, words: str) -> Part
     truth = statistics(real)[measure]
     ratios = {each: float(values.mean() / truth) for each, values in found.items()}
     return Part(
-        name=name,
         text=(f"{SETS} synthetic sets of the sample with seed {FIRST_SEED}; the line is the data.",),
         comparisons=(
             comparison(
@@ -127,6 +124,6 @@ def _utility(work: SharedResults) -> Comparison:
     )
 
 
-figure_8 = partial(_statistic, name="figure 8", measure="mean", words="mean")
-figure_9 = partial(_statistic, name="figure 9", measure="median", words="median")
-figure_10 = partial(_statistic, name="figure 10", measure="Q90", words="90 % quantile")
+figure_8 = partial(_statistic, measure="mean", words="mean")
+figure_9 = partial(_statistic, measure="median", words="median")
+figure_10 = partial(_statistic, measure="Q90", words="90 % quantile")

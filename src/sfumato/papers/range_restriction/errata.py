@@ -1,11 +1,13 @@
-"""Measured numbers that fill in toml, and counterexample searches."""
+"""Measured numbers that fill in errata.toml: what one record costs, units, draws, and weights as printed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.papers.errata import read_errata
 from sfumato.papers.range_restriction.families import Family, make_family
 from sfumato.papers.range_restriction.fatigue import rows_used
 from sfumato.papers.range_restriction.published.measured_loss import (
@@ -14,9 +16,14 @@ from sfumato.papers.range_restriction.published.measured_loss import (
     add_outlier,
     leave_one_out,
 )
-from sfumato.papers.range_restriction.published.weights import WeightedPosterior, Weighting
-from sfumato.papers.range_restriction.repeated_samples import in_order
-from sfumato.papers.range_restriction.results import Erratum
+from sfumato.papers.range_restriction.published.weights import (
+    Extremes,
+    WeightedPosterior,
+    Weighting,
+    claimed_epsilon,
+    truncated_bounds,
+)
+from sfumato.papers.range_restriction.repeated_samples import IMPLIED, in_order
 from sfumato.papers.range_restriction.simulation import (
     COPIES,
     FATIGUE,
@@ -36,6 +43,7 @@ from sfumato.papers.range_restriction.simulation import (
     simulated_sample,
 )
 from sfumato.papers.range_restriction.violins import format_digits, list_values
+from sfumato.papers.result import Erratum
 
 RESIDUALS = (4.0, 5.0, 6.0, 10.0, 20.0, 50.0)
 
@@ -48,6 +56,8 @@ UNITS = (0.001, 0.1, 1.0, 10.0, 1000.0, 1e6)
 DRAWS = (100, 1000, 10_000, 100_000)
 
 SHARES = (0.6, 0.3, 0.09, 0.01)
+
+FIT_DRAWS = 1000
 
 
 def first_family(unit: float = 1.0) -> Family:
@@ -120,187 +130,104 @@ def rare_category(records: int = 2000, copies: int = 20) -> RareCategory:
     )
 
 
+PRINTED_WEIGHT_SEEDS = range(FIRST_SEED, FIRST_SEED + 20)
+
+
+def claims_of_printed_weights(seeds: Iterable[int]) -> FloatArray:
+    """Return the claims where alpha is 1 / max |f| with 1 as the largest: Weighted, wide and narrow truncated."""
+    return np.array([_printed_claims(seed) for seed in seeds])
+
+
+def _printed_claims(seed: int) -> list[float]:
+    sample = simulated_sample(seed)
+    family, numbers = make_family("lognormal", sample.x, sample.z), np.random.default_rng([seed, 8])
+    plain = family.posterior(np.ones(len(sample.x)))
+    risk = Extremes.of(plain, plain.draw(family.numbers(FIT_DRAWS, numbers))).risk
+    weights = risk.min() / risk
+    posterior = family.posterior(weights)
+    draws = posterior.draw(family.numbers(FIT_DRAWS, numbers))
+    limits = (None, *(ranges.limits(family.values, family.kind) for ranges in (WIDE, NARROW)))
+    return [claimed_epsilon(truncated_bounds(Extremes.of(posterior, draws, each), weights)) for each in limits]
+
+
 def errata(work: SharedResults) -> tuple[Erratum, ...]:
-    """Return all items: a to i as on the docs page, then what does not reproduce."""
-    return (
-        _equation_15(work),
-        _mechanism(work),
-        _coupled(),
-        _loose(work),
-        _units(),
-        _unit_free(work),
-        _draws(),
-        _unaccounted(),
-        _rare_category(),
-        *_experiments(work),
-        fatigue_erratum(work),
-    )
+    """Return all items: a to j as on the docs page, then what does not reproduce."""
+    numbers = {**_claims(work), **_records(), **_units_and_draws(), **_printed_weights(), **_experiments(work)}
+    return read_errata("sfumato.papers.range_restriction", numbers)
 
 
-def _equation_15(work: SharedResults) -> Erratum:
-    printed, weighted = work.samples.values["eq 15"], work.samples.values["epsilon"][WEIGHTED]
+def _claims(work: SharedResults) -> dict[str, object]:
+    samples = work.samples
+    printed, weighted = samples.values["eq 15"], samples.values["epsilon"][WEIGHTED]
     above = printed[WIDE_TRUNCATED] > weighted
-    return Erratum(
-        name="a",
-        paper="eq. 15: the truncated bound is max |alpha f - log P(R)|, below that of Weighted",
-        measured=f"above Weighted ({weighted.mean():.2f}) in {int(above.sum())} of {len(above)} samples: "
-        f"{list_values({name: float(v.mean()) for name, v in printed.items()})}. It grows as the range narrows: a "
-        f"record "
-        "of weight 0 costs -log P(R)",
-        instead="alpha (f - log P(R)), which gives the paper's order, its 5.7 and its scales; eq. 15 is shown as a "
-        "labelled diagnostic",
-    )
+    averaged, four = (WIDE_AVERAGED, NARROW_AVERAGED), (UNWEIGHTED, WEIGHTED, WIDE_AVERAGED, NARROW_AVERAGED)
+    return {
+        "weighted": weighted.mean(),
+        "above": int(above.sum()),
+        "samples": len(above),
+        "equation_15": list_values({name: float(values.mean()) for name, values in printed.items()}),
+        "averaged_claims": list_values({name: samples.mean("epsilon", name) for name in averaged}),
+        "whole_exponent": list_values({name: samples.mean("whole exponent", name) for name in averaged}),
+        "unweighted": samples.mean("epsilon", UNWEIGHTED),
+        "left_out": list_values({name: loss.epsilon for name, loss in loss_of_left_out_record(four).items()}),
+        "claims": list_values({name: samples.mean("epsilon", name) for name in four}),
+        "oscillation": list_values({name: samples.mean("oscillation", name) for name in four}),
+        "copies": COPIES,
+        "printed_epsilon": PRINTED_EPSILON,
+        "all_copies": COPIES * PRINTED_EPSILON,
+    }
 
 
-def _mechanism(work: SharedResults) -> Erratum:
-    claims = {name: work.samples.mean("epsilon", name) for name in (WIDE_AVERAGED, NARROW_AVERAGED)}
-    whole = {name: work.samples.mean("whole exponent", name) for name in claims}
-    return Erratum(
-        name="b",
-        paper=f"theorem 1 covers the averaged synthesizer at eq. 7: {list_values(claims)}",
-        measured=f"the theorem bounds the exponent (1 - lambda) alpha; the release is drawn with alpha* = lambda + "
-        f"(1 - lambda) alpha, whose epsilon is {list_values(whole)}, as without weights "
-        f"({work.samples.mean('epsilon', UNWEIGHTED):.1f}). Outliers have lambda near 1, so alpha* near 1",
-        instead="the epsilon of the whole exponent is printed beside eq. 7",
-    )
+def _printed_weights() -> dict[str, object]:
+    claims = claims_of_printed_weights(PRINTED_WEIGHT_SEEDS)
+    means = zip((WEIGHTED, WIDE_TRUNCATED, NARROW_TRUNCATED), claims.mean(axis=0).tolist(), strict=True)
+    return {
+        "printed_weights": list_values(dict(means)),
+        "printed_samples": len(claims),
+        "narrow_above": int((claims[:, 2] > claims[:, 0]).sum()),
+        "most_weighted": claims[:, 0].max(),
+        "implied": IMPLIED,
+    }
 
 
-def _coupled() -> Erratum:
-    weighted, averaged, capped = (loss_of_added_record(each) for each in (SIX[WEIGHTED], SIX[NARROW_AVERAGED], CAPPED))
-    return Erratum(
-        name="c",
-        paper="alpha_i is a function of record i, so 2 Delta bounds what one record changes",
-        measured=f"alpha_i depends on the largest risk of all. Adding one record (loss at delta 0.001 / claim): "
-        f"Weighted {_losses(weighted)}; (0.6, 1.2) avg {_losses(averaged)}; capped {_losses(capped)}. "
-        f"Above the claim from residual {_first_above(weighted)}, {_first_above(averaged)} and {_first_above(capped)} "
-        "on: there the local guarantee is false",
-        instead="the add-one-outlier loss is measured and printed; 'capped' weights are not coupled; 'clipped' has a "
-        "proof",
-    )
+def _records() -> dict[str, object]:
+    numbers: dict[str, object] = {}
+    for name, weighting in (("weighted", SIX[WEIGHTED]), ("averaged", SIX[NARROW_AVERAGED]), ("capped", CAPPED)):
+        losses = loss_of_added_record(weighting)
+        numbers[f"{name}_losses"] = ", ".join(
+            f"r = {each.residual:g}: {format_digits(each.loss.epsilon, 3)} / {format_digits(each.claim, 3)}"
+            for each in losses
+        )
+        numbers[f"{name}_from"] = next((f"{each.residual:g}" for each in losses if each.above_claim), "none")
+    rare = rare_category()
+    return numbers | {"rare_weight": rare.weight, "rare_share": rare.share, "rare_synthetic": rare.synthetic}
 
 
-def _losses(found: list[OutlierLoss]) -> str:
-    return ", ".join(
-        f"r = {each.residual:g}: {format_digits(each.loss.epsilon, 3)} / {format_digits(each.claim, 3)}"
-        for each in found
-    )
-
-
-def _first_above(found: list[OutlierLoss]) -> str:
-    return next((f"{each.residual:g}" for each in found if each.above_claim), "none")
-
-
-def _loose(work: SharedResults) -> Erratum:
-    names = (UNWEIGHTED, WEIGHTED, WIDE_AVERAGED, NARROW_AVERAGED)
-    losses = {name: loss.epsilon for name, loss in loss_of_left_out_record(names).items()}
-    claims = {name: work.samples.mean("epsilon", name) for name in names}
-    return Erratum(
-        name="d",
-        paper="a smaller epsilon is a stronger guarantee: averaged below truncated below Weighted",
-        measured=f"leaving out one of the 20 oddest records costs {list_values(losses)}, against claims of "
-        f"{list_values(claims)}: averaged is not more private than Weighted",
-        instead="the leave-one-out loss is measured and printed",
-    )
-
-
-def _units() -> Erratum:
-    found = by_unit()
-    epsilons = ", ".join(f"k = {unit:g}: {fitted.epsilon:.2f}" for unit, fitted in found.items())
+def _units_and_draws() -> dict[str, object]:
     wide, narrow = truncated_in_tenths()
-    return Erratum(
-        name="e",
-        paper="epsilon is a property of the data and the model",
-        measured=f"f is a log density, so x -> k x moves it: Weighted has {epsilons}; log x "
-        f"{of_logs().epsilon:.2f}. At k = 0.1 the truncated order turns round: "
-        f"wide {wide:.2f}, narrow {narrow:.2f}",
-        instead="the unit must be stated, and is printed with the sign of the largest f",
-    )
+    return {
+        "by_unit": ", ".join(f"k = {unit:g}: {fitted.epsilon:.2f}" for unit, fitted in by_unit().items()),
+        "of_logs": of_logs().epsilon,
+        "tenths_wide": wide,
+        "tenths_narrow": narrow,
+        "by_draws": list_values({f"S = {draws:,}": value for draws, value in by_draws().items()}),
+    }
 
 
-def _unit_free(work: SharedResults) -> Erratum:
-    names = (UNWEIGHTED, WEIGHTED, WIDE_AVERAGED, NARROW_AVERAGED)
-    found = {name: work.samples.mean("oscillation", name) for name in names}
-    return Erratum(
-        name="f",
-        paper="epsilon = 2 max |alpha f|",
-        measured=f"with other weights fixed, alpha (max f - min f) bounds it: no factor 2, no unit. "
-        f"{list_values(found)}",
-        instead="the oscillation epsilon is printed too; it is draw-based, and blind to item c",
-    )
-
-
-def _draws() -> Erratum:
-    found = {f"S = {draws:,}": value for draws, value in by_draws().items()}
-    return Erratum(
-        name="g",
-        paper="'asymptotic differential privacy'",
-        measured=f"a maximum over S draws and the observed records, not a supremum: Weighted has "
-        f"{list_values(found)}. The "
-        "supremum over all parameters is infinite, and epsilon is itself a function of the confidential data",
-        instead="the label 'asymptotic, local, draw-based; not differential privacy', with S and n; it never enters "
-        "a DP total",
-    )
-
-
-def _unaccounted() -> Erratum:
-    return Erratum(
-        name="h",
-        paper="the range is known to the public; each synthetic set has epsilon",
-        measured=f"{COPIES} sets at {PRINTED_EPSILON} are {COPIES * PRINTED_EPSILON:g}. Lambda, the weights, the scale "
-        "and a range chosen after seeing epsilon read the data; predictors are released as they are; and [a x, b x] "
-        "with a and b known is x itself",
-        instead="m x epsilon and unsynthesised columns are printed; public brackets are the recommended ranges, and a "
-        "radius is never published",
-    )
-
-
-def _rare_category() -> Erratum:
-    found = rare_category()
-    return Erratum(
-        name="i",
-        paper="downweighting is surgical",
-        measured=f"four categories, n = 2,000: the rarest has weight {found.weight:g} and its share goes from "
-        f"{found.share:.4f} to {found.synthetic:.4f}",
-        instead="the share of records with weight 0 is printed",
-    )
-
-
-def _experiments(work: SharedResults) -> list[Erratum]:
-    order = in_order(work.samples.get("epsilon", SIX))
+def _experiments(work: SharedResults) -> dict[str, object]:
     scaled = work.scaled_samples.values["ECDF msq"]
     gain = {name: 1000 * float(scaled[name].mean()) for name in (WEIGHTED, WIDE_TRUNCATED, NARROW_TRUNCATED)}
-    means = {f"n = {n:,}": each.mean("epsilon", WEIGHTED) for n, each in work.by_size.items()}
-    return [
-        Erratum(
-            name="4.1",
-            paper="figure 2: the order of epsilon",
-            measured=f"holds in the means, and in {int(order.sum())} of {len(order)} samples",
-            instead="-",
-        ),
-        Erratum(
-            name="4.1",
-            paper="figure 5: epsilon contracts as n grows",
-            measured=f"not reproduced: Weighted has {list_values(means)}, and the spread does not shrink",
-            instead="no statement about other tables is derived from the epsilon of this one",
-        ),
-        Erratum(
-            name="4.2",
-            paper="figures 8 to 10: a narrower range has more utility at equal epsilon",
-            measured=f"not visible: ECDF msq x 1,000 is {list_values(gain)}",
-            instead="-",
-        ),
-    ]
+    return {
+        "fatigue": fatigue_text(work),
+        "ordered": int(in_order(work.samples.get("epsilon", SIX)).sum()),
+        "by_size": list_values({f"n = {n:,}": each.mean("epsilon", WEIGHTED) for n, each in work.by_size.items()}),
+        "equal_epsilon": list_values(gain),
+    }
 
 
-def fatigue_erratum(work: SharedResults) -> Erratum:
+def fatigue_text(work: SharedResults) -> str:
     """Return what is known about section 5, with or without its data."""
-    missing = FATIGUE not in work.sources.present
-    row = None if missing else rows_used(work)
-    return Erratum(
-        name="5",
-        paper="the fatigue data; table 1",
-        measured=f"not recomputed: {FATIGUE} is missing"
-        if row is None
-        else f"printed {row.printed}; {row.ours}. Table 1 is not reproduced by a flat-prior regression on stress",
-        instead="n is printed with every release",
-    )
+    if FATIGUE not in work.sources.present:
+        return f"not recomputed: {FATIGUE} is missing"
+    row = rows_used(work)
+    return f"printed {row.printed}; {row.ours}. Table 1 is not reproduced by a flat-prior regression on stress"

@@ -9,7 +9,6 @@ import numpy as np
 
 from sfumato.papers.range_restriction.families import NormalInverseGamma, make_family
 from sfumato.papers.range_restriction.published.weights import WeightedPosterior, Weighting
-from sfumato.papers.range_restriction.results import Comparison, Part, ValueTable, comparison
 from sfumato.papers.range_restriction.simulation import (
     HELD_OUT,
     NARROW_AVERAGED,
@@ -28,6 +27,7 @@ from sfumato.papers.range_restriction.simulation import (
     used_rows,
 )
 from sfumato.papers.range_restriction.violins import format_digits, list_values, spread_table, violin_chart
+from sfumato.papers.result import Comparison, Part, ValueTable, comparison
 
 SEED = 1
 SETS = 4000
@@ -113,7 +113,6 @@ def figure_15(work: SharedResults) -> Part:
     printed = {name: float(values.mean()) for name, values in found.items() if name.endswith("15")}
     above = all(value > means[WEIGHTED] for value in printed.values())
     return Part(
-        name="figure 15",
         text=(
             "n = 19, log stress, flat prior, S = 1,000. The unit is one cycle: in another one "
             "every epsilon here would differ.",
@@ -148,7 +147,6 @@ def figure_16(work: SharedResults) -> Part:
     found = {"Data": table.x, **pooled}
     ratios = {name: statistics(values)["Q90"] / statistics(table.x)["Q90"] for name, values in pooled.items()}
     return Part(
-        name="figure 16",
         text=("20 synthetic copies of 19 values pooled, log stress; the axis is logarithmic.",),
         comparisons=(
             comparison(
@@ -170,7 +168,6 @@ def figure_19(work: SharedResults) -> Part:
     found = zero | {name: fitted.outside for name, fitted in made.items() if fitted.outside is not None}
     means = {name: float(values.mean()) for name, values in found.items()}
     return Part(
-        name="figure 19",
         comparisons=(
             comparison(
                 "lambda",
@@ -191,7 +188,6 @@ def figure_20(work: SharedResults) -> Part:
     made = _fitted(work.sources)[NARROW_AVERAGED]
     riskiest = int(np.argmin(made.weights))
     return Part(
-        name="figure 20",
         comparisons=(
             comparison(
                 "the riskiest record, (0.6, 1.2) avg",
@@ -215,7 +211,6 @@ def table_1(work: SharedResults) -> Part:
     missed = [name for name, shares in places.items() if min(shares) < 0.025 or max(shares) > 0.975]
     fits_well = [name for name in places if name not in missed]
     return Part(
-        name="table 1",
         comparisons=(
             rows_used(work),
             comparison(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from sfumato.papers.range_restriction.results import Comparison, Part, comparison
 from sfumato.papers.range_restriction.simulation import (
     DATA,
     NARROW_AVERAGED,
     NARROW_TRUNCATED,
+    PRINTED_EPSILON,
+    PRINTED_SCALES,
     SIX,
     SIZES,
+    TOPS,
     UNWEIGHTED,
     WEIGHTED,
     WIDE_AVERAGED,
@@ -22,10 +25,12 @@ from sfumato.papers.range_restriction.simulation import (
     beside_the_paper,
 )
 from sfumato.papers.range_restriction.violins import format_digits, list_values, spread_table, violin_chart
+from sfumato.papers.result import Comparison, Part, comparison
 
 ORDER = (WEIGHTED, WIDE_TRUNCATED, NARROW_TRUNCATED, WIDE_AVERAGED, NARROW_AVERAGED)
 """From the largest epsilon to the smallest, as the paper has it."""
-IMPLIED = 5.7 / 0.73
+IMPLIED = PRINTED_EPSILON / PRINTED_SCALES[WEIGHTED]
+"""Epsilon of Weighted by section 4.2: the printed epsilon over the printed scale."""
 PROTOCOL = "n = 2,000, S = 1,000 draws in closed form, exact lambda; repeated samples: {repeats}."
 
 
@@ -40,7 +45,6 @@ def figure_1(work: SharedResults) -> Part:
     epsilons = {name: fitted.epsilon for name, fitted in work.first.items()}
     falls = [epsilons[name] for name in ORDER]
     return Part(
-        name="figure 1",
         text=(
             "One sample, seed 1000. Epsilon is twice the largest bound. Per-record bounds say who is risky: they "
             "are drawn for this simulated table only, and never published.",
@@ -70,7 +74,6 @@ def figure_2(work: SharedResults) -> Part:
     means = {name: float(found[name].mean()) for name in ORDER}
     holds, rates = in_order(found), list(means.values())
     return Part(
-        name="figure 2",
         text=(PROTOCOL.format(repeats=beside_the_paper(work.repeats)),),
         comparisons=(
             comparison(
@@ -89,7 +92,7 @@ def figure_2(work: SharedResults) -> Part:
                 "epsilon of Weighted",
                 f"5.7 / 0.73 = {IMPLIED:.1f}, from section 4.2",
                 f"{means[WEIGHTED]:.2f} (sd {found[WEIGHTED].std(ddof=1):.2f})",
-                "agrees: risks moved to 0 .. 1 by their smallest and largest, which the paper does not say",
+                "agrees for risks moved to 0 .. 1 by smallest and largest, not for the printed weights (erratum j)",
             ),
             _equation_15(work),
         ),
@@ -114,10 +117,9 @@ def figure_3(work: SharedResults) -> Part:
     found = {name: 1000 * values for name, values in work.samples.get("ECDF msq", SIX).items()}
     means = {name: float(values.mean()) for name, values in found.items()}
     return Part(
-        name="figure 3",
         text=(
             f"{PROTOCOL.format(repeats=beside_the_paper(work.repeats))} Averages over 20 synthetic copies. "
-            "The authors' code squares the differences, the paper says average.",
+            "The differences are squared, as the name of the measure says; the text says average.",
         ),
         comparisons=(
             comparison(
@@ -151,7 +153,6 @@ def figure_4(work: SharedResults) -> Part:
     found = work.samples.get("Q90", names)
     ratios = {name: work.samples.ratio("Q90", name) for name in (UNWEIGHTED, WEIGHTED, WIDE_AVERAGED, NARROW_AVERAGED)}
     return Part(
-        name="figure 4",
         text=(f"{PROTOCOL.format(repeats=beside_the_paper(work.repeats))} Averages over 20 synthetic copies.",),
         comparisons=(
             comparison(
@@ -172,7 +173,6 @@ def figure_5(work: SharedResults) -> Part:
     weighted = {f"n = {size:,}": float(found[WEIGHTED].mean()) for size, found in by_size.items()}
     spreads = {f"n = {size:,}": float(found[WEIGHTED].std(ddof=1)) for size, found in by_size.items()}
     return Part(
-        name="figure 5",
         text=(f"{work.repeats} samples of each size, seeds from 5000. The square root of 6400 / 200 is 5.7.",),
         comparisons=(
             comparison(
@@ -193,3 +193,77 @@ def figure_5(work: SharedResults) -> Part:
         charts=tuple(violin_chart(f"n = {size:,}", "epsilon", by_size[size]) for size in SIZES),
         charts_a_row=2,
     )
+
+
+TAIL_NAMES = (UNWEIGHTED, WEIGHTED, WIDE_AVERAGED, *TOPS)
+WIDER_RANGES = (WIDE_AVERAGED, *TOPS)
+TAIL_TEXT = "The top 1, 5 or 10 % of the values have the range (0.2, 2.4), all others (0.4, 1.8); range-averaged."
+
+
+def figure_11(work: SharedResults) -> Part:
+    """Return epsilon over repeated samples."""
+    found = work.samples.get("epsilon", TAIL_NAMES)
+    means = {name: float(found[name].mean()) for name in (*WIDER_RANGES, WEIGHTED)}
+    steps = [found[a] <= found[b] for a, b in pairwise(WIDER_RANGES)]
+    chain = np.all([*steps, found[WIDER_RANGES[-1]] < found[WEIGHTED]], axis=0)
+    return Part(
+        text=(TAIL_TEXT,),
+        comparisons=(
+            comparison(
+                "more records with a wider range",
+                "epsilon rises, and stays below Weighted",
+                list_values(means),
+                f"agrees in the means; with shared draws the whole chain in {int(chain.sum())} of {len(chain)} "
+                "samples; 5 and 10 % hardly differ",
+            ),
+        ),
+        values=(spread_table("epsilon", found),),
+        charts=(violin_chart("Epsilon over samples", "epsilon", found),),
+    )
+
+
+def _tail_utility(work: SharedResults, measure: str, words: str, factor: float = 1.0) -> Part:
+    """Return an ECDF difference: small is good."""
+    found = {each: factor * values for each, values in work.samples.get(measure, TAIL_NAMES).items()}
+    means = {each: float(found[each].mean()) for each in (*WIDER_RANGES, WEIGHTED)}
+    rising = [means[each] for each in WIDER_RANGES]
+    return Part(
+        text=(TAIL_TEXT,),
+        comparisons=(
+            comparison(
+                "more records with a wider range",
+                "utility falls",
+                list_values(means),
+                "agrees in the means" if rising == sorted(rising) else "does not hold in the means",
+            ),
+        ),
+        values=(spread_table(words, found),),
+        charts=(violin_chart(words, words, found),),
+    )
+
+
+def _tail_statistic(work: SharedResults, measure: str, words: str) -> Part:
+    """Return a statistic beside that of the data: near is good."""
+    found = work.samples.get(measure, (DATA, *TAIL_NAMES))
+    ratios = {each: work.samples.ratio(measure, each) for each in (*WIDER_RANGES, WEIGHTED)}
+    falling = [ratios[each] for each in WIDER_RANGES]
+    return Part(
+        text=(TAIL_TEXT,),
+        comparisons=(
+            comparison(
+                "more records with a wider range",
+                "further from the data",
+                f"ratio to the data: {list_values(ratios)}",
+                "agrees" if falling == sorted(falling, reverse=True) else "does not hold",
+            ),
+        ),
+        values=(spread_table(words, found),),
+        charts=(violin_chart(f"{words} over samples", words, found),),
+    )
+
+
+figure_12 = partial(_tail_utility, measure="ECDF max", words="ECDF maximum difference")
+figure_13 = partial(_tail_statistic, measure="median", words="median")
+figure_14 = partial(_tail_statistic, measure="Q90", words="90 % quantile")
+figure_17 = partial(_tail_utility, measure="ECDF msq", words="ECDF msq x 1,000", factor=1000.0)
+figure_18 = partial(_tail_statistic, measure="mean", words="mean")

@@ -12,7 +12,7 @@ import pandas as pd
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import TableError
-from sfumato.evaluate.utility.ecdf import compare_column_copies
+from sfumato.evaluate.column_copies import compare_column_copies
 from sfumato.papers.data import data_folder, missing_files, require_files
 from sfumato.papers.range_restriction.families import make_family
 from sfumato.papers.range_restriction.published.ranges import Radius, Ranges, wider_in_tail

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.papers.page import Panel
-from sfumato.papers.range_restriction.results import Chart, ValueTable, ViolinOutline
-from sfumato.report.charts import ViolinMark, Violins
+from sfumato.papers.charts import Chart, ViolinOutline
+from sfumato.papers.result import ValueTable
 
 POINTS = 41
 HEADER = ("synthesizer", "mean", "sd", "smallest", "median", "largest")
@@ -65,21 +64,7 @@ def violin_chart(
         outline(name, np.asarray(values, float), TONES.get(name), logarithmic) for name, values in samples.items()
     )
     label = f"Violins of {y} for {', '.join(samples)}; the medians stand in the table."
-    return Chart(title=title, label=label, y=y, shapes=shapes, rules=rules, logarithmic=logarithmic)
-
-
-def panel(chart: Chart) -> Panel:
-    """Return a chart with its title and the words for those who cannot see it."""
-    return Panel(chart.title, chart.label, drawing(chart))
-
-
-def drawing(chart: Chart) -> Violins:
-    """Return what is drawn of a chart: one violin for each synthesizer."""
-    drawn = [
-        ViolinMark(shape.name, shape.at, shape.width, shape.middle, 0 if shape.tone is None else shape.tone + 1)
-        for shape in chart.shapes
-    ]
-    return Violins(drawn, chart.y, chart.rules, chart.logarithmic)
+    return Chart(kind="violins", title=title, label=label, y=y, shapes=shapes, rules=rules, logarithmic=logarithmic)
 
 
 def spread_table(

@@ -1,30 +1,35 @@
 """Ma, Wu and Yan: REAEDP, entropy-calibrated differentially private data release.
 
 Figures 1 to 8, S1, S2 and S4 and tables IV, S1 and S3: printed, ours, and why they differ. The published variants of
-mechanism F live here too, and only here: :func:`resampling_law` and :func:`visible_failure_law` give no guarantee.
+mechanism F live here too, and only here: ``resampling_law`` and ``visible_failure_law`` give no guarantee.
 """
 
 from __future__ import annotations
 
-from sfumato.papers.reaedp.published import (
-    Counterexample,
-    failure_counterexample,
-    loop_counterexample,
-    resampling_law,
-    visible_failure_law,
-)
-from sfumato.papers.reaedp.reproduce import page_of, parts, reproduce, summary
-from sfumato.papers.reaedp.results import Reproduction
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Counterexample",
-    "Reproduction",
-    "failure_counterexample",
-    "loop_counterexample",
-    "page_of",
-    "parts",
-    "reproduce",
-    "resampling_law",
-    "summary",
-    "visible_failure_law",
-]
+from sfumato.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from sfumato.papers.page import page_of as page_of
+    from sfumato.papers.page import summary as summary
+    from sfumato.papers.reaedp.published import failure_counterexample as failure_counterexample
+    from sfumato.papers.reaedp.published import loop_counterexample as loop_counterexample
+    from sfumato.papers.reaedp.published import resampling_law as resampling_law
+    from sfumato.papers.reaedp.published import visible_failure_law as visible_failure_law
+    from sfumato.papers.reaedp.reproduction import parts as parts
+    from sfumato.papers.reaedp.reproduction import reproduce as reproduce
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "failure_counterexample": "sfumato.papers.reaedp.published",
+        "loop_counterexample": "sfumato.papers.reaedp.published",
+        "page_of": "sfumato.papers.page",
+        "parts": "sfumato.papers.reaedp.reproduction",
+        "reproduce": "sfumato.papers.reaedp.reproduction",
+        "resampling_law": "sfumato.papers.reaedp.published",
+        "summary": "sfumato.papers.page",
+        "visible_failure_law": "sfumato.papers.reaedp.published",
+    },
+)

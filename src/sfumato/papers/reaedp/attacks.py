@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.entropy import shannon
+from sfumato.papers.charts import Chart, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Counts, Numbers, Sources, bins_from_data
-from sfumato.papers.reaedp.results import Chart, Comparison, Part, Series, ValueTable, comparison
+from sfumato.papers.result import Comparison, Part, ValueTable, comparison
 from sfumato.risk.attacks.attack import AttackResult, dp_ceiling
 from sfumato.risk.attacks.linkage import FreshReferenceLinkage
 from sfumato.risk.attacks.membership import LikelihoodRatio, ShadowModelAttack, optimal_accuracy, published_pair
@@ -132,7 +133,6 @@ def figure_7(sources: Sources) -> Part:
     counts = bins_from_data(sources.prices)
     printed, ours = published_attacks(counts), corrected_attacks(counts)
     return Part(
-        name="figure 7",
         text=(
             f"SalePrice in 30 bins, Lap(1/epsilon) on counts. Published protocol: {TRIALS} pairs and {RUNS} runs a "
             f"point, seed {SEED}; one record less in a random cell against one more in another, so the pair is two "
@@ -230,22 +230,20 @@ def _our_values(ours: tuple[CorrectedAttackPoint, ...]) -> ValueTable:
 
 def _chart(kind: str, printed: tuple[PrintedAttackPoint, ...], ours: tuple[CorrectedAttackPoint, ...]) -> Chart:
     member = kind == "membership"
-    told = tuple(p.accuracy if member else p.linkage for p in printed)
-    found = tuple((c.learnt if member else c.linkage).rate for c in ours)
-    named = (
-        ("published protocol", told),
-        ("corrected", found),
-        ("best attack, exact", tuple(map(optimal_rate, EPSILONS))),
-        ("ceiling", tuple(map(dp_ceiling, EPSILONS))),
-    )
-    return Chart(
-        kind="lines",
-        title=kind,
-        label=f"Accuracy of {kind} attacks against epsilon.",
-        x="epsilon",
-        y="accuracy",
-        bottom=0.45,
-        top=1.0,
-        series=tuple(Series(name=name, x=EPSILONS, y=y) for name, y in named),
+    heights = {
+        "published protocol": [p.accuracy if member else p.linkage for p in printed],
+        "corrected": [(c.learnt if member else c.linkage).rate for c in ours],
+        "best attack, exact": [optimal_rate(epsilon) for epsilon in EPSILONS],
+        "ceiling": [dp_ceiling(epsilon) for epsilon in EPSILONS],
+    }
+    return line_chart(
+        kind,
+        ("epsilon", "accuracy"),
+        EPSILONS,
+        heights,
+        f"Accuracy of {kind} attacks against epsilon.",
         rules=(("guessing", 0.5),),
+        top=1.0,
+        bottom=0.45,
+        muted_first=True,
     )

@@ -8,9 +8,11 @@ from functools import cache
 
 import numpy as np
 
-from sfumato.entropy import published_bound, published_renyi_bound, sensitivity
+from sfumato.entropy import sensitivity
+from sfumato.papers.charts import Chart, bar_chart, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Counts, Sources
-from sfumato.papers.reaedp.results import Chart, Comparison, Part, Series, ValueTable, comparison
+from sfumato.papers.reaedp.published import published_bound, published_renyi_bound
+from sfumato.papers.result import Comparison, Part, ValueTable, comparison
 
 SIZES = (50, 100, 200, 500, 1000, 2000, 5000)
 SAMPLED_SIZES = (50, 100, 200, 500, 1000)
@@ -87,7 +89,6 @@ def figure_3(_: Sources) -> Part:
         (f"{n:,}", f"{e:.9f}", f"{b:.9f}", f"{b / e:.3f}") for n, e, b in zip(SIZES, exact, bound, strict=True)
     )
     return Part(
-        name="figure 3",
         charts=(_bound_chart(bound, exact),),
         text=(
             "Replacing one of n records changes the Shannon entropy by at most h2(1/n) bits, and the pair (n, 0), "
@@ -115,16 +116,13 @@ def figure_3(_: Sources) -> Part:
 
 
 def _bound_chart(bound: list[float], exact: list[float]) -> Chart:
-    return Chart(
-        kind="lines",
-        title="",
-        label="Entropy sensitivity against n: printed bound and exact.",
-        x="records n",
-        y="bits",
-        series=(
-            Series(name="printed bound, (4)", x=SIZES, y=tuple(bound)),
-            Series(name="exact, h2(1/n)", x=SIZES, y=tuple(exact)),
-        ),
+    return line_chart(
+        "",
+        ("records n", "bits"),
+        SIZES,
+        {"printed bound, (4)": bound, "exact, h2(1/n)": exact},
+        "Entropy sensitivity against n: printed bound and exact.",
+        muted_first=True,
     )
 
 
@@ -146,7 +144,6 @@ def figure_4(_: Sources) -> Part:
     )
     header = ("n", "m", "sampled mean", "sampled max", "exact", "printed (4)", "mean / printed", "max / exact")
     return Part(
-        name="figure 4",
         text=(
             f"{TRIALS} random histograms for each n and m, every move of one record, seed {SEED}. A sample of "
             "histograms never meets the worst pair: it estimates no sensitivity and must not calibrate noise.",
@@ -183,32 +180,29 @@ def _sampled_statements(found: tuple[Sampled, ...]) -> tuple[Comparison, ...]:
 
 
 def _sampled_charts(found: tuple[Sampled, ...]) -> tuple[Chart, ...]:
-    means = tuple(float(np.mean([s.mean for s in found if s.n == n])) for n in SAMPLED_SIZES)
-    largest = tuple(max(s.largest for s in found if s.n == n) for n in SAMPLED_SIZES)
-    bound = tuple(published_bound(n) for n in SAMPLED_SIZES)
-    exact = tuple(float(sensitivity(n, CELLS)) for n in SAMPLED_SIZES)
-    named = (("printed bound, (4)", bound), ("exact", exact), ("sampled max", largest), ("sampled mean", means))
-    ratios = (
-        ("mean / printed bound", [a / b for a, b in zip(means, bound, strict=True)]),
-        ("max / exact", [a / b for a, b in zip(largest, exact, strict=True)]),
-    )
+    means = [float(np.mean([s.mean for s in found if s.n == n])) for n in SAMPLED_SIZES]
+    largest = [max(s.largest for s in found if s.n == n) for n in SAMPLED_SIZES]
+    bound = [published_bound(n) for n in SAMPLED_SIZES]
+    exact = [float(sensitivity(n, CELLS)) for n in SAMPLED_SIZES]
+    ratios = {
+        "mean / printed bound": [a / b for a, b in zip(means, bound, strict=True)],
+        "max / exact": [a / b for a, b in zip(largest, exact, strict=True)],
+    }
     return (
-        Chart(
-            kind="lines",
-            title="change of entropy",
-            label="Sampled, exact and printed sensitivity against n.",
-            x="records n",
-            y="bits",
-            series=tuple(Series(name=w, x=SAMPLED_SIZES, y=y) for w, y in named),
+        line_chart(
+            "change of entropy",
+            ("records n", "bits"),
+            SAMPLED_SIZES,
+            {"printed bound, (4)": bound, "exact": exact, "sampled max": largest, "sampled mean": means},
+            "Sampled, exact and printed sensitivity against n.",
+            muted_first=True,
         ),
-        Chart(
-            kind="bars",
-            title="ratios",
-            label="Ratios of sampled to printed and exact sensitivity by n.",
-            x="records n",
-            y="ratio",
-            places=tuple(f"{n:,}" for n in SAMPLED_SIZES),
-            series=tuple(Series(name=w, y=tuple(y)) for w, y in ratios),
+        bar_chart(
+            "ratios",
+            ("records n", "ratio"),
+            [f"{n:,}" for n in SAMPLED_SIZES],
+            ratios,
+            "Ratios of sampled to printed and exact sensitivity by n.",
         ),
     )
 
@@ -228,7 +222,6 @@ def table_s1(_: Sources) -> Part:
     )
     half = sensitivity(RECORDS, 2, 0.5)
     return Part(
-        name="table S1",
         text=(
             "Equations (15) to (17) bound the Renyi sensitivity by C/n. Step 1 takes xi^(alpha-1) <= 1 below order "
             "1, where it is >= 1; step 2 takes a sum of p^alpha >= 1 above order 1, where it is <= 1.",
@@ -264,21 +257,15 @@ def _renyi_row(order: float, printed: float | None) -> tuple[str, ...]:
 
 def _renyi_chart() -> Chart:
     grid = (2, 3, 4, 6, 8, 11, 16, 22, 30, 45, 64, 100)
-    lines = tuple(
-        Series(
-            name=f"order {order:g}",
-            x=grid,
-            y=tuple(sensitivity(RECORDS, m, order) / published_renyi_bound(RECORDS, order) for m in grid),
-        )
+    ratios = {
+        f"order {order:g}": [sensitivity(RECORDS, m, order) / published_renyi_bound(RECORDS, order) for m in grid]
         for order in (2.0, 3.0, 10.0)
-    )
-    return Chart(
-        kind="lines",
-        title="exact sensitivity / printed bound, n = 1,000",
-        x="cells",
-        y="ratio",
-        series=lines,
-        label="Ratio of the exact Renyi sensitivity to the printed bound against the number of cells.",
-        muted_first=False,
+    }
+    return line_chart(
+        "exact sensitivity / printed bound, n = 1,000",
+        ("cells", "ratio"),
+        grid,
+        ratios,
+        "Ratio of the exact Renyi sensitivity to the printed bound against the number of cells.",
         rules=(("violated above 1", 1.0),),
     )

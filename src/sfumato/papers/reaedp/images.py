@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.papers.charts import Chart, Series, bar_chart, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Numbers, Sources
-from sfumato.papers.reaedp.results import Chart, Part, Series, ValueTable, comparison
+from sfumato.papers.result import Part, ValueTable, comparison
 from sfumato.privacy.accounting import gaussian_sigma
 
 SIDE = 64
@@ -98,7 +99,6 @@ def figure_s1(_: Sources) -> Part:
     first, last = found["Laplace"][0], found["Laplace"][-1]
     flat = np.full((SIDE, SIDE), WHITE / 2)
     return Part(
-        name="figure S1",
         text=(NOTE, _protocol()),
         comparisons=(
             comparison(
@@ -148,23 +148,20 @@ def _values(found: dict[str, tuple[ImageQuality, ...]], epsilons: tuple[float, .
 
 
 def _curves(found: dict[str, tuple[ImageQuality, ...]]) -> tuple[Chart, ...]:
-    def lines(get: str) -> tuple[Series, ...]:
-        return tuple(
-            Series(name=noise, x=EPSILONS, y=tuple(getattr(q, get) for q in each)) for noise, each in found.items()
-        )
-
     return tuple(
-        Chart(
-            kind="lines",
-            title=title,
-            label=f"{title} against epsilon for two kinds of noise.",
-            x="epsilon",
-            y=title,
-            series=lines(get),
-            muted_first=False,
+        line_chart(
+            title,
+            ("epsilon", title),
+            EPSILONS,
+            _by_noise(found, get),
+            f"{title} against epsilon for two kinds of noise.",
         )
         for get, title in (("psnr", "PSNR, dB"), ("mae", "MAE"))
     )
+
+
+def _by_noise(found: dict[str, tuple[ImageQuality, ...]], measure: str) -> dict[str, list[float]]:
+    return {noise: [getattr(quality, measure) for quality in each] for noise, each in found.items()}
 
 
 def figure_s2(_: Sources) -> Part:
@@ -172,7 +169,6 @@ def figure_s2(_: Sources) -> Part:
     found = {noise: tuple(qualities(noise, epsilon) for epsilon in SHOWN) for noise in ("Laplace", "Gaussian")}
     best = max(q.ssim for each in found.values() for q in each)
     return Part(
-        name="figure S2",
         text=(NOTE, _protocol()),
         comparisons=(
             comparison("epsilon 0.5 to 2", "all three improve", _rising(found), "agrees"),
@@ -185,6 +181,7 @@ def figure_s2(_: Sources) -> Part:
         ),
         values=(_values(found, SHOWN),),
         charts=(*_bars(found), *_pictures()),
+        charts_a_row=3,
     )
 
 
@@ -198,15 +195,13 @@ def _rising(found: dict[str, tuple[ImageQuality, ...]]) -> str:
 
 def _bars(found: dict[str, tuple[ImageQuality, ...]]) -> tuple[Chart, ...]:
     return tuple(
-        Chart(
-            kind="bars",
-            title=title,
-            label=f"{title} of two kinds of noise at three epsilons.",
-            x="epsilon",
-            y=title,
-            places=tuple(f"{epsilon:g}" for epsilon in SHOWN),
+        bar_chart(
+            title,
+            ("epsilon", title),
+            [f"{epsilon:g}" for epsilon in SHOWN],
+            _by_noise(found, get),
+            f"{title} of two kinds of noise at three epsilons.",
             muted_first=False,
-            series=tuple(Series(name=noise, y=tuple(getattr(q, get) for q in each)) for noise, each in found.items()),
         )
         for get, title in (("psnr", "PSNR, dB"), ("mae", "MAE"), ("ssim", "SSIM"))
     )

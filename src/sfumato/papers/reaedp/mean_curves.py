@@ -12,10 +12,11 @@ from sfumato.mechanisms.mean_curve import (
     MeanCurve,
     error_split,
     even_positions,
-    ridge_mean_sensitivity,
 )
+from sfumato.papers.charts import Chart, Series, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Numbers, Sources
-from sfumato.papers.reaedp.results import Chart, Comparison, Part, Series, ValueTable, comparison
+from sfumato.papers.reaedp.ridge_mean import ridge_mean_sensitivity
+from sfumato.papers.result import Comparison, Part, ValueTable, comparison
 from sfumato.privacy import Randomness
 from sfumato.privacy.accounting import gaussian_epsilon, gaussian_sigma
 from sfumato.schema import Column, Schema
@@ -102,7 +103,6 @@ def figure_2(_: Sources) -> Part:
     paths, theirs = our_paths(), published_means()
     splits = {rho: sound_error(rho, paths) for rho in GRID}
     return Part(
-        name="figure 2",
         text=(
             f"{PATHS} squared Brownian paths at {STEPS} points, epsilon 1, delta 1e-5, seed {SEED}. Sound mechanism: "
             "each path is clipped to norm 1 (public), the mean is smoothed in the space of the Wiener kernel with "
@@ -112,6 +112,7 @@ def figure_2(_: Sources) -> Part:
         comparisons=_statements(splits, theirs),
         values=(_table(splits, theirs),),
         charts=(*(_draws(rho, i, paths, theirs) for i, rho in enumerate(RHOS)), _error_chart(splits)),
+        charts_a_row=3,
         notes=(
             "Grey dashes: the true mean. The y axes differ: at rho 1e-6 the sound noise is larger than anything else.",
         ),
@@ -156,39 +157,26 @@ def _table(splits: dict[float, ErrorSplit], theirs: PrintedMeanCurves) -> ValueT
 
 
 def _draws(rho: float, index: int, paths: Numbers, theirs: PrintedMeanCurves) -> Chart:
-    positions = tuple(even_positions(STEPS))
-    return Chart(
-        kind="lines",
-        title=f"rho = {rho:g}",
-        label=f"True and private mean curves at rho {rho:g}.",
-        x="t",
-        y="mean",
+    ours = {"true mean": paths.mean(axis=0), "sound, one draw": private_mean(rho, paths)}
+    chart = line_chart(
+        f"rho = {rho:g}",
+        ("t", "mean"),
+        even_positions(STEPS),
+        {name: curve.tolist() for name, curve in ours.items()},
+        f"True and private mean curves at rho {rho:g}.",
         logarithmic=False,
-        series=(
-            Series(name="true mean", x=positions, y=tuple(float(v) for v in paths.mean(axis=0))),
-            Series(name="sound, one draw", x=positions, y=tuple(float(v) for v in private_mean(rho, paths))),
-            Series(
-                name="authors' code",
-                x=tuple(float(v) for v in theirs.positions),
-                y=tuple(float(v) for v in theirs.curves[index]),
-            ),
-        ),
+        muted_first=True,
     )
+    printed = Series(name="authors' code", x=tuple(theirs.positions), y=tuple(theirs.curves[index]))
+    return chart.model_copy(update={"series": (*chart.series, printed)})
 
 
 def _error_chart(splits: dict[float, ErrorSplit]) -> Chart:
     shown = [s for s in splits.values() if s.rho >= 1e-3]
-    grid = tuple(s.rho for s in shown)
-    return Chart(
-        kind="lines",
-        title="error against rho, sound mechanism",
-        x="rho",
-        y="root mean square error",
-        label="Bias, noise and total error against rho.",
-        muted_first=False,
-        series=(
-            Series(name="total", x=grid, y=tuple(s.total for s in shown)),
-            Series(name="noise", x=grid, y=tuple(s.noise for s in shown)),
-            Series(name="bias", x=grid, y=tuple(s.bias for s in shown)),
-        ),
+    return line_chart(
+        "error against rho, sound mechanism",
+        ("rho", "root mean square error"),
+        [split.rho for split in shown],
+        {name: [getattr(split, name) for split in shown] for name in ("total", "noise", "bias")},
+        "Bias, noise and total error against rho.",
     )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.entropy import published_bound, sensitivity
+from sfumato.entropy import sensitivity
+from sfumato.papers.charts import Chart, bar_chart, line_chart
 from sfumato.papers.reaedp.histograms import (
     BINS,
     CELL_TRIALS,
@@ -27,7 +28,8 @@ from sfumato.papers.reaedp.histograms import (
     moved_by_one_price,
     noisy_histogram_run,
 )
-from sfumato.papers.reaedp.results import Chart, Comparison, Part, Series, ValueTable, comparison
+from sfumato.papers.reaedp.published import published_bound
+from sfumato.papers.result import Comparison, Part, ValueTable, comparison
 
 NO_AMAZON = "The Amazon and Google reviews are not here; SalePrice (1,460 houses) takes their place."
 WRONG_CLAIM = "a sensitivity is about one record; noise moves all cells, so it bounds nothing here"
@@ -72,7 +74,6 @@ def figure_5(sources: Sources) -> Part:
     errors, bound = baseline_errors(counts), published_bound(len(prices))
     direct = tuple(sensitivity(len(prices), BINS) / e.epsilon for e in errors)
     return Part(
-        name="figure 5",
         text=(
             f"{NO_AMAZON} {BINS} bins between the smallest and the largest price, as in the authors' code (edges "
             f"from data are not private), {TRIALS} draws a point, seed {SEED}, Gaussian at delta 1e-5.",
@@ -141,26 +142,23 @@ def _baseline_values(errors: tuple[Errors, ...], direct: tuple[float, ...]) -> t
 
 def _baseline_charts(errors: tuple[Errors, ...], bound: float, direct: tuple[float, ...]) -> tuple[Chart, ...]:
     grid = tuple(e.epsilon for e in errors)
-    entropy = [Series(name=name, x=grid, y=tuple(e.entropy[i] for e in errors)) for i, name in enumerate(MECHANISMS)]
-    counts = [Series(name=name, x=grid, y=tuple(e.counts[i] for e in errors)) for i, name in enumerate(MECHANISMS)]
-    alone = Series(name="entropy alone, exact", x=grid, y=direct)
+    entropy = {name: [e.entropy[i] for e in errors] for i, name in enumerate(MECHANISMS)}
+    counts = {name: [e.counts[i] for e in errors] for i, name in enumerate(MECHANISMS)}
     return (
-        Chart(
-            kind="lines",
-            title="entropy error",
-            label="Entropy error of five mechanisms against epsilon.",
-            x="epsilon",
-            y="bits",
-            series=(Series(name="printed bound", x=grid, y=(bound,) * len(grid)), *entropy, alone),
+        line_chart(
+            "entropy error",
+            ("epsilon", "bits"),
+            grid,
+            {"printed bound": (bound,) * len(grid), **entropy, "entropy alone, exact": direct},
+            "Entropy error of five mechanisms against epsilon.",
+            muted_first=True,
         ),
-        Chart(
-            kind="lines",
-            title="count error",
-            label="Mean error of counts of four mechanisms against epsilon.",
-            x="epsilon",
-            y="mean error of a count",
-            series=tuple(counts),
-            muted_first=False,
+        line_chart(
+            "count error",
+            ("epsilon", "mean error of a count"),
+            grid,
+            counts,
+            "Mean error of counts of four mechanisms against epsilon.",
         ),
     )
 
@@ -175,7 +173,6 @@ def figure_6(sources: Sources) -> Part:
         for place, error in zip(places, errors, strict=True)
     )
     return Part(
-        name="figure 6",
         text=(f"{NO_AMAZON} Laplace noise of scale 1 (epsilon = 1), {CELL_TRIALS} draws a point, seed {SEED}.",),
         comparisons=(
             comparison(
@@ -191,14 +188,12 @@ def figure_6(sources: Sources) -> Part:
             ),
         ),
         charts=(
-            Chart(
-                kind="bars",
-                title="",
-                label="Entropy error and printed bound by number of bins.",
-                x="bins m",
-                y="bits",
-                places=places,
-                series=(Series(name="printed bound", y=(bound,) * len(CELLS)), Series(name="mean error", y=errors)),
+            bar_chart(
+                "",
+                ("bins m", "bits"),
+                places,
+                {"printed bound": (bound,) * len(CELLS), "mean error": errors},
+                "Entropy error and printed bound by number of bins.",
             ),
         ),
     )
@@ -208,7 +203,6 @@ def figure_8(sources: Sources) -> Part:
     """Return figure 8: one noisy histogram, on SalePrice."""
     run = noisy_histogram_run(sources.prices)
     return Part(
-        name="figure 8",
         text=(f"{NO_AMAZON} Same pipeline: {BINS} bins, Lap(1), clipped at 0, seed {SEED}.",),
         comparisons=(
             comparison(
@@ -247,23 +241,19 @@ def _spread_statements(sources: Sources) -> tuple[Comparison, ...]:
 def _histogram_charts(name: str, run: OneRun) -> tuple[Chart, ...]:
     counts, noisy = (tuple(float(v) for v in np.round(values, 2)) for values in (run.counts, run.noisy))
     return (
-        Chart(
-            kind="bars",
-            title=f"{name}: counts",
-            label=f"Original and noisy counts of {name} by bin.",
-            x="bin",
-            y="count",
-            places=tuple(str(i) for i in range(1, len(counts) + 1)),
-            series=(Series(name="original", y=counts), Series(name="noisy, epsilon 1", y=noisy)),
+        bar_chart(
+            f"{name}: counts",
+            ("bin", "count"),
+            [str(i) for i in range(1, len(counts) + 1)],
+            {"original": counts, "noisy, epsilon 1": noisy},
+            f"Original and noisy counts of {name} by bin.",
         ),
-        Chart(
-            kind="bars",
-            title=f"{name}: entropy",
-            label=f"Entropy of {name} before and after noise.",
-            x="",
-            y="bits",
-            places=("H",),
-            series=(Series(name="original", y=(run.entropy,)), Series(name="noisy, epsilon 1", y=(run.noisy_entropy,))),
+        bar_chart(
+            f"{name}: entropy",
+            ("", "bits"),
+            ["H"],
+            {"original": [run.entropy], "noisy, epsilon 1": [run.noisy_entropy]},
+            f"Entropy of {name} before and after noise.",
         ),
     )
 
@@ -274,7 +264,6 @@ def table_iv(sources: Sources) -> Part:
     if PRICES in sources.present:
         rows.append(_our_values(TABLE_S3[1], noisy_histogram_run(sources.prices)))
     return Part(
-        name="table IV",
         text=("The reviews are not here: the row is shown as printed, and below it the same pipeline on SalePrice.",),
         comparisons=(
             comparison(
@@ -305,7 +294,6 @@ def table_s3(sources: Sources) -> Part:
         if (run := ours.get(row.column)) is not None
     )
     return Part(
-        name="table S3",
         text=("House Prices and US unemployment are recomputed where given; the other five files are not here.",),
         comparisons=(
             comparison(
@@ -365,7 +353,6 @@ def figure_s4(sources: Sources) -> Part:
     runs = {"SalePrice": noisy_histogram_run(sources.prices), "UNRATE": noisy_histogram_run(sources.unrate)}
     rows = [_our_values(row, runs[row.column]) for row in TABLE_S3 if row.column in runs]
     return Part(
-        name="figure S4",
         text=("Panels (b) and (d); the files of (a) and (c) are not here.",),
         comparisons=tuple(
             comparison(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.mechanisms.plausible_deniability import pass_rate
+from sfumato.papers.charts import Chart, line_chart
 from sfumato.papers.reaedp.histograms import BINS, Sources, public_bins
 from sfumato.papers.reaedp.published import (
     NO_GUARANTEE,
@@ -16,7 +17,7 @@ from sfumato.papers.reaedp.published import (
     loop_counterexample,
     stated_guarantee,
 )
-from sfumato.papers.reaedp.results import Chart, Comparison, Part, Series, ValueTable, comparison
+from sfumato.papers.result import Comparison, Part, ValueTable, comparison
 
 KS = (10, 20, 30, 50)
 THRESHOLD = 2
@@ -49,7 +50,6 @@ def figure_1(sources: Sources) -> Part:
     rates = {k: tuple(_rate(seeds, k, gamma) for gamma in GAMMAS) for k in KS}
     shown = {(k, gamma): rates[k][GAMMAS.index(gamma)] for k in KS for gamma in SHOWN}
     return Part(
-        name="figure 1",
         text=(
             f"The real mechanism, computed exactly: the first {ROWS} sale prices in {BINS} public bins from 0 to "
             "800,000, proposals p_s(y) proportional to exp(-|y - s|/3), epsilon0 = 0.1. The authors' code runs no "
@@ -73,16 +73,14 @@ def _formula() -> dict[int, tuple[float, ...]]:
 
 
 def _chart(title: str, rates: dict[int, tuple[float, ...]]) -> Chart:
-    return Chart(
-        kind="lines",
-        title=title,
-        label=f"Pass rate against gamma for four k: {title}.",
-        x="gamma",
-        y="pass rate",
-        series=tuple(Series(name=f"k = {k}", x=GAMMAS, y=rate) for k, rate in rates.items()),
+    return line_chart(
+        title,
+        ("gamma", "pass rate"),
+        GAMMAS,
+        {f"k = {k}": rate for k, rate in rates.items()},
+        f"Pass rate against gamma for four k: {title}.",
         logarithmic=False,
         top=1.0,
-        muted_first=False,
     )
 
 

@@ -1,4 +1,4 @@
-"""Mechanism F and the attack pair as printed, with counterexamples (no guarantee).
+"""Mechanism F and the entropy bounds as printed, with counterexamples (no guarantee).
 
 They exist to reproduce the paper and to teach. The mechanism with a proof is ``sfumato.PlausibleDeniability``: one
 attempt, and a public prior that answers in place of a failure.
@@ -106,3 +106,21 @@ def failure_counterexample() -> Counterexample:
         hockey_stick_divergence(*laws, epsilon=epsilon),
         float(records[0].sum()),
     )
+
+
+def published_bound(n: int) -> float:
+    """Return the Shannon bound as printed (REAEDP, equation 4): valid, but about twice the exact value."""
+    return (2 + 1 / math.log(2) + 2 * math.log2(n)) / n
+
+
+def published_renyi_bound(n: int, order: float) -> float:
+    """Return the Renyi bound as printed (REAEDP, equations 15 to 17): false for orders below 1 and beyond a few cells.
+
+    A diagnostic for comparison only; never calibrate noise with it.
+    """
+    if order == 1 or order < 0 or math.isnan(order):
+        raise PlanError(
+            f"the printed bound has no value at order {order!r}", next_step="use sensitivity(n, cells, order)"
+        )
+    constant = 2 / math.log(2) if math.isinf(order) else 2 * order / (abs(1 - order) * math.log(2))
+    return constant / n

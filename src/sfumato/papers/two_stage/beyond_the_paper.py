@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.evaluate.utility.prediction import mean_squared_error
 from sfumato.metrics.learners.radial_kernels import RadialKernel
 from sfumato.metrics.learners.regressors import FittedRegressor
 from sfumato.metrics.learners.ridge_solvers import (
@@ -15,10 +14,11 @@ from sfumato.metrics.learners.ridge_solvers import (
     least_error,
     leave_one_out,
 )
+from sfumato.metrics.prediction import mean_squared_error
+from sfumato.papers.result import Part, comparison, value_table
 from sfumato.papers.two_stage.data import FloatArray, Sample
 from sfumato.papers.two_stage.published.blending import match
 from sfumato.papers.two_stage.published.first_stage import midpoints
-from sfumato.papers.two_stage.results import Part, comparison, table
 from sfumato.papers.two_stage.shared_results import ETA, SharedResults
 from sfumato.papers.two_stage.trial import MODELS, SEED, Trial, simulated_trial
 from sfumato.risk.interval_disclosure import blended, interval_disclosure, row_linkage
@@ -56,7 +56,6 @@ def linkage(work: SharedResults) -> Part:
     copy = np.random.default_rng(SEED).permutation(trial.original[0])
     permuted = interval_disclosure(trial.original[0], copy, ETA).share
     return Part(
-        name="beyond 1",
         text=(
             "An attacker who holds the exact inputs looks for the nearest released row. Greedy "
             "matching, 1000 uniform rows, tolerance 0.001; chance is .001 and .010.",
@@ -81,7 +80,7 @@ def linkage(work: SharedResults) -> Part:
                 "LID needs aligned rows: a verbatim copy in another order looks private",
             ),
         ),
-        values=(table("Uniform rows", ("data", "alpha", "LID", "top 1", "top 10"), rows),),
+        values=(value_table("Uniform rows", ("data", "alpha", "LID", "top 1", "top 10"), rows),),
     )
 
 
@@ -128,7 +127,6 @@ def as_printed(work: SharedResults) -> Part:
         ", ".join(f"{n} {small[f'{n} {s}'] / small[f'{n} D']:.2f}" for n in MODELS.values()) for s in ("D*", "D* (7)")
     )
     return Part(
-        name="beyond 2",
         text=("Third input with N(0, 1) around x1^2 + x2^2, as printed; 500 rows, alpha 0.5.",),
         comparisons=(
             comparison(
@@ -148,5 +146,5 @@ def as_printed(work: SharedResults) -> Part:
             ),
             comparison("D* made by our KRR", "", own, "centred targets and a chosen reach mend it"),
         ),
-        values=(table("Mean squared error", ("", *small), rows),),
+        values=(value_table("Mean squared error", ("", *small), rows),),
     )

@@ -1,18 +1,19 @@
-"""Measured numbers that fill in errata.toml, and counterexample searches."""
+"""Measured numbers that fill in errata.toml, and what they are measured by."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sfumato.evaluate.utility.prediction import mean_squared_error
 from sfumato.metrics.learners.regressors import fit_regressor
 from sfumato.metrics.learners.ridge_solvers import LAMBDAS
+from sfumato.metrics.prediction import mean_squared_error
+from sfumato.papers.errata import read_errata
+from sfumato.papers.result import Erratum
 from sfumato.papers.two_stage.beyond_the_paper import DIMENSIONS, uniform_pairs
 from sfumato.papers.two_stage.data import FloatArray, simulated_table, target_function
 from sfumato.papers.two_stage.prices import PRINTED_RATIO, printed_ratios
 from sfumato.papers.two_stage.published.blending import match
 from sfumato.papers.two_stage.published.first_stage import PUBLISHED_BANDWIDTHS, fit_kernel_density, synthesise_inputs
-from sfumato.papers.two_stage.results import Erratum
 from sfumato.risk.interval_disclosure import (
     blend_for,
     blended,
@@ -121,34 +122,6 @@ TARGET = 0.05
 SEEDS = range(1, 6)
 
 
-def errata() -> tuple[Erratum, ...]:
-    """Return all twelve items, in the order of the checked mathematics."""
-    return (
-        _alpha(),
-        _bound(),
-        _calibration(),
-        _covariance(),
-        _mixture(),
-        _density(),
-        _bandwidths(),
-        _variance(),
-        _lambdas(),
-        _noise(),
-        _profit(),
-        _file_order(),
-    )
-
-
-def _alpha() -> Erratum:
-    return Erratum(
-        name="1",
-        paper="algorithm 1, step 3(2): alpha = 1 - 2 eta / (1 - (1 - LID)^-d)",
-        measured=f"larger than 1: {printed_inverse(TARGET, 3, ETA):.3f} at d = 3, LID 5 %, eta 0.001. The exponent is "
-        f"1/d and the range b - a is missing: {corrected_inverse(TARGET, 3, ETA):.3f}",
-        instead="both formulas by name, neither is used: alpha comes from the pairs themselves",
-    )
-
-
 def bound_ratios() -> dict[int, float]:
     """Return measured LID of greedy pairs over the published bound at alpha 0.5, by columns."""
     found: dict[int, float] = {}
@@ -159,137 +132,69 @@ def bound_ratios() -> dict[int, float]:
     return found
 
 
-def _bound() -> Erratum:
-    ratios = ", ".join(f"{ratio:.3g} (d = {columns})" for columns, ratio in bound_ratios().items())
-    printed = 0.0408 / published_bound(0.2, 1, 1e-4)
-    return Erratum(
-        name="2",
-        paper="theorem 1, (10) and (22): a bound on LID",
-        measured=f"the proof pairs rows with independent ones, the algorithm with the nearest: LID over bound "
-        f"{ratios}. "
-        f"The paper's own 4.08 % of table 4 is {printed:.0f} times its bound for a unit range",
-        instead="LID is measured; the bound is printed for comparison only",
-    )
+def errata() -> tuple[Erratum, ...]:
+    """Return all twelve items, in the order of the checked mathematics."""
+    numbers = {**_disclosure(), **_first_stage(), **_densities(), **_second_stage()}
+    return read_errata("sfumato.papers.two_stage", numbers)
 
 
-def _calibration() -> Erratum:
-    found = {
+def _disclosure() -> dict[str, object]:
+    by_columns = {
         columns: np.array([calibration(*uniform_pairs(columns, seed=seed), TARGET) for seed in SEEDS])
         for columns in DIMENSIONS
     }
-    got, floors = ([f"{100 * each[:, which].mean():.3g}" for each in found.values()] for which in (0, 1))
-    exact = ", ".join(
-        f"{each[each[:, 2] >= 0, 2].mean():.2f} for d = {columns}"
-        for columns, each in found.items()
-        if (each[:, 2] >= 0).any()
-    )
-    return Erratum(
-        name="3",
-        paper="alpha for a target LID by inverting the bound",
-        measured=f"asking for 5 % by the corrected formula gives {' / '.join(got)} % for d = 1, 2, 3, 5. Exact: "
-        f"alpha = 1 - eta / m, m an order statistic ({exact} where feasible); LID at alpha 0 is {' / '.join(floors)} %",
-        instead="max_lid: the exact order statistic; a target below the floor is refused, with the floor",
-    )
+    reached, floors = ([f"{100 * each[:, place].mean():.3g}" for each in by_columns.values()] for place in (0, 1))
+    feasible = {columns: each[each[:, 2] >= 0, 2] for columns, each in by_columns.items()}
+    return {
+        "printed_alpha": printed_inverse(TARGET, 3, ETA),
+        "corrected_alpha": corrected_inverse(TARGET, 3, ETA),
+        "bound_ratios": ", ".join(f"{ratio:.3g} (d = {columns})" for columns, ratio in bound_ratios().items()),
+        "printed_ratio": 0.0408 / published_bound(0.2, 1, 1e-4),
+        "reached": " / ".join(reached),
+        "floors": " / ".join(floors),
+        "exact": ", ".join(f"{each.mean():.2f} for d = {columns}" for columns, each in feasible.items() if len(each)),
+    }
 
 
-def _covariance() -> Erratum:
-    found = (marginal_damage("covariance", 1.0), marginal_damage("covariance", 50.0), marginal_damage("rank", 1.0))
-    (one, far), (fifty, farther), (rank, near) = ((" / ".join(f"{v:.2f}" for v in sd), ks) for sd, ks in found)
-    return Erratum(
-        name="4",
-        paper="algorithm 1, step 2(3): Cholesky factors of the covariance, then the standard normal CDF",
-        measured=f"sd made over real {one}, and {fifty} after multiplying the data by 50; KS {far:.2f} and "
-        f"{farther:.2f}. By ranks: {rank}, KS {near:.3f}",
-        instead='Iman-Conover by ranks; step="covariance" for the paper\'s',
-    )
-
-
-def _mixture() -> Erratum:
+def _first_stage() -> dict[str, object]:
+    measured = {
+        "one": marginal_damage("covariance", 1.0),
+        "fifty": marginal_damage("covariance", 50.0),
+        "rank": marginal_damage("rank", 1.0),
+    }
     far, variance = convolution()
-    return Erratum(
-        name="5",
-        paper="section 3.1 and theorem 1: rho_alpha = alpha rho + (1 - alpha) rho*",
-        measured=f"a blend of rows is a convolution: independent U(0, 1) rows at alpha 0.5 have TV {far:.3f} where (9) "
-        f"has 0, and {100 * variance:.0f} % of the variance; a true mixture would have LID of at least alpha",
-        instead="matching keeps the marginals; TV of the release is measured, (9) is not claimed",
+    orders = {name: file_order(columns) for name, columns in (("three", 3), ("two", 2))}
+    return {
+        **{f"sd_{name}": " / ".join(f"{v:.2f}" for v in spread) for name, (spread, _) in measured.items()},
+        **{f"ks_{name}": distance for name, (_, distance) in measured.items()},
+        "blend_tv": far,
+        "blend_variance": 100 * variance,
+        **{f"order_{name}": f"{first:.3f} and {last:.3f}" for name, (first, last) in orders.items()},
+    }
+
+
+def _densities() -> dict[str, object]:
+    return {
+        "without_constant": published_bandwidth(1.0, constant=False),
+        "with_constant": published_bandwidth(1.0),
+        "small_spread": 100 * (density_inflation(0.1, True)[1] - 1),
+        "copied": published_bandwidth(20_000.0),
+        "free": density_inflation(20_000.0, False)[0],
+        "added_spread": 100 * (density_inflation(1.0, False)[1] - 1),
+    }
+
+
+def _second_stage() -> dict[str, object]:
+    zero, chosen = (
+        ", ".join(f"{residual_membership_auc(penalty, alpha):.2f}" for alpha in (0.2, 0.5, 0.8))
+        for penalty in (1e-9, None)
     )
-
-
-def _density() -> Erratum:
-    printed, right = published_bandwidth(1.0, constant=False), published_bandwidth(1.0)
-    return Erratum(
-        name="6",
-        paper="(11) and (12): the density without 1/(h sqrt(2 pi)), integrated on [0, 1]",
-        measured=f"cross-validation without the constant takes the largest bandwidth, {printed:g}, where {right:g} is "
-        "right; data outside [0, 1] have no CDF",
-        instead="a normalised density; its CDF over the whole line",
-    )
-
-
-def _bandwidths() -> Erratum:
-    small, copied, free = (
-        density_inflation(0.1, True)[1],
-        published_bandwidth(20_000.0),
-        density_inflation(20_000.0, False)[0],
-    )
-    return Erratum(
-        name="7",
-        paper="appendix B: bandwidths 0.05 to 2, whatever the unit",
-        measured=f"data with sd 0.1 get {100 * (small - 1):.0f} % more sd; data with sd 20,000 take {copied:g} where "
-        f"{free:.0f} is right, and nearly copy the rows",
-        instead="c 1.06 sd n^(-1/5) with c from 0.1 to 3, by leave-one-out",
-    )
-
-
-def _variance() -> Erratum:
-    _, ratio = density_inflation(1.0, False)
-    return Erratum(
-        name="8",
-        paper="algorithm 1, step 2(5): guarantee mean, variance",
-        measured=f"a kernel density adds h^2 to the variance: sd {100 * (ratio - 1):+.1f} % for 1000 normal rows",
-        instead="said in the report; moments are measured",
-    )
-
-
-def _lambdas() -> Erratum:
-    zero = ", ".join(f"{residual_membership_auc(1e-9, alpha):.2f}" for alpha in (0.2, 0.5, 0.8))
-    chosen = ", ".join(f"{residual_membership_auc(None, alpha):.2f}" for alpha in (0.2, 0.5, 0.8))
-    return Erratum(
-        name="9",
-        paper="appendix D.1: lambda from {0, 0.0002, ..., 0.002}",
-        measured=f"0 interpolates: AUC of a membership attack on the outputs {zero} at alpha 0.2, 0.5, 0.8, against "
-        f"{chosen} with lambda chosen on a grid without 0",
-        instead="0 is refused; a wide logarithmic grid; the AUC is in the report",
-    )
-
-
-def _noise() -> Erratum:
-    return Erratum(
-        name="10",
-        paper="(23) has 0 < |x|; section 5: noise N(0, 1) and errors below 8e-4",
-        measured=f"h(0) = 1 must be defined. KRR on 1000 rows has {error_at(1.0, 0.1):.1e} (sd 1 in x3, 0.1 in y), "
-        f"{error_at(1.0, 1.0):.1e} (1, 1), {error_at(0.1, 0.1):.1e} (0.1, 0.1); which the paper ran is unknown",
-        instead="0.1 for both in figures 4 to 8, and as printed beside it",
-    )
-
-
-def _profit() -> Erratum:
-    ours = ", ".join(f"{100 * ratio:.2f}" for ratio in printed_ratios())
-    printed = ", ".join(f"{ratio:.2f}" for ratio in PRINTED_RATIO)
-    return Erratum(
-        name="11",
-        paper="tables 4 and 8: OPR has lost its hats and its exponent",
-        measured=f"(b+1)/(e+1) [e (b+1) / (b (e+1))]^b gives {ours} from the printed mark-ups; printed: {printed}",
-        instead="optimal_profit_ratio, with the derivation",
-    )
-
-
-def _file_order() -> Erratum:
-    (a, b), (c, d) = file_order(3), file_order(2)
-    return Erratum(
-        name="12",
-        paper="algorithm 1, step 3(1): greedy, in the order of the file",
-        measured=f"mean distance of pairs in the first and last tenth: {a:.3f} and {b:.3f} (d = 3), {c:.3f} and "
-        f"{d:.3f} (d = 2): protection depends on the place in the file",
-        instead='matching="rounds"; greedy shuffles first',
-    )
+    return {
+        "auc_at_zero": zero,
+        "auc_chosen": chosen,
+        "error_wide": error_at(1.0, 0.1),
+        "error_both": error_at(1.0, 1.0),
+        "error_small": error_at(0.1, 0.1),
+        "our_ratios": ", ".join(f"{100 * ratio:.2f}" for ratio in printed_ratios()),
+        "printed_ratios": ", ".join(f"{ratio:.2f}" for ratio in PRINTED_RATIO),
+    }

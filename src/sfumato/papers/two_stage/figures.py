@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 
+from sfumato.papers.result import Comparison, Part, comparison, value_table
 from sfumato.papers.two_stage.data import FloatArray
 from sfumato.papers.two_stage.networks import NETWORKS
 from sfumato.papers.two_stage.published.first_stage import synthesise_inputs
-from sfumato.papers.two_stage.results import Comparison, Part, bars, comparison, curve_chart, table
 from sfumato.papers.two_stage.shared_results import COMPARED, ETA, FEW_ALPHAS, SharedResults
 from sfumato.papers.two_stage.trial import (
     ALPHAS,
@@ -19,6 +19,8 @@ from sfumato.papers.two_stage.trial import (
     SEED,
     STAGES,
     Trial,
+    bars,
+    curve_chart,
     moment_errors,
     single_stage,
     tvd_1_w20,
@@ -71,7 +73,6 @@ def figure_4(work: SharedResults) -> Part:
     ordered = max(begins[s] for s in learnt) <= min(begins[s] for s in alone if s not in learnt)
     least = min(tv, key=lambda stage: tv[stage])
     return Part(
-        name="figure 4",
         text=(f"Error of #KRR on D* alone. On D itself: {work.original_error:.1e}.", network_note(work)),
         comparisons=(
             comparison(
@@ -106,21 +107,19 @@ def figure_4(work: SharedResults) -> Part:
         charts=(
             curve_chart(
                 "(a) Error on D*, first stages",
-                "alpha",
-                "MSE",
+                ("alpha", "MSE"),
                 ALPHAS,
                 {s: np.minimum(work.alone[s], 0.1).tolist() for s in STAGES},
-                (("on D", work.original_error),),
+                rules=(("on D", work.original_error),),
             ),
             curve_chart(
                 "(b) Stages that learn",
-                "alpha",
-                "MSE",
+                ("alpha", "MSE"),
                 ALPHAS,
                 {s: work.networks.stages[s].alone for s in learnt},
-                (("on D", work.networks.original_error),),
+                rules=(("on D", work.networks.original_error),),
             ),
-            bars("(c) Total variation", "first stage", "mean TV of columns", tuple(tv), {"TV": list(tv.values())}),
+            bars("(c) Total variation", ("first stage", "mean TV of columns"), tuple(tv), {"TV": list(tv.values())}),
         ),
     )
 
@@ -135,7 +134,6 @@ def figure_5(work: SharedResults) -> Part:
     spread = {stage: float(np.ptp(work.gains[stage, "krr"])) for stage in COMPARED}
     least = {stage: min(float(work.gains[stage, model].min()) for model in MODELS) for stage in COMPARED}
     return Part(
-        name="figure 5",
         text=(f"D' has 200 rows where the paper has 1000; LID at tolerance {ETA}.",),
         comparisons=(
             comparison(
@@ -170,15 +168,14 @@ def figure_5(work: SharedResults) -> Part:
             *(
                 curve_chart(
                     f"Delta-MSE, {stage}",
-                    "alpha",
-                    "Delta-MSE",
+                    ("alpha", "Delta-MSE"),
                     FEW_ALPHAS,
                     {MODELS[m]: work.gains[stage, m].tolist() for m in MODELS},
-                    (("no gain", 0.0),),
+                    rules=(("no gain", 0.0),),
                 )
                 for stage in COMPARED
             ),
-            curve_chart("LID", "alpha", "LID", FEW_ALPHAS, {stage: lids[stage].tolist() for stage in COMPARED}),
+            curve_chart("LID", ("alpha", "LID"), FEW_ALPHAS, {stage: lids[stage].tolist() for stage in COMPARED}),
         ),
     )
 
@@ -193,7 +190,6 @@ def figure_6(work: SharedResults) -> Part:
     found = {m: np.mean([_compared_stages(t, m) for t in work.trials], axis=0) for m in MODELS}
     wins = [MODELS[m] for m in MODELS if found[m][2] < found[m][1]]
     return Part(
-        name="figure 6",
         text=(f"Alpha {HALF}; in one stage GAN and DM are not blended.", network_note(work)),
         comparisons=(
             comparison(
@@ -215,8 +211,7 @@ def figure_6(work: SharedResults) -> Part:
         charts=(
             bars(
                 "Error on D' + D*",
-                "public model",
-                "MSE",
+                ("public model", "MSE"),
                 tuple(MODELS.values()),
                 {name: [float(found[m][i]) for m in MODELS] for i, name in enumerate(names)}
                 | {f"{name}, one stage": work.networks.stages[name].one_stage for name in NETWORKS},
@@ -259,7 +254,6 @@ def figure_7(work: SharedResults) -> Part:
     rows = [(name, *(f"{value:.3f}" for value in kept[name]), f"{1000 * seconds[name]:,.0f}") for name in kept]
     ratios = {name: networks[name].seconds / networks["SH"].seconds for name in NETWORKS}
     return Part(
-        name="figure 7",
         text=(network_note(work),),
         comparisons=(
             comparison(
@@ -290,12 +284,11 @@ def figure_7(work: SharedResults) -> Part:
                 "no narrower than GAN and DM, see figure 4",
             ),
         ),
-        values=(table("Mean relative deviation", ("first stage", *MOMENTS, "ms"), rows),),
+        values=(value_table("Mean relative deviation", ("first stage", *MOMENTS, "ms"), rows),),
         charts=(
             bars(
                 "Relative deviation",
-                "first stage",
-                "deviation, at most 2",
+                ("first stage", "deviation, at most 2"),
                 tuple(kept),
                 {part: [min(float(each[i]), 2.0) for each in kept.values()] for i, part in enumerate(MOMENTS)},
             ),
@@ -332,7 +325,6 @@ def figure_8(work: SharedResults) -> Part:
     best = {m: min(found, key=lambda second: found[second][m]) for m in MODELS}
     wins = sum(second == "krr" for second in best.values())
     return Part(
-        name="figure 8",
         text=(f"SH at alpha {HALF}; outputs by each second stage.",),
         comparisons=(
             comparison(
@@ -355,8 +347,7 @@ def figure_8(work: SharedResults) -> Part:
         charts=(
             bars(
                 "Error on D' + D*",
-                "public model",
-                "MSE",
+                ("public model", "MSE"),
                 tuple(MODELS.values()),
                 {"D'": list(public.values()), **{f"{MODELS[s][1:]} outputs": list(found[s].values()) for s in MODELS}},
             ),

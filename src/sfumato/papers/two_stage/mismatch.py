@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.evaluate.utility.prediction import delta_mse, mean_squared_error
+from sfumato.metrics.prediction import delta_mse, mean_squared_error
+from sfumato.papers.result import Part, comparison
 from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, Sample, target_function
 from sfumato.papers.two_stage.prices import price_trial
-from sfumato.papers.two_stage.results import Part, comparison, curve_chart
 from sfumato.papers.two_stage.shared_results import COMPARED, FEW_ALPHAS, SharedResults
-from sfumato.papers.two_stage.trial import MODELS, SEED, TEST_ROWS, Trial, tvd_1_w20
+from sfumato.papers.two_stage.trial import MODELS, SEED, TEST_ROWS, Trial, curve_chart, tvd_1_w20
 
 MEANS = tuple(round(0.1 * step, 1) for step in range(1, 11))
 SPREAD = 0.14
@@ -31,7 +31,6 @@ def figure_12(work: SharedResults) -> Part:
     drawn = {MODELS[m]: [gains[m][place] for place in order] for m in MODELS}
     prices = price_gains(work)
     return Part(
-        name="figure 12",
         text=(
             "The third input of the test rows is N(mu, 0.14^2), mu from 0.1 to 1; TV is measured "
             "against the original rows. Prices (appendix D.1): N(0, s^2) on the log prices of the test rows.",
@@ -65,26 +64,23 @@ def figure_12(work: SharedResults) -> Part:
         charts=(
             curve_chart(
                 "(a) Delta-MSE",
-                "total variation of x3",
-                "Delta-MSE",
+                ("total variation of x3", "Delta-MSE"),
                 [float(f"{far[p]:.3f}") for p in order],
                 drawn,
-                (("no gain", 0.0),),
+                rules=(("no gain", 0.0),),
             ),
             curve_chart(
                 "(b) #KRR",
-                "mean of x3 in the test rows",
-                "MSE",
+                ("mean of x3 in the test rows", "MSE"),
                 MEANS,
                 {"D'": errors[0][:, 0].tolist(), "D' + D*": errors[0][:, 1].tolist()},
             ),
             curve_chart(
                 "(c) Prices, Delta-MSE",
-                "noise on log prices",
-                "Delta-MSE",
+                ("noise on log prices", "Delta-MSE"),
                 NOISES,
                 {MODELS[m]: g for m, g in prices.items()},
-                (("no gain", 0.0),),
+                rules=(("no gain", 0.0),),
             ),
         ),
     )
@@ -145,7 +141,6 @@ def figure_13(work: SharedResults) -> Part:
         for name, each in (("prices", prices), ("nonlinear", work.gains))
     }
     return Part(
-        name="figure 13",
         text=("Prices: brand 1, D' of 20 rows.",),
         comparisons=(
             comparison(
@@ -168,11 +163,10 @@ def figure_13(work: SharedResults) -> Part:
         charts=tuple(
             curve_chart(
                 f"Prices, {stage}",
-                "alpha",
-                "Delta-MSE",
+                ("alpha", "Delta-MSE"),
                 FEW_ALPHAS,
                 {MODELS[m]: prices[stage, m].tolist() for m in MODELS},
-                (("no gain", 0.0),),
+                rules=(("no gain", 0.0),),
             )
             for stage in COMPARED
         ),

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.evaluate.utility.prediction import mapd, optimal_markup, optimal_profit_ratio
+from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
 from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, Sample, price_sales
+from sfumato.papers.two_stage.price_metrics import mapd, optimal_markup, optimal_profit_ratio
 from sfumato.papers.two_stage.published.blending import match
-from sfumato.papers.two_stage.results import Comparison, Part, ValueTable, comparison, curve_chart, table
-from sfumato.papers.two_stage.trial import Trial, trial_of
+from sfumato.papers.two_stage.trial import Trial, curve_chart, trial_of
 from sfumato.risk.interval_disclosure import blended, interval_disclosure, published_bound
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _metrics(found: Prices, samples: Mapping[str, str]) -> ValueTable:
             (f"brand {brand + 1}", f"{markups[0]:.2f}", *printed, *(f"{v:.2f}" for v in (*markups[1:], *ratios)))
         )
     header = ("", "OMU given", "D' printed", "D' + D* printed", "D' ours", "D' + D* ours", "OPR D'", "OPR D' + D*")
-    return table("Optimal mark-up and profit ratio, %, of the mean estimate", header, rows)
+    return value_table("Optimal mark-up and profit ratio, %, of the mean estimate", header, rows)
 
 
 def table_8(work: SharedResults) -> Part:
@@ -195,7 +195,6 @@ def figure_9(work: SharedResults) -> Part:
     drop = [1 - after / before for before, after in found.values()]
     falls = all(left >= right for left, right in pairwise(public))
     return Part(
-        name="figure 9",
         text=("Mean over runs of the MAPD of single runs; mark-up and profit ratio follow from it.",),
         comparisons=(
             comparison(
@@ -211,5 +210,5 @@ def figure_9(work: SharedResults) -> Part:
                 "agrees: the release stands for 1040 rows" if falls else "agrees but for noise",
             ),
         ),
-        charts=(curve_chart("MAPD", "rows of D'", "MAPD, %", SIZES, {"D'": public, "D' + D*": combined}),),
+        charts=(curve_chart("MAPD", ("rows of D'", "MAPD, %"), SIZES, {"D'": public, "D' + D*": combined}),),
     )

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.errors import AccountingError
-from sfumato.privacy.accounting import event_kinds as event_kinds  # makes the kinds known
 from sfumato.privacy.accounting.event import Event, event_kind
 from sfumato.privacy.accounting.guarantee import Guarantee, for_one_unit
 from sfumato.privacy.exact import Number, fraction_to_text, round_down, to_fraction

@@ -20,11 +20,10 @@ from sfumato.privacy.accounting.strength import (
     most_certainty_text,
     most_common_delta,
     odds_factor_text,
-    percent,
     strength_band,
     warnings,
 )
-from sfumato.privacy.exact import at_most, format_fraction, round_up, to_fraction
+from sfumato.privacy.exact import at_most, format_fraction, percent_at_most, round_up, to_fraction
 from sfumato.reprs import ReprMixin
 
 if TYPE_CHECKING:
@@ -389,7 +388,7 @@ class Guarantee(ReprMixin, BaseModel):
         if not delta:
             return ""
         if delta > most_common_delta(self._public_rows):
-            return f", apart from a probability of {percent(delta)} with which anything about it may be shown"
+            return f", apart from a probability of {percent_at_most(delta)} with which anything about it may be shown"
         return f", up to an additional probability of at most {at_most(delta, 3)} (one in {math.floor(1 / delta):,})"
 
     def _adjacency_lines(self) -> list[str]:

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import AccountingError
-from sfumato.privacy.accounting.composition import ComposedLoss, compose_losses
+from sfumato.privacy.accounting.composition import ComposedLoss, compose_losses, gaussian_mu_of_parts
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.gaussian_and_selection import run_delta, selection_delta
 from sfumato.privacy.accounting.privacy_loss import LossDistribution, loss_distribution
@@ -207,8 +207,6 @@ def privacy_curve(events: Sequence[Event]) -> PrivacyCurve:
 
 def gaussian_mu_squared(event: Event) -> float:
     """Return mu squared of an event's Gaussian noise."""
-    from sfumato.privacy.accounting.event_kinds import gaussian_mu_of_parts
-
     return gaussian_mu_of_parts(event.parts) ** 2
 
 

@@ -27,8 +27,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from sfumato.privacy.accounting.composition import LatticeNoise, compose_losses
-from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.accounting.event_kinds import gaussian_mu_of_parts
+from sfumato.privacy.accounting.event import Event, event_kind
 from sfumato.privacy.accounting.gaussian_and_selection import adaptive_rho, lattice_slack
 from sfumato.privacy.accounting.lattice_gaussian import lattice_epsilon_slack, tail_radius
 from sfumato.privacy.exact import Number, round_down, to_fraction
@@ -61,23 +60,20 @@ class FilterUse:
 
 def _rho(event: Event) -> float:
     """Return the rho of an event whose law is no continuous Gaussian."""
-    if event.kind == "discrete-gaussian":
-        return gaussian_mu_of_parts(event.parts) ** 2 / 2
+    kind = event_kind(event.kind)
+    if kind.rho is not None:
+        return kind.rho(event)
     return math.fsum((part.sensitivity / part.scale) ** 2 / 2 for part in event.parts)
 
 
 def _with_delta(events: Sequence[Event]) -> list[str]:
     """Return the kinds of events whose loss is unbounded with some probability, or is not known here."""
-    counted = ("discrete-gaussian", "gaussian", "lattice-gaussian", "gaussian-and-choices", "laplace")
+    kinds = [(event, event_kind(event.kind)) for event in events]
     return [
         event.kind
-        for event in events
-        if not (event.kind in counted and event.parts) and (event.cost[1] or event.kind not in PURE_KINDS)
+        for event, kind in kinds
+        if not (kind.totals_known and event.parts) and (event.cost[1] or not kind.counts_by_epsilon)
     ]
-
-
-PURE_KINDS = ("discrete-laplace", "laplace", "clipped-posterior", "declared")
-"""Kinds that count as e^2 / 2 where they have no delta."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from sfumato.privacy.accounting.event import EventPart
 from sfumato.privacy.accounting.sensitivity import exclusive_value_counts
-from sfumato.privacy.noise.distributions import DiscreteGaussian
+from sfumato.privacy.noise_distributions import DiscreteGaussian
 
 ROUNDING = 1e-9
 """Relative room for summing the law of the noise in machine arithmetic, far above what it can be."""

@@ -21,7 +21,7 @@ from typing import Literal
 
 from sfumato.errors import WeakGuaranteeError
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
-from sfumato.privacy.exact import at_least, at_most, format_fraction, to_fraction
+from sfumato.privacy.exact import at_least, at_most, format_fraction, percent_at_most, to_fraction
 
 BASELINE_IN_100 = 10
 
@@ -183,7 +183,7 @@ def warnings(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> tup
     if delta > most_common_delta(rows):
         found.append(
             f"delta {at_most(delta, 3)} is large: it allows a method that publishes each row as it is with a "
-            f"probability of {percent(delta)}; keep it well below {at_least(most_common_delta(rows), 3)}"
+            f"probability of {percent_at_most(delta)}; keep it well below {at_least(most_common_delta(rows), 3)}"
         )
     return tuple(found)
 
@@ -206,8 +206,3 @@ def require_strong_enough(epsilon: Fraction, delta: Fraction, allow_weak: bool) 
         problems += [f"delta {at_most(delta, 3)} is above {format_fraction(MOST_DELTA)}"] if delta > MOST_DELTA else []
         raise WeakGuaranteeError("this release would protect nobody", problems, REMEDY)
     return True
-
-
-def percent(share: Fraction) -> str:
-    """Return a probability in per cent, rounded up."""
-    return f"{at_most(100 * share, 3)} %"

@@ -33,15 +33,10 @@ class Scale:
 
 
 MOST = 5
-
 MOST_LETTERS = 40
-
 """Letters that have room on an axis; where there are more, only its ends are written."""
-
 FIRST_DAY = dt.date(1970, 1, 1)
-
 YEARS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000)
-
 MONTHS = (1, 2, 3, 6)
 
 

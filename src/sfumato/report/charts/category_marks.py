@@ -16,15 +16,10 @@ from sfumato.report.charts.plane import FOOT, TOP, WIDE, Axis, Plane
 from sfumato.report.charts.svg import svg, text_width, truncate
 
 LINE = 15
-
 """Height of a line of names."""
-
 WIDEST = 48.0
-
 """Units that one thing is wide at most."""
-
 TONES = 4
-
 FILLS = ("full", "half", "light")
 
 
@@ -264,9 +259,7 @@ def _hint(box: BoxMark) -> str:
 
 
 ROW = 32
-
 THIN = 3.0
-
 """Half of the width of equal values: a thin bar."""
 
 

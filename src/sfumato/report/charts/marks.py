@@ -24,27 +24,16 @@ from sfumato.report.charts.plane import Axis as Axis
 from sfumato.report.charts.svg import svg
 
 HEIGHT = 300
-
 MOST_DOTS = 20
-
 """A line of more points is marked here and there only, and its interval is a band."""
-
 FEW_WHISKERS = 10
-
 APART = 5.0
-
 """Units between the whiskers of two lines at the same place."""
-
 SPARSE = 4
-
 """Marks on a line of many points."""
-
 MOST_HINTS = 40
-
 """Points of a line that say their numbers when the pointer rests on them."""
-
 COLOURS, DASHES = 4, 5
-
 SHAPES = (
     "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z",
     "M-3.6 -3.6h7.2v7.2h-7.2Z",
@@ -54,7 +43,6 @@ SHAPES = (
     "M-4.6 -1.6h3v-3h3.2v3h3v3.2h-3v3h-3.2v-3h-3Z",
     "M-4.6 -2.4L-2.4 -4.6L0 -2.2L2.4 -4.6L4.6 -2.4L2.2 0L4.6 2.4L2.4 4.6L0 2.2L-2.4 4.6L-4.6 2.4L-2.2 0Z",
 )
-
 """Circle, square, triangle, diamond, triangle upside down, plus, cross: around their middle."""
 
 
@@ -334,9 +322,7 @@ def describe_ends(items: Sequence[LineMark], x: Axis, y: Axis) -> str:
 
 
 SMALL, LARGE, IN_LEGEND = 2.2, 6.0, 4.5
-
 AIR = 0.03
-
 """Share of the range that stays free around the points."""
 
 

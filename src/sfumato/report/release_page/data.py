@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.bundle.description import replanned_forecast
 from sfumato.bundle.document import ReleaseDocument, Tables, released_schema
-from sfumato.evaluate.compare.pairs import STRONG
 from sfumato.formatting import counted
 from sfumato.mechanisms.hierarchical_histogram import LAYER_WORDS
+from sfumato.metrics.association import STRONG
+from sfumato.metrics.rows_view import read_rows_view
 from sfumato.report.cards import ColumnCard
 from sfumato.report.release_page.association_cards import (
     AssociationCard,
@@ -24,7 +25,6 @@ from sfumato.report.release_page.association_cards import (
 from sfumato.report.release_page.column_cards import column_cards
 from sfumato.report.release_page.marginal_cards import marginal_card, released_marginals
 from sfumato.report.release_page.marginal_maps import is_small_enough, map_card
-from sfumato.report.release_page.points import RowsView
 from sfumato.report.release_page.relations import Associations, strongest_associations
 from sfumato.report.texts import Texts
 from sfumato.report.texts.associations import found_words, read_words
@@ -60,9 +60,7 @@ ColumnSet = tuple[str, ...]
 
 
 MOST_TABLES = 60
-
 """Count tables that are drawn."""
-
 EMPTY: dict[str, Any] = {
     "cards": [],
     "maps": [],
@@ -89,7 +87,7 @@ def marginals_for_true_counts(document: ReleaseDocument, schema: Schema, tables:
 
 def _rows_shown(document: ReleaseDocument, schema: Schema, tables: Tables, truth: Any) -> dict[str, Any]:
     rows = next(iter(tables.values()))
-    points = RowsView.of(released_schema(schema, rows.column_names), rows)
+    points = read_rows_view(rows, released_schema(schema, rows.column_names), rows.column_names)
     graph = column_graph_of(document, schema)
     found = strongest_associations(points)
     forecast = replanned_forecast(document, schema)
@@ -98,9 +96,9 @@ def _rows_shown(document: ReleaseDocument, schema: Schema, tables: Tables, truth
     return {
         "cards": cards,
         "relations": relations,
-        "relation_words": _association_text(found, points.size),
+        "relation_words": _association_text(found, len(points)),
         "measured": measured_graph(graph),
-        "data_words": row_summary(points.size, len(cards), _layered(document), document.guarantee.formal),
+        "data_words": row_summary(len(points), len(cards), _layered(document), document.guarantee.formal),
         "orders": _orders(cards, relations),
         "keys": _keys(cards),
     }
@@ -114,7 +112,7 @@ def _association_text(found: Associations, rows: int) -> tuple[str, ...]:
     """Say how many relations there are, and what they were measured on."""
     if not found.pairs:
         return ()
-    basis = read_words(found.points.size, rows, found.left_out)
+    basis = read_words(len(found.points), rows, found.left_out)
     basis = f"{basis} {say('associations.strength')}" if found.relations else basis
     return found_words(len(found.relations), found.strong, found.pairs, STRONG), basis
 

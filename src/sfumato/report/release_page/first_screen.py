@@ -21,14 +21,16 @@ from sfumato.schema import Schema
 if TYPE_CHECKING:
     from sfumato.bundle.quality_statement import NoisyMetric, QualityStatement
 
-BESIDE = {"tvd_1": "as many rows drawn afresh: {}", "tvd_2": "as many rows drawn afresh: {}", "prediction": "guess: {}"}
-
+FRESH, GUESSED = "as many rows drawn afresh: {}", "guess: {}"
+BESIDE = {
+    "tvd_1_q16": FRESH,
+    "tvd_2_q16": FRESH,
+    "prediction_accuracy": GUESSED,
+    "prediction_range_error": GUESSED,
+}
 RELATED = "in the released rows: {}"
-
 """What the yardstick of a measure is."""
-
 GUESS = "guess"
-
 """A measure that stands beside another, as its yardstick."""
 
 
@@ -56,7 +58,7 @@ def quality_statement_card(said: QualityStatement) -> QualityCard:
         f"Measured on the confidential table on {said.created_at[:10]}, with noise, for epsilon "
         f"{format_fraction(basic_composition(said.events)[0])} of their own. All intervals hold together with "
         f"probability "
-        f"{100 * said.level:g} %."
+        f"{percent(said.level, 6)}."
     )
     stamp = said.randomness.stamp
     warning = f"{stamp.replace(STAMP, STAMP.upper())}: whoever knows the seed can remove the noise." if stamp else ""
@@ -65,7 +67,7 @@ def quality_statement_card(said: QualityStatement) -> QualityCard:
 
 
 def _line(each: NoisyMetric) -> NumberLine:
-    related = each.name.startswith("correlation ")
+    related = each.name.startswith("normal_score_correlation ")
     shown = "{:.2g}".format if related else percent
     beside = RELATED if related else BESIDE.get(each.name)
     words = each.words.partition(";")[0] if related else each.words.removeprefix("share of ")

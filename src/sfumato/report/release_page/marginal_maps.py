@@ -37,7 +37,7 @@ class HeatmapCard:
 
     place: str
     name: str
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
     panels: tuple[HeatmapPanel, ...]
     values: TableBlock
     numbers: TableBlock | None = None
@@ -148,7 +148,7 @@ def _values(table: ReleasedMarginal) -> TableBlock:
             break
         rows.append(_line(table, words, place))
     header = (*(column.name for column in table.columns), "released", *true)
-    return TableBlock(header, tuple(rows), table.counts.size - len(rows), len(table.columns))
+    return TableBlock.of_numbers(header, tuple(rows), table.counts.size - len(rows), len(table.columns))
 
 
 def _line(table: ReleasedMarginal, words: Sequence[Sequence[str]], place: tuple[int, ...]) -> tuple[str, ...]:
@@ -168,4 +168,4 @@ def _worst(table: ReleasedMarginal, most: int = 5) -> TableBlock | None:
     for place in (tuple(map(int, np.unravel_index(at, apart.shape))) for at in order.tolist()):
         *labels, made, true = _line(table, words, place)
         rows.append((", ".join(labels), made, true))
-    return TableBlock(("furthest from the truth", "released", "true"), tuple(rows))
+    return TableBlock.of_numbers(("furthest from the truth", "released", "true"), tuple(rows))

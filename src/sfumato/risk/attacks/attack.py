@@ -7,8 +7,9 @@ import math
 from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.errors import RiskError
+from sfumato.formatting import percent, percent_fixed
 from sfumato.metrics.confidence import Interval
-from sfumato.privacy.exact import at_most, to_fraction
+from sfumato.privacy.exact import percent_at_most
 
 FEWEST_TRIALS = 20
 
@@ -97,14 +98,15 @@ class AttackResult(FrozenModel):
     def statement(self) -> str:
         """Return the result in plain words."""
         lines = [
-            f"{self.attack}: right in {_percent(self.rate)} of {self.trials:,} trials "
-            f"({100 * self.interval.level:.6g} % interval {_percent(self.interval.low)} to "
-            f"{_percent(self.interval.high)}). Guessing without the release is right in {_percent(self.baseline)}.",
+            f"{self.attack}: right in {percent_fixed(self.rate)} of {self.trials:,} trials "
+            f"({percent(self.interval.level, 6)} interval {percent_fixed(self.interval.low)} to "
+            f"{percent_fixed(self.interval.high)}). Guessing without the release is right in "
+            f"{percent_fixed(self.baseline)}.",
             self.verdict(),
         ]
         lines += [*self.control_lines(), self.ceiling_line()]
         if self.optimal is not None:
-            lines.append(f"The best possible attack on this mechanism is right in {_percent(self.optimal)}.")
+            lines.append(f"The best possible attack on this mechanism is right in {percent_fixed(self.optimal)}.")
         return "\n".join([*lines, *self.notes])
 
     def verdict(self) -> str:
@@ -113,7 +115,7 @@ class AttackResult(FrozenModel):
             return f"The release helps the attacker: by {100 * self.advantage:.1f} percentage points."
         if self.interval.high < self.baseline:
             return "The attack does worse than guessing; another attack may do better."
-        reach = f"the interval reaches to {_percent(self.interval.high)}"
+        reach = f"the interval reaches to {percent_fixed(self.interval.high)}"
         return f"The attack was not seen to beat guessing ({reach}); more trials or another attack may."
 
     def control_lines(self) -> tuple[str, ...]:
@@ -121,9 +123,9 @@ class AttackResult(FrozenModel):
         if self.control is None or self.gain is None:
             return ()
         within = self.control_interval
-        interval = f" (interval {_percent(within.low)} to {_percent(within.high)})" if within else ""
+        interval = f" (interval {percent_fixed(within.low)} to {percent_fixed(within.high)})" if within else ""
         return (
-            f"Control, with nothing about the target in the release: {_percent(self.control)}{interval}; the "
+            f"Control, with nothing about the target in the release: {percent_fixed(self.control)}{interval}; the "
             f"difference is {100 * self.gain:.1f} points.",
         )
 
@@ -131,16 +133,11 @@ class AttackResult(FrozenModel):
         """Return in one sentence what the guarantee says about all attacks of this kind."""
         if self.ceiling is None:
             return "No ceiling is known for this attack."
-        most = at_most(100 * to_fraction(self.ceiling), 3)
-        bound = f"he guarantee ({self.claim}) lets no attack be right in more than {most} %."
+        bound = f"he guarantee ({self.claim}) lets no attack be right in more than {percent_at_most(self.ceiling)}."
         return f"REFUTED: t{bound} The noise is not what it needs." if self.refutes_claim else f"T{bound}"
 
     def __str__(self) -> str:
         return f"{self.statement()}\nThreat: the attacker {self.threat}."
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def check_trials(trials: int, level: float) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
-from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
+from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
 
 Law = Laplace | Geometric | Gaussian | DiscreteGaussian
 MOST_TERMS = 5_000_000
@@ -31,7 +31,7 @@ def optimal_accuracy(
     rounded; the discrete laws are what Sfumato releases. ``zeros`` are the counts without the target where negative
     released counts are clamped to 0. (1,) is one record more; (1, 1) one record less here and one more there.
 
-    >>> from sfumato.privacy.noise.distributions import Geometric, Laplace
+    >>> from sfumato.privacy.noise_distributions import Geometric, Laplace
     >>> round(optimal_accuracy(Laplace(1.0), (1, 1)), 4), round(optimal_accuracy(Laplace(1.0)), 4)
     (0.7241, 0.6967)
     >>> round(optimal_accuracy(Geometric(1.0)), 6)   # the ceiling itself

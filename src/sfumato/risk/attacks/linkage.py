@@ -1,6 +1,6 @@
 """Linkage by fresh references, by nearest synthetic row, and of two files through a release.
 
->>> from sfumato.privacy.noise.distributions import Geometric
+>>> from sfumato.privacy.noise_distributions import Geometric
 >>> pair = CountWorlds.of([10, 4, 7], [10, 5, 7], Geometric(8.0), epsilon=8.0)
 >>> FreshReferenceLinkage().run(pair, trials=200, seed=1).succeeds
 True

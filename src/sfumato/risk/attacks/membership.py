@@ -3,7 +3,7 @@
 Each attack is an object with a threat model. ``run`` takes a table and a method, or a game from
 :mod:`sfumato.risk.simulated`; the method is run again and again on the table with and without the target.
 
->>> from sfumato.privacy.noise.distributions import Geometric
+>>> from sfumato.privacy.noise_distributions import Geometric
 >>> pair = CountWorlds.of([10, 4, 7], [10, 5, 7], Geometric(1.0), epsilon=1.0)
 >>> result = LikelihoodRatio().run(pair, trials=2000, seed=1)
 >>> result.optimal in result.interval, result.refutes_claim

@@ -32,8 +32,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.arrays import Counts, FloatArray, as_counts
 from sfumato.core.method import Output
-from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, NoiseLaw
 from sfumato.privacy.noise.noise_recorder import Deficits, Draw, DrawIndex, recording
+from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, NoiseLaw
 from sfumato.privacy.randomness import Randomness, UniformSource
 
 Runs = Callable[[Randomness], Output]

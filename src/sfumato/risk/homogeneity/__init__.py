@@ -7,7 +7,7 @@ Exact, before the release, in milliseconds; and the inverse: which epsilon keeps
 """
 
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
-from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
+from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
 from sfumato.risk.homogeneity.cell_risk import SeveralRisk, local, several
 from sfumato.risk.homogeneity.cells import Cells, Companions, Counts, View, companions, weighted_mean
 from sfumato.risk.homogeneity.curves import curves, several_curves

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 
 from sfumato.arrays import Counts, FloatArray
 from sfumato.errors import RiskError
-from sfumato.privacy.noise.distributions import NoiseLaw
+from sfumato.privacy.noise_distributions import NoiseLaw
 from sfumato.risk.homogeneity.cells import Cells, View, check_counts, project, require_view
 
 BLOCK = 1 << 15
@@ -43,11 +43,11 @@ def local(
     """Return the exact risk of every cell; empty cells have risk 0.
 
     A count survives where it rounds to at least 1; ``threshold`` sets another limit (see
-    :mod:`sfumato.privacy.noise.distributions`).
+    :mod:`sfumato.privacy.noise_distributions`).
 
     The recursion S <- S r + P q w, P <- P r needs no division, so that nothing is lost where r underflows.
 
-    >>> from sfumato.privacy.noise.distributions import Geometric
+    >>> from sfumato.privacy.noise_distributions import Geometric
     >>> local([[1, 0]], Geometric(1.0)).round(4).tolist()
     [0.5344]
     """
@@ -122,7 +122,7 @@ def several(counts: ArrayLike | Cells, noise: NoiseLaw, view: View = "record") -
     right or wrong. The conservative view has no "at least one" of this form and is refused: take it attribute by
     attribute, with :func:`local`.
 
-    >>> from sfumato.privacy.noise.distributions import Geometric
+    >>> from sfumato.privacy.noise_distributions import Geometric
     >>> found = several([[[3, 0], [0, 0]], [[2, 1], [0, 0]]], Geometric(2.0))
     >>> found.complete.round(3).tolist(), found.some.round(3).tolist()
     ([0.682, 0.064], [0.867, 0.783])

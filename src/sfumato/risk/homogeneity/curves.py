@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Counts, FloatArray
 from sfumato.errors import RiskError
 from sfumato.privacy.accounting.sensitivity import histogram_l1, histogram_l2_squared
-from sfumato.privacy.noise.distributions import NoiseLaw
+from sfumato.privacy.noise_distributions import NoiseLaw
 from sfumato.risk.homogeneity.cell_risk import local, several
 from sfumato.risk.homogeneity.cells import VIEWS, Cells, View, check_counts, companions, distinct_cells, project
 from sfumato.risk.homogeneity.epsilon_search import NOISELESS, AverageCellRisk, feasible_epsilons

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfumato.errors import RiskError
-from sfumato.privacy.noise.distributions import Geometric, NoiseLaw
+from sfumato.privacy.noise_distributions import Geometric, NoiseLaw
 from sfumato.risk.homogeneity.cell_risk import local
 from sfumato.risk.homogeneity.cells import View, check_counts, distinct_cells, require_view, weighted_mean
 from sfumato.risk.homogeneity.noise import Mechanism, NoiseOptions

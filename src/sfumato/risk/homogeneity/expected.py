@@ -17,7 +17,7 @@ from scipy import special, stats
 
 from sfumato.arrays import Counts, FloatArray
 from sfumato.errors import RiskError
-from sfumato.privacy.noise.distributions import Geometric, NoiseLaw
+from sfumato.privacy.noise_distributions import Geometric, NoiseLaw
 from sfumato.risk.homogeneity.cells import View, as_alpha, as_probabilities, as_size, check_counts, require_view
 
 START = 0.5

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.arrays import Counts, FloatArray
 from sfumato.errors import RiskError
-from sfumato.privacy.noise.distributions import NoiseLaw
+from sfumato.privacy.noise_distributions import NoiseLaw
 from sfumato.risk.homogeneity.cells import check_counts, weighted_mean
 
 SOFT_NODES = 400

@@ -33,7 +33,7 @@ from typing import TypedDict
 
 from sfumato.errors import RiskError
 from sfumato.privacy.accounting.gaussian_calibration import GaussianCalibration, gaussian_sigma
-from sfumato.privacy.noise.distributions import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
+from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
 
 PURE = ("geometric", "laplace")
 WITH_DELTA = ("gaussian", "discrete-gaussian")

@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
-from sfumato.privacy.noise.distributions import NoiseLaw
+from sfumato.privacy.noise_distributions import NoiseLaw
 from sfumato.risk.homogeneity.cells import View, as_alpha, as_probabilities, as_size
 from sfumato.risk.homogeneity.curves import CurveOptions, check_request
 from sfumato.risk.homogeneity.epsilon_search import NOISELESS, feasible_epsilons

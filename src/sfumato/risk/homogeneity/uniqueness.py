@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
-from sfumato.privacy.noise.distributions import NoiseLaw
+from sfumato.privacy.noise_distributions import NoiseLaw
 from sfumato.risk.homogeneity.epsilon_search import EpsilonChoice, feasible_epsilons
 from sfumato.risk.homogeneity.expected import SizeLaw
 from sfumato.risk.homogeneity.noise import Mechanism, NoiseOptions
@@ -64,7 +64,7 @@ class ReidentificationRisk:
 def shown_unique(counts: ArrayLike, noise: NoiseLaw) -> FloatArray:
     """Return for every cell the exact probability that the noisy table shows one person in it.
 
-    >>> from sfumato.privacy.noise.distributions import Geometric
+    >>> from sfumato.privacy.noise_distributions import Geometric
     >>> shown_unique([0, 1, 2], Geometric(1.0)).round(4).tolist()
     [0.17, 0.4621, 0.17]
     """
@@ -85,7 +85,7 @@ def reidentification(
     ``counts`` are the sizes of the cells where the identifiers alone are published, or a row for each cell with a
     column for each sensitive value. ``repeats`` says how often each row occurs; once unless said.
 
-    >>> from sfumato.privacy.noise.distributions import Geometric
+    >>> from sfumato.privacy.noise_distributions import Geometric
     >>> found = reidentification([1, 1, 2, 5], Geometric(2.0), empty=3)
     >>> round(found.seen, 4), round(found.right, 4), round(found.known, 4)
     (0.7616, 0.7869, 0.8801)
@@ -103,7 +103,7 @@ def reidentification(
 def reidentification_for(sizes: SizeLaw, noise: NoiseLaw) -> ReidentificationRisk:
     """Return the risk of a noisy table of identifiers whose cells have sizes by a public law, empty ones included.
 
-    >>> from sfumato.privacy.noise.distributions import Geometric
+    >>> from sfumato.privacy.noise_distributions import Geometric
     >>> from sfumato.risk.homogeneity import Poisson
     >>> found = reidentification_for(Poisson(0.5), Geometric(1.0))
     >>> round(found.known, 12) == round(float(np.exp(-0.5 * np.exp(-1))), 12)

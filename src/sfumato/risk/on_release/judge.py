@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sfumato.formatting import percent_fixed
 from sfumato.metrics.confidence import binomial_interval
 from sfumato.privacy.exact import at_least, to_fraction
 from sfumato.risk.on_release.result import AttackAttempt, Grade, ReleaseAttackResult
@@ -143,7 +144,7 @@ def _success_sentence(working: Sequence[ReleaseAttackResult], results: Sequence[
     )
     return (
         f"{len(working)} of {_attacks(len(results))} beat{'s' if len(working) == 1 else ''} the yardstick. The "
-        f"strongest, {_lower(lead.attack)}, succeeds in {100 * lead.rate:.1f} % of its tries on people of the table "
+        f"strongest, {_lower(lead.attack)}, succeeds in {percent_fixed(lead.rate)} of its tries on people of the table "
         f"and in {100 * (lead.control or 0.0):.1f} % on people who are not in it; {certain}."
     )
 

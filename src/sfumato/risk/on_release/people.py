@@ -12,6 +12,7 @@ import numpy as np
 
 from sfumato.arrays import FloatArray, IntArray
 from sfumato.errors import RiskError, TableError
+from sfumato.formatting import percent_fixed
 from sfumato.metrics.evaluation_input import (
     EvaluationInput,
     open_evaluation_input,
@@ -200,16 +201,16 @@ def _holdout_notes(sight: AttackerView, true: RowsView, held: RowsView) -> list[
     known, twins = _copied(held, true)
     if known > twins + SAME_PEOPLE:
         raise RiskError(
-            f"{100 * known:.0f} % of the holdout's rows stand in the table as well: these people are in the release, "
-            "and no control",
+            f"{percent_fixed(known, 0)} of the holdout's rows stand in the table as well: these people are in the "
+            "release, and no control",
             next_step="give rows that had no part in the release",
         )
     notes: list[str] = []
     slack = 4 * np.sqrt(max(twins * (1 - twins), 1 / len(held)) / len(held))
     if known > twins + slack:
         notes.append(
-            f"{100 * known:.1f} % of the holdout's rows stand in the table as well, and {100 * twins:.1f} % of the "
-            "table's rows stand in it twice: people who are in both make every attack look weaker"
+            f"{percent_fixed(known)} of the holdout's rows stand in the table as well, and {percent_fixed(twins)} of "
+            "the table's rows stand in it twice: people who are in both make every attack look weaker"
         )
     unlike = [name for place, name in enumerate(sight.names) if _unlike(sight, place, true, held)]
     if unlike:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sfumato.argument_errors import checked_arguments
 from sfumato.errors import RiskError
+from sfumato.formatting import percent, percent_fixed
 from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.evaluation_input import EvaluationInput
 from sfumato.privacy.exact import at_most, format_fraction
@@ -140,6 +141,6 @@ def _release_text(was: EvaluationInput) -> str:
 def _simultaneity_note(results: Sequence[Any], level: float) -> str:
     each = 1 - (1 - level) / (2 * max(len(results), 1))
     return (
-        f"attacks tried: {len(results)}. Each interval is taken at {100 * each:.2f} %, so that all hold together with "
-        f"{100 * level:.6g} %, and an attack is said to work only after Holm's correction for all of them"
+        f"attacks tried: {len(results)}. Each interval is taken at {percent_fixed(each, 2)}, so that all hold together "
+        f"with {percent(level, 6)}, and an attack is said to work only after Holm's correction for all of them"
     )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.arrays import Counts, FloatArray
 from sfumato.errors import RiskError
 from sfumato.privacy.noise import add_gaussian, add_laplace_scale
-from sfumato.privacy.noise.distributions import DiscreteGaussian, Geometric, Laplace
+from sfumato.privacy.noise_distributions import DiscreteGaussian, Geometric, Laplace
 from sfumato.privacy.randomness import Randomness
 from sfumato.risk.attacks.attack import dp_ceiling
 from sfumato.risk.attacks.attacker_view import IN_WORDS

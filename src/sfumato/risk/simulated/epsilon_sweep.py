@@ -17,6 +17,7 @@ from typing import Any
 
 from sfumato.core.method import Method, parameters_of
 from sfumato.errors import PlanError, RiskError
+from sfumato.formatting import percent_fixed
 from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.rows_view import Observes
 from sfumato.privacy.exact import Number, to_fraction
@@ -77,7 +78,7 @@ class Sweep(FrozenModel):
 
     def _rates(self, attack: str) -> str:
         found = self.of(attack)
-        shown = ", ".join(f"{100 * result.rate:.1f} % at epsilon {epsilon:g}" for epsilon, result in found)
+        shown = ", ".join(f"{percent_fixed(result.rate)} at epsilon {epsilon:g}" for epsilon, result in found)
         return f"right in {shown}; guessing {100 * found[0][1].baseline:.1f} %"
 
 

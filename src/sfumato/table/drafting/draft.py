@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sfumato.errors import SchemaError, TableError
+from sfumato.formatting import percent_fixed
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
@@ -170,7 +171,7 @@ def _review_reasons(seen: ColumnProfile) -> Iterator[str]:
     if seen.distinct == 1 and seen.reading != "boolean":
         yield "one value in all rows; kept so that the released table has the column"
     if seen.known <= (1 - NEARLY_ALL) * seen.rows:
-        yield f"missing in {1 - seen.known / seen.rows:.1%} of the rows"
+        yield f"missing in {percent_fixed(1 - seen.known / seen.rows)} of the rows"
     if facts.get("zeros"):
         yield "digits with leading zeros are texts, so that the zeros stay"
 

@@ -34,7 +34,8 @@ from sfumato.errors import TableError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.encode import can_encode
-from sfumato.table.engines.engine import BATCH_ROWS, IbisEngine, WorkersUnavailableError, engine_errors
+from sfumato.table.engines.engine import BATCH_ROWS, WorkersUnavailableError, engine_errors
+from sfumato.table.engines.ibis import IbisEngine
 from sfumato.table.engines.spark_worker import (
     COUNTED,
     FACTS,
@@ -177,13 +178,18 @@ class SparkEngine(IbisEngine):
         """This engine's workers can be asked to count; :meth:`count` says when they cannot."""
         return self
 
-    def answer(self, ask: DataRequest, schema: Schema) -> ScanPlan:
+    @property
+    def has_typed_files(self) -> bool:
+        """Workers read Parquet files in the types that Spark has of them, where the table is such files."""
+        return True
+
+    def scan_plan(self, ask: DataRequest, schema: Schema) -> ScanPlan:
         """Workers count in one pass what is asked at once, where they have this package; nothing is tried here."""
         if ask.kind == "tables":
             return ScanPlan(IN_WORKERS, ask.times, ask.at_most, "counts")
         if ask.kind == "check" and schema.person is None:
             return ScanPlan("in Spark's workers and by Spark's SQL", ask.times + 1, True, "counts")
-        return group_by_scan(ask, schema, str(self.table.get_backend().name))
+        return group_by_scan(ask, schema, self.backend)
 
     @cached_property
     def files(self) -> SparkParquetFiles | None:
@@ -192,7 +198,7 @@ class SparkEngine(IbisEngine):
             return parquet_files_of(self.table.get_backend().raw_sql(self.table.get_backend().compile(self.table)))
 
     def count(self, expression: Any, job: CountJob) -> WorkerCounts:
-        """Return the counts of a job over the rows of an expression, or raise :class:`UnfitWorkersError`."""
+        """Return the counts of a job over the rows of an expression, or raise :class:`WorkersUnavailableError`."""
         require_workers(self.session)
         with _unfit_workers(), engine_errors("the table"), _large_batches(self.session):
             backend = self.table.get_backend()
@@ -224,7 +230,7 @@ class SparkEngine(IbisEngine):
 def run_on_workers(session: Any, number: int, task: Task, answers: str) -> Any:
     """Return what a task answers at each of so many places, as an Arrow table: for work without a private table.
 
-    Each place is one task. Raises :class:`UnfitWorkersError` where the workers lack this package, and Spark's own
+    Each place is one task. Raises :class:`WorkersUnavailableError` where the workers lack this package, and Spark's own
     errors where a task fails for good.
     """
     require_workers(session)
@@ -243,7 +249,7 @@ def _summed(parts: Any, job: CountJob) -> WorkerCounts:
 
 
 def require_workers(session: Any) -> None:
-    """Raise :class:`UnfitWorkersError` where the workers of a session cannot run this package."""
+    """Raise :class:`WorkersUnavailableError` where the workers of a session cannot run this package."""
     if reason := worker_problem(session):
         raise WorkersUnavailableError(reason, NEXT)
 

@@ -13,8 +13,8 @@ from urllib.parse import quote
 from sfumato.errors import TableError
 from sfumato.progress import report_progress
 from sfumato.schema.dialect import Dialect
-from sfumato.table.engines.duckdb import ParquetEngine
-from sfumato.table.engines.engine import DuckDBEngine, engine_errors
+from sfumato.table.engines.duckdb import DuckDBEngine, ParquetEngine
+from sfumato.table.engines.engine import engine_errors
 from sfumato.table.sources.frames import uuids_as_text
 from sfumato.table.sources.normalise_text import sql_identifier, sql_string
 from sfumato.table.sources.scratch_space import connect, write_scratch_parquet

@@ -10,7 +10,8 @@ from typing import Any
 
 from sfumato.errors import TableError
 from sfumato.schema.dialect import Dialect
-from sfumato.table.engines.engine import DuckDBEngine, engine_errors
+from sfumato.table.engines.duckdb import DuckDBEngine
+from sfumato.table.engines.engine import engine_errors
 from sfumato.table.sources.file_format import decompressed_file
 from sfumato.table.sources.frames import arrow_engine, uuids_as_text
 from sfumato.table.sources.normalise_text import sql_string

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from sfumato.errors import TableError, UndecodedTextWarning
 from sfumato.schema.dialect import Dialect
-from sfumato.table.engines.engine import DuckDBEngine, engine_errors
+from sfumato.table.engines.duckdb import DuckDBEngine
+from sfumato.table.engines.engine import engine_errors
 from sfumato.table.sources.file_format import STREAMED_COMPRESSIONS, compression_of, open_decompressed
 from sfumato.table.sources.normalise_text import sql_string
 from sfumato.table.sources.scratch_space import connect, disk_full_error, scratch_file

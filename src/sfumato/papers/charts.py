@@ -1,0 +1,189 @@
+"""Charts of a reproduction: their numbers as typed values, and what is drawn of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from sfumato.report.charts import (
+    Axis,
+    Bars,
+    BarSeries,
+    Clouds,
+    Figure,
+    ImageMark,
+    LineMark,
+    Lines,
+    PointMark,
+    RuleMark,
+    ViolinMark,
+    Violins,
+)
+
+
+class FrozenModel(BaseModel):
+    """A value that cannot change and knows all its fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+
+class Series(FrozenModel):
+    """One line, one cloud of points, one set of bars or one image; bars and images have no ``x``."""
+
+    name: str
+    y: tuple[float, ...]
+    x: tuple[float, ...] = ()
+    faint: bool = False
+
+
+class ViolinOutline(FrozenModel):
+    """The outline of one violin; for equal values it is a point."""
+
+    name: str
+    at: tuple[float, ...]
+    width: tuple[float, ...]
+    middle: float
+    tone: int | None = None
+
+
+class Chart(FrozenModel):
+    """One chart as numbers: lines, bars side by side, clouds of points, violins, or a square grey image."""
+
+    kind: Literal["lines", "bars", "points", "violins", "image"]
+    title: str
+    label: str
+    """What it shows, for those who cannot see it."""
+    x: str = ""
+    y: str = ""
+    series: tuple[Series, ...] = ()
+    shapes: tuple[ViolinOutline, ...] = ()
+    marks: tuple[Series, ...] = ()
+    """Centroids among points, a name for each kind."""
+    bounds: tuple[float, ...] = ()
+    """Vertical lines where a bound of x is."""
+    labels: tuple[str, ...] = ()
+    """What stands under each group of bars."""
+    rules: tuple[tuple[str, float], ...] = ()
+    """Horizontal lines with a word."""
+    logarithmic: bool = False
+    """Whether the x axis of lines, or the y axis of violins, is."""
+    bottom: float | None = None
+    """Where the y axis of lines begins, if not at 0."""
+    top: float | None = None
+    muted_first: bool = False
+    """Whether the first series is what the paper reports, or another yardstick."""
+
+
+def line_chart(
+    title: str,
+    axes: tuple[str, str],
+    at: Sequence[float],
+    heights: Mapping[str, Sequence[float]],
+    label: str = "",
+    rules: tuple[tuple[str, float], ...] = (),
+    logarithmic: bool = True,
+    top: float | None = None,
+    bottom: float | None = None,
+    muted_first: bool = False,
+    digits: int | None = None,
+) -> Chart:
+    """Return lines over common x values; ``axes`` are the titles of x and y, ``digits`` those that heights keep."""
+    return Chart(
+        kind="lines",
+        title=title,
+        label=label or f"{axes[1]} against {axes[0]}: {', '.join(heights)}",
+        x=axes[0],
+        y=axes[1],
+        series=tuple(Series(name=name, x=tuple(at), y=_kept(each, digits)) for name, each in heights.items()),
+        rules=rules,
+        logarithmic=logarithmic,
+        top=top,
+        bottom=bottom,
+        muted_first=muted_first,
+    )
+
+
+def bar_chart(
+    title: str,
+    axes: tuple[str, str],
+    labels: Sequence[str],
+    heights: Mapping[str, Sequence[float]],
+    label: str = "",
+    muted_first: bool = True,
+    digits: int | None = None,
+) -> Chart:
+    """Return bars side by side over labels; ``axes`` are the titles of x and y, ``digits`` those that heights keep."""
+    return Chart(
+        kind="bars",
+        title=title,
+        label=label or f"{axes[1]} by {axes[0]}: {', '.join(heights)}",
+        x=axes[0],
+        y=axes[1],
+        series=tuple(Series(name=name, y=_kept(each, digits)) for name, each in heights.items()),
+        labels=tuple(labels),
+        muted_first=muted_first,
+    )
+
+
+def _kept(heights: Sequence[float], digits: int | None) -> tuple[float, ...]:
+    return tuple(heights) if digits is None else tuple(float(f"{height:.{digits}g}") for height in heights)
+
+
+@dataclass(frozen=True)
+class ChartAxes:
+    """The two axes of lines: their titles, where the upright one begins (0 or below unless said) and where it ends."""
+
+    x: str = "epsilon"
+    y: str = "risk"
+    top: float | None = 1.0
+    bottom: float | None = None
+    logarithmic: bool = True
+
+
+RISK = ChartAxes()
+"""Risk against epsilon, from 0 to 1."""
+
+
+def curves(
+    items: Sequence[LineMark],
+    axes: ChartAxes = RISK,
+    *,
+    printed_first: bool = True,
+    rules: Sequence[tuple[str, float]] = (),
+) -> Lines:
+    """Return lines, mostly against an axis of equal factors; the first name is a yardstick where it was printed.
+
+    ``rules`` are horizontal lines with a word: floors, ceilings, targets. Faint lines stand behind their namesakes.
+    """
+    first = items[0].name if items and printed_first else None
+    drawn = sorted((replace(item, yardstick=item.name == first) for item in items), key=lambda item: not item.faint)
+    x = Axis(axes.x, logarithmic=axes.logarithmic)
+    zero = 0.0 if min((height for item in items for height in item.y), default=0.0) >= 0 else None
+    y = Axis(axes.y, low=zero if axes.bottom is None else axes.bottom, high=axes.top)
+    return Lines(drawn, x, y, tuple(RuleMark(word, at) for word, at in rules))
+
+
+def drawing(chart: Chart) -> Figure:
+    """Return what is drawn of a chart."""
+    match chart.kind:
+        case "image":
+            return ImageMark(chart.series[0].y)
+        case "violins":
+            shapes = [
+                ViolinMark(each.name, each.at, each.width, each.middle, 0 if each.tone is None else each.tone + 1)
+                for each in chart.shapes
+            ]
+            return Violins(shapes, chart.y, chart.rules, chart.logarithmic)
+        case "bars":
+            heights = [BarSeries(each.name, each.y) for each in chart.series]
+            return Bars(chart.labels, heights, chart.x, chart.y, yardstick=chart.muted_first)
+        case "points":
+            items, marks = ([PointMark(s.name, s.x, s.y) for s in many] for many in (chart.series, chart.marks))
+            return Clouds(items, Axis(chart.x), Axis(chart.y), marks, chart.bounds)
+        case "lines":
+            drawn = [LineMark(each.name, each.x, each.y, faint=each.faint) for each in chart.series]
+            axes = ChartAxes(chart.x, chart.y, chart.top, chart.bottom, chart.logarithmic)
+            return curves(drawn, axes, printed_first=chart.muted_first, rules=chart.rules)

@@ -135,10 +135,10 @@ def one_sign(coarse, signs, *arguments):
     ("loop", "mutant", "words"),
     [
         ("invert", lambda *arguments: 0, "search"),
-        ("signed", lambda sizes, words: None, "signs or digits"),
+        ("apply_signs", lambda sizes, words: None, "signs or digits"),
         ("join_digits", lambda noise, rest, run: np.multiply(noise, run, out=noise), "signs or digits"),
-        ("propose", careless, "rejection"),
-        ("propose", one_sign, "rejection"),
+        ("propose_gaussian", careless, "rejection"),
+        ("propose_gaussian", one_sign, "rejection"),
         ("add_clamped", plain_sum, "not clamped"),
         ("add_clamped", None, "TypeError"),
     ],

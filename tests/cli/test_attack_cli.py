@@ -13,8 +13,7 @@ import pytest
 import sfumato
 from sfumato.cli.risk import games as risk_verbs
 from sfumato.example import codebook, households, write_households
-from sfumato.risk.attacks.linkage import FreshReferenceLinkage
-from sfumato.risk.attacks.membership import ShadowModelAttack
+from sfumato.risk.attacks import FreshReferenceLinkage, ShadowModelAttack
 from sfumato.risk.simulated import membership_game
 from sfumato.risk.simulated.membership_game import default_trials
 from sfumato.schema.column import Column

@@ -86,9 +86,9 @@ def membership(
 
     The method is run many times on the table with and without the target. None of these releases is published.
     """
-    from sfumato.risk.attacks.membership import membership_attacks
+    from sfumato.risk.attacks.registry import simulated_attacks
 
-    _play(console, table, method, target, simulation, membership_attacks)
+    _play(console, table, method, target, simulation, lambda game: simulated_attacks(game, "membership"))
 
 
 def linkage(

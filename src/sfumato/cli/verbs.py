@@ -162,7 +162,7 @@ class LazyGroup(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, with short help for those that Typer adds."""
-        params = super().get_params(ctx)
+        params: list[Any] = super().get_params(ctx)
         for param in params:
             param.help = COMPLETION.get(param.name or "", param.help)
         return params

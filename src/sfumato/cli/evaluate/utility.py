@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.console import Console
-from sfumato.cli.options import CUSTODIAN_NOTICE, EvaluationOptions, split_names
+from sfumato.cli.options import (
+    CUSTODIAN_NOTICE,
+    EvaluationOptions,
+    NumericColumns,
+    Repeat,
+    SameOrder,
+    split_names,
+)
 from sfumato.cli.released import released_rows
 from sfumato.errors import PlanError
 
@@ -32,16 +39,12 @@ def clusters(
     rows: EvaluationOptions,
     console: Console,
     clusters: Annotated[int, typer.Option("--clusters", "-k", help="Number of clusters.")],
-    columns: Annotated[
-        str | None, typer.Option(help="Columns of numbers or dates, such as age,income; default: all of both.")
-    ] = None,
+    columns: NumericColumns = None,
     baselines: Annotated[
         float | None, typer.Option(metavar="EPSILON", help="Add the two baselines of the paper with this epsilon.")
     ] = None,
-    same_order: Annotated[
-        bool, typer.Option("--same-order", help="Row i belongs to row i of DATA: add the paper's aligned index.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of k-means and of the yardsticks.")] = 0,
+    same_order: SameOrder = False,
+    seed: Repeat = 0,
 ) -> None:
     """Measure which clusters of a table a release keeps.
 
@@ -63,7 +66,7 @@ def clusters(
             (box[0], box[1]),
             baseline_epsilon=baselines,
             same_order=same_order,
-            seed=seed,
+            seed=seed or 0,
         )
     _show_clusters(console, comparison, names)
 

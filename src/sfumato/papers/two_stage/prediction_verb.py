@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.console import Console
-from sfumato.cli.options import CUSTODIAN_NOTICE, EvaluationOptions, split_names
+from sfumato.cli.options import CUSTODIAN_NOTICE, HoldoutOptions, Repeat, split_names
 from sfumato.cli.released import released_rows
 from sfumato.errors import RiskError
 from sfumato.formatting import percent_fixed
@@ -20,25 +20,22 @@ MODELS = "krr,nadaraya-watson,adaboost,forest"
 
 
 def prediction(
-    rows: EvaluationOptions,
+    rows: HoldoutOptions,
     console: Console,
     target: Annotated[str | None, typer.Option(help="Column to predict; default: the one with role target.")] = None,
     inputs: Annotated[str | None, typer.Option(help="Columns to predict from, a,b; default: all others.")] = None,
-    test: Annotated[
-        str | None, typer.Option(help="Real rows to test on that are not in DATA; default: a quarter of DATA.")
-    ] = None,
     public: Annotated[str | None, typer.Option(help="Rows that are public already: adds Delta-MSE.")] = None,
     models: Annotated[str, typer.Option(help="Models, separated by commas.")] = MODELS,
     price: Annotated[
         str | None, typer.Option(help="Column of prices, if the target is sales: adds elasticities and mark-ups.")
     ] = None,
     brand: Annotated[str | None, typer.Option(help="With --price: column whose levels get an elasticity each.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Repeat the same samples and models.")] = None,
+    seed: Repeat = None,
 ) -> None:
     """Train models on a release; test them on real rows.
 
-    Beside models trained on the table. Numeric targets are judged by the mean squared error, categories by accuracy and
-    the area under the ROC curve.
+    Beside models trained on the table. Test rows are those of --holdout, or a quarter of DATA. Numeric targets are
+    judged by the mean squared error, categories by accuracy and the area under the ROC curve.
     """
     from sfumato.papers.two_stage.price_metrics import compare_elasticities
     from sfumato.papers.two_stage.train_synthetic_test_real import train_and_test
@@ -51,7 +48,15 @@ def prediction(
     with console.progress("training models"):
         prices = None if price is None else compare_elasticities(table, released, facts, predicted, price, brand)
         result = train_and_test(
-            table, released, facts, predicted, split_names(inputs), test, public, split_names(models) or [], seed
+            table,
+            released,
+            facts,
+            predicted,
+            split_names(inputs),
+            rows.read_holdout(),
+            public,
+            split_names(models) or [],
+            seed,
         )
     _show_models(console, result)
     if prices is not None:

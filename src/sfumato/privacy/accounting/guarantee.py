@@ -334,11 +334,10 @@ class Guarantee(ReprMixin, BaseModel):
         curve, other = self.curve, "with another in its place" if self._is_swap() else "without it"
         chance = f", up to a probability of {at_most(self.exact_delta, 3)}" if self.exact_delta else ""
         return (
-            f"{attack_frequency_text(curve)}, where an attempt singles out, links, infers or reconstructs something of "
-            f"{one_unit(self._noun())}, and by chance means from a release made {other}; {advantage_text(curve)}. "
-            f"These are "
-            f"averages over attempts: what one unlucky outcome shows is bounded by epsilon alone, by a factor of at "
-            f"most {odds_factor_text(self.exact_epsilon)}{chance}."
+            f"{attack_frequency_text(curve)}, where a guess singles out, links, infers or reconstructs something of "
+            f"{one_unit(self._noun())}, and without means from a release made {other}; {advantage_text(curve)}. "
+            f"These are averages over guesses: what one unlucky outcome shows is bounded by epsilon alone, by a factor "
+            f"of at most {odds_factor_text(self.exact_epsilon)}{chance}."
         )
 
     def _is_swap(self) -> bool:

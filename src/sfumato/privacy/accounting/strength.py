@@ -1,6 +1,6 @@
 """Strength of a guarantee in words: bands, odds, attack frequencies, warnings, refusals.
 
-Everything is rounded up, so that each sentence is true as it stands. Frequencies are averages over attempts: the tail,
+Everything is rounded up, so that each sentence is true as it stands. Frequencies are averages over guesses: the tail,
 what one unlucky outcome can show, is bounded by epsilon alone, and every text that tells the one tells the other.
 
 What an (epsilon, delta) promise leaves to an attacker who gives even odds to two neighbouring tables: whatever he sees
@@ -24,7 +24,8 @@ from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 from sfumato.privacy.exact import at_least, at_most, format_fraction, percent_at_most, to_fraction
 
 BASELINE_IN_100 = 10
-"""Of 100 attempts, how many would succeed by chance in the sentences here."""
+
+"""Of 100 guesses, how many are right in the sentences here without the data that they are about."""
 
 
 @lru_cache(maxsize=512)
@@ -38,15 +39,16 @@ def _advantage(curve: PrivacyCurve) -> float:
 
 
 def attack_frequency_text(curve: PrivacyCurve) -> str:
-    """Return the most attempts that succeed.
+    """Return how often a guess is right at most that would be right now and then without the data it is about.
 
-    >>> attack_frequency_text(PrivacyCurve.of_gaussian(0.3)), attack_frequency_text(PrivacyCurve.of_pair(15))
-    ('of 100 attempts that would succeed by chance in 10, at most 17 succeed', 'of 100 attempts that would succeed by \
-chance in 10, all may succeed')
+    >>> attack_frequency_text(PrivacyCurve.of_gaussian(0.3))
+    "a guess that is right 10 times in 100 without somebody's data is right at most 17 times with them"
+    >>> attack_frequency_text(PrivacyCurve.of_pair(15))
+    "a guess that is right 10 times in 100 without somebody's data may be right every time with them"
     """
     most = _successes(curve)
-    bound = f"at most {most} succeed" if most < 100 else "all may succeed"
-    return f"of 100 attempts that would succeed by chance in {BASELINE_IN_100}, {bound}"
+    bound = f"is right at most {most} times" if most < 100 else "may be right every time"
+    return f"a guess that is right {BASELINE_IN_100} times in 100 without somebody's data {bound} with them"
 
 
 def advantage_text(curve: PrivacyCurve) -> str:
@@ -61,19 +63,33 @@ def advantage_text(curve: PrivacyCurve) -> str:
 
 
 Band = Literal["strong", "moderate", "weak", "none in effect"]
+
 STRONG_EPSILON = Fraction(1)
+
 WARN_EPSILON = Fraction(5)
+
 NO_EFFECT_EPSILON = Fraction(10)
+
 MOST_EPSILON = Fraction(20)
+
 WARN_DELTA = Fraction(1, 10_000)
+
 MOST_DELTA = Fraction(1, 10)
+
 ALMOST_CERTAIN = 0.001
+
 """Chance to be wrong below which a guess is called almost certain."""
+
 SMALLEST_SHOWN = 1e-12
+
 """Chance to be wrong below which digits of the certainty are not worth printing."""
+
 LARGEST_POWER = 700.0
+
 MOST_PLACES = 12
+
 DIGITS = 50
+
 REMEDY = (
     "give a smaller epsilon or delta; if it must be, allow it by name with allow_weak=True (--allow-weak), which the "
     "guarantee then says"
@@ -158,19 +174,19 @@ def _rounded_up(value: Fraction, places: int) -> str:
 
 def warnings(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> tuple[str, ...]:
     """Return what a custodian must be told about these numbers; empty for promises that need no warning."""
-    texts: list[str] = []
+    found: list[str] = []
     if epsilon >= WARN_EPSILON:
-        texts.append(
+        found.append(
             f"epsilon {format_fraction(epsilon)} is large: someone who gave even odds can become "
             f"{most_certainty_text(epsilon, delta)} "
             f"sure; below {format_fraction(WARN_EPSILON)} there is no warning"
         )
     if delta > most_common_delta(rows):
-        texts.append(
+        found.append(
             f"delta {at_most(delta, 3)} is large: it allows a method that publishes each row as it is with a "
             f"probability of {percent_at_most(delta)}; keep it well below {at_least(most_common_delta(rows), 3)}"
         )
-    return tuple(texts)
+    return tuple(found)
 
 
 def is_refused(epsilon: Fraction, delta: Fraction) -> bool:

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.errors import PlanError
+from sfumato.errors import PlanError, RiskError
 from sfumato.mechanisms.plausible_deniability import hockey_stick_divergence, output_distribution
+from sfumato.privacy.noise_distributions import Laplace
+from sfumato.risk.simulated import CountWorlds
 
 Law = NDArray[np.float64]
 Seeds = Sequence[int] | NDArray[np.int64]
@@ -106,6 +108,25 @@ def failure_counterexample() -> Counterexample:
         hockey_stick_divergence(*laws, epsilon=epsilon),
         float(records[0].sum()),
     )
+
+
+def published_pair(counts: ArrayLike, epsilon: float, donor: int, receiver: int) -> CountWorlds:
+    """Return the pair of the REAEDP paper: one record less in one cell against one more in another.
+
+    Its noise is continuous Laplace of scale 1 / epsilon. The two worlds are two records apart, so they are neighbours
+    under neither adjacency, and the guarantee that covers them is twice epsilon.
+    """
+    base = np.asarray(counts).ravel()
+    if base.dtype.kind not in "iu" or not 0 <= donor < len(base) or not 0 <= receiver < len(base) or base[donor] < 1:
+        raise RiskError(
+            f"the pair needs whole counts and two of their cells, the donor not empty; found {donor} and {receiver} of "
+            f"{len(base)}",
+            next_step="choose a donor with counts[donor] >= 1",
+        )
+    without, within = base.astype(np.int64), base.astype(np.int64)
+    without[donor] -= 1
+    within[receiver] += 1
+    return CountWorlds.of(without, within, Laplace(epsilon), epsilon, records_apart=2)
 
 
 def published_bound(n: int) -> float:

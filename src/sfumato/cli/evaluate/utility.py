@@ -9,7 +9,6 @@ import typer
 
 from sfumato.cli.console import Console
 from sfumato.cli.options import CUSTODIAN_NOTICE, EvaluationOptions, split_names
-from sfumato.cli.released import released_rows
 from sfumato.errors import PlanError, RiskError
 from sfumato.formatting import percent_fixed
 from sfumato.lazy import load_object
@@ -53,11 +52,12 @@ def clusters(
     alone, and half of the table. For the custodian's eyes only.
     """
     from sfumato.evaluate.clusters import compare_clusters
+    from sfumato.metrics.evaluation_input import open_evaluation_input, shared_columns
     from sfumato.metrics.rows_view import read_rows_view
-    from sfumato.table.sources import open_source
 
-    facts, table, released = rows.facts, rows.read(), released_rows(rows.bundle)
-    names = _ordered_columns(facts, columns, open_source(released, rows.dialect).engine.table.columns)
+    facts, table = rows.facts, rows.read()
+    released = open_evaluation_input(rows.bundle).require_rows().rows_for(facts)
+    names = _ordered_columns(facts, columns, shared_columns(facts, released)[0])
     box = list(zip(*(facts[name].numeric_bounds for name in names), strict=True))
     with console.progress("clustering"):
         comparison = compare_clusters(
@@ -72,7 +72,7 @@ def clusters(
     _show_clusters(console, comparison, names)
 
 
-def _ordered_columns(facts: Schema, columns: str | None, released: Any) -> list[str]:
+def _ordered_columns(facts: Schema, columns: str | None, released: list[str]) -> list[str]:
     """Return the ordered columns to compare; all problems are reported in one message."""
     if columns is None:
         wanted = [c.name for c in facts if c.is_ordered and c.name in released and not c.missing]
@@ -148,11 +148,11 @@ def prediction(
     predicted = _target(facts, target)
     if brand is not None and price is None:
         raise RiskError("--brand requires --price", next_step="name the column of prices, or leave out --brand")
-    table, released = rows.read(), released_rows(rows.bundle)
+    table = rows.read()
     with console.progress("training models"):
-        prices = None if price is None else _prices(table, released, facts, predicted, price, brand)
+        prices = None if price is None else _prices(table, rows.bundle, facts, predicted, price, brand)
         result = train_and_test(
-            table, released, facts, predicted, split_names(inputs), test, public, split_names(models) or [], seed
+            table, rows.bundle, facts, predicted, split_names(inputs), test, public, split_names(models) or [], seed
         )
     _show_models(console, result)
     if prices is not None:

@@ -50,9 +50,9 @@ FINGERPRINT = re.compile("[0-9a-f]{12}")
 """What differs wherever anything else does."""
 PURE = ("discrete-laplace", "laplace")
 SEALED = {
-    "sfumato.mechanisms.plausible_deniability.method:attempt": "seeds, candidates and their tests",
-    "sfumato.mechanisms.pseudo_posterior.grid_sampler:GridLaw.draw": "a draw from the clipped posterior",
-    "sfumato.dp_schema.run:Counter.texts": "texts above a threshold",
+    "sfumato.mechanisms.plausible_deniability.method:attempt_rows": "seeds, candidates and their tests",
+    "sfumato.mechanisms.pseudo_posterior.grid_sampler:GridDistribution.draw": "a draw from the clipped posterior",
+    "sfumato.dp_schema.run:NoisyCounter.texts": "texts above a threshold",
 }
 """Where a step stands whose answers are not on the tape, and what it draws."""
 

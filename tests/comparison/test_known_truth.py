@@ -16,6 +16,8 @@ import sfumato
 from comparison.people import noise, people, shuffled, table
 from sfumato.evaluate.compare.result import Comparison
 
+pytestmark = pytest.mark.xdist_group("known truth")  # computed once, for all tests that look at it
+
 MADE: dict[str, Any] = {
     "itself": lambda: people(1),
     "fresh": lambda: people(2),

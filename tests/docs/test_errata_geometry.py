@@ -15,6 +15,8 @@ from sfumato.papers.kmeans_geometry.simulation import EPSILON, PAPER_RUNS, Share
 from sfumato.papers.kmeans_geometry.tables import PRINTED_CONFUSION
 from sfumato.papers.result import Erratum
 
+pytestmark = pytest.mark.xdist_group("errata of the geometry page")  # computed once, for all tests that look at it
+
 PAGE = (Path(__file__).parents[2] / "docs" / "cluster-geometry.md").read_text(encoding="utf-8")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d*\.?\d+")
 CLOSE = 0.021

@@ -12,9 +12,9 @@ import pytest
 import sfumato
 from sfumato.evaluate.calibrate.trial import Trial
 from sfumato.evaluate.column_copies import compare_copies
-from sfumato.evaluate.train_synthetic_test_real import train_and_test
 from sfumato.metrics.catalogue import metric
 from sfumato.metrics.evaluation_input import open_evaluation_input
+from sfumato.papers.two_stage.train_synthetic_test_real import train_and_test
 from sfumato.risk.interval_disclosure import location_risk
 
 FACTS = """

@@ -164,6 +164,11 @@ class Plan(ReprMixin, BaseModel):
 
         return advantage_text(self.curve) if self._is_formal else ""
 
+    def needs(self) -> str:
+        """Return in words how long the release will take, where that is known, and how much memory it needs."""
+        time = "" if self.seconds is None else f"about {max(self.seconds, 1):,.0f} s, "
+        return f"{time}about {max(self.memory_bytes / 1e6, 0.1):,.1f} MB of memory"
+
     def _line(self) -> str:
         tables = f"{self.cells:,} cells in {len(self.stages)} table{'s' if len(self.stages) > 1 else ''}"
         return f"{self.method} of table {self.table!r}, {cost_summary(self)}; {tables}"

@@ -38,7 +38,7 @@ from sfumato.table import Table
 from sfumato.table.rows import column_arrays, stream_column_arrays, to_array
 
 TRIALS = 200
-"""Games of one attack unless said; each repeat of a point plays that many."""
+"""Games of one attack by default; each repeat of a point plays that many."""
 MOST_CELLS = 1_000_000
 """Marginals with more schema bins are left out of metrics in schema bins."""
 MOST_KEPT = 20_000_000
@@ -154,7 +154,7 @@ def _roles(trial: Trial) -> tuple[ColumnSet, str]:
 def _noise_distribution(trial: Trial, names: ColumnSet) -> Any:
     """Return the noise of a plain cross table of exactly these columns; none where the release is something else."""
     from sfumato.mechanisms.counts.contingency import Contingency
-    from sfumato.risk.simulated.count_worlds import noise_distribution
+    from sfumato.risk.attacks.likelihood_ratio import noise_distribution
 
     if not isinstance(trial.method, Contingency):
         return None
@@ -170,12 +170,13 @@ def _released_cells(trial: Trial, cells: Any) -> NDArray[np.int64]:
 
 def membership(trial: Trial, what: str) -> float:
     """Return how well the best known attack tells whether the most exposed person is in the table."""
-    from sfumato.risk.attacks.membership import LikelihoodRatio, ShadowModelAttack
-    from sfumato.risk.simulated import CountWorlds, to_game
+    from sfumato.risk.attacks.likelihood_ratio import LikelihoodRatio
+    from sfumato.risk.attacks.membership import ShadowModelAttack
+    from sfumato.risk.simulated import to_game
 
     who = trial.whole("person", 0, 0) if trial.options.get("person") is not None else None
     game = trial.remembered(f"game {trial.method}", lambda: to_game(trial.table, trial.method, who, trial.rows))
-    attack: Any = LikelihoodRatio() if isinstance(game, CountWorlds) else ShadowModelAttack()
+    attack = LikelihoodRatio() if LikelihoodRatio().fits(game) else ShadowModelAttack()
     found = attack.run(game, trials=trial.whole("trials", TRIALS, 1), seed=trial.seed)
     return float(getattr(found, what))
 

@@ -144,7 +144,7 @@ def compare(
     ``released`` is a release, the folder of a bundle, or any rows (a frame, a file) with the columns of the table.
     ``table`` is a :class:`~sfumato.table.Table`, or what can be read as one with ``schema``, or with the schema of the
     release. ``holdout`` is real rows that were not in the table; without it halves of the table are the yardstick.
-    ``target`` is the column that models predict; some of those that can be a target unless said. ``seed`` repeats the
+    ``target`` is the column that models predict; some of those that can be a target by default. ``seed`` repeats the
     random splits.
     """
     report_progress("reading")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import project_counts
 from sfumato.constraints.draw_rows import sample_values
 from sfumato.core.limits import sample_size
 from sfumato.core.method import Output
@@ -26,7 +27,7 @@ from sfumato.mechanisms.cluster_geometry.geometry import PrivateGeometry, Standa
 from sfumato.mechanisms.cluster_geometry.plan import GRID_ROWS, GeometryPlan, PlannedClusterGeometry
 from sfumato.mechanisms.cluster_geometry.principal_plane import BINS, PRODUCT_NORM, STEP_NORM, PrincipalPlane
 from sfumato.mechanisms.noisy_grid import NoisyGrid
-from sfumato.mechanisms.tree_model import draw_conditional, project_counts
+from sfumato.mechanisms.tree_model import draw_conditional
 from sfumato.privacy.accounting.event import EventPart
 from sfumato.privacy.noise import add_gaussian, add_laplace_scale
 from sfumato.privacy.randomness import Randomness

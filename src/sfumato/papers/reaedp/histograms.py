@@ -16,9 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sfumato.arrays import Counts
-from sfumato.entropy import published_bound, shannon
+from sfumato.entropy import shannon
 from sfumato.errors import TableError
 from sfumato.papers.data import data_folder, missing_files, require_files
+from sfumato.papers.reaedp.published import published_bound
 
 PRICES, UNRATE = "house_prices.csv", "unrate.csv"
 

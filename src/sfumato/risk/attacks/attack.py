@@ -1,17 +1,32 @@
-"""The Attack protocol: threat model, result, and the ceiling that DP puts on any attack."""
+"""The Attack protocol: threat model, result, and the ceiling that DP puts on any attack.
+
+An attack is one module of this folder. Two harnesses run attacks: :mod:`sfumato.risk.simulated` releases two worlds
+again and again, with and without a target, and asks the attack for scores; :mod:`sfumato.risk.on_release` holds a
+release that exists, people of the table and others, and asks for an attempt (:mod:`sfumato.risk.attacks.attempt`).
+:mod:`sfumato.risk.attacks.registry` lists which attack goes into which harness.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.errors import RiskError
 from sfumato.formatting import percent, percent_fixed
-from sfumato.metrics.confidence import Interval
+from sfumato.metrics.confidence import LEVEL, Interval
 from sfumato.privacy.exact import percent_at_most
 
+if TYPE_CHECKING:
+    from sfumato.core.method import Method
+    from sfumato.metrics.rows_view import Observes
+    from sfumato.privacy.randomness import Randomness
+    from sfumato.risk.simulated.membership_game import Score, Worlds
+
 FEWEST_TRIALS = 20
+Criterion = Literal["membership", "singling out", "linkability", "inference", "overfitting"]
+"""What an attack is about: the criteria of the European guidance on anonymisation, membership, and overfitting."""
 
 
 class FrozenModel(BaseModel):
@@ -138,6 +153,61 @@ class AttackResult(FrozenModel):
 
     def __str__(self) -> str:
         return f"{self.statement()}\nThreat: the attacker {self.threat}."
+
+
+class Attack(Protocol):
+    """An attack on simulated releases: it scores how much more a release looks like one with the target in it."""
+
+    threat: ClassVar[ThreatModel]
+    criterion: ClassVar[Criterion]
+
+    @property
+    def title(self) -> str:
+        """What the attack is called."""
+        ...
+
+    def fits(self, worlds: Worlds) -> bool:
+        """Whether two worlds can be attacked in this way."""
+        return True
+
+    def view(self, worlds: Worlds) -> Worlds:
+        """Return what the attack needs of two worlds; refuse worlds that it cannot attack."""
+        return worlds
+
+    def sees(self, worlds: Worlds) -> str:
+        """Return what the attacker sees of a release, in words."""
+        return worlds.seen
+
+    def fit(self, worlds: Worlds, trials: int, randomness: Randomness) -> Score:
+        """Return the score by which releases are told apart, learnt from releases of its own where it has to learn."""
+        ...
+
+    def releases(self, trials: int) -> int:
+        """Return how often the method is run: in each game, and for the control of every second one."""
+        return trials + trials // 2
+
+    def run(
+        self,
+        subject: Any,
+        method: Method | None = None,
+        *,
+        trials: int = 1000,
+        seed: int | None = None,
+        level: float = LEVEL,
+        target: int | None = None,
+        rows: int | None = None,
+        sees: Observes = "values",
+    ) -> AttackResult:
+        """Play the game; ``subject`` is a table (with a method) or a game of :mod:`sfumato.risk.simulated`.
+
+        ``target`` is a row of the table, ``rows`` how many rows are released, of which the attacker ``sees`` values or
+        bins.
+        """
+        from sfumato.risk.simulated.build_worlds import to_game
+        from sfumato.risk.simulated.membership_game import play_game
+
+        check_trials(trials, level)
+        return play_game(self, to_game(subject, method, target, rows, sees), trials, seed, level)
 
 
 def check_trials(trials: int, level: float) -> None:

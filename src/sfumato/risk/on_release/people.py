@@ -22,8 +22,9 @@ from sfumato.metrics.evaluation_input import (
     shared_columns,
     unknown_as_missing,
 )
-from sfumato.metrics.rows_view import RowsView
+from sfumato.metrics.rows_view import Codes, RowsView
 from sfumato.risk.attacks.attacker_view import AttackerView
+from sfumato.risk.attacks.attribute_inference import counts_of
 from sfumato.schema import Schema
 from sfumato.table import Table
 
@@ -97,6 +98,16 @@ class AttackTargets:
         dice = self.dice(0)
         places = dice.permutation(self.people)[:most]
         return places, None if self.held is None else self.held[dice.permutation(self.strangers)[:most]]
+
+    @cached_property
+    def released_counts(self) -> Mapping[tuple[str, ...], FloatArray]:
+        """Every released table as a flat array of its counts."""
+        return {names: counts_of(table, self.schema, names).ravel() for names, table in self.was.tables.items()}
+
+    def cells(self, codes: Codes, names: tuple[str, ...]) -> IntArray:
+        """Return the cell of each person in one released table."""
+        places = [self.names.index(name) for name in names]
+        return np.ravel_multi_index(tuple(codes[:, place] for place in places), self.schema.shape(names))
 
     def rows_named(self, places: Any) -> tuple[int, ...]:
         """Return places in the table as row numbers that people count."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -11,9 +10,8 @@ from sfumato.formatting import percent_fixed
 from sfumato.lazy import HOOKS, load_object
 from sfumato.privacy.exact import percent_at_most
 from sfumato.reprs import ReprMixin
-from sfumato.risk.attacks.attack import AttackResult, ThreatModel
+from sfumato.risk.attacks.attack import AttackResult, Criterion
 
-Criterion = Literal["membership", "singling out", "linkability", "inference", "overfitting"]
 Grade = Literal[
     "breaks its guarantee",
     "gives its people away",
@@ -26,33 +24,6 @@ NOTICE = (
     "These numbers are about the private rows: for the custodian's eyes. Nothing was released or spent. Whoever "
     "changes a release because of them has asked the table a question that no budget paid for."
 )
-PERMUTATIONS = 999
-"""How often labels are dealt anew where a test is made by dealing."""
-MOST_WORST = 10
-"""Records that an attack names."""
-
-
-@dataclass(frozen=True)
-class AttackAttempt:
-    """An attack as it went, before it is judged together with the others."""
-
-    name: str
-    criterion: Criterion
-    threat: ThreatModel
-    hits: float
-    trials: int
-    baseline: float | None
-    """What the attacker reaches without the release; none where it is what the control has."""
-    blind_hits: float | None = None
-    blind_trials: int = 0
-    """The same on people who are not in the table."""
-    p: float | None = None
-    """How likely so large a difference is if the release knows nothing about its members."""
-    worst: tuple[int, ...] = ()
-    people: int = 1
-    """Among how many people one success is counted; 1 where each trial is about a person of its own."""
-    more: Mapping[str, float] = field(default_factory=dict[str, float])
-    notes: tuple[str, ...] = ()
 
 
 class ReleaseAttackResult(AttackResult):

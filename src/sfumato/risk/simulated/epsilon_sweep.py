@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from sfumato.core.method import Method, parameters_of
 from sfumato.errors import PlanError, RiskError
@@ -22,10 +21,10 @@ from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.rows_view import Observes
 from sfumato.privacy.exact import Number, to_fraction
 from sfumato.progress import steps
-from sfumato.risk.attacks.attack import AttackResult, FrozenModel
+from sfumato.risk.attacks.attack import Attack, AttackResult, FrozenModel
 from sfumato.risk.attacks.attribute_inference import MOST_TARGETS, AttributeInference, known_and_sensitive
 from sfumato.risk.attacks.linkage import FreshReferenceLinkage
-from sfumato.risk.attacks.membership import membership_attacks
+from sfumato.risk.attacks.registry import simulated_attacks
 from sfumato.risk.simulated import Game, MethodWorlds, membership_game
 from sfumato.risk.simulated.membership_game import default_trials
 from sfumato.schema import Schema
@@ -176,7 +175,7 @@ def _inference(
 def _membership_and_linkage(
     played: Game, linkage: FreshReferenceLinkage, trials: int | None, seed: int | None, level: float, where: str
 ) -> list[AttackResult]:
-    attacks: list[Any] = [*membership_attacks(played), linkage]
+    attacks: list[Attack] = [*simulated_attacks(played, "membership"), linkage]
     count = default_trials(played, attacks) if trials is None else trials
     runs = sum(attack.releases(count) for attack in attacks) if isinstance(played, MethodWorlds) else len(attacks)
     with steps(f"{where}, about {runs:,} runs", runs) as done:

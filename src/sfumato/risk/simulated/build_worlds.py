@@ -12,22 +12,19 @@ import pyarrow as pa
 from sfumato.core.method import Method, Output
 from sfumato.core.plan import Plan
 from sfumato.errors import RiskError
-from sfumato.mechanisms.counts.contingency import Contingency
-from sfumato.mechanisms.counts.histogram import Histogram
 from sfumato.metrics.evaluation_input import raw_rows
 from sfumato.metrics.rows_view import CachedCounts, Observes, RowsView, check_observes
 from sfumato.privacy.exact import to_fraction
 from sfumato.privacy.randomness import Randomness
 from sfumato.risk.attacks.attacker_view import AttackerView
-from sfumato.risk.simulated.count_worlds import CountTablePair, CountWorlds, noise_distribution
+from sfumato.risk.attacks.likelihood_ratio import has_known_count_noise, noise_distribution
+from sfumato.risk.simulated.count_worlds import CountTablePair, CountWorlds
 from sfumato.risk.simulated.membership_game import Worlds
 from sfumato.risk.simulated.method_worlds import MethodWorlds
 from sfumato.schema import Schema
 from sfumato.table import Table, read
 
 Game = Worlds
-COUNTED = (Histogram, Contingency)
-"""Methods whose release is nothing but the recorded noise on counts: their best attack is known exactly."""
 
 
 def to_game(
@@ -58,7 +55,7 @@ def membership_game(
     """Return the game of one target: the method on this table, against the table without the target.
 
     ``target`` is a row number from 0; without it the row that is furthest from all others is taken. Under replace the
-    row ``replaced_by`` stands in its place, the most different one unless said. Of released rows
+    row ``replaced_by`` stands in its place, the most different one by default. Of released rows
     the attacker ``sees`` values or bins; counts are counts of bins by nature. Nothing is released or recorded.
     """
     check_observes(sees)
@@ -78,11 +75,6 @@ def membership_game(
         return replace(_count_pair(method, plan, within, without), row=who)
     known = people[[who] if other is None else [who, other]]
     return MethodWorlds(method, plan, within, without, sight, known, rows, who)
-
-
-def has_known_count_noise(method: Method) -> bool:
-    """Whether a release of this method is nothing but counts with recorded noise."""
-    return type(method) in COUNTED and not getattr(method, "synthetic", False)
 
 
 def _names(output: Output, method: Method, schema: Schema) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
 from sfumato.formatting import percent_fixed
 from sfumato.metrics.evaluation_input import open_evaluation_input, shared_columns
-from sfumato.metrics.prediction import PUBLIC_MODELS, PredictionTask, Sample, Score, delta_mse, stacked
+from sfumato.papers.two_stage.prediction_task import PUBLIC_MODELS, PredictionTask, Sample, Score, delta_mse, stacked
 from sfumato.schema import Schema
 
 HELD_OUT = 0.25

@@ -1,4 +1,4 @@
-"""Names of the regression families, and the description of a family of the custodian's own."""
+"""Names of the families of the published form, and the description of a model of the custodian's own."""
 
 from __future__ import annotations
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import TableError
-from sfumato.lazy import load_object
 from sfumato.metrics.cluster_tvd import cluster_tvd
 from sfumato.metrics.clusters import (
     Numbers,
@@ -26,9 +25,9 @@ from sfumato.metrics.clusters import (
     nearest_centroid,
     standardise,
 )
+from sfumato.papers.kmeans_geometry.published.algorithm import ColumnBounds, coordinate_noise, nonprivate_geometry
 
 UNIFORM_ROWS, HALF = "rows spread evenly over the public box", "half of the table itself"
-PUBLISHED = "sfumato.papers.kmeans_geometry.published.algorithm"
 WITHOUT_NOISE, ON_EVERY_VALUE = "the paper's geometry without noise", "the paper's noise on every value"
 
 
@@ -83,9 +82,7 @@ def compare_clusters(
     if len(real) < 2 * clusters:
         problem = f"original: {len(real)} rows for {clusters} clusters"
         raise TableError("these rows cannot be clustered", [problem], "ask for at most half as many clusters as rows")
-    box = load_object(f"{PUBLISHED}:ColumnBounds").of(
-        np.asarray(bounds[0], float).tolist(), np.asarray(bounds[1], float).tolist()
-    )
+    box = ColumnBounds.of(np.asarray(bounds[0], float).tolist(), np.asarray(bounds[1], float).tolist())
     truth = kmeans(standardise(real)(real), clusters, seed).labels
     yardsticks = {**_plain(real, box, seed), **_published(real, clusters, box, baseline_epsilon, seed)}
     table = _paired(_confusion(real, synthetic, truth, clusters, seed))
@@ -134,8 +131,6 @@ def _published(real: Numbers, clusters: int, box: Any, epsilon: float | None, se
         return {}
     generator = np.random.default_rng(seed)
     return {
-        WITHOUT_NOISE: load_object(f"{PUBLISHED}:nonprivate_geometry")(real, clusters, box, generator).rows,
-        f"{ON_EVERY_VALUE}, epsilon {epsilon:g}": load_object(f"{PUBLISHED}:coordinate_noise")(
-            real, clusters, epsilon, box, generator
-        ),
+        WITHOUT_NOISE: nonprivate_geometry(real, clusters, box, generator).rows,
+        f"{ON_EVERY_VALUE}, epsilon {epsilon:g}": coordinate_noise(real, clusters, epsilon, box, generator),
     }

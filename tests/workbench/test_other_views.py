@@ -18,8 +18,8 @@ from sfumato.core.method import parameters_of
 from sfumato.errors import BundleError, PlanError, WorkbenchError
 from sfumato.privacy.canonical_json import to_jsonable
 from sfumato.privacy.ledger import Ledger
+from sfumato.report.texts import text_file
 from sfumato.schema.confirm import without_fingerprints
-from sfumato.workbench.texts import all_texts
 from sfumato.workbench.views import ledger, plan, release, script
 
 
@@ -220,7 +220,9 @@ def test_texts_are_all_there_and_all_used():
     home = Path(sfumato.workbench.__file__).parent
     code = "".join(path.read_text() for path in home.rglob("*.py"))
     built = ("table.filter_", "table.no_", "plan.", "release.", "page.", "script.download_", "ledger.", "table.")
-    unused = [name for name in all_texts() if f'"{name}"' not in code and not name.startswith(built)]
+    texts = text_file("texts", "sfumato.workbench")
+    all_texts = [f"{part}.{name}" for part, named in texts.items() for name in named]
+    unused = [name for name in all_texts if f'"{name}"' not in code and not name.startswith(built)]
     assert unused == []
 
 

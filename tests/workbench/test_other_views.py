@@ -33,7 +33,7 @@ def test_a_plan_shows_four_things(budgeted):
     assert found.trouble is None and found.budget_trouble is None
     assert found.cost.startswith("epsilon 1") and found.budget == "5 of 5 left before, 4 after"
     assert found.verdict and found.expected
-    assert "attempts" in found.risk[0] and len(found.others) == plan.MOST_OTHERS
+    assert "attempts" in found.risk[0] and len(found.others) == 2 * plan.EACH_SIDE
     assert "epsilon = 1" in found.sentence
 
 
@@ -170,7 +170,7 @@ def test_the_script_does_what_was_clicked_once(tight, tmp_path, monkeypatch):
     document = json.loads((tight.out / "release.json").read_text())
     assert document["method"]["parameters"] == to_jsonable(parameters_of(method))
     assert Schema.load(tight.out / "schema.toml") == without_fingerprints(tight.schema)
-    assert verify_bundle(tight.out, tight.ledger).ok
+    assert verify_bundle(tight.out, tight.ledger).problems == ()
     assert list(elsewhere.iterdir()) == []
 
 
@@ -180,7 +180,7 @@ def test_the_scripts_hold_what_was_ticked(tight, monkeypatch, anyway):
     tight.change(anyway=anyway, method="marginals")
     python, shell = script.python_script(tight), script.shell_script(tight)
     assert "RERUNS = 4" in python and "--reruns 4" in shell
-    assert ("refuse_overwhelmed(plan)" in python) is not anyway and ("--anyway" in shell) is anyway
+    assert ("refuse_if_noise_dominates(plan)" in python) is not anyway and ("--anyway" in shell) is anyway
     assert "--composition tight" in shell and "--epsilon 3" in shell
 
 

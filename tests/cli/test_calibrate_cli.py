@@ -139,7 +139,7 @@ def test_a_ceiling_reads_the_schema_and_never_the_data(folder, sfumato_cli):
     histogram = ("--schema", "s.toml", "--method", "histogram", "--set", "column=illness")
     code, out, err = sfumato_cli("calibrate", "gone.csv", *histogram, "--target", "hits <= 0.05 at 0.01", "--out", "f")
     assert (code, err) == (0, "") and "epsilon = 1.6 is the largest" in out and "gone.csv was not read" in out
-    assert "finds at most 5 of 100 who are" in out and "What others took, near the choice" in out
+    assert "finds at most 5 of 100 who are" in out and "Published deployments near the choice" in out
     assert "may be shown to anybody" in out and "OpenDP Deployments Registry" in (folder / "f" / PAGE).read_text()
 
 

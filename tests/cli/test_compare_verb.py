@@ -13,6 +13,7 @@ from comparison.people import FACTS, people, shuffled
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
     people(1, 300).to_csv("people.csv", index=False)
     people(2, 300).to_csv("held.csv", index=False)
     shuffled(people(1, 300), 3).to_csv("made.csv", index=False)

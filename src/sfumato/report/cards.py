@@ -26,8 +26,8 @@ class Bar:
     """One level, or the missing values: its value in words, and lengths in per cent of the longest bar."""
 
     label: str
-    made: str
-    made_length: float
+    released: str
+    released_length: float
     true: str = ""
     true_length: float | None = None
     noise: tuple[float, float] | None = None

@@ -98,13 +98,15 @@ def test_a_full_disk_leaves_nothing(model, tmp_path, monkeypatch):
 
 def test_a_process_whose_disk_is_full_is_named(model, tmp_path, monkeypatch):
     resource = pytest.importorskip("resource", reason="limits of processes are known on Unix alone")
-    kind, start = int(resource.RLIMIT_FSIZE), process_pool.start_worker
+    kind = int(resource.RLIMIT_FSIZE)
 
     def limited(shared):
         import resource
 
+        from sfumato import process_pool
+
         resource.setrlimit(kind, (900, 900))
-        start(shared)
+        process_pool.start_worker(shared)  # of the other process, where it is what it was
 
     monkeypatch.setattr(process_pool, "start_worker", limited)
     with pytest.raises(ModelError, match=r"cannot write .*File too large"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 import typer
 
 from sfumato.cli.console import Console
-from sfumato.cli.options import DialectOptions, OutputPageOptions, parse_range, split_names
+from sfumato.cli.options import OptionalTableOptions, OutputPageOptions, parse_range, split_names
 from sfumato.cli.output_page import OutputPage
 from sfumato.cli.risk.games import CONFIDENTIAL, DRAFT
 from sfumato.cli.risk.homogeneity_plan import PublicFactOptions, plan_homogeneity
@@ -38,14 +38,9 @@ LEFT_OUT = "soft by person"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellOptions(DialectOptions):
+class CellOptions(OptionalTableOptions):
     """The marginal that is published: the table it counts, and its columns."""
 
-    data: Annotated[
-        str | None,
-        typer.Argument(metavar="[DATA]", help="The confidential table; not needed with --pilot, --shares or --alpha."),
-    ] = None
-    schema: Annotated[str | None, typer.Option("--schema", "-s", help="The table's public schema (TOML).")] = None
     identifiers: Annotated[
         list[str] | None,
         typer.Option(help="Columns a neighbour knows, such as age,sex; repeatable. Default: the quasi-identifiers."),

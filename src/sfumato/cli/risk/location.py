@@ -8,8 +8,7 @@ import typer
 
 from sfumato.bounded_reads import is_folder
 from sfumato.cli.console import Console
-from sfumato.cli.options import CUSTODIAN_NOTICE, EvaluationOptions, split_names
-from sfumato.cli.released import released_rows
+from sfumato.cli.options import CUSTODIAN_NOTICE, HoldoutOptions, NumericColumns, Repeat, SameOrder, split_names
 from sfumato.errors import RiskError
 from sfumato.formatting import percent_fixed
 
@@ -17,23 +16,19 @@ HEADERS = ("nearest row of", "some value within", "every value within", "median 
 
 
 def location(
-    rows: EvaluationOptions,
+    rows: HoldoutOptions,
     console: Console,
-    columns: Annotated[
-        str | None, typer.Option(help="Columns of numbers or dates, such as age,income; default: all of both.")
-    ] = None,
+    columns: NumericColumns = None,
     tolerance: Annotated[float, typer.Option(help="Share of each column's public range that counts as near.")] = 0.001,
-    control: Annotated[str | None, typer.Option(help="A file of people who are not in the table.")] = None,
-    same_order: Annotated[
-        bool, typer.Option(help="Row i of the file was derived from row i of DATA: also measure row by row.")
-    ] = False,
-    seed: Annotated[int | None, typer.Option(help="Repeat the same samples.")] = None,
+    same_order: SameOrder = False,
+    seed: Repeat = None,
 ) -> None:
     """Measure how near released rows are to people's values.
 
     Local interval disclosure (LID) by the nearest row: each person is compared with the nearest released row, and with
     the nearest other person of the table, who is near by chance.
     """
+    from sfumato.metrics.evaluation_input import open_evaluation_input
     from sfumato.risk.interval_disclosure import location_risk
 
     facts = rows.facts
@@ -42,9 +37,11 @@ def location(
             "the rows of a bundle are not in the order of the table",
             next_step="leave out --same-order; what the method measured itself is in the custodian's report",
         )
-    table, released = rows.read(), released_rows(rows.bundle)
+    table, released = rows.read(), open_evaluation_input(rows.bundle).require_rows().rows
     with console.progress("searching nearest rows"):
-        risk = location_risk(table, released, facts, split_names(columns), tolerance, control, same_order, seed)
+        risk = location_risk(
+            table, released, facts, split_names(columns), tolerance, rows.read_holdout(), same_order, seed
+        )
     lines = [
         [name, percent_fixed(near.any_value), percent_fixed(near.every_value), f"{near.distance:.3g}"]
         for name, near in (("the release", risk.released), ("other people", risk.others))

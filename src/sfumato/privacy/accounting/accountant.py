@@ -78,10 +78,10 @@ def _require_one_table(events: Sequence[Event]) -> None:
 
 
 def _same(what: str, events: Sequence[Event]) -> None:
-    found = sorted({getattr(event, what) for event in events})
-    if len(found) > 1:
+    values = sorted({getattr(event, what) for event in events})
+    if len(values) > 1:
         raise AccountingError(
-            f"events of different {what} cannot be composed: {', '.join(found)}",
+            f"events of different {what} cannot be composed: {', '.join(values)}",
             next_step="compose the events of one table under one adjacency and one unit",
         )
 

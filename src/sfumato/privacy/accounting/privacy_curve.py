@@ -180,8 +180,8 @@ class PrivacyCurve:
     def _least_between(self, low: float, high: float, alarms: float) -> float:
         from scipy.optimize import minimize_scalar
 
-        found: Any = minimize_scalar(self._hits_at, bounds=(low, high), args=(alarms,), method="bounded")
-        return float(found.fun)
+        minimum: Any = minimize_scalar(self._hits_at, bounds=(low, high), args=(alarms,), method="bounded")
+        return float(minimum.fun)
 
     def _computed(self, epsilon: float) -> float:
         level, factor, tail = self.run.after_slack(epsilon)

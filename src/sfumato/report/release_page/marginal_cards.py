@@ -200,11 +200,11 @@ def _of_numbers(table: ReleasedMarginal) -> dict[str, Any]:
     column, merged = table.columns[0], merged_cells(table)
     shown = merged.occupied()
     words = (
-        f"Released counts of {column.name} in {len(merged.made)} cells, most in one cell: "
-        f"{format_number(float(merged.made.max(initial=0)))}. The table of values holds the counts."
+        f"Released counts of {column.name} in {len(merged.released)} cells, most in one cell: "
+        f"{format_number(float(merged.released.max(initial=0)))}. The table of values holds the counts."
     )
     figure: dict[str, Any] = {"picture": histogram(merged, column.kind, words)}
-    if len(shown.made) < len(merged.made) and not table.note:
+    if len(shown.released) < len(merged.released) and not table.note:
         figure["sentence"] = "Not drawn are the ends of its range, where no count stands out."
     return figure
 
@@ -216,14 +216,14 @@ def merged_cells(table: ReleasedMarginal) -> HistogramBins:
     step = -(-present // MOST_EQUAL)
     starts = np.arange(0, present, step)
     edges = edges_of(column)
-    made = np.add.reduceat(table.counts[:present].astype(float), starts)
+    released = np.add.reduceat(table.counts[:present].astype(float), starts)
     widths = np.add.reduceat(cell_widths(column), starts)
     variance = 0.0 if table.spread is None else table.cells * step * table.spread.deviation**2
     return HistogramBins(
         np.append(edges[starts], edges[-1]),
-        made,
+        released,
         None if table.truth is None else np.add.reduceat(table.truth[:present].astype(float), starts),
-        None if table.spread is None else np.full(len(made), table.spread.half_width(table.cells * step)),
-        smoothed_density(made, widths, variance) if table.shapes else None,
+        None if table.spread is None else np.full(len(released), table.spread.half_width(table.cells * step)),
+        smoothed_density(released, widths, variance) if table.shapes else None,
         counts=True,
     )

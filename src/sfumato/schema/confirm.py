@@ -35,13 +35,13 @@ VOUCH = (
     "edit what is not public, or name who says so: sources={'age': 'questionnaire, q. 7', '*': 'code book'}\n"
     "  or: accept_unchanged=True lets the rest stand as drafted, and every guarantee will say so"
 )
-ANSWER = "person={column!r}, rows_per_person=20 protects whole people; person=False: every row is somebody else's"
+ANSWER = "person={column!r}, rows_per_person=20 protects whole people; person=False: each person has one row"
 MOST_LISTED = 40
 """Problems that a refusal lists: nobody reads more, and ``standing_facts`` has all of them."""
 
 
 class PersonDeclaration(NamedTuple):
-    """Whose rows these are: a column, False where every row is somebody else, None where nobody said."""
+    """Whose rows these are: a column, False where each person has one row, None where nobody said."""
 
     person: str | Literal[False] | None = None
     rows_per_person: int | None = None

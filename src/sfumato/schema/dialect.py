@@ -48,7 +48,7 @@ class Dialect:
         if self.thousands == "." and self.decimal is None:  # nothing else can be meant
             object.__setattr__(self, "decimal", ",")
         if problems := self._problems():
-            raise SchemaError("a file cannot be written so", problems, "correct [source], or the options that read")
+            raise SchemaError("invalid file-format options", problems, "correct [source], or the options that read")
 
     def _problems(self) -> list[str]:
         checks = (
@@ -84,7 +84,7 @@ class Dialect:
         except (SchemaError, TypeError) as error:
             strange += error.problems if isinstance(error, SchemaError) else ["[source] missing needs a list of texts"]
         if strange or dialect is None:
-            raise SchemaError("a file cannot be written so", strange, "correct the option, or [source] in the schema")
+            raise SchemaError("invalid file-format options", strange, "correct the option, or [source] in the schema")
         return dialect
 
     def stated(self) -> dict[str, Any]:

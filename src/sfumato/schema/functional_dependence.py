@@ -188,26 +188,26 @@ def _level_problems(keys: Sequence[Any], source: Column) -> list[str]:
     there = set(keys)
     unsaid = [level for level in source.levels if level not in there]
     twice = [format_key(key) for key, times in Counter(keys).items() if times > 1]
-    problems = [f"{', '.join(twice[:SHOWN])}: said twice"] if twice else []
+    problems = [f"{', '.join(twice[:SHOWN])}: two entries"] if twice else []
     more = ", ..." if len(unsaid) > SHOWN else ""
-    return problems + ([f"nothing is said of {', '.join(map(format_key, unsaid[:SHOWN]))}{more}"] if unsaid else [])
+    return problems + ([f"no entry for {', '.join(map(format_key, unsaid[:SHOWN]))}{more}"] if unsaid else [])
 
 
 def _interval_problems(keys: Sequence[Any], source: Column) -> list[str]:
     """Return where intervals leave gaps or overlap."""
     if not keys:
-        return [f"nothing is said of any value of {source.name}"]
+        return [f"no entry for any value of {source.name}"]
     low, high = cast("tuple[Any, Any]", source.bounds)
     problems: list[str] = []
     if keys[0][0] > low:
-        problems.append(f"nothing is said of values below {keys[0][0]}")
+        problems.append(f"no entry for values below {keys[0][0]}")
     for before, after in pairwise(keys):
         wanted = _next(before[1], source)
         if after[0] != wanted:
             words = "overlap" if after[0] < wanted else "leave a gap"
             problems.append(f"{format_key(before)} and {format_key(after)} {words}")
     if keys[-1][1] < high:
-        problems.append(f"nothing is said of values above {keys[-1][1]}")
+        problems.append(f"no entry for values above {keys[-1][1]}")
     return problems
 
 

@@ -181,7 +181,7 @@ class Schema(ReprMixin):
         ``sources`` names, by column or by a rule's check, where facts are published; "*" stands for all the rest. What
         still stands exactly as it was drafted needs a source, or ``accept_unchanged``, which every guarantee then
         states. ``person`` answers whose rows these are: a column, of which ``rows_per_person`` rows count at most, or
-        False where every row is somebody else. ``by`` is who says so, the account's name unless given.
+        False where each person has one row. ``by`` is who says so, the account's name unless given.
         """
         from sfumato.schema.confirm import PersonDeclaration, confirm_schema
 

@@ -40,7 +40,7 @@ class Table(ReprMixin):
 
     def _lines(self) -> tuple[tuple[str, str], ...]:
         schema = self.schema
-        person = schema.person or "every row is somebody else"
+        person = schema.person or "each person has one row"
         return (("columns", ", ".join(schema.names)), ("person", person), ("schema", repr(schema)))
 
     @property
@@ -132,7 +132,9 @@ def read(
     schema's ``[source]`` says.
     """
     if isinstance(source, Schema):
-        raise TableError("the schema stands where the table belongs", next_step="write read(data, schema)")
+        raise TableError(
+            "arguments swapped: expected a table first, then the schema", next_step="write read(data, schema)"
+        )
     facts = _facts(schema)
     written = Dialect.of({"delimiter": delimiter, **dialect}).over(facts.source)
     infer = not any(column.bought for column in facts.columns)  # what was bought is read as it was then

@@ -63,7 +63,7 @@ def requested_suffixes(also: Sequence[str]) -> tuple[str, ...]:
     known = sorted(set(COPIES.values()))
     asked = [name if name.startswith(".") else f".{name}" for name in also]
     if strange := [f"{name!r} is none of {', '.join(known)}" for name in asked if name not in known]:
-        raise TableError("rows cannot be written so", strange, "leave it out: CSV and Parquet are always there")
+        raise TableError("unknown file format", strange, "leave it out: CSV and Parquet are always there")
     for suffix in asked:
         require_installed(suffix)
     return tuple(dict.fromkeys(asked))

@@ -70,7 +70,7 @@ def synthesize(
     words: Mapping[str, str] | None = None,
     **dialect: Any,
 ) -> Release:
-    """Release a table that has no schema yet. What was assumed stands in ``notes`` and in the guarantee.
+    """Release a table that has no schema yet. Its assumptions stand in ``notes`` and in the guarantee.
 
     The schema is drafted from the rows and accepted as it is, which the guarantee states; or bought for the part
     ``buy`` of epsilon, so that nothing is taken from the rows without being paid for: all columns of the header, or
@@ -95,7 +95,7 @@ def synthesize(
 
 @dataclass(frozen=True)
 class SynthesisRequest:
-    """What is wanted of a table that nobody has described: checked before anything of it is read."""
+    """The request for a release of a table without a schema, checked before the table is read."""
 
     epsilon: Number = 1
     delta: Number | None = None
@@ -164,7 +164,7 @@ class SynthesisRequest:
         return MethodChoice(self.method, "", {})
 
     def built(self, choice: MethodChoice) -> Method:
-        """Return the method with what the facts leave of the budget."""
+        """Return the method with the budget that the bought facts leave."""
         cls: Any = self.method if isinstance(self.method, type) else method_class(choice.method)
         delta = {} if self.deltas[1] is None else {"delta": self.deltas[1]}
         return cls(epsilon=fraction_to_text(to_fraction(self.epsilon) - self.bought), **delta, **choice.settings)
@@ -172,7 +172,7 @@ class SynthesisRequest:
 
 @dataclass(frozen=True)
 class SchemaDecision:
-    """A table with a schema that nobody wrote: what was assumed for it, and what is still to be done."""
+    """A table with a drafted or bought schema: its assumptions, and the rest of the way to a release."""
 
     data: Any
     schema: Schema
@@ -219,7 +219,7 @@ class SchemaDecision:
             raise
 
     def carried_out(self, ready: PreparedRelease) -> Release:
-        """Release, and say in the notes and in the guarantee what was assumed."""
+        """Release, with the assumptions in the notes and in the guarantee."""
         about = self.request.about_rows
         with self._paid():
             made_release = release(
@@ -233,7 +233,7 @@ class SchemaDecision:
 
 @dataclass(frozen=True)
 class PreparedRelease:
-    """A described table that was checked, with its method and its plan: nothing but bought facts is spent so far."""
+    """A checked table with its method and plan; nothing but bought facts has been charged so far."""
 
     described: SchemaDecision
     table: Table

@@ -24,7 +24,7 @@ THOUSANDS = (",", ".", " ", "'", "\u00a0", "\u202f", "_")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How values are written in a file. What is None was not said, and the plain form holds.
+    """How values are written in a file; None stands for the plain form.
 
     >>> Dialect(delimiter=";", decimal=",").stated()
     {'delimiter': ';', 'decimal': ','}
@@ -88,7 +88,7 @@ class Dialect:
         return dialect
 
     def stated(self) -> dict[str, Any]:
-        """Return what was said, by key."""
+        """Return the stated options by name."""
         facts = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
         return {
             key: list(value) if key == "missing" else value for key, value in facts.items() if value not in (None, ())
@@ -123,7 +123,7 @@ class Dialect:
         return cls.of(options)
 
     def over(self, other: Dialect) -> Self:
-        """Return this dialect with the facts of another where this one says nothing: options go before the schema."""
+        """Return this dialect, completed by another: options go before the schema."""
         mine, theirs = self.stated(), other.stated()
         return type(self)(**{**theirs, **mine})
 

@@ -77,7 +77,7 @@ def column_name(node: ast.expr) -> str | None:
 
 
 def normalise_map(written: Any) -> Any:
-    """Return a map as pairs that can be compared; what is no map stays, to be refused with the schema."""
+    """Return a map as pairs that can be compared; anything else is returned as it is, for the schema to refuse."""
     pairs = list(cast("Mapping[Any, Any]", written).items()) if isinstance(written, Mapping) else written
     try:
         return tuple((_plain(key), _plain(value)) for key, value in pairs)
@@ -259,7 +259,7 @@ class DependenceMap:
 
     @cached_property
     def images(self) -> NDArray[Any]:
-        """What the target is at each place; where it is missing the entry means nothing."""
+        """The target's value of each pair; meaningless where it is missing."""
         values = [_filler(self.target) if value is None else _as_number(value) for _, value in self.pairs]
         if self.target.is_ordered:
             return np.array(values, np.int64 if self.target.is_discrete else np.float64)
@@ -287,7 +287,7 @@ class DependenceMap:
         return np.where(missing, len(self.pairs) - 1, indices)
 
     def of(self, values: NDArray[Any], missing: BoolArray) -> tuple[NDArray[Any], BoolArray]:
-        """Return what the target is for values of the source, and where it is missing."""
+        """Return the target's values for values of the source, and where the target is missing."""
         places = self.places(values, missing)
         return self.images[places], self.missing[places]
 
@@ -307,7 +307,7 @@ def _filler(target: Column) -> Any:
 
 
 def conflicting_maps(dependences: Iterable[tuple[FunctionalDependence | None, Any]]) -> list[str]:
-    """Return what is said twice and differently: two maps of one column to another."""
+    """Return the dependences for which two different maps are stated."""
     maps: dict[FunctionalDependence, Any] = {}
     problems: list[str] = []
     for dependence, pairs in dependences:

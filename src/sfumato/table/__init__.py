@@ -55,7 +55,7 @@ class Table(ReprMixin):
 
     @cached_property
     def contradictions(self) -> tuple[Violation, ...]:
-        """Every dependence without a map that the rows contradict; a release is made all the same."""
+        """Every dependence without a map that the rows contradict; such a table can still be released."""
         return find_broken_dependences(self.source.engine, self.schema)
 
     def check(self) -> tuple[Violation, ...]:
@@ -87,7 +87,7 @@ class Table(ReprMixin):
         return f"say how the file is written: {options}; or {step}" if options not in ("", current) else step
 
     def rehearse(self) -> None:
-        """Try, on no rows, all that a release needs of this table: what cannot work is refused before a spend."""
+        """Try, on no rows, everything that a release asks of this table, so that failures come before the spend."""
         dry_run_counting(self.source.engine, self.schema)
         self.schema.to_toml()
 

@@ -55,7 +55,7 @@ def copy_suffix(schema: Schema) -> str | None:
 
 
 def requested_suffixes(also: Sequence[str]) -> tuple[str, ...]:
-    """Return the endings of copies that were asked for by name; refuse what is no format, or needs what is not there.
+    """Return the endings of the requested copies; refuse unknown formats and missing packages.
 
     >>> requested_suffixes(["jsonl", ".sqlite"])
     ('.jsonl', '.sqlite')
@@ -91,7 +91,7 @@ def write_copy(path: Path, table: pa.Table, schema: Schema) -> None:
 
 
 def is_installed(suffix: str) -> bool:
-    """Whether what a format needs is there."""
+    """Whether the package that a format needs is installed."""
     return suffix not in EXTRAS or importlib.util.find_spec(EXTRAS[suffix]) is not None
 
 
